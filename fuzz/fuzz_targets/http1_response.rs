@@ -1,5 +1,5 @@
-//! Arbitrary bytes as a response to the HTTP/1.1 client; the first byte chooses where they are also split.
-//! `cargo +nightly fuzz run http1_response fuzz/corpus/http1_response fuzz/seeds/http1_response -- -dict=fuzz/http1.dict`
+//! Arbitrary bytes as a response to the HTTP/1.1 client; the first byte chooses where they are also split. `cargo
+//! +nightly fuzz run http1_response fuzz/corpus/http1_response fuzz/seeds/http1_response -- -dict=fuzz/http1.dict`
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Arbitrary bytes on a link between processes, as frames of a process and as orders of the coordinator.
+//! Arbitrary bytes on a link between processes, as frames from a process and as orders from the coordinator.
 //! `cargo +nightly fuzz run links fuzz/corpus/links fuzz/seeds/links`
 
 #![no_main]

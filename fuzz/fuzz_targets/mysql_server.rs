@@ -1,5 +1,5 @@
-//! Arbitrary bytes as the output of a MySQL server, from its greeting on and as answers; the first byte chooses where
-//! they are also split.
+//! Arbitrary bytes as the output of a MySQL server, from its greeting on and as responses to queries; the first byte
+//! chooses where they are also split.
 //! `cargo +nightly fuzz run mysql_server fuzz/corpus/mysql_server fuzz/seeds/mysql_server`
 
 #![no_main]

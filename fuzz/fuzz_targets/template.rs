@@ -1,4 +1,4 @@
-//! Arbitrary text as a template: compiling and filling it never panics, and the same fill gives the same bytes.
+//! Arbitrary text as a template: compiling and filling it never panics, and the same slot context gives the same bytes.
 //! `cargo +nightly fuzz run template`
 
 #![no_main]

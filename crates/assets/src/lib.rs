@@ -1,4 +1,4 @@
-//! The built pages of brunt, and filling them with data.
+//! The built pages of brunt, and a function that fills them with data.
 //!
 //! Their sources are in `web/`; the build output (`npm run build` there) is committed and compiled in, so that building
 //! brunt needs no Node. `cargo xtask test web` checks that it matches the sources. A page is a single file that loads
@@ -28,7 +28,7 @@ fn decompress(bytes: &[u8]) -> String {
     text
 }
 
-/// Placeholders in the order of the page.
+/// Placeholders, in the order in which they occur on the page.
 const LANG: &str = "@@LANG@@";
 const TITLE: &str = "@@TITLE@@";
 const DATA: &str = "@@DATA@@";
@@ -37,7 +37,7 @@ const DATA: &str = "@@DATA@@";
 /// writes as base64 characters.
 ///
 /// # Errors
-/// An error of `out` or of `data`, or a page without the placeholders, which was built incorrectly.
+/// Returns an error of `out` or of `data`, or an error if the page was built incorrectly and lacks a placeholder.
 pub fn fill(
     page: &str,
     lang: &str,

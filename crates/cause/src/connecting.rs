@@ -41,7 +41,8 @@ crate::sentences! { "reaching":
     epoll(why) = "epoll: {why}", "epoll：{why}";
 }
 
-/// Returns the cause for an error of the operating system, by its symbolic name; `words` are those of its library.
+/// Returns the cause for an error of the operating system, by its symbolic name; `words` is the system library's
+/// description of it.
 pub fn of_system(words: &str, errno: &str) -> crate::Cause {
     match errno {
         "ECONNREFUSED" => refused(errno),

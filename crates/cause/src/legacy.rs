@@ -12,7 +12,7 @@ impl Cause {
     }
 }
 
-/// Matches a text against a sentence and returns its arguments; `None` if it is another text.
+/// Matches a text against a sentence and returns its arguments; `None` if it does not match.
 fn match_arguments(text: &str, sentence: &Sentence) -> Option<Vec<CauseArgument>> {
     let (parts, last) = sentence.parts(sentence.en);
     let mut places = vec![CauseArgument::Words(String::new()); sentence.places.len()];

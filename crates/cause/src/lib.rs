@@ -3,10 +3,11 @@
 //!
 //! A [`Cause`] is a sentence with its arguments. Code that detects an error creates one with the function named after
 //! the sentence, so that every error has a defined sentence; records store it next to the English text, and reports
-//! write it in the reader's language. Words of others (an error message of a server, an excerpt of a body) are never
-//! translated: they are arguments, or stand alone ([`verbatim`]).
+//! write it in the reader's language. Third-party text (an error message of a server, an excerpt of a body) is never
+//! translated: it is an argument, or a cause of its own ([`verbatim`]).
 //!
-//! A record made before causes were stored has the English text only: [`Cause::from_legacy_text`] recognizes its sentence.
+//! A record made before causes were stored has only the English text: [`Cause::from_legacy_text`] recognizes its
+//! sentence.
 
 mod legacy;
 mod message;
@@ -65,7 +66,7 @@ pub fn all() -> impl Iterator<Item = &'static Sentence> {
     AREAS.iter().copied().flatten()
 }
 
-/// Creates a cause from words of a third party, unchanged.
+/// Creates a cause from a third party's words, unchanged.
 pub fn verbatim(words: impl Into<String>) -> Cause {
     Cause::new(&sentence::SAID, [CauseArgument::Words(words.into())])
 }

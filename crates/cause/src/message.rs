@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::Sentence;
 use crate::sentence::UNKNOWN;
 
-/// The reason of a failure: a sentence and its arguments.
+/// The reason for a failure: a sentence and its arguments.
 #[derive(Clone)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(with = "RecordedCause"))]
@@ -112,7 +112,7 @@ impl Cause {
         all
     }
 
-    /// Returns the same cause with each argument truncated to `at_most` bytes, since peers control the words.
+    /// Returns the same cause with each argument truncated to `at_most` bytes, since peers control their length.
     pub fn truncated(&self, at_most: usize) -> Cause {
         let mut cut = self.clone();
         for words in cut.words_mut() {
@@ -247,7 +247,8 @@ impl Serialize for Cause {
 }
 
 impl<'de> Deserialize<'de> for Cause {
-    /// An unknown sentence, or one with a different number of arguments, is read as a sentence with English text only.
+    /// Reads an unknown sentence, or one with a different number of arguments, as a cause without a text of its own:
+    /// only the English text stored next to it is known.
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Cause, D::Error> {
         let RecordedCause { is, of } = RecordedCause::deserialize(from)?;
         let sentence = Sentence::of(&is);

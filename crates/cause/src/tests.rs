@@ -110,7 +110,7 @@ fn every_sentence_is_said_somewhere() {
     let sources = sources();
     for sentence in all() {
         let (area, name) = sentence.key.split_once('.').expect("an area and a name");
-        // Keys are in records, so two areas keep the names that their modules had first.
+        // Keys are part of records, so two areas keep the original names of their modules.
         let area = match area {
             "reaching" => "connecting",
             "beside" => "side_messages",
@@ -127,7 +127,7 @@ fn every_sentence_is_said_somewhere() {
     }
 }
 
-/// Free text is reserved for words of a peer, or of the simulation in its place.
+/// Free text is reserved for the words of a peer, or of the simulation that takes its place.
 #[test]
 fn nothing_is_said_freely() {
     for (path, text) in sources().iter().filter(|(path, _)| !path.to_string_lossy().contains("/sim/")) {

@@ -83,7 +83,7 @@ fn checks_of<'a>(config: &'a ProtocolConfig, options: &'static [&'static str]) -
         names.next_back()
     };
     let of_option = |option: &&'static str| {
-        // For an option that is not repeatable the last value counts.
+        // For an option that is not repeatable, the last value counts.
         let values = config.values(option);
         let from = if REPEATED.contains(option) { 0 } else { values.len().saturating_sub(1) };
         let values = values.iter().enumerate().skip(from).filter(|(_, value)| !value.is_empty());
@@ -167,7 +167,7 @@ impl CheckCollector {
     }
 }
 
-/// Bit set of failed checks, in the order in which they were made.
+/// Bit set of failed checks, one bit per check in the order in which checks were made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FailedChecks {
     bits: u32,

@@ -1,4 +1,4 @@
-//! Events reported by a session: the outcome of exchanges, and what else happened on a connection.
+//! Events reported by a session: the outcomes of exchanges, and everything else that happens on a connection.
 
 use std::sync::Arc;
 
@@ -53,8 +53,8 @@ impl EventBuffer {
     pub fn reports_unsolicited(&self) -> bool {
         self.reports_unsolicited
     }
-    /// Appends the event of an unsolicited message of `size` bytes; what was buffered of it is copied only if the
-    /// bytes are wanted.
+    /// Appends the event of an unsolicited message of `size` bytes; the buffered part of it is copied only if the bytes
+    /// are wanted.
     pub fn push_unsolicited(&mut self, size: u64, message: &[u8]) {
         let heard = self.reports_unsolicited.then(|| Box::from(message));
         self.push(Event::Unsolicited(u32::try_from(size).unwrap_or(u32::MAX), heard));
@@ -80,7 +80,7 @@ impl EventBuffer {
     pub fn merge_failed_checks(&mut self, other: &mut EventBuffer) {
         self.failed.append(&mut other.failed);
     }
-    /// Returns `true` if no example of this kind of failure was kept yet: the session then attaches the response.
+    /// Returns `true` if no example of this kind of failure has been kept yet: the session then attaches the response.
     pub fn wants_example(&self, kind: FaultKind) -> bool {
         self.wanted_examples & (1 << kind as u8) != 0
     }
@@ -105,13 +105,13 @@ pub enum Event {
     PeerCode(u32),
     /// State from a response for its user to keep; comes directly before the end of the exchange.
     StateUpdate(ExchangeId, StateUpdate),
-    /// The exchange is complete.
+    /// The exchange ended.
     Ended(ExchangeEnd),
     /// The peer did not process this exchange and never will (GOAWAY, REFUSED_STREAM): it is safe to submit it again,
     /// unchanged, on a connection that has room. The session has discarded it.
     Refused(ExchangeId),
-    /// The peer responded before it asked for the part that was held back ([`crate::SubmitOutcome::AwaitingContinue`]), which is not
-    /// sent.
+    /// The peer responded without asking for the part of the request that was held back
+    /// ([`crate::SubmitOutcome::AwaitingContinue`]), which is therefore not sent.
     RestNotSent(ExchangeId),
     /// An unsolicited message of this many bytes: a push, not a failure. Holds its bytes if they are wanted
     /// ([`EventBuffer::push_unsolicited`]).
@@ -125,7 +125,7 @@ pub enum Event {
 
 impl Event {
     /// Converts the event of an inner protocol to one of the protocol that wraps it: maps the status code and the
-    /// request that follows.
+    /// follow-up request.
     pub fn map_inner(self, code: impl Fn(u32) -> u32, follow: impl FnOnce(FollowUp) -> FollowUp) -> Event {
         match self {
             Event::PeerCode(word) => Event::PeerCode(code(word)),
@@ -158,8 +158,8 @@ pub struct ExchangeEnd {
     pub follow_up: Option<Box<FollowUp>>,
 }
 
-/// Deferred search for the resources that a response names and its user then fetches. It may take long, so it is
-/// called once the end of the response was timestamped.
+/// Deferred search for the resources that a response names and that its user then fetches. It may take a while, so it
+/// is called once the end of the response has been timestamped.
 pub type ResourceSearch = Box<dyn FnOnce() -> PageResources + Send>;
 
 /// A page whose user fetches its resources before it continues.

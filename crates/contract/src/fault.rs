@@ -43,7 +43,7 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// Returns `true` if the server responded, and the response is the failure.
+    /// Returns `true` if the server responded and its response is the failure.
     pub fn is_answer(self) -> bool {
         matches!(
             self,
@@ -108,11 +108,11 @@ pub enum Phase {
     Tls,
     /// The protocol's own handshake: an upgrade, AUTH.
     Greeting,
-    /// Time from the write of the request to the first byte of the response.
+    /// Waiting for the first byte of the response, once the request has been written.
     FirstByte,
-    /// Time from the first byte of the response to its last.
+    /// Receiving the response, from its first byte to its last.
     Transfer,
-    /// A connection that is part of the plan, while it is idle.
+    /// Holding an idle connection that is part of the plan.
     Hold,
 }
 

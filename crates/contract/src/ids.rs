@@ -1,6 +1,6 @@
 //! Identifiers: each has a type of its own, so that they cannot be mixed up.
 
-/// Declares 32-bit index types, whose highest value is reserved for `NONE`.
+/// Declares 32-bit index types whose highest value is reserved for `NONE`.
 #[macro_export]
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident)*) => {$(

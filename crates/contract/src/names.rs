@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 /// Maximum number of distinct names; the requests of all further ones share the row [`OTHER`].
 pub const MAX_NAMES: usize = 1000;
-/// Name of the requests beyond the first [`MAX_NAMES`] names.
+/// Name shared by all requests whose own names come after the first [`MAX_NAMES`].
 pub const OTHER: &str = "(other)";
 /// Maximum length of a name, in characters: it heads a row of a table.
 const MAX_NAME_CHARS: usize = 80;
@@ -14,7 +14,7 @@ const MAX_NAME_CHARS: usize = 80;
 pub struct RequestNames {
     list: Vec<String>,
     index_by_name: HashMap<String, u16>,
-    /// Index of each request's name; empty as long as all requests have the first name.
+    /// Index of each request's name; empty while all requests have the first name.
     index_of_request: Vec<u16>,
     requests: usize,
 }

@@ -18,8 +18,8 @@ pub struct ListenerId(pub u32);
 pub enum PeerAddress {
     /// TCP.
     Tcp(SocketAddr),
-    /// UDP: every [`OutputBuffer::end_datagram`] ends a datagram, and every `Received` is one. Rejections by the other side
-    /// (ICMP) arrive as `Closed`, or are counted in [`Network::rejected_datagrams`].
+    /// UDP: every [`OutputBuffer::end_datagram`] ends a datagram, and every `Received` is one. Rejections by the other
+    /// side (ICMP) arrive as `Closed`, or are counted in [`Network::rejected_datagrams`].
     Udp(SocketAddr),
     /// A Unix stream socket.
     Unix(Arc<PathBuf>),
@@ -30,7 +30,8 @@ pub enum PeerAddress {
 pub struct ConnectParameters {
     /// Address to connect to.
     pub to: PeerAddress,
-    /// Source address; the port is bound late, so that one machine is not limited to one port range.
+    /// Source address. The port is left to `connect`, where the kernel can give the same port to connections to
+    /// different destinations.
     pub source: Option<IpAddr>,
     /// Set if the connection carries a single request: setup that only pays off over many requests is skipped.
     pub single_use: bool,
@@ -56,7 +57,7 @@ pub enum NetworkEvent<'a> {
     Connected(ConnId),
     /// Bytes arrived.
     Received(ConnId, &'a [u8]),
-    /// The connection is closed (`None`: the peer closed in order) or failed to open (`Some` before `Connected`). The
+    /// The connection is closed (`None`: the peer closed cleanly) or failed to open (`Some` before `Connected`). The
     /// slot stays occupied until [`Network::close`].
     Closed(ConnId, Option<Errno>),
     /// Bytes that had to wait for the socket were sent: nothing is [`Network::unsent`] on this connection.
@@ -72,9 +73,10 @@ pub enum TurnRemainder {
     Unfinished,
     /// No events: everything that had arrived when [`Network::wait`] was called has been returned.
     Nothing,
-    /// Some connections have more to read, after one read of each.
+    /// Some connections have more to read, after one read each.
     MoreToRead,
-    /// Connections left unread in this turn, this many; those that have waited longest come first in the next one.
+    /// Number of connections that were not read in this turn; those that have waited longest come first in the next
+    /// one.
     UnreadConnections(u32),
 }
 
@@ -110,21 +112,20 @@ pub trait Network {
     fn adopt(&mut self, _listener: OwnedFd) -> Result<ListenerId, Errno> {
         Err(Errno(95))
     }
-    /// Returns the address a listener is bound to (port 0 asks for any).
+    /// Returns the address that a listener is bound to, with its actual port if it asked for port 0.
     fn local_addr(&self, listener: ListenerId) -> Option<SocketAddr>;
     /// Stops or resumes accepting connections: a stalled accept loop, for fault injection.
     fn set_accepting(&mut self, listener: ListenerId, accepting: bool);
-    /// Lets [`Self::wait`] return only once this many arrivals have come together (1: with the first), if the network
-    /// can wait for them without a wake-up for each. If fewer come within a few milliseconds, it stops waiting for
-    /// them.
+    /// Lets [`Self::wait`] return only once this many arrivals have come (1: at the first), if the network can wait for
+    /// several without a wake-up for each. If fewer come within a few milliseconds, it stops waiting for the rest.
     fn wait_for_at_least(&mut self, _arrivals: u32) {}
-    /// Sends what is queued and waits for an event or until `until`; returns at once if something is pending, possibly
-    /// with no event. An unfinished turn is continued.
+    /// Sends what is queued and waits for an event, or until `until`. Returns at once if something is pending, which
+    /// need not yield an event. An unfinished turn is continued.
     fn wait(&mut self, until: Nanos);
     /// Returns the next event of this turn; further data of a connection is returned in the next turn.
     fn next(&mut self) -> Option<NetworkEvent<'_>>;
-    /// Returns the time at which the bytes returned last were read, however long they have been processed since. Must
-    /// be called before anything else.
+    /// Returns the time at which the most recently returned bytes were read, however long they have been processed
+    /// since. Must be called before any other method.
     fn last_read_at(&mut self) -> Nanos {
         self.now()
     }
@@ -134,8 +135,8 @@ pub trait Network {
     }
     /// Returns the number of bytes the sockets have taken so far.
     fn bytes_sent(&self) -> u64;
-    /// Returns the number of rejections of earlier datagrams (ICMP) that were reported by a later send so far; the
-    /// socket stays open.
+    /// Returns how many rejections (ICMP) of earlier datagrams have been reported by later sends; the socket stays
+    /// open.
     fn rejected_datagrams(&self) -> u64 {
         0
     }

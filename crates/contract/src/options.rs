@@ -8,7 +8,7 @@ use brunt_measure::sanitize;
 
 use crate::ProxyRules;
 
-/// Protocol options by long name, in the order given; a switch has one empty value.
+/// Values of protocol options by long name, in the order given; a switch has one empty value.
 pub type OptionValues = std::collections::BTreeMap<String, Vec<String>>;
 
 /// A text in the languages of brunt's interface.
@@ -40,7 +40,7 @@ pub struct OptionSpec {
     pub short: Option<char>,
     /// Argument of the option.
     pub arity: OptionArity,
-    /// One line of help.
+    /// Help text of one line.
     pub help: HelpText,
 }
 
@@ -101,23 +101,23 @@ pub struct ProtocolConfig {
     /// Options of single URLs that override the run's, by the URL's index; may be shorter than `urls`, the rest have
     /// none.
     pub url_options: Vec<OptionValues>,
-    /// Unix socket to send to instead.
+    /// Unix socket to connect to instead of the URLs' hosts.
     pub unix_socket: Option<String>,
     /// Proxies of the run.
     pub proxies: Arc<ProxyRules>,
     /// Seed for everything random in the encoding (multipart boundaries).
     pub seed: u64,
-    /// Responses of the target to [`Protocol::inquire`](crate::Protocol::inquiry), in order.
+    /// Responses of the target to the inquiries so far ([`crate::Protocol::inquiry`]), in order.
     pub inquiry_responses: Vec<Vec<u8>>,
     /// Names of the variables of a flow's users: slots of these names are replaced by their values.
     pub variables: Arc<[String]>,
-    /// Set if the URLs are steps of a flow that uses several protocols: what is sent on a connection depends on what
+    /// Set if the URLs are steps of a flow that uses several protocols: what is sent on a connection may depend on what
     /// was received on it.
     pub is_composite_flow: bool,
-    /// Set if requests are composed during the run ([`Draft`](crate::RequestDraft)): the sources of prepared requests are
-    /// kept for that.
+    /// Set if requests are composed during the run ([`crate::RequestDraft`]): the sources of prepared requests are then
+    /// kept.
     pub composes_requests: bool,
-    /// Set if each response is to be returned whole ([`Answer`](crate::ResponseContent)), for a client that runs alongside a
+    /// Set if the content of each response is returned ([`crate::ResponseContent`]), for a client that runs alongside a
     /// load.
     pub returns_content: bool,
 }
@@ -189,13 +189,13 @@ impl UsageError {
 
 impl fmt::Display for UsageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // One line, whatever is quoted in it.
+        // Always one line, whatever it quotes.
         write!(f, "{}: {}", clipped(&sanitize::line(&self.location)), clipped(&sanitize::line(&self.problem)))?;
         self.extra_lines.iter().try_for_each(|line| write!(f, "\n  {}", sanitize::line(line)))
     }
 }
 
-/// Returns the beginning and the end of a quoted text, which may be as long as a file.
+/// Returns the text, or only its beginning and end if it is long: it may quote a whole file.
 fn clipped(text: &str) -> Cow<'_, str> {
     const MOST: usize = 1000;
     if text.len() <= MOST {

@@ -46,7 +46,7 @@ impl OutputBuffer {
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
-    /// Returns the buffer itself, for encoders that append in place; a shared block put before is copied into it.
+    /// Returns the buffer itself, for encoders that append in place; a shared block appended earlier is copied into it.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         self.fold();
         &mut self.bytes

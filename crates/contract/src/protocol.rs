@@ -23,9 +23,9 @@ pub struct Origin {
     /// Set if connections carry datagrams (UDP) instead of a stream.
     pub datagrams: bool,
     /// Index, private to the workload, of what a connection is bound to besides the address (a WebSocket's path, a
-    /// database). 0 if connections serve every request to the address.
+    /// database). 0 if a connection can serve any request to the address.
     pub bound: u32,
-    /// Set if an HTTP proxy reads the requests in clear: no tunnel is opened, and requests name their target in full
+    /// Set if an HTTP proxy reads the requests in cleartext: no tunnel is opened, and requests carry absolute URLs
     /// ([`crate::ProxyRules::forwarding_for`]).
     pub forwarded: bool,
 }
@@ -47,14 +47,14 @@ pub struct ProtocolDescription<'a> {
     pub schemes: &'static [&'static str],
     /// Options of the protocol, one description each.
     pub options: &'a [OptionSpec],
-    /// Names of the options that may be set for a single URL of a run ([`ProtocolConfig::url_options`]); empty if URLs have no options
-    /// of their own.
+    /// Names of the options that may be set for a single URL of a run ([`ProtocolConfig::url_options`]); empty if URLs
+    /// have no options of their own.
     pub url_options: &'a [&'static str],
-    /// Names of the options that are checks of a response, in the order in which sessions report the failed ones
-    /// (`EventBuffer`).
+    /// Names of the options that are checks of a response, in the order in which sessions report failed ones
+    /// ([`EventBuffer::record_failed_checks`]).
     pub checks: &'static [&'static str],
     /// Set if the number of connections is part of the plan: the `-c` connections are opened first and kept open, and
-    /// with a rate arrivals use them in turn.
+    /// with a rate, arrivals use them in turn.
     pub fixed_connections: bool,
     /// Set if connections have a heartbeat that the peer answers (`--ping`, [`Session::heartbeat`]).
     pub heartbeats: bool,
@@ -80,7 +80,7 @@ impl<'a> ProtocolDescription<'a> {
     }
 }
 
-/// A protocol as the rest of brunt sees it: listed once, in order, and passed to `cli::main_with`.
+/// A protocol as the rest of brunt sees it. Protocols are listed once, in order, and passed to `cli::main_with`.
 pub trait Protocol: Send + Sync + 'static {
     /// Returns the protocol's description.
     fn description(&self) -> ProtocolDescription<'_>;
@@ -97,8 +97,8 @@ pub trait Protocol: Send + Sync + 'static {
         if heartbeats { Ok(()) } else { Err(format!("{name} has no heartbeat; leave it out")) }
     }
     /// Returns a workload whose first request asks the target for something that is needed before requests can be
-    /// prepared (a schema); [`Workload::take_inquiry_response`] then returns the response. Called again with all responses so far
-    /// ([`ProtocolConfig::inquiry_responses`]) until it returns `None`: nothing (more) is needed.
+    /// prepared (a schema); [`Workload::take_inquiry_response`] then returns the response. Called again with all
+    /// responses so far ([`ProtocolConfig::inquiry_responses`]) until it returns `None`: nothing (more) is needed.
     ///
     /// # Errors
     /// Returns a usage error that names the option.
@@ -135,7 +135,7 @@ impl dyn Protocol {
     }
 }
 
-/// Maximum number of bytes shown of each direction of a connection; bytes beyond it are only counted.
+/// Maximum number of bytes shown for each direction of a connection; bytes beyond it are only counted.
 pub const MAX_SHOWN_BYTES: usize = 1 << 20;
 
 /// Kind of responses that are matched to requests by their order alone.
@@ -157,11 +157,11 @@ pub struct PreparedWorkload {
     /// Names of the requests in reports, in the order of the requests. If empty, all requests share a single row, the
     /// total.
     pub names: RequestNames,
-    /// Requests sent once before the run (`--before`), outside of all figures: on one connection to each origin, one
-    /// after the other, in this order. A failed one ends the run before it begins.
+    /// Requests sent once before the run (`--before`) and not counted in any figure: on one connection to each origin,
+    /// one after the other, in this order. If one fails, the run does not start.
     pub before: Vec<Arc<Request>>,
-    /// Like `before`, but sent once the run is over (`--after`), also if it was interrupted. A failed one is reported,
-    /// and the rest are still sent.
+    /// Like `before`, but sent once the run is over (`--after`), also if it was interrupted. If one fails, that is
+    /// reported, and the rest are still sent.
     pub after: Vec<Arc<Request>>,
     /// Set if a connection serves one exchange only.
     pub one_exchange_per_connection: bool,
@@ -181,7 +181,8 @@ pub struct PreparedWorkload {
     /// Set if users keep state from responses for later requests (cookies): each user then has a [`UserState`] from its
     /// first request to its last, which the engine passes to [`Session::submit_with`].
     pub keeps_state: bool,
-    /// Set if users cache responses and skip requests while these are fresh: [`Workload::cached_response`] is called only then.
+    /// Set if users cache responses and skip requests while the cached response is fresh: [`Workload::cached_response`]
+    /// is called only then.
     pub caches_responses: bool,
     /// Set if requests of this run have slots: the engine creates a [`SlotContext`] only then.
     pub has_slots: bool,
@@ -217,7 +218,7 @@ impl PreparedWorkload {
     }
 }
 
-/// The whole content of a run in one protocol: prepared once, shared read-only by the workers.
+/// The complete workload of a run in one protocol: prepared once, shared read-only by the workers.
 pub trait Workload: Send + Sync + 'static {
     /// Returns what was prepared before the run.
     fn prepared(&self) -> &PreparedWorkload;
@@ -229,10 +230,11 @@ pub trait Workload: Send + Sync + 'static {
     fn connection_owner(&self, _origin: &Origin) -> ConnectionOwner {
         ConnectionOwner::Pool
     }
-    /// Composes a request during the run from a prepared one and a draft; called only if [`ProtocolConfig::composes_requests`] is set.
+    /// Composes a request during the run from a prepared one and a draft; called only if
+    /// [`ProtocolConfig::composes_requests`] is set.
     ///
     /// # Errors
-    /// Returns why there is no such request: its URL cannot be parsed, or this protocol does not support composed
+    /// Returns why the request cannot be composed: its URL cannot be parsed, or this protocol does not support composed
     /// requests.
     fn compose(&self, _like: &Request, _draft: &RequestDraft) -> Result<FollowUp, Cause> {
         Err(brunt_cause::connecting::composes_nothing().into())
@@ -250,9 +252,9 @@ pub trait Workload: Send + Sync + 'static {
     fn carries_no_trace(&self, _request: &Request) -> bool {
         false
     }
-    /// Stores in a user's state what a response to one of its requests asked it to keep ([`crate::Event::StateUpdate`]).
-    /// Returns a closure that finds the resources named in the response, to be called once the end of the response was
-    /// timestamped.
+    /// Stores in a user's state what a response to one of its requests asked it to keep
+    /// ([`crate::Event::StateUpdate`]). Returns a closure that finds the resources named in the response, to be called
+    /// once the end of the response has been timestamped.
     fn update_state(
         &self,
         _request: &Request,
@@ -262,7 +264,7 @@ pub trait Workload: Send + Sync + 'static {
     ) -> Option<ResourceSearch> {
         None
     }
-    /// Returns the cached response that a user has for a request, or `None` if the request must be sent.
+    /// Returns the user's cached response to a request, or `None` if the request must be sent.
     fn cached_response(
         &self,
         _request: &Request,
@@ -283,8 +285,8 @@ pub trait Workload: Send + Sync + 'static {
         String::from_utf8_lossy(&sent).trim().to_owned()
     }
     /// Returns the bytes of a connection, sent ones first, in readable form: for `--debug`, by protocols whose bytes
-    /// are not text. `None` if the bytes are shown as they are. Few bytes may expand to huge texts: no text is made
-    /// beyond [`MAX_SHOWN_BYTES`].
+    /// are not text. `None` if the bytes are shown as they are. A few bytes may expand to a huge text, so none is
+    /// produced beyond [`MAX_SHOWN_BYTES`].
     fn display_bytes(
         &self,
         _established: &EstablishedConnection,
@@ -293,9 +295,9 @@ pub trait Workload: Send + Sync + 'static {
     ) -> Option<[Vec<u8>; 2]> {
         None
     }
-    /// Creates the session of a connection to `origin` that was just established.
+    /// Creates the session of a newly established connection to `origin`.
     fn session(&self, origin: &Origin, established: &EstablishedConnection) -> Box<dyn Session>;
-    /// Takes the response to an inquiry ([`Protocol::inquiry`]); `None` once it was taken.
+    /// Takes the response to an inquiry ([`Protocol::inquiry`]); `None` once it has been taken.
     fn take_inquiry_response(&self) -> Option<Vec<u8>> {
         None
     }
@@ -303,13 +305,13 @@ pub trait Workload: Send + Sync + 'static {
     fn protocol_version(&self, _established: &EstablishedConnection) -> String {
         String::new()
     }
-    /// Returns the name, as counted in reports, of a status code of this protocol or of a connection-level code sent
-    /// by the peer ([`crate::Event::PeerCode`]): "200", "OK".
+    /// Returns the name under which reports count a status code of this protocol, or a code with which the peer ended a
+    /// connection or an exchange ([`crate::Event::PeerCode`]): "200", "OK".
     fn code_name(&self, code: u32) -> String {
         code.to_string()
     }
-    /// Returns the meaning of a status code in one sentence, for readers who do not know it: the detail of its example
-    /// in reports. `None` if the name is explanation enough.
+    /// Returns the meaning of a status code in one sentence, for readers who do not know it; shown as the detail of its
+    /// example in reports. `None` if the name explains itself.
     fn code_meaning(&self, _code: u32) -> Option<StaticCause> {
         None
     }
@@ -352,7 +354,7 @@ pub enum ConnectionOwner {
     /// The user, from its first request on the connection to the end of the iteration, since later requests may depend
     /// on earlier ones (a transaction). After that the connection returns to the pool.
     Iteration,
-    /// The user alone, who opens it with the values it knows. The connection is closed at the end of the iteration.
+    /// The user alone: the connection is opened with the user's values and closed at the end of the iteration.
     User,
 }
 
@@ -368,7 +370,7 @@ pub struct EstablishedConnection {
     /// Random number drawn from the run's seed, for what must differ between connections (masks, keys, nonces).
     pub seed: u64,
     /// Slot context for the messages that open the connection. Its `number` is the connection's, unique within the run
-    /// (0 outside of the load), and its `user` the one that the connection is opened for.
+    /// (0 outside of the load), and its `user` is the one that the connection is opened for.
     pub context: SlotContext<'static>,
 }
 
@@ -379,15 +381,15 @@ pub enum SubmitOutcome {
     AwaitingResponse,
     /// No response is expected: the exchange ends once its bytes are written, and has no latency.
     OneWay,
-    /// A response will end the exchange. Part of the request waits until the peer asks for it, at most for this
-    /// duration: then the engine calls [`Session::continue_request`].
+    /// A response will end the exchange. Part of the request is held back until the peer asks for it, or until this
+    /// duration has passed and the engine calls [`Session::continue_request`].
     AwaitingContinue(Nanos),
-    /// The message that ends the exchange arrived before it was submitted; a call of [`Session::receive`] with no
-    /// bytes reports it.
+    /// The message that ends the exchange arrived before the exchange was submitted; a call of [`Session::receive`]
+    /// with no bytes reports it.
     AlreadyComplete,
 }
 
-/// Error of a submit: the session has no room for another exchange now.
+/// Error of a submit: the session currently has no room for another exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionFull;
 
@@ -405,7 +407,7 @@ impl fmt::Display for ProtocolError {
 pub trait Session: Send {
     /// Appends the bytes that open the connection, before any request: preface, upgrade, AUTH.
     fn open(&mut self, _out: &mut OutputBuffer) {}
-    /// Like [`Session::open`], but with the slot context of its user's first request, if the connection belongs to a
+    /// Like [`Session::open`], but with the slot context of the user's first request, if the connection belongs to a
     /// user ([`ConnectionOwner::User`]).
     fn open_with(&mut self, _fill: &SlotContext<'_>, out: &mut OutputBuffer) {
         self.open(out);
@@ -447,8 +449,8 @@ pub trait Session: Send {
     fn cancel(&mut self, _id: ExchangeId, _out: &mut OutputBuffer) -> bool {
         false
     }
-    /// Appends the part of an exchange that was still held back ([`SubmitOutcome::AwaitingContinue`]) when its wait ran out. Returns
-    /// `false` if nothing is held back any more.
+    /// Appends the part of a request that is still held back ([`SubmitOutcome::AwaitingContinue`]) when the wait for
+    /// the peer times out. Returns `false` if nothing is held back any more.
     fn continue_request(&mut self, _id: ExchangeId, _out: &mut OutputBuffer) -> bool {
         false
     }
@@ -470,12 +472,12 @@ pub trait Session: Send {
     fn opening_messages(&self) -> u32 {
         0
     }
-    /// Writes the replies due for unsolicited messages ([`crate::Event::ReplyDue`]) at the given time (nanoseconds since
-    /// 1970); returns how many.
+    /// Writes the replies due for unsolicited messages ([`crate::Event::ReplyDue`]) at the given time (nanoseconds
+    /// since 1970); returns how many.
     fn write_replies(&mut self, _unix_ns: u64, _out: &mut OutputBuffer) -> u32 {
         0
     }
-    /// Handles the peer's close. A response delimited by the end of the connection is complete; the engine fails
+    /// Handles the peer's close. A response delimited by the end of the connection is then complete; the engine fails
     /// everything else in flight.
     fn peer_closed(&mut self, _done: &mut EventBuffer) {}
     /// Returns what was received of an incomplete response, if it was buffered: shown when the exchange fails.
@@ -483,14 +485,14 @@ pub trait Session: Send {
         &[]
     }
     /// Returns the number of replies to unsolicited messages (pings) that may not have been sent yet. The session
-    /// bounds it: a peer that asks and never reads causes a protocol error instead of filling our memory.
+    /// bounds it: a peer that keeps asking and never reads causes a protocol error instead of filling our memory.
     fn pending_replies(&self) -> u32 {
         0
     }
     /// Resets the count of [`Session::pending_replies`], since nearly all of them have been sent.
     fn reset_pending_replies(&mut self) {}
-    /// Returns, in a sentence, what the peer announced about the end of the connection before it closed; `None` if
-    /// nothing. Used as the detail of exchanges that fail with the connection.
+    /// Returns, in a sentence, what the peer announced about the end of the connection before it closed; `None` if it
+    /// announced nothing. Used as the detail of exchanges that fail with the connection.
     fn close_reason(&self) -> Option<StaticCause> {
         None
     }
@@ -513,8 +515,8 @@ pub trait Session: Send {
     /// Returns the number of exchanges that the session would accept now. 0 with nothing in flight means that the
     /// connection is used up (unless it is [`Session::is_opening`]).
     fn room(&self) -> usize;
-    /// Returns the kind of failure to count when [`Session::receive`] returned an error: a peer that refuses an
-    /// upgrade or a password follows its protocol.
+    /// Returns the kind of failure to count when [`Session::receive`] returned an error. Not every error is a
+    /// violation: a peer that refuses an upgrade or a password follows the protocol.
     fn refusal_kind(&self) -> FaultKind {
         FaultKind::BrokenProtocol
     }
@@ -528,9 +530,9 @@ pub trait Session: Send {
         false
     }
     /// Returns `true` if TLS starts now, within the connection (MySQL's SSLRequest, STARTTLS): called after each
-    /// [`Session::receive`] while the session is [`Session::is_opening`]. Bytes already appended to `out` are sent in
-    /// clear; then a [`crate::SecureChannel`] is inserted, which gets all bytes received before its handshake is
-    /// complete, and [`Session::tls_established`] is called when it is. Only used on connections without TLS.
+    /// [`Session::receive`] while [`Session::is_opening`] returns `true`. Bytes already appended to `out` are sent in
+    /// cleartext; then a [`crate::SecureChannel`] is inserted. The session receives nothing until the TLS handshake is
+    /// complete and [`Session::tls_established`] is called. Only used on connections without TLS.
     fn starts_tls(&self) -> bool {
         false
     }

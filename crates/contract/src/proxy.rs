@@ -17,7 +17,7 @@ const PORT: u16 = 1080;
 /// Protocol of a proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProxyKind {
-    /// HTTP: requests in clear are sent to the proxy itself; everything else goes through a tunnel (CONNECT).
+    /// HTTP: requests in cleartext are sent to the proxy itself; everything else goes through a tunnel (CONNECT).
     Http,
     /// SOCKS5 (RFC 1928) with addresses: names are resolved locally.
     Socks5,
@@ -155,8 +155,8 @@ impl ProxyRules {
         proxy.filter(|_| !origin.datagrams && !self.exceptions.iter().any(|except| except.matches(&origin.host)))
     }
 
-    /// Like [`ProxyRules::for_origin`], but only if the proxy reads the requests itself, as an HTTP proxy does with HTTP in
-    /// clear: for protocols that support proxies ([`Origin::forwarded`]).
+    /// Like [`ProxyRules::for_origin`], but only if the proxy reads the requests itself, as an HTTP proxy does with
+    /// cleartext HTTP: for protocols that support this ([`Origin::forwarded`]).
     pub fn forwarding_for(&self, origin: &Origin) -> Option<&Arc<Proxy>> {
         self.for_origin(origin).filter(|proxy| proxy.kind == ProxyKind::Http && !origin.tls)
     }
@@ -179,8 +179,8 @@ pub enum ProxyException {
 }
 
 impl ProxyException {
-    /// Parses a list in curl's format: hosts, domains, addresses and networks (`10.0.0.0/8`), separated by commas or
-    /// blanks.
+    /// Parses a list in curl's format: hosts, domains, addresses and networks (`10.0.0.0/8`), separated by commas,
+    /// spaces or tabs.
     pub fn parse_list(text: &str) -> Vec<ProxyException> {
         let parts = text.split([',', ' ', '\t']).map(str::trim).filter(|part| !part.is_empty());
         parts.map(ProxyException::parse).collect()

@@ -1,4 +1,4 @@
-//! Requests as the engine sees them: opaque, whatever their protocol.
+//! Requests as the engine sees them: opaque, regardless of their protocol.
 
 use std::any::{Any, type_name};
 use std::fmt;
@@ -33,7 +33,7 @@ impl<T> DerefMut for Request<T> {
 }
 
 impl Request {
-    /// Creates a shared request, for one that is made during the run or sent only once.
+    /// Creates a shared request, for requests that are made during the run or sent only once.
     pub fn shared<T: Any + Send + Sync>(made: T) -> Arc<Request> {
         Arc::new(Request(made))
     }
@@ -41,8 +41,8 @@ impl Request {
     /// Returns the protocol's own request.
     ///
     /// # Panics
-    /// Panics if the request is of another protocol: the engine passes requests to the sessions of the workload they
-    /// came from.
+    /// Panics if the request belongs to another protocol: the engine passes requests only to sessions of the workload
+    /// that they came from.
     #[inline]
     pub fn downcast<T: Any>(&self) -> &T {
         match self.0.downcast_ref() {
@@ -72,7 +72,7 @@ pub struct RequestDraft {
     pub url: Option<String>,
     /// Method, for protocols that have several.
     pub method: Option<String>,
-    /// Header fields, which replace those of the same names or are added.
+    /// Header fields, which are added or replace those of the same name.
     pub headers: Vec<(String, String)>,
     /// Body, or its equivalent in another protocol.
     pub body: Option<Vec<u8>>,

@@ -1,4 +1,4 @@
-//! TLS between network and session, without I/O of its own.
+//! TLS between network and session; does no I/O itself.
 
 use brunt_cause::Cause;
 
@@ -19,7 +19,7 @@ pub trait SecureChannelFactory: Send + Sync {
     fn tunnel(&self, _origin: &Origin) -> Result<Option<Box<dyn SecureChannel>>, Cause> {
         Ok(None)
     }
-    /// Returns the proxy for connections to `origin`, as users write it; its name and password are not shown.
+    /// Returns the proxy for connections to `origin`, as users write it, without its user name and password.
     fn proxy(&self, _origin: &Origin) -> Option<String> {
         None
     }
@@ -51,12 +51,12 @@ pub enum ChannelProgress {
 
 /// A TLS connection, of either side. Holds no buffer while it is idle.
 pub trait SecureChannel: Send {
-    /// Appends a client's first flight; a server waits for it.
+    /// Appends a client's first flight; a server appends nothing and waits for it.
     fn start(&mut self, cipher: &mut OutputBuffer);
     /// Processes bytes from the wire, split anywhere; appends plaintext, and the bytes to send in response.
     ///
     /// # Errors
-    /// Returns what is wrong with the certificate, the handshake or a record.
+    /// Returns an error that says what is wrong with the certificate, the handshake or a record.
     fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut OutputBuffer) -> Result<ChannelProgress, Cause>;
     /// Encrypts plaintext; only after the handshake.
     fn seal(&mut self, plain: &OutputBuffer, cipher: &mut OutputBuffer);

@@ -2,20 +2,20 @@
 
 use crate::{OutputBuffer, ProtocolError};
 
-/// Extent of a request that an [`ServerRequest`] covers.
+/// The part of a request that a [`ServerRequest`] covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RequestPart {
     /// The whole request.
     #[default]
     Whole,
-    /// The head. The body follows in pieces as it arrives, each an [`ServerRequest`] with the same id and otherwise without
-    /// content.
+    /// The head. The body follows in pieces as it arrives, each a [`ServerRequest`] with the same id and no fields set
+    /// except those about the body.
     Head,
     /// A piece of the body.
     BodyChunk,
     /// The last piece of the body, possibly empty.
     LastChunk,
-    /// The client gave up the request; nothing more follows.
+    /// The client abandoned the request; nothing more follows.
     Aborted,
 }
 
@@ -32,9 +32,9 @@ pub struct ServerRequest<'a> {
     pub head: &'a [u8],
     /// Bytes of the body.
     pub body_bytes: u64,
-    /// Beginning of the body (64 KiB are plenty), for servers that echo; empty if the session does not buffer it.
+    /// Beginning of the body (64 KiB is plenty), for servers that echo; empty if the session does not buffer it.
     pub body: &'a [u8],
-    /// Extent of the request that is covered: all of it, except in sessions that deliver some requests in pieces.
+    /// Part of the request that is covered: all of it, except in sessions that deliver some requests in pieces.
     pub part: RequestPart,
 }
 
@@ -54,7 +54,7 @@ pub enum BodyFraming {
 pub struct ServerResponse<'a> {
     /// Status code.
     pub status: u16,
-    /// Further header lines, each ended by CR LF.
+    /// Further header lines, each terminated by CR LF.
     pub headers: &'a [u8],
     /// The body.
     pub body: &'a [u8],
@@ -73,7 +73,8 @@ pub trait ServerSession: Send {
     /// # Errors
     /// Returns [`ProtocolError`] if the client violates the protocol.
     fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ProtocolError>;
-    /// Responds to a received request. Responses may be given in any order and are sent in the correct one.
+    /// Responds to a received request. Responses may be given in any order; the session sends them in the one that the
+    /// protocol requires.
     fn respond(&mut self, id: u32, reply: &ServerResponse<'_>, out: &mut OutputBuffer);
     /// Appends replies that are due without a response (100 Continue, an acknowledgement): called after each
     /// `receive`.

@@ -7,8 +7,8 @@ use crate::UserValues;
 pub struct SlotContext<'a> {
     /// Number of requests sent in the run before this one; unique within the run.
     pub number: u64,
-    /// Number of the user who sends it, counted over the whole run; in open load the virtual user that arrives with
-    /// it.
+    /// Number of the user who sends it, counted over the whole run; in open load, that of the virtual user that arrives
+    /// with the request.
     pub user: u64,
     /// Random bits.
     pub random: u64,

@@ -42,7 +42,7 @@ impl Trace {
         }
     }
 
-    /// Returns the bound below which the low halves of a share of all traces lie; saturates at `u64::MAX`.
+    /// Returns the bound with which [`Trace::derive`] samples this share of all traces; saturates at `u64::MAX`.
     pub fn sampling_bound(share: f64) -> u64 {
         (share * 2f64.powi(64)) as u64
     }

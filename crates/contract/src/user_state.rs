@@ -13,7 +13,7 @@ pub struct UserState {
     lasting_state: Option<Box<dyn Any + Send>>,
     /// Number of iterations that the user has begun.
     iteration: u32,
-    /// Savings from cached responses that have not been counted yet.
+    /// Savings from cached responses, not yet counted.
     pub savings: CacheSavings,
     /// Values that the user has captured by name.
     pub values: UserValues,
@@ -58,7 +58,7 @@ impl UserState {
         }
     }
 
-    /// Returns the number of the user's current iteration; different for each.
+    /// Returns the number of the user's current iteration.
     pub fn iteration(&self) -> u32 {
         self.iteration
     }

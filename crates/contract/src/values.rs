@@ -63,7 +63,7 @@ impl UserValues {
         }
     }
 
-    /// Replaces all values by those of `others`; buffers are kept.
+    /// Replaces all values with those of `others`, reusing the buffers.
     pub fn copy_from(&mut self, others: &UserValues) {
         self.clear();
         for (at, other) in others.0.iter().enumerate().filter(|(_, other)| other.is_set) {

@@ -1,5 +1,5 @@
-//! Prints every counter of this host, and with an address those of the service there, and the cost of reading them:
-//! `cargo run --release -p brunt-probe --example host -- 127.0.0.1:8080`
+//! Prints every counter of this host (with an address, also those of the service there) and the cost of reading them:
+//! `cargo run --release -p brunt-counters --example host -- 127.0.0.1:8080`
 
 use std::io;
 use std::net::SocketAddr;

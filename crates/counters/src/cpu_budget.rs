@@ -4,15 +4,15 @@ use brunt_measure::Nanos;
 
 /// Inverse of the share of a core that an operation may use in the long run.
 const SHARE: u64 = 2000;
-/// Budget in advance: a short run is read each second too, even if a reading takes a millisecond.
+/// Budget granted in advance, so that a short run is read each second as well, even if a reading takes a millisecond.
 const AHEAD: Nanos = Nanos::from_millis(5);
 
-/// The time at which to repeat an operation.
+/// A rate limiter that determines when an operation may be repeated.
 #[derive(Debug)]
 pub(crate) struct CpuBudget {
     least: Nanos,
     next: Nanos,
-    /// CPU time used beyond the share, as of its last use.
+    /// CPU time used beyond the share, as of the last use.
     debt: Nanos,
     last: Nanos,
 }

@@ -17,7 +17,7 @@ impl FakeHost {
         fake
     }
 
-    /// Writes a file, in place if it exists, as files of the kernel change.
+    /// Writes a file, in place if it exists, as the kernel's files change.
     pub fn write(&self, path: &str, text: &str) {
         let path = self.0.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

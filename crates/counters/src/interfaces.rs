@@ -7,7 +7,7 @@ use crate::counters::CounterSink;
 use crate::parse::network::{Interface, interfaces, speed};
 use crate::source::{CounterSource, PersistentFile, reason};
 
-/// Maximum number of interfaces: a host of containers has hundreds, most of which carry nothing of the run.
+/// Maximum number of interfaces: a host of containers has hundreds, most of which carry no traffic of the run.
 const MOST: usize = 16;
 
 /// The set of interfaces that are read.

@@ -1,22 +1,24 @@
 //! The counters of a host, by name: read from `/proc`, from `/sys` and over netlink.
 //!
-//! A [`HostReader`] is read once a second into [`Counters`]; a [`Sampler`] does that on a thread of its own. A [`Service`]
-//! on this host adds its listen queue and its processes. This crate does not interpret the counters: diagnosis does.
+//! A [`HostReader`] is read once a second into [`Counters`]; a [`Sampler`] does that on a thread of its own. A
+//! [`Service`] on this host adds its listen queue and its processes. This crate does not interpret the counters:
+//! diagnosis does.
 //!
 //! Counters that cannot be read are absent and listed as such ([`Counters::unobservable`]); they are never zero and
 //! never guessed. All texts are parsed by pure functions (`parse`), as are the kernel's answers about sockets
-//! (`sock_diag`); the thin layer of I/O around them works on a root that tests can simulate ([`CounterSource`]). The names:
+//! (`sock_diag`); the thin layer of I/O around them works on a root that tests can simulate ([`CounterSource`]). The
+//! names:
 //!
 //! | names | unit |
 //! |---|---|
 //! | `cpu.{N,all}.{user,system,idle,iowait,irq,softirq,steal}` (`user` with `nice`), `cpu.count` | ns |
 //! | `psi.cpu.some`, `psi.{io,memory}.{some,full}` | µs |
-//! | `load.running` | threads that run or could |
+//! | `load.running` | threads that run or could run |
 //! | `Tcp.*`, `Udp.*`, `Ip.*`, `TcpExt.*`, `IpExt.*` …: every name of `/proc/net/snmp` and `/proc/net/netstat` | the kernel's |
 //! | `sockstat.{TCP,TCP6,UDP …}.{inuse,orphan,tw,alloc,mem}`, `sockstat.sockets.used` | sockets; `mem` pages |
 //! | `softnet.{N,all}.{processed,dropped,squeezed}` | packets; times |
 //! | `conntrack.{count,max,drop,early_drop,insert_failed}` | connections |
-//! | `net.IFACE.{rx_bytes,tx_bytes,rx_dropped,tx_dropped,rx_errors,speed_mbps}` | as they say |
+//! | `net.IFACE.{rx_bytes,tx_bytes,rx_dropped,tx_dropped,rx_errors,speed_mbps}` | as named |
 //! | `mem.{total,available,swap_free}`, `vm.oom_kill`, `files.{open,max}` | bytes; processes; files |
 //! | `setting.*`: port range, listen limits, TIME_WAIT, memory and file limits, clock source (a label), timer slack | the kernel's |
 //! | `self.{rss,fds,fd_limit}`, `self.thread.LABEL.{cpu,wait,voluntary,involuntary}` | bytes; ns and switches |
@@ -31,7 +33,7 @@
 //! Counters of another host are served by a probe there ([`remote`]).
 //!
 //! `busiest.cpu` is a sum over the intervals between samples: for each, the CPU time of the thread that used the most.
-//! If it grows by a second each second, some thread is saturated in every interval, though not necessarily the same
+//! If it grows by a second each second, a thread is saturated in every interval, though not necessarily always the same
 //! one.
 
 mod counters;

@@ -13,7 +13,7 @@ use crate::sock_diag::{AnswerProgress, Socket, SocketQuery, answers};
 const DATAGRAM: usize = 32 << 10;
 /// Maximum number of sockets counted; more would take longer than a sample may.
 const MOST: usize = 200_000;
-/// Number of sockets after which a query stops that only needs a sample.
+/// Number of sockets after which a query that only needs a sample stops.
 const SAMPLE: usize = 96;
 /// Receive timeout. The kernel answers at once; a process pretending to be it might not.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -31,10 +31,11 @@ impl ThreadLabels {
 /// Number of names of former threads that are remembered, so that none is reused.
 const NAMES: usize = 1024;
 
-/// Unique names of threads. No two threads have the same name, even one after the other: that would be one counter.
+/// Unique names of threads. No two threads have the same name, not even one after the other: they would share a
+/// counter.
 #[derive(Debug, Default)]
 struct ThreadNames {
-    /// The name a thread requested and the one it got, by thread id.
+    /// The name that a thread requested and the one that it got, by thread id.
     assigned: BTreeMap<u32, (String, String)>,
     tid_by_name: BTreeMap<String, u32>,
 }
@@ -139,7 +140,7 @@ mod tests {
         own.labels.set(72, "a.b");
         let wanted = [("self.thread.a-b.cpu", 3), ("self.thread.brunt.cpu", 1), ("self.thread.worker-0.cpu", 2)];
         assert_eq!(times(&mut own, &fake), expected(&wanted));
-        // A thread of the same name, started after the first has ended, is a separate counter.
+        // A thread of the same name, started after the first has ended, has a separate counter.
         fake.remove("proc/self/task/71");
         thread(&fake, 73, "worker 0", 9);
         thread(&fake, 70, "brunt", 2);

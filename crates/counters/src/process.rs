@@ -38,7 +38,7 @@ pub(crate) struct Process {
 pub(crate) struct ProcessReading {
     /// CPU time of all its threads (nanoseconds, in steps of the system's tick).
     pub cpu: u64,
-    /// CPU time of children that ended and were waited for, including their own.
+    /// CPU time of children that ended and were waited for, including that of their own children.
     pub reaped: u64,
     pub parent: u32,
     /// Start time since the boot of the host (nanoseconds, in steps of the system's tick).
@@ -67,7 +67,7 @@ impl Process {
         }
     }
 
-    /// Reads the process; `None` once it has ended. A process none of whose threads ran is unchanged.
+    /// Reads the process; `None` once it has ended. If none of its threads ran, the last reading is returned.
     pub fn read(&mut self, source: &CounterSource, units: Units, buffer: &mut Vec<u8>) -> Option<ProcessReading> {
         let ran = self.threads.read_known(source, buffer);
         self.ran = ran || self.threads.known.is_empty();
@@ -77,7 +77,7 @@ impl Process {
         }
         let stat = self.stat.read(source, buffer).ok().and_then(|text| stat(&text))?;
         if stat.threads != self.threads.known.len() as u64 {
-            // If they cannot be listed, their counts are missing.
+            // If the threads cannot be listed, their counts are missing.
             let _ = self.threads.list(source, buffer);
         }
         self.threads.finish_reading();
@@ -103,7 +103,7 @@ impl Process {
         Some(looked)
     }
 
-    /// Returns the live children of the process, if it ran before the last reading; otherwise they are unchanged and
+    /// Returns the live children of the process if it ran before the last reading; otherwise there are no new ones, and
     /// the list is empty. Also empty if this kernel does not report children.
     pub fn new_children(&self, source: &CounterSource) -> Vec<u32> {
         if !self.ran {
@@ -143,7 +143,7 @@ impl Process {
     }
 }
 
-/// Makes a word from elsewhere usable as a part of a name, in which dots and spaces separate parts.
+/// Makes a word from elsewhere usable as one part of a name, in which dots and spaces separate parts.
 pub(crate) fn name_part(word: &str) -> Cow<'_, str> {
     let parts = |c: char| c == '.' || c.is_whitespace() || c.is_control();
     if word.contains(parts) { word.replace(parts, "-").into() } else { word.into() }
@@ -213,7 +213,7 @@ pub(crate) mod tests {
         assert_eq!((first, process_7.busiest()), (wanted, Some((7, "srv 7"))));
         stat_of(&fake, 7, 1, (11, 6), 1);
         assert_eq!(process_7.read(&source, UNITS, &mut buffer), Some(first), "it did not run");
-        // A thread of it ran and another was started: detected by the number of threads.
+        // One of its threads ran and another was started: detected by the number of threads.
         fake.write("proc/7/task/7/schedstat", "1000 70 4\n");
         fake.write("proc/7/task/9/schedstat", "5000 1 1\n");
         fake.write("proc/7/task/9/status", "Name:\thot\nvoluntary_ctxt_switches:\t2\nnonvoluntary_ctxt_switches:\t0\n");

@@ -99,8 +99,8 @@ impl Quotas {
         let mut felt: Option<(QuotaEnforcement, f64)> = None;
         for group in &mut self.groups {
             let Some(now) = group.stat.read(source, buffer).ok().and_then(|text| enforced(&text)) else { continue };
-            // The first reading counts everything since the group was created; groups that appear later count from
-            // then on.
+            // The first reading counts everything since the group was created; groups that appear later are counted
+            // from then on.
             let before =
                 group.last.replace(now).unwrap_or(if self.sums.is_none() { QuotaEnforcement::default() } else { now });
             let (since, cores) = (now - before, group.quota.cores());

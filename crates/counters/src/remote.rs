@@ -32,7 +32,7 @@ pub trait ByteStream: Read + Write + Send {}
 
 impl<T: Read + Write + Send> ByteStream for T {}
 
-/// A function that wraps a socket in TLS, or leaves it as it is.
+/// A function that wraps a socket in TLS, or returns it unchanged.
 pub type TlsWrapper = Box<dyn Fn(TcpStream) -> io::Result<Box<dyn ByteStream>> + Send + Sync>;
 
 /// Timeout for a peer that sends nothing, or does not read what is sent.

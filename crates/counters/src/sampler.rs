@@ -68,7 +68,7 @@ impl Sampler {
         Ok(Sampler { stop, thread: Some(thread) })
     }
 
-    /// Reads once more, waits for that, and ends the thread.
+    /// Reads once more, waits until that is done, and ends the thread.
     pub fn stop(mut self) {
         if let Err(broken) = self.end() {
             panic::resume_unwind(broken);
@@ -89,7 +89,7 @@ impl Drop for Sampler {
     }
 }
 
-/// Returns the next whole interval since `begin`. Those that a busy machine missed are skipped.
+/// Returns the start of the next whole interval since `begin`. Intervals that a busy machine missed are skipped.
 fn next(begin: Nanos, every: Nanos, now: Nanos) -> Nanos {
     let every = every.0.max(1);
     let phase = begin.0 % every;

@@ -1,6 +1,6 @@
 //! The service under load, if it is on this host: its listen queue, its processes, its connections.
 //!
-//! Found by the address under load, by its port, or by a process id. Operations that scan all processes or all
+//! It is found by the address under load, by its port, or by a process id. Operations that scan all processes or all
 //! connections are rate-limited by their cost; in between, their counters are absent.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +21,7 @@ use crate::source::{CounterSource, reason};
 use crate::tcp_sample::TcpSample;
 use sums::{ServiceProcess, ServiceSums, ServiceTotals};
 
-/// Maximum number of processes followed, and of those reported one by one; the sums include all.
+/// Maximum number of processes followed, and of those reported one by one; the sums include all that are followed.
 const MOST: usize = 256;
 const TOLD: usize = 16;
 
@@ -33,8 +33,8 @@ pub const ENDED: &str = "the process has ended";
 pub struct Service {
     /// Address under load; `None` if only its processes are known.
     target: Option<SocketAddr>,
-    /// Process that was selected by its id: the service is this process and its descendants, whichever process holds
-    /// the socket.
+    /// Process that was selected by its id: the service is this process and its descendants, no matter which process
+    /// holds the socket.
     selected_pid: Option<u32>,
     own_pid: u32,
     listener: Option<TargetListener>,
@@ -59,8 +59,8 @@ pub struct Service {
 }
 
 impl Service {
-    /// Returns the service that listens at an address; `None` if the address is not of this host, or no socket
-    /// listens.
+    /// Returns the service that listens at an address; `None` if the address does not belong to this host, or no socket
+    /// listens there.
     pub fn listening_at(host: &HostReader, target: SocketAddr) -> Option<Service> {
         let source = host.source();
         let text = |path| source.text(path).unwrap_or_default();
@@ -78,7 +78,7 @@ impl Service {
     /// Returns the service that listens at a port of this host, at any address.
     ///
     /// # Errors
-    /// Returns an error if no socket listens there or the kernel cannot be asked, phrased to follow the port.
+    /// Returns an error if no socket listens there or the kernel cannot be queried, phrased to follow the port.
     pub fn at_port(host: &HostReader, port: u16) -> Result<Service, &'static str> {
         match TargetListener::at_port(host.source(), port) {
             Ok(Some(listener)) => Ok(Service::new(Some(listener.address), Some(listener), std::process::id())),
@@ -203,8 +203,7 @@ impl Service {
         self.listing.spend(now, took);
     }
 
-    /// Reads the new children of processes that ran: cheaper than a list of all processes, and therefore done more
-    /// often.
+    /// Finds the new children of processes that ran: cheaper than listing all processes, and therefore done more often.
     fn find_children(&mut self, source: &CounterSource, now: Nanos) {
         if !self.asking.is_due(now) {
             return;
@@ -229,7 +228,7 @@ impl Service {
     }
 
     fn report_processes(&mut self, source: &CounterSource, units: Units, buffer: &mut Vec<u8>, sink: &mut CounterSink) {
-        // Its counters stay readable until its parent has waited for it.
+        // A process that has ended stays readable until its parent has waited for it.
         let stat = |pid| source.text(&format!("/proc/{pid}/stat")).unwrap_or_default();
         if self.unobservable.is_none() && self.selected_pid.is_some_and(|pid| is_zombie(&stat(pid))) {
             self.unobservable = Some(ENDED);
@@ -311,7 +310,7 @@ fn by_generation(processes: &BTreeMap<u32, ServiceProcess>) -> Vec<u32> {
     let parent = |pid: &u32| processes.get(pid)?.last.map(|last| last.parent);
     let depth = |pid: &u32| std::iter::successors(Some(*pid), parent).take(processes.len() + 1).count();
     let mut pids: Vec<u32> = processes.keys().copied().collect();
-    // Processes that were not read yet were started last.
+    // Processes that have not been read yet were started last.
     pids.sort_by_cached_key(|pid| (processes[pid].last.is_none(), depth(pid)));
     pids
 }

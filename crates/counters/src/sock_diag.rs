@@ -12,7 +12,7 @@ const REQUEST_AND_DUMP: u16 = 0x301;
 const TCP: u8 = 6;
 const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
-/// Attributes of an answer: `tcp_info`; memory of the socket, whose ninth number are its drops; the IPv6-only flag.
+/// Attributes of an answer: `tcp_info`; memory of the socket, whose ninth number counts its drops; the IPv6-only flag.
 const INFO: u16 = 2;
 const MEMORY: u16 = 7;
 const DROPS: usize = 8;
@@ -54,7 +54,7 @@ impl SocketQuery {
         let question = &mut message[HEAD..];
         question[0] = if self.v6 { AF_INET6 } else { AF_INET };
         question[1] = TCP;
-        // The memory of many thousands of sockets is not requested.
+        // Memory is not requested for connections: there may be many thousands.
         question[2] = match (self.state, self.sampled) {
             (TcpState::Listen, _) => 1 << (MEMORY - 1),
             (TcpState::Established, true) => 1 << (INFO - 1),

@@ -1,4 +1,4 @@
-//! The processes of a service: those that hold a listening socket, and those they started.
+//! The processes of a service: those that hold a listening socket, and their descendants.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -38,7 +38,8 @@ pub(crate) fn holders(source: &CounterSource, inodes: &BTreeSet<u32>) -> SocketH
     found
 }
 
-/// Returns the holders and all their descendants, without `me` and its descendants, unless it is a holder itself.
+/// Returns the holders and all their descendants, except `me` (unless it is a holder itself) and the descendants of
+/// `me`.
 pub(crate) fn family(source: &CounterSource, holders: &BTreeSet<u32>, me: u32) -> BTreeSet<u32> {
     let all = source.numbers("/proc").into_iter().flatten();
     let parent = |pid: u32| Some((pid, stat(&source.text(&format!("/proc/{pid}/stat")).ok()?)?.parent));
@@ -87,7 +88,7 @@ mod tests {
 
     #[test]
     fn what_holders_started_serves_with_them_and_we_do_not() {
-        // 2 holds; 5 is an unrelated shell; 9 is us, with a worker 10; 12 was started by the service's child.
+        // 2 is a holder; 5 is an unrelated shell; 9 is us, with a worker 10; 12 was started by the service's child.
         let parents = BTreeMap::from([(2, 1), (3, 2), (4, 2), (5, 1), (6, 5), (9, 2), (10, 9), (12, 4)]);
         for (holders, me, all) in [
             (&[2][..], 9, &[2, 3, 4, 12][..]),

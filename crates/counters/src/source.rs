@@ -18,15 +18,15 @@ use crate::sock_diag::{Socket, SocketQuery};
 
 /// Maximum size of a file; no real one is longer.
 const LONGEST: usize = 16 << 20;
-/// Number of descriptors of a process up to which they are counted one by one, if the kernel does not report it
+/// Maximum number of descriptors of a process that are counted one by one, if the kernel does not report their number
 /// (before 6.2).
 const COUNTED: usize = 20_000;
 
-/// A host, by its files.
+/// A host, represented by its files.
 #[derive(Debug)]
 pub struct CounterSource {
     pub(crate) root: PathBuf,
-    /// Descriptors below this number are kept open; half of the table is left to others.
+    /// Files with descriptors below this number are kept open; half of the table is left to others.
     pub(crate) max_kept_fd: i32,
     /// Paths that simulate a lack of permission.
     #[cfg(test)]
@@ -90,7 +90,7 @@ impl CounterSource {
         fs::read_link(self.path(path)?)
     }
 
-    /// Returns the number of descriptors in a folder; `None` if they are too many to count.
+    /// Returns the number of descriptors in a folder; `None` if there are too many to count.
     pub(crate) fn count_descriptors(&self, path: &str) -> io::Result<Option<u64>> {
         let told = fs::metadata(self.path(path)?)?.len();
         if self.is_here() && told > 0 {

@@ -1,8 +1,8 @@
 //! TCP statistics of some connections: whether sending waits for the peer to read, and how much is waiting here to be
 //! read.
 //!
-//! Up to 64 connections are followed as long as they are open. What a connection did before it was first seen is not
-//! counted, so that the sums cover only the time in which it was observed.
+//! Up to 64 connections are followed while they are open. What a connection did before it was first seen is not
+//! counted: the sums cover only the time in which it was observed.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ use crate::source::{CounterSource, reason};
 /// Maximum number of connections followed.
 const MOST: usize = 64;
 
-/// The end of a connection that an address is.
+/// The end of a connection that an address identifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ConnectionEnd {
     /// The local end.
@@ -186,7 +186,7 @@ mod tests {
     fn told(sampled: &mut TcpSample, at_s: u64, sockets: Vec<Socket>) -> Counters {
         let (fake, mut sink) = (FakeHost::new(&[]), CounterSink::default());
         let source = CounterSource { sockets, ..fake.source() };
-        // However long the last reading took here.
+        // Due again at once, however long the last reading took.
         sampled.pace = CpuBudget::at_most_every(Nanos::ZERO);
         sampled.report(&source, Nanos::from_secs(at_s), &mut sink);
         sink.take(Nanos::from_secs(at_s))

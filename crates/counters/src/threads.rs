@@ -1,7 +1,7 @@
 //! The threads of a process: the scheduler's statistics of each, and totals.
 //!
 //! A thread whose CPU time is unchanged has not run, so none of its other counters can have changed: in a process with
-//! hundreds of threads, only those that ran cost more than one short read. Totals keep the counts of threads that
+//! hundreds of threads, only those that ran cost more than one short read. Totals still include threads that have
 //! ended.
 
 use std::collections::BTreeMap;
@@ -51,7 +51,7 @@ impl ThreadCounters {
         let counted = self.schedstat.read(source, buffer);
         let uncounted = counted.is_err();
         self.scheduled = counted.ok().and_then(|text| scheduled(&text));
-        // Three zeros come from a kernel without these statistics, whose threads run unseen.
+        // A kernel without these statistics returns three zeros and does not show whether a thread ran.
         if self.scheduled.is_some() && self.scheduled == before && !first {
             return ThreadReading::Idle;
         }
@@ -104,7 +104,7 @@ impl ProcessThreads {
     pub fn read_known(&mut self, source: &CounterSource, buffer: &mut Vec<u8>) -> bool {
         self.top = None;
         let tids: Vec<u32> = self.known.keys().copied().collect();
-        // Each must be read, whatever the ones before did.
+        // Every thread must be read, whether or not an earlier one ran.
         tids.into_iter().filter(|tid| self.read_thread(*tid, source, buffer)).count() > 0
     }
 
@@ -175,13 +175,14 @@ mod tests {
 
     fn end(fake: &FakeHost, tid: u32) {
         for file in ["schedstat", "status"] {
-            // An open file stays readable in a folder; in /proc it reports that its thread has ended.
+            // In an ordinary folder, an open file would stay readable; in /proc, reading it fails once its thread has
+            // ended.
             fake.remove(&format!("proc/7/task/{tid}/{file}"));
         }
         fake.remove(&format!("proc/7/task/{tid}"));
     }
 
-    /// Reads known threads and lists them again, as a caller would that knows that threads came or went.
+    /// Reads known threads and lists them again, like a caller that knows that threads have come or gone.
     fn look(threads: &mut ProcessThreads, source: &CounterSource) -> ThreadTotals {
         let mut buffer = Vec::new();
         threads.read_known(source, &mut buffer);

@@ -8,7 +8,7 @@ use crate::rules;
 /// The outcome of a diagnosis: what limited the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiagnosisOutcome {
-    /// The first of the findings. With any other outcome, the findings are not limits.
+    /// A limit: the first of the findings. With any other outcome, the findings are not limits.
     Limit,
     /// No limit: the requested load was sustained.
     NotReached,
@@ -20,7 +20,7 @@ pub enum DiagnosisOutcome {
     AtMost,
     /// Unknown: no counter shows the limit.
     Unknown,
-    /// The run is too short, or has no requests to judge by.
+    /// The run is too short, has no requests to judge by, or its load was changed.
     NothingToJudge,
 }
 
@@ -70,7 +70,7 @@ impl CoreShares {
         }
         let (busy, cores) = case.counters.busy_cores()?;
         let service = case.counters.per_s("service.all.cpu")? / 1e9;
-        // Threads are timed exactly, a machine by its ticks: the total must not be less than its parts.
+        // Threads are timed exactly, but the machine only in ticks: the total must not be less than its parts.
         let generator = case.run.generator_cores;
         Some(CoreShares { service, generator, busy: busy.max(service + generator), cores })
     }
@@ -101,7 +101,7 @@ impl Conclusion {
 /// Minimum length of a window, in seconds; a shorter one is not judged.
 const LEAST_S: f64 = 1.0;
 
-/// Maximum ratio of the mean response to the shortest one, which did not queue, at which there is no queueing.
+/// Maximum ratio of the mean response time to the shortest one, which included no queueing, without queueing.
 const ALONE: f64 = 1.5;
 
 /// Returns `true` if users never pause and hardly wait for each other: more users would bring more throughput.

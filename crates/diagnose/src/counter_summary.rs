@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Minimum span of a rate, in seconds: readings are a second apart.
+/// Minimum time span for a rate, in seconds: readings are a second apart.
 const RATED_LEAST_S: f64 = 0.9;
 
 /// Summary of a counter's readings; of constant size, however long the run.
@@ -70,7 +70,7 @@ impl CounterSummary {
         self.labels.get(name).map(String::as_str)
     }
 
-    /// Returns `true` if there are no two readings apart in time.
+    /// Returns `true` if there are no two readings at different times.
     pub fn is_empty(&self) -> bool {
         self.readings < 2 || self.span_s() <= 0.0
     }
@@ -80,13 +80,14 @@ impl CounterSummary {
         (self.to_ns - self.from_ns) as f64 / 1e9
     }
 
-    /// Returns the increase of a counter; `None` if it was not read, or if it fell (another process took its place).
+    /// Returns the increase of a counter; `None` if it was not read, or if it fell (because another process took its
+    /// place, for example).
     pub fn increase(&self, name: &str) -> Option<f64> {
         let course = self.summaries.get(name).filter(|course| course.readings > 1)?;
         Some(course.last - course.first).filter(|rise| *rise >= 0.0)
     }
 
-    /// Like [`CounterSummary::increase`], for a counter that starts at zero and is absent until then: if it first appeared within
+    /// Like [`CounterSummary::increase`], for a counter that is absent while it is zero: if it first appeared within
     /// the window, its whole value counts as increase.
     pub fn increase_from_zero(&self, name: &str) -> Option<f64> {
         let course = self.summaries.get(name)?;
@@ -120,8 +121,8 @@ impl CounterSummary {
         self.summaries.get(name).map(|course| course.sum / f64::from(course.readings))
     }
 
-    /// Returns the mean of the readings without the first and the last, which may be from a time without load, and
-    /// their number. `None` if there are none.
+    /// Returns the mean of the readings without the first and the last, which may be from a time without load, and the
+    /// number of readings averaged. `None` if there are none.
     pub fn mean_within(&self, name: &str) -> Option<(f64, u32)> {
         let course = self.summaries.get(name)?;
         let within = course.readings.checked_sub(2).filter(|within| *within > 0)?;

@@ -1,7 +1,7 @@
 //! Checks of a machine before a run: its abilities, the limits that the run would hit and when, and the commands that
 //! would raise them.
 //!
-//! The arithmetic is that of ports, TIME_WAIT and queues; a change is advised only if a number of this run requires
+//! The checks compute the use of ports, TIME_WAIT and queues; a change is advised only if a number of this run requires
 //! it.
 
 use brunt_i18n::text::{Text, text};
@@ -73,7 +73,7 @@ impl Advice {
         self.text.render(lang)
     }
 
-    /// Returns the command that would change it.
+    /// Returns the command or change that would remedy it, if any.
     pub fn command(&self, lang: Lang) -> Option<String> {
         self.change.as_ref().map(|change| change.render(lang))
     }
@@ -355,7 +355,7 @@ mod tests {
         );
     }
 
-    /// The example of seed 000: 2,000 connections a second.
+    /// 2,000 new connections a second.
     #[test]
     fn ports_that_end_are_foretold_with_the_moment() {
         let short = RunRequirements { rate_per_s: Some(2000.0), is_one_shot: true, ..run() };

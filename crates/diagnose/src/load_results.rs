@@ -1,4 +1,4 @@
-//! The results of the load in the record, as far as rules need them.
+//! The results of the load in the record, as far as the rules need them.
 
 use std::collections::BTreeMap;
 
@@ -105,7 +105,7 @@ pub struct LoadResults {
     pub is_open: bool,
     /// Maximum number of users of closed load.
     pub users: u32,
-    /// Set if the load was changed during the run: averages are of several loads.
+    /// Set if the load was changed during the run: averages then mix several loads.
     pub load_changed: bool,
     /// Set if users paused between their requests, or waited for their turns.
     pub has_pauses: bool,
@@ -117,13 +117,13 @@ pub struct LoadResults {
     pub window_s: f64,
     /// Requests scheduled within the window.
     pub scheduled: u64,
-    /// Requests per iteration of a flow, whose rate is one of iterations.
+    /// Requests per iteration of a flow, whose rate counts iterations.
     pub per_iteration: Option<f64>,
     /// Set if there are several scenarios, so that no option of the command line sets the whole load.
     pub has_scenarios: bool,
-    /// Successes ÷ the window.
+    /// Successes ÷ the length of the window.
     pub succeeded_per_s: f64,
-    /// Requests that ended within the window ÷ the window, failures included.
+    /// Requests that ended within the window ÷ its length, failures included.
     pub ended_per_s: f64,
     /// Durations, from the first write to the last byte, of responses that failed a check, or whose status counts as a
     /// failure.
@@ -154,13 +154,13 @@ pub struct LoadResults {
     pub status: BTreeMap<String, u64>,
     /// Set if status codes of failures were expected (`--expect-status`).
     pub expects_status: bool,
-    /// Doubt of the trust rules about the generator itself, which then is the limit.
+    /// Doubt that the trust rules raise about the generator itself, which is then the limit.
     pub generator_doubt: Option<GeneratorDoubt>,
-    /// Requests without an end when the run was over.
+    /// Requests that had not ended when the run was over.
     pub unfinished: u64,
     /// Failures on reused connections that the peer closed before the first byte of the response.
     pub closed_when_reused: u64,
-    /// Maximum number of failures in two adjacent seconds that may be such closes.
+    /// Maximum number of failures in two adjacent seconds that may be due to such closes.
     pub closed_at_once: u64,
     /// Longest time without a success.
     pub outage: Option<Outage>,
@@ -178,7 +178,7 @@ pub struct LoadResults {
     pub waiting_each_second: Vec<f64>,
     /// Number of worker threads.
     pub workers: u32,
-    /// CPU time of the busiest worker ÷ the window.
+    /// CPU time of the busiest worker ÷ the length of the window.
     pub busiest_worker: f64,
     /// CPU time of all workers in cores, including the polled part.
     pub generator_cores: f64,
@@ -213,15 +213,15 @@ impl LoadResults {
         format!("{:.0}/s", rate.max(1.0).round())
     }
 
-    /// Returns complete responses per second, including those that failed a check: the service worked for them as
-    /// well.
+    /// Returns the number of complete responses per second, including those that failed a check: the service worked on
+    /// them as well.
     pub fn answered_per_s(&self) -> f64 {
         let failed = if self.window_s > 0.0 { self.failed_responses.count as f64 / self.window_s } else { 0.0 };
         self.succeeded_per_s + failed
     }
 
-    /// Returns the service's work as a number of responses of the shortest duration per second: a response that failed
-    /// sooner counts as a fraction.
+    /// Returns the service's work per second, in responses of the shortest duration: a response that failed sooner
+    /// counts as a fraction.
     pub fn worked_per_s(&self) -> f64 {
         let part = if self.service.min > 0.0 { (self.failed_responses.mean / self.service.min).min(1.0) } else { 1.0 };
         self.succeeded_per_s + part * (self.answered_per_s() - self.succeeded_per_s)
@@ -238,7 +238,7 @@ impl LoadResults {
     }
 
     /// Returns `true` if a segment of this run may have been lost: something took as long as a retransmission, or
-    /// failed. Counters are those of the whole machine, whose losses may belong to others.
+    /// failed. Counters cover the whole machine, and losses may belong to other programs.
     pub fn may_have_lost_segments(&self) -> bool {
         self.service.longest.max(self.connect.longest) >= SENT_AGAIN || !self.failures.is_empty()
     }

@@ -1,7 +1,7 @@
 //! The rules, one per file, and their list in the order of the request path.
 //!
-//! Rules are independent of each other; a new one is a file and a line in the list. Each is tested with its fault and
-//! with a case that looks alike but has another cause.
+//! Rules are independent of each other; a new one is a file and a line in the list. Each is tested with the fault that
+//! it detects and with a case that looks alike but has another cause.
 
 // Building blocks of rules, imported by each from here.
 use brunt_i18n::text::{Text, text};
@@ -91,7 +91,7 @@ pub fn rules() -> impl Iterator<Item = &'static LimitRule> {
 pub struct LimitRule {
     /// Identifier: `N2`.
     pub rule: &'static str,
-    /// Machine whose counters it is judged by.
+    /// Machine whose counters the rule uses.
     origin: CounterOrigin,
     /// Position of its finding on the request path, unless the verdict overrides it.
     stage: PathStage,
@@ -101,7 +101,7 @@ pub struct LimitRule {
     pub symptom: Text,
     /// Recommended change.
     pub remedy: Text,
-    /// Experiment that would refute it: `{url}` is the target or command to load the same again, other placeholders
+    /// Experiment that would refute it: `{url}` is the target, or the command that repeats the load; other placeholders
     /// are filled by the verdict.
     experiment: Text,
     /// Common advice that is wrong, or a trap.
@@ -109,7 +109,7 @@ pub struct LimitRule {
     judge: fn(&Case) -> Option<RuleVerdict>,
 }
 
-/// The machine whose counters a rule is judged by.
+/// The machine whose counters a rule uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CounterOrigin {
     /// The machine that generates the load, with the counters that services reported to it.

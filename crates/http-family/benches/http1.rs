@@ -1,5 +1,6 @@
 //! User-mode cost of one exchange, without a network: encoding a request and parsing an nginx response, and the same
-//! for the server side. Prints the best and the median of many rounds in nanoseconds; `cargo bench -p brunt-protocols`.
+//! for the server side. Prints the best and the median of many rounds in nanoseconds; `cargo bench -p brunt-http-family
+//! --bench http1`.
 
 use std::hint::black_box;
 use std::time::Instant;

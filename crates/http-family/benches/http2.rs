@@ -1,6 +1,6 @@
 //! User-mode cost of one HTTP/2 exchange, without a network: ten requests in one write, their ten responses in one
 //! read, with header blocks as nginx writes them; and HTTP/1.1 through the same entry point. Prints the best and the
-//! median of many rounds in nanoseconds per exchange; `cargo bench -p brunt-protocols --bench http2`.
+//! median of many rounds in nanoseconds per exchange; `cargo bench -p brunt-http-family --bench http2`.
 
 use std::hint::black_box;
 use std::time::Instant;

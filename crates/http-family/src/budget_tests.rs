@@ -13,7 +13,7 @@ use crate::http::Http;
 use crate::http2::frames;
 use crate::websocket::WebSocketProtocol;
 
-/// Feeds endless heads to connections until one runs out of memory. Returns the number of connections before it, and
+/// Feeds endless heads to connections until one exceeds the budget. Returns the number of connections before it, and
 /// its error.
 fn crowd(workload: &Arc<dyn Workload>, start: &[u8], pieces: &[Vec<u8>]) -> (usize, brunt_cause::StaticCause) {
     let mut all = Vec::new();

@@ -1,8 +1,8 @@
 //! Placeholders for slots in texts that are encoded before the run: URLs, header lines, forms.
 //!
-//! Each slot is replaced by a placeholder of letters and digits, which every encoding leaves alone. A request with
-//! slots is therefore read, checked and encoded like any other; the encoded bytes are then split at the placeholders
-//! and become a template.
+//! Each slot is replaced with a placeholder of letters and digits, which every encoding leaves unchanged. A request
+//! with slots is therefore read, checked and encoded like any other; the encoded bytes are then split at the
+//! placeholders and become a template.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -95,10 +95,10 @@ impl Placeholders {
         Placeholders { off: true, ..Placeholders::default() }
     }
 
-    /// Replaces the slots of a text by placeholders. `place` is what an error names.
+    /// Replaces the slots of a text with placeholders. `place` is the location that errors name.
     ///
     /// # Errors
-    /// Returns an error for a word in braces that is meant to be a slot but is none.
+    /// Returns an error for a word in braces that is meant to be a slot but is not a valid one.
     pub fn replace_slots<'a>(
         &mut self,
         text: &'a str,
@@ -158,7 +158,7 @@ impl Placeholders {
         self.text_of(LENGTH)
     }
 
-    /// Replaces the slots of a JSON text by placeholders; a slot outside of a string becomes a string.
+    /// Replaces the slots of a JSON text with placeholders; a slot outside of a string becomes a string.
     ///
     /// # Errors
     /// Like [`Self::replace_slots`].
@@ -187,8 +187,8 @@ impl Placeholders {
         Ok(Cow::Owned(marked))
     }
 
-    /// Returns a text that consists of one slot ending in the encoding `name` as the placeholder of the slot without
-    /// that encoding. Returns `None` for any other text.
+    /// Returns a placeholder for the same slot without its last encoding, if the text is the placeholder of a single
+    /// slot that ends in the encoding `name`. Returns `None` for any other text.
     pub fn without_encoding(&mut self, text: &str, name: &str) -> Option<String> {
         let [EncodedPiece::Slot(number)] = self.split(text.as_bytes())[..] else { return None };
         let PlaceholderSlot { slot, place, .. } = &self.slots[number];
@@ -197,7 +197,7 @@ impl Placeholders {
         self.placeholder(&slot, &place, SlotGuard::None).ok()
     }
 
-    /// Fills environment variables in at their placeholders; other placeholders stay.
+    /// Replaces the placeholders of environment variables with their values; other placeholders stay.
     ///
     /// # Errors
     /// Returns an error for an invalid slot.
@@ -214,9 +214,9 @@ impl Placeholders {
         Ok(String::from_utf8_lossy(&whole).into_owned())
     }
 
-    /// Parses a URL in which placeholders stand for slots; its scheme must be one of the two. Characters that need it
-    /// are percent-encoded, and the fragment is dropped. `written` is the text before placeholders; `wrong` creates the
-    /// error for a text.
+    /// Parses a URL in which placeholders stand for slots; its scheme must be `plain` or `secure`. Characters that need
+    /// it are percent-encoded, and the fragment is dropped. `written` is the text as the user wrote it; `wrong` creates
+    /// an error from a text and what is wrong with it.
     ///
     /// # Errors
     /// Returns an error for an invalid URL, another scheme, or a slot before the path.
@@ -256,7 +256,7 @@ impl Placeholders {
         split(&self.key, self.slots.len(), bytes)
     }
 
-    /// Creates the values for filling texts of a request that was encoded to `bytes`.
+    /// Collects the slots that occur in `bytes`, an encoded request, for filling its other texts.
     ///
     /// # Errors
     /// Returns an error for an invalid slot.
@@ -335,7 +335,7 @@ fn split<'a>(key: &str, count: usize, bytes: &'a [u8]) -> Vec<EncodedPiece<'a>> 
     pieces
 }
 
-/// The slots of one request, for filling texts of it that are not encoded yet.
+/// The slots of one request, for filling those of its texts that are not encoded yet.
 #[derive(Debug)]
 pub struct SlotTexts {
     key: String,

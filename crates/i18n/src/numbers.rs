@@ -1,7 +1,7 @@
 //! Number formats beyond those of `brunt_measure::format`: grouped thousands, shares, rates in columns.
 //!
 //! A number that is not zero is never shown as zero, and a share below 100 % is never shown as 100 %, so that rounding
-//! does not embellish a figure.
+//! never makes a figure look better than it is.
 
 pub use brunt_measure::format_bytes as bytes;
 pub use brunt_measure::format_count as count;

@@ -31,8 +31,8 @@ impl Lang {
         }
     }
 
-    /// Renders a message in this language, replacing each `{name}` by its fact and each `{name|one|many}` by the word
-    /// that fits the count. Facts may come from third parties: they are sanitized and kept on one line.
+    /// Renders a message in this language, replacing each `{name}` with its fact and each `{name|one|many}` with the
+    /// word that fits the count. Facts may come from third parties: they are sanitized and kept on one line.
     pub fn fill(self, text: Text, facts: &[(&str, &str)]) -> String {
         let mut rest = self.of(text);
         let mut out = String::with_capacity(rest.len() + 32);

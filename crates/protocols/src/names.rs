@@ -1,4 +1,4 @@
-//! Names of requests in metrics, protocol by protocol.
+//! Tests of the names of requests in metrics, protocol by protocol.
 
 use brunt_contract::{Protocol, ProtocolConfig, RequestedUrl};
 

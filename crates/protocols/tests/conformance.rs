@@ -14,7 +14,7 @@ use brunt_contract::{
 use brunt_measure::Rng;
 use brunt_protocols::http2::frames;
 
-/// An allocator that counts what this thread holds.
+/// An allocator that counts the bytes that this thread holds.
 struct ConformanceAllocator;
 
 thread_local! {
@@ -153,7 +153,7 @@ fn listing(name: &str) -> Option<ExampleExchange> {
                 },
             ],
         ),
-        // Nothing is captured from its messages.
+        // The other protocols capture nothing from their messages.
         _ => return None,
     };
     Some(ExampleExchange { options, turns, ..example })
@@ -170,8 +170,8 @@ fn two_lines(_: &[u8]) -> Vec<u8> {
 }
 
 const PIECE: usize = 16 * 1024;
-/// Size of the endless response that is sent, and the memory that a session may hold of it: the amount kept of
-/// responses that are searched.
+/// Length of the endless response, and how much of it a session may hold in memory: as much as is kept of responses
+/// that are searched.
 const ENDLESS: usize = 96 << 20;
 const MOST: isize = 24 << 20;
 
@@ -233,7 +233,7 @@ impl ConformanceSession {
         asked.variables = ["v".to_owned()].into();
         asked.url_options.push(brunt_contract::OptionValues::default());
         for (name, value) in example.options {
-            // In a step, all options belong to the step.
+            // In a flow, all options belong to the step.
             let to = if asked.is_composite_flow { &mut asked.url_options[0] } else { &mut asked.options };
             to.entry((*name).to_owned()).or_default().push((*value).to_owned());
         }
@@ -284,7 +284,7 @@ impl ConformanceSession {
         (ended.len(), ended.iter().filter(|succeeded| **succeeded).count())
     }
 
-    /// Returns all events except first bytes, which depend on the pieces, the protocol error, and the bytes sent.
+    /// Returns all events (except first bytes, which depend on the pieces), the protocol error and the bytes sent.
     fn outcome(&self) -> (Vec<String>, Option<ProtocolError>, Vec<u8>) {
         let told = self.done.events.iter().filter(|event| !matches!(event, Event::FirstByte(_)));
         let told = told.map(|event| match event {

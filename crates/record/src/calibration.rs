@@ -18,7 +18,7 @@ pub struct Calibration {
     pub users: u32,
     /// Worker threads.
     pub workers: u32,
-    /// Rate they reached, with the test server on the same cores (requests per second).
+    /// Rate that they reached, with the test server on the same cores (requests per second).
     pub reached_per_s: f64,
     /// CPU time of brunt's workers for each of these requests (microseconds).
     pub cpu_us: f64,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Results of one check in a second: of the responses that came in time, warm-up excluded.
+/// Results of one check in a second, over the responses that came in time, warm-up excluded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckResults {
@@ -15,7 +15,7 @@ pub struct CheckResults {
 }
 
 impl CheckResults {
-    /// Adds to the counts of the same check in a list sorted by check.
+    /// Adds results to those of the same check in a list sorted by check.
     pub fn add(list: &mut Vec<CheckResults>, told: CheckResults) {
         match list.binary_search_by_key(&told.check, |one| one.check) {
             Ok(at) => {

@@ -1,5 +1,5 @@
-//! Macros for structs of counts that are declared once, with name and meaning; addition and iteration, as an encoding
-//! needs it, are derived.
+//! Macros for structs of counts: each count is declared once, with its name and meaning; addition, and iteration for
+//! encodings, are derived.
 
 /// Declares a struct of counts that can be added up; fields that cannot are listed after `and`.
 #[macro_export]
@@ -30,7 +30,7 @@ macro_rules! counts {
     };
 }
 
-/// Declares [`crate::Second`], and its plain sums as [`crate::Counts`].
+/// Declares [`crate::Second`], and [`crate::Counts`] for those of its fields that are plain sums.
 macro_rules! second {
     (
         $(#[$meta:meta])*

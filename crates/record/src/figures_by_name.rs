@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::counts::counts;
 
 counts! {
-    /// Counts of the requests of one name; the sums over all names are the counts of the same name of a second.
+    /// Counts of the requests of one name; summed over all names, each field equals the second's count of the same
+    /// field.
     #[derive(Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(default)]
@@ -22,7 +23,7 @@ counts! {
         /// Failures that ended in the second.
         #[serde(skip_serializing_if = "is_zero")]
         failed,
-        /// Requests given up unfinished at the end of the run.
+        /// Requests abandoned unfinished at the end of the run.
         #[serde(rename = "unfinished", skip_serializing_if = "is_zero")]
         censored,
         /// Successes of requests of the warm-up that ended in the second: in throughput, in no other figure.
@@ -61,7 +62,7 @@ pub struct NamedFigures {
     /// Status code → count.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub status: BTreeMap<String, u64>,
-    /// Latency of the successes: response in open load, service in closed.
+    /// Latency of the successes: response time in open load, service time in closed load.
     #[serde(default, skip_serializing_if = "PackedHistogram::is_empty")]
     pub latency: PackedHistogram,
     /// Lower bounds of the latency of requests that did not finish.

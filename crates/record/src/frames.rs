@@ -1,6 +1,5 @@
-//! Frames exchanged between processes of brunt: a length, then a number, a kind and a body, all little-endian. The
-//! content is defined by each protocol built on top; this module delimits frames and trusts neither lengths nor
-//! contents.
+//! Frames exchanged between processes of brunt: a length, then a number, a kind and a body, all little-endian. Each
+//! protocol built on top defines the contents; this module delimits frames and trusts neither lengths nor contents.
 //!
 //! Before the first frame each side sends a human-readable hello line, so that a connection to something else, or to
 //! another version of brunt, is reported in a sentence.
@@ -9,19 +8,19 @@ use std::io::{self, BufRead, Read, Write};
 
 /// Memory allocated for a frame before its bytes have arrived, in bytes.
 pub const MEMORY: u32 = 64 << 10;
-/// Bytes of number and kind.
+/// Length of number and kind, in bytes.
 const HEAD: u32 = 5;
-/// Upper bound on the length of a hello, and on what is quoted of other text.
+/// Maximum length of a hello, and of the text quoted if something else arrives.
 const HELLO_BOUND: u64 = 100;
 
-/// A protocol of frames over one sort of connection.
+/// A protocol of frames over one kind of connection.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameProtocol {
     /// First word of the hello.
     pub hello: &'static str,
     /// Version of the frames' meaning; a peer with another version is refused.
     pub version: u32,
-    /// Noun phrase for what the version is of, used in an error message.
+    /// Noun phrase for what has this version, used in an error message.
     pub description: &'static str,
     /// Maximum length of a received frame, without its length field.
     pub max_length: u32,
@@ -114,7 +113,7 @@ impl FrameBuffer {
         Ok(Some(std::mem::take(&mut self.0).split_off(4)))
     }
 
-    /// Reads until `wanted` bytes are buffered; returns `false` if the input ends before. Memory is allocated for what
+    /// Reads until `wanted` bytes are buffered; returns `false` if the input ends first. Memory is allocated for what
     /// arrives, not for what is announced.
     fn fill(&mut self, wanted: usize, from: &mut dyn Read) -> io::Result<bool> {
         let mut have = self.0.len();

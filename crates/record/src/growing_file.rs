@@ -1,5 +1,4 @@
-//! Reading of a record while its run goes on: reaching the end of the file is not final until the writer has closed
-//! it.
+//! Reading a record while its run goes on: the end of the file is not final until the writer has closed it.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read};
@@ -31,7 +30,7 @@ impl<W: FnMut() -> bool> Read for GrowingFile<W> {
             if read > 0 || self.writer_gone {
                 return Ok(read);
             }
-            // Data written just before the writer closed the file is read once more afterwards.
+            // Data may have been written just before the writer closed the file, so the file is read once more.
             self.writer_gone = !(self.wait)();
         }
     }

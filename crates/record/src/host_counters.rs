@@ -1,15 +1,15 @@
 //! Counters of a machine, sampled once a second: only changes are recorded, and a reader carries the rest forward.
 //!
-//! A machine has some six hundred counters, of which a hundred change in a second. [`ChangeEncoder`] leaves out those that
-//! did not, [`CounterState`] restores them. Counters that can no longer be read are listed as gone, which differs from
-//! standing still.
+//! A machine has some six hundred counters, of which a hundred change in a second. [`ChangeEncoder`] leaves out the
+//! unchanged ones, and [`CounterState`] restores them. Counters that can no longer be read are listed as gone, to tell
+//! them from unchanged ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// The value of a counter: whole if the kernel counts, real for shares and averages from other sources.
+/// The value of a counter: whole for what the kernel counts, real for shares and averages from other sources.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -53,7 +53,7 @@ impl CounterValue {
 }
 
 /// Returns the increase of a count. A count that fell from near the end of 32 or 64 bits to near zero wrapped around;
-/// any other that fell was reset, which has no known increase.
+/// any other that fell was reset, and its increase is unknown.
 pub fn increase(before: u64, after: u64) -> Option<u64> {
     const ROUND: u64 = 1 << 32;
     const NEAR: u64 = ROUND / 4;
@@ -69,7 +69,7 @@ pub fn increase(before: u64, after: u64) -> Option<u64> {
     }
 }
 
-/// The counters of a machine at one moment, as far as they changed since the previous sample.
+/// The counters of a machine at one moment that have changed since the previous sample.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostCounters {
@@ -91,7 +91,7 @@ pub struct HostCounters {
     pub unobservable: Vec<String>,
 }
 
-/// An encoder of the samples of one machine as changes.
+/// An encoder that turns the samples of one machine into changes.
 #[derive(Debug, Default)]
 pub struct ChangeEncoder {
     host: String,
@@ -101,7 +101,7 @@ pub struct ChangeEncoder {
 }
 
 impl ChangeEncoder {
-    /// Creates an encoder for a machine of which nothing was recorded yet.
+    /// Creates an encoder for a machine without any recorded samples.
     pub fn new(host: impl Into<String>) -> ChangeEncoder {
         ChangeEncoder { host: host.into(), ..ChangeEncoder::default() }
     }

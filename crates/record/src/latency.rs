@@ -28,7 +28,7 @@ macro_rules! histograms {
 histograms! {
     /// The histograms of a second or of a run. Finished requests only, except for `failed` and the `*_at_least` ones:
     /// the latter hold the lower bounds of requests that did not finish (censored at the end, or timed out), and rank
-    /// as later than all.
+    /// above all others.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub struct Latency {
@@ -36,7 +36,7 @@ histograms! {
         response,
         /// Time from the actual start to the last byte.
         service,
-        /// Time for which the server (or the connection limit) made the request wait (open load only).
+        /// Time for which the server (or the connection limit) made the request wait for a connection (open load only).
         wait_conn,
         /// Time by which the generator was late (open load, and steps of flows).
         gen_late,
@@ -71,18 +71,18 @@ histograms! {
         /// Lower bounds of `heartbeat` for those that were never answered.
         #[serde(default)]
         heartbeat_at_least,
-        /// Intervals of 20 µs and more in which a worker did not check its sockets: turns of its loop, and the delay
-        /// with which its waits ended.
+        /// Intervals of 20 µs and more in which a worker did not check its sockets: turns of its loop, and delays at
+        /// the end of its waits.
         #[serde(default)]
         loop_gap,
-        /// Time for which a worker waited for a core when a wait was over, for a sample of the waits.
+        /// Time for which a worker waited for a core at the end of a wait, for a sample of the waits.
         #[serde(default)]
         wake_delay,
     }
 }
 
 impl Latency {
-    /// Adds the counts of another.
+    /// Adds the counts of another set of histograms.
     pub fn merge(&mut self, other: &Latency) {
         for (mine, (_, theirs)) in self.all_mut().zip(other.all()) {
             mine.merge(theirs);

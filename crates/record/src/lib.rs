@@ -1,7 +1,7 @@
 //! The events of a run and their file.
 //!
-//! A run is a stream of [`RunEvent`]s. Terminal, documents, diagnosis and (later) browser and agents all read this one
-//! stream, live or from the file of a run made last year; nothing else passes between a run and its readers.
+//! A run is a stream of [`RunEvent`]s. The terminal, the documents, the diagnosis and (later) the browser and agents
+//! all read this one stream, live or from a file recorded long ago; nothing else passes between a run and its readers.
 
 mod calibration;
 mod check_results;
@@ -60,7 +60,7 @@ pub enum RunEvent {
     /// The first response, counted apart from the figures.
     #[serde(rename = "probe")]
     FirstResponse(FirstResponse),
-    /// Start of the window, from which all times count.
+    /// Start of the window, from which all times are measured.
     Began(WindowStart),
     /// Results of one second, all workers merged.
     Second(Box<Second>),
@@ -200,7 +200,7 @@ pub struct ProbedHost {
     pub holds_target: bool,
     /// Set if it runs on the kernel of the generator, and shares its cores.
     pub shares_kernel: bool,
-    /// Time of the best clock comparison, since the start of the window (nanoseconds); null if it was before that
+    /// Time of the best clock comparison, since the start of the window (nanoseconds); null if it was made before that
     /// start was known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ns: Option<i64>,
@@ -211,7 +211,7 @@ pub struct ProbedHost {
     pub clock_within_ns: u64,
 }
 
-/// The single counted request before the run.
+/// The single request sent before the run, counted apart from its figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirstResponse {
@@ -239,7 +239,8 @@ pub struct FirstResponse {
     pub cause: Option<Cause>,
 }
 
-/// Name under which status codes are counted once a run has shown [`MAX_CODES`] different ones: peers choose them.
+/// Name under which status codes are counted beyond the first [`MAX_CODES`] different ones of a run: peers choose the
+/// codes.
 pub const OTHER_CODES: &str = "other";
 /// Maximum number of distinct status codes.
 pub const MAX_CODES: usize = 128;
@@ -278,7 +279,7 @@ pub enum RunPart {
 pub struct Failure {
     /// Kind of failure: `refused`, `timeout`, `wrong_status` …
     pub kind: String,
-    /// Phase in which it failed: `connect`, `first_byte` …
+    /// Phase in which the requests failed: `connect`, `first_byte` …
     pub phase: String,
     /// Name of the error number: `ECONNREFUSED` …
     pub errno: Option<String>,
@@ -380,7 +381,7 @@ pub struct FailureExample {
     /// Trace that the request announced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceId>,
-    /// Values of the user that the request was made of, in a flow: secrets masked, each cut at 256 bytes.
+    /// Captured values that went into the request, in a flow: secrets masked, each cut at 256 bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<UsedValue>,
 }
@@ -391,7 +392,7 @@ pub struct FailureExample {
 pub struct UsedValue {
     /// Name of the value in the flow.
     pub name: String,
-    /// Value (as text if it is text, else with \x escapes); null if it was not set, and nothing was put in its place.
+    /// Value (as text if it is text, else with \x escapes); null if it was not set and the slot was left empty.
     pub value: Option<String>,
 }
 
@@ -406,7 +407,7 @@ pub struct Notice {
     /// Facts that are translatable sentences. Empty in older records.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub causes: BTreeMap<String, Cause>,
-    /// Time up to which the run was known when the notice was issued, since the start of the window (nanoseconds);
+    /// Time up to which results were known when the notice was issued, since the start of the window (nanoseconds);
     /// null before its first second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ns: Option<i64>,
@@ -436,7 +437,7 @@ impl Notice {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunEnd {
-    /// Reason of the end: `completed`, `interrupted`, `partial` (workers were lost during the run), `aborted`.
+    /// Reason for the end: `completed`, `interrupted`, `partial` (workers were lost during the run), `aborted`.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub reason: End,
     /// Length of the window (nanoseconds): the divisor of throughput.

@@ -11,7 +11,7 @@ pub trait RunListener {
     /// Processes the next event. Its content may be shown and stored: secrets have been removed.
     ///
     /// # Errors
-    /// Returns a notice of why it takes no more events; the other listeners receive it.
+    /// Returns a notice that says why the listener takes no more events; the other listeners receive it.
     fn observe(&mut self, event: &RunEvent) -> Result<(), Notice>;
 
     /// Returns a notice to issue while the run goes on; called after each second.

@@ -39,7 +39,7 @@ words! {
         Interrupted = "interrupted",
         /// Workers were lost; the others went on.
         Partial = "partial",
-        /// The run could not go on (or not begin).
+        /// The run could not go on (or even start).
         Aborted = "aborted",
         /// Unknown: the record stops before its end.
         CutOff = "cut_off",
@@ -53,7 +53,7 @@ impl Serialize for End {
 }
 
 impl<'de> Deserialize<'de> for End {
-    /// Reads an unknown end of a later version as aborted: this version would know a completion.
+    /// Reads an end that only a later version knows as aborted: every version knows a completed run.
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<End, D::Error> {
         let word = Cow::<'de, str>::deserialize(from)?;
         Ok(End::of(&word).unwrap_or(End::Aborted))
@@ -61,7 +61,7 @@ impl<'de> Deserialize<'de> for End {
 }
 
 words! {
-    /// The subject of a notice. A record of another version may hold others.
+    /// The subject of a notice. A record of another version may contain others.
     Subject {
         /// `--after` could not be sent, or got no response.
         AfterFailed = "after_failed",
@@ -127,7 +127,7 @@ words! {
         UringStreamsOnly = "uring_streams_only",
         /// io_uring is not available here.
         UringUnavailable = "uring_unavailable",
-        /// A watched service returned no counters for a while, or from some time on.
+        /// A watched service returned no counters for a while, or stopped returning them.
         WatchedLost = "watched_lost",
         /// A worker thread was lost.
         WorkerLost = "worker_lost",
@@ -135,8 +135,8 @@ words! {
 }
 
 words! {
-    /// Kind of a request's failure, or of a connection's loss: the names of `wire::FaultKind`, as a test of the engine
-    /// checks. A record of another version may hold others.
+    /// Kind of a request's failure, or of a connection's loss: the names of `brunt_contract::FaultKind`, as a test of
+    /// the engine checks. A record of another version may contain others.
     Kind {
         /// The host's name did not resolve.
         Resolve = "resolve",
@@ -174,7 +174,7 @@ words! {
 }
 
 words! {
-    /// Phase of a request in which it failed: the names of `wire::Phase`.
+    /// Phase of a request in which it failed: the names of `brunt_contract::Phase`.
     Phase {
         /// Resolving the name.
         Resolve = "resolve",
@@ -186,11 +186,11 @@ words! {
         Tls = "tls",
         /// The protocol's own handshake.
         Greeting = "greeting",
-        /// Time up to the first byte of the response.
+        /// Waiting for the first byte of the response.
         FirstByte = "first_byte",
-        /// Time from the first byte of the response to the last.
+        /// Receiving the response, from its first byte to its last.
         Transfer = "transfer",
-        /// A connection that is part of the plan, while it is idle.
+        /// Holding an idle connection that is part of the plan.
         Hold = "hold",
     }
 }

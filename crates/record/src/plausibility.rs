@@ -1,7 +1,8 @@
-//! Plausibility checks of a record: its seconds follow each other, and no number in it exceeds what a run can have.
+//! Plausibility checks of a record: its seconds follow one another, and no number in it is larger than a run can
+//! produce.
 //!
-//! A record from elsewhere may hold anything. Its sums must not overflow, and figures of seconds that occur twice
-//! would be wrong and look right.
+//! A record from elsewhere may hold anything. Its sums must not overflow, and seconds that occur twice would yield
+//! figures that are wrong but look right.
 
 use std::borrow::Borrow;
 
@@ -23,13 +24,13 @@ const BEYOND_REASON: &str = "its counts are larger than any run's: the record wa
 /// State of the checks after the events so far.
 #[derive(Default)]
 pub(crate) struct PlausibilityCheck {
-    /// Start of the last second and end of the latest one.
+    /// Start of the last second, and latest end of any second.
     last: Option<(i64, i64)>,
     counted: u128,
     measured: u128,
     /// Start of the last second of the window.
     last_window_start: i64,
-    /// Set if connections are held: the moment when all are open, and thus the end of the window, becomes known a
+    /// Set if connections are held: the moment when all are open, and thus the end of the window, is only known a
     /// little later.
     holds_connections: bool,
 }
@@ -57,7 +58,8 @@ impl PlausibilityCheck {
         check_range(moments)
     }
 
-    /// Checks the counts of the reference client: they are in no sum of the run, but must not overflow their own.
+    /// Checks the counts of the reference client: they are part of no sum of the run, but must not overflow their own
+    /// sums.
     fn reference(&mut self, client: &ReferenceSecond) -> Result<(), String> {
         check_range([Some(client.from_ns), Some(client.to_ns)])?;
         let counts = [client.scheduled, client.succeeded, client.failed, client.unfinished];
@@ -102,8 +104,8 @@ impl PlausibilityCheck {
         Ok(())
     }
 
-    /// Checks that seconds follow each other. A second without a length may lie inside another: it holds what a worker
-    /// had left when it ended.
+    /// Checks that seconds follow one another. A second of zero length may lie inside another: it holds what a worker
+    /// still had to report when it ended.
     fn follows(&mut self, s: &Second) -> Result<(), String> {
         let (began, ended) = self.last.unwrap_or((i64::MIN, i64::MIN));
         let (from, to) = (s.from_ns, s.to_ns);

@@ -1,7 +1,8 @@
 //! The reader of a record, compressed or as plain lines.
 //!
 //! A record may end anywhere: the run was killed, the disk was full, somebody copied half of it. Complete events are
-//! returned and [`RecordReader::cut_off`] reports the truncation. Any other fault is one sentence with the line's number.
+//! returned and [`RecordReader::cut_off`] reports the truncation. Any other fault is one sentence with the line's
+//! number.
 
 use std::fmt;
 use std::fs::File;
@@ -14,11 +15,11 @@ use crate::growing_file::GrowingFile;
 use crate::plausibility::PlausibilityCheck;
 use crate::{ReplaySource, RunEvent, RunStarted, SCHEMA};
 
-/// Maximum length of a line: the histograms with every bucket filled are three megabytes, and those of a thousand
-/// names are nine. The first line holds the plan.
+/// Maximum length of a line: histograms with every bucket filled take three megabytes, and those of a thousand names
+/// nine. The first line, which holds the plan, may be longer.
 const LONGEST_LINE: u64 = 12 << 20;
 const LONGEST_FIRST: u64 = 16 << 20;
-/// Maximum window of a compressed record, as a power of two; ours has far less.
+/// Maximum window of a compressed record, as a power of two; our writer uses far less.
 const WINDOW: u32 = 24;
 const ZSTD_MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
 
@@ -70,8 +71,8 @@ impl RecordReader<'static> {
 }
 
 impl<'a> RecordReader<'a> {
-    /// Opens a record whose run may still go on: at the end of the file `wait` blocks for more, and returns whether
-    /// there may be.
+    /// Opens a record whose run may still be in progress: at the end of the file, `wait` blocks until there may be more
+    /// to read, and returns `false` if there will not be.
     ///
     /// # Errors
     /// As for [`RecordReader::open`].
@@ -80,7 +81,7 @@ impl<'a> RecordReader<'a> {
         RecordReader::from_source(GrowingFile::new(file, wait))
     }
 
-    /// Limits the decompressed size of the record; a larger one is refused. A small file may unpack to anything.
+    /// Limits the decompressed size of the record; a larger one is refused. A small file may unpack to any size.
     #[must_use]
     pub fn with_limit(self, bytes: u64) -> RecordReader<'a> {
         RecordReader { left: bytes, ..self }
@@ -109,7 +110,7 @@ impl<'a> RecordReader<'a> {
         Ok(RecordReader { lines, line: 0, text, left: u64::MAX, plausible, done: false, ended: false })
     }
 
-    /// Returns `true` if the record stopped before the end of the run; final once the iterator is exhausted.
+    /// Returns `true` if the record stopped before the end of the run; only final once the iterator is exhausted.
     pub fn cut_off(&self) -> bool {
         self.done && !self.ended
     }
@@ -158,7 +159,7 @@ impl<'a> RecordReader<'a> {
     }
 }
 
-/// Describes a line that is not an event. The parser counts lines within the one it was given.
+/// Describes why a line is not an event. The parser's line number is dropped: it counts within this one line.
 fn describe_parse_error(error: &serde_json::Error) -> String {
     let said = error.to_string();
     let why = match said.rsplit_once(" at line ") {

@@ -1,9 +1,9 @@
-//! Results of the reference client: a client beside the load, timed independently of it.
+//! Results of the reference client: a client that runs alongside the load and is timed independently of it.
 
 use brunt_measure::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// Results of the reference client in a second (or the shorter rest at either end): a few requests a second on one
+/// Results of the reference client in a second (or the shorter remainder at either end): a few requests a second on one
 /// connection, sent by a thread that carries no load. Not part of any other count or figure of the run. (Lancet and
 /// mutilate measure this way: a light client beside the heavy ones.)
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub struct ReferenceSecond {
     pub succeeded: u64,
     /// Failures that ended in it.
     pub failed: u64,
-    /// Requests given up without a response at the end of the run.
+    /// Requests abandoned without a response at the end of the run.
     pub unfinished: u64,
     /// Time from the write of a request to the last byte of its response, successes only.
     pub service: Histogram,

@@ -9,7 +9,7 @@ use crate::counts::{counts, second};
 use crate::{CheckResults, ConnectionLoss, Failure, Latency, NamedFigures, RunPart, TracedRequest, wide_numbers};
 
 second! {
-    /// Results of one second (or the shorter rest at either end).
+    /// Results of one second (or the shorter remainder at either end).
     counts {
         /// Requests whose intended time lies in the second (closed: requests started), warm-up excluded.
         #[serde(rename = "scheduled", alias = "due")]
@@ -21,7 +21,7 @@ second! {
         finished,
         /// Failures that ended in the second.
         failed,
-        /// Requests given up unfinished at the end of the run (only in the last second).
+        /// Requests abandoned unfinished at the end of the run (only in the last second).
         #[serde(rename = "unfinished", alias = "censored")]
         censored,
         /// Requests intended within the warm-up that were sent in the second; in no other count.
@@ -32,7 +32,7 @@ second! {
         /// Requests scheduled in the second that waited because the limit of connections was reached (open load).
         #[serde(default)]
         limited,
-        /// Failures whose response came after their timeout; it is in no count of status codes.
+        /// Failures whose response came after the timeout; its status code is not counted.
         #[serde(default)]
         late,
         /// Unsolicited messages.
@@ -53,7 +53,7 @@ second! {
         /// sent.
         #[serde(default)]
         declined,
-        /// Requests whose part held back was sent because the wait for the peer to ask for it timed out.
+        /// Requests whose held-back part was sent because the wait for the peer to ask for it timed out.
         #[serde(default)]
         released,
         /// Messages in exchanges whose responses are streams.
@@ -67,8 +67,8 @@ second! {
         /// Part of the CPU time that was spent polling so that requests leave when they are due (nanoseconds).
         #[serde(default)]
         spun_ns,
-        /// Time of the window spent waiting in requests that timed out, or were cut off at the end, in the second
-        /// (nanoseconds), those of the warm-up included.
+        /// Time within the window that requests which timed out in the second, or were cut off at the end, had spent
+        /// waiting (nanoseconds), requests of the warm-up included.
         #[serde(default)]
         unanswered_ns,
         /// Time of the window that users of closed load spent in backoff because their connections were refused or
@@ -103,7 +103,7 @@ second! {
         /// Successes that confirmed a cached response (304).
         #[serde(default)]
         not_modified,
-        /// Bytes of bodies that were not transferred thanks to the cache, in both cases.
+        /// Bytes of bodies that were not transferred thanks to the cache, for both kinds of response.
         #[serde(default)]
         cache_bytes,
         /// Responses that users would have cached but had no room for.
@@ -123,7 +123,7 @@ second! {
         in_flight: u32,
         /// Arrivals waiting for a connection at the end.
         waiting: u32,
-        /// Time integral of the requests in flight, in request-nanoseconds, all requests.
+        /// Time integral of the number of requests in flight, in request-nanoseconds, over all requests.
         #[serde(deserialize_with = "wide_numbers::read")]
         in_flight_ns: u128,
         /// An estimate of that integral from independent counters: summed service times of requests that ended in the
@@ -132,7 +132,7 @@ second! {
         service_ns: i128,
         /// Status code → count, of successes and failures that carried one.
         status: BTreeMap<String, u64>,
-        /// Code sent by peers for the end of connections and exchanges (`GOAWAY ENHANCE_YOUR_CALM`, `RST_STREAM
+        /// Code that peers sent for the end of a connection or an exchange (`GOAWAY ENHANCE_YOUR_CALM`, `RST_STREAM
         /// CANCEL`) → count, independent of the outcome of requests.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         words: BTreeMap<String, u64>,
@@ -164,8 +164,8 @@ second! {
         /// End of the last success in the second, in the same format.
         #[serde(default)]
         last_success_ns: Option<i64>,
-        /// Start of the period in which requests have been in flight without a break, as of the first success in the
-        /// second or else its end; null if none were.
+        /// Start of the uninterrupted period with requests in flight that includes the first success in the second, or
+        /// else its end; null if none were in flight.
         #[serde(default)]
         busy_since_ns: Option<i64>,
         /// Figures by name, in the order of names, if the run has several names: only those with any figures.
@@ -193,13 +193,13 @@ impl Second {
     }
 }
 
-/// Scheduling of the generator itself in a second: of each figure, the value of the worst worker.
+/// Scheduling of the generator itself in a second: each figure is the value of the worst worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GeneratorUsage {
     /// CPU time of the busiest worker (nanoseconds).
     pub busiest_cpu_ns: u64,
-    /// Longest time for which a worker was runnable without a core to run on, summed over the second (nanoseconds).
+    /// Total time in the second for which a worker was runnable without a core to run on (nanoseconds).
     pub ready_ns: u64,
     /// Enforcement periods of the CPU quota that the generator ran under (cgroup `nr_periods`).
     pub periods: u64,
@@ -237,8 +237,8 @@ counts! {
     pub struct ConnectionFigures {
         /// Connections established (TLS included).
         opened,
-        /// Connections established before a common start (`--together`, a rate over a fixed number): reported with the
-        /// first second after it.
+        /// Connections established before a common start (`--together`, a rate over a fixed number of connections):
+        /// reported with the first second after it.
         #[serde(default)]
         ahead,
         /// Connections that failed.
@@ -253,11 +253,11 @@ counts! {
         /// closed or they broke.
         #[serde(default)]
         lost,
-        /// Rejections of datagrams (ICMP) that arrived when no request was in flight that they could fail.
+        /// Rejections of datagrams (ICMP) that arrived while no request was in flight that they could have failed.
         #[serde(default)]
         refused,
     } and {
-        /// Duration of the opening before the common start (nanoseconds).
+        /// Time taken to open connections before the common start (nanoseconds).
         #[serde(default)]
         ahead_ns: u64,
         /// Connections open at the end of the second.

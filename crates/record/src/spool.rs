@@ -1,4 +1,4 @@
-//! The past seconds of a run that is not recorded.
+//! Temporary storage for the past seconds of a run that is not recorded.
 //!
 //! They go to an unnamed temporary file (which disappears with the process, however it ends) and are read back for the
 //! documents at the end, so that memory does not grow with the length of a run.
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use crate::{Notice, ReadFault, RecordReader, RecordWriter, RunEvent, RunListener, Subject};
 
-/// Events that can be read again: a spool or a record on disk. Totals and documents are computed by reading it
+/// Events that can be read again: a spool or a record on disk. Totals and documents are computed by reading them
 /// through.
 pub trait ReplaySource {
     /// Starts reading from the first event.
@@ -27,7 +27,7 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// Creates an empty spool in `$TMPDIR`, or else in `/var/tmp`: `/tmp` is often memory.
+    /// Creates an empty spool in `$TMPDIR`, or else in `/var/tmp`, because `/tmp` is often held in memory.
     ///
     /// # Errors
     /// Returns the error of the operating system.

@@ -1,4 +1,4 @@
-//! Traced requests: those worth looking up in the traces that the service recorded.
+//! Traced requests that are worth looking up in the traces that the service recorded.
 
 use serde::{Deserialize, Serialize};
 
@@ -66,7 +66,7 @@ pub struct RequestSpan {
     pub failure: Option<Failure>,
     /// Intended time, since the start of the window (nanoseconds).
     pub scheduled_ns: i64,
-    /// Time of the send, or of the opening of its connection, since the start of the window (nanoseconds).
+    /// Time of the send, or of the start of opening a connection for it, since the start of the window (nanoseconds).
     pub started_ns: i64,
     /// Time of the write, since the start of the window (nanoseconds): later than `started_ns` if a connection was
     /// opened for it.
@@ -137,7 +137,7 @@ pub fn keep_slowest<T: HasRank>(kept: &mut Vec<T>, new: T, most: usize) {
     let is_spare = |known: &Rank| of_name(known.name) + usize::from(known.name == rank.name) > 1;
     let spare = alike.iter().filter(|(_, known)| is_spare(known)).min_by_key(|(_, known)| known.took);
     match spare {
-        // The second-slowest of another name is replaced by the first of a new name, whatever they took.
+        // The first request of a new name replaces the fastest of the names with several, however long either took.
         Some((at, known)) if known.took < rank.took || of_name(rank.name) == 0 => kept[*at] = new,
         Some(_) => {}
         None => {

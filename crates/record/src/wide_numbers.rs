@@ -1,7 +1,7 @@
 //! Deserialization of 128-bit numbers from a record.
 //!
-//! serde cannot read `u128` and `i128` inside an enum tagged by a field, which [`crate::RunEvent`] is. The numbers of
-//! a record fit 64 bits in practice (a million requests in flight for an hour do); wider ones come as floating point
+//! serde cannot read `u128` and `i128` inside an enum tagged by a field, which [`crate::RunEvent`] is. The numbers of a
+//! record fit 64 bits in practice (a million requests in flight for an hour do); wider ones are read as floating point
 //! and are exact to 53 bits.
 
 use std::fmt;

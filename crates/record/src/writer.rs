@@ -1,8 +1,8 @@
 //! The writer of a record: one JSON object per line, compressed with zstd.
 //!
 //! Every event is a zstd frame of its own, written in a single write. A run that is killed therefore keeps everything
-//! but the event being written, a full disk costs only the end, and `zstdcat` (which reads concatenated frames) with
-//! `jq` is all one needs to read the file. Dictionaries are not used: they would save a third, but standard tools
+//! but the event being written, a full disk costs only the end, and `zstdcat` (which reads concatenated frames) and
+//! `jq` are all one needs to read the file. Dictionaries are not used: they would save a third, but standard tools
 //! could not read the file.
 
 use std::fs::{File, Permissions};
@@ -66,11 +66,11 @@ impl RecordWriter {
         Ok(RecordWriter { file, compressor, line: Vec::new(), frame: Vec::new(), written: 0, broken: false })
     }
 
-    /// Appends an event; the operating system has it when this returns.
+    /// Appends an event; the operating system has received it when this returns.
     ///
     /// # Errors
-    /// Returns the first error (a full disk …). After that, nothing is written and no error returned; the file holds
-    /// every event up to the failed one.
+    /// Returns the first error (a full disk …). After that, nothing more is written and no error is returned; the file
+    /// holds every event before the failed one.
     pub fn write(&mut self, event: &RunEvent) -> io::Result<()> {
         if self.broken || matches!(event, RunEvent::Spans(_)) {
             return Ok(());

@@ -37,7 +37,7 @@ impl Protocol for LineProtocol {
     fn prepare(&self, config: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
         let (mut requests, mut origins, mut names) = (Vec::new(), Vec::new(), RequestNames::default());
         for (at, url) in config.urls.iter().enumerate() {
-            // Options of this URL, or step of a flow, take precedence over those of the run.
+            // The options of a URL, or of a step of a flow, take precedence over those of the run.
             let alone = config.for_url(at);
             let options = alone.as_ref().unwrap_or(config);
             let line = options.value("line").unwrap_or("hello");
@@ -54,7 +54,7 @@ impl Protocol for LineProtocol {
     }
 }
 
-/// A request: the line to send, and the only correct answer.
+/// A request: the line to send, and the only correct answer, if it is checked.
 struct LineRequest {
     text: String,
     expected: Option<Arc<[u8]>>,

@@ -1,4 +1,4 @@
-//! Parsers of the kernel's texts. Pure functions: text in, counters out; what is not understood is left out.
+//! Parsers of the kernel's texts. Pure functions: text in, counters out; anything that is not understood is left out.
 
 pub(crate) mod cpu;
 pub(crate) mod host;

@@ -10,7 +10,7 @@ pub(crate) struct ProcessStat {
     pub parent: u32,
     /// CPU time of all its threads, including those that ended, in ticks (14 and 15).
     pub ticks: u64,
-    /// CPU time of children that ended and were waited for, including their own, in ticks (16 and 17).
+    /// CPU time of children that ended and were waited for, including that of their own children, in ticks (16 and 17).
     pub reaped: u64,
     /// Number of threads (20).
     pub threads: u64,
@@ -20,7 +20,7 @@ pub(crate) struct ProcessStat {
     pub pages: u64,
 }
 
-/// Parses `/proc/PID/stat`. The name in brackets may contain brackets and spaces: the last bracket ends it.
+/// Parses `/proc/PID/stat`. The name in parentheses may contain parentheses and spaces: the last parenthesis ends it.
 pub(crate) fn stat(text: &str) -> Option<ProcessStat> {
     let (_, rest) = text.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
@@ -35,8 +35,8 @@ pub(crate) fn stat(text: &str) -> Option<ProcessStat> {
     })
 }
 
-/// Returns `true` if `stat` is of a process that has ended and waits for its parent: other threads may outlive the
-/// first.
+/// Returns `true` if `stat` is that of a process that has ended but has not been waited for by its parent. If only the
+/// first thread has ended, the process has not.
 pub(crate) fn is_zombie(text: &str) -> bool {
     let state = text.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().next());
     matches!(state, Some("Z" | "X")) && stat(text).is_some_and(|stat| stat.threads <= 1)
@@ -130,7 +130,7 @@ mod tests {
         let status = "Name:\tvoluntary_ctxt_switches:\t7\nVmRSS:\t1732 kB\nVmSwap:\t      12 kB\nThreads:\t1\nvoluntary_ctxt_switches:\t31\nnonvoluntary_ctxt_switches:\t4\n";
         assert_eq!((switches(status), swapped(status)), (Some((31, 4)), Some(12 << 10)));
         assert_eq!((name(status), name("Name:\t\n")), (Some("voluntary_ctxt_switches:\t7"), None));
-        // A kernel thread has no memory; a kernel without the counters (before 2.6.23) no switches.
+        // A kernel thread has no memory; a kernel without the counters (before 2.6.23) reports no switches.
         assert_eq!((switches("Name:\tkthreadd\n"), swapped("Name:\tkthreadd\n")), (None, None));
         assert_eq!(switches("voluntary_ctxt_switches:\t31\nnonvoluntary"), None);
     }

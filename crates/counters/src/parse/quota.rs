@@ -15,8 +15,8 @@ pub(crate) enum CgroupVersion {
 }
 
 /// Returns the folders that may hold the quotas of a process, innermost first, given its `/proc/PID/cgroup`. A
-/// container sees its own group as the root of the mount, so each may be missing. `None` if the groups are outside of
-/// our namespace.
+/// container sees its own group as the root of the mount, so any of them may be missing. `None` if the groups are
+/// outside of our namespace.
 pub(crate) fn folders(membership: &str) -> Option<Vec<(CgroupVersion, String)>> {
     let mut found = Vec::new();
     for line in membership.lines() {

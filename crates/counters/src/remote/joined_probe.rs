@@ -44,8 +44,8 @@ pub struct JoinOptions<'a> {
     pub target: Option<SocketAddr>,
 }
 
-/// A watchdog that closes a connection which is not accepted in time, however often it sends a little: each read
-/// restarts its own timeout.
+/// A watchdog that closes a connection that the probe does not accept in time. The timeout of reads is not enough: it
+/// starts again with each read, and a peer may keep sending a little.
 struct JoinWatchdog {
     joined: Sender<()>,
     thread: JoinHandle<bool>,
@@ -92,7 +92,7 @@ pub enum ProbeEvent {
 }
 
 impl JoinOptions<'_> {
-    /// Connects, proves the token, and compares the clocks.
+    /// Connects, proves possession of the token, and compares the clocks.
     ///
     /// # Errors
     /// Returns why it cannot be joined, in a sentence without a full stop.
@@ -156,7 +156,7 @@ impl JoinedProbe {
         self.clock
     }
 
-    /// Passes on its events, on a separate thread, until it is stopped.
+    /// Passes the probe's events to `tell`, on a separate thread, until it is stopped.
     ///
     /// # Errors
     /// Returns an error if no thread could be started.

@@ -39,7 +39,7 @@ pub(super) struct CounterRequest {
     pub proof: Vec<u8>,
     /// Address under load.
     pub target: Option<SocketAddr>,
-    /// Kernel and network namespace of the client: 127.0.0.1 is only the same address within them.
+    /// Kernel and network namespace of the client: 127.0.0.1 is the same address only if both sides share them.
     pub place: KernelNamespace,
 }
 
@@ -155,7 +155,7 @@ impl ClientMessage {
     }
 }
 
-/// Splits a frame into kind and body; the number of these frames is zero.
+/// Splits a frame into kind and body; these frames all have the number zero.
 fn split(frame: &[u8]) -> Option<(u8, &[u8])> {
     let ([0, 0, 0, 0, kind], body) = frame.split_first_chunk()? else { return None };
     Some((*kind, body))
@@ -170,8 +170,8 @@ fn shortened(text: &str) -> &str {
     &text[..text.floor_char_boundary(WORDS)]
 }
 
-/// Returns `true` if all names are displayable and there are no more counters than a host has. Thread names are chosen
-/// by programs, on either host.
+/// Returns `true` if all names are displayable and there are no more counters than a host can have. Thread names are
+/// chosen by programs, on either host.
 fn is_sample(sample: &HostCounters) -> bool {
     let names = sample.values.keys().chain(sample.labels.keys()).chain(&sample.gone);
     let words = sample.labels.values().chain(&sample.unobservable);

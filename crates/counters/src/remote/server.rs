@@ -30,7 +30,7 @@ const CONNECTIONS: usize = 2 * CLIENTS;
 const EVERY: Nanos = Nanos::from_secs(1);
 /// Maximum number of requests of a client per interval.
 const QUESTIONS: u32 = 100;
-/// Timeout of a client's requests. A client requests the time once a second.
+/// Timeout for a client that sends no requests; a client requests the time once a second.
 const SILENCE: Nanos = Nanos::from_secs(30);
 
 /// Selection of the service that is watched.
@@ -196,7 +196,7 @@ struct ClientHandler {
 }
 
 impl ClientHandler {
-    /// Serves the client until it disconnects, or has to.
+    /// Serves the client until it disconnects or is refused.
     fn handle(&self, socket: TcpStream) {
         if let Ok(mut line) = ProbeConnection::new(socket, &self.granting.tls) {
             let outcome = self.handshake(&mut line).and_then(|ask| self.serve(&mut line, &ask));
@@ -320,8 +320,8 @@ fn send(line: &mut ProbeConnection, told: &ProbeMessage) -> io::Result<()> {
     PROBE_FRAMES.write_frame(line.writer(), 0, kind, &body)
 }
 
-/// Returns the kernel and the network namespace of this process; empty if they cannot be read, and then they match no
-/// other.
+/// Returns the kernel and the network namespace of this process; empty if they cannot be read, in which case they match
+/// no others.
 pub(super) fn kernel_namespace(source: &CounterSource) -> KernelNamespace {
     let boot = source.text("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned();
     let network = source.link("/proc/self/ns/net").map(|link| link.display().to_string()).unwrap_or_default();

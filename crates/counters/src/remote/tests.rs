@@ -204,7 +204,8 @@ fn a_client_can_ask_for_the_time_and_for_the_end_and_nothing_else() {
     assert_eq!(refused(frame(&ClientMessage::Time(Nanos(7))).repeat(5_000)), "it gets too many requests");
     let told = stranger(probe.address(), &[hello(), frame(&ClientMessage::Last)].concat());
     assert_eq!(told.last(), Some(&ProbeMessage::Refused("the first message was not a request for counters".into())));
-    // A frame announced longer than any of a client's ends the connection at once, and so does a truncated one.
+    // A frame that is announced as longer than any client frame ends the connection at once, and so does a truncated
+    // one.
     let told = stranger(probe.address(), &[welcome.clone(), u32::MAX.to_le_bytes().to_vec()].concat());
     assert!(!told.iter().any(|told| matches!(told, ProbeMessage::Timestamps(_))));
 }
@@ -215,7 +216,7 @@ fn no_more_are_served_at_once_than_it_says_and_a_place_is_free_again_when_one_go
     let mut all: Vec<_> = (0..8).map(|_| joining(probe.address(), None, None).unwrap()).collect();
     assert_eq!(joining(probe.address(), None, None).err().as_deref(), Some("it already serves eight clients"));
     all.pop();
-    // The thread of the client notices that a moment later.
+    // The thread that serves the client notices a moment later.
     let again = (0..2_000).find_map(|_| {
         std::thread::sleep(std::time::Duration::from_millis(5));
         joining(probe.address(), None, None).ok()
@@ -232,7 +233,7 @@ fn no_more_are_served_at_once_than_it_says_and_a_place_is_free_again_when_one_go
 #[test]
 fn who_is_slow_to_say_hello_has_to_go() {
     let probe = serving(Some("t"), ServiceSelector::Target);
-    // One byte at a time: each arrives in time, the hello does not.
+    // One byte at a time: each arrives in time, but the complete hello does not.
     let mut socket = TcpStream::connect(probe.address()).unwrap();
     let mut read = socket.try_clone().unwrap();
     let dribble = std::thread::spawn(move || {
@@ -317,7 +318,7 @@ proptest! {
         }
     }
 
-    /// A conversation with one byte changed is parsed or refused, and nothing else.
+    /// A conversation with one changed byte is either parsed or refused.
     #[test]
     fn a_garbled_conversation_ends(at in 0usize..120, with in any::<u8>()) {
         let probe = serving(Some("t"), ServiceSelector::Target);

@@ -1,7 +1,7 @@
 //! Sums over all processes of a service, including those that ended.
 //!
-//! The CPU time of a process that ends between two readings is added to its parent, once that has waited for it. It
-//! then includes what was already read from the child, which must not be counted twice.
+//! The kernel adds the CPU time of a process that ended to that of its parent, once the parent has waited for it. This
+//! includes time that was already read from the child, which must not be counted twice.
 
 use crate::counters::CounterSink;
 use crate::process::{Process, ProcessReading};
@@ -12,7 +12,7 @@ pub(super) struct ServiceProcess {
     pub process: Process,
     /// Last reading; `None` before the first.
     pub last: Option<ProcessReading>,
-    /// Time of children that ended and is already in the sums, but for which it has not waited yet.
+    /// Time, already in the sums, of children that have ended and that it has not waited for yet.
     unreaped: u64,
 }
 
@@ -21,9 +21,9 @@ impl ServiceProcess {
         ServiceProcess { process: Process::at(format!("/proc/{pid}")), last: None, unreaped: 0 }
     }
 
-    /// Returns the CPU time of children that it waited for and that is in no sum yet. `before` is the previous
-    /// reading, and `ended` the time already counted of its children that ended since. A kernel does not pass on the
-    /// time of children that are never waited for: such time is dropped at the next reading.
+    /// Returns the CPU time of children that it has waited for and that is not in the sums yet. `before` is the
+    /// previous reading, and `ended` the time already counted for its children that have ended since. The kernel does
+    /// not pass on the time of children that are never waited for: such time is dropped at the next reading.
     pub fn new_child_time(&mut self, before: &ProcessReading, ended: u64) -> u64 {
         let Some(now) = self.last else { return 0 };
         let (came, known) = (now.reaped.saturating_sub(before.reaped), self.unreaped.saturating_add(ended));
@@ -54,7 +54,7 @@ pub(super) struct ServiceTotals {
     descriptors: Option<u64>,
     /// CPU time, in the current interval, of the thread that used the most.
     top: Option<u64>,
-    /// Set if the value of some process is missing, and the sum with it.
+    /// Set if the value of some process is missing, which makes the sum incomplete.
     lacks_swap: bool,
     lacks_descriptors: bool,
     lacks_threads: bool,

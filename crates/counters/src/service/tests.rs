@@ -145,7 +145,8 @@ fn what_children_did_that_came_and_went_counts_once() {
     scene.fake.write("proc/uptime", "10.00 5.00\n");
     scene.process(PID + 1, 1, 10, Some(77));
     assert_eq!(scene.after_secs(0).get("service.all.cpu"), Some(100_000_000));
-    // A child is found a second later, without a list of all processes, with all its time: it was started since.
+    // A child is found a second later, without listing all processes. All its time counts, since it was started after
+    // the first reading.
     let mut ticks = 10;
     let mut works = |scene: &ServiceScene, reaped| {
         ticks += 1;
@@ -166,7 +167,7 @@ fn what_children_did_that_came_and_went_counts_once() {
     scene.fake.write(&format!("proc/{0}/task/{0}/children", PID + 1), "");
     works(&scene, 42);
     assert_eq!(scene.after_secs(1).get("service.all.cpu"), Some(520_000_000));
-    // Another one is waited for only after it was found missing.
+    // Another child is waited for only after it was found to be missing.
     scene.fake.write(&format!("proc/{0}/task/{0}/children", PID + 1), &format!("{} ", PID + 3));
     works(&scene, 42);
     scene.works(PID + 3, PID + 1, 20);

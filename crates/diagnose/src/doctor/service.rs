@@ -5,9 +5,9 @@ use brunt_i18n::{LocalizedSentence, numbers};
 
 use super::{Advice, CounterLookup, RunRequirements, Severity, TIME_WAIT_S, listen_queue, tracked};
 
-/// Returns the problems that a run would have on the service's machine, if its counters were read; the worst first. In
-/// addition to the names of counters it asks for `listener.limit`, the queue of the only possible listener, and
-/// `service.room`, the number of descriptors that all processes of the service can still open.
+/// Returns the problems that a run would have on the service's machine, if its counters were read; the worst first.
+/// Besides counters, it looks up `listener.limit`, the queue limit of the only possible listener, and `service.room`,
+/// the number of descriptors that all processes of the service can still open.
 pub fn examine_service(read: CounterLookup<'_>, planned: &RunRequirements) -> Vec<Advice> {
     let checks: [fn(CounterLookup<'_>, &RunRequirements) -> Option<Advice>; 4] =
         [descriptors, listen_queue, tracked, time_wait];

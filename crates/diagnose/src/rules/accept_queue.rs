@@ -77,8 +77,8 @@ fn full(case: &Case) -> Option<(&str, f64, f64)> {
         let limit = here.last(&format!("listener.{listener}.limit"))?;
         let queue = here.max(&format!("listener.{listener}.queue"))?;
         // A listener also drops packets for other reasons (a segment without a connection), and the kernel counts
-        // overflows of all listeners together: only both are evidence for this queue. A queue holds one more than its
-        // limit.
+        // overflows of all listeners together: only both together are evidence for this queue. A queue holds one more
+        // than its limit.
         let this_one = queue >= limit || here.has_increased(&format!("listener.{listener}.drops"));
         (here.has_increased("TcpExt.ListenOverflows") && this_one).then_some((listener, queue, limit))
     })

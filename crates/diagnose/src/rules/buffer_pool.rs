@@ -61,7 +61,7 @@ const STILL: Text = text(
 
 /// Minimum part of the requests in flight that wait for files.
 const PART: f64 = 0.4;
-/// Minimum share of reads that miss, and minimum rate of these.
+/// Minimum share of reads that miss, and minimum number of them per second.
 const SHARE: f64 = 0.01;
 const RATE: f64 = 100.0;
 /// Share of busy cores above which the cores are the limit.
@@ -76,8 +76,8 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     case.reported_by("mysql.").find_map(found).or_else(postgres)
 }
 
-/// Judges PostgreSQL: many of its reads are served by the system's cache at almost no cost, so only the time of
-/// reading is evidence, which it records if `track_io_timing` is on.
+/// Judges PostgreSQL: many of its reads are served by the system's cache at almost no cost, so only the time spent
+/// reading is evidence, which PostgreSQL records if `track_io_timing` is on.
 fn timed(postgres: &CounterSummary, in_flight: f64) -> Option<RuleVerdict> {
     let database = |name: &str| format!("postgres.database.{name}");
     let (missed, hit) = (postgres.increase(&database("blks_read"))?, postgres.increase(&database("blks_hit"))?);
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(judged_told(&RULE, |run| run.is_open = true, pool(20_000.0, 200_000.0, 3.0)), None, "rate kept");
     }
 
-    /// Counters of PostgreSQL: blocks read and found, and the milliseconds of reading.
+    /// Counters of PostgreSQL: blocks read, blocks hit, and milliseconds spent reading.
     fn blocks(read: f64, hit: f64, ms: f64) -> CounterSummary {
         counted(&[
             ("postgres.database.blks_read", 7.0, 7.0 + read),

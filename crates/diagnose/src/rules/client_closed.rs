@@ -45,7 +45,7 @@ const BETWEEN: Text =
 const SAME: f64 = 0.2;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
-    // Requests without a response at the end are also aborted.
+    // Requests without a response at the end of the run are also aborted.
     let timeouts = case.run.failed_by("timeout").saturating_add(case.run.unfinished) as f64;
     let lines = case.reported_by("log.").find_map(|log| log.increase("log.client_closed")).filter(|lines| *lines > 0.0)?;
     let ours = (lines - timeouts).abs() <= SAME * lines.max(timeouts);

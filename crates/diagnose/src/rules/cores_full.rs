@@ -54,7 +54,7 @@ const EXPERIMENT_OPEN: Text = text(
 
 /// Share of busy cores above which a machine is saturated.
 const FULL: f64 = 0.9;
-/// Minimum part of the busy cores that is attributed to a single user of them.
+/// Minimum part of the busy cores that must be in use by one party for it to be named as the cause.
 const PART: f64 = 0.5;
 /// Number of threads waiting for a core below which the service is not held up.
 const WAITED: f64 = 0.5;

@@ -30,7 +30,7 @@ const EVIDENCE: Text = text(
     "SHOW GLOBAL STATUS：Connection_errors_max_connections 增加 {refused}；Threads_connected 最高 {connected}，max_connections 为 {max}",
 );
 
-/// Evidence from the errors that databases send to clients, without being watched.
+/// Evidence from the errors that a database sends to clients, if it is not watched.
 const FULL: Text =
     text("the database refused connections: it had reached its limit", "数据库拒绝了连接：连接数已达上限");
 const SAID: Text = text(
@@ -58,7 +58,7 @@ const SESSIONS: Text = text(
 );
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
-    // The refused clients may have been others than this run.
+    // The refused clients may not have been those of this run.
     if case.run.failures.is_empty() && case.run.refused_by_database == 0 {
         return None;
     }

@@ -34,7 +34,7 @@ const EVIDENCE: Text = text(
     "{count} 个响应中有 {slow} 个首字节到末字节耗时 38 至 48 毫秒；TcpExt DelayedACKs +{acks}",
 );
 
-/// Range of the delay: a delayed acknowledgement waits 40 ms (`TCP_DELACK_MIN`), with a timer resolution of some
+/// Range of the delay: a delayed acknowledgement waits 40 ms (`TCP_DELACK_MIN`), with a timer resolution of a few
 /// milliseconds.
 const FROM: f64 = 0.038;
 const TO: f64 = 0.048;
@@ -43,8 +43,8 @@ const SHARE: f64 = 0.2;
 const LEAST: u64 = 5;
 /// Minimum number of delayed acknowledgements per delayed response.
 const DELAYED: f64 = 0.5;
-/// Minimum share of the mean response at which the pauses limit users who never pause: if responses mostly wait for
-/// something else, that limits throughput, and without the pauses its queue would only be longer.
+/// Minimum share of the mean response time at which the pauses are the limit: if responses mostly wait for something
+/// else, that limits throughput, and without the pauses its queue would only be longer.
 const MOST_OF_IT: f64 = 0.5;
 const PAUSE: f64 = 0.04;
 

@@ -1,4 +1,4 @@
-//! N11: no process listened at the service's address for a while, or from some time on.
+//! N11: no process listened at the service's address, for a while or until the end of the run.
 
 use super::*;
 use crate::rules::stood_still::outage;
@@ -43,7 +43,7 @@ const EVIDENCE: Text = text(
     "{refused} 个请求因建连被拒绝而失败（ECONNREFUSED）；计划共 {scheduled} 个请求",
 );
 
-/// Minimum share of refused requests without an outage, or some of several servers were restarted.
+/// Minimum share of refused requests if there was no outage, as when one of several servers is down.
 const SHARE: f64 = 0.01;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {

@@ -39,7 +39,7 @@ const SPEEDS: [f64; 5] = [10.0, 100.0, 1000.0, 2500.0, 10000.0];
 const CARRIED: std::ops::RangeInclusive<f64> = 0.92..=0.965;
 /// Minimum mean response size; smaller responses are not limited by bandwidth.
 const SIZE: f64 = 16_000.0;
-/// Minimum share of the service time that is the transfer of a response.
+/// Minimum share of the service time that is spent transferring the response.
 const TRANSFER: f64 = 0.1;
 
 /// Share of their time below which cores and workers are considered idle.
@@ -59,8 +59,8 @@ pub(super) fn shaped(case: &Case) -> Option<f64> {
     SPEEDS.into_iter().find(|speed| CARRIED.contains(&(run.received_per_s * 8e-6 / speed)))
 }
 
-/// Judges by response sizes and rates a saturated link whose speed no interface reports: a shaper, or a hop in
-/// between.
+/// Detects a saturated link whose speed no interface reports (a shaper, or a hop in between) by response sizes and
+/// rates.
 fn seems_full(case: &Case) -> Option<RuleVerdict> {
     let nominal = shaped(case)?;
     let run = &case.run;

@@ -33,7 +33,7 @@ const EVIDENCE: Text = text(
 /// Connect times with retransmitted SYNs: after 1 s, then 2 s, then 4 s (`TCP_TIMEOUT_INIT`), plus the round trip.
 const AGAIN: [f64; 3] = [1.0, 3.0, 7.0];
 const LATER: f64 = 0.15;
-/// Tolerance below: times are recorded to one part in a hundred.
+/// Tolerance below these times: they are recorded to one part in a hundred.
 const EARLIER: f64 = 0.985;
 /// Minimum number of such connects.
 const LEAST: u64 = 3;

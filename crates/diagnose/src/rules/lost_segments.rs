@@ -34,7 +34,7 @@ const EVIDENCE: Text = text(
 /// `TCP_RTO_MIN`, and the tolerance above it.
 const AGAIN: f64 = 0.2;
 const WIDE: f64 = 0.02;
-/// Minimum number, and minimum ratio to the responses around them.
+/// Minimum number of such responses, and minimum ratio to the responses around them.
 const LEAST: u64 = 5;
 const PEAK: u64 = 5;
 

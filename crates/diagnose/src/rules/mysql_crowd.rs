@@ -47,7 +47,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let busy = busy - run.polled_cores;
     // One of the running queries is the one that reads this counter.
     let running = case.reported_by("mysql.").find_map(|mysql| mysql.mean("mysql.Threads_running"))? - 1.0;
-    // Only if the counters are those of the database's machine.
+    // Judged only if the counters are those of the database's machine.
     let local = here.per_s("service.all.cpu")? / 1e9 >= 0.5 * busy;
     if !run.is_saturated() || !local || busy < FULL * cores || running < CROWD * cores {
         return None;

@@ -41,7 +41,7 @@ const OPENING_REMEDY: Text = text(
 const EVIDENCE: Text =
     text("{waited} of {scheduled} requests waited for a connection", "{scheduled} 个请求中有 {waited} 个等待连接");
 
-/// Share of the connections' capacity in flight below which they were not occupied by requests.
+/// Share of the connections' capacity below which the requests in flight do not account for all connections.
 const IN_USE: f64 = 0.75;
 /// Minimum share of arrivals that waited.
 const SHARE: f64 = 0.01;
@@ -54,7 +54,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     }
     let limit = ("limit", numbers::count(u64::from(run.connections)));
     let places = f64::from(run.connections) * f64::from(run.per_connection.max(1));
-    // The holding time of a connection by Little's law, including requests that failed.
+    // The time for which a request holds a connection, by Little's law, including requests that failed.
     let held = if run.ended_per_s > 0.0 { run.in_flight / run.ended_per_s } else { 0.0 };
     let (claim, remedy) = if run.in_flight >= IN_USE * places && held > 0.0 {
         let facts = [limit, ("service", numbers::seconds(held)), ("most", numbers::rate(places / held))];
@@ -95,7 +95,7 @@ mod tests {
             change(&mut run);
             RULE.judge_host(&Case { run, ..Case::default() }).unwrap().claim(brunt_i18n::Lang::En)
         };
-        // Eight requests of 80 ms each, whatever the mean of the successful ones.
+        // Eight requests of 80 ms each, regardless of the mean of the successful ones.
         assert!(claim(|_| ()).ends_with("at 80.0 ms per request, they carry 100/s at most"), "{}", claim(|_| ()));
         let streams = |run: &mut LoadResults| (run.per_connection, run.in_flight) = (4, 32.0);
         assert!(claim(streams).contains("at 320 ms per request, they carry 100/s"), "{}", claim(streams));

@@ -33,18 +33,18 @@ const EVIDENCE: Text = text(
     "统计窗口的第 {at} 秒出现慢响应；平常各秒的响应都不超过 {usual}",
 );
 
-/// Minimum slow response of a slow second, in seconds, and as a multiple of the usual.
+/// Minimum response time of a slow second, in seconds and as a multiple of the usual one.
 const LEAST: f64 = 0.1;
 const TIMES: f64 = 5.0;
 /// Minimum number of stalls, and minimum mean interval in seconds.
 const STALLS: usize = 5;
 const APART: f64 = 3.0;
 /// Stricter limits for shorter intervals: number, interval, and maximum distance from a regular comb, in seconds. Such
-/// intervals occur by chance, but hardly such a comb.
+/// intervals occur by chance, but such a comb hardly does.
 const SHORT_STALLS: usize = 6;
 const SHORT_APART: f64 = 2.0;
 const ON_COMB: f64 = 0.6;
-/// Minimum responses per second for these.
+/// Minimum number of responses per second for short intervals.
 const SHORT_PER_S: f64 = 20.0;
 /// Maximum deviation of the intervals, in seconds and as a share of their mean: a record has a resolution of seconds.
 const OFF: f64 = 0.7;
@@ -99,15 +99,15 @@ fn far_apart(stalls: &[(usize, f64)], mean: f64) -> bool {
     stalls.len() >= STALLS && mean >= APART && stalls.windows(2).all(even)
 }
 
-/// Returns `true` if each stall lies where a clock started at the first would have it; unlike intervals, that does not
-/// drift.
+/// Returns `true` if each stall lies where a clock started at the first one would put it; unlike intervals, such
+/// positions do not drift.
 fn near_together(stalls: &[(usize, f64)], mean: f64) -> bool {
     let first = stalls.first().map_or(0.0, |stall| stall.0 as f64);
     let on_comb = |(n, stall): (usize, &(usize, f64))| (stall.0 as f64 - first - n as f64 * mean).abs() <= ON_COMB;
     stalls.len() >= SHORT_STALLS && (SHORT_APART..APART).contains(&mean) && stalls.iter().enumerate().all(on_comb)
 }
 
-/// Returns the value that all but one `part`-th of the seconds exceed: for 2, the median.
+/// Returns the value below which one `part`-th of the seconds lie: the median for 2.
 fn at(values: &[f64], part: usize) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -74,8 +74,8 @@ mod tests {
     use crate::rules::made_up::{counted, judged, run};
     use brunt_i18n::Lang;
 
-    /// A resource with these places, held for `hold` by requests that also take `outside` seconds without it, with 50
-    /// users who start at once: responses become longer until all 50 are in the queue.
+    /// A resource with this many places, each held for `hold` seconds by requests that spend another `outside` seconds
+    /// without it, and 50 users who start at once: responses take longer and longer until all 50 are in the queue.
     fn queue(places: u64, outside: f64, hold: f64) -> impl Fn(&mut LoadResults) {
         move |run| {
             let per_s = places as f64 / hold;

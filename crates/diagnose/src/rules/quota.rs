@@ -29,7 +29,7 @@ const EVIDENCE: Text = text(
     "cgroup cpu.stat：nr_throttled +{throttled}，nr_periods +{periods}",
 );
 
-/// Minimum share of throttled periods at which latency is affected.
+/// Minimum share of throttled periods that affects latency.
 const SHARE: f64 = 0.01;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {

@@ -28,7 +28,7 @@ const EVIDENCE: Text = text(
 );
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
-    // The refused clients may have been others than this run.
+    // The refused clients may not have been those of this run.
     if case.run.failures.is_empty() {
         return None;
     }

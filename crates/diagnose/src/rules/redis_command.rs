@@ -76,7 +76,7 @@ fn found(redis: &CounterSummary) -> Option<RuleVerdict> {
     Some(proved(LocalizedSentence::new(CLAIM, claim), LocalizedSentence::new(EVIDENCE, evidence)).experiment_with([("command", name)]))
 }
 
-/// Returns the statistics of a command; one first called within the window has all its time there.
+/// Returns the statistics of a command; if it was first called within the window, all its time was spent there.
 fn took(redis: &CounterSummary, name: &str) -> Option<RedisCommandStats> {
     let counter = |part: &str| redis.increase_from_zero(&format!("redis.cmdstat_{name}.{part}"));
     Some(RedisCommandStats { name: name.to_owned(), calls: counter("calls")?, took_us: counter("usec")? })

@@ -33,7 +33,7 @@ const EVIDENCE: Text = text(
     "INFO stats：evicted_keys 增加 {evicted}；used_memory {used} MB，maxmemory {max} MB",
 );
 
-/// Minimum share of the requests at which evictions affect the results.
+/// Minimum number of evictions that affects the results, as a share of the requests.
 const SHARE: f64 = 0.01;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {

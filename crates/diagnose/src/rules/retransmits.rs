@@ -29,9 +29,9 @@ const CLAIM: Text = text(
 );
 const EVIDENCE: Text = text("Tcp RetransSegs +{again} of OutSegs +{sent}", "Tcp RetransSegs +{again}，OutSegs +{sent}");
 
-/// Minimum share of segments at which latency is affected.
+/// Minimum share of retransmitted segments that affects latency.
 const SHARE: f64 = 0.001;
-/// Minimum number: a few retransmissions are normal.
+/// Minimum number of retransmissions: a few are normal.
 const LEAST: f64 = 20.0;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {

@@ -36,9 +36,9 @@ const EVIDENCE: Text = text(
 const ROUND: [f64; 6] = [5.0, 10.0, 15.0, 20.0, 30.0, 60.0];
 /// Maximum delay of such a response after the timeout, as a share.
 const LATER: f64 = 0.02;
-/// Tolerance below: times are recorded to one part in a hundred.
+/// Tolerance below the timeout: times are recorded to one part in a hundred.
 const EARLIER: f64 = 0.985;
-/// Minimum number, and minimum ratio to the responses around them.
+/// Minimum number of such responses, and minimum ratio to the responses around them.
 const LEAST: u64 = 3;
 const PEAK: u64 = 5;
 

@@ -1,5 +1,5 @@
-//! D2: requests wait for the same rows of the database: the lock is passed from one to the next, whatever the number
-//! of users.
+//! D2: requests wait for the same rows of the database: the lock is passed from one to the next, regardless of the
+//! number of users.
 
 use super::*;
 

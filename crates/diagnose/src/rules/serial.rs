@@ -33,7 +33,7 @@ const EVIDENCE: Text = text(
     "{rate}/s × {hold}（最短响应时间）= {in_flight} 个在途请求中有 1 个在处理；其进程平均有 {busy} 个线程在运行或等待 CPU",
 );
 
-/// Maximum variation of the responses of a queue; more has other causes.
+/// Maximum variation of response times in a queue; a larger one has other causes.
 const ALIKE: f64 = 0.3;
 /// Minimum ratio of requests in flight to places; below it hardly any request waits.
 const WAITING: f64 = 3.0;
@@ -42,22 +42,21 @@ const WAITING: f64 = 3.0;
 const COMPUTING: f64 = 0.5;
 /// Utilization of a worker of brunt above which responses may be waiting for it.
 const OWN: f64 = 0.8;
-/// Maximum distance of rate × time from a whole number of places, or as a share of many places.
+/// Maximum distance of rate × time from a whole number of places, in places and, if there are many, as a share of them.
 const NEAR: f64 = 0.25;
 const NEAR_SHARE: f64 = 0.05;
-/// Maximum ratio to the shortest response of a response that did not queue.
+/// Maximum duration of a response that did not queue, as a multiple of the shortest one.
 pub(super) const LONE: f64 = 1.25;
-/// Minimum share, between the shortest response and the usual one, of the responses that a queue leaves there as it
-/// fills.
+/// Minimum share of the responses that a filling queue should leave between the shortest and the usual one.
 const FILLING: f64 = 0.3;
-/// Share of the usual response below which a response is between the two.
+/// Share of the usual response time below which a response is between the two.
 const USUAL: f64 = 0.8;
 
 /// Number of requests that a service works on at a time.
 pub(super) struct ServiceConcurrency {
     /// Average, by Little's law.
     pub at_work: f64,
-    /// Whole number, if two measures agree: at least as many responses as places met a service without a queue.
+    /// Whole number, if two measures agree: `at_work` is close to it, and at least that many responses met no queue.
     pub number: Option<u64>,
     /// Average number of the service's threads that ran or waited for a core.
     pub busy: f64,
@@ -68,8 +67,8 @@ pub(super) struct ServiceConcurrency {
 /// not account for the work.
 ///
 /// The shortest response is a single sample, and may have met a cold service. A pool of N has a second sign: until it
-/// was full, at least N requests did not queue. If fewer did, there is a queue, provided the responses show how it
-/// filled, but its number of places is unknown.
+/// was full, at least N requests did not queue. If fewer did, there is still a queue, provided that the responses show
+/// how it filled, but the number of places is unknown.
 pub(super) fn places(case: &Case) -> Option<ServiceConcurrency> {
     let (run, here) = (&case.run, &case.counters);
     let threads = |what: &str| here.per_s(&format!("service.all.{what}")).map(|ns| ns / 1e9);
@@ -90,8 +89,8 @@ pub(super) fn places(case: &Case) -> Option<ServiceConcurrency> {
     (number.is_some() || filled(run)).then_some(ServiceConcurrency { at_work, number, busy })
 }
 
-/// Returns `true` if responses took all times from the shortest to the usual one, as they do while a queue grows; if a
-/// service became slower they do not.
+/// Returns `true` if response times covered the range from the shortest to the usual one, as they do while a queue
+/// grows but not when a service becomes slower.
 fn filled(run: &LoadResults) -> bool {
     let (from, to) = (LONE * run.service.min, USUAL * run.service.mean);
     let expected = run.worked_per_s() * (to - from);

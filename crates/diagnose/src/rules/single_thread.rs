@@ -49,13 +49,13 @@ const REMEDY_BY_TURNS: Text = text(
 
 /// Share of a core at which a thread is saturated.
 const FULL: f64 = 0.9;
-/// Number of cores used besides that thread, above which other threads do work as well.
+/// Number of cores in use besides that thread's above which other threads do work as well.
 const BESIDE: f64 = 0.6;
 /// Minimum free share of a core, per core that the service uses, for a second process.
 const ROOM: f64 = 0.7;
 /// Cores used by threads that take turns, including the runtime's overhead.
 const ONE_CORE: std::ops::RangeInclusive<f64> = 0.85..=1.2;
-/// Number of requests being worked on in that case, by throughput × the shortest response.
+/// Number of requests being worked on in that case, computed as throughput × the shortest response time.
 const ONE: std::ops::RangeInclusive<f64> = 0.75..=1.35;
 /// Minimum number of requests in flight; below it hardly any request waits.
 const WAITING: f64 = 3.0;

@@ -74,7 +74,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     })
 }
 
-/// Judges the service as reader: sending from this machine is stalled.
+/// Judges the service as the reader: sending from this machine is stalled.
 fn reads_slowly(here: &CounterSummary, service: &CounterSummary) -> Option<RuleVerdict> {
     let sent = SendStats::of(here, "target.tcp")?;
     let Some(unread) = unread(service, "service.tcp") else {
@@ -88,7 +88,7 @@ fn reads_slowly(here: &CounterSummary, service: &CounterSummary) -> Option<RuleV
     Some(proved(claim, evidence))
 }
 
-/// Judges the generator as reader: sending from the service is stalled, and bytes are unread here.
+/// Judges the generator as the reader: sending from the service is stalled, and bytes are unread here.
 fn we_read_slowly(here: &CounterSummary, service: &CounterSummary) -> Option<RuleVerdict> {
     let sent = SendStats::of(service, "service.tcp")?;
     let evidence = sent.evidence_beside(unread(here, "target.tcp")?)?;

@@ -41,7 +41,7 @@ const EVIDENCE: Text = text(
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;
-    // A service that is down refuses connections: that is another finding.
+    // A service that is down refuses connections: that is the finding of another rule.
     let out = run.outage.filter(|_| super::gone::refused(case) == 0)?;
     let claim = outage(if out.to_the_end { TO_THE_END } else { CLAIM }, out);
     let claim = match out.more {

@@ -41,8 +41,8 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     if run.generator_doubt != Some(GeneratorDoubt::Busy) || run.workers < 2 || run.busiest_worker < FULL {
         return None;
     }
-    // With failures, a worker may be busy with those, and another idle because its users were refused and wait to
-    // reconnect.
+    // If there are failures, one worker may be busy with them, and another idle because its users were refused and wait
+    // to reconnect.
     let failed = run.failures.iter().fold(0u64, |sum, failure| sum.saturating_add(failure.count));
     if failed as f64 > FAILED * run.scheduled as f64 || (!run.is_open && failed > run.users.into()) {
         return None;

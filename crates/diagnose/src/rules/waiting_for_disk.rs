@@ -32,7 +32,7 @@ const EVIDENCE: Text = text(
     "/proc/pressure/io：{span} 秒内 some +{waited} 秒；{cores} 个核中 {busy} 个繁忙",
 );
 
-/// Minimum share of the time at which it may be the limit.
+/// Minimum share of time spent waiting for disks at which they may be the limit.
 const SHARE: f64 = 0.25;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
@@ -40,7 +40,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let waited = here.increase("psi.io.some")? / 1e6;
     let (busy, cores) = here.busy_cores()?;
     let share = waited / here.span_s();
-    // Without a service on this machine, another process waits for its disk.
+    // If the service does not run on this machine, it is another process that waits for the disk.
     let service = here.per_s("service.all.cpu")?;
     if !(share > SHARE && busy < 0.8 * cores && service > 0.0 && run.is_saturated()) {
         return None;

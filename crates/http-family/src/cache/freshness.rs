@@ -123,7 +123,7 @@ impl Freshness {
         self.lifetime(asked) > self.age.max(apparent) + now.saturating_sub(asked) / SECOND
     }
 
-    /// Returns `true` if a private cache may store the response and storing it is of use.
+    /// Returns `true` if a private cache may store the response and storing it is useful.
     pub fn is_worth_keeping(&self, asked: u64) -> bool {
         let asks = self.etag.is_some() || self.last_modified.is_some();
         let control = self.control.unwrap_or_default();

@@ -1,9 +1,9 @@
 //! Per-user response cache, like the private cache of a browser (RFC 9111).
 //!
-//! Each user has its own cache. It stores one 200 response to a `GET` per URL, with the parts of it that are looked at:
-//! a resource of a page that only has to be there costs a few hundred bytes. Each cache and all caches together are
-//! bounded. Beyond the bound the least recently used responses are evicted first; what still does not fit is not
-//! stored, and that is counted.
+//! Each user has its own cache. It stores one 200 response to a `GET` per URL, with the parts of it that are examined:
+//! a resource of a page that only has to exist costs a few hundred bytes. Each cache and all caches together are
+//! bounded. Beyond the bound, the least recently used responses are evicted first; a response that still does not fit
+//! is not stored, which is counted.
 
 mod freshness;
 mod lookup;
@@ -54,7 +54,7 @@ pub struct CacheSettings {
 }
 
 impl CacheSettings {
-    /// Reads the option. Returns `None` if nothing is to be cached.
+    /// Reads the option. Returns `None` if nothing is cached.
     ///
     /// # Errors
     /// Returns an error for an unknown value.
@@ -75,7 +75,7 @@ impl CacheSettings {
     }
 }
 
-/// Parts of a response that are looked at.
+/// Parts of a response that are examined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NeededParts {
     /// Header fields.

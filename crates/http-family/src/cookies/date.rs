@@ -2,7 +2,7 @@
 
 use brunt_measure::Calendar;
 
-/// Parses a date to seconds since 1970; earlier dates become 0. Returns `None` if it is not a date.
+/// Parses a date into seconds since 1970; earlier dates become 0. Returns `None` if it is not a date.
 pub fn parse(text: &[u8]) -> Option<u64> {
     let (mut time, mut day, mut month, mut year) = (None, None, None, None);
     let delimits = |b: u8| matches!(b, b'\t' | b' '..=b'/' | b';'..=b'@' | b'['..=b'`' | b'{'..=b'~');

@@ -119,7 +119,7 @@ impl CookieJar {
         self.cookies.insert(at, cookie);
     }
 
-    /// Evicts expired cookies first, then the oldest: of the same domain if that is what has too many.
+    /// Evicts expired cookies first, then the oldest ones, of the same domain if it has too many.
     fn make_room(&mut self, new: &StoredCookie, now: u64) {
         let mut all_live = false;
         loop {
@@ -138,8 +138,9 @@ impl CookieJar {
         }
     }
 
-    /// Appends the value of the `Cookie` field for a request to `site` whose own value is `own`; a cookie of the jar
-    /// replaces one with the same name. Returns `false`, with nothing appended, if the jar has none for this request.
+    /// Appends the value of the `Cookie` field for a request to `site` that already has the value `own`; a cookie of
+    /// the jar replaces one with the same name. Returns `false`, with nothing appended, if the jar has none for this
+    /// request.
     pub fn put(&self, site: &CookieSite<'_>, own: &[u8], now: u64, out: &mut Vec<u8>) -> bool {
         let mine = || self.cookies.iter().filter(|c| c.matches(site, now));
         let from = out.len();

@@ -1,5 +1,5 @@
-//! The parts of a request that decide about its cookies, read from the encoded head, so that options, slots and
-//! redirects are already applied.
+//! The parts of a request that determine its cookies, read from the encoded head, so that options, slots and redirects
+//! are already applied.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -26,7 +26,7 @@ pub struct CookieRequest<'a> {
     pub end: usize,
 }
 
-/// Reads a request head in HTTP/1 form; `secure` means over TLS. Returns `None` if the head is incomplete.
+/// Reads a request head in HTTP/1 form; `secure` is set for TLS. Returns `None` if the head is incomplete.
 pub fn site(head: &[u8], secure: bool) -> Option<CookieRequest<'_>> {
     let (mut host, mut own) = (&b""[..], None);
     let first = memchr::memchr(b'\n', head)?;

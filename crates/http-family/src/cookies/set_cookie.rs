@@ -46,7 +46,7 @@ pub(super) struct SetCookie {
 /// Expiry of a cookie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum CookieExpiry {
-    /// Kept as long as its user.
+    /// Kept for the lifetime of its user.
     #[default]
     Session,
     /// A time in seconds since 1970.
@@ -137,8 +137,8 @@ impl SetCookie {
         self.path.as_ref().map(|path| self.part(path))
     }
 
-    /// Returns the domain of the cookie when set by `host`, and whether it is host-only. Returns `None` if the host
-    /// must not set it.
+    /// Returns the domain of the cookie when set by `host`, and whether it is host-only. Returns `None` if the host may
+    /// not set it.
     pub fn domain_for<'a>(&'a self, host: &'a str) -> Option<(&'a str, bool)> {
         match self.domain.as_ref().map(|domain| self.part(domain)) {
             Some(domain) if *domain != *host.as_bytes() => {

@@ -2,7 +2,7 @@
 //!
 //! Servers repeat heads and trailers in response after response, so the connection remembers the meaning of each as a
 //! number, and an identical one is not read again. Messages are counted and not kept. A compressed message is counted
-//! as it came if its compression was offered; otherwise it is not allowed and the call fails.
+//! as received if its compression was offered; otherwise it is not allowed and the call fails.
 
 use std::sync::Arc;
 
@@ -22,7 +22,8 @@ use crate::http2::hpack::{HeaderFields, HpackError};
 use brunt_values::budget::MemoryBudget;
 use brunt_values::verify::header::KeptHeaderLines;
 
-/// Maximum number of body bytes kept for capturing: one more than is read ([`brunt_contract::Workload::take_inquiry_response`]).
+/// Maximum number of body bytes kept for capturing: one more than is read
+/// ([`brunt_contract::Workload::take_inquiry_response`]).
 const CAPTURE_BOUND: usize = (8 << 20) + 1;
 
 const NO_PREFIX: StaticCause = grpc::no_length_prefix();
@@ -252,8 +253,8 @@ impl StreamListener<GrpcCall> for GrpcEventHandler<'_> {
     fn reset(&mut self, mut call: GrpcCall, code: u32) {
         let said = code::of_reset(code);
         let status = match status::of_reset(code) {
-            // Servers such as grpc-go cancel calls beyond their deadline, and clients that watch the clock report it
-            // so.
+            // Servers such as grpc-go cancel a call at its deadline, which clients with a timer report as
+            // DEADLINE_EXCEEDED.
             status::CANCELLED if call.flags & DEADLINE != 0 => status::DEADLINE_EXCEEDED,
             status => status,
         };
@@ -283,7 +284,7 @@ impl StreamListener<GrpcCall> for GrpcEventHandler<'_> {
 }
 
 impl GrpcEventHandler<'_> {
-    /// Records the beginning of a response; a stream's begins with its first message.
+    /// Records the beginning of a response; that of a stream begins with its first message.
     #[inline]
     fn begin(&mut self, call: &mut GrpcCall) {
         if call.flags & STREAMS == 0 && !call.begun {
@@ -400,7 +401,8 @@ impl GrpcEventHandler<'_> {
         StreamDecision::Reset(code::CANCEL)
     }
 
-    /// Reports the named checks that the response failed. A call that was refused passes none.
+    /// Reports the named checks that the response failed. A call that fails by its status fails every check of its
+    /// messages.
     fn report_failed_checks(&mut self, call: &GrpcCall, status: u32) {
         let expected = call.extras.as_ref().and_then(|rare| rare.expected.as_ref());
         let failed = match expected {

@@ -1,7 +1,7 @@
 //! Compressed messages (gRPC over HTTP/2, "Message-Encoding"; `doc/compression.md` of the grpc project).
 //!
-//! Under load they are counted as they came. Only messages that are examined (reflection, `--debug`) are decompressed,
-//! up to a limit: a small message may stand for a huge one.
+//! Under load they are counted as received. Only messages that are examined (reflection, `--debug`) are decompressed,
+//! up to a limit: a small message may decompress to a huge one.
 
 use super::framing::{self, PREFIX};
 use brunt_values::budget::MemoryBudget;

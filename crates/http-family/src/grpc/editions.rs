@@ -1,7 +1,7 @@
 //! Converts files of editions (`edition = "2023"`) to proto2 files with the same wire format.
 //!
-//! Editions express by features what proto2 expresses by labels, types and options: a required field, a packed one, a
-//! group. The libraries that read descriptors support only proto2 and proto3. Two things are lost, neither visible on
+//! Editions express with features what proto2 expresses with labels, types and options: a required field, a packed one,
+//! a group. The libraries that read descriptors support only proto2 and proto3. Two things are lost, neither visible on
 //! the wire: that an enum is open, and that a field without presence is left out if it is zero (here it is sent, as
 //! written). Descriptors are read and written at the wire level (`descriptor.proto`), so everything else in them stays
 //! as it was.
@@ -189,7 +189,7 @@ impl EditionFeatures {
     }
 }
 
-/// Reads a feature and its value from an uninterpreted option: `features.field_presence = IMPLICIT` by its names.
+/// Reads a feature and its value from an uninterpreted option, such as `features.field_presence = IMPLICIT`.
 fn left_open(option: &WireField<'_>) -> EditionResult<Option<(u64, u64)>> {
     if option.number != UNINTERPRETED || option.wire != BYTES {
         return Ok(None);

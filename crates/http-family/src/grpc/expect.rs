@@ -1,12 +1,12 @@
-//! Checks of a response's messages, in the JSON of protobuf: `--expect-json '$.reply.id == 7'`.
+//! Checks of a response's messages, in their JSON form: `--expect-json '$.reply.id == 7'`.
 //!
-//! Also of its initial and trailing metadata (`--expect-header`, `--expect-trailer`) and of the number of messages
-//! (`--expect-messages 3`).
+//! Also checks of its initial and trailing metadata (`--expect-header`, `--expect-trailer`) and of the number of
+//! messages (`--expect-messages 3`).
 //!
 //! If a method returns a stream, a rule or capture whose path begins with an index (`$[0].text`, `$[-1].text`) applies
 //! to the list of its messages; any other rule must hold for each message, and any other path is looked up in each.
-//! Every message of a call whose status is OK is examined, decompressed if needed. 64-bit numbers are numbers here, and
-//! fields with their default value are present: a rule compares values, not spellings.
+//! Every message of a call whose status is OK is examined, decompressed if needed. 64-bit integers are JSON numbers
+//! here, and fields with their default value are present: a rule compares values, not spellings.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -205,6 +205,8 @@ impl GrpcChecks {
         }
     }
 
+    /// Checks the rules.
+    ///
     /// # Errors
     /// Fails with the first rule that does not hold, and the value found.
     fn check(&self, texts: &[Vec<u8>], whole: &[u8]) -> Result<(), Cause> {

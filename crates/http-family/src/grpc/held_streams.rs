@@ -2,8 +2,8 @@
 //! and how each stream ended.
 //!
 //! Messages that arrive while no step waits are kept for later steps, up to a limit; `finish` takes all of them as its
-//! response. The end of a stream is reported to the step that is on it, or else to the next one; the step after that
-//! opens another stream.
+//! response. The end of a stream is reported to the step in progress on it, or else to the next one; the step after
+//! that opens another stream.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,11 +25,11 @@ use brunt_values::verify::header::KeptHeaderLines;
 const MOST_KEPT: usize = 1000;
 const MOST_BYTES: usize = 1 << 20;
 
-/// The cause if a step's stream was not opened.
+/// The cause reported if a step's stream was not opened.
 pub const NOT_OPEN: StaticCause = brunt_cause::grpc::not_open();
-/// The cause if a step starts while another is in progress.
+/// The cause reported if a step starts while another is in progress.
 pub const BUSY: StaticCause = brunt_cause::grpc::step_busy();
-/// The cause if a stream cannot be opened on the user's connection.
+/// The cause reported if a stream cannot be opened on the user's connection.
 pub const NO_ROOM: StaticCause = brunt_cause::grpc::no_room_for_streams();
 
 /// The streams held open on one connection.
@@ -62,7 +62,7 @@ pub struct StreamStep {
     pub id: ExchangeId,
     pub step: usize,
     pub random: u64,
-    /// The message it waits for, if that has slots.
+    /// The condition on the message it waits for, if that has slots.
     pub like: Option<MessageMatch>,
     /// Messages received so far, for a step that reads to the end.
     pub response: MessageBuffer,
@@ -85,7 +85,7 @@ pub struct StreamEnd {
 enum ImmediateEnd {
     /// One of the kept messages.
     Kept(usize, usize),
-    /// The end of the stream, which had come before.
+    /// The end of the stream, which came before the step.
     StreamEnd(usize),
     /// The step cannot be carried out.
     Failure(ExchangeId, FaultKind, Cause),
@@ -214,7 +214,7 @@ impl HeldStreams {
         line.keep(&message, size, budget, done);
     }
 
-    /// Handles the end of a stream: reports it to the step on it, or else to the next one.
+    /// Handles the end of a stream: reports it to the step in progress on it, or else to the next one.
     pub fn end_stream(&mut self, stream: usize, over: StreamEnd, (budget, done): (&MemoryBudget, &mut EventBuffer)) {
         let line = &mut self.streams[stream];
         line.id = 0;
@@ -393,8 +393,8 @@ fn decompressed(coming: &MessageBuffer, encoding: MessageEncoding) -> Result<Vec
     Ok(framed.get(framing::PREFIX..).unwrap_or_default().to_vec())
 }
 
-/// Reports the end of a stream to the step on it: for `finish` this completes the response, for another step the
-/// awaited message never comes.
+/// Reports the end of a stream to the step in progress on it: a `finish` step then has its whole response, and for any
+/// other step the awaited message will never come.
 fn report_end(
     awaiting: StreamStep,
     steps: &[GrpcStep],

@@ -25,7 +25,7 @@ pub enum PreparedMessage {
     Filled(MessageTemplate),
 }
 
-/// Encodes the messages of a text: JSON objects one after the other, usually one per line.
+/// Encodes the messages of a text: consecutive JSON objects, usually one per line.
 ///
 /// # Errors
 /// Fails with the place (`place`, and the line if there are several) and a description.

@@ -1,4 +1,4 @@
-//! Messages with slots: constant fields are encoded before the run, and of the others everything but the value.
+//! Messages with slots: everything but the values of slots is encoded before the run.
 //!
 //! A call thus costs only its values: its JSON is not parsed again, and nothing is allocated.
 
@@ -13,7 +13,7 @@ use brunt_values::template::{MOST_MARKS, Template};
 /// A message with slots.
 #[derive(Debug)]
 pub struct MessageTemplate {
-    /// All values, a placeholder after each.
+    /// All values, with a mark after each.
     pub template: Template,
     pub nodes: Vec<MessageNode>,
 }

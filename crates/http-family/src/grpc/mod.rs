@@ -3,7 +3,7 @@
 //! Supports gRPC over HTTP/2 (`doc/PROTOCOL-HTTP2.md` of the grpc project) on this crate's own HTTP/2: unary calls and
 //! streams in all directions, metadata, deadlines, statuses, server reflection v1 and v1alpha, health checks. Services
 //! come from `.proto` files or from the server, including those of editions; requests are JSON, encoded before the run.
-//! Responses are counted as they arrive, and examined if there are checks. Not supported: retries and hedging, load
+//! Responses are counted as they arrive, and examined if there are checks. Not supported: retries, hedging and load
 //! balancing.
 
 mod answer;

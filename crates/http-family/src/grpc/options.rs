@@ -115,7 +115,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     ),
 ];
 
-/// Options that may be given for one URL of a run: those that make its calls.
+/// Options that may be given for one URL of a run: those that shape its calls.
 pub const OF_ONE_URL: &[&str] = &[
     "header",
     "bearer",

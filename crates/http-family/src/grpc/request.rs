@@ -30,7 +30,7 @@ pub const ANYHOW: u8 = 8;
 /// The compressions offered: those that can be decompressed if a response is examined.
 const ACCEPTED: &str = "identity,deflate,gzip";
 
-/// A shared place for a response to be captured: its status, and its body up to a limit.
+/// Shared storage for a captured response: its status, and its body up to a limit.
 pub type CaptureCell = Arc<Mutex<Option<CapturedResponse>>>;
 
 /// A captured response.
@@ -132,7 +132,7 @@ pub struct GrpcUrl {
     pub authority: String,
     /// Service and method; `None` if the URL names neither.
     pub method: Option<(String, String)>,
-    /// Set if service and method were separated by a dot: it may also be a dotted service name alone.
+    /// Set if service and method were separated by a dot: both together may also be the dotted name of a service.
     pub dotted: bool,
 }
 
@@ -189,7 +189,7 @@ pub struct CallBuilder {
 }
 
 impl CallBuilder {
-    /// Creates a call with these messages, sent one after the other, or in lockstep with the response.
+    /// Creates a call with these messages, sent all at once, or in lockstep with the response.
     pub fn call(
         &mut self,
         place: &GrpcUrl,

@@ -120,7 +120,7 @@ impl Schema {
     /// Returns a method of a service.
     ///
     /// # Errors
-    /// Fails with the methods or services that exist, the nearest name first.
+    /// Fails with a suggestion if the service or the method does not exist.
     pub fn method(&self, service: &str, method: &str) -> Result<MethodDescriptor, UsageError> {
         let Some(known) = self.pool.get_service_by_name(service) else {
             if let Some(alone) = self.pool.get_service_by_name(&format!("{service}.{method}")) {

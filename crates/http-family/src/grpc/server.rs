@@ -74,10 +74,10 @@ pub struct MessageSplitter {
 }
 
 impl MessageSplitter {
-    /// Adds a piece of the body; `hear` is called for each message that is completed by it.
+    /// Adds a piece of the body; `hear` is called for each message that the piece completes.
     ///
     /// # Errors
-    /// Fails if the bytes are not an acceptable message; the call is over.
+    /// Fails if the bytes are not an acceptable message; the call is then over.
     pub fn feed(&mut self, piece: &[u8], hear: &mut dyn FnMut(&[u8])) -> Result<(), CallError> {
         let mut rest = piece;
         while !self.partial.is_empty() {

@@ -1,4 +1,4 @@
-//! Compiles a JSON message with slots to its template.
+//! Compiles a JSON message with slots into a template.
 //!
 //! A slot may be part of a string, or stand alone as a number, a bool or an enum (`{"id": {counter}}`) or as a time
 //! (`{"at": "{time iso}"}`). Fields without slots are encoded like those of any other message.
@@ -54,6 +54,8 @@ pub fn compiled(
     Ok(MessageTemplate { template: template()?, nodes })
 }
 
+/// Tries the numeric slots with many values before the run.
+///
 /// # Errors
 /// Fails with a value that is not a number where one is expected.
 fn try_numbers(template: Template, numbers: &[NumericSlot]) -> Result<(), String> {
@@ -122,7 +124,7 @@ impl MessageCompiler<'_> {
                 None if self.marks.occur_in(name.as_bytes()) => {
                     return Err(format!("the field name \"{name}\" has a slot; write field names without slots"));
                 }
-                // The error for an unknown field is that of any other message.
+                // An unknown field gives the same error as in any other message.
                 None => nodes.push(encoded(kind, Map::from_iter([(name, Value::Null)]))?),
             }
         }

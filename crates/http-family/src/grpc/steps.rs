@@ -19,9 +19,9 @@ use crate::http2::hpack::HeaderList;
 
 /// Options that only steps on a stream may have.
 const OF_STREAMS: [&str; 3] = ["await", "one-way", "finish"];
-/// Options about the opening of a stream.
+/// Options that concern the opening of a stream.
 const OF_OPENING: [&str; 4] = ["header", "bearer", "deadline", "compress"];
-/// Options about the end of a stream.
+/// Options that concern the end of a stream.
 const OF_END: [&str; 3] = ["expect-status", "expect-trailer", "expect-messages"];
 
 /// All streams that steps hold open, and all steps on them.

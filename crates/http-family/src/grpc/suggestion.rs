@@ -1,7 +1,7 @@
 //! Suggestions for a misspelled name.
 
-/// Returns the nearest of `names` if it is near enough: a third of the letters may differ (Damerau-Levenshtein without
-/// gaps).
+/// Returns the nearest of `names` if it is near enough: a third of the letters may differ (optimal string alignment
+/// distance).
 pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let bound = (wrong.chars().count() / 3).max(1);
     let distances =

@@ -1,6 +1,6 @@
-//! Parses times and durations of protobuf's JSON (`1970-01-01T00:00:05.5Z`, `1.5s`) to seconds and nanoseconds.
+//! Parses times and durations of protobuf's JSON (`1970-01-01T00:00:05.5Z`, `1.5s`) into seconds and nanoseconds.
 //!
-//! This runs for every message with slots in a time, so nothing is allocated.
+//! This runs for every message whose times have slots, so nothing is allocated.
 
 use brunt_measure::Calendar;
 
@@ -9,7 +9,7 @@ const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799
 /// Maximum number of seconds of a `Duration`, in either direction.
 const LONGEST: i64 = 315_576_000_000;
 
-/// Parses an RFC 3339 time to seconds since 1970 and nanoseconds within the second.
+/// Parses an RFC 3339 time into seconds since 1970 and nanoseconds within the second.
 pub fn timestamp(text: &str) -> Option<(i64, i32)> {
     let (date, rest) = text.split_at_checked(10)?;
     let (time, rest) = rest.strip_prefix(['T', 't', ' '])?.split_at_checked(8)?;
@@ -30,7 +30,7 @@ pub fn timestamp(text: &str) -> Option<(i64, i32)> {
     SECONDS.contains(&seconds).then_some((seconds, nanos))
 }
 
-/// Parses a duration to seconds and nanoseconds, both with its sign.
+/// Parses a duration into seconds and nanoseconds, both with the sign of the duration.
 pub fn duration(text: &str) -> Option<(i64, i32)> {
     let text = text.strip_suffix('s')?;
     let (sign, text) = text.strip_prefix('-').map_or((1, text), |text| (-1, text));

@@ -12,7 +12,7 @@ use crate::http2::frames::PREFACE;
 use crate::http2::hpack::HpackDecoder;
 use crate::http2::transcript::{self, ContentReader};
 
-/// State of a connection whose transcript is rendered piece by piece, as steps go on with it.
+/// State of a connection whose transcript is rendered piece by piece, step after step.
 #[derive(Debug, Default)]
 pub struct TranscriptState {
     methods: BTreeMap<u32, MethodDescriptor>,

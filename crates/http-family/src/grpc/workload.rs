@@ -78,7 +78,7 @@ impl Protocol for GrpcProtocol {
     }
 }
 
-/// Prepares everything a run will send, with slots replaced in all texts.
+/// Prepares everything a run will send, with slots replaced by placeholders in all texts.
 fn prepared(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<GrpcWorkload, UsageError> {
     let wishes = GrpcOptions::read(config, marks)?;
     let places = places(config)?;
@@ -135,7 +135,7 @@ fn is_builtin(place: &GrpcUrl) -> bool {
 
 /// Returns the services to be asked for by reflection; empty if all are needed.
 fn wanted(places: &[GrpcUrl]) -> Vec<String> {
-    // Whether a name is a service or a method is known only once all services are.
+    // Whether a name is a service or a method is known only once all services are known.
     if places.iter().any(|place| place.method.is_none() || place.dotted && !is_builtin(place)) {
         return Vec::new();
     }
@@ -325,7 +325,8 @@ impl Workload for GrpcWorkload {
     fn display_bytes(&self, established: &EstablishedConnection, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {
         let requests = self.prepared.requests.iter().map(|weighted| weighted.request.downcast::<GrpcRequest>());
         let mut others = TranscriptState::default();
-        // The state is one user's, step by step; a flow of several protocols uses the higher bits.
+        // The state belongs to a single user, whose steps follow one another. A flow of several protocols uses the
+        // higher bits of `bound`.
         let mut held = self.shown.lock().ok().filter(|_| established.bound & HELD != 0);
         Some(transcript::readable(requests, (sent, received), held.as_deref_mut().unwrap_or(&mut others)))
     }

@@ -30,7 +30,7 @@ fn sent(workload: &Arc<dyn Workload>, request: &brunt_contract::Request, memory:
     String::from_utf8(shown).expect("text")
 }
 
-/// Returns the lines of a text about cookies, in lower case.
+/// Returns the `Cookie` lines of a text, in lower case.
 fn cookies(text: &str) -> Vec<String> {
     let lines = text.lines().map(|line| line.trim().trim_start_matches(['>', ' ']).to_ascii_lowercase());
     lines.filter(|line| line.starts_with("cookie:")).collect()
@@ -65,8 +65,7 @@ fn answered(
     done
 }
 
-/// Replays the events like the engine: what is to be learned comes directly before the end. Returns the redirected
-/// request.
+/// Applies the events like the engine: a state update comes directly before the end. Returns the redirected request.
 fn kept(
     workload: &Arc<dyn Workload>,
     request: &brunt_contract::Request,

@@ -2,7 +2,7 @@
 //!
 //! Requests are prepared once, by [`crate::http1`]; for HTTP/2 each of them also gets its header list. The version of a
 //! connection is known once it is established: from the option, or from ALPN. Not supported: the upgrade from 1.1 to 2
-//! (removed by RFC 9113 3.1), HTTP/3.
+//! (removed by RFC 9113 3.1) and HTTP/3.
 
 #[cfg(test)]
 mod flow_tests;

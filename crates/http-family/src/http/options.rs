@@ -1,10 +1,10 @@
-//! Version options, followed by those of requests.
+//! Options of requests, followed by those about versions.
 
 use brunt_contract::{OptionSpec, ProtocolConfig, UsageError, one, switch};
 
 use crate::http1::options::OPTIONS as OF_REQUESTS;
 
-/// Options that choose a version.
+/// Options that choose a version, or need a certain one.
 const OF_VERSIONS: [OptionSpec; 3] = [
     one(
         "http",
@@ -46,7 +46,7 @@ pub enum HttpVersion {
 /// Returns the requested version.
 ///
 /// # Errors
-/// Returns an error for an unknown version, or for contradicting options.
+/// Returns an error for an unknown version, or for contradictory options.
 pub fn version(config: &ProtocolConfig) -> Result<HttpVersion, UsageError> {
     let wanted = match config.value("http") {
         None if config.switch("http2") => return Ok(HttpVersion::Http2),

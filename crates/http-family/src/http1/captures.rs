@@ -9,7 +9,7 @@ use crate::resources::ResourceOutcome;
 use brunt_values::capture::{self, BodyDocuments, Capture, CaptureInput, CapturedValues, ResponsePart};
 use brunt_values::verify::Expectations;
 
-/// Sources of captures that HTTP responses have.
+/// Capture sources that HTTP responses offer.
 const KNOWN: &[&str] = &["json", "css", "xpath", "regex", "between", "header", "trailer", "cookie", "status", "body"];
 
 /// Returns the requested captures, each with the index of its variable.
@@ -64,12 +64,12 @@ impl ResponseCaptures {
         self.body
     }
 
-    /// Returns `true` if the body must be complete first.
+    /// Returns `true` if captures wait for the complete body.
     pub fn wants_body(&self) -> bool {
         self.body
     }
 
-    /// Returns `true` if the trailers must be complete first.
+    /// Returns `true` if captures wait for the trailers.
     pub fn wants_trailers(&self) -> bool {
         self.trailers
     }

@@ -1,10 +1,11 @@
 //! Stateless parser of HTTP/1 heads: finds the end of a head, its status or request line, and the fields that frame the
 //! message.
 //!
-//! A head is parsed in place, in one pass, line by line; nothing is copied or kept but [`HttpHead`]. A line is checked once
-//! it is complete, so a head that arrives in pieces is treated exactly like a whole one. Both CR LF and a bare LF end a
-//! line (RFC 9112 2.2). Rejected are a bare CR, NUL and other control characters, folded lines (5.2), white space
-//! before the colon and names that are not tokens. Other fields are not looked at here; see [`field`].
+//! A head is parsed in place, in one pass, line by line; nothing is copied or kept but [`HttpHead`]. A line is checked
+//! once it is complete, so a head that arrives in pieces is treated exactly like a whole one. Both CR LF and a bare LF
+//! end a line (RFC 9112 2.2). A bare CR, NUL and other control characters, folded lines (5.2), white space before the
+//! colon and names that are not tokens are rejected. Fields that do not frame the message are not examined here; see
+//! [`field`].
 
 use brunt_contract::ProtocolError;
 
@@ -96,8 +97,8 @@ pub(super) fn response_lines(bytes: &[u8], head: &mut HttpHead) -> Result<bool, 
     fields(bytes, head)
 }
 
-/// Parses the head of a request as far as it has arrived, like [`response_head`]. [`method_and_target`] returns its method and
-/// target.
+/// Parses the head of a request as far as it has arrived, like [`response_head`]. [`method_and_target`] returns its
+/// method and target.
 ///
 /// # Errors
 /// Returns an error if it is not HTTP/1.
@@ -193,7 +194,7 @@ fn check_prefix(bytes: &[u8]) -> Result<bool, ProtocolError> {
     if bytes[..n] == b"HTTP/1."[..n] || may_match_later(bytes) { Ok(false) } else { Err(not_http(bytes)) }
 }
 
-/// Returns the error for bytes that are no response, with the actual protocol if it is recognized.
+/// Returns the error for bytes that are not an HTTP/1 response, naming the actual protocol if it is recognized.
 fn not_http(bytes: &[u8]) -> ProtocolError {
     match detect(bytes) {
         Some(DetectedProtocol::Tls) => ProtocolError(brunt_cause::http1::uses_tls()),
@@ -329,7 +330,7 @@ fn lengths(value: &[u8], head: &mut HttpHead) -> Result<(), ProtocolError> {
     Ok(())
 }
 
-/// Only `chunked` as the last coding delimits the body; applied twice it is an error (RFC 9112 6.1).
+/// Only `chunked` as the last coding delimits the body; applying it twice is an error (RFC 9112 6.1).
 fn transfer_encoding(value: &[u8], head: &mut HttpHead) -> Result<(), ProtocolError> {
     for coding in value.split(|&b| b == b',').map(<[u8]>::trim_ascii).filter(|c| !c.is_empty()) {
         let chunked = coding.eq_ignore_ascii_case(b"chunked");

@@ -43,17 +43,17 @@ pub struct ResponseEvaluation {
     stored_status: Option<u16>,
     /// Captures.
     captured: ResponseCaptures,
-    /// The whole body, if it is to be returned.
+    /// The whole body, if it is returned to the caller.
     returned_body: Option<Vec<u8>>,
     /// Random bits for captures that choose at random.
     pub random: u64,
     /// Set if there was no memory for the cookies.
     out_of_memory: bool,
-    /// Trailers, if they are looked at.
+    /// Trailers, if they are examined.
     pub trailers: KeptHeaderLines,
     /// Trailer checks that failed.
     failed_trailers: FailedChecks,
-    /// The page whose resources are to be fetched, or a resource's redirect that is not followed.
+    /// The page whose resources will be fetched, or the redirect of a resource that is not followed.
     resources: Option<Box<ResourceOutcome>>,
 }
 
@@ -68,8 +68,8 @@ impl ResponseEvaluation {
         self.expected.as_deref().or(checks.expect_body.as_ref())
     }
 
-    /// Checks the head, in HTTP/1 form; `recipe` made the request. If a 304 confirms the user's stored response, that
-    /// one is checked instead.
+    /// Checks the head, in HTTP/1 form; `recipe` is that of the request. If a 304 confirms the user's stored response,
+    /// the stored response is checked instead.
     ///
     /// # Errors
     /// Returns an error for a `Location` that is not an HTTP URL.
@@ -142,7 +142,7 @@ impl ResponseEvaluation {
         Ok(())
     }
 
-    /// Drops a redirect of a resource that leads to a host that is not allowed; it is then an ordinary response.
+    /// Drops a redirect of a resource that leads to a host that is not allowed; the response is then an ordinary one.
     fn drop_disallowed_redirect(&mut self, checks: &ResponseChecks, recipe: &Recipe) {
         let (Some(allowed), Redirect::Follow(next)) = (&checks.allowed_redirects, &self.hop) else { return };
         if !allowed.allows_redirect(&next.origin, &recipe.url) {

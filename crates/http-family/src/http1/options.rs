@@ -24,7 +24,7 @@ use brunt_values::capture::{CAPTURE, Capture};
 use brunt_values::template::SlotGuard;
 use brunt_values::verify::{self, Expectations};
 
-/// Does not quote the line, which may be a bare token, and secret.
+/// Does not quote the line, which may be a bare token and thus secret.
 const NO_COLON: &str = "a line has no colon between name and value; use -H 'NAME: VALUE', as in -H 'Accept: text/html'";
 const TARGET: &str = "--request-target";
 
@@ -107,7 +107,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     cache::OPTION,
 ];
 
-/// Options that may be set per URL: those that make its request or check its response.
+/// Options that may be set per URL: those that shape its request or check its response.
 pub const URL_OPTIONS: &[&str] =
     &joined::<24>(&[REQUEST_OPTIONS, RESPONSE_OPTIONS, &["location", resources::FROM, resources::MAY_FAIL]]);
 
@@ -115,7 +115,7 @@ pub const URL_OPTIONS: &[&str] =
 pub const RESPONSE_OPTIONS: &[&str] =
     &joined::<8>(&[evaluation::CHECKS, &["redirects", resources::RESOURCES, CAPTURE]]);
 
-/// Options per URL that make the request.
+/// Options per URL that shape the request.
 const REQUEST_OPTIONS: &[&str] = &[
     "header",
     "method",
@@ -342,7 +342,7 @@ fn method(asked: Option<&str>, has_body: bool) -> Result<String, UsageError> {
     Ok(method.to_owned())
 }
 
-/// Checks a request target: it may have any characters that end neither it nor the line.
+/// Checks a request target, which may contain any character that ends neither the target nor the line.
 fn target(text: &str) -> Result<String, UsageError> {
     if !text.is_empty() && text.bytes().all(|b| b > b' ' && b != 0x7f) {
         return Ok(text.to_owned());
@@ -405,7 +405,7 @@ fn named(name: &str) -> Option<String> {
     (!name.is_empty() && name.bytes().all(is_token)).then(|| name.to_owned())
 }
 
-/// Rejects header lines that contradict the length of the body, as both ends would wait.
+/// Rejects header lines that contradict the length of the body, because both ends would then wait for each other.
 fn check_framing(headers: &[HeaderOverride], content: Option<&RequestBody>) -> Result<(), UsageError> {
     let length = content.map_or(0, |c| c.bytes.len());
     let varies = content.is_some_and(|content| content.length.is_some());
@@ -437,7 +437,7 @@ fn check_framing(headers: &[HeaderOverride], content: Option<&RequestBody>) -> R
     Ok(())
 }
 
-/// Returns the text that a body must contain, with the slots filled that are known before the run.
+/// Returns the text that a body must contain, with those slots filled that are known before the run.
 fn expected_text(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<Option<String>, UsageError> {
     let wrong = |trouble: String| Err(UsageError::new("--expect-body", trouble));
     let Some(text) = config.value("expect-body").filter(|text| !text.is_empty()) else { return Ok(None) };

@@ -92,7 +92,7 @@ fn about_meaning(broken: &ProtocolError) -> bool {
         .contains(&broken.0)
 }
 
-/// Checks the framing in another way, for simple cases only.
+/// Checks the framing independently, in simple cases only.
 fn check_framing(head: &HttpHead, fields: &[httparse::Header<'_>]) {
     let values = |name: &str| -> Vec<&[u8]> {
         fields.iter().filter(|f| f.name.eq_ignore_ascii_case(name)).map(|f| f.value).collect()
@@ -126,7 +126,7 @@ fn response_head(bytes: &[u8]) {
             assert_eq!((head.at, Some(head.status)), (length, theirs.code));
             check_framing(head, theirs.headers);
         }
-        // `httparse` has a limited number of fields; we do not store any.
+        // `httparse` limits the number of fields; we do not store any.
         (Err(httparse::Error::TooManyHeaders), _) => {}
         (Ok(httparse::Status::Complete(_)), Ok(None)) => panic!("whole for httparse, not for us"),
         (theirs, Ok(Some(_))) => panic!("whole for us, not for httparse: {theirs:?}"),
@@ -146,7 +146,7 @@ fn request_head(bytes: &[u8]) {
             assert_eq!(codec::method_and_target(bytes, head).ok(), theirs.method.zip(theirs.path));
             check_framing(head, theirs.headers);
         }
-        // `httparse` has a limited number of fields; we do not store any.
+        // `httparse` limits the number of fields; we do not store any.
         (Err(httparse::Error::TooManyHeaders), _) => {}
         (Ok(httparse::Status::Complete(_)), Ok(None)) => panic!("whole for httparse, not for us"),
         (theirs, Ok(Some(head))) => {

@@ -1,7 +1,7 @@
 //! Encoding of requests, done once before the run.
 //!
 //! A [`Recipe`] is kept only for redirects and the cache. A large body is shared by all requests and never copied; so
-//! is what the requests of many URLs have in common, which is most of each.
+//! is the part that the requests of many URLs have in common, which is most of each request.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -37,7 +37,7 @@ const BEFORE_PROXY_CONNECTION: [&str; 8] =
 /// An encoded request.
 #[derive(Debug)]
 pub struct HttpRequest {
-    /// Head and a small body; for one URL of many, only method and target.
+    /// Head and a small body; for one of many URLs, only method and target.
     pub(crate) bytes: Box<[u8]>,
     /// The bytes that follow, possibly shared.
     pub(crate) tail: Option<Arc<RequestTail>>,
@@ -132,7 +132,7 @@ pub struct ResponseChecks {
     pub(crate) captures: Vec<(u16, Capture)>,
     /// Set if the decoded body is returned to the caller.
     pub(crate) returns_body: bool,
-    /// Set if trailers are looked at, and thus kept.
+    /// Set if trailers are examined, and thus kept.
     pub(crate) trailers: bool,
     /// Set if resources of pages are fetched, so that pages are kept.
     pub(crate) fetches_resources: bool,
@@ -151,7 +151,7 @@ impl HttpRules {
     }
 
     /// Returns the condition to add to a request with this head, if the user's cache has a response to validate;
-    /// `secure` means over TLS.
+    /// `secure` is set for TLS.
     pub(crate) fn condition(
         &self,
         memory: &UserState,
@@ -187,8 +187,8 @@ impl HttpRules {
 }
 
 impl ResponseChecks {
-    /// Returns the parts of a response that are looked at; `filled` is set if the body must contain a text from the
-    /// request.
+    /// Returns the parts of a response that are examined; `filled` is set if the body must contain a text that is
+    /// filled per request.
     pub(crate) fn needed_parts(&self, filled: bool) -> cache::NeededParts {
         let json = self.expected.as_ref().is_some_and(Expectations::reads_body);
         let captures = self.captures.iter().any(|(_, capture)| capture.part() == ResponsePart::Body);
@@ -408,7 +408,7 @@ impl Recipe {
     }
 
     /// Returns `true` if the body waits for `100 Continue`, because of the option or of a header line. HTTP/1.0 servers
-    /// do not know it (RFC 9110 10.1.1), and without a body there is nothing to wait for.
+    /// do not know this status (RFC 9110 10.1.1), and without a body there is nothing to wait for.
     fn defers_body(&self) -> bool {
         let said = self.headers.iter().any(|h| h.has_token("expect", "100-continue"));
         !self.http10 && self.has_body() && (said || (self.expect_continue && !self.overrides("expect")))

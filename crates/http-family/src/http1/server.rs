@@ -36,7 +36,7 @@ pub struct Http1Server {
     done_reading: bool,
     over: bool,
     extras: Option<Box<Http1ServerExtras>>,
-    /// Decides by head and path of a request with `Upgrade` whether another protocol takes over.
+    /// Decides from the head and path of a request with `Upgrade` whether another protocol takes over.
     upgrades_when: Option<fn(&[u8], &str) -> bool>,
 }
 

@@ -64,7 +64,7 @@ struct Http1SessionExtras {
     interim: usize,
     /// Recipe of a request that is not in the list, made by a redirect.
     recipe: Option<Arc<Recipe>>,
-    /// Template and context of a request with slots, if redirects may be made from it.
+    /// Template and context of a request with slots, if redirects are followed.
     filled: Option<FilledRequest>,
     /// The body, while it waits for `100 Continue`.
     deferred_body: DeferredBody,
@@ -107,7 +107,7 @@ impl Http1Session {
         self.extras.get_or_insert_default()
     }
 
-    /// Reads on from `bytes`. Returns `true` once the exchange is over. `at` is advanced past what was read, `kept_to`
+    /// Continues with `bytes`. Returns `true` once the exchange is over. `at` is advanced past what was read, `kept_to`
     /// past what is buffered.
     #[inline]
     fn advance(
@@ -132,7 +132,7 @@ impl Http1Session {
                 *at += head.at;
                 self.on_head(&head, &rest[..head.at], done)?
             } else {
-                // All of it is kept by now, in case of an error too.
+                // All bytes are buffered by now, even in case of an error.
                 *kept_to = bytes.len();
                 let Some(over) = self.complete_head(bytes, at, done)? else { return Ok(false) };
                 *kept_to = *at;
@@ -226,7 +226,7 @@ impl Http1Session {
         Ok(false)
     }
 
-    /// Handles 1xx: another head follows, unless the server switches the protocol.
+    /// Handles 1xx: another head follows, unless the server switches protocols.
     #[cold]
     fn interim(&mut self, head: &HttpHead) -> Result<bool, ProtocolError> {
         if head.status == 101 {
@@ -299,7 +299,7 @@ impl Http1Session {
         }
     }
 
-    /// Ends the exchange; `fresh` are its bytes that are not kept yet.
+    /// Ends the exchange; `fresh` holds those of its bytes that are not buffered yet.
     #[inline]
     fn end(&mut self, fault: Option<FaultKind>, fresh: &[u8], done: &mut EventBuffer) {
         self.state = if self.flags & LAST != 0 { Http1State::Over } else { Http1State::Idle };
@@ -368,7 +368,7 @@ impl Http1Session {
         }
     }
 
-    /// Writes a request with slots; its context is kept if redirects may be made from it.
+    /// Writes a request with slots; its context is kept if redirects are followed.
     fn put_filled(&mut self, request: &HttpRequest, context: &SlotContext, out: &mut OutputBuffer) {
         let Some(filled) = &request.slots else { return };
         if request.flags & EXPECTS == 0 {

@@ -18,7 +18,7 @@ use brunt_values::template::reserved_digits::{TRIAL, digit_count, write_number};
 #[derive(Debug)]
 pub struct Http1Template {
     template: Template,
-    /// Digits of the body's length in a trial; 0 if the length is constant.
+    /// Number of digits of the body's length in a trial; 0 if the length is constant.
     digits: usize,
     /// A constant body that is stored separately.
     tail: Option<Arc<[u8]>>,
@@ -98,7 +98,7 @@ impl Http1Template {
         let values = values.fill(context);
         let text = |text: &str| String::from_utf8_lossy(&values.fill_text(text.as_bytes())).into_owned();
         let mut recipe = marked.clone();
-        // The URL parsed with placeholders, and values are guarded so that it parses with them.
+        // The URL parsed with placeholders in it, and values are guarded so that it parses with them too.
         recipe.url = Url::parse(&text(marked.url.as_str())).unwrap_or_else(|_| marked.url.clone());
         recipe.target = marked.target.as_deref().map(text);
         recipe.user = marked.user.as_deref().map(text);

@@ -17,7 +17,7 @@ const BLOCKS: usize = 16;
 pub fn read(bytes: &[u8], head: &mut HttpHead, start: impl FnOnce(&[u8], &mut HttpHead) -> bool) -> bool {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") {
-        // SAFETY: the processor has both features, as was just asked.
+        // SAFETY: the processor has both features, as was just checked.
         return unsafe { x86::read(bytes, head, start) };
     }
     let _ = (bytes, head, start);
@@ -39,7 +39,7 @@ mod x86 {
     type CharacterClass = [u8; 16];
 
     const TOKEN: CharacterClass = class(true);
-    /// Control characters except tab and line feed; a CR is allowed before a line feed only.
+    /// Control characters except tab and line feed; a CR is allowed only before a line feed.
     const ODD: CharacterClass = class(false);
     /// High half of a character as one bit.
     const HIGH: CharacterClass = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -161,7 +161,7 @@ mod x86 {
     #[target_feature(enable = "avx2,bmi1")]
     fn of_half(half: &[u8]) -> (u32, u32, u32) {
         debug_assert!(half.len() >= 32);
-        // SAFETY: `half` is one of the two halves of 64 bytes; the load asks for no alignment.
+        // SAFETY: `half` is one of the two halves of 64 bytes; the load requires no alignment.
         let text = unsafe { _mm256_loadu_si256(half.as_ptr().cast()) };
         let nibble = _mm256_set1_epi8(15);
         let high = _mm256_shuffle_epi8(table(&HIGH), _mm256_and_si256(_mm256_srli_epi16::<4>(text), nibble));
@@ -182,7 +182,7 @@ mod x86 {
     #[inline]
     #[target_feature(enable = "avx2,bmi1")]
     fn table(class: &CharacterClass) -> __m256i {
-        // SAFETY: a class has the 16 bytes that are read; the load asks for no alignment.
+        // SAFETY: a class has the 16 bytes that are read; the load requires no alignment.
         _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(class.as_ptr().cast()) })
     }
 }

@@ -28,7 +28,7 @@ use brunt_values::template::SlotGuard;
 use brunt_values::url_overrides;
 
 thread_local! {
-    /// Buffer for a request head, used when its response sets cookies or is looked up in the cache.
+    /// Buffer for a request head, used when the response sets cookies or the request is looked up in the cache.
     static SENT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -346,7 +346,7 @@ impl PlannedPages {
     fn add(&mut self, wished: &HttpSettings, recipe: &mut Recipe, name: String) {
         let Some(wish) = wished.pages() else { return };
         self.0.push((wish.clone(), name, wished.checks_of_resources()));
-        // The number of checks is bounded likewise, with an error.
+        // The number of checks has the same bound, and exceeding it is an error.
         recipe.page = u16::try_from(self.0.len()).unwrap_or(0);
     }
 

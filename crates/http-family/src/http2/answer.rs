@@ -1,4 +1,4 @@
-//! The state of one exchange: judges response heads, trailers and bodies by RFC 9113 8.1 to 8.3.
+//! The state of one exchange: checks response heads, trailers and bodies against RFC 9113 8.1 to 8.3.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::http1::request::{HttpRules, Recipe};
 use crate::http1::session::NO_BODY;
 use crate::http1::slots::FilledRequest;
 
-/// Set once the response's head has arrived; it may be earlier than the bytes at hand.
+/// Set once the response's head has arrived, possibly before the bytes at hand.
 const BEGUN: u8 = 128;
 
 const TOO_SHORT: StaticCause = brunt_cause::http2::body_too_short();
@@ -74,7 +74,7 @@ impl Http2Exchange {
         self
     }
 
-    /// Records the cached answer that the request revalidates, if there is one.
+    /// Records the cached response that the request revalidates, if there is one.
     #[inline]
     pub fn revalidating(mut self, condition: Option<&Revalidation>) -> Http2Exchange {
         if let Some(condition) = condition {
@@ -83,8 +83,8 @@ impl Http2Exchange {
         self
     }
 
-    /// Like [`Http2Exchange::new`], for a request with slots: also takes the slot values (if redirects have to repeat them)
-    /// and the checks of the response body.
+    /// Like [`Http2Exchange::new`], for a request with slots: also takes the slot values (if redirects have to repeat
+    /// them) and the checks of the response body.
     pub fn with_slots(
         id: ExchangeId,
         request: &HttpRequest,
@@ -134,7 +134,7 @@ impl BodyPrefix {
         if self.of == Some(id) { &self.bytes } else { &[] }
     }
 
-    /// Returns the kept bytes of whichever exchange they come from.
+    /// Returns the kept bytes, whichever exchange they belong to.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -325,7 +325,7 @@ impl Http2EventHandler<'_> {
         {
             self.begun.swap_remove(at);
             if fault.is_some() {
-                // A response that begins and fails reports both events, whether or not a single piece held all of it.
+                // A response that begins and fails reports both events, whether or not it arrived in one piece.
                 self.done.push(Event::FirstByte(x.id));
             }
         }

@@ -1,10 +1,10 @@
 //! The client end of an HTTP/2 connection (RFC 9113), independent of what its streams carry; used for HTTP and gRPC.
 //!
 //! Supports streams, header blocks, bodies under flow control in both directions, SETTINGS at any time, PING, GOAWAY
-//! and RST_STREAM. Stream events go to a [`StreamListener`] by static dispatch; everything else is handled here. Memory stays
-//! bounded whatever the peer sends: a frame is kept until it is complete, a header block up to 256 KiB, bodies not at
-//! all, and frames that have no effect are counted. A stream error in the peer's framing is treated as a connection
-//! error (allowed by 5.4.1). Not supported: priorities, and push, which is refused.
+//! and RST_STREAM. Stream events go to a [`StreamListener`] by static dispatch; everything else is handled here. Memory
+//! stays bounded whatever the peer sends: a frame is kept until it is complete, a header block up to 256 KiB, bodies
+//! not at all, and frames that have no effect are counted. A stream error in the peer's framing is treated as a
+//! connection error (allowed by 5.4.1). Not supported: priorities, and push, which is refused.
 
 use std::sync::Arc;
 
@@ -115,7 +115,7 @@ pub struct Http2Connection<T> {
     pub(super) going_away: bool,
     /// The code of the peer's GOAWAY and its debug data.
     pub(super) goaway: Option<Box<(u32, Vec<u8>)>>,
-    /// Set once a stream was given up for which the peer may still send frames.
+    /// Set once a stream for which the peer may still send frames was given up.
     pub(super) cancelled: bool,
     pub(super) pinging: bool,
     /// Set if the connection uses TLS.
@@ -129,7 +129,7 @@ impl<T> Default for Http2Connection<T> {
 }
 
 impl<T> Http2Connection<T> {
-    /// Creates a connection. `tls` tells whether it uses TLS; `budget` bounds the memory for incomplete header blocks.
+    /// Creates a connection. `tls` is set if it uses TLS; `budget` bounds the memory for incomplete header blocks.
     pub fn with_budget(tls: bool, budget: MemoryBudget) -> Http2Connection<T> {
         Http2Connection {
             streams: StreamTable::default(),
@@ -194,7 +194,7 @@ impl<T> Http2Connection<T> {
         self.settled
     }
 
-    /// Opens a stream with this head and returns its identifier; `end` if no body follows. Must not be called if
+    /// Opens a stream with this head and returns its identifier; `end` is set if no body follows. Must not be called if
     /// [`Self::room`] is 0.
     #[inline]
     pub fn begin(&mut self, own: T, end: bool, lexicon: &Lexicon, list: &HeaderList, out: &mut OutputBuffer) -> u32 {
@@ -314,7 +314,7 @@ impl<T> Http2Connection<T> {
         }
     }
 
-    /// Like `goaway`, with the debug data of the peer's GOAWAY.
+    /// Like [`Self::goodbye`], with the debug data of the peer's GOAWAY.
     pub fn farewell(&self) -> Option<Cause> {
         let (goodbye, data) = (self.goodbye(), self.goaway_debug_data());
         if data.is_empty() {
@@ -358,7 +358,8 @@ impl<T> Http2Connection<T> {
     /// Processes bytes from the peer, split anywhere.
     ///
     /// # Errors
-    /// Fails if the bytes violate HTTP/2. A GOAWAY with the error code was appended, and the connection must be closed.
+    /// Fails if the bytes violate HTTP/2. A GOAWAY with the error code has then been appended, and the connection must
+    /// be closed.
     #[inline]
     pub fn receive(
         &mut self,

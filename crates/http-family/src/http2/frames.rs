@@ -115,7 +115,7 @@ pub fn put_block(flags: u8, stream: u32, block: &[u8], most: usize, out: &mut Ve
 pub mod code {
     use brunt_cause::{StaticCause, StaticSentence};
 
-    /// The absence of an error.
+    /// No error.
     pub const NO_ERROR: u32 = 0;
     /// The peer violated the protocol.
     pub const PROTOCOL_ERROR: u32 = 1;
@@ -166,7 +166,8 @@ pub mod code {
         NAMES.get(code as usize).copied().unwrap_or("an unknown code")
     }
 
-    /// A code with which the peer ended the connection or a stream, encodable as one number beside status codes.
+    /// A code with which the peer ended the connection or a stream, which can be encoded as a number alongside status
+    /// codes.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum EndCode {
         /// GOAWAY with this code.
@@ -188,7 +189,7 @@ pub mod code {
             }
         }
 
-        /// Describes a number returned by [`EndCode::number`]; `None` if it is no such number.
+        /// Describes a number returned by [`EndCode::number`]; `None` if it is not one of them.
         pub fn describe(number: u32) -> Option<String> {
             let code = |from: u32| number.checked_sub(from).filter(|code| *code <= NAMES.len() as u32);
             let reset = code(STREAMS).map(|code| format!("RST_STREAM {}", name(code)));
@@ -211,7 +212,7 @@ pub mod code {
 pub mod setting {
     /// The maximum size of the table for decoding header blocks.
     pub const HEADER_TABLE_SIZE: u16 = 1;
-    /// Tells whether the receiver may push.
+    /// Whether the receiver may push.
     pub const ENABLE_PUSH: u16 = 2;
     /// The maximum number of concurrent streams.
     pub const MAX_CONCURRENT_STREAMS: u16 = 3;

@@ -1,16 +1,16 @@
 //! Response heads and trailers: the rules of RFC 9113 8.2 and 8.3 for their fields.
 //!
-//! Unlike 8.2.1 requires, white space around a value is accepted, as browsers do.
+//! White space around a value is accepted, as in browsers, although 8.2.1 forbids it.
 
 use brunt_cause::StaticCause;
 
 use super::hpack::{HeaderFields, HpackError};
 use crate::http1::codec::is_token;
 
-/// The length of a body whose length is not announced.
+/// The value of a body length that is not announced.
 pub const UNKNOWN: u64 = u64::MAX;
 
-/// The cause for which a response is malformed (8.1.1).
+/// The reason why a response is malformed (8.1.1).
 #[derive(Clone, Copy, Debug)]
 pub struct MalformedHead(pub StaticCause);
 
@@ -48,7 +48,7 @@ impl HeadSummary {
 /// Reads a head. If `closely` is true for its status, also writes it to `text` in HTTP/1 syntax.
 ///
 /// # Errors
-/// The outer error: the block cannot be decoded and the connection cannot go on. The inner error: the response is
+/// The outer error: the block cannot be decoded and the connection cannot continue. The inner error: the response is
 /// malformed.
 pub fn read(
     fields: &mut HeaderFields<'_>,

@@ -2,7 +2,7 @@
 //!
 //! [`Http2Connection`] is the client end, independent of what its streams carry, for HTTP and for gRPC; `frames` and
 //! [`hpack`] are shared with the server end. Not supported: priorities (deprecated, 5.3.2), push (refused), the upgrade
-//! from HTTP/1.1 (removed, 3.1), extended CONNECT.
+//! from HTTP/1.1 (removed, 3.1) and extended CONNECT.
 
 mod answer;
 pub mod connection;

@@ -111,8 +111,8 @@ impl<T> Http2Connection<T> {
         }
     }
 
-    /// Processes the beginning of DATA: windows and the stream. As the peer is granted more as soon as half of its
-    /// window is used, it cannot exceed a window that we know of, so there is no check.
+    /// Processes the beginning of DATA: windows and the stream. The peer is granted more as soon as half of a window is
+    /// used, so it never exceeds the window as counted here, and no check is needed.
     #[inline]
     fn begin_data(&mut self, head: FrameHead, padding: Option<u8>, out: &mut Vec<u8>) -> Result<(), ConnectionError> {
         let (length, end) = (head.length as u32, head.has(frames::END_STREAM));

@@ -18,7 +18,7 @@ use crate::placeholders::Placeholders;
 pub struct Http2Request {
     /// Header list of the request.
     pub list: HeaderList,
-    /// Body of the request; `None` if the head is all.
+    /// Body of the request; `None` if there is only a head.
     pub body: Option<Arc<[u8]>>,
     /// The slots' template; the list then holds the pseudo-header fields without slots.
     pub slots: Option<Box<Http2Template>>,
@@ -27,7 +27,7 @@ pub struct Http2Request {
 /// The key under which prepared heads are shared.
 type HeadKey = (usize, bool, Box<[u8]>);
 
-/// Prepares the requests of a run. Of a million URLs nearly all differ only in their path, which the requests hold
+/// Prepares the requests of a run. Of a million URLs, nearly all differ only in their path, which the requests hold
 /// themselves, so they share one prepared head.
 #[derive(Debug, Default)]
 pub struct Http2Preparer {
@@ -41,7 +41,7 @@ pub struct Http2Preparer {
 }
 
 impl Http2Preparer {
-    /// Creates a preparer; `jar` tells whether the run's users keep cookies.
+    /// Creates a preparer; `jar` is set if the run's users keep cookies.
     pub fn new(jar: bool) -> Http2Preparer {
         Http2Preparer { jar, ..Http2Preparer::default() }
     }

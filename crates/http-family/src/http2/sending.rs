@@ -46,7 +46,7 @@ impl SendFlow {
     pub fn largest(&self) -> usize {
         self.largest
     }
-    /// Applies the peer's SETTINGS_MAX_FRAME_SIZE, capped at 64 KiB; larger frames bring nothing.
+    /// Applies the peer's SETTINGS_MAX_FRAME_SIZE, capped at 64 KiB; larger frames have no benefit.
     pub fn set_largest(&mut self, size: usize) {
         self.largest = size.min(4 * PAYLOAD_BOUND);
     }

@@ -2,8 +2,8 @@
 //!
 //! Servers repeat the same head in response after response, so what a head means (status, length, well-formedness) is
 //! remembered as one number per connection, and an identical head is not read again. Only if more than the status
-//! matters, or an example is wanted, is a head written out in HTTP/1 syntax and judged like one. A malformed response
-//! (RFC 9113 8.1.1) fails its exchange alone.
+//! matters, or an example is wanted, is a head written out in HTTP/1 syntax and judged like an HTTP/1 head. A malformed
+//! response (RFC 9113 8.1.1) fails its exchange alone.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ pub struct Http2Session {
     /// The cookies of the current request, and a buffer for its head.
     cookie: Vec<u8>,
     head: Vec<u8>,
-    /// The conditional request fields for an answer in the user's cache.
+    /// The conditional request fields for a response in the user's cache.
     condition: Option<Revalidation>,
 }
 
@@ -72,8 +72,8 @@ impl Http2Session {
         }
     }
 
-    /// Collects the cookies of the next request, its own and those of its user, and prepares revalidation of a cached
-    /// answer.
+    /// Collects the cookies of the next request, its own and those of its user, and prepares the revalidation of a
+    /// cached response.
     fn load_user_state(&mut self, request: &HttpRequest, context: &SlotContext, memory: &UserState) {
         self.cookie.clear();
         self.head.clear();
@@ -92,7 +92,7 @@ impl Http2Session {
         }
     }
 
-    /// Prepares revalidation of the answer that the user has cached for this request, if any.
+    /// Prepares the revalidation of the response that the user's cache holds for this request, if any.
     fn revalidate(&mut self, request: &HttpRequest, context: &SlotContext, memory: &UserState) {
         let secure = request.flags & SECURE != 0;
         if let Some(jar) = memory.get::<CookieJar>() {
@@ -191,7 +191,7 @@ fn put_cookie(cookie: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the conditional request fields for a cached answer.
+/// Appends the conditional request fields for a cached response.
 #[inline]
 fn put_condition(condition: Option<&Revalidation>, out: &mut Vec<u8>) {
     for (name, value) in condition.iter().flat_map(|condition| condition.lines.iter().flatten()) {
@@ -199,7 +199,7 @@ fn put_condition(condition: Option<&Revalidation>, out: &mut Vec<u8>) {
     }
 }
 
-/// A replacement for [`SPEAKS_HTTP1`] whose message suggests leaving out the HTTP/2 option.
+/// Replacement for [`SPEAKS_HTTP1`] whose message suggests leaving out the HTTP/2 option.
 const LEAVE_IT_OUT: StaticCause = brunt_cause::http2::leave_it_out();
 
 impl Session for Http2Session {

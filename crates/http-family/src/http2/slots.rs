@@ -10,7 +10,7 @@ use brunt_values::template::{MOST_MARKS, Template, append_decimal};
 /// The template of a request with slots.
 #[derive(Debug)]
 pub struct Http2Template {
-    /// The values of the fields with slots, a placeholder after each, and then the body.
+    /// The values of the fields with slots, with a mark after each, and then the body.
     template: Template,
     /// The encoded names of those fields, pseudo-header fields first; an empty name means that the field is sent
     /// elsewhere.
@@ -34,7 +34,7 @@ pub struct Http2SlotValues {
 }
 
 impl Http2Template {
-    /// Returns the trace that the request names as its own.
+    /// Returns the trace context that the request carries.
     pub fn trace(&self, context: &SlotContext) -> Option<Trace> {
         self.template.trace(context)
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// The largest identifier (RFC 9113 5.1.1).
 const LAST_ID: u32 = (1 << 31) - 1;
-/// The maximum number of slots for streams opened by a peer, who may choose identifiers that collide.
+/// The maximum number of slots for streams opened by a peer, which may choose identifiers that collide.
 const MOST_SLOTS: usize = 1 << 14;
 
 /// A stream in flight.
@@ -53,7 +53,7 @@ pub struct QueuedBlock {
     pub owned_bytes: usize,
 }
 
-/// The streams of a connection opened by the client.
+/// The streams of a connection, all opened by the client.
 #[derive(Debug)]
 pub struct StreamTable<T> {
     slots: Vec<Option<Http2Stream<T>>>,

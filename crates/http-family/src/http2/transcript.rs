@@ -1,9 +1,9 @@
 //! Readable transcripts of HTTP/2 connections: control frames one per line, header lists decoded, bodies as shown by a
 //! [`ContentReader`].
 //!
-//! A line that begins with a star describes a frame, as in curl; the other lines are its content. Bytes that are not a
-//! frame, and everything after them, are given as a count. A few bytes may stand for a long header list or body: output
-//! beyond the limit is cut off.
+//! A line that begins with a star describes a frame, as in curl; the other lines are its content. Of bytes that are not
+//! a frame, and of everything after them, only the number is shown. A few bytes may stand for a long header list or
+//! body: output beyond the limit is cut off.
 
 use std::collections::BTreeMap;
 

@@ -54,7 +54,7 @@ impl FoundResources {
     }
 }
 
-/// Finds the resources of the page at `url` that are allowed to be fetched, within a memory budget.
+/// Finds the resources of the page at `url` that may be fetched, within a memory budget.
 pub fn find(page: &[u8], url: &Url, allowed: &AllowedHosts, budget: &MemoryBudget) -> FoundResources {
     let read = &page[..page.len().min(MAX_READ)];
     let text = String::from_utf8_lossy(read);
@@ -116,7 +116,7 @@ struct TagScanner<'a> {
     templates: u32,
     /// State within `picture`: `Some(true)` once its image is chosen.
     picture: Option<bool>,
-    /// State within `audio` or `video`: `Some(true)` once its source is chosen, or if nothing is to be played.
+    /// State within `audio` or `video`: `Some(true)` once its source is chosen, or if nothing is played.
     media: Option<bool>,
     found: FoundResources,
 }
@@ -224,7 +224,7 @@ impl<'a> TagScanner<'a> {
         }
     }
 
-    /// Handles `audio` and `video`. Without autoplay browsers fetch only the beginning, so nothing is taken then.
+    /// Handles `audio` and `video`. Without autoplay, browsers fetch only the beginning, so nothing is taken then.
     fn media(&mut self, tag: &Tag) {
         let preload = attribute(tag, "preload").map(|preload| preload.trim_ascii().to_ascii_lowercase());
         let plays = attribute(tag, "autoplay").is_some() || matches!(preload.as_deref(), Some("auto" | ""));

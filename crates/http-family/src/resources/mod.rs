@@ -22,7 +22,7 @@ use brunt_values::verify::header;
 pub const RESOURCES: &str = "resources";
 /// Option for additional hosts to fetch resources from.
 pub const FROM: &str = "resources-from";
-/// Option by which failed resources do not fail their page.
+/// Option with which failed resources do not fail their page.
 pub const MAY_FAIL: &str = "resources-may-fail";
 /// Maximum number of resources that a user fetches concurrently.
 const MOST_AT_ONCE: u32 = 256;
@@ -61,7 +61,7 @@ pub struct ResourceSettings {
 }
 
 impl ResourceSettings {
-    /// Reads the options. Returns `None` if no resources are to be fetched.
+    /// Reads the options. Returns `None` if no resources are fetched.
     ///
     /// # Errors
     /// Returns an error for an invalid number or host.
@@ -89,7 +89,7 @@ fn named_host(text: &str) -> Result<(String, Option<u16>), UsageError> {
     };
     let clean = !text.is_empty() && !text.contains(['/', '@', '?', '#', '\\']) && !text.contains(char::is_whitespace);
     let url = Url::parse(&format!("http://{text}/")).ok().filter(|_| clean).ok_or_else(wrong)?;
-    // `DraftUrl` drops port 80 as the default, but here it was given explicitly.
+    // `Url` drops port 80 as the default, even if it was given explicitly.
     let port = url.port().or_else(|| text.ends_with(":80").then_some(80));
     Ok((host(&url).ok_or_else(wrong)?, port))
 }
@@ -163,7 +163,7 @@ impl PageRule {
     }
 }
 
-/// Outcome of a response for the fetching of resources.
+/// What a response means for the fetching of resources.
 #[derive(Debug)]
 pub enum ResourceOutcome {
     /// A page, with its body.
@@ -199,7 +199,7 @@ impl PageBody {
     }
 }
 
-/// Returns the search for the resources of a page; `recipe` made its request. It runs when called.
+/// Returns the search for the resources of a page; `recipe` is that of its request. The search runs when called.
 pub fn found(body: PageBody, rule: &PageRule, recipe: Recipe, rules: &Arc<HttpRules>) -> ResourceSearch {
     let (rule, rules) = (rule.clone(), Arc::clone(rules));
     Box::new(move || page(&body, &rule, &recipe, rules))

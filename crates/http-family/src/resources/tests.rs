@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use super::*;
 use brunt_values::budget::MemoryBudget;
 
-/// Returns the resources of a page at `http://h.test/a/page`, and the numbers left out because of their host and of the
-/// bounds.
+/// Returns the resources of a page at `http://h.test/a/page`, and how many were left out because of their host and
+/// because of the bounds.
 fn found(page: &str) -> (Vec<String>, u32, u32) {
     let wish = ResourceSettings { concurrency: 6, hosts: vec![("cdn.test".to_owned(), None)], may_fail: false };
     let allowed = AllowedHosts::of(&[Origin::tcp("h.test", 80, false)], &wish);

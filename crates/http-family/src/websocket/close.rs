@@ -6,7 +6,7 @@ use brunt_contract::ProtocolError;
 
 use super::utf8::Utf8Validator;
 
-/// Normal closure: the purpose is fulfilled.
+/// Normal closure: the connection has served its purpose.
 pub const NORMAL: u16 = 1000;
 /// The peer violated the protocol.
 pub const PROTOCOL_ERROR: u16 = 1002;
@@ -87,12 +87,12 @@ pub fn describe_frame(code: u16, reason: &[u8]) -> String {
     format!("close {code} ({}) {}", name(code), String::from_utf8_lossy(reason)).trim_end().to_owned()
 }
 
-/// Returns the cause for a connection that the server closed with this code, including its own reason; `said` is the
-/// text of [`describe_frame`].
+/// Returns the cause for a connection that the server closed with this code, including the server's reason; `said` is
+/// the text of [`describe_frame`].
 pub fn cause_with_reason(code: u16, said: &[u8]) -> Cause {
     let reason = said.strip_prefix(describe_frame(code, b"").as_bytes()).unwrap_or_default().trim_ascii();
     let sentence = match code {
-        // The meaning of these codes is known to the server only: their number is more useful than their range.
+        // Only the server knows what these codes mean, so their number is more useful than their range.
         3000.. => websocket::closed_with(code, name(code)),
         _ => cause_of_code(code).into(),
     };

@@ -34,7 +34,7 @@ pub struct FrameHeader {
     pub last: bool,
     /// The first reserved bit: the message is compressed (RFC 7692 6).
     pub deflated: bool,
-    /// Opcode: text, binary, close …
+    /// Opcode, such as [`TEXT`].
     pub kind: u8,
     /// Payload length in bytes.
     pub size: u64,
@@ -51,7 +51,7 @@ impl FrameHeader {
     }
 }
 
-/// Parses a header; returns `None` if it is incomplete. `deflates` tells whether permessage-deflate was agreed on.
+/// Parses a header; returns `None` if it is incomplete. `deflates` is set if permessage-deflate was agreed on.
 ///
 /// # Errors
 /// Fails if the header is not valid in WebSocket.

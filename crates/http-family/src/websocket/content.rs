@@ -1,7 +1,7 @@
 //! The messages that a run sends: from `--data`, `--data-file`, `--data-hex` and `--data-base64`.
 //!
 //! Text may have slots (`{counter}`, `{random 16}`), unless `--no-slots` is given. A brace that does not begin a slot
-//! stands for itself, so JSON needs no quoting. With `--escapes`, a backslash begins an escape in all of them.
+//! stands for itself, so JSON needs no quoting. With `--escapes`, a backslash begins an escape.
 
 use base64::Engine as _;
 use brunt_contract::{ProtocolConfig, UsageError};
@@ -57,8 +57,8 @@ impl MessageSource {
         }
     }
 
-    /// Compiles the message with its slots; if the expected answer has slots (`expected`), it follows after a
-    /// placeholder.
+    /// Compiles the message with its slots; if the text expected in the answer has slots (`expected`), it follows after
+    /// a mark.
     ///
     /// # Errors
     /// Fails if a slot is invalid.

@@ -1,5 +1,5 @@
-//! Connection state that only some runs need: compression, side messages, answers with individually expected texts. It
-//! is boxed, so other runs pay only a pointer.
+//! Connection state that only some runs need: compression, side messages, texts expected in individual answers. It is
+//! boxed, so other runs pay only a pointer.
 
 use std::collections::VecDeque;
 

@@ -1,7 +1,7 @@
 //! The value of one field in a JSON text, found without parsing the rest.
 //!
-//! A path names members of objects: `seq`, or `data.id`. Everything else is skipped without validation: this matches
-//! answers with messages and does not judge JSON. Not supported: indices of arrays.
+//! A path names members of objects: `seq`, or `data.id`. Everything else is skipped without validation: the purpose is
+//! to match answers with messages, not to check JSON. Not supported: indices of arrays.
 
 /// A path of member names: `data.id`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,7 +122,7 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
     read.map_or_else(|| text.to_vec(), String::into_bytes)
 }
 
-/// Computes the 64-bit FNV-1a hash: that two values of a run share one is less likely than a broken processor.
+/// Computes the 64-bit FNV-1a hash: a collision between two values of a run is less likely than a faulty processor.
 fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }

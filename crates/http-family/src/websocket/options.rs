@@ -92,8 +92,8 @@ impl WebSocketOptions {
         WebSocketOptions::read_with(config, &mut Placeholders::new(config))
     }
 
-    /// Like [`WebSocketOptions::read`], with slots replaced by placeholders in `marks`; in steps of a flow, the upgrade may have
-    /// slots too.
+    /// Like [`WebSocketOptions::read`], with slots replaced by placeholders in `marks`; in steps of a flow, the upgrade
+    /// may have slots too.
     ///
     /// # Errors
     /// Fails like [`WebSocketOptions::read`].

@@ -111,8 +111,8 @@ impl PendingMessages {
     }
 
     /// Gives up an exchange. Its entry is kept, so that a late answer is recognized. Returns `false` if its answer may
-    /// have been attributed to an earlier exchange with the same key, whose own answer then was not late but lost; this
-    /// would go on with every later one.
+    /// have been attributed to an earlier exchange with the same key, whose own answer was then lost rather than late;
+    /// every later answer would be misattributed likewise.
     pub fn give_up(&mut self, id: ExchangeId) -> bool {
         let Some(one) = self.all().find(|one| one.id == id.0) else { return true };
         one.id = GIVEN_UP;

@@ -25,7 +25,7 @@ pub struct WebSocketMessage {
 enum MessageBody {
     /// The whole frame with a zero masking key, and the offset of the payload.
     Fixed { frame: Box<[u8]>, payload_at: usize },
-    /// Filled for each message; if `expects`, the text expected in the answer follows after a placeholder.
+    /// Filled for each message; if `expects`, the text expected in the answer follows after a mark.
     Slots { template: Template, expects: bool },
 }
 
@@ -71,7 +71,7 @@ impl WebSocketMessage {
         WebSocketMessage { body, first, key }
     }
 
-    /// Creates a message whose answer must contain the text after the template's placeholder.
+    /// Creates a message whose answer must contain the text after the template's mark.
     pub fn expecting(template: Template, binary: bool, key: u64) -> WebSocketMessage {
         let first = 0x80 | if binary { BINARY } else { TEXT };
         WebSocketMessage { body: MessageBody::Slots { template, expects: true }, first, key }

@@ -1,10 +1,10 @@
 //! A WebSocket session on one connection, server side: accepts the upgrade, receives messages, and answers them in
 //! order.
 //!
-//! A message is reported as an [`ServerRequest`] with the method `MESSAGE`, the connection's path and the message as its body;
-//! the body of the [`ServerResponse`] is sent back as a message of the same kind. A status of 400 or more closes the connection
-//! with 1011, [`ServerResponse::close`] with 1000. Pings and the closing handshake are handled internally
-//! (`due_replies`). An offer of compression is declined. An idle connection holds its path and nothing else.
+//! A message is reported as a [`ServerRequest`] with the method `MESSAGE`, the connection's path and the message as its
+//! body; the body of the [`ServerResponse`] is sent back as a message of the same kind. A status of 400 or more closes
+//! the connection with 1011, [`ServerResponse::close`] with 1000. Pings and the closing handshake are handled
+//! internally (`due_replies`). An offer of compression is declined. An idle connection stores only its path.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -100,8 +100,8 @@ impl WebSocketServer {
         elements(head, "Upgrade").any(|word| word.eq_ignore_ascii_case(b"websocket"))
     }
 
-    /// Takes over a connection whose upgrade request was received by another server: `head` and `path` as in [`ServerRequest`].
-    /// Appends the response; if that is a refusal, the session is [`ServerSession::is_finished`].
+    /// Takes over a connection whose upgrade request was received by another server: `head` and `path` as in
+    /// [`ServerRequest`]. Appends the response; if that is a refusal, [`ServerSession::is_finished`] is `true`.
     pub fn accept(head: &[u8], path: &str, out: &mut OutputBuffer) -> WebSocketServer {
         let mut server = WebSocketServer::new();
         server.upgrade(head, path, out.buffer());
@@ -120,8 +120,8 @@ impl WebSocketServer {
         }
     }
 
-    /// Appends the header of a message of `size` bytes in answer to the message `id`, if it is that one's turn. The
-    /// caller must then send the payload before anything else. Returns `false` if nothing was appended.
+    /// Appends the header of a message of `size` bytes in answer to the message `id`, if its turn has come. The caller
+    /// must then send the payload before anything else. Returns `false` if nothing was appended.
     pub fn announce(&mut self, id: u32, size: usize, out: &mut OutputBuffer) -> bool {
         let is_due = self.stage == ServerStage::Open && id >> 1 == self.due && self.unanswered() > 0;
         if is_due {

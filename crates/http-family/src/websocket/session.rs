@@ -2,7 +2,7 @@
 //! frames received.
 //!
 //! A message that arrives whole is processed in place, without a copy or an allocation; the state of one that arrives
-//! in pieces is boxed and exists only meanwhile, so an idle connection holds a few dozen bytes and nothing else.
+//! in pieces is boxed and exists only until it is complete, so an idle connection takes only a few dozen bytes.
 
 use std::sync::Arc;
 
@@ -75,20 +75,21 @@ pub struct WebSocketSession {
 /// State that an idle connection does not need.
 #[derive(Debug, Default)]
 pub(super) struct ReceiveState {
-    /// The upgrade response so far with the position read up to, or the text of a refusal.
+    /// The upgrade response so far, or the server's last text: of a refusal, a rejected opening message or a close
+    /// frame.
     consent: BudgetedBuffer,
     head: HttpHead,
     incoming: IncomingFrames,
 }
 
 impl ReceiveState {
-    /// Creates the state with the server's last text.
+    /// Creates the state that holds the server's last text.
     pub(super) fn with_text(words: &[u8]) -> Box<ReceiveState> {
         Box::new(ReceiveState { consent: BudgetedBuffer::from_beginning(words), ..ReceiveState::default() })
     }
 }
 
-/// The output and the events.
+/// The output buffer and the event buffer.
 pub(super) type SessionOutput<'a> = (&'a mut OutputBuffer, &'a mut EventBuffer);
 
 impl WebSocketSession {
@@ -183,14 +184,14 @@ impl WebSocketSession {
                 self.receive_piece(&mut rare.incoming, &frame, (piece, over), (out, done))?;
             }
         }
-        // With compression every message takes this path, so the box is kept.
+        // With compression, every message takes this path, so the box is kept.
         if self.stage != ClientStage::Over && (!rare.incoming.is_idle() || self.deflates()) {
             self.receiving = Some(rare);
         }
         Ok(at)
     }
 
-    /// Processes a piece of a message; `over` if its frame ends with it.
+    /// Processes a piece of a message; `over` is set if its frame ends with it.
     fn receive_piece(
         &mut self,
         incoming: &mut IncomingFrames,

@@ -1,8 +1,8 @@
 //! Steps of a flow on a WebSocket: a message that is sent, one that is awaited, or both.
 //!
-//! The connection is its user's, opened by the first step on it with the values the user has by then. Messages that
-//! arrive while no step waits are kept for later steps, up to a limit: a flow that uses several servers reads a
-//! server's messages when it gets to the step for them. Messages never awaited are pushes.
+//! The connection belongs to its user and is opened by the first step on it, with the values the user has by then.
+//! Messages that arrive while no step waits are kept for later steps, up to a limit: a flow that uses several servers
+//! reads a server's messages when it gets to the step for them. Messages never awaited are pushes.
 
 use std::collections::VecDeque;
 
@@ -205,9 +205,9 @@ struct AwaitingStep {
     id: ExchangeId,
     step: usize,
     random: u64,
-    /// The message it waits for, if that has slots.
+    /// The condition on the message it waits for, if that has slots.
     like: Option<MessageMatch>,
-    /// The expected text, slots filled.
+    /// The expected text, with slots filled.
     expected: Option<Vec<u8>>,
 }
 
@@ -222,7 +222,7 @@ impl StepInbox {
         self.awaiting.is_some()
     }
 
-    /// Gives up the step. Returns `true` if its message, should it come late, can be told from those that others wait
+    /// Gives up the step. Returns `true` if a late message for it can be told apart from those that other steps wait
     /// for.
     pub fn cancel(&mut self, steps: &[WebSocketStep]) -> bool {
         let given_up = self.awaiting.take();

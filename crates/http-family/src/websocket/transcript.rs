@@ -1,5 +1,5 @@
 //! Readable transcripts of connections: the handshake as it is, then a line for each frame and its payload, unmasked
-//! and decompressed up to the limit: a few bytes may stand for a long message.
+//! and decompressed up to a limit, because a few bytes may stand for a long message.
 
 use brunt_contract::{MAX_SHOWN_BYTES, ProtocolError};
 
@@ -72,7 +72,7 @@ fn name(kind: u8) -> &'static str {
     }
 }
 
-/// Decompresses a piece of a message up to the limit; a piece that cannot be decompressed is shown as it came.
+/// Decompresses a piece of a message up to the limit; a piece that cannot be decompressed is shown as received.
 fn unpacked(deflate: &mut DeflateStreams, piece: &[u8], last: bool) -> Vec<u8> {
     const ENOUGH: ProtocolError = ProtocolError(brunt_cause::websocket::more_than_shown());
     let mut plain = Vec::new();

@@ -6,7 +6,7 @@ use brunt_contract::{Origin, Workload};
 
 /// Number of low bits of [`Origin::bound`] that belong to the member.
 const BOUND: u32 = 24;
-/// Number of low bits of a status code that belong to the member: five letters and digits of PostgreSQL need 26.
+/// Number of low bits of a status code that belong to the member: PostgreSQL's five letters and digits need 26.
 const CODE: u32 = 27;
 
 /// A request of a member protocol.
@@ -18,7 +18,7 @@ pub(super) struct CompositeRequest {
     pub request: MemberRequest,
 }
 
-/// The origin of a member's request.
+/// The source of a member's request.
 #[derive(Debug)]
 pub(super) enum MemberRequest {
     /// Prepared before the run; holds its index.
@@ -48,7 +48,7 @@ pub(super) fn to_member(origin: &Origin) -> (usize, Origin) {
     (member_of_bound(origin.bound), own)
 }
 
-/// Returns the index of the protocol that a connection speaks.
+/// Returns the index of the protocol that a connection uses.
 pub(super) fn member_of_bound(bound: u32) -> usize {
     (bound >> BOUND) as usize
 }

@@ -15,7 +15,7 @@ use super::session::CompositeSession;
 use brunt_values::capture;
 use brunt_values::capture::CAPTURE;
 
-/// Options that only apply to runs of a single protocol, and what to write instead.
+/// Options that apply only to runs of a single protocol, and what to write instead.
 const OF_ONE: [(&str, &str); 8] = [
     ("before", "make it a step in `once`"),
     ("after", "leave it out"),
@@ -54,7 +54,7 @@ impl CompositeProtocol {
         CompositeProtocol { protocols, options, of_one_url }
     }
 
-    /// Returns the part of the request for each protocol that has URLs here, with the index of the protocol.
+    /// Returns the settings for each protocol that has URLs in this flow, with the index of the protocol.
     fn members(
         &self,
         config: &ProtocolConfig,
@@ -167,7 +167,7 @@ fn member_settings(protocol: &dyn Protocol, config: &ProtocolConfig) -> Result<O
 }
 
 impl CompositeProtocol {
-    /// Rejects options that no protocol of the flow has, or that only apply to runs of a single protocol.
+    /// Rejects options that no protocol of the flow has, or that apply only to runs of a single protocol.
     fn reject_options(&self, config: &ProtocolConfig) -> Result<(), UsageError> {
         let speaks = |protocol: &&Arc<dyn Protocol>| {
             let is_its = |url: &str, scheme: &str| url.strip_prefix(scheme).is_some_and(|rest| rest.starts_with("://"));
@@ -292,7 +292,7 @@ pub struct CompositeWorkload {
 }
 
 impl CompositeWorkload {
-    /// Creates a composite of a single workload: an inquiry.
+    /// Creates a composite of a single workload, for an inquiry.
     fn single(part: usize, workload: Arc<dyn Workload>) -> CompositeWorkload {
         let outer_request = |(at, one): (usize, &WeightedRequest)| {
             WeightedRequest::new(

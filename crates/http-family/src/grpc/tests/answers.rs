@@ -182,7 +182,7 @@ fn what_was_offered_may_be_compressed() {
         let mut talk = GrpcClient::new(dialogue(UNARY, &[&[("streams", "2")][..], &options].concat()));
         (0..2).for_each(|id| talk.call(id));
         talk.hear(&bytes.concat()).expect("heard");
-        // The second head is recognized by the first.
+        // The second head is recognized as identical to the first.
         let second = expected.replace("ended 0", "ended 1");
         assert_eq!(talk.events(), [expected, &second], "{offered:?} {encoding}");
     }

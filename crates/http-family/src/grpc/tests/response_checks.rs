@@ -1,4 +1,4 @@
-//! Checks of responses (`--expect-json`): held, failed, examined in pieces, and rules about unknown fields.
+//! Checks of responses (`--expect-json`): passed, failed, examined in pieces, and rules about unknown fields.
 
 use std::io::Write as _;
 

@@ -24,7 +24,7 @@ struct DeferredExchange {
 }
 
 impl DeferredExchange {
-    /// Submits a request; returns the bytes sent at once as well.
+    /// Submits a request; also returns the bytes sent at once.
     fn begin(workload: &Arc<dyn Workload>, context: &SlotContext) -> (DeferredExchange, String, SubmitOutcome) {
         let (mut session, mut out) =
             (workload.session(&Origin::default(), &EstablishedConnection::default()), OutputBuffer::default());
@@ -154,7 +154,7 @@ fn a_line_of_the_users_has_the_same_meaning_where_there_is_a_body() {
     let (_, head, sent) = said(&["header=Expect: 100-Continue", "data=x"]);
     assert!(head.ends_with("\r\n\r\n") && head.matches("Expect").count() == 1, "{head}");
     assert_eq!(sent, SubmitOutcome::AwaitingContinue(Nanos::from_secs(1)));
-    // No body to wait with, or a server that does not know `Expect`.
+    // No body to hold back, or a server that does not know `Expect`.
     assert_eq!(said(&["header=Expect: 100-continue"]).2, SubmitOutcome::AwaitingResponse);
     assert_eq!(said(&["header=Expect: 100-continue", "data=x", "http=1.0"]).2, SubmitOutcome::AwaitingResponse);
     // An empty line removes the field, as with curl.

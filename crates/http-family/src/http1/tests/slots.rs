@@ -1,4 +1,4 @@
-//! Tests of requests with slots: the bytes sent, and a head that matches the body.
+//! Tests of requests with slots: the bytes sent, and heads that match their bodies.
 
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ fn slots_stand_in_path_query_header_lines_and_body() {
     assert!(dialogue.prepared().has_slots);
 }
 
-/// The length has as many digits as needed, whatever the trial had.
+/// The length has as many digits as needed, however many it had in the trial.
 #[test]
 fn the_length_said_is_the_length_sent() {
     let dialogue = dialogue("http://h/", &["data={counter}"]);
@@ -256,7 +256,7 @@ fn no_request_makes_its_buffer_grow_again() {
 }
 
 proptest! {
-    /// The length is right for any body, and braces that begin no slot stay.
+    /// The length is right for any body, and braces that do not begin a slot stay.
     #[test]
     fn bodies_are_what_was_written(
         before in "([a-z{}\":, ]|\\{\"[a-z]\":){0,40}", after in "[a-z}\": ,]{0,40}", number: u64,

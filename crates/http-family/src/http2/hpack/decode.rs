@@ -1,8 +1,8 @@
 //! Decodes header blocks (RFC 7541 6) field by field, as borrowed text.
 //!
-//! A caller need not read all fields; [`HeaderFields::finish`] reads the rest, because every block changes the meaning of the
-//! next. Servers repeat themselves in response after response, so the last blocks that left the table unchanged are
-//! remembered with a number chosen by the caller, and need not be decoded again.
+//! A caller need not read all fields; [`HeaderFields::finish`] reads the rest, because every block changes the meaning
+//! of the next. Servers repeat themselves in response after response, so the last blocks that left the table unchanged
+//! are remembered with a number chosen by the caller, and need not be decoded again.
 
 use brunt_cause::StaticCause;
 

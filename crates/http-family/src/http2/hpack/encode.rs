@@ -3,7 +3,8 @@
 //! All fields that requests of a run share are listed once, in a [`Lexicon`]; a request is a list of their numbers. On
 //! a connection, the first use of a field is sent as a literal with indexing, every later one as an index of one or two
 //! bytes. Nothing is ever evicted: fields that do not fit are sent as literals each time, and the lexicon gives the
-//! space to the fields used most. Nothing is sent as "never indexed" (7.1.3): load is no secret.
+//! space to the fields added first, which are those of the most frequent requests. Nothing is sent as "never indexed"
+//! (7.1.3): test traffic need not be kept secret.
 
 use std::collections::HashMap;
 
@@ -21,7 +22,7 @@ const FIXED: u32 = static_table::ENTRIES.len() as u32;
 pub struct Lexicon {
     fields: Vec<LexiconField>,
     known: HashMap<(String, String), u32>,
-    /// Number of fields to be indexed by peers, in the order of first use.
+    /// Number of fields that peers index, in the order of first use.
     remembered: u32,
     /// Size of these fields in the peer's table.
     size: u32,
@@ -95,7 +96,7 @@ impl Lexicon {
 }
 
 impl HeaderList {
-    /// Creates a list that needs no lexicon: every field is sent as a literal or by the static table.
+    /// Creates a list that needs no lexicon: every field is sent as a literal or as an index of the static table.
     pub fn of_literals<'a>(fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> HeaderList {
         let mut list = HeaderList::default();
         for (name, value) in fields {
@@ -145,8 +146,8 @@ pub fn value(value: &[u8], out: &mut Vec<u8>) {
 /// The encoding state of a connection: what its peer has indexed.
 #[derive(Debug)]
 pub struct HpackEncoder {
-    /// Number of fields that had been indexed once the field was, itself included, for each indexed field; 0 if not yet
-    /// indexed.
+    /// For each field that may be indexed, the number of fields indexed up to and including it; 0 if it is not indexed
+    /// yet.
     at: Vec<u32>,
     sent: u32,
     size: u32,

@@ -1,7 +1,7 @@
 //! The decoder's dynamic table (RFC 7541 2.3.2 and 4): fields indexed by the peer, the newest first.
 //!
 //! The strings lie one after the other in one buffer, which is compacted when its end is reached: adding a field
-//! allocates nothing once the buffer has its size.
+//! allocates nothing once the buffer has reached its full size.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ pub struct DynamicTable {
     entries: VecDeque<TableEntry>,
     size: usize,
     capacity: usize,
-    /// Number of changes of the content.
+    /// Number of changes to the content.
     generation: u32,
 }
 
@@ -36,12 +36,12 @@ impl TableEntry {
 }
 
 impl DynamicTable {
-    /// Creates an empty table of this capacity.
+    /// Creates an empty table with this capacity.
     pub fn new(capacity: usize) -> DynamicTable {
         DynamicTable { capacity, ..DynamicTable::default() }
     }
 
-    /// Returns the number of changes of the content: identical blocks mean the same as long as this stays equal.
+    /// Returns the number of changes to the content: identical blocks mean the same as long as it stays equal.
     #[inline]
     pub fn generation(&self) -> u32 {
         self.generation

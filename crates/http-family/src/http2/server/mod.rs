@@ -1,10 +1,10 @@
 //! The server end of an HTTP/2 connection: requests are reported as they complete and answered in any order.
 //!
 //! Clients repeat the same head, and so do we: the last head received is kept as text and the last head sent as a
-//! block, and neither is rebuilt while it stays the same. What a client can make us keep or do without end (streams,
-//! header blocks, frames without effect) is bounded. Requests are reported when they are complete; those of a protocol
-//! on top that responds earlier ([`Http2Server::in_pieces`]) as they arrive. Not supported: push, priorities, interim
-//! responses; trailers of requests are ignored.
+//! block, and neither is rebuilt while it stays the same. Whatever a client could make us keep or do without end
+//! (streams, header blocks, frames without effect) is bounded. Requests are reported when they are complete; those of a
+//! protocol that responds earlier ([`Http2Server::in_pieces`]) are reported as they arrive. Not supported: push,
+//! priorities and interim responses. Trailers of requests are ignored.
 
 mod receiving;
 mod responses;
@@ -41,7 +41,7 @@ struct ServerExchange {
     trailer: Option<Box<[u8]>>,
     /// Set if the response has no body.
     head_only: bool,
-    /// Set while more of the request's body is to come.
+    /// Set while more of the request's body is expected.
     open: bool,
     /// Set if the request is reported in pieces.
     in_pieces: bool,
@@ -98,7 +98,8 @@ pub struct Http2Server {
     in_pieces: PiecewisePredicate,
     /// The last head sent.
     last_head: EncodedHead,
-    /// Replies due for unsolicited frames.
+    /// Bytes due to the client apart from new responses: acknowledgements, window updates, resets, queued blocks,
+    /// GOAWAY.
     due_replies: Vec<u8>,
     /// Number of bytes kept for incomplete requests.
     request_bytes: usize,
@@ -149,12 +150,13 @@ impl Default for Http2Server {
 }
 
 impl Http2Server {
-    /// Creates a session for a new connection; its first bytes are those of `due_replies`.
+    /// Creates a session for a new connection; the first bytes to be sent are in `due_replies`.
     pub fn new() -> Http2Server {
         Http2Server::default()
     }
 
-    /// Like [`Http2Server::new`]; requests matching `which` are reported in pieces, as they arrive ([`brunt_contract::RequestPart`]).
+    /// Like [`Http2Server::new`]; requests matching `which` are reported in pieces, as they arrive
+    /// ([`brunt_contract::RequestPart`]).
     pub fn in_pieces(which: PiecewisePredicate) -> Http2Server {
         Http2Server { in_pieces: which, ..Http2Server::default() }
     }
@@ -164,7 +166,7 @@ impl Http2Server {
         std::mem::take(&mut self.heartbeats)
     }
 
-    /// Returns `true` if the head of a response was sent and more of it is to come.
+    /// Returns `true` if the head of a response was sent, but not all of the rest.
     pub fn is_begun(&mut self, id: u32) -> bool {
         self.streams.get(id).is_some_and(|stream| stream.state.head_sent)
     }

@@ -8,7 +8,7 @@ use crate::http2::head::is_field;
 use crate::http2::hpack::{HeaderFields, HpackError, LIST_BOUND};
 use crate::http2::streams::Http2Stream;
 
-/// Maximum number of body bytes that are shown.
+/// Maximum number of body bytes kept for the report of a request.
 const SHOWN_BOUND: usize = 64 * 1024;
 /// Maximum number of bytes kept for incomplete requests.
 const ASKING_BOUND: usize = 16 << 20;

@@ -40,7 +40,7 @@ impl EncodedHead {
     }
 }
 
-/// Converts header lines of HTTP/1 to fields.
+/// Converts HTTP/1 header lines to fields.
 fn put_lines(lines: &[u8], list: &mut HeaderList) {
     let lines = String::from_utf8_lossy(lines);
     for (name, value) in lines.split("\r\n").filter_map(|line| line.split_once(':')) {
@@ -52,8 +52,8 @@ fn put_lines(lines: &[u8], list: &mut HeaderList) {
 }
 
 impl Http2Server {
-    /// Sends the head of a response: header lines in HTTP/1 syntax and the announced length; `last` if no body follows.
-    /// Returns `true` if a body still has to be sent.
+    /// Sends the head of a response: header lines in HTTP/1 syntax and the announced length; `last` is set if no body
+    /// follows. Returns `true` if a body still has to be sent.
     pub fn head(
         &mut self,
         id: u32,

@@ -1,4 +1,4 @@
-//! Client and server against each other, with bytes split in many ways, and what a client must not do.
+//! Client and server against each other, with bytes split in many ways, and clients that violate the protocol.
 
 use std::sync::Arc;
 

@@ -94,7 +94,7 @@ fn a_server_begins_with_settings() {
         let expected = "the server responded in HTTP/1: it does not support HTTP/2 here; leave out --http2";
         assert_eq!(talk.broken, Some(expected));
     }
-    // An alert, shorter than the head of a frame, with and without more behind it.
+    // An alert, shorter than the head of a frame, with and without more bytes after it.
     for alert in [&[0x15, 3, 3, 0, 2, 2, 70][..], &[0x15, 3, 1, 0, 2, 2, 10, 0x15, 3, 1, 0, 2, 1, 0]] {
         for size in [1, alert.len()] {
             let mut talk = Http2Client::after(&[], 1);
@@ -181,7 +181,7 @@ fn answers_that_nobody_reads_are_bounded_whatever_comes_between() {
         let why = "a flood of PING or SETTINGS while the server does not read the acknowledgements";
         assert_eq!(talk.broken, Some(why));
         assert!(talk.out.len() < 1 << 20, "{}", talk.out.len());
-        // The server may go on if the replies leave.
+        // The server may go on if it reads the replies.
         let mut read = Http2Client::after(&[], 1);
         read.hear(&[settings(&[]), head(1, OK)].concat());
         for _ in 0..100 {

@@ -21,7 +21,7 @@ use super::frames::{self, FrameHead, HEAD, code};
 use super::hpack;
 use crate::http::Http;
 
-/// Creates a run in HTTP/2 with options given as `name=value`.
+/// Creates a run over HTTP/2 with options given as `name=value`.
 pub fn dialogue(options: &[&str]) -> Arc<dyn Workload> {
     dialogue_of(&["http://h/"], options)
 }

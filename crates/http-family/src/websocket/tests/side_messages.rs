@@ -150,7 +150,7 @@ fn what_is_expected_of_an_answer_is_filled_like_its_message() {
     }
 }
 
-/// A message that is given up must not leave an expected text behind.
+/// A message that was given up must not leave its expected text behind.
 #[test]
 fn what_was_expected_of_a_message_goes_with_it() {
     let dialogue = dialogue(&["data={\"seq\":{counter}}", "match-field=seq", "expect-body=ok{counter}"]);
