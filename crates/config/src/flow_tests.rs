@@ -152,7 +152,7 @@ const MISTAKES: [(&str, &str, &str); 54] = [
     ),
     ("flow:\n - url: h\n   pause: 1s", "p.yaml line 3 column 4 (pause)", "starts another step"),
     ("flow:\n - pause: 3s..1s", "p.yaml line 2 column 11 (pause)", "3s..1s"),
-    ("flow:\n - pause: normal 1s", "p.yaml line 2 column 11 (pause)", "is not a pause; write 2s, 1s..3s,"),
+    ("flow:\n - pause: normal 1s", "p.yaml line 2 column 11 (pause)", "is not a pause; use 2s, 1s..3s,"),
     ("flow:\n - repeat: x\n   steps: [h]", "p.yaml line 2 column 4 (repeat)", "x"),
     ("flow:\n - group: g", "p.yaml line 2 column 4 (group)", "needs `steps`"),
     (

@@ -118,10 +118,10 @@ fn what_is_awaited_in_vain_times_out_and_what_is_lost_with_a_connection_is_told(
     let (_folder, path) = plan(&text);
     let vain = report(&[&path]);
     assert_eq!((iterations(&vain), vain.failures().get("timeout")), ([4, 0, 4, 0], Some(&4)), "{vain}");
-    assert!(vain.json.to_string().contains("no message like json $.tokn == "), "{vain}");
+    assert!(vain.json.to_string().contains("no message matching json $.tokn == "), "{vain}");
     // `--debug` waits no longer than a run does, and reports what it waits for.
     let shown = brunt_tests::brunt(["--debug", &path]).with_code(20);
-    let failed = "as failed: timeout: no message like json $.tokn == \"{token}\" came within 300 ms";
+    let failed = "as failed: timeout: no message matching json $.tokn == \"{token}\" came within 300 ms";
     assert!(shown.out.contains(failed), "{}", shown.out);
     // The server ends the connection between two steps: its session is lost.
     let text = format!(
@@ -166,7 +166,7 @@ fn debug_shows_steps_of_all_protocols_on_connections_that_go_on() {
 fn what_no_step_can_do_is_said_before_anything_is_sent() {
     for (step, said) in [
         ("{url: 'redis://h', data: x}", "step 2, data: redis has no such option at a step; leave it out"),
-        ("{url: 'redis://h', capture: {a: header X}}", "a Redis reply has no header; write one of body, element,"),
+        ("{url: 'redis://h', capture: {a: header X}}", "a Redis reply has no header; use one of body, element,"),
         ("{url: 'ws://h/'}", "neither sends nor awaits a message; write `data`, `await` or both"),
         ("{url: 'ws://h/', await: next}", "`next` is not a message to wait for; write any, json"),
         ("{url: 'ws://h/', data: x, one-way: true, await: any}", "awaits no message"),

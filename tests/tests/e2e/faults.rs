@@ -144,11 +144,11 @@ const SETTINGS: &[u8] = &[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100];
 #[test]
 fn a_wrong_scheme_is_answered_with_the_right_one() {
     let table: [(&[u8], &str, &[&str], &str); 8] = [
-        (ALERT, "http", &[], "write https://"),
+        (ALERT, "http", &[], "use https://"),
         (ALERT, "http", &["--http2"], "https://"),
         (ALERT, "grpc", &["grpc.health.v1.Health/Check"], "grpcs://"),
-        (ALERT, "ws", &["--data", "x"], "write wss://"),
-        (ALERT, "redis", &[], "write rediss://"),
+        (ALERT, "ws", &["--data", "x"], "use wss://"),
+        (ALERT, "redis", &[], "use rediss://"),
         (SETTINGS, "http", &[], "add --http2"),
         (SETTINGS, "ws", &["--data", "x"], "uses HTTP/2"),
         (b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", "http", &["--http2"], "leave out --http2"),
@@ -483,7 +483,7 @@ fn a_first_response_that_fails_a_check_is_not_called_by_its_good_status() {
     ended.containing("The first response failed; expect the same under load.");
     let plain = brunt(["-n", "10", "-c", "1", &target.url("status/400")]).with_code(20);
     plain
-        .containing("If this port uses TLS, write https://")
+        .containing("If this port uses TLS, use https://")
         .containing("use --expect-status 400")
         .containing("failed responses:");
 }

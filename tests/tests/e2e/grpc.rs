@@ -76,7 +76,7 @@ fn services_are_read_from_files_and_from_the_server() {
     assert_eq!(report.requests(), [50, 50, 0, 0], "{report}");
     brunt([server.url("grpc.health.v1.Healt/Check").as_str(), "-n", "1", "-c", "1"])
         .with_code(64)
-        .containing("there is no service grpc.health.v1.Healt; write grpc.health.v1.Health");
+        .containing("there is no service grpc.health.v1.Healt; use grpc.health.v1.Health");
     brunt([&format!("grpc://127.0.0.1:{}", server.port()), "-n", "1", "-c", "1"])
         .with_code(64)
         .containing("brunt.Target/ServerStream (server streaming)");

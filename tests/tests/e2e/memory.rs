@@ -157,7 +157,7 @@ fn a_hundred_web_sockets_that_announce_huge_messages_share_one_bound() {
     for options in [&["--expect-body", "needle"][..], &["--match-field", "id"]] {
         let run = ["-c", "100", "-d", "2s", "-t", "20s", "--drain", "0s", "--data", "{\"id\":1}"];
         let ended = bounded(brunt(run.iter().chain(options).chain(&[&*url])).with_code(20));
-        assert!(ended.out.contains("too much response data is held at a time across all connections"), "{ended:?}");
+        assert!(ended.out.contains("too much response data is being held at once across all connections"), "{ended:?}");
     }
 }
 

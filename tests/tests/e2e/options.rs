@@ -2,12 +2,12 @@
 
 use brunt_tests::{TargetProcess, brunt};
 
-/// Command lines and the complete expected output.
+/// Command lines and the complete expected output; `: … ` stands for any text.
 const WRONG: &[(&str, &str)] = &[
     ("-t 8 http://a/", "-t: 8 is missing its unit; use `-w 8` for workers or `-t 8s`"),
-    ("-d 30 http://a/", "-d: `30` is missing its unit; write 30s, 30ms or 30m"),
+    ("-d 30 http://a/", "-d: `30` is missing its unit; use 30s, 30ms or 30m"),
     ("-c 0 http://a/", "-c: `0` users can do nothing; use 1 or more"),
-    ("-n 5 -c 10 http://a/", "-n: 5 requests are too few for 10 users; write -n 10 or more, or -c 5"),
+    ("-n 5 -c 10 http://a/", "-n: 5 requests are too few for 10 users; use -n 10 or more, or -c 5"),
     ("-r 5/day http://a/", "-r: `5/day` is not a rate; use one such as 5000/s, 300/min or 0.5/s"),
     ("--arrivals constant http://a/", "--arrivals: needs a rate; add one, such as -r 100/s"),
     ("-w 0 http://a/", "-w: `0` workers can do nothing; use 1 or more"),
@@ -35,7 +35,7 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "curl -X POST http://a/",
-        "curl: must be given as one word; write brunt --curl 'curl …', or save the command in a file and write \
+        "curl: must be one argument; use brunt --curl 'curl …', or save the command in a file and use \
             brunt --curl-file FILE",
     ),
     (
@@ -54,23 +54,23 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "--conections 5 http://a/",
-        "--conections: unknown option, and so is --connections; write -c 5 (users, one connection each), or with -r \
+        "--conections: unknown option, and so is --connections; use -c 5 (users, one connection each), or with -r \
          --max-connections 5",
     ),
     (
         "-n 5 ws://127.0.0.1:9/",
         "-n: needs messages to send; use --data TEXT, or leave it out and hold the connections with --hold",
     ),
-    ("--https 127.0.0.1:9", "--https: unknown option; write https:// before the host"),
+    ("--https 127.0.0.1:9", "--https: unknown option; use https:// before the host"),
     ("--zzz http://a/", "--zzz: unknown option; `brunt --help` lists all of them"),
-    ("-o /no/such/place/x http://a/", "-o: "),
-    ("--record /no/such/place/x http://a/", "--record: "),
-    ("--data-file /no/such/file http://a/", "--data-file: "),
-    ("--cacert /no/such/file http://a/", "--cacert: "),
-    ("--objective p99 http://a/", "--objective: "),
-    ("target --stall soon", "--stall: "),
-    ("target --delay gamma:1ms", "--delay: "),
-    ("target 1.2.3.4:99999", "ADDRESS: "),
+    ("-o /no/such/place/x http://a/", "-o: … use a path that can be written"),
+    ("--record /no/such/place/x http://a/", "--record: … use a path that can be written"),
+    ("--data-file /no/such/file http://a/", "--data-file: … write the path of a readable file"),
+    ("--cacert /no/such/file http://a/", "--cacert: … write the path of a readable file"),
+    ("--objective p99 http://a/", "--objective: … add one, for example p99<50ms"),
+    ("target --stall soon", "--stall: … use 5s+1s"),
+    ("target --delay gamma:1ms", "--delay: … write constant:10ms"),
+    ("target 1.2.3.4:99999", "ADDRESS: … use 127.0.0.1:8080"),
 ];
 
 #[test]
@@ -82,8 +82,8 @@ fn every_wrong_line_gets_its_sentence_and_exit_64() {
         let wanted = format!("brunt: {sentence}");
         if sentence.contains("--help") {
             assert_eq!(ended.err, format!("{wanted}\n"), "{line}");
-        } else if sentence.ends_with(": ") {
-            assert!(ended.err.starts_with(&wanted) && ended.err.contains("write"), "{line}: {}", ended.err);
+        } else if let Some((place, right)) = wanted.split_once(": … ") {
+            assert!(ended.err.starts_with(&format!("{place}: ")) && ended.err.contains(right), "{line}: {}", ended.err);
         } else {
             assert_eq!(ended.err, format!("{wanted} (brunt --help)\n"), "{line}");
         }
@@ -148,7 +148,7 @@ fn too_few_workers_for_the_connections_are_refused() {
     let ended = run(&["-w", "1"]).with_code(64);
     assert!(ended.err.contains("-w: 1 cannot hold that many connections with 30 descriptors each"), "{ended:?}");
     let needed =
-        ended.err.split("write -w ").nth(1).and_then(|rest| rest.split(',').next()).expect("a number").to_owned();
+        ended.err.split("use -w ").nth(1).and_then(|rest| rest.split(',').next()).expect("a number").to_owned();
     assert!(ended.err.contains("fewer connections (-c), or leave -w out"), "{ended:?}");
     // Without a limit on connections, there are as many as the workers can hold.
     let open = ["-r", "100/s", "-n", "20", "-w", "1", &target.address];

@@ -108,7 +108,7 @@ fn pipes_are_files_to_read_and_none_is_waited_for_without_an_end() {
     brunt(["-n", "10", "-c", "1", "-o", &pipe, &target.address])
         .with_code(64)
         .containing("-o: ")
-        .containing("cannot be written (nothing reads from this pipe); write a path that can be written");
+        .containing("cannot be written (nothing reads from this pipe); use a path that can be written");
     // A writer that comes later; and process substitution in a shell.
     let writer = std::thread::spawn({
         let (pipe, url) = (pipe.clone(), format!("{}?named\n", target.address));

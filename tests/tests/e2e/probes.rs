@@ -146,7 +146,7 @@ fn what_cannot_be_joined_is_refused_before_anything_is_sent() {
         (&["--probe", &guarded.address, "--probe-token", "another-one"], "the token is wrong"),
         (&["--probe", &nobody], "cannot be reached: connection refused"),
         (&["--probe", target.host()], "the other end is not brunt; start `brunt probe` there"),
-        (&["--probe", "db1"], "--probe: `db1` is not an address; write HOST:PORT"),
+        (&["--probe", "db1"], "--probe: `db1` is not an address; use HOST:PORT"),
         (&["--probe-token", "x"], "--probe-token: needs a probe"),
         (&twice, "is given twice; leave one of them out"),
     ] {

@@ -160,5 +160,5 @@ fn the_target_tells_its_services_by_reflection() {
     }
     brunt([format!("{url}brunt.Targe/Unary").as_str(), "-n", "1", "-c", "1"])
         .with_code(64)
-        .containing("there is no service brunt.Targe; write brunt.Target");
+        .containing("there is no service brunt.Targe; use brunt.Target");
 }

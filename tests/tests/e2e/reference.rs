@@ -58,7 +58,7 @@ fn a_client_that_could_time_nothing_or_is_a_load_is_refused() {
             &["--hold", "1s", "--data", "x", "--reference", "5/s", "ws://127.0.0.1:9/"][..],
             "--hold only holds connections",
         ),
-        (&["--reference", "5000/s", "http://127.0.0.1:9/"], "--reference: 5000/s would itself be a load"),
+        (&["--reference", "5000/s", "http://127.0.0.1:9/"], "--reference: 5000/s would be a load in itself"),
     ];
     for (line, said) in cases {
         let ended = brunt_tests::brunt(line);

@@ -114,7 +114,7 @@ fn one_of_them_runs_alone_and_objectives_name_it() {
         "{alone}"
     );
     let wrong = brunt([&*path, "--scenario", "admn"]);
-    assert_eq!((wrong.code, wrong.err.contains("write admin")), (Some(64), true), "{}", wrong.err);
+    assert_eq!((wrong.code, wrong.err.contains("use admin")), (Some(64), true), "{}", wrong.err);
     let shown = brunt(["--debug", &path, "--scenario", "shop"]);
     assert_eq!(shown.out.lines().filter(|line| line.starts_with("=== ")).count(), 3, "{}", shown.out);
     let which = brunt(["--debug", &path]);

@@ -112,7 +112,7 @@ fn each_row_of_a_data_file_is_taken_once() {
         assert_eq!((rows.len(), different.len()), (400, 400), "{load:?}");
     }
     let run = brunt(["--warmup", "1s", "--data", &body("stop"), "127.0.0.1:9"]);
-    assert!(run.err.contains("--warmup: needs rows of a data file"), "{}", run.err);
+    assert!(run.err.contains("--warmup: needs rows from a data file"), "{}", run.err);
     each_scenario_ends_with_its_rows(directory.path(), &body("unique"));
 }
 

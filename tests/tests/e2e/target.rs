@@ -85,7 +85,7 @@ fn a_machine_that_was_calibrated_tells_the_headroom_of_runs_in_clear() {
     assert!(!run(&line).out.contains("headroom"));
     run(&["calibrate", "-d", "300ms", "-c", "4"])
         .containing("a core sends at most")
-        .containing("least latency")
+        .containing("min latency")
         .containing("calibration.json");
     run(&line).containing("headroom: brunt can send up to about");
     run(&[&line[..], &["--format", "json"]].concat()).containing("\"headroom\": ");

@@ -135,7 +135,7 @@ fn what_cannot_be_exported_is_refused_before_anything_is_sent() {
     }
     brunt(["--trace", "1%", "-n", "1", "redis://127.0.0.1:9"])
         .with_code(64)
-        .containing("--trace: has no header to go in");
+        .containing("--trace: cannot be sent as a header with this protocol");
     assert_eq!(taken.requests(), 0);
 }
 

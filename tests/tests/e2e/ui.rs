@@ -115,7 +115,7 @@ fn scenarios_are_paused_and_have_no_one_load_to_change() {
     until("it takes orders", || change(json!("pause")).status == 202);
     for part in [json!({ "by_percent": 100.0 }), json!({ "rate": 50.0 }), json!({ "users": 5 })] {
         let said = change(part.clone()).with(422).json().to_string();
-        assert!(said.contains("a run of scenarios has no one load to change"), "{part}: {said}");
+        assert!(said.contains("a run of scenarios has no single load to change"), "{part}: {said}");
     }
     assert_eq!(change(json!("resume")).status, 202);
     assert_eq!(console.post(&format!("/api/v1/runs/{id}/stop"), &json!({ "drain": true })).status, 202);
@@ -329,7 +329,7 @@ fn records_from_elsewhere_are_taken_or_refused_in_a_sentence() {
     for (bytes, said) in [
         (&b""[..], "the file is empty"),
         (b"<script>alert(1)</script>", "this is not a brunt record"),
-        (&bytes[..40], "before the event that the run started"),
+        (&bytes[..40], "before the event that marks the start of the run"),
         (&[&bytes[..], &bytes[..]].concat(), "another run starts here"),
     ] {
         let refused = drop(bytes).with(422).json();
