@@ -47,7 +47,7 @@ impl SecondsSource for RecordedSeconds<'_> {
     }
 }
 
-/// The seconds of a made-up run.
+/// The seconds of a run built in memory.
 impl SecondsSource for Vec<Second> {
     fn pass(&self) -> io::Result<SecondsPass<'_>> {
         Ok(Box::new(self.iter().cloned().map(Ok)))
