@@ -303,7 +303,7 @@ fn by_name(sums: &RunSums) -> Vec<Family<'_>> {
     vec![counts, cached, codes, times]
 }
 
-/// Names without responses from a cache have no such row.
+/// Adds the number of responses from caches for a name, if there are any.
 fn add_cached<'a>(family: Family<'a>, name: &'a str, c: &NamedCounts) -> Family<'a> {
     if c.from_cache == 0 { family } else { family.with([("name", name)], PointValue::Count(c.from_cache)) }
 }

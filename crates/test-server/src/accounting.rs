@@ -77,7 +77,7 @@ impl Accounting {
         }
     }
 
-    /// Returns `true` if a further answer may be written.
+    /// Returns `true` if another answer may be written.
     #[inline]
     pub fn has_room<S: TargetSession>(&self, line: &TargetConnection<S>, room: usize) -> bool {
         self.out.len() < room && line.session.unread() < MOST_UNTAKEN

@@ -93,7 +93,7 @@ pub struct TargetCall {
     pub(crate) end_planned: bool,
 }
 
-/// The unanswered calls of a connection by stream; a pointer, since most connections never have any.
+/// The unanswered calls of a connection by stream; boxed, since most connections never have any.
 #[derive(Debug, Default)]
 #[expect(clippy::box_collection, reason = "a third of the size in each of a million connections without calls")]
 pub(crate) struct OpenCalls(Option<Box<BTreeMap<u32, TargetCall>>>);
