@@ -119,7 +119,7 @@ impl LiveFigures {
         self.0.changed.notify_all();
     }
 
-    /// Waits until the final figures were read, at most `at_most`; `given_up` is polled meanwhile. Returns
+    /// Waits until the final figures have been read, at most for `at_most`; `given_up` is polled meanwhile. Returns
     /// `true` if they were read.
     pub(crate) fn wait_for_reader(&self, at_most: Duration, given_up: &dyn Fn() -> bool) -> bool {
         const LOOK: Duration = Duration::from_millis(50);
