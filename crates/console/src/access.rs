@@ -100,7 +100,7 @@ impl Access {
     /// Begins a session; returns the value of its cookie and its role.
     ///
     /// # Errors
-    /// The reason of the refusal.
+    /// The reason for the refusal.
     pub fn begin(&self, token: &str, password: Option<&str>) -> Result<(String, Role), LoginRefusal> {
         let role = self.check_credentials(token, password)?;
         self.session_of(role)
@@ -109,7 +109,7 @@ impl Access {
     /// Begins a session with a link alone, without counting failures.
     ///
     /// # Errors
-    /// The reason of the refusal.
+    /// The reason for the refusal.
     pub fn begin_uncounted(&self, token: &str) -> Result<(String, Role), LoginRefusal> {
         let role = self.role_of(token).ok_or(LoginRefusal::Token)?;
         if self.requires_password() { Err(LoginRefusal::Password) } else { self.session_of(role) }

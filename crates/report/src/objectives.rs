@@ -24,7 +24,7 @@ use crate::sums::RunSums;
 
 pub use self::windows::StretchObjectives;
 
-/// Minimum length of a stretch: that of a record's seconds. Stretches are held in memory.
+/// Minimum length of a stretch, one second of a record, and its maximum, because stretches are held in memory.
 const SHORTEST: Nanos = Nanos::from_secs(1);
 const LONGEST: Nanos = Nanos::from_secs(600);
 
@@ -37,7 +37,7 @@ pub struct Objective {
     name_filter: Option<String>,
     metric: Criterion,
     strict: bool,
-    /// Length, for an objective on any stretch of the run of this length; `None`: on the run as a whole.
+    /// Length of the stretches of the run that it applies to; `None`: it applies to the whole run.
     stretch: Option<Nanos>,
     /// Time after the beginning of the window from which a miss stops the run.
     stop_after: Option<Nanos>,

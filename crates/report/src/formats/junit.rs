@@ -133,7 +133,7 @@ fn cases(summary: &Summary, lang: Lang) -> Vec<TestCase> {
     cases
 }
 
-/// Removes characters that control a terminal, and those that XML 1.0 cannot contain.
+/// Replaces characters that control a terminal, and those that XML 1.0 cannot contain.
 fn visible(text: &str) -> String {
     brunt_measure::sanitize::text(text).replace(['\u{fffe}', '\u{ffff}', '\r'], "\u{fffd}")
 }

@@ -129,7 +129,7 @@ mod tests {
             s
         };
         let judged = |late| of_second(woken_late, second(late), End::Completed);
-        // A millisecond is healthy; 30 ms are 1.5 % of a second of all, 200 ms are 10 %.
+        // A millisecond is healthy; 30 ms are 1.5 % of the users' time, 200 ms are 10 %.
         let grades = [1_000_000, 10_000_000, 30_000_000, 200_000_000].map(|late| judged(late).map(|found| found.grade));
         assert_eq!(grades, [None, None, Some(Grade::Warn), Some(Grade::Fail)]);
         let said = judged(30_000_000).expect("a finding").sentence(Lang::En);
