@@ -1,4 +1,4 @@
-//! An OpenTelemetry collector reached by OTLP, over HTTP or gRPC: its address and its settings.
+//! An OpenTelemetry collector that is reached with OTLP over HTTP or gRPC: its address and its settings.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ pub struct Endpoint {
     base: String,
     /// Set if it is on this machine, which is reached without a proxy.
     local: bool,
-    /// Set if it is called by gRPC.
+    /// Set if it is called over gRPC.
     grpc: bool,
     /// Set if the URL is that of one signal, to which no path is added.
     exact: bool,

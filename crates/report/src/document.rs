@@ -243,8 +243,8 @@ struct ExampleReport<'a> {
     /// Trace of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     trace: Option<&'a brunt_record::TraceId>,
-    /// The user's values in the request, by name, in a flow; null: unknown. Secrets are masked, each is cut at
-    /// 256 bytes.
+    /// The user's values in the request, by name, in a flow; null: unknown. Secrets are masked, and each value is cut
+    /// at 256 bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     values: Option<&'a [brunt_record::UsedValue]>,
 }

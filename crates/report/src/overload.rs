@@ -28,7 +28,7 @@ pub struct Overload {
 }
 
 impl Overload {
-    /// Detects the overload of a run with a constant rate that was not cut short.
+    /// Detects an overload in a run with a constant rate that was not cut short.
     pub fn of(run: &RunSums) -> Option<Overload> {
         let totals = &run.totals;
         let level =

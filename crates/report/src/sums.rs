@@ -1,8 +1,8 @@
 //! The sums of a run: its head, the totals of its seconds, kept examples and notices, and its end. No judgement
 //! is made here.
 //!
-//! They are made by streaming the events once. The seconds themselves are not kept: a format that shows them
-//! reads them again from the record or the spool.
+//! They are computed by streaming the events once. The seconds themselves are not kept: a format that shows them reads
+//! them again from the record or the spool.
 
 use brunt_measure::Nanos;
 use brunt_plan::Change;
@@ -56,7 +56,7 @@ const TEXT: usize = 64 * 1024;
 
 /// Maximum number of slowest requests kept of a run, sampled or not.
 const SLOWEST: usize = 32;
-/// Maximum number of a user's values kept of an example.
+/// Maximum number of a user's values kept in an example.
 const VALUES: usize = 32;
 
 fn clip(text: &str) -> String {

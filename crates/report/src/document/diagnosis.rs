@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::text::Lang;
 
-/// The diagnosis of the limit of the run.
+/// The diagnosis of what limited the run.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Diagnosis {
@@ -19,7 +19,7 @@ pub(super) struct Diagnosis {
     /// CPU use by the service and the load generator, if both ran on the load generator's machine; otherwise
     /// null.
     shared: Option<SharedCpuReport>,
-    /// All findings, the main limit first; if `outcome` is not `limit`, findings that limit nothing.
+    /// All findings, the main limit first; if `outcome` is not `limit`, none of them limited the run.
     findings: Vec<LimitReport>,
 }
 

@@ -1,4 +1,4 @@
-//! Known mistakes of other load generators, none of which must be possible here.
+//! Known mistakes of other load generators, which must not be possible here.
 
 use brunt_measure::Nanos;
 use brunt_record::{RunPart, Second};

@@ -60,7 +60,7 @@ fn quantiles(page: &mut TextPage, ranked: &RankedLatency<'_>) {
     footnotes(page, ranked);
 }
 
-/// Adds the warning that stalls may be hidden: under closed load waiting users send no requests.
+/// Adds the warning that stalls may be hidden: under closed load, waiting users send no requests.
 fn hidden(page: &mut TextPage, summary: &Summary) {
     // While the load is paused, there are no requests that a stall could hide.
     let loaded_s = (summary.window - summary.paused()).as_secs_f64();
@@ -129,7 +129,7 @@ pub(crate) fn sample_size(summary: &Summary, lang: Lang) -> String {
     lang.fill(say::BRACKETS, &[("inner", &how_many)])
 }
 
-/// Returns the reason that there is no latency to show.
+/// Returns the reason why there is no latency to show.
 pub(crate) fn no_latency(summary: &Summary) -> Text {
     match (summary.totals.due, summary.totals.one_way) {
         (0, _) if summary.end != End::Completed && summary.totals.warmup > 0 => say::NOTHING_BUT_WARMUP,
@@ -183,7 +183,7 @@ pub(super) fn throughput(page: &mut TextPage, summary: &Summary) {
     }
 }
 
-/// Returns the responses per second; under open load also the requested rate.
+/// Returns the successes per second; under open load, also the requested rate.
 pub(crate) fn throughput_lines(summary: &Summary, lang: Lang) -> Vec<String> {
     let totals = &summary.totals;
     let rate = brunt_measure::format_rate(summary.throughput_per_s());
@@ -251,7 +251,7 @@ pub(super) fn distribution(page: &mut TextPage, summary: &Summary) {
             (crate::columns::pad_left(&label, width), crate::columns::pad_left(&numbers::count(n), counts));
         let share = crate::columns::pad_left(&numbers::percent(n, ranked.count()), 8);
         let figures = format!("{label}  {count}  {share}");
-        // Width between the margin of a section and the figures on one side and the edge on the other.
+        // Width between the figures, with the section's margin, and the edge of the terminal.
         let room =
             page.cells.map_or(CELLS, |cells| cells.saturating_sub(crate::columns::width(&figures) + 4).min(CELLS));
         let bar = if room < LEAST_CELLS { String::new() } else { bars::bar(n, most, room) };
