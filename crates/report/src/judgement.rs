@@ -38,7 +38,7 @@ pub fn sort((kind, phase, errno): (&str, &str, Option<&str>), lang: Lang) -> Str
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
-/// Returns the verdict in a word.
+/// Returns the verdict in a word or two.
 pub fn verdict(grade: Grade) -> Text {
     match grade {
         Grade::Ok => say::TRUSTED,
@@ -47,7 +47,7 @@ pub fn verdict(grade: Grade) -> Text {
     }
 }
 
-/// Formats the result of an objective: `p99 31.2 ms; 995 of 1,000 due requests held it`.
+/// Formats the result of an objective: `p99 31.2 ms; 995 of 1,000 met it`.
 pub fn measured(judged: &JudgedObjective, lang: Lang) -> String {
     let mut out = judged.measured.clone();
     if let Some((within, due)) = judged.counted {
@@ -61,8 +61,8 @@ pub fn measured(judged: &JudgedObjective, lang: Lang) -> String {
     out
 }
 
-/// Formats the exit code with its meaning. For 0 it adds what the code does not express: failures that no
-/// objective covers, or a caution.
+/// Formats the exit code with its meaning. For 0, it adds what the code does not express: failures that no objective
+/// covers, or a caution.
 pub fn exit(summary: &Summary, lang: Lang) -> String {
     let (exit, failed) = (summary.exit, summary.totals.failed);
     let meaning = match exit {

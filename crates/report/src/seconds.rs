@@ -20,7 +20,7 @@ pub trait SecondsSource {
     /// Returns an error if they cannot be read at all.
     fn pass(&self) -> io::Result<SecondsPass<'_>>;
 
-    /// Begins a pass over all events of the run, in the order of time.
+    /// Begins a pass over all events of the run, in chronological order.
     ///
     /// # Errors
     ///

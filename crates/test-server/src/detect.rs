@@ -72,7 +72,7 @@ impl DetectingSession {
     }
 }
 
-/// Returns whether a request with an `Upgrade` becomes a WebSocket.
+/// Returns `true` if a request with an `Upgrade` becomes a WebSocket.
 fn is_granted(head: &[u8], path: &str) -> bool {
     let refused = path.strip_prefix("/status/").is_some_and(|rest| rest.as_bytes().first().is_some_and(|&b| b >= b'4'));
     !refused && WebSocketServer::is_upgrade(head)

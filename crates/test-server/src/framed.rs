@@ -18,7 +18,7 @@ pub(crate) const LARGEST: u64 = 16 << 20;
 /// WebSocket a reserved opcode.
 pub(crate) const GARBAGE: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x16\x03garbage";
 
-/// Writes an answer in frames, like [`crate::responder::Responder::respond`].
+/// Writes an answer in frames, like [`AnswerPlan::answer`].
 pub(crate) fn answer(
     plan: &AnswerPlan,
     session: &mut dyn TargetSession,

@@ -19,7 +19,7 @@
 //! | `/cut/K` | the connection is closed after K bytes of an answer of 1000 bytes and its head |
 //! | `/endless-headers` | header lines without end |
 //! | `/short/N` | announces N bytes, sends half of them and closes |
-//! | `/long/N` | announces N bytes and sends half as many again |
+//! | `/long/N` | announces N bytes and sends half as many more |
 //! | `/-/stats` | the counters as JSON |
 //! | `/-/reset-stats` | resets the counters to zero |
 //!
@@ -42,8 +42,8 @@
 //! | `/short/N`, `/long/N` | fewer or more bytes than the announced length | a message that does not end, or that is followed by bytes that are no frame |
 //! | `/garbage`, `/endless-headers` | bytes that are no frame, then closed | bytes that are no frame, then closed |
 //!
-//! gRPC calls go to the service `brunt.Target` (Unary, ClientStream, ServerStream, Bidi), whose methods echo,
-//! count and repeat each message as it arrives; health checks and reflection are answered too. The metadata key
+//! gRPC calls go to the service `brunt.Target` (Unary, ClientStream, ServerStream, Bidi), whose methods echo, count or
+//! repeat messages; health checks and reflection are answered as well. The metadata key
 //! `brunt-path` has the role of the path in HTTP, and also accepts `grpc-status=N`. `/status/N` is answered in plain
 //! HTTP without a gRPC status, `/bytes/N` with a Payload of N bytes of text; `/cut/K` resets the stream after K bytes
 //! of a message; `/short/N` and `/long/N` send a message whose length differs from its prefix.

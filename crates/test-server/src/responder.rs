@@ -2,7 +2,7 @@
 //! so that the simulation and the real server behave alike.
 //!
 //! There is one responder per worker. Workers share the [`SharedState`]: the queues of the stations and the time of
-//! the first request; only requests that need it touch it. Random draws come from a stream seeded with the seed and
+//! the first request; only requests that need it touch it. Random draws come from a stream that depends on the seed and
 //! the worker's number, in the order of the requests received.
 
 use std::collections::HashMap;

@@ -34,7 +34,7 @@ const MOST_HELD: usize = 33 << 20;
 /// least `LEAST_PART`.
 const MOST_IN_ALL: usize = MOST_HELD;
 const LEAST_PART: usize = 256 << 10;
-/// Change in the number of bytes a worker holds from which it reports it to the others.
+/// Minimum change in the bytes that a worker holds before it reports them to the others.
 const STEP: usize = 64 << 10;
 /// Size above which a buffer is freed once it is sent.
 const MOST_SPARE: usize = 1 << 20;

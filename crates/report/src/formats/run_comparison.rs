@@ -244,7 +244,7 @@ fn signed(value: f64, digits: usize) -> String {
     format!("{sign}{shown}")
 }
 
-/// Returns the verdict in a word.
+/// Returns the verdict in a word or two.
 fn word(verdict: ChangeVerdict) -> Text {
     match verdict {
         ChangeVerdict::Better => BETTER,

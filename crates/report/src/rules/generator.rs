@@ -1,8 +1,8 @@
 //! Rules for the health of the generator itself: how far it distorted its own figures.
 //!
-//! Whatever keeps brunt from reading an answer at once (its own work, another process on its core, a CPU quota,
-//! a signal that stops it) looks like a slow server. Each cause leaves a distinct trace in the record; it
-//! reduces trust if it is large relative to the figures it would distort.
+//! Whatever keeps brunt from reading an answer at once (its own work, another process on its core, a CPU quota, a
+//! signal that stops it) looks like a slow server. Each cause leaves a distinct trace in the record, and reduces trust
+//! if the delay is large relative to the figures it would distort.
 
 use brunt_measure::{Histogram, Nanos};
 use brunt_record::{RunEvent, RunPart};
@@ -389,11 +389,11 @@ mod tests {
             codes(&found)
         };
         let fails = [("generator_late", Grade::Fail)];
-        // More than half, and a fifth of a long one.
+        // More than half of the response time, and more than a fifth of a long one.
         assert_eq!(late(&[(20, 980), (1_500, 20)], &[(200, 980), (2_500, 20)]), fails);
         assert_eq!(late(&[(20, 980), (15_000, 20)], &[(200, 980), (60_000, 20)]), fails);
         assert_eq!(late(&[(20, 980), (1_500, 20)], &[(200, 980), (5_000, 20)]), [("generator_late", Grade::Warn)]);
-        // A large tail of the server does not hide that all requests left late.
+        // A long tail of the server does not hide that all requests left late.
         assert_eq!(late(&[(1_500, 1000)], &[(2_600, 980), (2_000_000, 20)]), fails);
         // An idle core wakes up late, and a fast server answers sooner.
         assert_eq!(late(&[(98, 1000)], &[(217, 1000)]), []);

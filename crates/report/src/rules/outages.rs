@@ -225,7 +225,7 @@ mod tests {
         let calm = [well; 6];
         let runs: [(&[SecondSpec], bool, LongestOutage); 9] = [
             (&[well, dies, silent, silent, back, well], true, Some((1300, 4400, 0, Grade::Warn))),
-            // More than a second, across the border of two.
+            // More than a second, across the boundary of two.
             (&[well, dies, back, well], true, Some((1300, 2400, 0, Grade::Warn))),
             // It never recovered: under closed load the figures are invalid.
             (&[well, dies, silent], true, Some((1300, 3000, 0, Grade::Warn))),

@@ -57,8 +57,8 @@ pub(super) fn stuck(run: &Evidence<'_>) -> Option<Finding> {
     found("users_stuck", STUCK, share.min(1.0))
 }
 
-/// Finds users that were refused: they make few attempts, with pauses between them, and are hardly visible
-/// among the requests of the others.
+/// Finds users that were refused: they make few attempts, with pauses between them, which are hardly visible among the
+/// requests of the others.
 pub(super) fn refused(run: &Evidence<'_>) -> Option<Finding> {
     if !run.has_latency() {
         return None;
@@ -67,8 +67,8 @@ pub(super) fn refused(run: &Evidence<'_>) -> Option<Finding> {
     found("users_kept_out", KEPT_OUT, out / (out + run.totals.in_flight_ns as f64))
 }
 
-/// Finds users of flows that paused longer than requested, and so sent less. The lateness of steps is in no
-/// latency of closed load, so that only this rule shows it; a millisecond in pauses of seconds is negligible.
+/// Finds users of flows that paused longer than requested, and so sent less. Under closed load, no latency includes the
+/// lateness of steps, so that only this rule shows it; a millisecond in pauses of seconds is negligible.
 pub(super) fn woken_late(run: &Evidence<'_>) -> Option<Finding> {
     let totals = &run.totals;
     if run.open || totals.users_ns == 0 {

@@ -1,5 +1,4 @@
-//! A scripted network: the clock is set by hand, arrivals are injected by the test, and everything sent is
-//! recorded.
+//! A scripted network: the test sets the clock and injects arrivals, and everything sent is recorded.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
