@@ -51,8 +51,8 @@
 //! Bodies above 16 MiB need HTTP/1.1. `--error-rate` closes a WebSocket with 1011.
 //!
 //! The crate consists of a [`Responder`] without I/O (how and when to answer), a [`TargetWorker`] that serves it over
-//! any [`brunt_contract::Network`], and a [`TargetServer`] that runs workers in threads, as many as the descriptor limit
-//! requires. TLS is a network wrapped around the network ([`brunt_net::tls::TlsNetwork`]).
+//! any [`brunt_contract::Network`], and a [`TargetServer`] that runs workers in threads, as many as the descriptor
+//! limit requires. TLS is a network wrapped around the network ([`brunt_net::tls::TlsNetwork`]).
 
 mod accounting;
 pub mod arrivals;

@@ -9,9 +9,9 @@ use crate::text::Lang;
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Diagnosis {
-    /// `limit` (the first of `findings`), `not_reached` (the requested load was sustained), `max_users` (iterations were
-    /// dropped), `users` (hardly any queueing: more users would give more throughput), `at_most` (a
-    /// step was sent at its `at-most`), `unknown`, or `nothing_to_judge`.
+    /// `limit` (the first of `findings`), `not_reached` (the requested load was sustained), `max_users` (iterations
+    /// were dropped), `users` (hardly any queueing: more users would give more throughput), `at_most` (a step was sent
+    /// at its `at-most`), `unknown`, or `nothing_to_judge`.
     outcome: &'static str,
     /// Available counters: `nothing`, `generator` (the load generator's machine) or `service` (also those of
     /// the service).
