@@ -12,7 +12,7 @@ use axum::http::header::{AUTHORIZATION, COOKIE};
 pub enum Role {
     /// May watch runs and read reports.
     View,
-    /// May also start, control, stop, mark and delete runs.
+    /// May also start, control, stop, edit and delete runs.
     Control,
 }
 
@@ -31,7 +31,7 @@ impl Role {
 pub enum CredentialKind {
     /// A cookie, which browsers send automatically.
     Cookie,
-    /// A header, which is never sent by accident.
+    /// A header, which browsers never send on their own.
     Header,
 }
 
@@ -70,7 +70,7 @@ struct Sessions {
 }
 
 impl Access {
-    /// Creates new tokens. Browsers share cookies between ports, so the name of ours contains the port.
+    /// Creates new tokens. Browsers share cookies between ports, so the name of the cookie contains the port.
     ///
     /// # Errors
     /// The system provides no random bits.
@@ -100,16 +100,16 @@ impl Access {
     /// Begins a session; returns the value of its cookie and its role.
     ///
     /// # Errors
-    /// The reason of the refusal.
+    /// The reason for the refusal.
     pub fn begin(&self, token: &str, password: Option<&str>) -> Result<(String, Role), LoginRefusal> {
         let role = self.check_credentials(token, password)?;
         self.session_of(role)
     }
 
-    /// Begins a session by a link alone, without counting failures.
+    /// Begins a session with a link alone, without counting failures.
     ///
     /// # Errors
-    /// The reason of the refusal.
+    /// The reason for the refusal.
     pub fn begin_uncounted(&self, token: &str) -> Result<(String, Role), LoginRefusal> {
         let role = self.role_of(token).ok_or(LoginRefusal::Token)?;
         if self.requires_password() { Err(LoginRefusal::Password) } else { self.session_of(role) }
@@ -127,9 +127,9 @@ impl Access {
         Ok((id, role))
     }
 
-    /// Checks token and password and counts failures. A token has 128 bits: the right one is accepted however many
-    /// wrong ones came, so that nobody can lock others out. A password has fewer, and is only checked with a valid
-    /// token: its attempts are limited per token.
+    /// Checks token and password and counts failures. A token has 128 bits: the right one is accepted after any number
+    /// of wrong ones, so that nobody can lock others out. A password has fewer, and is checked only with a valid token:
+    /// the attempts are limited per token.
     fn check_credentials(&self, token: &str, password: Option<&str>) -> Result<Role, LoginRefusal> {
         let Some(role) = self.role_of(token) else { return Err(self.record_failure(None, LoginRefusal::Token)) };
         let Some(right) = &self.password else { return Ok(role) };
@@ -148,7 +148,8 @@ impl Access {
         [Role::Control, Role::View].into_iter().find(|role| constant_time_eq(token, self.token(*role)))
     }
 
-    /// Counts a failed attempt, of a token or of the password of a token; returns the reason of the refusal.
+    /// Records a failed attempt, with a wrong token or with a valid token and a wrong password; returns the reason for
+    /// the refusal.
     fn record_failure(&self, of: Option<Role>, why: LoginRefusal) -> LoginRefusal {
         if self.recent_failures(of) >= TRIES {
             return LoginRefusal::TooManyAttempts;

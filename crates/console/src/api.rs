@@ -68,7 +68,7 @@ async fn not_found() -> Problem {
     Problem::new(StatusCode::NOT_FOUND, "no_route", "there is no such API path; see GET /api/v1/openapi.json")
 }
 
-/// Runs blocking work on a thread for it.
+/// Runs blocking work on a thread of the blocking pool.
 async fn blocking<T: Send + 'static>(
     app: &App,
     work: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,

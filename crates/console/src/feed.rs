@@ -1,6 +1,6 @@
 //! Live events of a run for all its watchers: its record is read while it is written, once for all of them, and a late
-//! watcher receives the earlier messages as well. The run is never held up: it writes its record in any case, and does
-//! not know of watchers.
+//! watcher receives the earlier messages as well. The run is never delayed: it writes its record in any case, and does
+//! not know about watchers.
 
 mod conversion;
 
@@ -15,13 +15,13 @@ use tokio::sync::watch;
 
 use conversion::MessageConverter;
 
-/// Interval of checks whether more was written.
+/// Interval between checks for new data in the record.
 const LOOK: Duration = Duration::from_millis(100);
 /// Time for which the record is still read after the last watcher left.
 const LINGER: Duration = Duration::from_secs(20);
-/// Maximum number of seconds kept for late watchers; beyond it every other one of the older ones is dropped. Messages
-/// in blocks stay: they become ever rarer (`brunt_report::formats::html::Live`), and a late watcher would otherwise miss
-/// requests of a name.
+/// Maximum number of seconds kept for late watchers; above it, every other one of the older seconds is dropped.
+/// Messages with blocks are kept: they become rarer and rarer (`brunt_report::formats::html::LiveLines`), and without
+/// them a late watcher would miss requests of a name.
 const MOST: usize = 40_000;
 /// Maximum number of watchers of a run.
 const MOST_WATCHERS: usize = 100;
@@ -47,7 +47,7 @@ struct FeedHistory {
     over: bool,
 }
 
-/// A run whose record is read.
+/// A run whose record is being read.
 pub struct Feed {
     history: Mutex<FeedHistory>,
     news: watch::Sender<u64>,
@@ -177,7 +177,7 @@ impl Feeds {
 }
 
 impl Feed {
-    /// Reads the record to its end, or until nobody watches.
+    /// Reads the record to its end, or until it has had no watchers for a while.
     fn follow(&self, record: &std::path::Path, goes: impl Fn() -> bool) {
         let mut left = Instant::now();
         let mut wait = || {

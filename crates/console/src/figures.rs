@@ -6,7 +6,7 @@ use brunt_record::RecordFile;
 use brunt_report::{Exit, Summary};
 use serde::{Deserialize, Serialize};
 
-/// Maximum decompressed size of a record: a day of a run with many names has a tenth of it.
+/// Maximum decompressed size of a record: a day of a run with many names takes a tenth of it.
 const LARGEST: u64 = 8 << 30;
 
 /// The figures of a run, as in its report.
@@ -39,7 +39,7 @@ pub struct RunFigures {
     pub failed: u64,
     pub unfinished: u64,
     pub throughput_per_s: f64,
-    /// Latency quantiles of the run; `None` if they are suppressed or only lower bounds.
+    /// Latency quantiles of the run; `None` if they are withheld or only lower bounds.
     pub p50_us: Option<f64>,
     pub p95_us: Option<f64>,
     pub p99_us: Option<f64>,
@@ -106,7 +106,7 @@ impl RunFigures {
     }
 }
 
-/// Summarizes a record, which may come from anywhere.
+/// Summarizes a record, which may come from any source.
 ///
 /// # Errors
 /// A message that says why it cannot be summarized.

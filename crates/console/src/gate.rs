@@ -1,9 +1,9 @@
-//! Checks of every request: whether it is addressed to this console, whether one of our pages sends it, and whether the
-//! sender is authorized.
+//! Checks of every request: whether it is addressed to this console, whether it comes from one of our pages, and
+//! whether the sender is authorized.
 //!
-//! A page of another site can make a browser send requests here (it cannot read the responses), and a name that changes
-//! its address can make such a page look like ours (DNS rebinding). So the host must be one of ours, and a request that
-//! changes something must come from our own origin, or show its token in a header.
+//! A page of another site can make a browser send requests here (it cannot read the responses), and a host name whose
+//! address changes can make such a page look like ours (DNS rebinding). So the host must be one of ours, and a request
+//! that changes something must come from our own origin or carry its token in a header.
 
 use std::net::IpAddr;
 
@@ -20,7 +20,7 @@ use crate::problem::Problem;
 /// Timeout of handlers; streaming responses are not limited.
 const LONGEST: std::time::Duration = std::time::Duration::from_secs(120);
 
-/// The names under which the console is reached.
+/// The names under which the console can be reached.
 #[derive(Clone, Debug)]
 pub struct HostNames {
     scheme: &'static str,
@@ -68,7 +68,7 @@ impl HostNames {
     }
 }
 
-/// Returns `true` if the browser indicates that a page of another site sends this.
+/// Returns `true` if the browser indicates that a page of another site sent the request.
 pub fn is_cross_site(headers: &HeaderMap) -> bool {
     text(headers, &HeaderName::from_static("sec-fetch-site"))
         .is_some_and(|site| !matches!(site, "same-origin" | "none"))
@@ -113,15 +113,15 @@ fn authorize(app: &App, method: &Method, path: &str, headers: &HeaderMap) -> Res
         send it",
         )
     };
-    // A link leads here from anywhere; any other cross-site request is refused before its token is checked. Our pages
-    // send no referrer: browsers then write `null` for the origin of their forms, and name the site in another header.
+    // Links from any site may lead here; any other cross-site request is refused before its token is checked. Our pages
+    // send no referrer: browsers then send `null` as the origin of their forms, and state the site in another header.
     let same = text(headers, &HeaderName::from_static("sec-fetch-site")) == Some("same-origin");
     let own = |origin: &str| app.names.is_own(origin, host) || (same && origin == "null");
     if origin.is_some_and(|origin| !own(origin)) || ((api || !reads) && is_cross_site(headers)) {
         return Err(not_ours());
     }
     let who = app.access.authenticate(headers).map_err(refused)?;
-    // Browsers name the origin of a request that changes something.
+    // Browsers send the origin with every request that changes something.
     if origin.is_none() && !reads && who.is_some_and(|(_, shown)| shown == CredentialKind::Cookie) {
         return Err(not_ours());
     }

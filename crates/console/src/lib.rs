@@ -1,8 +1,8 @@
 //! The console: brunt in the browser, and its HTTP API.
 //!
-//! A server on its own threads, on loopback by default; a library of runs; runs started from it, each a process of
-//! brunt with its own core and descriptors, which outlives the console. It reads only the records of runs, and knows
-//! neither engine nor protocols: plans are parsed and checked by brunt itself.
+//! A server on its own threads, on loopback by default; a library of runs; and runs started from it, each a brunt
+//! process with its own cores and descriptors, which survives a crash of the console. The console reads only the
+//! records of runs and knows neither the engine nor the protocols: plans are parsed and checked by brunt itself.
 
 mod access;
 mod api;
@@ -46,7 +46,7 @@ pub struct ConsoleSettings {
     pub names: Vec<String>,
     /// Password required in addition to the link.
     pub password: Option<String>,
-    /// TLS configuration; None: plain HTTP.
+    /// TLS configuration; `None`: plain HTTP.
     pub tls: Option<Arc<ServerConfig>>,
     /// Directory of the library.
     pub library: PathBuf,
@@ -88,7 +88,7 @@ impl std::ops::Deref for App {
 }
 
 impl App {
-    /// Waits for permission to read a whole record; the permit is held while it is read, also if the client is gone.
+    /// Waits for permission to read a whole record; the permit is held while it is read, even if the client has gone.
     async fn reader(&self) -> Result<OwnedSemaphorePermit, problem::Problem> {
         Arc::clone(&self.readers).acquire_owned().await.map_err(problem::Problem::machine)
     }
@@ -169,7 +169,7 @@ impl Drop for Console {
     fn drop(&mut self) {
         self.app.runs.stop_all();
         if let Some(runtime) = self.runtime.take() {
-            // Watchers are cut off: they would wait for ever.
+            // Watchers are cut off: they would wait forever.
             runtime.shutdown_background();
         }
     }

@@ -1,5 +1,5 @@
-//! The library: every run kept on this machine, in one directory: the records, and an index of them. The records are
-//! authoritative: figures in the index are read from them, and missing runs are added again.
+//! The library: all runs kept on this machine, in one directory with the records and an index of them. The records are
+//! authoritative: figures in the index are read from them, and runs missing in it are added again.
 //!
 //! The command line keeps its last few runs in another directory. The library adopts them on refresh, by a hard link
 //! where possible, so that nothing is written twice; from then on a run stays until somebody deletes it.
@@ -70,7 +70,7 @@ pub struct LibraryRun {
     pub fault: Option<String>,
 }
 
-/// The user's changes to a run. Fields that are not set stay.
+/// The user's changes to a run. Fields that are not set stay unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RunEdits {
@@ -157,7 +157,7 @@ impl Library {
         self.index.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Adds a new run without figures. An existing one stays as it is.
+    /// Adds a new run without figures. An existing run stays unchanged.
     ///
     /// # Errors
     /// The index cannot be used.
@@ -240,7 +240,7 @@ impl Library {
         self.index().add(&IndexLine::Marked(id.to_owned(), marks.clone()))
     }
 
-    /// Deletes a run with its files, including that of the command line: it would come back otherwise.
+    /// Deletes a run with its files, including the record kept by the command line, which would bring it back.
     ///
     /// # Errors
     /// The index cannot be used.
@@ -253,7 +253,8 @@ impl Library {
         self.index().add(&IndexLine::Deleted(id.to_owned()))
     }
 
-    /// Adds records that the index misses because it is new, was damaged or deleted. They are read when needed.
+    /// Adds records that are missing in the index because it is new, or was damaged or deleted. They are read when
+    /// needed.
     fn index_missing(&self) -> io::Result<()> {
         for (id, _) in records(&self.base.join("records")) {
             if self.run(&id)?.is_none() {
@@ -269,8 +270,8 @@ impl Library {
         Ok(())
     }
 
-    /// Adopts the runs of the command line, and reads runs again that were in progress before; `ours` returns `true`
-    /// for those that are updated elsewhere.
+    /// Adopts the runs of the command line, and reads again runs that were in progress and have ended; `ours` returns
+    /// `true` for those that are updated elsewhere.
     ///
     /// # Errors
     /// The index cannot be used.

@@ -1,5 +1,5 @@
-//! Connections: accepted, with TLS if configured, and limited in number, in the time for a request to arrive, and in
-//! the time for which a client may stop reading.
+//! Connections: accepted, with TLS if configured. Their number is limited, and so are the time in which a request must
+//! arrive and the time for which a client may stop reading.
 
 mod write_timeout;
 
@@ -25,7 +25,7 @@ use write_timeout::WriteTimeout;
 const CONNECTIONS: usize = 512;
 /// Timeout of a request's head and of a TLS handshake.
 const HEAD: Duration = Duration::from_secs(10);
-/// Timeout of progress while a response is sent: a client that reads nothing is dropped.
+/// Maximum time without progress while a response is sent: a client that reads nothing is dropped.
 const TAKEN: Duration = Duration::from_secs(10);
 /// Maximum size of a request's head.
 const LARGEST_HEAD: usize = 32 << 10;
@@ -57,7 +57,7 @@ pub async fn serve(listener: std::net::TcpListener, tls: Option<Arc<ServerConfig
     }
 }
 
-/// Serves one connection, to its end.
+/// Serves one connection until it ends.
 async fn serve_connection(io: impl AsyncRead + AsyncWrite + Unpin, router: Router, _place: OwnedSemaphorePermit) {
     let answer = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
         let router = router.clone();

@@ -1,6 +1,6 @@
-//! The pages, and the login of a browser: by a link with a token, which becomes a cookie, so that it appears in no
-//! history and no log afterwards. Links from other sites lead here with that cookie; their requests that change
-//! something are refused (`gate.rs`).
+//! The pages, and the login of a browser: a link with a token is exchanged for a cookie, so that the token appears in
+//! no history and no log afterwards. Links from other sites lead here with that cookie; requests of other sites that
+//! change something are refused (`gate.rs`).
 
 use std::sync::LazyLock;
 
@@ -23,7 +23,7 @@ const FILES: [StaticFile; 2] = [
     ("editor.js", "text/javascript; charset=utf-8", || brunt_assets::EDITOR.as_bytes()),
 ];
 
-/// The page, which loads nothing but the editor, and its policy: its own, and that it must not be framed.
+/// The page, which loads only the editor, and its content security policy: its own, plus a ban on framing.
 struct ConsolePage {
     html: String,
     policy: String,
@@ -96,7 +96,7 @@ fn to_pages(cookie: &str) -> Response {
     response
 }
 
-/// Logs a browser in. `foreign`: a page of another site made the browser try; failures are not counted then.
+/// Logs a browser in. `foreign` is set if a page of another site caused the attempt; its failures are not counted.
 fn log_in(app: &App, token: &str, password: Option<&str>, foreign: bool) -> Response {
     let begun = if foreign { app.access.begin_uncounted(token) } else { app.access.begin(token, password) };
     match begun {

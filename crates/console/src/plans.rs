@@ -1,4 +1,4 @@
-//! Parsing of plans in this process, by the code of the command line, without starting it.
+//! Parsing of plans in this process, with the code of the command line, but without starting it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub struct PlanExecutor {
 }
 
 impl PlanExecutor {
-    /// Creates a reader that uses this parser.
+    /// Creates an executor that uses this parser.
     pub fn new(plans: Arc<dyn PlanService>) -> PlanExecutor {
         PlanExecutor { plans, places: Arc::new(Semaphore::new(AT_ONCE)) }
     }
@@ -62,7 +62,7 @@ impl PlanExecutor {
         let (tell, told) = channel();
         let plans = Arc::clone(&self.plans);
         let thread = std::thread::Builder::new().name("plan".into()).spawn(move || {
-            // Released however the parsing ends.
+            // Released in whichever way the parsing ends.
             let _place = place;
             // The caller may have given up.
             let _ = tell.send(ask(&*plans));

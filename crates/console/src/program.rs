@@ -1,5 +1,5 @@
-//! The brunt binary as a child process: the same code as on the command line, isolated so that secrets or a crash of
-//! one plan affect neither another nor the console.
+//! The brunt binary as a child process: the same code as on the command line, isolated so that the secrets or a crash
+//! of one plan affect neither other plans nor the console.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -67,7 +67,7 @@ pub fn missing_output(answer: &ChildOutput) -> Problem {
     }
 }
 
-/// Replaces the temporary path of the plan file and adds line and column.
+/// Replaces the temporary path of the plan file in an error, and adds line and column.
 pub fn normalize_error(value: &mut Value, plan: &Path) {
     let place = plan.display().to_string();
     let text = |value: &mut Value| {

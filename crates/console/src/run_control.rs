@@ -1,13 +1,13 @@
-//! Control of a run by the console: a process of brunt that is given the path of its record, and takes commands, one
-//! per line, from a named pipe next to it.
+//! Control of a run by the console: a brunt process that is given the path of its record, and takes commands, one per
+//! line, from a named pipe next to it.
 
 use std::fmt;
 
 use brunt_plan::Change;
 
-/// Environment variable with the path of the record of a driven run.
+/// Environment variable with the path of the record, for a run that a console controls.
 pub const RECORD: &str = "BRUNT_DRIVEN_RECORD";
-/// Suffix of the pipe's name after the name of the record.
+/// Suffix that turns the name of the record into the name of the pipe.
 pub const PIPE: &str = ".orders";
 
 /// A command to a run.
@@ -23,11 +23,11 @@ pub enum RunCommand {
     Drain,
 }
 
-/// Range of factors in one command.
+/// Range of factors that one command may apply.
 const STEPS: std::ops::RangeInclusive<f64> = 0.01..=100.0;
 
 impl RunCommand {
-    /// Parses the text form of an [`RunCommand`]; `None` if it is not one.
+    /// Parses the text form of a [`RunCommand`]; `None` if it is not one.
     pub fn parse(line: &str) -> Option<RunCommand> {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         match word {

@@ -1,4 +1,4 @@
-//! Running runs that were started here: each a process of brunt, its command pipe, and a thread that waits for its end.
+//! The active runs that were started here: each a brunt process, its command pipe, and a thread that waits for its end.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -25,14 +25,14 @@ const SAYS_SO: Duration = Duration::from_millis(400);
 /// Maximum size of a run's standard error that is kept.
 const SAID: usize = 16 << 10;
 
-/// All running runs.
+/// All active runs.
 pub struct ActiveRuns {
     program: BruntProgram,
     library: Arc<Library>,
     active: Mutex<HashMap<String, Arc<ActiveRun>>>,
 }
 
-/// A running run.
+/// An active run.
 #[derive(Default)]
 struct ActiveRun {
     process: Mutex<Option<Pid>>,
@@ -51,7 +51,7 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 pub struct RunRequest {
     /// The plan file.
     pub plan: String,
-    /// Set if a public address may be loaded.
+    /// Set if a public address may be put under load.
     pub yes: bool,
     /// Language of messages.
     pub lang: &'static str,
@@ -68,7 +68,7 @@ impl ActiveRuns {
         lock(&self.active).contains_key(id)
     }
 
-    /// Returns `true` if a run takes commands: also one that was started by an earlier console.
+    /// Returns `true` if a run takes commands, even if an earlier console started it.
     pub fn takes_commands(&self, id: &str) -> bool {
         self.pipe_path(id).exists() && (self.is_active(id) || brunt_record::is_being_written(&self.library.record(id)))
     }
@@ -76,7 +76,7 @@ impl ActiveRuns {
     /// Starts a run; returns its id.
     ///
     /// # Errors
-    /// It did not begin, and why.
+    /// The reason why it did not begin.
     pub fn start(self: &Arc<ActiveRuns>, asked: &RunRequest) -> Result<String, Problem> {
         let id = new_id()?;
         let going = Arc::new(ActiveRun::default());
@@ -110,12 +110,13 @@ impl ActiveRuns {
         if asked.yes {
             command.arg("--yes");
         }
-        // Signals of the console's terminal are not for the run: it is told when the console ends.
+        // Signals from the console's terminal must not reach the run, which is stopped by a command when the console
+        // ends.
         command.arg(&plan).stdout(std::process::Stdio::null()).process_group(0);
         command.spawn().map_err(|error| Problem::machine(format!("brunt cannot be started ({error})")))
     }
 
-    /// Waits for its end on a separate thread, and updates the library.
+    /// Waits for the end of a run on a separate thread, and then updates the library.
     fn supervise(self: &Arc<ActiveRuns>, id: String, mut child: Child, going: Arc<ActiveRun>) {
         let runs = Arc::clone(self);
         let watch = move || {
@@ -126,13 +127,13 @@ impl ActiveRuns {
                 let room = SAID.saturating_sub(all.len()).min(read);
                 all.extend_from_slice(&bytes[..room]);
             }
-            // From here on it has ended, or is about to.
+            // From here on, the run has ended or is about to.
             *lock(&going.process) = None;
             let code = child.wait().ok().and_then(|status| status.code());
             runs.ended(&id, code, &going);
         };
         if std::thread::Builder::new().name("run".into()).spawn(watch).is_err() {
-            // It continues, and is found again by its record.
+            // The run continues, and is found again by its record.
         }
     }
 
@@ -152,7 +153,7 @@ impl ActiveRuns {
         lock(&self.active).remove(id);
     }
 
-    /// Returns the error if it fails right at the start; nothing of it is kept then.
+    /// Returns the error of a run that is refused right at the start, of which nothing is kept.
     fn early_failure(&self, id: &str, going: &ActiveRun) -> Option<Problem> {
         const USAGE: i32 = 64;
         let until = Instant::now() + SAYS_SO;
@@ -219,7 +220,7 @@ impl ActiveRuns {
         }
     }
 
-    /// Stops all runs in an orderly way, and waits briefly for that.
+    /// Stops all runs in an orderly way, and waits briefly until they have ended.
     pub fn stop_all(&self) {
         let ids: Vec<String> = lock(&self.active).keys().cloned().collect();
         ids.iter().for_each(|id| drop(self.send(id, RunCommand::Stop)));

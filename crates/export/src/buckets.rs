@@ -1,8 +1,8 @@
 //! Conversion of our histograms to the buckets of other systems: fixed bounds, and exponential ones.
 //!
-//! Every value is counted in one bucket of ours, and that bucket is represented by its middle: a bucket once
-//! exported never decreases later, which readers would take for a restart. Either way a value is off by at most
-//! 0.2 % of itself before it is put into a bucket of the reader's.
+//! Each of our buckets is represented by its middle, and all its values are exported in one bucket. Thus no exported
+//! count ever decreases, which readers would take for a restart. In both conversions, a value is off by at most 0.2 %
+//! before it is put into a bucket of the other system.
 
 use brunt_measure::Histogram;
 
@@ -10,7 +10,7 @@ use brunt_measure::Histogram;
 pub(crate) const BOUNDS: [f64; 18] =
     [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
 
-/// Threshold below which values are zero: there is nothing between a nanosecond and zero.
+/// Threshold below which values count as zero: there are none between zero and a nanosecond.
 pub(crate) const ZERO: f64 = 1e-9;
 
 /// Finest scale: 256 buckets for each power of two, as many as ours. Prometheus supports none finer.

@@ -1,8 +1,8 @@
 //! The catalogue of exported metrics, shared by all formats: families of points with a name, a unit and labels.
 //!
 //! Names are those of OpenTelemetry (`requests.scheduled`); Prometheus' names follow from them by its own rules
-//! (`brunt_requests_scheduled_total`), so that both exporters lead to the same names. Label cardinality is
-//! bounded: codes and kinds of failure by the sums, names here.
+//! (`brunt_requests_scheduled_total`), so that both exporters lead to the same names. Label cardinality is bounded:
+//! that of status codes and kinds of failure by the sums of the run, that of names here.
 
 use std::borrow::Cow;
 
@@ -32,7 +32,7 @@ pub(crate) struct Family<'a> {
     pub name: &'static str,
     /// Description in one sentence.
     pub help: &'static str,
-    /// Unit: `s`, `Scale`, or empty.
+    /// Unit: `s`, `By`, or empty.
     pub unit: &'static str,
     pub kind: MetricKind,
     pub points: Vec<Point<'a>>,
@@ -303,7 +303,7 @@ fn by_name(sums: &RunSums) -> Vec<Family<'_>> {
     vec![counts, cached, codes, times]
 }
 
-/// Names without responses from a cache have no such row.
+/// Adds the number of responses from caches for a name, if there are any.
 fn add_cached<'a>(family: Family<'a>, name: &'a str, c: &NamedCounts) -> Family<'a> {
     if c.from_cache == 0 { family } else { family.with([("name", name)], PointValue::Count(c.from_cache)) }
 }

@@ -32,11 +32,11 @@ pub(crate) struct SpanContext {
     spoken: String,
 }
 
-/// Number of URLs above which a request is described by its name.
+/// Number of URLs above which a request is described only by its name.
 const URLS: usize = 10_000;
 
 impl SpanContext {
-    /// Takes the head of the run.
+    /// Reads the head of the run.
     pub fn started(&mut self, started: &RunStarted) {
         let plan = &started.plan;
         self.protocol.clone_from(&plan.protocol);
@@ -48,7 +48,7 @@ impl SpanContext {
         self.scenarios = plan.scenarios.iter().map(|scenario| scenario.name.clone()).collect();
     }
 
-    /// Takes the target's protocol from its first answer.
+    /// Reads the target's protocol from its first answer.
     pub fn answered(&mut self, answer: &FirstResponse) {
         self.spoken = answer.spoken.split([',', ' ']).next().unwrap_or_default().to_owned();
     }
@@ -89,7 +89,7 @@ impl SpanContext {
         }
     }
 
-    /// Creates the span of the connection opened for it: name lookup, TCP, TLS and the protocol's handshake.
+    /// Creates the span of the connection opened for a request: name lookup, TCP, TLS and the protocol's handshake.
     fn connection(&self, span: &RequestSpan) -> Option<Proto> {
         (span.written_ns > span.started_ns).then(|| Proto {
             trace_id: span.trace.to_be_bytes().to_vec(),

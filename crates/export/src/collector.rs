@@ -1,4 +1,4 @@
-//! An OpenTelemetry collector reached by OTLP, over HTTP or gRPC: its address and its settings.
+//! An OpenTelemetry collector that is reached with OTLP over HTTP or gRPC: its address and its settings.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use hyper::header::{HeaderName, HeaderValue};
 use crate::grpc::OtlpGrpcClient;
 use crate::http::{HttpClient, ServerAddress, tls_config};
 
-/// Default timeout of a whole export; a collector that stalls costs a moment of the figures, never the run.
+/// Default timeout of a whole export; a collector that stalls costs an export of the figures, never the run.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Port of OTLP over HTTP.
 const PORT: u16 = 4318;
@@ -25,7 +25,7 @@ pub struct EnvVariable {
     pub value: String,
 }
 
-/// Values of the environment variables of OpenTelemetry's exporters, as already set by users.
+/// Values of the environment variables that configure OpenTelemetry's exporters, which users may have set already.
 #[derive(Clone, Debug, Default)]
 pub struct ExporterSettings {
     /// `OTEL_EXPORTER_OTLP_HEADERS`: `key=value,key=value`.
@@ -50,14 +50,14 @@ pub struct Endpoint {
     base: String,
     /// Set if it is on this machine, which is reached without a proxy.
     local: bool,
-    /// Set if it is called by gRPC.
+    /// Set if it is called over gRPC.
     grpc: bool,
     /// Set if the URL is that of one signal, to which no path is added.
     exact: bool,
 }
 
 impl Endpoint {
-    /// Parses a URL; the scheme may be left out, and then the port, too.
+    /// Parses a URL; the scheme may be left out, and then the port as well.
     ///
     /// # Errors
     ///
@@ -87,7 +87,7 @@ impl Endpoint {
             _ => String::new(),
         };
         let path = uri.path().trim_end_matches('/');
-        // Some users give the address of one signal; the others are siblings of it.
+        // Some users give the URL of one signal; the paths of the others are next to it.
         let path = ["/v1/metrics", "/v1/traces"].iter().fold(path, |path, end| path.strip_suffix(end).unwrap_or(path));
         let host = authority.host().trim_matches(['[', ']']);
         let local = host == "localhost" || host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback());
@@ -175,7 +175,7 @@ enum OtlpTransport {
 }
 
 impl CollectorClient {
-    /// Creates a client of this endpoint; nothing is sent yet.
+    /// Creates a client for this endpoint; nothing is sent yet.
     ///
     /// # Errors
     ///

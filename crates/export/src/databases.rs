@@ -6,7 +6,7 @@ use hyper::Uri;
 
 use crate::messages::{KeyValue, number, text};
 
-/// Maximum number of bytes exported of a statement.
+/// Maximum number of characters exported of a statement.
 const LONGEST: usize = 2000;
 
 /// The system that a request is sent to.
@@ -33,7 +33,7 @@ impl TargetSystem {
         }
     }
 
-    /// Returns the option that holds the request, and the default request without it.
+    /// Returns the option that holds the request, and the request that is sent without it.
     fn request_option(self) -> (&'static str, Option<&'static str>) {
         match self {
             TargetSystem::Redis => ("command", Some("PING")),
@@ -96,7 +96,7 @@ fn unweighted(text: &str) -> &str {
 /// The operation of one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Operation {
-    /// Name such as `SELECT`; empty for several different operations that are not a batch.
+    /// Name such as `SELECT`, or `BATCH` for several different operations; empty if there is none.
     name: String,
     /// Number of statements or commands.
     count: usize,

@@ -67,7 +67,7 @@ struct FiguresState {
     seconds: u64,
     /// Number of times the final figures were read.
     read_to_the_end: u64,
-    /// Number of times they were read before the end.
+    /// Number of times the figures were read before the end.
     read: u64,
 }
 
@@ -83,7 +83,7 @@ impl LiveFigures {
         LiveFigures::default()
     }
 
-    /// Returns the current figures. The run waits while they are copied, not while they are written.
+    /// Returns the current figures. The run is blocked while they are copied, not while they are written out.
     pub(crate) fn read(&self) -> FiguresSnapshot {
         let state = self.lock();
         FiguresSnapshot { so_far: state.summing.so_far(), now: state.now.clone() }
@@ -100,7 +100,7 @@ impl LiveFigures {
         self.0.changed.notify_all();
     }
 
-    /// Returns `true` if they were read during the run.
+    /// Returns `true` if the figures were read during the run.
     pub(crate) fn was_read(&self) -> bool {
         self.lock().read > 0
     }
@@ -119,7 +119,7 @@ impl LiveFigures {
         self.0.changed.notify_all();
     }
 
-    /// Waits until the final figures were read, at most `at_most`; `given_up` is polled meanwhile. Returns
+    /// Waits until the final figures have been read, at most for `at_most`; `given_up` is polled meanwhile. Returns
     /// `true` if they were read.
     pub(crate) fn wait_for_reader(&self, at_most: Duration, given_up: &dyn Fn() -> bool) -> bool {
         const LOOK: Duration = Duration::from_millis(50);

@@ -4,7 +4,7 @@ use hyper::HeaderMap;
 
 use crate::http::{HttpClient, HttpResponse};
 
-/// A gRPC service to call.
+/// A gRPC client of a collector.
 #[derive(Clone)]
 pub(crate) struct OtlpGrpcClient(pub HttpClient);
 

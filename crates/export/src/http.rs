@@ -1,4 +1,4 @@
-//! HTTP to a collector: POST requests on one connection, which is reopened if it broke, in HTTP/1.1 or HTTP/2.
+//! HTTP to a collector: POST requests over HTTP/1.1 or HTTP/2, on one connection that is reopened if it breaks.
 //!
 //! Each thread that exports has a runtime and a connection of its own, which run only while a request is made.
 
@@ -41,7 +41,7 @@ impl ServerAddress {
     }
 }
 
-/// A client of one server.
+/// A client for one server.
 pub(crate) struct HttpClient {
     place: ServerAddress,
     /// Timeout of a request, including the connection it needs.
@@ -66,7 +66,7 @@ impl Clone for HttpClient {
 pub(crate) type HttpResponse = (Parts, Result<Collected<Bytes>, String>);
 
 impl HttpClient {
-    /// Creates a client of this server; it does not connect yet.
+    /// Creates a client for this server; it does not connect yet.
     pub fn new(place: ServerAddress, patience: Duration) -> HttpClient {
         HttpClient { place, timeout: patience, running: Mutex::default() }
     }

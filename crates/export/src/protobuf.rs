@@ -133,7 +133,7 @@ fn histogram(times: &brunt_measure::Histogram, most: usize) -> PrometheusHistogr
         sample_sum: Some(times.sum() as f64 / 1e9),
         bucket: classic.chain([(f64::INFINITY, times.count())]).map(bucket).collect(),
         schema: Some(native.scale),
-        // It also marks a native histogram that has no counts yet.
+        // It also marks the histogram as native while it has no counts yet.
         zero_threshold: Some(ZERO),
         zero_count: Some(native.zero),
         positive_span,

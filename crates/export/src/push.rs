@@ -1,8 +1,8 @@
 //! Figures sent to an OpenTelemetry collector, once a second, on a separate thread.
 //!
-//! Each export contains the newest figures, and all of them: a slow collector gets fewer exports, and one that
-//! was unreachable misses nothing. Failure is reported as soon as the collector does not answer, and once more
-//! at the end; it has no other effect.
+//! Each export contains all figures, as of now: a slow collector gets fewer exports, and one that was unreachable
+//! misses nothing. A failure is reported as soon as the collector does not answer, and once more at the end; it has no
+//! other effect.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -74,7 +74,7 @@ impl RunListener for FiguresPush {
         Ok(())
     }
 
-    /// Reports that the collector is unreachable, the first time it is.
+    /// Reports the first time that the collector is unreachable.
     fn next_notice(&mut self) -> Option<Notice> {
         if self.failure_reported {
             return None;

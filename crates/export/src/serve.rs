@@ -1,8 +1,8 @@
 //! Figures served to Prometheus: a small HTTP server on threads of its own, started only on request.
 //!
-//! Each connection carries one request: a scraper comes every few seconds. Clients are not trusted: each has a
-//! few seconds for its request and for the answer, heads have a bounded size, and the number of concurrent
-//! clients is limited.
+//! Each connection carries one request, since scrapers come only every few seconds. Clients are not trusted: each has a
+//! few seconds for its request and for the answer, heads have a bounded size, and the number of concurrent clients is
+//! limited.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -21,8 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const HEAD: usize = 16 * 1024;
 /// Maximum number of concurrent clients.
 const CLIENTS: usize = 16;
-/// Length up to which a run may be over before Prometheus scrapes for the first time: it scrapes at least every
-/// minute.
+/// Duration below which a run may end before Prometheus scrapes it for the first time; Prometheus scrapes at least
+/// once a minute.
 const SHORT: Duration = Duration::from_secs(60);
 
 /// A listening server; it serves until the program ends.
@@ -55,7 +55,7 @@ impl PrometheusServer {
             for client in listener.incoming() {
                 match client {
                     Ok(client) => begin(client, &served, &clients),
-                    // Descriptors may have run out: a client that is refused comes again.
+                    // Descriptors may have run out: a client that is refused tries again.
                     Err(_) => std::thread::sleep(Duration::from_millis(100)),
                 }
             }
@@ -69,13 +69,12 @@ impl PrometheusServer {
         self.address
     }
 
-    /// Returns `true` if the final figures may still be fetched: they were fetched during the run, or it was a
-    /// short one.
+    /// Returns `true` if the final figures may still be fetched: figures were fetched during the run, or it was short.
     pub fn is_awaited(&self) -> bool {
         self.figures.was_read() || self.since.elapsed() < SHORT
     }
 
-    /// Keeps serving until the final figures were fetched once, at most `at_most`; `given_up` is polled
+    /// Keeps serving until the final figures have been fetched once, at most for `at_most`; `given_up` is polled
     /// meanwhile.
     pub fn linger(&self, at_most: Duration, given_up: &dyn Fn() -> bool) -> LingerOutcome {
         self.figures.end();

@@ -1,8 +1,7 @@
 //! Requests as client spans, sent to an OpenTelemetry collector on a separate thread.
 //!
-//! The queue is bounded and never blocks the run: spans that do not fit, and spans that a collector does not
-//! accept, are counted and reported at the end. If a collector is unreachable, the same spans are tried again
-//! for a while.
+//! The queue is bounded and never blocks the run: spans that do not fit, and spans that a collector does not accept,
+//! are counted and reported at the end. If a collector is unreachable, the same spans are sent again for a while.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -26,7 +25,7 @@ const BETWEEN: Duration = Duration::from_secs(1);
 /// The export of a run's spans to a collector.
 pub struct SpanPush {
     shown: String,
-    /// Limit on how long the end of a run waits for the last of them.
+    /// Limit on how long the end of a run waits for the last spans.
     last: Duration,
     /// Collector, kept here until the first span.
     collector: Option<CollectorClient>,
@@ -46,7 +45,7 @@ struct SpanQueueState {
     account: SpanAccount,
     /// Set once the run is over.
     ended: bool,
-    /// Set once every span was tried.
+    /// Set once every span has been sent or given up.
     done: bool,
 }
 
@@ -56,7 +55,7 @@ struct SpanAccount {
     sent: u64,
     /// Spans the collector did not accept.
     lost: u64,
-    /// Spans that did not fit, in a second or in the queue.
+    /// Spans that did not fit, into a second of the run or into the queue.
     dropped: u64,
     /// Reason for the last loss.
     last_error: Option<String>,

@@ -229,8 +229,8 @@ fn what_is_no_scrape_is_answered_as_that() {
     assert!(get(&prometheus, asked).contains("encoding=delimited"));
 }
 
-/// Compares an export with the bytes that opentelemetry-proto 0.33 made of the same run, except for our
-/// version, which both contain.
+/// Compares an export with the bytes that opentelemetry-proto 0.33 produced for the same run, except for our version,
+/// which both contain.
 pub(crate) fn same_as(golden: &[u8], export: &[u8]) {
     let version = env!("CARGO_PKG_VERSION").as_bytes();
     let at = export.windows(version.len()).position(|bytes| bytes == version).expect("our version");

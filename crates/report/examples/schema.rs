@@ -1,5 +1,5 @@
-//! Prints the JSON Schema of a document: `schema report`, `schema record` or `schema comparison`. `cargo xtask generate` keeps them in
-//! `docs/schema/`.
+//! Prints the JSON Schema of a document: `schema report`, `schema record` or `schema comparison`. `cargo xtask
+//! generate` keeps them in `docs/schema/`.
 
 use std::process::ExitCode;
 

@@ -1,13 +1,13 @@
 //! A distribution for display: bins of equal width on a logarithmic scale, with round limits.
 //!
-//! The finest of a few series of round numbers is chosen that needs at most a dozen rows. A narrow distribution
-//! thus shows its shape and a wide one its far tail.
+//! Of a few series of round numbers, the finest that needs at most a dozen rows is chosen, so that a narrow
+//! distribution shows its shape and a wide one its far tail.
 
 use brunt_measure::{Histogram, Nanos};
 
 const MOST_ROWS: usize = 12;
-/// Inverse of a bucket's relative width. A value stands for its bucket, which reaches down by up to this
-/// fraction of it; a value of 2 ms whose bucket's middle lies just above is counted in `≤ 2 ms`.
+/// Inverse of a bucket's relative width. A value from the histogram stands for its whole bucket, which may begin up
+/// to 1/512 below it: a request of 2 ms, reported as slightly more, still counts as `≤ 2 ms`.
 const BUCKET: u64 = 512;
 const SERIES: [&[u64]; 6] = [
     &[

@@ -1,4 +1,4 @@
-//! The rows of checks: the condition of each, and how many responses passed and failed it.
+//! The rows of checks: the name of each, and how many responses passed and failed it.
 
 use brunt_record::CheckResults;
 
@@ -22,7 +22,7 @@ impl CheckRow<'_> {
         (all > 0).then(|| self.failed as f64 / all as f64)
     }
 
-    /// Returns its name in objectives.
+    /// Returns the name by which objectives refer to it.
     pub fn objective_name(&self) -> String {
         format!("check {}", self.name)
     }

@@ -108,7 +108,7 @@ impl Paint {
     pub fn bold(self, text: &str) -> String {
         self.with("1", text)
     }
-    /// Formats a secondary text.
+    /// Formats secondary text.
     pub fn dim(self, text: &str) -> String {
         self.with("2", text)
     }

@@ -1,5 +1,5 @@
-//! The comparison of runs with the first of them, shared by all outputs: text, JSON, the page and the console
-//! use it, and so give the same verdict on the same pair.
+//! The comparison of runs with the first of them. Text, JSON, the HTML page and the console all use it, so that they
+//! give the same verdict on the same pair.
 
 use std::io;
 
@@ -26,7 +26,7 @@ pub struct ComparedRun<'a> {
 pub struct RunComparison {
     /// Set if the figures of both can be trusted; otherwise no verdict on their differences is given.
     pub trusted: bool,
-    /// Differences other than the figures that affect the comparison.
+    /// Differences in plan, machine or version, which affect the comparison.
     pub differences: Vec<&'static str>,
     /// Comparison figure by figure.
     pub figures: [FigureChange; MEASURES.len()],

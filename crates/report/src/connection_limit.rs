@@ -1,4 +1,4 @@
-//! The effect of the connection limit: whether arrivals waited for it, and whether it was one queue.
+//! The effect of the connection limit: whether arrivals waited for a connection, and whether in a single queue.
 
 use brunt_measure::Nanos;
 use brunt_record::{Notice, Subject};
@@ -9,7 +9,7 @@ use crate::sums::RunSums;
 
 /// Threshold for a notice: one request in this many waited.
 const ONE_IN: u64 = 1000;
-/// Share of the mean response above which a wait affects the figures.
+/// Share of the mean response time above which a wait affects the figures.
 const SHARE: f64 = 0.05;
 
 /// Arrivals that waited because every connection was in use.
@@ -50,9 +50,9 @@ impl ConnectionLimitWait {
         })
     }
 
-    /// Returns `true` if the limit formed several queues, one per worker with a share of it, and this affects
-    /// the figures: a request of one worker waited while a connection of another was free, and a different
-    /// number of workers would change the figures.
+    /// Returns `true` if arrivals waited in several queues, one per worker with its share of the limit, and this
+    /// affects the figures: a request may wait on one worker while another has a free connection, so that the figures
+    /// depend on the number of workers.
     pub fn is_split(&self) -> bool {
         self.workers > 1 && self.wait.0 as f64 > SHARE * self.response.0 as f64
     }

@@ -1,7 +1,7 @@
 //! Two runs side by side: the figures of both, the difference of the second from the first, and a verdict.
 //!
-//! The interval of a change is computed from those of both figures (`docs/measurement.md`, Comparing two runs):
-//! it covers how much the seconds of one run differ from each other, but not how much repeated runs differ.
+//! The interval of a change is computed from those of both figures (`docs/measurement.md`, Comparing two runs): it
+//! covers the variation between the seconds of a run, but not the variation between repeated runs.
 
 mod side;
 
@@ -12,14 +12,14 @@ pub use self::side::ComparedFigures;
 /// The verdict on a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeVerdict {
-    /// The whole interval is better by more than the threshold that matters.
+    /// The whole interval is better by more than the threshold.
     Better,
     /// The whole interval is within the threshold.
     Same,
-    /// The whole interval is worse by more than the threshold that matters.
+    /// The whole interval is worse by more than the threshold.
     Worse,
-    /// The interval covers more than one of these, there is none, or the figures of one of the runs cannot be
-    /// trusted.
+    /// The interval covers more than one of these cases, there is no interval, or the figures of one of the runs cannot
+    /// be trusted.
     CannotTell,
 }
 
@@ -57,7 +57,7 @@ enum MeasureKind {
 }
 
 impl Measure {
-    /// Returns the quantile compared; `None` for another figure.
+    /// Returns the quantile to compare; `None` for any other figure.
     pub(crate) fn quantile(&self) -> Option<f64> {
         if let MeasureKind::Quantile(q) = self.kind { Some(q) } else { None }
     }
@@ -107,13 +107,13 @@ pub const MEASURES: [Measure; 5] = [
 pub struct FigureChange {
     /// Figure that is compared.
     pub measure: Measure,
-    /// Latency of a quantile: `response`, or `service` if one of the runs has no other. `None`: not a latency.
+    /// Kind of latency: `response`, or `service` if one of the runs has no response times. `None`: not a latency.
     pub latency: Option<&'static str>,
     /// Values of both runs; `None`: withheld, or a lower bound.
     pub values: [Option<f64>; 2],
-    /// Second value ÷ first value, or for shares their difference.
+    /// Second value ÷ first value, or, for shares, their difference.
     pub change: Option<f64>,
-    /// 95 % interval, which contains the change; the upper end is infinite if unbounded.
+    /// 95 % interval of the change; the upper end is infinite if unbounded.
     pub interval: Option<[f64; 2]>,
     /// Verdict on the change.
     pub verdict: ChangeVerdict,

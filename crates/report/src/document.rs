@@ -132,7 +132,7 @@ pub struct Report<'a> {
     overload: Option<OverloadReport>,
     /// Verdict on whether the results can be trusted.
     trust: TrustReport,
-    /// Diagnosis of the limit of the run.
+    /// Diagnosis of what limited the run.
     diagnosis: diagnosis::Diagnosis,
     /// The objectives.
     objectives: Vec<ObjectiveReport<'a>>,
@@ -191,7 +191,7 @@ struct RequestCounts {
     /// Requests sent once more because the target had not processed them; each is one request in all other
     /// counts.
     resent: u64,
-    /// Requests answered instead of with `100 Continue`, so that their body was not sent.
+    /// Requests that got a final response instead of `100 Continue`, so that their body was not sent.
     declined: u64,
     /// Requests whose body was sent after waiting for a `100 Continue` that did not come.
     released: u64,
@@ -243,8 +243,8 @@ struct ExampleReport<'a> {
     /// Trace of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     trace: Option<&'a brunt_record::TraceId>,
-    /// The user's values in the request, by name, in a flow; null: unknown. Secrets are masked, each is cut at
-    /// 256 bytes.
+    /// The user's values in the request, by name, in a flow; null: unknown. Secrets are masked, and each value is cut
+    /// at 256 bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     values: Option<&'a [brunt_record::UsedValue]>,
 }

@@ -1,4 +1,4 @@
-//! A run that ended before its planned end, and the time after which it did.
+//! Runs that ended before their planned end: in which way, and after how much time.
 
 use brunt_measure::Nanos;
 use brunt_record::End;
@@ -17,7 +17,7 @@ const DRAINED_OF: Text = text("drained after {after} of {of}", "运行 {after} �
 /// The kind of early end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EarlyEndKind {
-    /// Requests in flight are lost: the run was interrupted, killed, or could not continue.
+    /// Requests in flight were lost: the run was interrupted, killed, or could not continue.
     CutOff,
     /// An objective or a step stopped the run.
     Stopped,
@@ -25,7 +25,7 @@ pub(crate) enum EarlyEndKind {
     Drained,
 }
 
-/// An early end (see the module documentation).
+/// The early end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EarlyEnd {
     pub kind: EarlyEndKind,

@@ -1,6 +1,6 @@
 //! Escaping of texts that could control a terminal; all output for people is escaped.
 //!
-//! A record may come from any source, and servers write into it. JSON keeps texts unchanged and escapes them
+//! A record may come from any source, and contains text sent by servers. JSON keeps texts unchanged and escapes them
 //! itself.
 
 use brunt_cause::Cause;
@@ -13,8 +13,8 @@ use serde_json::Value;
 use crate::summary::Summary;
 
 impl Summary {
-    /// Returns a copy with every text escaped, in whichever field, except the status codes by name: their sums
-    /// are shared because of their size, and are escaped when shown.
+    /// Returns a copy in which every text is escaped, except the status codes by name: those sums are shared because of
+    /// their size, and their codes are escaped when shown.
     pub(crate) fn escaped(&self) -> Summary {
         let mut shown = self.clone();
         shown.started = self.started.as_ref().and_then(escape_record);

@@ -1,10 +1,10 @@
 //! The exit code of a run.
 //!
-//! Precedence, from the most severe: 70 (our own accounting is wrong, so no other result means anything), 30
-//! (the target could not be reached), 21 (the run or its `--after` was interrupted, or its record is cut off,
-//! and results are missing for that reason; a drained run lacks no results), 20 (the figures cannot be trusted,
-//! and therefore neither can the objectives), 10. An untrusted run never exits 0. 11 (regression) and 64
-//! (usage) are set by the program.
+//! Precedence, from the most severe: 70 (brunt's own accounting is wrong, so no other result means anything), 30
+//! (the target could not be reached), 21 (the run or its `--after` was interrupted, or its record is cut off, so that
+//! results are missing; a drained run is complete), 20 (the figures, and hence the objectives, cannot be trusted), 10
+//! (an objective was missed). An untrusted run never exits with 0. 11 (regression) and 64 (usage) are set by the
+//! program.
 
 use brunt_record::{End, Subject};
 
@@ -15,7 +15,7 @@ use crate::trust::Trust;
 /// Exit codes (`docs/measurement.md` 3.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Every objective met, and trusted.
+    /// Every objective was met, and the figures can be trusted.
     Ok,
     /// An objective was missed, or a failed step ended the run as planned.
     Missed,
@@ -27,7 +27,7 @@ pub enum Exit {
     NotWritten,
     /// The target could not be reached at all.
     Unreachable,
-    /// Our own accounting is violated: a bug in brunt.
+    /// The run's own accounts do not add up: a bug in brunt.
     Bug,
 }
 

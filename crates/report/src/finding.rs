@@ -10,14 +10,14 @@ pub enum Grade {
     /// No objection.
     #[default]
     Ok,
-    /// Worth knowing; the figures stand.
+    /// Worth knowing; the figures remain valid.
     Warn,
     /// The figures are invalid.
     Fail,
 }
 
 impl Grade {
-    /// Returns the identifier of the verdict in documents, given that this is the worst grade.
+    /// Returns the identifier, in documents, of the verdict whose worst grade this is.
     pub fn verdict(self) -> &'static str {
         match self {
             Grade::Ok => "trusted",

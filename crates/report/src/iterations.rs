@@ -1,5 +1,5 @@
-//! The rows of flows: iterations as a whole, and their groups; and the rows of scenarios, which sum up the
-//! requests of each.
+//! The rows of flows (iterations as a whole, and their groups), and those of scenarios, with the sums of their
+//! requests.
 
 use brunt_plan::scenarios::SpanName;
 
@@ -32,20 +32,20 @@ pub struct ScenarioRow<'a> {
 }
 
 impl ScenarioRow<'_> {
-    /// Returns its name in objectives.
+    /// Returns the name by which objectives refer to it.
     pub fn objective_name(&self) -> String {
         format!("scenario {}", self.name)
     }
 }
 
 impl<'a> SpanRow<'a> {
-    /// Returns its name in objectives.
+    /// Returns the name by which objectives refer to it.
     pub fn objective_name(&self) -> String {
         SpanName { scenario: self.scenario, group: self.group }.objective_name()
     }
 
-    /// Returns the number begun, including those prevented only by the end of the run: all that were due except
-    /// dropped ones.
+    /// Returns the number that were due and not dropped: those that began, and those that only the end of the run
+    /// prevented.
     pub fn started(&self) -> u64 {
         self.totals.counts.due.saturating_sub(self.totals.counts.dropped)
     }
@@ -62,8 +62,8 @@ impl<'a> SpanRow<'a> {
 }
 
 impl RunSums {
-    /// Returns for each flow its iterations first, then each group; empty in a run without flows. Each takes
-    /// two rows after those of the names.
+    /// Returns, for each flow, its iterations first, then each group; empty in a run without flows. Each span has two
+    /// rows of totals, after those of the names.
     pub fn spans(&self) -> impl Iterator<Item = SpanRow<'_>> {
         let spans = self.started.as_ref().map(|started| started.plan.spans()).unwrap_or_default();
         let names = self.names().len();

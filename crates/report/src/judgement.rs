@@ -22,7 +22,7 @@ pub fn overload(summary: &Summary, lang: Lang) -> Option<String> {
     Some(lang.fill(if o.growth_per_s.is_some() { say::OVERLOAD } else { say::OVERLOAD_TIMED_OUT }, &facts))
 }
 
-/// Translates a kind or phase of failure: in English the identifier of the documents.
+/// Translates a kind or phase of failure; in English, it is the identifier used in documents.
 pub fn word(code: &str, lang: Lang) -> &str {
     if lang == Lang::En {
         return code;
@@ -38,7 +38,7 @@ pub fn sort((kind, phase, errno): (&str, &str, Option<&str>), lang: Lang) -> Str
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
-/// Returns the verdict in a word.
+/// Returns the verdict in a word or two.
 pub fn verdict(grade: Grade) -> Text {
     match grade {
         Grade::Ok => say::TRUSTED,
@@ -47,7 +47,7 @@ pub fn verdict(grade: Grade) -> Text {
     }
 }
 
-/// Formats the result of an objective: `p99 31.2 ms; 995 of 1,000 due requests held it`.
+/// Formats the result of an objective: `p99 31.2 ms; 995 of 1,000 met it`.
 pub fn measured(judged: &JudgedObjective, lang: Lang) -> String {
     let mut out = judged.measured.clone();
     if let Some((within, due)) = judged.counted {
@@ -61,8 +61,8 @@ pub fn measured(judged: &JudgedObjective, lang: Lang) -> String {
     out
 }
 
-/// Formats the exit code with its meaning. For 0 it adds what the code does not express: failures that no
-/// objective covers, or a caution.
+/// Formats the exit code with its meaning. For 0, it adds what the code does not express: failures that no objective
+/// covers, or a caution.
 pub fn exit(summary: &Summary, lang: Lang) -> String {
     let (exit, failed) = (summary.exit, summary.totals.failed);
     let meaning = match exit {
@@ -88,7 +88,7 @@ pub fn exit(summary: &Summary, lang: Lang) -> String {
     out
 }
 
-/// Translates a fact of a notice: kinds of failure by their words, causes as such.
+/// Translates a fact of a notice: kinds of failure word by word, anything else by its cause, if it has one.
 fn translate_fact(notice: &brunt_record::Notice, name: &str, fact: &str, lang: Lang) -> String {
     if name != "kind" {
         return reason(fact, notice.causes.get(name), lang).into_owned();
@@ -122,7 +122,7 @@ pub fn notice(notice: &brunt_record::Notice, lang: Lang) -> String {
 
 /// Formats a change of load as a sentence.
 pub(crate) fn change(LoadChange { at_ns, change }: &LoadChange, lang: Lang) -> String {
-    // A change during the warm-up applies before the window begins.
+    // A change during the warm-up has a negative time.
     let moment = numbers::duration(Nanos(at_ns.unsigned_abs()));
     let at = if *at_ns < 0 { format!("-{moment}") } else { moment };
     let level = |level: String| lang.fill(say::CHANGED_LEVEL, &[("level", &level), ("at", &at)]);
@@ -135,7 +135,7 @@ pub(crate) fn change(LoadChange { at_ns, change }: &LoadChange, lang: Lang) -> S
     }
 }
 
-/// Formats all changes in a line, only the last ones if they are many.
+/// Formats all changes in one line, or only the last ones if there are many.
 pub(crate) fn changes(all: &[LoadChange], lang: Lang) -> Option<String> {
     const LISTED: usize = 12;
     let said: Vec<String> = all.iter().rev().take(LISTED).rev().map(|changed| change(changed, lang)).collect();

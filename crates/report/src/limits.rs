@@ -21,10 +21,10 @@ use crate::sums::RunSums;
 use crate::totals::RunTotals;
 use crate::trust::Trust;
 
-/// Time after the window during which readings still count for its end.
+/// Time after the end of the window within which readings still belong to it.
 const AFTER: i64 = 500_000_000;
-/// Duration from which a connect must have waited for a second SYN: the first is retransmitted after one
-/// second, and clocks differ.
+/// Duration from which a connect must have needed a second SYN: the first is retransmitted after one second, and
+/// clocks differ.
 const SECOND_SYN: Nanos = Nanos::from_millis(900);
 
 /// Maximum number of machines followed; brunt writes no record with more.
@@ -39,12 +39,12 @@ const MOST_SECONDS: usize = 7200;
 pub(crate) struct CounterCollector {
     /// Machines in the order of their first reading; the first is the one that coordinates the run.
     hosts: Vec<MachineCounters>,
-    /// Readings that may have been taken after the window: a reading precedes the second that shows whether it
-    /// was.
+    /// Readings that may have been taken after the window: a reading precedes the second that shows to which part of
+    /// the run it belongs.
     pending: Vec<HostCounters>,
     /// Machines joined by their probes.
     joined: Vec<ProbedHost>,
-    /// Lower bound of the slow responses in each second of the window.
+    /// Third slowest response of each second of the window, in seconds, or 0 (see `slow`).
     slow: Vec<f64>,
     /// Number of arrivals waiting for a connection at the end of each second of the window.
     waiting: Vec<f64>,
@@ -65,7 +65,7 @@ pub(crate) struct MachineCounters {
     carry: CounterState,
     /// Counts within the window.
     pub counted: CounterSummary,
-    /// Set if they ended before the run did.
+    /// Set if its counters ended before the run did.
     pub lost: bool,
 }
 
@@ -78,7 +78,7 @@ impl MachineCounters {
         self.counted.set_labels(self.carry.labels.iter().map(|(name, word)| (name.as_str(), word.as_str())));
     }
 
-    /// Returns whether they belong to no machine: a service reported them about itself.
+    /// Returns `true` if the counters belong to no machine, because a service reported them about itself.
     fn is_self_reported(&self) -> bool {
         ["redis.", "mysql.", "postgres.", "nginx.", "prometheus.", "log."]
             .iter()
@@ -174,7 +174,7 @@ impl CounterCollector {
     }
 }
 
-/// Returns the load in the form rules use.
+/// Returns the results of the load in the form that the rules of the diagnosis use.
 fn run(sums: &RunSums, trust: &Trust) -> LoadResults {
     let (totals, plan) = (&sums.totals, sums.started.as_ref().map(|started| &started.plan));
     let window_s = sums.window.as_secs_f64();
@@ -240,8 +240,8 @@ fn times(histogram: &Histogram) -> DurationCounts {
     DurationCounts::new(histogram.buckets().map(|(time, n)| (time.as_secs_f64(), n)))
 }
 
-/// Returns the third slowest response of a whole second of the window, in seconds: a single slow one may have
-/// any cause. Returns 0 if brunt itself did not check its sockets for half as long.
+/// Returns the third slowest response of a whole second of the window, in seconds: a single slow one may have any
+/// cause. Returns 0 if brunt itself left its sockets unchecked for at least half of that time.
 fn slow(second: &Second) -> Option<f64> {
     if second.part != RunPart::Window || second.length() < Nanos::from_millis(900) {
         return None;
@@ -257,8 +257,8 @@ fn is_early_close(kind: &str, phase: &str) -> bool {
     ["closed", "reset"].contains(&kind) && ["send", "first_byte"].contains(&phase)
 }
 
-/// Returns the failures whose kept example was closed by the peer before the first byte, on a connection that
-/// had served before.
+/// Returns the number of failures by a close before the first byte whose kept example was sent on a reused
+/// connection.
 fn closed_when_reused(sums: &RunSums) -> u64 {
     let failures = sums.totals.failures.iter().filter(|f| is_early_close(&f.kind, &f.phase));
     failures
@@ -272,11 +272,11 @@ fn streams(plan: &Plan) -> Option<u32> {
     plan.options.get("streams")?.first()?.parse().ok()
 }
 
-/// Protocols whose servers are databases: other servers may close with the same words.
+/// Protocols whose servers are databases. Other servers may use the same words for something else.
 const DATABASES: [&str; 2] = ["mysql", "postgres"];
 
-/// Returns the connections that a database refused for having too many: those that arrivals waited for, and
-/// those whose requests failed.
+/// Returns how many connections a database refused because it had too many: those that failed no request, and those
+/// whose requests failed.
 fn refused_by_database(totals: &RunTotals) -> u64 {
     const WORDS: [&str; 2] = ["too many connections", "53300"];
     let says = |text: &str| WORDS.iter().any(|words| text.contains(words));
@@ -285,8 +285,8 @@ fn refused_by_database(totals: &RunTotals) -> u64 {
     unopened.chain(failed).fold(0, u64::saturating_add)
 }
 
-/// Returns the maximum number of users of a plan. At the end of a second there may be fewer, since users whose
-/// requests are done are gone.
+/// Returns the maximum number of users of a plan. There may be fewer at the end of a second, because users leave when
+/// their requests are done.
 fn most_users(plan: &Plan) -> u32 {
     match &plan.load {
         Load::Closed { stages, .. } => stages.iter().map(|stage| stage.from.max(stage.to) as u32).max().unwrap_or(0),
@@ -294,7 +294,7 @@ fn most_users(plan: &Plan) -> u32 {
     }
 }
 
-/// Returns the shortest response, in seconds, including the one before the load, which met an idle service.
+/// Returns the shortest response, in seconds, including the pre-flight one, which met an idle service.
 fn shortest(sums: &RunSums) -> f64 {
     let before = sums.probe.as_ref().filter(|first| first.failure.is_none() && first.requests == 1);
     let within = sums.totals.latency.service.min();

@@ -22,8 +22,8 @@ impl RunSums {
         self.started.as_ref().map_or(&[], |started| &started.names)
     }
 
-    /// Returns the totals of each name, except names that no user sends; empty if the run has only one name,
-    /// whose figures are the run's.
+    /// Returns the totals of each name, except those sent only before or after the load; empty if the run has only one
+    /// name, whose figures are the run's.
     pub fn by_name(&self) -> impl Iterator<Item = NameTotalsRow<'_>> {
         let names = self.names();
         let several = if names.len() > 1 { names } else { &[] };

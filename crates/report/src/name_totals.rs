@@ -38,7 +38,7 @@ impl NamedTotals {
         if part == RunPart::Window {
             let ended = second.counts.finished.saturating_add(second.counts.finished_of_warmup);
             self.finished_in_window = self.finished_in_window.saturating_add(ended);
-            // Older records contain the numbers at the ends of seconds.
+            // Older records contain only the number of users at the end of each second.
             let NamedCounts { users, users_ns, .. } = second.counts;
             let users_ns = if users_ns > 0 { users_ns } else { users.saturating_mul(1_000_000_000) };
             self.users_ns_in_window = self.users_ns_in_window.saturating_add(users_ns);

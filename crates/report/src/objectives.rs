@@ -24,7 +24,7 @@ use crate::sums::RunSums;
 
 pub use self::windows::StretchObjectives;
 
-/// Minimum length of a stretch: that of a record's seconds. Stretches are held in memory.
+/// Minimum length of a stretch, one second of a record, and its maximum, because stretches are held in memory.
 const SHORTEST: Nanos = Nanos::from_secs(1);
 const LONGEST: Nanos = Nanos::from_secs(600);
 
@@ -37,7 +37,7 @@ pub struct Objective {
     name_filter: Option<String>,
     metric: Criterion,
     strict: bool,
-    /// Length, for an objective on any stretch of the run of this length; `None`: on the run as a whole.
+    /// Length of the stretches of the run that it applies to; `None`: it applies to the whole run.
     stretch: Option<Nanos>,
     /// Time after the beginning of the window from which a miss stops the run.
     stop_after: Option<Nanos>,
@@ -66,7 +66,7 @@ pub struct ObjectiveInputs<'a> {
     pub due: u64,
     /// Failures.
     pub failed: u64,
-    /// Given up unfinished.
+    /// Requests still unfinished when the run ended.
     pub censored: u64,
     /// Iterations that were due and never began, for lack of users.
     pub dropped: u64,
@@ -243,15 +243,15 @@ impl Objective {
         judged
     }
 
-    /// Returns the due requests, without those whose outcome within the limit is unknown: a stop cut them off
-    /// before it had passed.
+    /// Returns the number of due requests, except those that a stop cut off before the limit had passed: whether they
+    /// would have met it is unknown.
     fn due(&self, facts: &ObjectiveInputs<'_>, limit: Nanos) -> u64 {
         let waited_less = || facts.latency.at_least.map_or(0, |bounds| bounds.count_at_most(limit - Nanos(1)));
         let unknown = if facts.cut { waited_less().min(facts.censored) } else { 0 };
         facts.due.saturating_sub(unknown)
     }
 
-    /// Returns the due requests known to have completed within the limit.
+    /// Returns the number of due requests known to have completed within the limit.
     fn within(&self, facts: &ObjectiveInputs<'_>, limit: Nanos) -> u64 {
         let limit = if self.strict { limit - Nanos(1) } else { limit };
         facts.latency.finished.count_at_most(limit)
@@ -283,7 +283,7 @@ pub(crate) fn judged(run: &RunSums, windows: &StretchObjectives) -> Vec<JudgedOb
     asked.map(|text| judged(text).unwrap_or_else(|| JudgedObjective::unreadable(text))).collect()
 }
 
-/// Returns `true` if one of them concerns the failures of all requests.
+/// Returns `true` if one of the objectives concerns the failures of all requests.
 pub(crate) fn any_of_failures(judged: &[JudgedObjective]) -> bool {
     judged.iter().any(|o| o.is_of_failures)
 }
@@ -324,7 +324,7 @@ impl<'a> ObjectiveInputs<'a> {
         }
         let of_name = run.by_name().find(|row| row.name == name).map(|row| row.totals);
         let of_span = || run.spans().find(|row| row.objective_name() == name).map(|row| row.totals);
-        // A group of one scenario among several needs only its name if no other scenario has the same.
+        // A group of one of several scenarios needs only its own name if no other scenario has a group of that name.
         let of_group = || run.spans().find(|row| row.group == Some(name)).map(|row| row.totals);
         let of_scenario = || run.scenarios().find(|row| row.objective_name() == name);
         let Some(totals) = of_name.or_else(of_span).or_else(of_group) else {
@@ -353,7 +353,7 @@ impl<'a> ObjectiveInputs<'a> {
         if self.dropped > 0 { format!(" ({} dropped)", numbers::count(self.dropped)) } else { String::new() }
     }
 
-    /// Returns the figures of a scenario: a dropped iteration counts its first request as due and never sent.
+    /// Returns the figures of a scenario: a dropped iteration counts as one request that was due and never sent.
     fn of_scenario(run: &RunSums, row: &ScenarioRow<'a>) -> ObjectiveInputs<'a> {
         let dropped = row.iterations.totals.counts.dropped;
         let facts = ObjectiveInputs::of_totals(run, row.totals);
@@ -362,7 +362,7 @@ impl<'a> ObjectiveInputs<'a> {
 }
 
 impl<'a> ObjectiveInputs<'a> {
-    /// Returns the figures of a check: responses checked, without a latency of their own.
+    /// Returns the figures of a check: the responses it checked, which have no latency of their own.
     fn of_check(run: &'a RunSums, name: &str) -> Option<ObjectiveInputs<'a>> {
         let row = run.checks().find(|row| row.objective_name() == name)?;
         Some(ObjectiveInputs {
@@ -424,13 +424,13 @@ fn split_name(text: &str) -> Result<(Cow<'_, str>, Option<&str>), &'static str> 
     }
 }
 
-/// Translates another tool's name of a figure, with its limit, to ours.
+/// Translates another tool's name for a figure, with its limit, to ours.
 fn from_other_tool(name: &str, sign: &str, limit: &str) -> Option<String> {
     let sign = sign.trim();
     let number = limit.trim_end_matches(|c: char| !c.is_ascii_digit());
     let bare = limit == number;
     let ours = match name.to_ascii_lowercase().as_str() {
-        // A rate of k6 is a fraction.
+        // A rate in k6 is a fraction.
         "errors"
         | "error"
         | "error_rate"
@@ -458,7 +458,7 @@ fn from_other_tool(name: &str, sign: &str, limit: &str) -> Option<String> {
     Some(format!("`{name}` has a different name here; use {ours}"))
 }
 
-/// Returns a time limit; bare numbers of k6 are milliseconds.
+/// Returns a time limit; a bare number is in milliseconds, as in k6.
 fn time(limit: &str, bare: bool) -> String {
     if bare { format!("{limit}ms") } else { limit.to_owned() }
 }

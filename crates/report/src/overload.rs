@@ -1,8 +1,8 @@
 //! Detection of a server that could not keep up with the requested rate.
 //!
-//! Under open load requests arrive whether or not earlier ones were answered. If fewer were answered than were
-//! scheduled, the rest waits in a growing queue: the sustained rate is the server's capacity, and every latency
-//! of the run is that of a queue, growing with the length of the run.
+//! Under open load, requests arrive whether or not earlier ones were answered. If fewer are answered than scheduled,
+//! the rest waits in a growing queue: the sustained rate is the server's capacity, and latencies are mostly time in
+//! the queue, so that they grow with the length of the run.
 
 use brunt_record::{End, Kind};
 
@@ -11,9 +11,9 @@ use crate::sums::RunSums;
 
 /// Share of the scheduled rate below which a server did not keep up.
 const KEPT: f64 = 0.95;
-/// Minimum length of a queue, whatever the rate.
+/// Minimum queue length of an overload, at any rate.
 const LEAST_QUEUE: f64 = 10.0;
-/// Seconds of the window below which the growth of a queue cannot be determined.
+/// Length of the window, in seconds, below which the growth of a queue cannot be determined.
 const LEAST_S: f64 = 2.0;
 
 /// The overload of a server that did not keep up.
@@ -28,7 +28,7 @@ pub struct Overload {
 }
 
 impl Overload {
-    /// Detects the overload of a run with a constant rate that was not cut short.
+    /// Detects an overload in a run with a constant rate that was not cut short.
     pub fn of(run: &RunSums) -> Option<Overload> {
         let totals = &run.totals;
         let level =

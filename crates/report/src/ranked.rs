@@ -130,8 +130,8 @@ impl<'a> RankedLatency<'a> {
         if self.unfinished() == 0 { Figure::Exact(mean) } else { Figure::AtLeast(mean) }
     }
 
-    /// Returns the standard deviation, with each value at the middle of its bucket; withheld if a request did
-    /// not finish, since it has no lower bound.
+    /// Returns the standard deviation, with each value at the middle of its bucket; withheld if a request did not
+    /// finish, since the deviation then has no lower bound.
     pub fn deviation(&self) -> Figure {
         let n = self.finished.count();
         if n == 0 || self.unfinished() > 0 {

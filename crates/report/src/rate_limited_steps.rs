@@ -4,12 +4,11 @@ use brunt_plan::WeightedUrl;
 
 use crate::sums::RunSums;
 
-/// Share of the limit from which users must have waited nearly all the time: a turn without a waiting user is
-/// lost.
+/// Share of the limit from which users must have waited nearly all the time: a turn that no user waits for is lost.
 const NEARLY: f64 = 0.97;
 
-/// Returns the step with the largest share of its turns used, if that is nearly all of them: its name, and its
-/// maximum rate per second.
+/// Returns the name and the maximum rate per second of the step that used the largest share of its turns, if that is
+/// nearly all of them.
 pub(crate) fn saturated_step(sums: &RunSums) -> Option<(String, f64)> {
     let plan = &sums.started.as_ref()?.plan;
     let turns = plan.urls.iter().enumerate().filter_map(|(at, url)| {

@@ -1,8 +1,8 @@
 //! Causes of failures in the reader's language.
 //!
-//! Records contain the cause as a sentence of brunt next to its English text. Older ones have only the text,
-//! which is looked up among the sentences of that time; a text not found there stays as it is: half a
-//! translation would be worse.
+//! Records contain the cause of a failure next to its English text. Older ones have only the text, which is looked up
+//! among the sentences of that time. A text not found there stays untranslated, since half a translation would be
+//! worse.
 
 use std::borrow::Cow;
 
@@ -10,8 +10,8 @@ use brunt_cause::Cause;
 
 use crate::Lang;
 
-/// Returns the detail of a failure in this language, from its English text, and the cause if its record
-/// contains one.
+/// Returns the detail of a failure in this language, from its English text and from its cause, if the record contains
+/// one.
 pub fn reason<'a>(detail: &'a str, cause: Option<&Cause>, lang: Lang) -> Cow<'a, str> {
     if lang == Lang::En {
         return Cow::Borrowed(detail);

@@ -21,7 +21,7 @@ pub struct ReferenceTotals {
 }
 
 impl ReferenceTotals {
-    /// Adds one of its seconds.
+    /// Adds a second of the reference client.
     pub(crate) fn add(&mut self, second: &ReferenceSecond) {
         let sum = |mine: &mut u64, theirs: u64| *mine = mine.saturating_add(theirs);
         sum(&mut self.scheduled, second.scheduled);

@@ -20,7 +20,7 @@ pub trait SecondsSource {
     /// Returns an error if they cannot be read at all.
     fn pass(&self) -> io::Result<SecondsPass<'_>>;
 
-    /// Begins a pass over all events of the run, in the order of time.
+    /// Begins a pass over all events of the run, in chronological order.
     ///
     /// # Errors
     ///
@@ -47,7 +47,7 @@ impl SecondsSource for RecordedSeconds<'_> {
     }
 }
 
-/// The seconds of a made-up run.
+/// The seconds of a run built in memory.
 impl SecondsSource for Vec<Second> {
     fn pass(&self) -> io::Result<SecondsPass<'_>> {
         Ok(Box::new(self.iter().cloned().map(Ok)))

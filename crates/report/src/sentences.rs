@@ -181,7 +181,7 @@ pub(crate) const ON_REUSED: Text = text(
     "发生在复用的连接上：请求发出时，服务器可能恰好关闭了空闲连接",
 );
 pub(crate) const RECEIVED: Text = text("received", "收到");
-/// Values of a user used in a request.
+/// Values of a user that a request contained.
 pub(crate) const VALUES: Text = text("values", "变量");
 pub(crate) const NOT_KNOWN: Text = text("(not known)", "（未知）");
 pub(crate) const CONNECTIONS: Text = text("Connections", "连接");
@@ -312,7 +312,7 @@ pub(crate) const ALL_RESUMED: Text = text(
     ": cheaper than a new visitor's full handshake (--no-resume forces full ones)",
     "：比新访客的完整握手开销小（--no-resume 可强制完整握手）",
 );
-/// Returns a kind of failure in Chinese; in English it is the identifier of the documents.
+/// Returns a kind of failure in Chinese; in English, it is the identifier used in documents.
 pub(crate) fn kind_zh(of: Kind) -> &'static str {
     match of {
         Kind::Resolve => "域名解析",
@@ -334,7 +334,7 @@ pub(crate) fn kind_zh(of: Kind) -> &'static str {
     }
 }
 
-/// Returns a phase in Chinese; in English it is the identifier of the documents.
+/// Returns a phase in Chinese; in English, it is the identifier used in documents.
 pub(crate) fn phase_zh(of: Phase) -> &'static str {
     match of {
         Phase::Resolve => "域名解析",

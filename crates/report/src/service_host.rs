@@ -1,4 +1,4 @@
-//! The selection of the service's machine among all machines whose counters a run has.
+//! The selection of the service's machine among all machines whose counters are in the record.
 
 use brunt_diagnose::{CounterSummary, ServiceHost};
 use brunt_record::ProbedHost;
@@ -10,9 +10,9 @@ pub(crate) fn has_service(counted: &CounterSummary) -> bool {
     ["service.", "listener."].iter().any(|of| counted.name_middles(of, "").next().is_some())
 }
 
-/// Returns the machine of the service, among those that generate no load: the one that has the address under
-/// load; if no machine has it, one on which a service was counted, or else the only one that was joined.
-/// Returns `None` if the service is on the generator's machine.
+/// Returns the machine of the service, among those that generate no load: the one that has the address under load; if
+/// none has it, one whose counters include a service, or else the only one that was joined. Returns `None` if the
+/// service is on the generator's machine.
 pub(crate) fn service_host(
     others: Vec<MachineCounters>,
     joined: &[ProbedHost],
@@ -43,8 +43,8 @@ pub(crate) fn service_host(
 mod tests {
     use super::*;
 
-    /// Creates a machine with a counter, joined with this description: `target`, `kernel`; not joined for any
-    /// other.
+    /// Creates a machine with a counter, and its join, whose flags `said` lists: `target`, `kernel`, `lost`. An empty
+    /// `said` means that it was not joined.
     fn machine(host: &str, counter: &str, said: &str) -> (MachineCounters, Option<ProbedHost>) {
         let mut counted = CounterSummary::default();
         counted.add_reading(0, [(counter, 1.0)]);

@@ -88,8 +88,8 @@ impl SummaryBuilder {
         self.rules.iter_mut().for_each(|rule| rule.see(event));
     }
 
-    /// Returns the summary of a live run, judged as if it ended now: requests without an end are neither lost
-    /// nor unfinished.
+    /// Returns the summary of a live run, judged as if it ended now; requests in flight count neither as lost nor as
+    /// unfinished.
     pub fn so_far(&self) -> InterimSummary {
         let mut sums = self.sums.so_far();
         let objectives = objectives::judged(&sums, &self.windows);
@@ -123,7 +123,7 @@ impl SummaryBuilder {
 pub struct Headroom {
     /// Maximum requests per second.
     pub most_per_s: f64,
-    /// Ratio of that maximum to the requests sent per second, including failures.
+    /// Ratio of that maximum to the requests completed per second, including failures.
     pub times: f64,
     /// Set if it was computed from the CPU time per request of this run; otherwise it is from `brunt
     /// calibrate`.
@@ -154,9 +154,9 @@ impl Summary {
     /// Returns the headroom, if brunt was calibrated and the run is comparable with the calibration: HTTP/1.1
     /// without TLS.
     ///
-    /// The ceiling is that of small requests of users on persistent connections. A request of this run may cost
-    /// more (a rate, a connection for each, a large response, a busy machine), and costs more at low load than
-    /// at high load, so that the smaller of both estimates is rather too low.
+    /// The ceiling is that of small requests of users on persistent connections. A request of this run may cost more
+    /// (at a given rate, with a connection for each request, a large response, or a busy machine), and it costs more at
+    /// low load than at high load, so that the smaller of the two estimates errs on the low side.
     pub fn headroom(&self) -> Option<Headroom> {
         let started = self.started.as_ref()?;
         let (plan, host) = (&started.plan, started.host()?);

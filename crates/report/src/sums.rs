@@ -1,8 +1,8 @@
 //! The sums of a run: its head, the totals of its seconds, kept examples and notices, and its end. No judgement
 //! is made here.
 //!
-//! They are made by streaming the events once. The seconds themselves are not kept: a format that shows them
-//! reads them again from the record or the spool.
+//! They are computed by streaming the events once. The seconds themselves are not kept: a format that shows them reads
+//! them again from the record or the spool.
 
 use brunt_measure::Nanos;
 use brunt_plan::Change;
@@ -56,7 +56,7 @@ const TEXT: usize = 64 * 1024;
 
 /// Maximum number of slowest requests kept of a run, sampled or not.
 const SLOWEST: usize = 32;
-/// Maximum number of a user's values kept of an example.
+/// Maximum number of a user's values kept in an example.
 const VALUES: usize = 32;
 
 fn clip(text: &str) -> String {
@@ -147,7 +147,7 @@ impl SumsBuilder {
         }
     }
 
-    /// Adds a second outside of an event.
+    /// Adds a second that did not come as an event.
     pub fn add_second(&mut self, second: &Second) {
         self.totals.add(second);
         for traced in second.slowest.iter().take(KEPT) {
@@ -158,7 +158,7 @@ impl SumsBuilder {
         }
     }
 
-    /// Keeps the first example of its sort, or else of its name.
+    /// Keeps the first example of each sort; further ones only if they have a name.
     fn keep(&mut self, example: &FailureExample) {
         let known = |e: &FailureExample| e.kind == example.kind && e.phase == example.phase && e.errno == example.errno;
         if self.examples.len() < KEPT && !self.examples.iter().any(known) {
@@ -230,7 +230,7 @@ impl RunSums {
         self.per_s(self.totals.finished_in_window)
     }
 
-    /// Returns the connections opened ÷ the time in which any was; 0 if none was.
+    /// Returns the connections opened ÷ the time in which connections were being opened; 0 if there were none.
     pub fn opened_per_s(&self) -> f64 {
         let span = self.totals.opening.as_secs_f64();
         if span > 0.0 { self.totals.connections.opened as f64 / span } else { 0.0 }
@@ -247,7 +247,7 @@ impl RunSums {
                     let rest = since.take().map_or(Nanos::ZERO, |since| within(changed.at_ns) - since);
                     paused = paused.saturating_add(rest);
                 }
-                // The drain ends the window, as far as a pause can last.
+                // A drain ends the window, and a pause lasts until then at most.
                 Change::Rate(_) | Change::Users(_) | Change::Drain => {}
             }
         }
@@ -276,12 +276,12 @@ impl RunSums {
             && (totals.max_established > 0 || totals.users > 0)
     }
 
-    /// Returns `true` if a request succeeded, and so has a latency to judge.
+    /// Returns `true` if a request succeeded, so that there is a latency to judge.
     pub fn has_latency(&self) -> bool {
         self.totals.finished > 0 && !self.only_holds()
     }
 
-    /// Returns the failures that the headline's figures exclude: all except timeouts, which rank last.
+    /// Returns the number of failures that the headline excludes: all except timeouts, which rank last.
     pub fn failed_outside_headline(&self) -> u64 {
         let totals = &self.totals;
         let ranked_open = totals.censored - totals.unrecorded;

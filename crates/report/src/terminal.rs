@@ -1,5 +1,4 @@
-//! The live view: one table row per second, for that second and not since the start, and a line of progress
-//! below it.
+//! The live view: one table row per second, with the figures of that second alone, and a line of progress below it.
 //!
 //! It renders to strings and writes no output itself; the program decides where they go. In a pipe rows are
 //! plain and never cut. A second's quantiles have the same minimum sample size as a run's.
@@ -28,11 +27,11 @@ pub enum LiveMode {
 
 /// Number of rows after which the headings are repeated.
 const ROWS_BETWEEN_HEADINGS: u32 = 20;
-/// Length (in seconds) below which a partial second has counts and no rates.
+/// Length (in seconds) below which a partial second has counts but no rates.
 const RATED_LEAST: f64 = 0.1;
-/// Room for the status codes below which the column is omitted.
+/// Width below which the column of status codes is omitted.
 const STATUS_LEAST: usize = 8;
-/// Room for them, and for the labels of warm-up and drain, for which other columns are dropped.
+/// Width of that column, which also holds the labels of warm-up and drain, below which other columns are dropped.
 const STATUS_WANTED: usize = 10;
 
 /// The live view of a run.
@@ -160,7 +159,7 @@ impl SecondsTable {
         let no_room = self.status_room(shown).is_some_and(|room| room < STATUS_LEAST);
         let mut values = self.values(s);
         match s.part {
-            // The labels do not fit after the figures; the second is that of the row before.
+            // The label does not fit after the figures and replaces the time, which follows from the previous row.
             RunPart::Warmup if no_room => values[0] = self.lang.of(say::WARMUP_SHORT).into(),
             RunPart::Drain if no_room => values[0] = self.lang.of(say::DRAIN).into(),
             _ => {}

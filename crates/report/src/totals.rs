@@ -63,7 +63,8 @@ pub struct RunTotals {
     pub heartbeats: HeartbeatCounts,
     /// Maximum number of users at the end of any second.
     pub users: u32,
-    /// User-nanoseconds of the window: for each second the larger number of users, at its beginning or its end.
+    /// User-nanoseconds of the window, with the larger of the numbers of users at the beginning and the end of each
+    /// second.
     pub users_ns: u128,
     /// Users at the end of the previous second.
     users_before: u32,
@@ -75,7 +76,7 @@ pub struct RunTotals {
     pub named: TotalsByName,
     /// Results of checks, in the order of their names: those with any results.
     pub checks: Vec<CheckResults>,
-    /// Number of waiting requests, at both ends of the window.
+    /// Backlog of requests near both ends of the window.
     pub backlog: Backlog,
     /// State of the generator itself.
     pub generator: GeneratorTotals,
@@ -138,7 +139,7 @@ impl RunTotals {
         }
     }
 
-    /// Requests that end in the drain count in the window's last block.
+    /// Adds a second to the blocks; requests that end in the drain count in the window's last block.
     fn add_blocks(&mut self, s: &Second, length: Nanos) {
         let length = if s.part == RunPart::Window { length } else { Nanos::ZERO };
         for (blocks, open) in self.blocks.iter_mut().zip([true, false]) {
@@ -218,11 +219,11 @@ impl Backlog {
 pub struct GeneratorTotals {
     /// Total length of the seconds that are long enough to compute a share of a core.
     pub rated: Nanos,
-    /// CPU time of the busiest worker of each of these, summed.
+    /// Sum of the CPU times of the busiest worker in each of these seconds.
     pub busiest: Nanos,
-    /// CPU time of all workers in them.
+    /// CPU time of all workers in these seconds.
     pub cpu: Nanos,
-    /// CPU time of these that was spent polling.
+    /// Part of `cpu` that was spent polling.
     pub polling: Nanos,
     /// Enforcement periods of the CPU quota.
     pub periods: u64,
@@ -245,7 +246,7 @@ impl GeneratorTotals {
         }
     }
 
-    /// Returns the CPU time of each second's busiest worker ÷ their length; `None` if none was long enough.
+    /// Returns the CPU time of each second's busiest worker as a share of the rated seconds; `None` if there are none.
     pub fn busiest_share(&self) -> Option<f64> {
         self.share(self.busiest)
     }

@@ -1,5 +1,5 @@
-//! The worker's state apart from its connections. Every answer, sent or withheld, passes through here, so that
-//! each request received is counted exactly once.
+//! A worker's state apart from its connections. Every answer, sent or withheld, passes through here, so that each
+//! request received is counted exactly once.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ impl Accounting {
         counts.heartbeats.add(line.session.heartbeats());
     }
 
-    /// Uncounts a connection from the protocol it was counted under.
+    /// Removes a connection from the count of the protocol it was counted under.
     pub fn uncount<S>(&self, line: &TargetConnection<S>) {
         if let Some(spoken) = line.counted_protocol {
             self.tally.spoken[spoken as usize].closed.add(1);
@@ -77,7 +77,7 @@ impl Accounting {
         }
     }
 
-    /// Returns `true` if a further answer may be written.
+    /// Returns `true` if another answer may be written.
     #[inline]
     pub fn has_room<S: TargetSession>(&self, line: &TargetConnection<S>, room: usize) -> bool {
         self.out.len() < room && line.session.unread() < MOST_UNTAKEN

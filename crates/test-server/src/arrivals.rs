@@ -34,7 +34,7 @@ pub(crate) struct ArrivalEntry {
     pub(crate) spec: Arc<PathSpec>,
 }
 
-/// Writes the chunks of all workers to a file.
+/// The thread that writes the chunks of all workers to a file.
 #[derive(Debug)]
 pub(crate) struct ArrivalLogWriter {
     to: Sender<Vec<ArrivalEntry>>,

@@ -1,5 +1,5 @@
-//! The scheduling and accounting of gRPC calls: which parts of an answer are due when, in order within a call,
-//! with one accounting entry for each call.
+//! The scheduling and accounting of gRPC calls: when each part of an answer is due, in order within a call, with one
+//! accounting entry for each call.
 
 use brunt_contract::RequestPart;
 use brunt_measure::Nanos;

@@ -1,8 +1,8 @@
 //! gRPC: the service `brunt.Target`, health checks and reflection; how the messages of a call are answered.
 //!
-//! Unary echoes its message, Bidi echoes each of its messages as it arrives, ServerStream sends its message as
-//! often as its `count` (field 2) asks, ClientStream answers with the number and total bytes of the messages it
-//! received. Not implemented: compression.
+//! Unary echoes its message, Bidi echoes each of its messages as it arrives, ServerStream sends its message as often as
+//! its `count` (field 2) says, ClientStream answers with the number and total bytes of the messages it received.
+//! Compression is not implemented.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,8 +21,8 @@ use crate::responder::{AnswerPlan, NextStep, ParsedRequest};
 
 /// Maximum number of answers to one call.
 const MOST_ANSWERS: u64 = 65_536;
-/// Maximum number of messages waiting for a client's window; a client that keeps asking without reading is
-/// disconnected.
+/// Maximum number of messages waiting for a client's window; the call of a client that keeps sending without reading is
+/// reset.
 const MOST_BACKLOG: usize = 4096;
 /// HealthCheckResponse with the status SERVING.
 const SERVING: &[u8] = &[0x08, 1];
@@ -93,7 +93,7 @@ pub struct TargetCall {
     pub(crate) end_planned: bool,
 }
 
-/// The unanswered calls of a connection by stream; a pointer, since most connections never have any.
+/// The unanswered calls of a connection by stream; boxed, since most connections never have any.
 #[derive(Debug, Default)]
 #[expect(clippy::box_collection, reason = "a third of the size in each of a million connections without calls")]
 pub(crate) struct OpenCalls(Option<Box<BTreeMap<u32, TargetCall>>>);
@@ -233,7 +233,7 @@ impl TargetCall {
     }
 }
 
-/// Writes a part of a call, like [`crate::responder::Responder::respond`].
+/// Writes a part of the answer to a call, like [`AnswerPlan::answer`].
 pub(crate) fn answer(plan: &AnswerPlan, http2: &mut Http2Server, out: &mut OutputBuffer) -> NextStep {
     let (id, spec) = (plan.request.id, plan.spec());
     if plan.instead.is_some() {
@@ -363,8 +363,7 @@ mod tests {
     use super::*;
     use crate::{Config, SharedState};
 
-    /// Returns the answers to a call whose body arrives in these pieces: messages verbatim, the end by its
-    /// status.
+    /// Returns the answers to a call whose body arrives in these pieces.
     fn answers_to(path: &str, pieces: &[&[u8]]) -> Vec<(CallAction, Vec<u8>)> {
         let spec = Arc::new(PathSpec::of_call(path, "", &SharedState::new(&Config::default())));
         let heard = ParsedRequest {

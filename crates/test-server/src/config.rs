@@ -26,7 +26,7 @@ pub struct Config {
     /// Number of open connections above which nothing is accepted (each listening socket takes its share of the
     /// limit).
     pub max_connections: Option<u32>,
-    /// Delay of every answer whose path asks for none.
+    /// Delay of every answer whose path sets none.
     pub delay: Option<DelayDistribution>,
     /// Share of requests answered with 500, 0 to 1.
     pub error_rate: f64,

@@ -11,7 +11,7 @@ use crate::responder::AnswerPlan;
 /// A connection, its session and its pending answers.
 pub(crate) struct TargetConnection<S> {
     pub session: S,
-    /// Unanswered requests: the oldest first, or the one due first if answers keep no order.
+    /// Unanswered requests, ordered by age, or by due time if answers need not keep the order of their requests.
     pub waiting: VecDeque<AnswerPlan>,
     /// Bytes held by these requests.
     pub waiting_bytes: usize,
@@ -22,11 +22,11 @@ pub(crate) struct TargetConnection<S> {
     /// A large answer in progress, and the number of its blocks left.
     pub large_answer: Option<Box<(AnswerPlan, u64)>>,
     pub end: CloseMode,
-    /// Set if it is in the list of connections to check again.
+    /// Set if it is in the list of connections to poll.
     pub watched: bool,
     /// Due time of its timer; [`Nanos::MAX`] if it has none.
     pub armed: Nanos,
-    /// Generation, which distinguishes it from earlier connections in the slot.
+    /// Generation, which distinguishes it from earlier connections in the same slot.
     pub generation: u32,
     /// Protocol it is counted under; `None` before the first bytes.
     pub counted_protocol: Option<TargetProtocol>,
@@ -34,7 +34,7 @@ pub(crate) struct TargetConnection<S> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CloseMode {
-    /// No end in sight.
+    /// Stays open.
     Open,
     /// Closed once everything is sent.
     Close,
@@ -81,7 +81,7 @@ impl<S: TargetSession> TargetConnection<S> {
         self.waiting_bytes + self.session.held()
     }
 
-    /// Queues a request that is never answered in front of the others.
+    /// Queues a request that will never be answered, in front of the others.
     pub fn queue_first(&mut self, plan: AnswerPlan) {
         self.waiting_bytes += size(&plan);
         self.waiting.push_front(plan);

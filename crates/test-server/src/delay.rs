@@ -1,8 +1,8 @@
 //! Named distributions of durations: `constant:10ms`, `uniform:5ms..15ms`, `exponential:2ms`,
 //! `lognormal:10ms,0.5`.
 //!
-//! Every draw is the quantile function of one uniform number, so that the quantiles a test expects and the
-//! values a server draws come from the same formula. Durations always carry a unit.
+//! Every draw applies the quantile function to one uniform number, so that the quantiles a test expects and the values
+//! a server draws come from the same formula. Durations always carry a unit.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,7 +24,7 @@ pub enum DelayDistribution {
 }
 
 impl DelayDistribution {
-    /// Returns the duration that a share `p` (strictly between 0 and 1) of all draws do not exceed.
+    /// Returns the duration that a share `p` (strictly between 0 and 1) of all draws does not exceed.
     pub fn quantile(&self, p: f64) -> Nanos {
         let ns = match *self {
             DelayDistribution::Constant(span) => return span,

@@ -1,4 +1,4 @@
-//! Protocol detection: the protocol of a connection is found from its first bytes and may change by an upgrade.
+//! Protocol detection: the protocol of a connection is detected from its first bytes and may change with an upgrade.
 //!
 //! The protocols that many connections use while idle (HTTP/1.1, WebSocket) are stored inline; HTTP/2 is boxed.
 //! The path `/status/N` with 400 or more refuses an upgrade with that status, so that clients can be tested
@@ -26,7 +26,7 @@ enum DetectedSession {
     Undetected(u8),
     Http1(Http1Server),
     Http2(Box<Http2Server>),
-    /// Upgraded; the output that must come first has not left yet.
+    /// Upgraded; the response to the upgrade has not been written yet.
     Upgraded(Box<(WebSocketServer, OutputBuffer)>),
     WebSocket(WebSocketServer),
 }
@@ -72,7 +72,7 @@ impl DetectingSession {
     }
 }
 
-/// Returns whether a request with an `Upgrade` becomes a WebSocket.
+/// Returns `true` if a request with an `Upgrade` becomes a WebSocket.
 fn is_granted(head: &[u8], path: &str) -> bool {
     let refused = path.strip_prefix("/status/").is_some_and(|rest| rest.as_bytes().first().is_some_and(|&b| b >= b'4'));
     !refused && WebSocketServer::is_upgrade(head)

@@ -1,5 +1,5 @@
-//! Answers in protocols with frames (HTTP/2, WebSocket): whatever HTTP/1.1 sends as raw bytes, faults included,
-//! is expressed here by the means of the protocol.
+//! Answers in protocols with frames (HTTP/2, WebSocket): what HTTP/1.1 sends as raw bytes, faults included, is
+//! expressed here in the protocol's own terms.
 //!
 //! A WebSocket message is echoed, unless its path asks for a size; a status of 400 or more, drawn at random
 //! ([`crate::Config::error_rate`]), closes the WebSocket.
@@ -14,11 +14,11 @@ use crate::responder::{AnswerPlan, NextStep};
 
 /// Largest body; it is built in one piece.
 pub(crate) const LARGEST: u64 = 16 << 20;
-/// Bytes that are no frame of either protocol: to HTTP/2 a frame of unknown length and type, to WebSocket a
-/// reserved opcode.
+/// Bytes that are no valid frame in either protocol: in HTTP/2 a frame of excessive length and unknown type, in
+/// WebSocket a reserved opcode.
 pub(crate) const GARBAGE: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x16\x03garbage";
 
-/// Writes an answer in frames, like [`crate::responder::Responder::respond`].
+/// Writes an answer in frames, like [`AnswerPlan::answer`].
 pub(crate) fn answer(
     plan: &AnswerPlan,
     session: &mut dyn TargetSession,
@@ -78,7 +78,7 @@ pub(crate) fn answer(
     NextStep::Answered(status)
 }
 
-/// Starts a large body that leaves as the client reads it; `None` if it must be built in one piece.
+/// Starts a large body that is sent as the client reads it; `None` if it must be built in one piece.
 fn large(plan: &AnswerPlan, session: &mut dyn TargetSession, out: &mut OutputBuffer) -> Option<NextStep> {
     let (spec, size) = (plan.spec(), usize::try_from(plan.spec().size?).ok()?);
     if let Some(http2) = session.http2() {

@@ -1,11 +1,11 @@
 //! Lanes: a listening socket, and the workers that take its connections one after the other.
 //!
-//! The descriptor limit bounds a table, and each worker leaves the process's table for one of its own
-//! ([`brunt_net::tables`]). A worker whose table is nearly full stops accepting and notifies the foreman, which
-//! starts the next one on the same listening socket; connections in its queue wait for that one. Listening
-//! sockets and workers are created by the foreman, whose table stays small, because a new thread begins with a
-//! copy of the table it is started from. A worker that has room again accepts again, alongside its successor.
-//! If the system refuses separate tables, workers share the limit and have no successors.
+//! The descriptor limit applies to each descriptor table, and each worker has a table of its own
+//! ([`brunt_net::tables`]). A worker whose table is nearly full stops accepting and notifies the foreman, which starts
+//! the next one on the same listening socket; connections in the socket's queue wait for it. Listening sockets and
+//! workers are created by the foreman, whose table stays small, because a new thread begins with a copy of the table
+//! it is started from. A worker that has room again resumes accepting, alongside its successor. If the system refuses
+//! separate tables, workers share the limit and have no successors.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
@@ -22,7 +22,7 @@ use crate::arrivals::{ArrivalLog, ArrivalLogs};
 use crate::protocol_session::TargetSession;
 use crate::{Config, Responder, SharedState, Tallies, TargetWorker};
 
-/// Interval at which a worker checks whether it is to stop …
+/// Interval at which a worker checks whether it should stop …
 const STOP_LOOKS: Nanos = Nanos(20_000_000);
 /// … and the interval if there may be dozens of workers.
 const LATE_LOOKS: Nanos = Nanos(200_000_000);
@@ -177,8 +177,8 @@ struct WorkerThread {
 impl WorkerThread {
     fn run<N: Network, S: TargetSession>(self, works: &WorkerSettings<N, S>, ready: &Sender<WorkerStart>) {
         let owns_table = tables::own_only(&[self.listener]).is_ok();
-        // SAFETY: the foreman's copy of the listener, which is ours in our own table, and given up by the
-        // foreman in a shared one.
+        // SAFETY: the descriptor is the foreman's copy of the listener, which belongs to us in our own table, and which
+        // the foreman gives up in a shared one.
         let listener = unsafe { OwnedFd::from_raw_fd(self.listener) };
         let opened = (works.network)().and_then(|mut net| {
             let adopted = net.adopt(listener).map_err(|e| io::Error::from_raw_os_error(e.0))?;

@@ -12,14 +12,14 @@
 //! | `/header/NAME/VALUE` | with that header line |
 //! | `/delay/DIST` | after a delay: `10ms`, `constant:10ms`, `uniform:5ms..15ms`, `exponential:2ms`, `lognormal:10ms,0.5` (median, sigma) |
 //! | `/redirect/N` | 302 to `/redirect/N-1`, and so on to `/redirect/0` |
-//! | `/echo` | the request's head and body as received (bodies that come in pieces: the first 64 KiB) |
+//! | `/echo` | the request's head and body as received (of a body in pieces, the first 64 KiB) |
 //! | `/hang` | no answer, ever |
 //! | `/reset` | the connection is reset |
 //! | `/garbage` | bytes that are not HTTP, then the connection is closed |
 //! | `/cut/K` | the connection is closed after K bytes of an answer of 1000 bytes and its head |
 //! | `/endless-headers` | header lines without end |
 //! | `/short/N` | announces N bytes, sends half of them and closes |
-//! | `/long/N` | announces N bytes and sends half as many again |
+//! | `/long/N` | announces N bytes and sends half as many more |
 //! | `/-/stats` | the counters as JSON |
 //! | `/-/reset-stats` | resets the counters to zero |
 //!
@@ -31,8 +31,8 @@
 //!
 //! One port serves HTTP/1.1, HTTP/2 (by its preface; with TLS also by ALPN) and, after an upgrade, WebSocket
 //! ([`DetectingSession`]). WebSocket messages are echoed, each after the delay of its path; a path with a size is
-//! answered with that many bytes; other paths have no effect. `/status/403` refuses the upgrade. Faults in the
-//! shape of each protocol:
+//! answered with that many bytes; other paths have no effect. `/status/403` refuses the upgrade. Faults, as each
+//! protocol expresses them:
 //!
 //! | path | HTTP/2 | WebSocket |
 //! |---|---|---|
@@ -42,17 +42,17 @@
 //! | `/short/N`, `/long/N` | fewer or more bytes than the announced length | a message that does not end, or that is followed by bytes that are no frame |
 //! | `/garbage`, `/endless-headers` | bytes that are no frame, then closed | bytes that are no frame, then closed |
 //!
-//! gRPC calls go to the service `brunt.Target` (Unary, ClientStream, ServerStream, Bidi), whose methods echo,
-//! count and repeat each message as it arrives; health checks and reflection are answered too. The metadata key
-//! `brunt-path` has the role of the path in HTTP, and also accepts `grpc-status=N`. `/status/N` is answered as
-//! HTTP without a gRPC status, `/bytes/N` with a Payload of N bytes of text, `/cut/K` after K bytes of
-//! messages, `/short/N` and `/long/N` with a message whose length differs from its prefix.
+//! gRPC calls go to the service `brunt.Target` (Unary, ClientStream, ServerStream, Bidi), whose methods echo, count or
+//! repeat messages; health checks and reflection are answered as well. The metadata key
+//! `brunt-path` has the role of the path in HTTP, and also accepts `grpc-status=N`. `/status/N` is answered in plain
+//! HTTP without a gRPC status, `/bytes/N` with a Payload of N bytes of text; `/cut/K` resets the stream after K bytes
+//! of a message; `/short/N` and `/long/N` send a message whose length differs from its prefix.
 //!
 //! Bodies above 16 MiB need HTTP/1.1. `--error-rate` closes a WebSocket with 1011.
 //!
 //! The crate consists of a [`Responder`] without I/O (how and when to answer), a [`TargetWorker`] that serves it over
-//! any [`brunt_contract::Network`], and a [`TargetServer`] that runs workers in threads, as many as the descriptor limit
-//! requires. TLS is a network wrapped around the network ([`brunt_net::tls::TlsNetwork`]).
+//! any [`brunt_contract::Network`], and a [`TargetServer`] that runs workers in threads, as many as the descriptor
+//! limit requires. TLS is a network wrapped around the network ([`brunt_net::tls::TlsNetwork`]).
 
 mod accounting;
 pub mod arrivals;

@@ -192,8 +192,8 @@ fn header(text: &str, wish: &mut PathOptions) -> Result<(), String> {
     Ok(())
 }
 
-/// Decodes percent escapes such as `%41`; bytes that are not UTF-8 afterwards, and percent signs without two
-/// digits, stay as they were.
+/// Decodes percent escapes such as `%41`. A text that would not be UTF-8 afterwards, and percent signs without two
+/// digits, stay unchanged.
 fn unescape(text: &str) -> Cow<'_, str> {
     percent_encoding::percent_decode_str(text).decode_utf8().unwrap_or(text.into())
 }

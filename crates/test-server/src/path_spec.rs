@@ -1,8 +1,8 @@
 //! The parsed form of a path: parsed once per distinct path, prepared as far as possible, shared by all
 //! requests for it.
 //!
-//! The language is documented at the crate's root; it is the users' language, so an unknown path is answered
-//! 404 and an invalid value 400, each with a sentence that states what is accepted.
+//! The language is documented at the crate's root. Because users write it, an unknown path is answered with 404 and an
+//! invalid value with 400, each with a sentence that states what is accepted.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,7 +14,7 @@ use crate::queue_model::QueueModel;
 use crate::raw_answer::{BLOCK, FILLER, RawAnswer};
 use crate::{DelayDistribution, SharedState};
 
-/// The branch of the language that a path belongs to; each has its own counter.
+/// The kind of a path; each kind has its own counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "each is the path it is named after")]
@@ -104,7 +104,7 @@ pub enum WithheldAnswer {
 pub struct PathSpec {
     /// The path and query as requested.
     pub path: Box<str>,
-    /// Branch of the language.
+    /// Kind of the path.
     pub kind: PathKind,
     /// Status of the answer.
     pub status: u16,
@@ -116,7 +116,7 @@ pub struct PathSpec {
     pub size: Option<u64>,
     /// Number of bytes after which the answer is cut.
     pub cut: Option<u64>,
-    /// Framing of the body's end.
+    /// Framing of the body.
     pub shape: BodyFraming,
     /// Set if the connection closes after the answer.
     pub close: bool,
@@ -133,7 +133,7 @@ pub struct PathSpec {
 }
 
 impl PathSpec {
-    /// Returns the bytes of memory it takes, except those shared with others.
+    /// Returns the memory it uses in bytes, except for what it shares with others.
     pub(crate) fn size(&self) -> usize {
         size_of::<PathSpec>() + self.path.len() + self.headers.len()
     }
@@ -282,7 +282,7 @@ impl PathSpec {
     }
 }
 
-/// Returns the head of a raw answer, HTTP/1.1.
+/// Returns the head of a raw HTTP/1.1 answer.
 fn raw_head(status: u16, headers: &[u8], shape: BodyFraming, size: u64) -> Vec<u8> {
     let mut head = format!("HTTP/1.1 {status} {}\r\n", reason(status)).into_bytes();
     head.extend_from_slice(headers);

@@ -54,12 +54,11 @@ pub trait TargetSession: ServerSession {
     }
     /// Appends the protocol's error for a client that violates it; the connection is closed afterwards.
     fn refuse(&mut self, out: &mut OutputBuffer);
-    /// Returns the HTTP/2 server if that is the protocol: for answers with trailers.
+    /// Returns the HTTP/2 server if that is the protocol, to write answers with trailers.
     fn http2(&mut self) -> Option<&mut Http2Server> {
         None
     }
-    /// Returns the WebSocket server if that is the protocol: for messages that are sent as the client reads
-    /// them.
+    /// Returns the WebSocket server if that is the protocol, to write messages that are sent as the client reads them.
     fn websocket(&mut self) -> Option<&mut WebSocketServer> {
         None
     }
@@ -77,7 +76,7 @@ pub trait TargetSession: ServerSession {
     }
     /// Sets how many bytes of bodies may leave from now on; anything beyond waits here.
     fn set_room(&mut self, _room: usize) {}
-    /// Appends output that was waiting for room, as far as there is any.
+    /// Appends as much of the output that was waiting for room as there is room for.
     fn resume_in_room(&mut self, _out: &mut OutputBuffer) {}
     /// Returns the bytes of answers that wait until the client reads them.
     fn unread(&self) -> usize {
@@ -128,7 +127,7 @@ impl TargetSession for Http2Server {
         Http2Server::queued_bytes(self)
     }
 
-    /// Other streams go on.
+    /// Spoils only the stream of this request.
     fn spoil(&mut self, id: u32, reply: &ServerResponse<'_>, how: AnswerFault, out: &mut OutputBuffer) -> bool {
         let (body, keep) = match how {
             AnswerFault::Reset => {
@@ -171,7 +170,7 @@ impl TargetSession for WebSocketServer {
         WebSocketServer::held_bytes(self)
     }
 
-    /// Announces a binary message of the whole body and writes as much as asked; nothing can follow it.
+    /// Announces a binary message of the whole body but writes only as many bytes as requested; nothing can follow it.
     fn spoil(&mut self, _id: u32, reply: &ServerResponse<'_>, how: AnswerFault, out: &mut OutputBuffer) -> bool {
         if let AnswerFault::Cut(keep) | AnswerFault::Wrong(keep) = how {
             out.put(&[0x82, 127]);

@@ -1,9 +1,9 @@
 //! A station: a queue with N servers, first come first served over the whole process.
 //!
 //! The completion of a request is known when it arrives: the earliest free server takes it (at once, or when
-//! that server is free) and holds it for a seeded service time. A station therefore needs no events of its own,
-//! is exact to the nanosecond, and with Poisson arrivals and exponential service it is M/M/N, whose response
-//! times are known by formula.
+//! that server is free) and holds it for a seeded service time. A station therefore needs no events of its own, is
+//! exact to the nanosecond, and with Poisson arrivals and exponential service it is an M/M/N queue, whose response
+//! times follow from a formula.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +13,7 @@ use brunt_measure::{Nanos, Rng};
 use crate::DelayDistribution;
 use crate::stall::ServerStalls;
 
-/// A queue: its servers, the time each is free, and the stream of service times.
+/// A queue: the time at which each of its servers is free, and the stream of service times.
 #[derive(Debug)]
 pub struct QueueModel {
     free_at: BinaryHeap<Reverse<Nanos>>,
@@ -35,7 +35,7 @@ impl QueueModel {
         QueueModel { free_at: free, service, rng: Rng::new(seed).fork(stream) }
     }
 
-    /// Takes a request that arrives now and returns its completion time; servers rest during stalls.
+    /// Takes a request that arrives now and returns its completion time; servers do no work during stalls.
     pub fn take(&mut self, arrival: Nanos, first: Nanos, stalls: &ServerStalls) -> Nanos {
         let service = self.service.draw(&mut self.rng);
         let mut earliest = self.free_at.peek_mut().expect("a station has at least one server");
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_stall_stops_the_servers_and_the_queue_is_worked_off_after_it() {
-        // MEASUREMENT 1.3's stall: constant arrivals each 1 ms, service 200 us, a stall of 1 s at 5 s.
+        // The stall of `measurement.md` 1.3: an arrival every 1 ms, a service time of 200 µs, a stall of 1 s at 5 s.
         let stalls = ServerStalls::new(&["5s+1s".parse().unwrap()]);
         let mut station = QueueModel::new(1, DelayDistribution::Constant(Nanos::from_micros(200)), 0);
         let responses: Vec<f64> = (0..60_000u64)
@@ -115,7 +115,7 @@ mod tests {
         let max = responses.iter().copied().fold(0.0, f64::max);
         assert!((max - 1.0002).abs() < 1e-6, "{max}");
         let late = responses.iter().filter(|&&r| r > 0.000_2 + 1e-9).count();
-        // T·μ/(μ-λ) seconds at 1000/s are late: 1250 requests.
+        // Requests are late for T·μ/(μ-λ) seconds: 1250 of them at 1000/s.
         assert!((1249..=1250).contains(&late), "{late} late");
     }
 }

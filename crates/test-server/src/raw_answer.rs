@@ -1,8 +1,7 @@
 //! Raw answers: bytes prepared once, with a block in the middle that is sent repeatedly.
 //!
-//! This is how a gibibyte is sent without being held in memory, and how answers are made that no correct
-//! session would give: garbage, endless headers, bodies of the wrong length, answers cut off. The bytes are
-//! HTTP/1.1.
+//! They allow sending a gibibyte without holding it in memory, and giving answers that no correct session would give:
+//! garbage, endless headers, bodies of the wrong length, truncated answers. The bytes are HTTP/1.1.
 
 use std::sync::{Arc, LazyLock};
 

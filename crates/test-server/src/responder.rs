@@ -2,8 +2,8 @@
 //! so that the simulation and the real server behave alike.
 //!
 //! There is one responder per worker. Workers share the [`SharedState`]: the queues of the stations and the time of
-//! the first request; only requests that need it touch it. Random draws come from a stream of the seed and the
-//! worker's number, in the order of the requests received.
+//! the first request; only requests that need it touch it. Random draws come from a stream that depends on the seed and
+//! the worker's number, in the order of the requests received.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,8 +26,8 @@ const REMEMBERED: usize = 256;
 /// Length above which a path is not cached.
 const LONG: usize = 1024;
 
-/// Limit on the stations of one target, and on their servers in total; a station is never removed, since its
-/// queue goes on.
+/// Limit on the stations of one target, and on their servers in total; a station is never removed, because its queue
+/// must persist.
 const MOST_STATIONS: usize = 1024;
 const MOST_SERVERS: u64 = 1 << 20;
 
@@ -93,7 +93,7 @@ pub struct ParsedRequest {
     pub spec: Arc<PathSpec>,
     /// The request itself if it is to be echoed; for a call its path, a piece of its body, or a message.
     pub echo: Option<Box<[u8]>>,
-    /// Part of a gRPC call unless `FramedMessage`; only the first part sets the spec.
+    /// Part of a gRPC call, unless `Whole`; only the first part sets the spec.
     pub extent: RequestPart,
     /// Deadline the client set for a call.
     pub timeout: Nanos,
@@ -215,7 +215,7 @@ impl Responder {
         }
     }
 
-    /// Parses a part of a call. Options apart from its path come in metadata.
+    /// Parses a part of a call. Options other than its path come in metadata.
     fn parse_call(&mut self, ask: &ServerRequest<'_>) -> ParsedRequest {
         let mut allowed = Nanos::MAX;
         if ask.part == RequestPart::Head {
@@ -266,7 +266,7 @@ impl Responder {
         }
     }
 
-    /// Draws whether the requested answer is replaced at random, and by which.
+    /// Draws whether a fault replaces the requested answer, and which one.
     #[inline]
     pub(crate) fn draw_fault(&mut self) -> Option<Arc<PathSpec>> {
         if self.rng_happens(self.close_rate) {
@@ -287,7 +287,7 @@ impl Responder {
         share > 0.0 && self.rng.f64() < share
     }
 
-    /// Computes the due time: through stall, station, delay and stall again.
+    /// Computes the due time: after a stall, the station, the delay and another stall, in this order.
     pub(crate) fn due(&mut self, now: Nanos, spec: &PathSpec) -> Nanos {
         let shop = &*self.shop;
         let stalled = !shop.stalls.is_empty();

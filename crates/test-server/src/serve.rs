@@ -167,14 +167,14 @@ fn raise_descriptor_limit() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    // If refused, the old limit holds, and reaching it shows as connections not accepted.
+    // If refused, the old limit applies, and connections beyond it are not accepted.
     let _ = setrlimit(Resource::Nofile, limit);
 }
 
 /// Returns the number of listening sockets.
 fn lanes(config: &Config) -> usize {
     match (&config.listen, config.workers) {
-        // A path can be bound once.
+        // A path can be bound only once.
         (PeerAddress::Unix(_) | PeerAddress::Udp(_), _) => 1,
         (PeerAddress::Tcp(_), 0) => std::thread::available_parallelism().map_or(1, usize::from),
         (PeerAddress::Tcp(_), n) => n as usize,

@@ -1,12 +1,12 @@
 //! One worker: a network, its connections, and a responder that decides how and when each request is answered.
 //!
 //! Everything received in one read is answered in one send. Answers of one connection leave in the order of
-//! their requests, so one timer per connection is enough: for the oldest request waiting. Timers are checked
-//! after every read, not once per turn, so that many connections do not make them late. The network does not
-//! report when a socket has room, so the few connections whose client is slower than the answer (large bodies,
-//! a last answer before a close) are polled, at growing intervals up to a millisecond; nothing is written for
-//! them while anything is unsent. The bytes held for a client are bounded, and so is their total over all
-//! clients: a client that keeps asking without reading answers is cut off.
+//! their requests, so one timer per connection is enough, for the oldest waiting request. Timers are checked after
+//! every read, not once per turn, so that many connections do not make them late. The network does not report when a
+//! socket has room, so the few connections whose client is slower than the answer (large bodies, a last answer before
+//! a close) are polled, at growing intervals up to a millisecond; nothing is written for them while anything is
+//! unsent. The bytes held for a client are bounded, and so is their total over all clients: a client that keeps
+//! sending requests without reading the answers is cut off.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -30,11 +30,11 @@ const MOST_UNSENT: usize = 256 << 10;
 /// Limit on bytes held for one client, above which it is cut off: a message of the largest size on its way in,
 /// and one on its way out …
 const MOST_HELD: usize = 33 << 20;
-/// … and the total over all workers above which clients with more than their share of it are cut off; a share
-/// is at least this.
+/// … and the total over all workers above which clients with more than their share of it are cut off; a share is at
+/// least `LEAST_PART`.
 const MOST_IN_ALL: usize = MOST_HELD;
 const LEAST_PART: usize = 256 << 10;
-/// Step in which a worker reports the bytes it holds to the others.
+/// Minimum change in the bytes that a worker holds before it reports them to the others.
 const STEP: usize = 64 << 10;
 /// Size above which a buffer is freed once it is sent.
 const MOST_SPARE: usize = 1 << 20;
@@ -42,7 +42,7 @@ const MOST_SPARE: usize = 1 << 20;
 const MUCH: usize = 4 << 20;
 /// Stale timers per connection above which they are dropped.
 const STALE_TIMERS: usize = 64;
-/// Number of requests without reading an answer above which a client is cut off.
+/// Number of unanswered requests above which a client is cut off.
 const MOST_WAITING: usize = 65_536;
 /// Blocks of one large answer written in one turn, so that other connections get their turn in between.
 const BLOCKS_A_TURN: u32 = 16;
@@ -75,11 +75,11 @@ pub struct TargetWorker<N, S, F> {
     peak: usize,
 }
 
-/// The result of an arrival, after the network's buffer is released.
+/// A network event, in a form that outlives the network's buffer.
 enum WorkerStep {
     Accepted(ConnId),
     Received(ConnId, bool),
-    /// One read asked for more than may be held.
+    /// One read contained more data to echo than may be held.
     Flooded(ConnId),
     Sent(ConnId),
     Gone(ConnId),
@@ -87,7 +87,7 @@ enum WorkerStep {
 }
 
 impl<N: Network, S: TargetSession, F: FnMut() -> S> TargetWorker<N, S, F> {
-    /// Creates a worker that takes connections of `listener`, makes a session for each, and counts as number
+    /// Creates a worker that accepts connections from `listener`, creates a session for each, and counts as worker
     /// `number` in `tallies`.
     pub fn new(
         net: N,
@@ -157,7 +157,7 @@ impl<N: Network, S: TargetSession, F: FnMut() -> S> TargetWorker<N, S, F> {
         &mut self.net
     }
 
-    /// Waits until something happens, no longer than `longest`, and handles all of it.
+    /// Waits for events, at most for `longest`, and handles all of them.
     pub fn turn(&mut self, longest: Nanos) {
         let now = self.net.now();
         self.net.wait(self.next_look(now).min(now.saturating_add(longest)));
@@ -188,7 +188,7 @@ impl<N: Network, S: TargetSession, F: FnMut() -> S> TargetWorker<N, S, F> {
             self.poll_slow(now);
         }
         self.accounting.tally.sent.set(self.net.bytes_sent());
-        // An answer cut to nothing has no send of its own to be stamped at.
+        // An answer cut to nothing is never sent, so it is stamped here.
         self.accounting.stamp(now);
         if let Some(log) = &mut self.accounting.log {
             log.flush_if_due(now);
@@ -233,7 +233,7 @@ impl<N: Network, S: TargetSession, F: FnMut() -> S> TargetWorker<N, S, F> {
                         let (responder, heard) = (&mut self.accounting.responder, &mut self.heard);
                         let mut held = 0;
                         let read = line.session.receive(bytes, &mut |ask| {
-                            // A few bytes of HTTP/2 may stand for a long head that is to be echoed.
+                            // A few bytes of HTTP/2 may decompress to a long head that must be echoed.
                             if held <= MOST_HELD {
                                 heard.push(responder.parse(&ask));
                                 held += heard.last().and_then(|heard| heard.echo.as_ref()).map_or(0, |echo| echo.len());
@@ -347,7 +347,7 @@ impl<N: Network, S: TargetSession, F: FnMut() -> S> TargetWorker<N, S, F> {
         }
     }
 
-    /// Measures the bytes held for a client, which is cut off if they are too many.
+    /// Measures the bytes held for a client, and cuts it off if there are too many.
     #[inline]
     fn measure_held(&mut self, conn: ConnId) {
         let unsent = self.net.unsent(conn);
@@ -362,7 +362,7 @@ impl<N: Network, S: TargetSession, F: FnMut() -> S> TargetWorker<N, S, F> {
         self.report_held();
     }
 
-    /// Reports the bytes held here to the other workers if they changed by much.
+    /// Reports the bytes held here to the other workers if their number changed enough.
     #[inline]
     fn report_held(&mut self) {
         if self.held.abs_diff(self.reported) < STEP {
@@ -491,7 +491,7 @@ impl<N: Network, S: TargetSession, F: FnMut() -> S> TargetWorker<N, S, F> {
         self.held -= line.weight;
         self.report_held();
         let pouring = line.large_answer.map(|pouring| pouring.0);
-        // For a call, the call is abandoned, not each part of its answer.
+        // A call is abandoned as a whole (below), not once for each part of its answer.
         for plan in pouring.into_iter().chain(line.waiting).filter(|plan| plan.action == CallAction::Whole) {
             self.accounting.abandon(plan);
         }

@@ -1,4 +1,4 @@
-//! The responder alone: the answer to each path, and its time.
+//! The responder alone: the answer to each path, and when it is due.
 
 use brunt_contract::{BodyFraming, ServerRequest};
 use brunt_measure::Nanos;
@@ -133,7 +133,7 @@ fn rates_are_kept_within_five_deviations() {
         let bound = 5.0 * (f64::from(n) * share * (1.0 - share)).sqrt();
         assert!((f64::from(counted) - f64::from(n) * share).abs() < bound, "{counted} for {share}");
     }
-    // Observing the server is never disturbed.
+    // Faults never affect requests that observe the server.
     assert!((0..1000).all(|_| hear(&mut responder, ms(0), "/-/stats").instead.is_none()));
 }
 
@@ -148,7 +148,7 @@ fn a_station_serves_all_workers_first_come_first_served() {
     // Another number of servers or another service time is another queue.
     assert_eq!(hear(&mut brains[0], ms(4), "/?station=2&service=3ms").due, ms(7));
     assert_eq!(hear(&mut brains[0], ms(4), "/?station=1&service=2ms").due, ms(6));
-    // The station is left at 15 ms, and the delay comes on top.
+    // The request leaves the station at 15 ms, and the delay is added.
     assert_eq!(hear(&mut brains[0], ms(5), "/?station=1&service=3ms&delay=10ms").due, ms(25));
 }
 
@@ -174,7 +174,7 @@ fn a_stall_counts_from_the_first_request_and_holds_all_workers() {
 }
 
 proptest! {
-    /// No path makes the responder fail, or answer with a status outside 200 to 999.
+    /// No path makes the responder fail, or answer with a status that is not between 200 and 999.
     #[test]
     fn any_path_gets_an_answer(path in "/[a-z0-9/?=&:%.,-]{0,60}") {
         let mut responder = Responder::alone(&Config::default());

@@ -47,7 +47,7 @@ fn answers_on_ipv6_and_on_unix_sockets() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("socket");
     let unix = Config { listen: place(&format!("unix:{}", path.display())).unwrap(), ..config(4) };
-    // A socket left behind by a server that was killed does not stand in the way.
+    // A socket file left behind by a server that was killed does not prevent listening.
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
     let target = TargetServer::start(unix.clone()).unwrap();
     assert!(ask(UnixStream::connect(&path).unwrap(), "/").ends_with(b"ok\n"));
@@ -103,7 +103,7 @@ fn the_log_holds_every_request_with_its_times() {
         write!(stream, "GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
         let _ = stream.read_to_end(&mut Vec::new());
     }
-    // Still open when the server stops: it must be in the log nevertheless.
+    // Still open when the server stops; the log must contain it nevertheless.
     let mut hanging = TcpStream::connect(addr).unwrap();
     hanging.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /hang HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     assert!(hanging.read(&mut [0; 1000]).unwrap() > 0);

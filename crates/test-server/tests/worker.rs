@@ -1,5 +1,5 @@
-//! A worker on a scripted network: every path as the client sees it, order, timers, faults, and consistent
-//! counts.
+//! A worker on a scripted network: every path as the client sees it, the order of answers, timers, faults, and
+//! consistent counts.
 
 mod fake;
 mod tongues;
@@ -35,7 +35,7 @@ fn filler(size: usize) -> Vec<u8> {
 
 #[test]
 fn paths_are_answered_as_documented() {
-    // Path, start of the head, further line in the head, body, and whether the connection is closed after it.
+    // Path, start of the head, another line of the head, body, and whether the connection is closed afterwards.
     let cases: &[(&str, &str, &str, &[u8], bool)] = &[
         ("/", "http/1.1 200 ", "content-length: 3\r\n", b"ok\n", false),
         ("/status/503", "http/1.1 503 ", "content-length: 20\r\n", b"Service Unavailable\n", false),

@@ -64,7 +64,7 @@ pub async fn compare(
     .await
 }
 
-/// Adds its id to the JSON of a run.
+/// Adds the id of a run to its JSON.
 fn with_id(id: &str, mut told: Value) -> Value {
     if let Value::Object(entries) = &mut told {
         entries.insert("id".into(), id.into());

@@ -1,5 +1,5 @@
-//! Responses that are files, read while they are sent and not held in memory. The slow part is the client: a chunk is
-//! read on a blocking thread once there is room for it, and no thread waits for a socket.
+//! Responses that are files, read while they are sent and not held in memory. A client may be slow, so a chunk is read
+//! on a blocking thread only once there is room for it, and no thread waits for a socket.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write};
@@ -39,7 +39,7 @@ pub fn body_from_writer(
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<Body, Problem> {
     let path = app.library.incoming(&new_id()?);
-    // Created for reading as well.
+    // Reopened for reading as well.
     private_file(&path)?;
     let file = File::options().read(true).write(true).open(&path);
     std::fs::remove_file(&path)?;
@@ -50,7 +50,7 @@ pub fn body_from_writer(
     Ok(body(file, place))
 }
 
-/// Creates a body from a file. A response that breaks off is noticed by the client.
+/// Creates a body from a file. The client notices if the response ends early.
 pub fn body(file: File, place: OwnedSemaphorePermit) -> Body {
     let next = |(file, place): (File, OwnedSemaphorePermit)| async move {
         let read = tokio::task::spawn_blocking(move || {

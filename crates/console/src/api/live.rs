@@ -1,4 +1,4 @@
-//! A running run: its events, and commands to it.
+//! An active run: its events, and commands to it.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -60,7 +60,7 @@ fn event_stream(watcher: Watcher) -> impl Stream<Item = Result<Event, Infallible
     stream::unfold(watcher, some).flat_map(move |messages| stream::iter(messages.into_iter().map(event)))
 }
 
-/// A change of load; exactly one.
+/// A single change of load.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum LoadChangeRequest {
@@ -68,9 +68,9 @@ pub enum LoadChangeRequest {
     Rate(f64),
     /// Number of users.
     Users(u32),
-    /// Percentage of more or less load.
+    /// Change of the load in percent.
     ByPercent(f64),
-    /// Pauses arrivals until it resumes.
+    /// Pauses arrivals until the load is resumed.
     Pause,
     /// Resumes the load.
     Resume,
@@ -105,7 +105,7 @@ pub async fn change(
         let plan = app.runs.plan_of(&id)?;
         let judged = match order {
             RunCommand::Change(change) => change.check(&plan),
-            // By a factor or to a number: scenarios have no single load that could be changed like this.
+            // By a factor or to a number: scenarios have no single load that could be changed in this way.
             RunCommand::Scale(_) if !plan.scenarios.is_empty() => Change::Rate(1.0).check(&plan),
             _ => Change::Pause.check(&plan),
         };

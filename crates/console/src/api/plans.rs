@@ -58,7 +58,7 @@ impl TemporaryPlan {
         &self.0
     }
 
-    /// Replaces the file name in a message of brunt.
+    /// Replaces the path of the file in a message from brunt.
     fn without_path(&self, text: &str) -> String {
         text.replace(&self.0.display().to_string(), "plan")
     }

@@ -28,7 +28,7 @@ use crate::library::{RunEdits, RunSource};
 use crate::problem::Problem;
 use crate::runs::{new_id, private_file};
 
-/// Maximum size of an uploaded record: a day of a run with many names has a tenth of it.
+/// Maximum size of an uploaded record: a day of a run with many names takes a tenth of it.
 const LARGEST: u64 = 512 << 20;
 
 /// Policy of reports: their scripts run in a sandbox with an opaque origin and no network access.
@@ -163,7 +163,7 @@ impl Drop for UploadFile {
     }
 }
 
-/// `POST /records`: the bytes of a record, which may come from anywhere.
+/// `POST /records`: the bytes of a record, which may come from any source.
 pub async fn upload(
     State(app): State<App>,
     named: Result<Query<UploadQuery>, QueryRejection>,
@@ -173,7 +173,7 @@ pub async fn upload(
     let id = new_id()?;
     let incoming = UploadFile(Some(app.library.incoming(&id)));
     receive(body.into_data_stream(), &incoming).await?;
-    // Only now, so that a slow sender does not block readers.
+    // Acquired only now, so that a slow sender does not block readers.
     let reader = app.reader().await?;
     blocking(&app, move |app| {
         let _reader = reader;
@@ -199,7 +199,7 @@ fn beginning(path: &std::path::Path) -> String {
     String::from_utf8_lossy(&start).into_owned()
 }
 
-/// Returns the reason why a file is refused, and a hint. Users keep reports, and expect that they can be read back.
+/// Returns the reason why a file is refused, and a hint: users keep reports, and expect to be able to upload them.
 fn refusal(why: &str, start: &str) -> String {
     let report = if start.contains("\"brunt-report/") {
         Some("a JSON report")

@@ -1,4 +1,4 @@
-//! The runs of the library: listed, started, marked, deleted.
+//! The runs of the library: listed, started, edited, deleted.
 
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};

@@ -19,7 +19,7 @@ pub(super) struct MessageConverter {
     summing: SummaryBuilder,
 }
 
-/// Maximum number of events used for the head: a record from elsewhere may have any number of them.
+/// Maximum number of events used for the head: a record from another source may have any number of them.
 const BEGINNING: usize = 64;
 
 impl MessageConverter {
@@ -57,7 +57,7 @@ impl MessageConverter {
         drawing.see(event).iter().map(line_message).collect()
     }
 
-    /// Returns a notice in words: those of the report.
+    /// Returns a notice in the words of the report.
     fn notice(&self, notice: &Notice) -> Vec<(&'static str, String)> {
         let events = self.begun.iter().cloned().chain([RunEvent::Notice(notice.clone())]);
         let summary = Summary::from_events(events);

@@ -29,7 +29,7 @@ pub(super) enum IndexLine {
     BruntLibrary(u32),
     /// The complete state of a run.
     Run(Box<LibraryRun>),
-    /// State and figures of a run. Missing figures stay as they were.
+    /// State and figures of a run. Figures that are not set stay unchanged.
     Known {
         id: String,
         state: RunState,
@@ -46,7 +46,7 @@ pub(super) struct Index {
     path: PathBuf,
     /// Held open, so that no other file gets its inode number.
     file: File,
-    /// Number of bytes and lines of it that are in `runs`.
+    /// Number of bytes and lines of the file that were read into `runs`.
     read: u64,
     lines: usize,
     runs: RunMap,
@@ -68,7 +68,7 @@ impl Index {
         Ok(index)
     }
 
-    /// Returns the runs by id, as the file has them now.
+    /// Returns the runs by id, with the current contents of the file.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -97,7 +97,7 @@ impl Index {
         })
     }
 
-    /// Runs `work` under the file lock, with everything read that other processes have written.
+    /// Runs `work` under the file lock, after reading everything that other processes have written.
     fn with_lock<T>(&mut self, work: impl FnOnce(&mut Index) -> io::Result<T>) -> io::Result<T> {
         let lock = |index: &mut Index| {
             index.file.lock()?;
@@ -110,7 +110,7 @@ impl Index {
         outcome.and_then(|done| unlocked.map(|()| done)).map_err(unusable)
     }
 
-    /// Reopens the file if it was replaced or truncated; returns `true` if so, and it is read from its beginning.
+    /// Reopens the file, to be read from its beginning, if it was replaced or truncated; returns `true` if so.
     fn reopen_if_replaced(&mut self) -> io::Result<bool> {
         let (ours, theirs) = (self.file.metadata()?, self.path.metadata()?);
         let other = (ours.dev(), ours.ino()) != (theirs.dev(), theirs.ino()) || ours.len() < self.read;
@@ -186,7 +186,7 @@ impl Index {
         write_line(&mut text, &IndexLine::BruntLibrary(VERSION))?;
         self.runs.values().try_for_each(|run| write_line(&mut text, &IndexLine::Run(Box::new(run.clone()))))?;
         let part = self.path.with_extension("part");
-        // Left behind by a killed process.
+        // A killed process may have left it behind.
         let _ = std::fs::remove_file(&part);
         let mut file = opened(&part)?;
         file.write_all(&text)?;

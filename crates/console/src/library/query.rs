@@ -12,7 +12,7 @@ use crate::problem::Problem;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunQuery {
-    /// Words that all must occur in the name, the notes, the tags, the target or the id.
+    /// Words, each of which must occur in the name, the notes, the tags, the target or the id.
     pub q: String,
     /// Required tag.
     pub tag: Option<String>,

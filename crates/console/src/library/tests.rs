@@ -102,7 +102,7 @@ fn runs_are_found_by_words_tags_and_favour() {
     }
     let tags: Vec<(String, u64)> = library.list(&RunQuery::default()).unwrap().tags.into_iter().collect();
     assert_eq!(tags, [("n0".to_owned(), 1), ("n1".into(), 1), ("shop".into(), 2)]);
-    // Fields that are not set stay.
+    // Fields that are not set stay unchanged.
     library.edit("r1", &RunEdits { notes: Some("slower".into()), ..RunEdits::default() }).unwrap();
     let run = library.run("r1").unwrap().unwrap();
     assert_eq!((&*run.name, &*run.notes, run.favourite, run.tags.len()), ("checkout after", "slower", true, 2));

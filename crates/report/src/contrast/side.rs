@@ -102,8 +102,8 @@ impl ComparedFigures {
     }
 }
 
-/// Returns a quantile in microseconds, with the interval of the run's own report. Its ends are those of their
-/// buckets: no value is known more precisely.
+/// Returns a quantile in microseconds, with the interval of the run's own report. The interval is widened to the
+/// bounds of the buckets at its ends, since no value is known more precisely.
 fn quantile(summary: &Summary, open: bool, q: f64) -> KnownFigure {
     let found = summary.totals.ranked(open).quantile(q);
     let micros = |time: Nanos| time.0 as f64 / 1e3;
@@ -168,7 +168,7 @@ impl ContrastBlocks {
         last.ended += bad + counts.finished as f64;
     }
 
-    /// Counts requests without a response in the second they began, derived from their lower bounds: requests
+    /// Counts requests without a response in the block in which they began, derived from their lower bounds: requests
     /// that hang all end together with the run, whenever they began. Returns the number counted.
     fn backdate(&mut self, second: &Second, failed: u64, censored: u64) -> f64 {
         let ranked = headline(&second.latency, self.open);
@@ -185,7 +185,8 @@ impl ContrastBlocks {
         here
     }
 
-    /// Merges the blocks into few. Requests that were open when a record stops are in none of its seconds.
+    /// Merges the blocks into a few; `untold` is the number of requests that were open when the record stopped, and are
+    /// in none of its seconds.
     fn into_merged(mut self, untold: u64) -> Vec<ContrastBlock> {
         if let Some(last) = self.blocks.last_mut().filter(|_| !self.cut_by_stop) {
             last.failed += untold as f64;

@@ -31,7 +31,7 @@ fn run(seconds: Vec<Second>, reason: End) -> ComparedFigures {
     side
 }
 
-/// Creates a run of `seconds` seconds; `of` gives for each the successes, their latency (µs), and the failures.
+/// Creates a run of `seconds` seconds; `of` returns the successes of each, their latency (µs), and the failures.
 fn side(seconds: i64, of: impl Fn(i64) -> (u64, u64, u64)) -> ComparedFigures {
     let seconds = (0..seconds).map(|at| {
         let (finished, us, failed) = of(at);
@@ -113,10 +113,10 @@ fn a_change_lies_within_its_interval() {
     }
 }
 
-/// A generator of made-up runs of a given number of seconds.
+/// A generator of synthetic runs of a given number of seconds.
 type MakeSide = fn(&mut Rng, i64) -> ComparedFigures;
 
-/// Returns, over pairs of such runs, the share in which each figure gets the verdict better or worse.
+/// Returns, for each figure, the share of pairs of such runs for which its verdict is better or worse.
 fn share_told_apart(pairs: u64, seconds: i64, like: [MakeSide; 2]) -> [f64; MEASURES.len()] {
     let mut told = [0; MEASURES.len()];
     for pair in 0..pairs {
@@ -161,8 +161,8 @@ fn where_there_is_too_little_nothing_is_told_of_failures() {
     }
 }
 
-/// Creates arrivals at 300/s at a server that is busy four fifths of the time, one after the other: requests
-/// behind a slow one are slow, too.
+/// Creates arrivals at 300/s at a server that is busy for four fifths of the time and serves one request after the
+/// other: requests behind a slow one are slow as well.
 fn queueing(random: &mut Rng, seconds: i64) -> ComparedFigures {
     let (mut all, mut now, mut wait): (Vec<Second>, _, _) = (Vec::new(), -5.0, 0.0_f64);
     all.extend((0..seconds).map(|at| second(at, 0, 0)));
@@ -182,7 +182,7 @@ fn queueing(random: &mut Rng, seconds: i64) -> ComparedFigures {
     }
 }
 
-/// Creates users of a server whose speed changes by a tenth from second to second.
+/// Creates users of a server whose speed changes by about 10 % from second to second.
 fn wavering(random: &mut Rng, seconds: i64, slower: f64) -> ComparedFigures {
     let seconds = (0..seconds).map(|at| {
         let mean = 0.05 * slower * (0.1 * random.normal()).exp();

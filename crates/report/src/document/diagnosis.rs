@@ -5,13 +5,13 @@ use serde::Serialize;
 
 use crate::text::Lang;
 
-/// The diagnosis of the limit of the run.
+/// The diagnosis of what limited the run.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Diagnosis {
-    /// `limit` (the first of `findings`), `not_reached` (the requested load was sustained), `max_users` (iterations were
-    /// dropped), `users` (hardly any queueing: more users would give more throughput), `at_most` (a
-    /// step was sent at its `at-most`), `unknown`, or `nothing_to_judge`.
+    /// `limit` (the first of `findings`), `not_reached` (the requested load was sustained), `max_users` (iterations
+    /// were dropped), `users` (hardly any queueing: more users would give more throughput), `at_most` (a step was sent
+    /// at its `at-most`), `unknown`, or `nothing_to_judge`.
     outcome: &'static str,
     /// Available counters: `nothing`, `generator` (the load generator's machine) or `service` (also those of
     /// the service).
@@ -19,7 +19,7 @@ pub(super) struct Diagnosis {
     /// CPU use by the service and the load generator, if both ran on the load generator's machine; otherwise
     /// null.
     shared: Option<SharedCpuReport>,
-    /// All findings, the main limit first; if `outcome` is not `limit`, findings that limit nothing.
+    /// All findings, the main limit first; if `outcome` is not `limit`, none of them limited the run.
     findings: Vec<LimitReport>,
 }
 

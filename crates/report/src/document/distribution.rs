@@ -11,7 +11,7 @@ use crate::ranked::{QUANTILES, QuantileEstimate, RankedLatency};
 pub struct Distribution<'a> {
     /// Number of ranked requests, including those without a response.
     count: u64,
-    /// Number of these without a response; ranked above all others.
+    /// Number of ranked requests without a response, which rank above all others.
     #[serde(rename = "unanswered")]
     unfinished: u64,
     /// Shortest time with a response.
@@ -28,40 +28,40 @@ pub struct Distribution<'a> {
     /// Lower bound of the p50 quantile, if only that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     p50_at_least_us: Option<f64>,
-    /// 95 % interval of the p50 quantile; null in phases, seconds and runs shorter than 5 s; its upper end null
-    /// if unbounded.
+    /// 95 % interval of the p50 quantile; null in phases, seconds and runs shorter than 5 s. The upper end is null if
+    /// unbounded.
     p50_ci_us: Option<[Option<f64>; 2]>,
     /// The p90 quantile; null if withheld.
     p90_us: Option<f64>,
     /// Lower bound of the p90 quantile, if only that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     p90_at_least_us: Option<f64>,
-    /// 95 % interval of the p90 quantile; null in phases, seconds and runs shorter than 5 s; its upper end null
-    /// if unbounded.
+    /// 95 % interval of the p90 quantile; null in phases, seconds and runs shorter than 5 s. The upper end is null if
+    /// unbounded.
     p90_ci_us: Option<[Option<f64>; 2]>,
     /// The p95 quantile; null if withheld.
     p95_us: Option<f64>,
     /// Lower bound of the p95 quantile, if only that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     p95_at_least_us: Option<f64>,
-    /// 95 % interval of the p95 quantile; null in phases, seconds and runs shorter than 5 s; its upper end null
-    /// if unbounded.
+    /// 95 % interval of the p95 quantile; null in phases, seconds and runs shorter than 5 s. The upper end is null if
+    /// unbounded.
     p95_ci_us: Option<[Option<f64>; 2]>,
     /// The p99 quantile; null if withheld.
     p99_us: Option<f64>,
     /// Lower bound of the p99 quantile, if only that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     p99_at_least_us: Option<f64>,
-    /// 95 % interval of the p99 quantile; null in phases, seconds and runs shorter than 5 s; its upper end null
-    /// if unbounded.
+    /// 95 % interval of the p99 quantile; null in phases, seconds and runs shorter than 5 s. The upper end is null if
+    /// unbounded.
     p99_ci_us: Option<[Option<f64>; 2]>,
     /// The p99.9 quantile; null if withheld.
     p99_9_us: Option<f64>,
     /// Lower bound of the p99.9 quantile, if only that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     p99_9_at_least_us: Option<f64>,
-    /// 95 % interval of the p99.9 quantile; null in phases, seconds and runs shorter than 5 s; its upper end
-    /// null if unbounded.
+    /// 95 % interval of the p99.9 quantile; null in phases, seconds and runs shorter than 5 s. The upper end is null if
+    /// unbounded.
     p99_9_ci_us: Option<[Option<f64>; 2]>,
     /// Longest time.
     max_us: Option<f64>,

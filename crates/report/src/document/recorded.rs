@@ -52,7 +52,7 @@ impl<'a> From<&'a brunt_record::Notice> for NoticeReport<'a> {
     }
 }
 
-/// The one counted request before the run.
+/// The pre-flight request, and its response.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "FirstAnswer"))]
@@ -61,7 +61,7 @@ pub(super) struct FirstAnswerReport<'a> {
     url: &'a str,
     /// The address connected to.
     address: &'a str,
-    /// URL of the proxy that `address` is the address of, if there is one: `http://proxy:3128`.
+    /// URL of the proxy at `address`, if there is one: `http://proxy:3128`.
     #[serde(skip_serializing_if = "Option::is_none")]
     through: Option<&'a str>,
     /// Protocol, such as `HTTP/1.1`, with TLS version and cipher suite if used.

@@ -196,7 +196,7 @@ fn row_of_check(s: &Second, checked: &CheckResults, summary: &Summary) -> [Strin
     ])
 }
 
-/// Returns a row with these figures, other cells empty.
+/// Returns a row with these figures, and all other cells empty.
 fn columns(figures: &[(&str, String)]) -> [String; COLUMNS.len()] {
     COLUMNS.map(|(column, _)| {
         figures.iter().find(|(known, _)| *known == column).map_or_else(String::new, |(_, figure)| figure.clone())

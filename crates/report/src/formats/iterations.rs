@@ -41,7 +41,7 @@ fn quantiles() -> impl Iterator<Item = (&'static str, f64)> {
     QUANTILES.iter().filter(|named| ["p50", "p95", "p99"].contains(&named.name)).map(|named| (named.name, named.q))
 }
 
-/// Returns the quantiles shown without pauses, too.
+/// Returns the quantiles that are also shown without pauses.
 fn active_quantiles() -> impl Iterator<Item = (&'static str, f64)> {
     quantiles().filter(|(name, _)| *name != "p95")
 }

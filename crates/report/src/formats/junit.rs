@@ -122,7 +122,7 @@ fn cases(summary: &Summary, lang: Lang) -> Vec<TestCase> {
         against.push(said.clone());
         reasons.push(said);
     }
-    // A run ended early by an objective or a step is judged by those, and by its figures.
+    // A run that an objective or a step ended early is judged by these, and by its figures.
     let interrupted = summary.end != brunt_record::End::Completed && !matches!(summary.exit, Exit::Ok | Exit::Missed);
     let failure = match (against.is_empty(), interrupted) {
         (false, _) => Some(against.join("; ")),
@@ -133,7 +133,7 @@ fn cases(summary: &Summary, lang: Lang) -> Vec<TestCase> {
     cases
 }
 
-/// Removes characters that control a terminal, and those that XML 1.0 cannot contain.
+/// Replaces characters that control a terminal, and those that XML 1.0 cannot contain.
 fn visible(text: &str) -> String {
     brunt_measure::sanitize::text(text).replace(['\u{fffe}', '\u{ffff}', '\r'], "\u{fffd}")
 }

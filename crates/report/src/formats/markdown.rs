@@ -144,8 +144,8 @@ fn run(page: &mut MarkdownPage, summary: &Summary) {
     page.table("ll", &rows);
 }
 
-/// Returns all URLs if they are few, with the protocol if an answer revealed it. Spaces end a URL when links
-/// are recognized.
+/// Returns all URLs if there are few, with the protocol if an answer revealed it. They are separated by ` , `, because
+/// a space ends a URL where links are recognized.
 fn target(summary: &Summary, started: &RunStarted, lang: Lang) -> String {
     const FEW: usize = 5;
     let urls = &started.plan.urls;
@@ -327,7 +327,7 @@ fn connections(page: &mut MarkdownPage, summary: &Summary) {
     page.list(&accounts::connection_lines(summary, page.lang));
 }
 
-/// Escapes text so that it has no meaning in Markdown, on one line.
+/// Escapes text so that none of it is interpreted as Markdown, and puts it on one line.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -35,7 +35,7 @@ pub struct Style {
 
 /// A format of a report.
 pub trait ReportFormat: Sync {
-    /// Returns its name in `--format`.
+    /// Returns the name of the format in `--format`.
     fn name(&self) -> &'static str;
     /// Returns the extensions of its files, in lower case: `json`.
     fn extensions(&self) -> &'static [&'static str];

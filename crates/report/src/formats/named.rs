@@ -65,7 +65,7 @@ fn columns(lang: Lang, cached: bool) -> Vec<NameColumn> {
     columns
 }
 
-/// Returns `true` if users had responses in their caches.
+/// Returns `true` if responses came from users' caches.
 fn is_cached(summary: &Summary) -> bool {
     summary.totals.from_cache > 0
 }

@@ -6,7 +6,7 @@ use crate::reference::ReferenceTotals;
 use crate::summary::Summary;
 use crate::text::{Lang, Text, text};
 
-/// Heading above its lines.
+/// Heading above the lines.
 pub(super) const REFERENCE: Text = text("Reference client", "参照客户端");
 const COUNTS: Text = text(
     "{rate} requests/s on a separate connection, not included above: {n} scheduled, {ok} succeeded, {failed} \
@@ -23,7 +23,7 @@ const READ_LATE: Text = text(
     "其中，数据到达后发压端读取延迟 p50 {p50}，p99 {p99}（内核接收时间戳，每四秒采样一秒）",
 );
 
-/// Returns its lines; empty in a run without a reference client.
+/// Returns the lines on the reference client; empty in a run without one.
 pub(super) fn lines(summary: &Summary, lang: Lang) -> Vec<String> {
     let Some(client) = &summary.reference else { return Vec::new() };
     let mut lines = vec![counts(client, summary, lang)];

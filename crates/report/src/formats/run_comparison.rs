@@ -195,7 +195,7 @@ fn rows(runs: &[ComparedRun<'_>], at: usize, against: &RunComparison, lang: Lang
     std::iter::once(heading).chain(against.figures.iter().map(row)).collect()
 }
 
-/// Returns `true` if one of the two has no response time.
+/// Returns `true` if only one of the two runs has response times.
 fn is_mixed(runs: &[ComparedRun<'_>], at: usize) -> bool {
     runs[0].summary.open != runs[at].summary.open
 }
@@ -244,7 +244,7 @@ fn signed(value: f64, digits: usize) -> String {
     format!("{sign}{shown}")
 }
 
-/// Returns the verdict in a word.
+/// Returns the verdict in a word or two.
 fn word(verdict: ChangeVerdict) -> Text {
     match verdict {
         ChangeVerdict::Better => BETTER,

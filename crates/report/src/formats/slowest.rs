@@ -23,7 +23,7 @@ const NOT_SAMPLED: Text = text("{id} (not sampled)", "{id}（未采样）");
 /// Trace of the example of a failure.
 pub(crate) const OF_EXAMPLE: Text = text("trace {id}", "trace {id}");
 
-/// Maximum number of requests with a sampled trace in text for a terminal, and of the others.
+/// Maximum number of requests with a sampled trace in text for a terminal, and of those with other traces.
 const LINES: usize = 5;
 
 /// Formats the id, and whether it can be looked up.
@@ -31,7 +31,7 @@ pub(crate) fn id(trace: &TraceId, lang: Lang) -> String {
     if trace.sampled { trace.id.clone() } else { lang.fill(NOT_SAMPLED, &[("id", &trace.id)]) }
 }
 
-/// Returns up to `most` rows of either kind with their heading; empty if no request has a trace.
+/// Returns up to `most` rows of each kind (sampled or not) with their heading; empty if no request has a trace.
 pub(super) fn rows(summary: &Summary, lang: Lang, most: usize) -> Vec<Vec<String>> {
     let of = |sampled: bool| summary.slowest().filter(move |one| one.trace.sampled == sampled).take(most);
     let names = summary.names();

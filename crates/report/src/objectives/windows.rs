@@ -1,7 +1,7 @@
 //! Objectives on any stretch of a run: `p95<300ms for 10s`.
 //!
-//! Each stretch is judged by the requests that ended in it, and the iterations that were dropped in it; if
-//! requests were in flight and none ended, it is missed. This works live and from a record alike.
+//! Each stretch is judged by the requests that ended in it, and the iterations that were dropped in it; if requests
+//! were in flight and none ended, the objective is missed. This works live and from a record alike.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use super::{JudgedObjective, Objective, ObjectiveInputs};
 use crate::numbers;
 use crate::sums::SumsBuilder;
 
-/// Number of times a stretch is judged while it passes.
+/// Number of times an objective is judged per length of its stretch.
 const STEPS: u64 = 10;
 
 /// The objectives of a run that apply to stretches of it.
@@ -26,7 +26,7 @@ pub struct StretchObjectives {
     so_far: Option<SumsBuilder>,
 }
 
-/// One such objective and its state.
+/// An objective on stretches, or one that may stop the run, and its state.
 #[derive(Clone, Debug)]
 struct StretchObjective {
     objective: Objective,
@@ -36,7 +36,7 @@ struct StretchObjective {
     next_ns: i64,
     judged: u64,
     missed: u64,
-    /// Set if it was missed when that stops the run.
+    /// Set if it was missed at a time when a miss stops the run.
     stops: bool,
     /// First stretch that missed it, or else the last one judged.
     result: Option<JudgedStretch>,
@@ -86,8 +86,8 @@ impl StretchObjectives {
         self.each.iter().find(|window| window.stops).map(|window| window.objective.text.as_str())
     }
 
-    /// Returns the result of an objective; `None`: it does not apply to stretches, or the run was shorter than
-    /// one and is a stretch itself.
+    /// Returns the result of an objective; `None`: it does not apply to stretches, or the run was shorter than its
+    /// stretch, so that it is judged on the whole run.
     pub(super) fn judged(&self, text: &str) -> Option<JudgedObjective> {
         let window = self.each.iter().find(|window| window.objective.text == text)?;
         let JudgedStretch { from_ns, to_ns, judged } = window.result.as_ref()?;
@@ -165,21 +165,21 @@ fn empty_sums(started: Option<&RunStarted>) -> SumsBuilder {
     adding
 }
 
-/// Judges a stretch by the requests that ended in it; `None` if none was expected to end. Requests in flight
-/// beyond it are judged where they end.
+/// Judges a stretch by the requests that ended in it; `None` if none was expected to end. Requests in flight at its
+/// end are judged in the stretch in which they end.
 fn judge(objective: &Objective, mut adding: SumsBuilder, under_way: bool) -> Option<JudgedObjective> {
-    // Requests in flight beyond it end in another stretch.
+    // Requests in flight at its end belong to another stretch.
     adding.add(&RunEvent::Ended(RunEnd { reason: End::Completed, ..RunEnd::default() }));
     let sums = adding.finish();
     let facts = ObjectiveInputs::of(&sums, objective)?;
     let due = facts.finished + facts.failed + facts.censored + facts.dropped;
     if objective.is_of_rate() {
-        // No completed request is a rate of 0.
+        // If no request completed, the rate is 0.
         return Some(objective.judge(&ObjectiveInputs { due, ..facts }));
     }
     // Requests in flight are not counted by name; those that began are.
     let hangs = if objective.name().is_some() { facts.due > 0 } else { under_way };
-    // Counts as one due request without an answer.
+    // A hang counts as one due request without an answer.
     let due = if due == 0 && hangs { 1 } else { due };
     (due > 0).then(|| objective.judge(&ObjectiveInputs { due, ..facts }))
 }
@@ -192,8 +192,8 @@ mod tests {
 
     const S: i64 = 1_000_000_000;
 
-    /// Creates a run with, for each second, the number ended, their latency (milliseconds), and the number
-    /// failed; if none ended they are in flight.
+    /// Creates a run of seconds, each given by its number of successes, their latency in milliseconds, and its number
+    /// of failures. Requests are in flight throughout.
     fn run(objective: &str, seconds: &[(u64, u64, u64)]) -> StretchObjectives {
         run_with_rest(objective, seconds, S)
     }
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn the_rest_of_a_second_is_judged_with_those_before_it_and_never_alone() {
         let mut seconds = vec![(100, 10, 0); 10];
-        // All of them are slow; together with the second before only few are.
+        // All of its requests are slow, but only a few of those of the last two seconds.
         seconds.push((10, 900, 0));
         for rest in [S * 3 / 10, S * 6 / 10, S * 9 / 10] {
             let judged = run_with_rest("p50<300ms for 1s", &seconds, rest).judged("p50<300ms for 1s").expect("judged");

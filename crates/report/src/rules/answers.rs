@@ -22,7 +22,7 @@ const NOTHING_DUE: Text = text(
     "计划中没有请求；请延长压测时间（-d）或提高速率",
 );
 
-/// Maximum number of codes named.
+/// Maximum number of codes listed.
 const CODES: usize = 5;
 
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {

@@ -1,4 +1,4 @@
-//! The rule for the clock of the generator's machine (V23): a clock that is slow to read is in every latency
+//! The rule for the clock of the generator's machine (V23): the cost of reading a slow clock is in every latency
 //! twice.
 
 use brunt_record::RunEvent;

@@ -1,5 +1,5 @@
-//! The rule for objectives met by too few requests: a quota of one in a thousand cannot be judged by ten
-//! requests, and an objective met so far may be missed by the next.
+//! The rule for objectives met by too few requests: a limit of one in a thousand cannot be judged by ten requests, and
+//! the next one may miss an objective met so far.
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};

@@ -1,8 +1,8 @@
 //! Rules for the health of the generator itself: how far it distorted its own figures.
 //!
-//! Whatever keeps brunt from reading an answer at once (its own work, another process on its core, a CPU quota,
-//! a signal that stops it) looks like a slow server. Each cause leaves a distinct trace in the record; it
-//! reduces trust if it is large relative to the figures it would distort.
+//! Whatever keeps brunt from reading an answer at once (its own work, another process on its core, a CPU quota, a
+//! signal that stops it) looks like a slow server. Each cause leaves a distinct trace in the record, and reduces trust
+//! if the delay is large relative to the figures it would distort.
 
 use brunt_measure::{Histogram, Nanos};
 use brunt_record::{RunEvent, RunPart};
@@ -56,7 +56,7 @@ const LATE_MEAN: Text = text(
 const SHARE: f64 = 0.2;
 /// Share above which it is always too much.
 const MOST: f64 = 0.5;
-/// Duration below which it is ignored: an idle virtual core wakes up that late.
+/// Duration below which it is ignored: an idle virtual core may wake up that late.
 const LEAST: Nanos = Nanos::from_millis(1);
 /// Duration from which [`SHARE`] is too much.
 const MUCH: Nanos = Nanos::from_millis(10);
@@ -82,8 +82,8 @@ fn known(figure: Figure) -> Option<Nanos> {
     figure.exact().or(figure.at_least())
 }
 
-/// Finds that the CPU quota of the generator was exhausted. A run that only holds connections is not judged
-/// otherwise: it has no latency, and a core may well be full of handshakes.
+/// Finds that the CPU quota of the generator was exhausted. No other rule here judges a run that only holds
+/// connections: it has no latency, and a core may well be busy with handshakes.
 pub(super) fn throttled(run: &Evidence<'_>) -> Option<Finding> {
     let (throttled, periods) = (run.totals.generator.throttled, run.totals.generator.periods);
     let material = throttled > 0 && throttled as f64 > THROTTLED_SHARE * periods as f64;
@@ -171,29 +171,29 @@ impl AbsentWorkersRule {
         Some(Finding::new("generator_absent", Grade::Fail, READ_LATE, facts))
     }
 
-    /// Returns the quantile that is inflated because answers were read late, and its value. One answer in a
-    /// hundred read that late moves p99; a longer gap counts for p99.9, which a single one of a few
-    /// milliseconds would reach in a short run.
+    /// Returns the quantile that is inflated because answers were read late, and its value. One late answer in a
+    /// hundred moves p99. For p99.9 only longer gaps count, because in a short run a single gap of a few milliseconds
+    /// would move it.
     fn inflated_quantile(&self, run: &Evidence<'_>, time: f64) -> Option<(&'static str, Nanos)> {
         let quantiles = [("p50", 0.5, LEAST), ("p99", 0.99, LEAST), ("p99.9", 0.999, MUCH)];
         quantiles.into_iter().find_map(|(name, q, least)| {
             let figure = known(run.headline().quantile(q).figure)?;
             let span = Nanos((figure.0 as f64 * SHARE) as u64).max(least);
-            // If that many had been read that late, the quantile would be as long: under closed load a gap
-            // delays no more requests than there are users.
+            // Had that many answers been read so late, the quantile would be at least that long: under closed
+            // load, a gap delays no more requests than there are users.
             let spoiled = figure >= least && self.blind_for(span, time) > 1.0 - q;
             spoiled.then_some((name, figure))
         })
     }
 
-    /// Returns the share of time at which the generator would not check its sockets for longer than `span`.
+    /// Returns the share of the time at which more than `span` would pass until the generator checks its sockets.
     fn blind_for(&self, span: Nanos, time: f64) -> f64 {
         let beyond: f64 = self.gaps.buckets().map(|(gap, n)| (gap - span).0 as f64 * n as f64).sum();
         beyond / time
     }
 }
 
-/// Finds waits for a core when a worker was to be woken for an event.
+/// Finds that workers waited for a core after an event should have woken them.
 pub(super) fn starved(run: &Evidence<'_>) -> Option<Finding> {
     let delays = RankedLatency::finished_only(&run.totals.latency.wake_delay);
     if delays.count() < SAMPLES || run.only_holds() {
@@ -389,11 +389,11 @@ mod tests {
             codes(&found)
         };
         let fails = [("generator_late", Grade::Fail)];
-        // More than half, and a fifth of a long one.
+        // More than half of the response time, and more than a fifth of a long one.
         assert_eq!(late(&[(20, 980), (1_500, 20)], &[(200, 980), (2_500, 20)]), fails);
         assert_eq!(late(&[(20, 980), (15_000, 20)], &[(200, 980), (60_000, 20)]), fails);
         assert_eq!(late(&[(20, 980), (1_500, 20)], &[(200, 980), (5_000, 20)]), [("generator_late", Grade::Warn)]);
-        // A large tail of the server does not hide that all requests left late.
+        // A long tail of the server does not hide that all requests left late.
         assert_eq!(late(&[(1_500, 1000)], &[(2_600, 980), (2_000_000, 20)]), fails);
         // An idle core wakes up late, and a fast server answers sooner.
         assert_eq!(late(&[(98, 1000)], &[(217, 1000)]), []);

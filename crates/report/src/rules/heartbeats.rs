@@ -1,5 +1,5 @@
-//! The rule for connections with unanswered heartbeats: a connection whose heartbeats are answered late is
-//! lost; if the run ends before that, this rule is the only indication.
+//! The rule for connections with unanswered heartbeats: a connection whose heartbeats are not answered in time counts
+//! as lost; if the run ends before that, this rule is the only indication.
 
 use brunt_record::End;
 

@@ -32,7 +32,7 @@ const HELD_NONE: Text = text("none of the {asked} connections could be opened", 
 const LOST: Text =
     text("{lost} {lost|connection was|connections were} lost while being held", "保持期间断开了 {lost} 个连接");
 
-/// Returns the plan of a run that is about its connections.
+/// Returns the plan of a run whose purpose is its connections.
 fn plan<'a>(run: &'a Evidence<'_>) -> Option<&'a Plan> {
     let plan = run.started.as_ref().map(|s| &s.plan)?;
     (plan.hold.is_some() || run.only_holds()).then_some(plan)
@@ -49,7 +49,7 @@ pub(super) fn fewer(run: &Evidence<'_>) -> Option<Finding> {
     }
     let connections = &run.totals.connections;
     let text = match (connections.failed > 0, connections.lost > 0) {
-        // They were open for a moment each, within a second.
+        // Each was open only briefly, within a second.
         (_, true) if held == 0 => HELD_NONE_LASTED,
         _ if held == 0 => HELD_NONE,
         (true, true) => HELD_FEWER_BOTH,

@@ -27,8 +27,7 @@ const OK: f64 = 0.02;
 const FAIL: f64 = 0.05;
 /// Deviation shown as zero.
 const EXACT: f64 = 0.0005;
-/// Average number of requests in flight below which a second is too coarse to judge; the other constant is its
-/// minimum length.
+/// Average number of requests in flight below which a second is too coarse to judge, and the length below which it is.
 const IN_FLIGHT: f64 = 0.5;
 const LENGTH: Nanos = Nanos::from_millis(100);
 

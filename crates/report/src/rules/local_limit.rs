@@ -1,6 +1,5 @@
 //! The rule for requests that never left this machine, because it had no ports or descriptors left for them
-//! (V14, V15): the failures are our own. Fewer users ran than the report names, and the target is not the
-//! cause.
+//! (V14, V15): the failures are our own. Fewer users ran than the report states, and the target is not the cause.
 
 use brunt_record::Kind;
 

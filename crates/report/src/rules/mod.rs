@@ -135,7 +135,7 @@ pub(crate) mod tests {
         found(SumsRule(judge), events).pop()
     }
 
-    /// Returns the findings of such a rule on a run of a single second that ended in this way.
+    /// Returns the finding of such a rule, if any, on a run of a single second with this end.
     pub fn of_second(
         judge: fn(&Evidence<'_>) -> Option<Finding>,
         second: brunt_record::Second,

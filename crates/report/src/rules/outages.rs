@@ -1,5 +1,5 @@
-//! The rule for outages: stretches of the window with requests in flight without a break, or failing, and not a
-//! single success.
+//! The rule for outages: stretches of the window without a single success, while requests were in flight without a
+//! break, or failed.
 
 use brunt_measure::{Histogram, Nanos, quantile};
 use brunt_record::{RunEvent, RunPart, Second};
@@ -16,10 +16,10 @@ const OUTAGE_MORE: Text = text("; this happened {n} more times", "，另有 {n} 
 
 /// Minimum length of an outage.
 const LEAST: Nanos = Nanos::from_secs(1);
-/// Minimum ratio of its length to the usual duration of requests: a service that takes three seconds for
-/// everything has such stretches while it is healthy.
+/// Minimum ratio of its length to the usual duration of requests: a service that takes three seconds for every request
+/// has such stretches even when it is healthy.
 const TIMES: u64 = 3;
-/// Minimum number of requests due in it, under open load: fewer are likely to be far apart by chance.
+/// Minimum number of requests due in it, under open load: fewer may be that far apart by chance.
 const DUE: f64 = 10.0;
 /// Maximum number of outages kept, the longest ones; more of them would not explain a run of hours any better.
 const KEPT: usize = 64;
@@ -70,15 +70,14 @@ impl Outages {
         (self.succeeded, self.silent, self.failing) = (true, 0, false);
     }
 
-    /// Assigns the pending times of the last second that ended normally to the normal seconds, or to an
-    /// outage.
+    /// Adds the pending service times to the normal ones, or drops them if an outage followed.
     fn flush_pending(&mut self, was_calm: bool) {
         let Some(pending) = self.pending.take().filter(|_| was_calm) else { return };
         self.normal.merge(&pending);
         self.calm += 1;
     }
 
-    /// Ends the time since the last success; returns `true` if it was long and requests were expected in it.
+    /// Ends the time since the last success; returns `true` if it was long and successes were expected in it.
     fn close(&mut self, since: i64, at: i64) -> bool {
         let wanted = match self.failing && self.silent > 0 {
             true => Some(since),
@@ -95,9 +94,9 @@ impl Outages {
         true
     }
 
-    /// Returns the usual duration of requests that are answered. If most of the run consists of such stretches,
-    /// there is hardly a second without one to compare with: closed load then uses the slow requests (few users
-    /// may all be in one) and open load the median ones.
+    /// Returns the usual duration of answered requests. If most of the run consists of outages, there are hardly any
+    /// normal seconds to compare with: closed load then uses the slow requests (if there are few users, all of them may
+    /// be in one), and open load the median.
     fn usual(&self, totals: &RunTotals, open: bool) -> Nanos {
         let at = |ranks: &Histogram, q: f64| ranks.at_rank(quantile::rank_of(ranks.count(), q)).unwrap_or_default();
         match self.calm * 2 >= self.seconds {
@@ -139,8 +138,8 @@ pub(crate) struct ServiceOutage {
     pub to_the_end: bool,
     /// Number of other outages.
     pub others: u64,
-    /// A caution; under closed load, where requests stop together with the answers, a failure if they are
-    /// long in total or one lasts to the end of the window.
+    /// A caution; under closed load, where requests stop when the answers do, a failure if the outages are long in
+    /// total or one lasts until the end of the window.
     grade: Grade,
 }
 
@@ -226,7 +225,7 @@ mod tests {
         let calm = [well; 6];
         let runs: [(&[SecondSpec], bool, LongestOutage); 9] = [
             (&[well, dies, silent, silent, back, well], true, Some((1300, 4400, 0, Grade::Warn))),
-            // More than a second, across the border of two.
+            // More than a second, across the boundary of two.
             (&[well, dies, back, well], true, Some((1300, 2400, 0, Grade::Warn))),
             // It never recovered: under closed load the figures are invalid.
             (&[well, dies, silent], true, Some((1300, 3000, 0, Grade::Warn))),
@@ -247,7 +246,7 @@ mod tests {
 
     #[test]
     fn users_who_think_and_requests_that_are_far_apart_are_no_outage() {
-        // All users think from 0.4 s to 1.7 s, and send again: requests then in flight are so since 1.7 s.
+        // All users think from 0.4 s to 1.7 s, and send again: requests have been in flight since 1.7 s.
         let seconds = [
             (Some((100, 400)), 0, Some(0)),
             (Some((800, 999)), 0, Some(1700)),

@@ -22,8 +22,8 @@ pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     pairing(&run.totals, &run.notices, pipelined(run))
 }
 
-/// A surplus answer may have been taken for the next request's. If several are awaited at a time, each shifts
-/// all that follow.
+/// Judges surplus answers: each may have been taken for the answer to the next request, and if several are awaited at
+/// a time, it shifts all that follow.
 fn pairing(totals: &RunTotals, notices: &[Notice], pipelined: bool) -> Option<Finding> {
     // Older records, which did not count strays separately, contain a notice.
     let about =
@@ -35,7 +35,7 @@ fn pairing(totals: &RunTotals, notices: &[Notice], pipelined: bool) -> Option<Fi
     (strays > 0).then(|| Finding::new("pairing", grade, PAIRING, [("strays", numbers::count(strays))]))
 }
 
-/// Returns whether several requests were awaited at a time on one connection.
+/// Returns `true` if several answers were awaited at a time on one connection.
 fn pipelined(run: &Evidence<'_>) -> bool {
     let depth = |plan: &Plan| plan.options.get("pipeline")?.last()?.parse::<u64>().ok();
     run.started.as_ref().and_then(|s| depth(&s.plan)).is_some_and(|depth| depth > 1)
@@ -51,7 +51,7 @@ mod tests {
     fn answers_too_many_are_a_caution_and_too_many_of_them_cost_the_trust() {
         for (strays, pushed, finished, pipelined, grade) in [
             (0, 0, 5000, false, None),
-            // A message that a server pushes unasked is not a surplus answer.
+            // An unsolicited message from a server is not a surplus answer.
             (0, 900, 5000, true, None),
             (5, 0, 5000, false, Some(Grade::Warn)),
             (6, 0, 5000, false, Some(Grade::Fail)),

@@ -1,5 +1,5 @@
-//! The rule that compares the load with the reference client (V10): a delay of the load that the client does
-//! not have is queueing inside brunt.
+//! The rule that compares the load with the reference client (V10): a delay that the load has and the client does not
+//! is queueing inside brunt.
 
 use brunt_measure::quantile::{QuantileValue, quantile};
 use brunt_measure::{Histogram, Nanos};
@@ -16,8 +16,8 @@ const QUEUED: Text = text(
     "请求在发压端内部排队：服务时间 p50 为 {load}，而同一时段参照客户端测得的只有 {client}，且最忙的工作线程占用一个核的 {share}；请增加工作线程（-w）或机器，或降低负载",
 );
 
-/// Ratio by which the load is served more slowly than the client, if the [`DIFFERENCE`] is exceeded, too
-/// (`docs/measurement.md` 2.1, V10).
+/// Ratio of the load's median to the client's above which the load is slower, if their difference also exceeds
+/// [`DIFFERENCE`] (`docs/measurement.md` 2.1, V10).
 const RATIO: f64 = 1.25;
 const DIFFERENCE: Nanos = Nanos::from_micros(50);
 /// Minimum number of seconds, and the share of them in which this must be so.
@@ -25,8 +25,8 @@ const SECONDS: usize = 5;
 const MOST_OF_THEM: f64 = 0.9;
 /// Number of successes on either side below which a second has no meaningful median.
 const LEAST: u64 = 5;
-/// Share of a core below which no queue forms inside brunt: then another component serves connections
-/// unequally.
+/// Share of a core below which no queue forms inside brunt: the cause is then another component that serves
+/// connections unequally.
 const BUSY: f64 = 0.5;
 /// Maximum number of seconds kept; longer runs are judged by their first seconds.
 const KEPT: usize = 1 << 16;

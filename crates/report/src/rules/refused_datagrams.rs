@@ -1,6 +1,6 @@
-//! The rule for refused datagrams: the target's system refused datagrams without an awaited answer, so they
-//! were written but not received. If requests are answered, a refusal fails one of them; without answers, this
-//! is the only sign of a closed port.
+//! The rule for refused datagrams: the target's system refused datagrams for which no answer was awaited, so they were
+//! written but not received. If requests are answered, a refusal fails one of them; without answers, it is the only
+//! sign of a closed port.
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};

@@ -33,7 +33,7 @@ const HARDLY_FREE: f64 = 0.95;
 /// Finds idle scenarios: one whose figures are all zero looks like one that was measured.
 pub(super) fn idle(run: &Evidence<'_>) -> Option<Finding> {
     let plan = &run.started.as_ref()?.plan;
-    // A scenario that had not started yet, or was cut before, is expected to be idle.
+    // A scenario that was to start only after the end of the run is expected to be idle.
     let was_on = |row: &ScenarioRow<'_>| {
         plan.scenarios.iter().any(|scenario| scenario.name == row.name && scenario.start < run.window)
     };

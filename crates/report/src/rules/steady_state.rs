@@ -1,4 +1,4 @@
-//! The rule for a steady state: a mean over a warm-up, or over two regimes, is the mean of neither.
+//! The rule for a steady state: a mean over a warm-up and the rest, or over two regimes, describes neither.
 
 use brunt_measure::{Nanos, Rng, steady};
 use brunt_record::{RunEvent, RunPart};
@@ -25,7 +25,7 @@ const DRIFTING: Text = text(
 
 /// Number of seconds below which a run is not judged.
 const LEAST: usize = 20;
-/// Maximum number of points kept; beyond it two are merged into one.
+/// Maximum number of points kept; above it, pairs of points are merged.
 const KEPT: usize = 240;
 /// Number of seconds from which batches of five are compared.
 const BATCHED: usize = 60;
@@ -165,10 +165,10 @@ impl SteadyStateRule {
             .filter(|at| (shortest..=n - shortest).contains(at))
             .map(|at| (at, typical(&logs[..at]), typical(&logs[at..])))
             .filter(|(_, before, after)| differ(*before, *after))
-            // The one of several that divides best: medians alone are equal a little before and after it.
+            // Of several, the one that divides best: medians alone are the same a little before and after it.
             .max_by(|a, b| part_distance(logs, a.0).total_cmp(&part_distance(logs, b.0)))
             .map(|(at, before, after)| match at as f64 <= EARLY * n as f64 && after < before {
-                // If the end of a series is calmer still than its middle, the cut is sought there and none is
+                // If the end of a series is even calmer than its middle, the cut is searched for there, and none is
                 // found.
                 true => told("settled_late", SETTLED_LATE, at, before, after),
                 false => told("two_regimes", REGIMES, at, before, after),
@@ -180,8 +180,7 @@ impl SteadyStateRule {
 mod tests {
     use super::*;
 
-    /// Returns the code found for a run of `seconds` seconds with these means in milliseconds, with a jitter of
-    /// a tenth.
+    /// Returns the code found for a run of `seconds` seconds with these means in milliseconds, with a jitter of 10 %.
     fn code(seconds: usize, mean_ms: impl Fn(usize) -> f64) -> Option<&'static str> {
         let (mut series, mut rng) = (SteadyStateRule::default(), Rng::new(9));
         for at in 0..seconds {

@@ -57,8 +57,8 @@ pub(super) fn stuck(run: &Evidence<'_>) -> Option<Finding> {
     found("users_stuck", STUCK, share.min(1.0))
 }
 
-/// Finds users that were refused: they make few attempts, with pauses between them, and are hardly visible
-/// among the requests of the others.
+/// Finds users that were refused: they make few attempts, with pauses between them, which are hardly visible among the
+/// requests of the others.
 pub(super) fn refused(run: &Evidence<'_>) -> Option<Finding> {
     if !run.has_latency() {
         return None;
@@ -67,8 +67,8 @@ pub(super) fn refused(run: &Evidence<'_>) -> Option<Finding> {
     found("users_kept_out", KEPT_OUT, out / (out + run.totals.in_flight_ns as f64))
 }
 
-/// Finds users of flows that paused longer than requested, and so sent less. The lateness of steps is in no
-/// latency of closed load, so that only this rule shows it; a millisecond in pauses of seconds is negligible.
+/// Finds users of flows that paused longer than requested, and so sent less. Under closed load, no latency includes the
+/// lateness of steps, so that only this rule shows it; a millisecond in pauses of seconds is negligible.
 pub(super) fn woken_late(run: &Evidence<'_>) -> Option<Finding> {
     let totals = &run.totals;
     if run.open || totals.users_ns == 0 {
@@ -129,7 +129,7 @@ mod tests {
             s
         };
         let judged = |late| of_second(woken_late, second(late), End::Completed);
-        // A millisecond is healthy; 30 ms are 1.5 % of a second of all, 200 ms are 10 %.
+        // A millisecond is healthy; 30 ms are 1.5 % of the users' time, 200 ms are 10 %.
         let grades = [1_000_000, 10_000_000, 30_000_000, 200_000_000].map(|late| judged(late).map(|found| found.grade));
         assert_eq!(grades, [None, None, Some(Grade::Warn), Some(Grade::Fail)]);
         let said = judged(30_000_000).expect("a finding").sentence(Lang::En);

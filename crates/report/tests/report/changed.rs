@@ -6,7 +6,7 @@ use brunt_report::{Grade, Lang};
 
 use crate::run_builder::{FillSecond, RunBuilder, closed, ms, open, second};
 
-/// Creates ten seconds of a run, in the middle of which the load is paused for five.
+/// Creates ten seconds of a run, with the load paused for five seconds in the middle.
 fn paused(run: RunBuilder) -> RunBuilder {
     let of = |n: i64| {
         let answered = second(n).answered(1000, ms(10));
@@ -32,7 +32,7 @@ fn what_a_stall_would_hide_is_told_of_the_time_with_load() {
     let said = paused(closed(10, 10)).written("text", Lang::En);
     assert!(said.contains("a 1 s stall would hide about 1,000 requests") && said.contains("-r 500/s"), "{said}");
     assert!(said.contains("500/s succeeded, over a window of 10.0 s, 5.00 s of it paused"), "{said}");
-    // One paused until its end, and one paused in the warm-up and never resumed.
+    // A run paused until its end, and one paused in the warm-up and never resumed.
     for (pause, rested) in [(6_000, 4.0), (-500, 10.0)] {
         let run = (0..10).fold(closed(10, 10).changed(pause, Change::Pause), |run, n| run.second(second(n)));
         assert_eq!(run.summary().paused().as_secs_f64(), rested);

@@ -1,4 +1,4 @@
-//! Named checks: the results of each in every format, and objectives on one.
+//! Named checks: the results of each in every format, and objectives on a check.
 
 use brunt_record::{CheckResults, RunPart, Second};
 use brunt_report::Lang;

@@ -18,8 +18,7 @@ fn mixed() -> RunBuilder {
         .notice("only_redirects", &[("status", "302")])
 }
 
-/// Asserts that every key of a value is described by the schema, at every depth, and that every required key is
-/// present.
+/// Asserts that the schema describes every key of a value, at every depth, and that every required key is present.
 fn conforms(value: &Value, schema: &Value, root: &Value, path: &str) {
     if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
         return conforms(value, root.pointer(target.trim_start_matches('#')).unwrap(), root, path);
@@ -175,7 +174,7 @@ fn csv_has_a_row_a_second() {
 
 #[test]
 fn the_users_of_a_run_that_counts_requests_are_those_asked_for() {
-    // No user is left at its end.
+    // No users are left at the end of such a run.
     let mut run = closed(5, 1).second(second(0).answered(300, ms(2)));
     (run.plan.requests, run.plan.duration) = (Some(300), None);
     for format in ["text", "markdown"] {

@@ -162,7 +162,7 @@ fn a_silent_run_is_judged_by_the_connections_that_stood() {
         assert!(text.contains(said), "{text}");
         assert!(!text.contains("No request was scheduled"), "nothing was to be due: {text}");
     }
-    // The last user of a ramp may have come in its last moment.
+    // The last user of a ramp may have started in its last moment.
     let mut ramp = silent(9, 10);
     ramp.plan.load = brunt_plan::Load::Closed {
         stages: vec![brunt_plan::Stage { lasts: brunt_measure::Nanos::from_secs(1), from: 1.0, to: 10.0 }],
@@ -268,7 +268,7 @@ fn connections_opened_before_a_common_start_were_not_opened_in_its_first_second(
     (s.connections.opened, s.connections.ahead, s.connections.ahead_ns) = (1000, 1000, 5_000_000_000);
     let run = open(1000.0, 2).second(s.clone()).second(second(1).answered(1000, ms(20)));
     assert_eq!(run.summary().opened_per_s(), 200.0);
-    // The other connections came later, in a second of its own.
+    // The other connections were opened later, in a second of their own.
     s.connections.opened = 1020;
     assert_eq!(open(1000.0, 1).second(s).summary().opened_per_s(), 170.0);
 }
@@ -300,6 +300,6 @@ fn lateness_that_is_a_part_of_the_mean_is_a_caution() {
     };
     assert_eq!(late(400, 20).trust.verdict(), Grade::Ok);
     assert_eq!((late(400, 4).trust.verdict(), late(400, 4).exit.code()), (Grade::Warn, 0));
-    // An idle core wakes up late, which is a lot compared with the answer of a fast server, but expected.
+    // An idle core wakes up late: by much compared with the response time of a fast server, but that is expected.
     assert_eq!(late(98, 1).trust.verdict(), Grade::Ok);
 }

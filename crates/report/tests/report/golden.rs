@@ -60,7 +60,7 @@ fn changed_run() -> RunBuilder {
     run
 }
 
-/// Creates a run whose users increased, paused and were paused at the end.
+/// Creates a run whose users increased, and were paused twice, the second time until the end.
 fn changed_users() -> RunBuilder {
     let mut run = closed(10, 6).changed(-500, Change::Users(11)).changed(2_000, Change::Pause);
     run = run.changed(3_000, Change::Resume).changed(5_000, Change::Pause);

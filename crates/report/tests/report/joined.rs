@@ -28,8 +28,7 @@ fn sample(at_ns: i64, host: &str, overflows: u64) -> RunEvent {
     RunEvent::Counters(HostCounters { at_ns, host: host.into(), values, ..HostCounters::default() })
 }
 
-/// Creates four seconds in which an accept queue on the machine under test overflowed, with `last` as the last
-/// event.
+/// Creates four seconds in which an accept queue on the machine under test overflowed; `last` is the last event.
 fn run(last: RunEvent) -> RunBuilder {
     let mut run = closed(10, 4);
     run.events.extend([joined(-S, 7_000_000_000, 40_000), sample(0, "db1", 7)]);

@@ -1,12 +1,12 @@
-//! Known mistakes of other load generators, none of which may be possible here.
+//! Known mistakes of other load generators, which must not be possible here.
 
 use brunt_measure::Nanos;
 use brunt_record::{RunPart, Second};
 
 use crate::run_builder::{FillSecond, closed, ms, open, second};
 
-/// go-stress-testing prints users ÷ mean latency. 300 users whose mean is 8.78 ms after a second of ramping up would be
-/// 34,177/s; 14,086 came back.
+/// go-stress-testing prints users ÷ mean latency. For 300 users with a mean of 8.78 ms after a second of ramping up,
+/// that would be 34,177/s; 14,086 responses arrived.
 #[test]
 fn throughput_is_completions_in_the_window_and_never_users_by_mean() {
     let run = closed(300, 1).second(second(0).answered(14_086, Nanos::from_micros(8_780)));
@@ -28,7 +28,7 @@ fn neither_warmup_nor_drain_is_in_the_throughput() {
     assert_eq!(summary.headline().max().show(), "1.50 s", "what finished in the drain is in the latency");
 }
 
-/// A fast failure is not a fast answer: in most tools a server that refuses everything quickly looks good.
+/// A fast failure is not a fast answer: in most tools, a server that quickly refuses everything looks good.
 #[test]
 fn failures_do_not_sweeten_latency() {
     let good = closed(10, 1).second(second(0).answered(1000, ms(20))).summary();
@@ -54,7 +54,7 @@ fn slow_answers_and_the_second_million_are_kept() {
     assert_eq!(run.json()["latency"]["response"]["max_us"], 5_000e6);
 }
 
-/// Tools that count in milliseconds print 0.
+/// Tools that measure in milliseconds print 0.
 #[test]
 fn below_a_millisecond_and_below_a_microsecond_nothing_is_rounded_to_zero() {
     let run = closed(1, 1).second(second(0).answered(5000, Nanos(850)));
@@ -82,7 +82,7 @@ fn a_server_that_hangs_leaves_a_lower_bound_and_no_good_exit() {
     assert_eq!(timed_out.json()["latency"]["response"]["p99_us"].as_f64(), None, "a timeout hides nothing either");
 }
 
-/// Percentiles of the heartbeats that were answered say nothing of those that were not.
+/// Percentiles of the heartbeats that were answered say nothing about those that were not.
 #[test]
 fn heartbeats_without_an_answer_are_lower_bounds_too() {
     let mut beating = second(0);
@@ -113,8 +113,8 @@ fn a_quantile_without_enough_requests_is_not_shown() {
     assert!(json["latency"]["response"]["p99_ci_us"][1].is_null(), "the interval is open above");
 }
 
-/// Thousands of requests that waited for each other are worth dozens: an interval computed as for independent
-/// ones would be wrong.
+/// Thousands of requests that waited for each other are worth only dozens of independent ones: an interval that
+/// assumes independence would be wrong.
 #[test]
 fn an_interval_is_as_wide_as_seconds_differ_and_a_short_run_has_none() {
     let run = |seconds: u64, slow: u64| {
@@ -132,7 +132,7 @@ fn an_interval_is_as_wide_as_seconds_differ_and_a_short_run_has_none() {
         let ms = |end: &serde_json::Value| end.as_f64().map(|us| (us / 1000.0).round());
         (ms(&interval[0]), ms(&interval[1]))
     };
-    // 8 % are slow: the same share in each second, or in every other second seven times as many as in the next.
+    // 8 % are slow: the same share in each second, or seven times as many in every other second as in the next.
     assert_eq!(p90(run(10, 80)), (Some(1.0), Some(1.0)));
     assert_eq!(p90(run(10, 140)), (Some(1.0), Some(9.0)));
     let short = run(4, 80);
@@ -171,7 +171,7 @@ fn a_limit_that_was_waited_for_is_told_and_one_that_is_split_is_a_caution() {
     );
 }
 
-/// The server answered a hundred a second all the time, each after 250 ms.
+/// The server constantly answered a hundred requests per second, each after 250 ms.
 #[test]
 fn throughput_after_a_warm_up_counts_what_ended_in_the_window() {
     let mut before = second(-1).within(RunPart::Warmup);

@@ -1,4 +1,4 @@
-//! Tests of the report through its public interface: made-up records in, documents out.
+//! Tests of the report through its public interface: synthetic records in, documents out.
 
 mod answers;
 mod changed;

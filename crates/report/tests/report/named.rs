@@ -76,7 +76,7 @@ fn what_a_server_says_by_name_acts_on_no_screen() {
             second.named.iter_mut().for_each(|named| named.status = [(bad.to_owned(), 1)].into());
         }
     }
-    // In addition to the first of its sort, which is kept separately.
+    // A second example, in addition to the first of its sort, which is kept separately.
     let Some(RunEvent::Example(mut example)) = run.events.last().cloned() else { panic!("an example") };
     (example.detail, example.status) = (bad.into(), bad.into());
     run.events.push(RunEvent::Example(example));

@@ -1,4 +1,4 @@
-//! A builder of made-up records.
+//! A builder of synthetic records.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use brunt_report::{Lang, Style, Summary};
 
 const S: i64 = 1_000_000_000;
 
-/// A made-up run.
+/// A synthetic run.
 #[derive(Clone)]
 pub struct RunBuilder {
     pub plan: Plan,
@@ -179,7 +179,7 @@ impl RunBuilder {
         }
         events
     }
-    /// Returns its seconds.
+    /// Returns the seconds of the run.
     pub fn seconds(&self) -> Vec<Second> {
         let second = |e: &RunEvent| if let RunEvent::Second(s) = e { Some((**s).clone()) } else { None };
         self.events.iter().filter_map(second).collect()
@@ -206,7 +206,7 @@ pub fn second(n: i64) -> Second {
     Second { from_ns: n * S, to_ns: (n + 1) * S, ..Second::default() }
 }
 
-/// The filling of a second with made-up requests.
+/// Methods that fill a second with synthetic requests.
 pub trait FillSecond: Sized {
     /// Adds `n` successes of this duration, in flight according to Little's law.
     fn answered(self, n: u64, took: Nanos) -> Self;

@@ -114,7 +114,7 @@ fn objectives_name_the_requests_the_iterations_and_the_groups_of_one() {
         ("failed{scenario staff}<1%", true),
         ("failed{scenario shop}<1%", false),
         ("max{scenario staff}<8ms", false),
-        // Of the 40 that were due 24 were dropped: those that began were fast enough.
+        // Of the 40 that were due, 24 were dropped; those that began were fast enough.
         ("mean{iteration shop}<50ms", false),
         ("p50{iteration shop}<50ms", false),
         ("p35{iteration shop}<50ms", true),

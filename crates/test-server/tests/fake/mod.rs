@@ -1,5 +1,4 @@
-//! A scripted network: the clock is set by hand, arrivals are injected by the test, and everything sent is
-//! recorded.
+//! A scripted network: the test sets the clock and injects arrivals, and everything sent is recorded.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -40,7 +39,7 @@ pub struct ScriptedState {
     gone: BTreeMap<u32, ClosedBy>,
     sends: usize,
     sent: u64,
-    /// The deadline passed to each wait.
+    /// Deadlines passed to the waits.
     waits: Vec<Nanos>,
     accepting: bool,
 }
@@ -173,7 +172,7 @@ impl<S: TargetSession> WorkerScene<S> {
     pub fn reads_only(&mut self, conn: u32, bytes: usize) {
         let mut world = self.world.borrow_mut();
         world.read_limit.insert(conn, bytes);
-        // Held-back content is discarded: only its size matters to the server.
+        // The content held back is discarded: only its size matters to the server.
         world.unsent.insert(conn, 0);
     }
     /// Returns the bytes the client received since the last call.

@@ -1,4 +1,4 @@
-//! gRPC: messages answered as they arrive, each at its time and in order; faults, deadlines, ends, and the
+//! gRPC: messages answered as they arrive, each at its due time and in order; faults, deadlines, ends, and the
 //! accounting of calls.
 
 use super::*;
@@ -154,7 +154,7 @@ fn faults_of_a_call_spare_the_other_streams_and_are_accounted_for() {
         ("/reset", 0, Some("reset 2")),
         ("/hang", 0, None),
         ("/cut/4", 4, Some("reset 2")),
-        // A prefix, a tag, two bytes of length and the text; half of it all.
+        // A prefix, a tag, two bytes of length and the text; half of all that.
         ("/short/1000", 504, Some("0")),
         ("/long/1000", 1008 + 504, Some("0")),
         ("/bytes/1000", 1008, Some("0")),
@@ -202,7 +202,7 @@ fn a_call_given_up_is_abandoned_once_and_no_more_is_said_of_it() {
     scene.pass(Nanos::from_millis(20));
     assert_eq!(heard(&mut scene), (vec![], None));
     assert_eq!((scene.stats().abandoned, scene.stats().waiting), (1, 0));
-    // Again, with the connection ended.
+    // Again, but the connection ends.
     scene.say(0, &call(3, ECHO, &[("brunt-path", "/delay/10ms")]));
     scene.say(0, &[said(3, b"a"), said(3, b"b")].concat());
     scene.hang_up(0);

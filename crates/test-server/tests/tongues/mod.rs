@@ -1,5 +1,5 @@
-//! One port, several protocols: detection by the first bytes, faults in the shape of each, and answers out of
-//! order.
+//! One port, several protocols: detection by the first bytes, faults as each protocol expresses them, and answers out
+//! of order.
 
 mod calls;
 
@@ -249,7 +249,7 @@ fn a_large_message_leaves_block_by_block_and_nothing_stands_within_it() {
     scene.heard(0);
     scene.reads_only(0, 10_000);
     scene.say(0, &message("one"));
-    // The client pings and asks again while its first answer is in progress.
+    // The client sends a ping and another message while its first answer is in progress.
     scene.say(0, &[vec![0x89, 0x80, 0, 0, 0, 0], message("two")].concat());
     assert!(scene.unsent(0) < 100_000, "{}", scene.unsent(0));
     let begun = scene.heard(0);

@@ -58,7 +58,7 @@ const TELLING: [(&str, &str); 44] = [
     ("postgres.activity.", ""),
 ];
 
-/// Returns whether a counter is one of these.
+/// Returns `true` if a page shows this counter at once.
 pub(super) fn is_prominent(counter: &str) -> bool {
     TELLING.iter().any(|(begins, ends)| counter.starts_with(begins) && counter.ends_with(ends))
 }
@@ -88,7 +88,8 @@ struct HostReadings {
 }
 
 impl HostReadings {
-    /// Returns whether the next reading of a live run is written: fewer and fewer, so that those of a day fit.
+    /// Returns `true` if the next reading of a live run is written. Written readings become rarer and rarer, so that
+    /// those of a day fit.
     fn is_due(&self) -> bool {
         let every = 1 << (self.lines / LIVE_READINGS).min(20);
         self.readings.is_multiple_of(every)
@@ -121,8 +122,8 @@ impl CounterLines {
         } else {
             host.readings += 1;
         }
-        // The last reading is written completely: changes since the previous line would otherwise lack their
-        // end.
+        // The last reading is written completely: otherwise, the changes since the previous line would be
+        // lost.
         let is_last = !self.live && host.readings == plan.readings;
         let lines = host.lines;
         host.lines += 1;

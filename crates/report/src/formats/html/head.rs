@@ -23,7 +23,7 @@ const FORMAT: u32 = 1;
 pub(super) fn head(name: &str, summary: &Summary, grain: &Resolution) -> Value {
     let report = serde_json::to_value(Report::of(summary, Box::new(std::iter::empty()))).unwrap_or_default();
     let mut report = without_histograms(report);
-    // Sums by name are shared, and not escaped with the rest.
+    // Sums by name are shared, and were not escaped with the rest.
     escape::escape_json(&mut report);
     let ranked = summary.headline();
     let percentiles = PERCENTILES.map(|q| percentile(q, ranked.quantile(q)));

@@ -1,11 +1,11 @@
 //! HTML for people: a single file to pass on, with interactive charts.
 //!
 //! The page is built in advance (`web/`); its data is inserted here: lines of JSON, compressed, as base64, so
-//! that no untrusted text can be markup. A page of several runs begins with how each of them differs from the
-//! first. The first line of a run is its head, the JSON report and every sentence in both languages; after it
-//! come its seconds, its names and request phases by blocks of seconds and the counters of hosts, in the order
-//! of time. They are written while the record is read: none of them is held completely. Pages that show a live
-//! run draw the same lines ([`LiveLines`]).
+//! that no untrusted text can be markup. A page of several runs begins with the comparison of each with the first. The
+//! first line of a run is its head: the JSON report and every sentence in both languages. It is followed by the
+//! seconds, the names and request phases by blocks of seconds, and the counters of hosts, in chronological order. Lines
+//! are written while the record is read, and never all held in memory. Pages that show a live run draw the same lines
+//! ([`LiveLines`]).
 
 mod counters;
 mod flows;

@@ -1,8 +1,8 @@
 //! The resolution of a page's data: that of the record if it fits, and coarser if the file would grow too
 //! large.
 //!
-//! Figures of the whole run are always those of the report. Only parts of the run are coarsened: the buckets of
-//! the seconds' histograms, the blocks of seconds by name, and the interval of counters.
+//! Figures of the whole run are always those of the report. Only those of parts of the run are coarsened: the buckets
+//! of the seconds' histograms, the blocks of seconds by name, and the interval of counters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -91,8 +91,8 @@ impl HostCounterSet {
 }
 
 impl Resolution {
-    /// Returns the resolution for a live run of which only the beginning is known: that of the record, with
-    /// names a little coarser if they are many.
+    /// Returns the resolution for a live run of which only the beginning is known: that of the record, with names a
+    /// little coarser if there are many.
     pub fn live(summary: &Summary) -> Resolution {
         let named = expected_names(summary);
         let planned = summary.started.as_ref().and_then(|started| started.plan.duration);

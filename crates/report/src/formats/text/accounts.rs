@@ -143,7 +143,7 @@ fn example(page: &mut TextPage, example: &FailureExample, indent: usize) {
         [(say::VALUES, &values), (say::SENT, &example.sent), (say::RECEIVED, &example.received)];
     for (side, bytes) in sides.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
         let named = format!("{indent}{}{}", page.translate(side), page.translate(say::COLON));
-        // Truncated, not wrapped: the sent data has no words.
+        // Truncated, not wrapped: the data sent need not consist of words.
         let room = page.cells.map_or(CELLS, |cells| cells.saturating_sub(width(&named) + 2).min(CELLS));
         let line = named + &one_line(bytes, room);
         page.indented_line(&page.paint.dim(&line));
@@ -152,10 +152,10 @@ fn example(page: &mut TextPage, example: &FailureExample, indent: usize) {
 
 /// Maximum width of an example, in cells.
 const CELLS: usize = 90;
-/// Maximum width of a sentence about one: the expected and the actual value are useless without their end.
+/// Maximum width of a sentence about an example: the expected and the actual value are useless without their end.
 const SENTENCE: usize = 180;
 
-/// Returns the beginning of a text on one line; the whole is in the JSON report.
+/// Returns the beginning of a text on one line; the whole text is in the JSON report.
 fn one_line(text: &str, cells: usize) -> String {
     let begins = text.char_indices().nth(4 * CELLS).map_or(text, |(at, _)| &text[..at]);
     truncate(&brunt_measure::sanitize::line(begins), cells)

@@ -14,8 +14,7 @@ use crate::sentences as say;
 use crate::summary::{Headroom, Summary};
 use crate::text::{Lang, Text};
 
-/// Adds the main result of the run, above everything else; for users that wait for their answers, the figures
-/// are explained.
+/// Adds the main result of the run, above everything else; under closed load, with a warning about what it may hide.
 pub(super) fn headline(page: &mut TextPage, summary: &Summary) {
     if summary.only_holds() {
         return page.section(&heading(summary, page.lang));
@@ -61,9 +60,9 @@ fn quantiles(page: &mut TextPage, ranked: &RankedLatency<'_>) {
     footnotes(page, ranked);
 }
 
-/// Adds the warning that stalls may be hidden: under closed load waiting users send no requests.
+/// Adds the warning that stalls may be hidden: under closed load, waiting users send no requests.
 fn hidden(page: &mut TextPage, summary: &Summary) {
-    // While the load is paused no requests are sent that could be hidden.
+    // While the load is paused, there are no requests that a stall could hide.
     let loaded_s = (summary.window - summary.paused()).as_secs_f64();
     let per_s = if loaded_s > 0.0 { summary.totals.finished_in_window as f64 / loaded_s } else { 0.0 };
     if per_s.round() < 1.0 {
@@ -71,7 +70,7 @@ fn hidden(page: &mut TextPage, summary: &Summary) {
     }
     let hidden = page.lang.fill(say::HIDDEN, &[("n", &numbers::count(per_s.round() as u64))]);
     page.indented_line(&hidden);
-    // With a flow, a rate is one of iterations.
+    // With a flow, a rate is in iterations.
     if summary.scenarios().next().is_some() {
         return;
     }
@@ -83,9 +82,9 @@ fn hidden(page: &mut TextPage, summary: &Summary) {
     }
 }
 
-/// Returns the heading: response time under open load; service time at a number of users under closed load,
-/// which is never presented as the latency a visitor experiences. The number of users is the requested one: at
-/// the end of a run that counts its requests none is left.
+/// Returns the heading: response time under open load; service time at a number of users under closed load, which is
+/// never presented as the latency a visitor experiences. The number of users is the requested one: at the end of a run
+/// with a fixed number of requests, none are left.
 pub(crate) fn heading(summary: &Summary, lang: Lang) -> String {
     if summary.only_holds() {
         return lang.fill(say::HELD, &[("n", &numbers::count(summary.totals.max_established))]);
@@ -130,7 +129,7 @@ pub(crate) fn sample_size(summary: &Summary, lang: Lang) -> String {
     lang.fill(say::BRACKETS, &[("inner", &how_many)])
 }
 
-/// Returns the reason that there is no latency to show.
+/// Returns the reason why there is no latency to show.
 pub(crate) fn no_latency(summary: &Summary) -> Text {
     match (summary.totals.due, summary.totals.one_way) {
         (0, _) if summary.end != End::Completed && summary.totals.warmup > 0 => say::NOTHING_BUT_WARMUP,
@@ -184,7 +183,7 @@ pub(super) fn throughput(page: &mut TextPage, summary: &Summary) {
     }
 }
 
-/// Returns the responses per second; under open load also the requested rate.
+/// Returns the successes per second; under open load, also the requested rate.
 pub(crate) fn throughput_lines(summary: &Summary, lang: Lang) -> Vec<String> {
     let totals = &summary.totals;
     let rate = brunt_measure::format_rate(summary.throughput_per_s());
@@ -194,7 +193,7 @@ pub(crate) fn throughput_lines(summary: &Summary, lang: Lang) -> Vec<String> {
         line += &lang.fill(say::THROUGHPUT_PAUSED, &[("paused", &numbers::duration(paused))]);
     }
     let mut lines = vec![line];
-    // With a flow the rate is one of iterations, which is shown in their rows.
+    // With a flow, the rate is in iterations, and is shown in their rows.
     if summary.open && summary.spans().next().is_none() {
         let due = numbers::rate(summary.per_s(totals.due));
         let facts = [("due", &*due), ("sent", &*numbers::count(totals.sent)), ("n", &*numbers::count(totals.due))];
@@ -214,8 +213,8 @@ pub(crate) fn throughput_lines(summary: &Summary, lang: Lang) -> Vec<String> {
     lines
 }
 
-/// Returns the number of Poisson arrivals that the stages of a whole run average; its standard deviation is the
-/// square root.
+/// Returns the expected number of Poisson arrivals in the stages of a whole run; its square root is the standard
+/// deviation.
 fn poisson_expected(summary: &Summary) -> Option<f64> {
     let plan = &summary.started.as_ref()?.plan;
     let Load::Open { stages, arrivals: Arrivals::Poisson } = &plan.load else { return None };
@@ -252,7 +251,7 @@ pub(super) fn distribution(page: &mut TextPage, summary: &Summary) {
             (crate::columns::pad_left(&label, width), crate::columns::pad_left(&numbers::count(n), counts));
         let share = crate::columns::pad_left(&numbers::percent(n, ranked.count()), 8);
         let figures = format!("{label}  {count}  {share}");
-        // Width between the margin of a section and the figures on one side and the edge on the other.
+        // Width between the figures, with the section's margin, and the edge of the terminal.
         let room =
             page.cells.map_or(CELLS, |cells| cells.saturating_sub(crate::columns::width(&figures) + 4).min(CELLS));
         let bar = if room < LEAST_CELLS { String::new() } else { bars::bar(n, most, room) };

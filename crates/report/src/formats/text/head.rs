@@ -43,7 +43,7 @@ pub(crate) fn probed(summary: &Summary, lang: Lang) -> Vec<String> {
     summary.joined.iter().map(told).collect()
 }
 
-/// Returns the URL, and the number of further ones.
+/// Returns the first URL, and the number of further ones.
 pub(crate) fn target(plan: &Plan, lang: Lang) -> String {
     let first = plan.urls.first().map_or(String::new(), |u| u.url.clone());
     match plan.count_urls() {
@@ -57,7 +57,7 @@ pub(crate) fn machinery(started: &RunStarted, lang: Lang) -> String {
     lang.fill(say::MACHINERY, &[("workers", &started.workers.to_string()), ("net", &started.net)])
 }
 
-/// Returns the answer before the run as a sentence.
+/// Returns the answer to the pre-flight request as a sentence.
 pub(crate) fn first_answer(probe: &FirstResponse, lang: Lang) -> String {
     let through = probe.through.as_ref().map(|proxy| lang.fill(say::OF_PROXY, &[("proxy", proxy)]));
     let address = format!("{}{}", probe.address, through.unwrap_or_default());

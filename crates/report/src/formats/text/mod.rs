@@ -55,7 +55,7 @@ impl ReportFormat for TextFormat {
     }
 }
 
-/// Adds the totals of each name, if there are several. Tables are not wrapped as sentences are.
+/// Adds the totals of each name, if there are several. Tables are not wrapped like sentences.
 fn by_name(page: &mut TextPage, summary: &Summary) {
     if summary.by_name().next().is_none() {
         return;
@@ -114,7 +114,7 @@ struct TextPage {
 }
 
 impl TextPage {
-    /// Appends a line; if the terminal is narrower, several, wrapped between words.
+    /// Appends a line, wrapped between words if the terminal is narrower.
     fn line(&mut self, text: &str) {
         self.text.push_str(&self.cells.map_or_else(|| text.to_owned(), |cells| wrap(text, cells)));
         self.text.push('\n');
