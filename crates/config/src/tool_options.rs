@@ -101,7 +101,7 @@ const HABITS: &[ToolOption] = &[
     habit(&["--code", "-code", "--status"], "--expect-status {}", "200", ValueKind::Text),
 ];
 
-/// Returns a hint for an option of another tool: `write -r 5/s`, with the value that was given.
+/// Returns a hint for an option of another tool: `use -r 5/s`, with the value that was given.
 pub fn hint(name: &str, value: Option<&str>) -> Option<String> {
     let ours = HABITS.iter().find(|habit| habit.names.contains(&name))?.with(value);
     Some(if ours.starts_with("leave it out") { ours } else { format!("use {ours}") })
