@@ -1,5 +1,5 @@
-//! Shares of a run over another transport than pipes to children: pipes within this process, whose other end is served
-//! by a thread.
+//! Shares of a run over a transport other than pipes to child processes: pipes within this process, whose other end is
+//! served by a thread.
 
 use std::io::{Read, Write, pipe};
 use std::sync::Mutex;
@@ -16,7 +16,7 @@ use brunt_config::{Command, Defaults, read};
 
 type ShareResult = Result<(), String>;
 
-/// A launcher that runs each share on a thread; counts the bytes written to it.
+/// A launcher that runs each share on a thread and keeps the bytes written to it.
 #[derive(Default)]
 struct ThreadLauncher {
     /// Bytes sent before the first frame of a share, if any.
