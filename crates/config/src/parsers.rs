@@ -98,7 +98,7 @@ pub fn objective(text: &str) -> Result<String, String> {
     Objective::parse(text).map(|_| text.to_owned())
 }
 
-/// Parses the name of requests in the figures.
+/// Parses the name of requests in the results.
 pub fn request_name(text: &str) -> Result<String, String> {
     match text.trim() {
         "" => Err("is empty; write a name for the request, such as checkout".into()),
@@ -166,8 +166,8 @@ pub fn traces(text: &str) -> Result<f64, String> {
     share(text).ok_or_else(|| format!("`{text}` is not a share of the traces; use, for example, 1%"))
 }
 
-/// Parses an address to serve figures on: a port of this machine, `:PORT` on all its addresses, a host with or without
-/// a port.
+/// Parses an address to serve metrics on: a port of this machine, `:PORT` on all its addresses, or a host with or
+/// without a port.
 pub fn served_at(text: &str) -> Result<SocketAddr, String> {
     let whole = match (text.parse::<u16>(), text.strip_prefix(':')) {
         (Ok(_), _) => format!("127.0.0.1:{text}"),
