@@ -187,7 +187,7 @@ fn placeholder_error(text: &str) -> Option<String> {
     ))
 }
 
-/// Returns an error if a flow calls itself, or is called inside a group or with a value that it also defines.
+/// Returns an error if a flow calls itself, or takes a value with the same name as one of a flow that it calls.
 fn recursion_error(name: &str, flow: &Flow) -> Option<String> {
     let called = flow.named_flow(name)?;
     let inner = calls(&called.steps);
