@@ -31,8 +31,8 @@ impl StopConditions {
             self.why.iter().for_each(|_| stop.request());
         }
         match event {
-            // An objective missed in the last second did not stop the run; a failed step is reported even then, because
-            // it should have.
+            // An objective missed in the last second did not stop the run. A step that failed there is reported
+            // nevertheless, since it should have ended the run.
             RunEvent::Ended(ended) => {
                 self.why.take_if(|why| ended.reason == End::Interrupted || why.subject() == Some(Subject::StepStop))
             }

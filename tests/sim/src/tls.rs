@@ -37,7 +37,7 @@ pub struct FakeSettings {
     pub alpn: Vec<Vec<u8>>,
     /// Set if handshakes after the first completed one are resumptions.
     pub resume: bool,
-    /// A failure, and the number of channels after which it occurs again.
+    /// A failure, and n if it occurs on every n-th channel.
     pub failure: Option<(FakeFailure, u64)>,
 }
 

@@ -42,7 +42,7 @@ pub enum Equivalent {
     Time(&'static str),
     /// A flag with the same value.
     Value(&'static str),
-    /// A header line; if not empty, the name of the header whose value is given.
+    /// A header line or, if this name is not empty, the value of the header with this name.
     Header(&'static str),
     /// Fixed words; takes no value.
     Words(&'static [&'static str]),
