@@ -161,7 +161,7 @@ impl ConsoleProcess {
 
 impl Drop for ConsoleProcess {
     fn drop(&mut self) {
-        // Its runs end with it.
+        // The runs of the console end with it.
         self.signal(rustix::process::Signal::TERM);
         let _ = self.child.wait();
     }

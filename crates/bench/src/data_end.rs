@@ -29,7 +29,7 @@ pub fn requests(plan: &Plan, prepared: &PreparedRun) -> Result<Option<u64>, Usag
 /// limits the run.
 ///
 /// # Errors
-/// Its requests cannot be prepared.
+/// The requests of a scenario cannot be prepared.
 pub fn iterations(
     plan: &Plan,
     protocol: &dyn Protocol,

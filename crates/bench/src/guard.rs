@@ -28,7 +28,7 @@ impl PublicAddressGuard {
         PublicAddressGuard { inner: within, allowed: RwLock::default(), refused: Mutex::default() }
     }
 
-    /// From now on, allows only the public addresses of these hosts.
+    /// Restricts the guard: of public addresses, it then allows only those of these hosts.
     pub fn restrict_to(&self, hosts: Vec<String>) {
         if let Ok(mut allowed) = self.allowed.write() {
             *allowed = Some(hosts);

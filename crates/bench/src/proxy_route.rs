@@ -23,7 +23,7 @@ use crate::resolver::SystemResolver;
 /// Returns the proxies of a plan.
 ///
 /// # Errors
-/// One of them is invalid.
+/// A proxy of the plan is invalid.
 pub fn proxies(plan: &Plan) -> Result<ProxyRules, UsageError> {
     let proxy = |text: &Option<String>| text.as_deref().map(Proxy::parse).transpose();
     let wrong = |trouble: String| UsageError::new("-x", trouble);

@@ -38,7 +38,7 @@ pub fn replay(file: Option<&str>, shown: &Presentation) -> CommandResult {
 /// Summarizes a record.
 ///
 /// # Errors
-/// It cannot be read, or was changed.
+/// The record cannot be read, or was altered.
 pub fn summarize(past: &RecordFile) -> Result<Summary, UsageError> {
     if document::is_named_pipe(&past.0) {
         let trouble = format!("{} is a named pipe, and records cannot be read from one; name a file", past.0.display());

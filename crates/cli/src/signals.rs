@@ -71,7 +71,7 @@ impl Interrupts {
         Ok(interrupts)
     }
 
-    /// From now on, makes the first signal ask for an orderly end.
+    /// Changes the effect of the first signal: it now asks for an orderly end.
     pub fn enable_graceful_stop(&self) {
         self.orderly.store(true, Ordering::Relaxed);
     }

@@ -59,7 +59,7 @@ impl View {
         self.screen.line(&lines.join("\n"));
     }
 
-    /// From now on, suppresses all output.
+    /// Suppresses all further output.
     pub fn silence(&mut self) {
         self.screen = Screen::new(OutputStream::Discard);
     }
@@ -70,7 +70,7 @@ impl View {
         self.screen.line(&live.probe(probe));
     }
 
-    /// From now on, shows the seconds of a run, one row each.
+    /// Starts the table of a run, which shows one row for each second.
     pub fn begin_table(&mut self, plan: &Plan) {
         let mode = match (plan.load.is_open(), plan.hold) {
             (true, _) => LiveMode::Open,

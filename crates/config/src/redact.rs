@@ -31,7 +31,7 @@ impl Redaction {
         if shown { Redaction::default() } else { Redaction::new(Secrets::of_words(line)) }
     }
 
-    /// From now on, hides these secrets in error messages as well.
+    /// Hides these secrets in all further error messages as well.
     pub fn apply_to_errors(&self) {
         if let (Ok(mut unsaid), Some(secrets)) = (UNSAID.write(), &self.0) {
             unsaid.0.get_or_insert_default().join(secrets);

@@ -97,7 +97,7 @@ impl SettingValues {
     /// Returns the parsed value of a setting.
     ///
     /// # Errors
-    /// Its text is invalid.
+    /// The text of the setting is invalid.
     pub fn get<T>(&self, setting: &TypedSetting<T>) -> Result<Option<T>, UsageError> {
         let said = self.named(setting.spec.name).next_back();
         said.map(|said| read(setting, said)).transpose()

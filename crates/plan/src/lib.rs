@@ -231,7 +231,7 @@ pub struct Plan {
     /// The parts shared by scenarios: setup, teardown, and the flows they call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub common: Option<flow::Flow>,
-    /// Warm-up (nanoseconds): sent but excluded from the results, by intended time.
+    /// Warm-up (nanoseconds): requests with an intended time in it are sent but excluded from the results.
     pub warmup: Nanos,
     /// Time given to unfinished requests after the end (nanoseconds).
     pub drain: Nanos,

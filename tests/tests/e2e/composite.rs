@@ -98,7 +98,7 @@ fn users_open_a_websocket_with_their_token_and_await_what_they_said_among_pushes
         assert_eq!(report.requests(), [160, 160, 0, 0], "{load}: {report}");
         assert_eq!(report.count("unsolicited"), 3 * 40, "three news on each connection: {load}: {report}");
         let counts = server.counts();
-        // One connection per iteration, closed in an orderly way at its end.
+        // Each iteration has one connection, which is closed in an orderly way at the end.
         assert_eq!(
             (&counts["connections"], &counts["normal"], &counts["messages"]),
             (&40.into(), &40.into(), &80.into())
@@ -215,6 +215,6 @@ fn grpc_and_two_databases_give_values_to_each_other_within_transactions() {
     let said = brunt(["--debug", &path]);
     let why = "there is no such column; the response has 1 row of id, name, nothing";
     assert!(said.out.contains(why) || said.err.contains(why), "{}", said.out);
-    // One call before the run, and one by `--debug`.
+    // One call was made before the run, and one by `--debug`.
     assert_eq!(grpc.counts()["unary"], 82, "{report}");
 }

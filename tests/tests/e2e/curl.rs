@@ -292,7 +292,7 @@ fn brunt_sends_what_the_real_curl_sends() {
     assert!(differing.is_empty(), "{} of {} differ\n{}", differing.len(), COMMANDS.len(), differing.join("\n"));
 }
 
-/// Starts a server that reports what it received, over TLS.
+/// Starts a server that reports the requests it received over TLS.
 fn echo(certificates: &Certificates) -> Option<ExternalServer> {
     if Command::new("node").arg("--version").stdout(Stdio::null()).status().is_err() {
         brunt_tests::skip("node is not installed");

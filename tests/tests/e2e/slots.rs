@@ -138,7 +138,7 @@ fn each_scenario_ends_with_its_rows(directory: &std::path::Path, row: &str) {
     assert_eq!(ends["facts"]["scenarios"], "shop (400)", "{report}");
 }
 
-/// Covers gRPC, HTTP/2 and WebSocket against the built-in target, which counts what it decoded.
+/// Covers gRPC, HTTP/2 and WebSocket against the built-in target, which counts the messages it decoded.
 #[test]
 fn every_protocol_fills_its_slots() {
     let target = TargetProcess::healthy();

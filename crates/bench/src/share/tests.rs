@@ -112,7 +112,7 @@ fn a_share_is_taken_where_the_files_of_the_plan_are_not() {
     assert!(stats.bytes_received > 40 * content.len() as u64, "bodies travelled: {}", stats.bytes_received);
     let hosts = &summary.started.as_ref().unwrap().hosts;
     assert_eq!(hosts.iter().map(|host| &*host.name).collect::<Vec<_>>(), ["", "another"]);
-    // The content is sent once to each process, whatever the number of its workers and requests.
+    // The content is sent once to each process, for any number of workers and requests.
     let sent = sent.lock().unwrap().len();
     assert!((2 * content.len()..2 * content.len() + 20_000).contains(&sent), "{sent}");
     // The same bench is measured again with another load.
