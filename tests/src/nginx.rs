@@ -62,8 +62,7 @@ impl NginxProcess {
     }
 
     /// Returns the lines of its access log: status, number of the connection, and `r` if a TLS session was resumed.
-    /// Stops
-    /// nginx first, so that all lines are written; the first line is the pre-flight request.
+    /// Stops nginx first, so that all lines are written; the first line is the pre-flight request.
     ///
     /// # Panics
     /// Panics if the log cannot be read.

@@ -199,8 +199,7 @@ impl Drop for RunningProgram {
 const OF_ITSELF: [&str; 2] = ["brunt ", "发压端"];
 
 /// Returns `true` if a run exited with 20 instead of the expected code only because of doubts about the generator.
-/// Tests
-/// run in parallel with each other and with other work, which brunt rightly reports in any of them.
+/// Tests run in parallel with each other and with other work, which brunt rightly reports in any of them.
 pub(crate) fn is_generator_doubt(got: i32, expected: i32, only_the_generator_is_doubted: bool) -> bool {
     got == 20 && matches!(expected, 0 | 10) && only_the_generator_is_doubted
 }

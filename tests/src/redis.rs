@@ -20,8 +20,7 @@ pub struct RedisProcess {
 
 impl RedisProcess {
     /// Starts a server with these additional command-line options. Returns `None` if Redis is not installed; the test
-    /// is
-    /// then skipped.
+    /// is then skipped.
     ///
     /// # Panics
     /// Panics if it does not come up.

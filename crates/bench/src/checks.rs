@@ -133,7 +133,7 @@ fn sources(plan: &Plan) -> Result<Vec<IpAddr>, UsageError> {
 /// Returns the source addresses of the plan, all of which must be addresses of this machine.
 ///
 /// # Errors
-/// The first address that is not.
+/// The first address that is not one of this machine.
 pub(crate) fn local_sources(plan: &Plan) -> Result<Vec<IpAddr>, UsageError> {
     let all = sources(plan)?;
     for address in &all {

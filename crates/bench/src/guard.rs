@@ -28,7 +28,7 @@ impl PublicAddressGuard {
         PublicAddressGuard { inner: within, allowed: RwLock::default(), refused: Mutex::default() }
     }
 
-    /// Restricts the guard: of public addresses, it then allows only those of these hosts.
+    /// Allows only these hosts on public addresses from now on.
     pub fn restrict_to(&self, hosts: Vec<String>) {
         if let Ok(mut allowed) = self.allowed.write() {
             *allowed = Some(hosts);

@@ -1,7 +1,7 @@
 //! A run as a value: prepared once and measured any number of times, each time with a different load, without a screen.
 //!
-//! `brunt run` measures it once and shows it; `brunt demo` measures the maximum and then half of that. A search for the
-//! highest sustainable rate or a comparison of two settings would measure it in a loop.
+//! `brunt run` and `brunt demo` measure it once and show it. A search for the highest sustainable rate or a comparison
+//! of two settings would measure it in a loop.
 
 pub mod checks;
 mod cores;
@@ -351,9 +351,8 @@ impl Bench {
         })
     }
 
-    /// Returns the notices that are known before the run: checks that the user switched off, an end by used-up data,
-    /// and
-    /// others.
+    /// Returns the notices that are known before the run, such as checks that the user switched off, or an end by
+    /// used-up data.
     pub fn remarks(&self) -> Vec<Notice> {
         let (plan, prepared) = (&self.setup.plan, &self.prepared);
         let tls = prepared.origins().iter().any(|origin| origin.tls);

@@ -1,6 +1,5 @@
 //! Keyboard control during a run: more load, less load, pause, stop. It is active only if the run is shown on a
-//! terminal
-//! and is in the foreground.
+//! terminal and is in the foreground.
 //!
 //! The terminal then passes on each key as it is pressed, without echo. Its settings are restored no matter how the
 //! program ends: normally, by a signal or by a panic. The mode is set again after the program was stopped and

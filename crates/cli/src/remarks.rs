@@ -1,6 +1,5 @@
 //! Remarks that follow from several events of a run, such as that all responses were redirects, or that answers may
-//! have
-//! been matched to the wrong requests.
+//! have been matched to the wrong requests.
 
 use std::collections::BTreeMap;
 

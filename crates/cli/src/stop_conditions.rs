@@ -19,8 +19,7 @@ pub struct StopConditions {
 
 impl StopConditions {
     /// Processes the next event, and stops the run if a condition is met. At the end of a run stopped in this way,
-    /// returns
-    /// the reason.
+    /// returns the reason.
     pub fn see(&mut self, event: &RunEvent, stop: &Stop) -> Option<Notice> {
         self.windows.add(event);
         if let RunEvent::Started(started) = event {

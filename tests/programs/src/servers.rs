@@ -42,8 +42,7 @@ pub fn build_go(target: &Path, name: &str) -> Result<PathBuf, String> {
 }
 
 /// Fetches the packages of a JavaScript server. Returns the folder of its scripts, which are copied next to the
-/// packages
-/// because Node looks there.
+/// packages because Node looks there.
 ///
 /// # Errors
 /// Returns an error if they cannot be fetched.

@@ -6,8 +6,7 @@
 //! that a late generator can be tested too.
 //!
 //! Listening and congestion are not simulated. Bytes of a stream are never lost or reordered: a loss appears as a
-//! delay,
-//! as it does to a program on TCP. A datagram arrives whole and in order, or never.
+//! delay, as it does to a program on TCP. A datagram arrives whole and in order, or never.
 
 mod network;
 mod path;

@@ -70,8 +70,7 @@ impl<P: SimPeer + ?Sized> SimWorld<P> {
     }
 
     /// Processes everything due up to `until`; with `stop`, only up to the first arrival for the client. Returns the
-    /// time
-    /// of that arrival, or `until`.
+    /// time of that arrival, or `until`.
     pub(super) fn run_until(&mut self, until: Nanos, stop: bool) -> Nanos {
         loop {
             let event = self.queue.peek().map_or(Nanos::MAX, |Reverse((at, ..))| *at);

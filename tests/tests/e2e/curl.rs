@@ -3,8 +3,7 @@
 //!
 //! No real host is ever contacted: both programs are told to connect to a server of the test (`--connect-to`). Without
 //! TLS every byte is compared. Over TLS, in HTTP/2 and HTTP/1.1, the requests as seen by a third-party server (Node)
-//! are
-//! compared: fields with their order and case, body, and server name. Allowed differences are curl's version, the
+//! are compared: fields with their order and case, body, and server name. Allowed differences are curl's version, the
 //! boundary of a form, the case of `%3a`, the order of HTTP/2's pseudo-fields, and `Expect`, which brunt does not send.
 
 use std::path::Path;

@@ -1,6 +1,5 @@
 //! Tests of HTTP/2, gRPC and WebSocket with faulty peers: the output of `--debug`, the texts of failures, and peers
-//! that
-//! flood.
+//! that flood.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -135,8 +135,7 @@ fn keys_change_users_too_and_speak_chinese() {
 #[test]
 fn a_signal_from_the_keyboard_leaves_the_terminal_as_it_was() {
     // The shell ignores the signals, so that it survives and can report. Programs inherit ignored signals, also from
-    // the
-    // tester's shell.
+    // the tester's shell.
     for (signal, key, code) in [("INT", "\x03", "code 21"), ("QUIT", "\x1c", "code 131")] {
         let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
         let program = brunt_tests::program::path().display();

@@ -72,8 +72,7 @@ fn a_stall_is_in_the_figures_of_a_rate_and_said_of_users() {
     let open = report(&["-r", "400/s", "--arrivals", "constant", "-d", "1500ms", &target.address]);
     assert_eq!(open.requests(), [600, 600, 0, 0], "{open}");
     // Any second and a half contains a whole stall: a third of the arrivals came during one, and their median wait is
-    // half
-    // the stall.
+    // half the stall.
     assert!(open.number("latency.response.p95_us") > 300_000.0, "{open}");
     let users = brunt_tests::brunt(["-c", "2", "-n", "500", &target.address]).with_code(0);
     users.containing("a 1 s stall would hide about");

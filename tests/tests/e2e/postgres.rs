@@ -1,6 +1,5 @@
 //! Tests against PostgreSQL, whose own tables and statistics verify our counts: every way to log in, simple and
-//! prepared
-//! statements, transactions, errors, TLS, and a server that goes away.
+//! prepared statements, transactions, errors, TLS, and a server that goes away.
 
 use brunt_tests::certificates::Certificates;
 use brunt_tests::postgres::PostgresProcess;

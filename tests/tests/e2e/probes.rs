@@ -252,8 +252,7 @@ fn across_networks(target: &str) -> Option<TestReport> {
 #[test]
 fn what_only_the_other_host_counts_proves_its_limit_and_a_healthy_one_is_not_blamed() {
     // Five connections may wait, and for most of each second none is accepted: the kernel of the other side counts
-    // those
-    // that it rejects.
+    // those that it rejects.
     let Some(report) = across_networks("--backlog 5 --stall 300ms+700ms/1s") else { return };
     let found = findings(&report);
     let proof = found.iter().find(|found| found["rule"] == "N2").unwrap_or_else(|| panic!("no N2 in {report}"));

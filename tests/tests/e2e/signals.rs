@@ -93,8 +93,7 @@ fn two_signals_end_a_run_whose_answers_hang() {
     until("both users wait", || peer.requests() == 3);
     running.signal(Signal::INT);
     // It is not visible from outside whether the first signal has been handled before the second is sent; further ones
-    // do
-    // no harm.
+    // do no harm.
     until("it ends", || {
         running.signal(Signal::TERM);
         !running.runs()

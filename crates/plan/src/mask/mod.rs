@@ -1,9 +1,8 @@
 //! Masking of secrets in everything that is shown or kept.
 //!
 //! Secrets are found by their position (`positions`, `names`, `redis`, `sql`) and then by value wherever else they
-//! occur
-//! (`values`). Masking errs on the side of hiding: what looks like the position of a secret in a body is hidden too.
-//! The rest of a body is not known to be secret and stays visible.
+//! occur (`values`). Masking errs on the side of hiding: what looks like the position of a secret in a body is hidden
+//! too. The rest of a body is not known to be secret and stays visible.
 
 mod json;
 mod names;

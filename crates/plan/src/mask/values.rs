@@ -98,8 +98,7 @@ impl Secrets {
     }
 
     /// Like [`Secrets::learn`], for a text from a peer: adds only the first ones, so that a peer cannot make every
-    /// later
-    /// search slow.
+    /// later search slow.
     fn learn_some(&mut self, spans: &SecretSpans<'_>) {
         self.learn_values(&spans.known()[..spans.known().len().min(LEARNT)]);
     }
