@@ -1,4 +1,4 @@
-//! Certificates made with the openssl command: an authority, and what it signs.
+//! Certificates made with the openssl command: those of an authority, and those that it signs.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

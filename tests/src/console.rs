@@ -26,7 +26,7 @@ pub struct ConsoleProcess {
 pub struct ConsoleResponse {
     /// Status code.
     pub status: u16,
-    /// Head, as received.
+    /// Status line and header lines, as received.
     pub head: String,
     /// Body.
     pub body: Vec<u8>,
@@ -56,7 +56,7 @@ impl ConsoleResponse {
 }
 
 impl ConsoleProcess {
-    /// Starts a console with its state in this folder.
+    /// Starts a console that keeps its state in this folder.
     pub fn start(home: &Path) -> ConsoleProcess {
         ConsoleProcess::with(home, &[])
     }
@@ -64,7 +64,7 @@ impl ConsoleProcess {
     /// Starts a console with these flags.
     ///
     /// # Panics
-    /// Panics if it does not come up.
+    /// Panics if the console does not come up.
     pub fn with(home: &Path, flags: &[&str]) -> ConsoleProcess {
         let mut command = Command::new(program::path());
         command.args(["ui", "--no-open"]).args(flags).env("XDG_STATE_HOME", home).env("LC_ALL", "C");
@@ -90,7 +90,7 @@ impl ConsoleProcess {
         let fields: String = fields.iter().map(|field| format!("{field}\r\n")).collect();
         let head =
             format!("{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n{fields}\r\n", body.len());
-        // The console may refuse before it has read everything.
+        // The console may reject the request before it has read everything.
         let _ = socket.write_all(head.as_bytes()).and_then(|()| socket.write_all(body));
         let mut bytes = Vec::new();
         let _ = socket.read_to_end(&mut bytes);
@@ -124,12 +124,12 @@ impl ConsoleProcess {
         self.ask_as(&self.token, "POST", path, body)
     }
 
-    /// Returns a run of the library.
+    /// Returns a run from the library.
     pub fn run(&self, id: &str) -> Value {
         self.get(&format!("/api/v1/runs/{id}")).with(200).json()
     }
 
-    /// Returns the events of a run until its end, as event and data.
+    /// Returns the events of a run until its end, each as its name and data.
     pub fn events(&self, id: &str) -> Vec<(String, Value)> {
         let answer = self.get(&format!("/api/v1/runs/{id}/events")).with(200);
         let text = String::from_utf8(answer.body).expect("events are text");
@@ -153,7 +153,7 @@ impl ConsoleProcess {
         self.child.id()
     }
 
-    /// Waits for it to exit. Returns its exit code.
+    /// Waits for the console to exit. Returns its exit code.
     pub fn end(&mut self) -> Option<i32> {
         self.child.wait().expect("it ends").code()
     }
@@ -161,7 +161,7 @@ impl ConsoleProcess {
 
 impl Drop for ConsoleProcess {
     fn drop(&mut self) {
-        // Its runs end with it.
+        // The runs of the console end with it.
         self.signal(rustix::process::Signal::TERM);
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! Third-party servers that need only a command line: each is started in its own directory, and ended on drop.
+//! Third-party servers that need only a command line: each is started in its own directory and killed on drop.
 
 use std::net::{TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub fn find(program: &str) -> Option<PathBuf> {
     found
 }
 
-/// Returns a port that is free for both UDP and TCP: some servers take both.
+/// Returns a port that is free for both UDP and TCP, since some servers use both.
 ///
 /// # Panics
 /// Panics if there is none.
@@ -62,10 +62,10 @@ impl Daemon {
         Some(Daemon { child, directory, name: program.into() })
     }
 
-    /// Waits until a condition that shows it is up holds.
+    /// Waits until `holds` returns `true`, which shows that the server is up.
     ///
     /// # Panics
-    /// Panics if it exits before, or if the condition never holds.
+    /// Panics if the server exits before, or if the condition never holds.
     pub fn up(mut self, mut holds: impl FnMut(&Daemon) -> bool) -> Daemon {
         until(&format!("{} is up", self.name), || {
             if let Ok(Some(status)) = self.child.try_wait() {

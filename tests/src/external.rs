@@ -1,4 +1,4 @@
-//! Third-party servers from `tests/servers`: each prints its port on its first line and, when its input ends, its
+//! Third-party servers from `tests/servers`: each prints its port on the first line and, when its input ends, its
 //! counts. Their dependencies are fetched or built once, into the build output, at the pinned versions; if that is not
 //! possible, the tests are skipped.
 
@@ -77,7 +77,7 @@ impl Drop for ExternalServer {
     }
 }
 
-/// Returns what was built, or reports that the test is skipped.
+/// Returns the path of what was built, or reports that the test is skipped.
 fn or_skip(made: &Result<PathBuf, String>) -> Option<&Path> {
     made.as_ref().map_err(|why| crate::skip(why)).ok().map(PathBuf::as_path)
 }

@@ -1,6 +1,6 @@
 //! Worked examples of the guide, as commands.
 
-/// Returns the guide's commands for this URL, as arguments, with the server's port filled in.
+/// Returns the guide's commands for this URL, each as its arguments, with the server's port filled in.
 ///
 /// # Panics
 /// Panics if the guide has none.

@@ -1,4 +1,4 @@
-//! Third-party HTTP/2 servers apart from nginx, whose own counts verify ours: Go's standard library, Node, and nghttpd
+//! Third-party HTTP/2 servers other than nginx, whose own counts verify ours: Go's standard library, Node, and nghttpd
 //! of nghttp2. If a program is missing, its tests are skipped.
 
 use std::net::TcpStream;
@@ -14,14 +14,14 @@ use crate::target::free_port;
 pub struct Http2TestServer(ExternalServer);
 
 impl Http2TestServer {
-    /// Starts Go's server; with a certificate and its key, over TLS.
+    /// Starts Go's server, over TLS if given a certificate and its key.
     pub fn go(tls: &[String]) -> Option<Http2TestServer> {
         static BUILT: BuildOnce = BuildOnce::new();
         let tls: Vec<&str> = tls.iter().map(String::as_str).collect();
         ExternalServer::go(&BUILT, "http2-go", &tls).map(Http2TestServer)
     }
 
-    /// Starts Node's server; with a certificate and its key, over TLS.
+    /// Starts Node's server, over TLS if given a certificate and its key.
     pub fn node(tls: &[String]) -> Option<Http2TestServer> {
         if Command::new("node").arg("--version").stdout(Stdio::null()).status().is_err() {
             crate::skip("node is not installed");
@@ -41,8 +41,8 @@ impl Http2TestServer {
         format!("https://localhost:{}/{path}", self.0.port)
     }
 
-    /// Ends the server. Returns the number of requests it answered, and how many of them by HTTP/2. The pre-flight
-    /// request is included.
+    /// Ends the server. Returns the number of requests it answered, including the pre-flight request, and how many of
+    /// them used HTTP/2.
     ///
     /// # Panics
     /// Panics if it prints nothing.

@@ -29,7 +29,7 @@ pub use proxy::TestProxy;
 pub use report::TestReport;
 pub use target::TargetProcess;
 
-/// Reports that a test is skipped, and why. Skipping is a failure with `CI=true`.
+/// Reports that a test is skipped, and why. With `CI=true`, skipping is a failure.
 ///
 /// # Panics
 /// Panics with `CI=true`.

@@ -20,12 +20,12 @@ pub struct Mariadb {
 }
 
 impl Mariadb {
-    /// Starts one with these flags, with a database `test` and the user `brunt`, whose password is `pass:word`.
+    /// Starts a server with these flags, with a database `test` and the user `brunt`, whose password is `pass:word`.
     ///
     /// Returns `None` if MariaDB is not installed; the test is then skipped.
     ///
     /// # Panics
-    /// Panics if it does not come up.
+    /// Panics if the server does not come up.
     pub fn start(flags: &[&str]) -> Option<Mariadb> {
         let (Some(server), Some(install)) = (find("mariadbd"), find("mariadb-install-db")) else {
             crate::skip("MariaDB is not installed (cargo xtask test installs it)");
@@ -36,7 +36,7 @@ impl Mariadb {
         let user = std::env::var("USER").unwrap_or_else(|_| "root".into());
         let user = if crate::is_root() { "root".to_owned() } else { user };
         let made = brunt_programs::mariadb_install(&install, &data, &user)
-            // Two servers set up at the same time would take each other's temporary tables.
+            // Two servers that are set up at the same time would use each other's temporary tables.
             .env("TMPDIR", directory.path())
             .arg("--innodb-log-file-size=4M")
             .output()
@@ -98,21 +98,21 @@ impl Mariadb {
         self.directory.path().join("socket").to_str().expect("a path in UTF-8").to_owned()
     }
 
-    /// Returns the URL of the database for its user.
+    /// Returns the URL of the database, with its user.
     pub fn url(&self) -> String {
         format!("mysql://brunt:pass%3Aword@127.0.0.1:{}/test", self.port)
     }
 
-    /// Kills it, as a crash would.
+    /// Kills the server, as in a crash.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
-    /// Restarts it on the same port.
+    /// Restarts the server on the same port.
     ///
     /// # Panics
-    /// Panics if it does not come up.
+    /// Panics if the server does not come up.
     pub fn start_again(&mut self) {
         let server = find("mariadbd").expect("it was here a moment ago");
         self.child = spawn(&server, self.directory.path(), self.port, &self.flags);

@@ -1,5 +1,5 @@
-//! Third-party MySQL server in Go: its accounts use `caching_sha2_password`, and its result sets end as those of old
-//! servers do.
+//! A third-party MySQL server in Go: its accounts use `caching_sha2_password`, and its result sets end like those of
+//! old servers.
 
 use crate::external::{BuildOnce, ExternalServer};
 
@@ -7,7 +7,7 @@ use crate::external::{BuildOnce, ExternalServer};
 pub struct MysqlGoServer(ExternalServer);
 
 impl MysqlGoServer {
-    /// Starts one. Returns `None` if Go is missing.
+    /// Starts the server. Returns `None` if Go is missing.
     pub fn start() -> Option<MysqlGoServer> {
         static BUILT: BuildOnce = BuildOnce::new();
         ExternalServer::go(&BUILT, "mysql-go", &[]).map(MysqlGoServer)

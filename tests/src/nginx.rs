@@ -19,7 +19,8 @@ pub struct NginxProcess {
 }
 
 impl NginxProcess {
-    /// Starts one; `listen` is appended to the address (`ssl`), `server` holds further directives of the server block.
+    /// Starts nginx; `listen` is appended to the address (`ssl`), `server` holds further directives of the server
+    /// block.
     ///
     /// Returns `None` if nginx is not installed; the test is then skipped.
     ///
@@ -47,21 +48,21 @@ impl NginxProcess {
         }
     }
 
-    /// Kills it: open connections are cut.
+    /// Kills nginx, which cuts open connections.
     pub fn stop(&mut self) {
         let id = rustix::process::Pid::from_child(&self.child);
         let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
         let _ = self.child.wait();
     }
 
-    /// Restarts it on the same port.
+    /// Restarts nginx on the same port.
     pub fn start_again(&mut self) {
         self.child = self.command.spawn().expect("it was here a moment ago");
         self.wait_until_up();
     }
 
-    /// Returns the lines of its access log: status, number of the connection, `r` if a TLS session was resumed. Waits
-    /// until nginx has exited, so that all lines are written; the first line is the pre-flight request.
+    /// Returns the lines of its access log: status, number of the connection, and `r` if a TLS session was resumed.
+    /// Stops nginx first, so that all lines are written; the first line is the pre-flight request.
     ///
     /// # Panics
     /// Panics if the log cannot be read.
@@ -71,7 +72,7 @@ impl NginxProcess {
         log.lines().map(String::from).collect()
     }
 
-    /// Returns the path of a file that its configuration names.
+    /// Returns the path of a file named in its configuration.
     pub fn file(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }

@@ -1,4 +1,4 @@
-//! Servers that misbehave exactly as a test scripts them: a plain listener, with a thread per connection.
+//! Servers that misbehave exactly as scripted by a test: a plain listener with a thread per connection.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -66,7 +66,7 @@ impl PeerConnection {
         self.stream.write_all(bytes).is_ok()
     }
 
-    /// Sends bytes in pieces of this size, each in its own segment.
+    /// Sends bytes in pieces of this size, each in a separate write.
     pub fn dribble(&mut self, bytes: &[u8], piece: usize) -> bool {
         bytes.chunks(piece).all(|chunk| self.send(chunk))
     }

@@ -39,8 +39,8 @@ fn postgres_user() -> Option<(u32, u32)> {
 }
 
 impl PostgresProcess {
-    /// Starts one whose connections log in by `method` (a word of pg_hba.conf), with the password `secret` and these
-    /// configuration lines. Returns `None` if it is not installed; the test is then skipped.
+    /// Starts a server whose clients log in by `method` (a word of pg_hba.conf), with the password `secret` and these
+    /// configuration lines. Returns `None` if PostgreSQL is not installed; the test is then skipped.
     ///
     /// # Panics
     /// Panics if it does not come up.
@@ -86,7 +86,7 @@ impl PostgresProcess {
         self.directory.path().join(format!(".s.PGSQL.{}", self.port)).display().to_string()
     }
 
-    /// Returns what psql prints, or `None` if it fails.
+    /// Returns the output of psql, or `None` if it fails.
     fn psql(&self, sql: &str) -> Option<String> {
         let mut psql = Command::new(self.programs.join("psql"));
         psql.args([
@@ -115,7 +115,7 @@ impl PostgresProcess {
         self.psql(sql).unwrap_or_else(|| panic!("psql fails: {sql}"))
     }
 
-    /// Kills it: open connections are cut.
+    /// Kills the server, which cuts open connections.
     pub fn stop(&mut self) {
         // SIGQUIT is the immediate shutdown, which also ends the processes of the connections.
         let id = rustix::process::Pid::from_child(&self.child);
@@ -124,7 +124,7 @@ impl PostgresProcess {
     }
 }
 
-/// Gives a file to the user that PostgreSQL runs as.
+/// Makes the user that PostgreSQL runs as the owner of a file.
 fn give(path: &Path) {
     if let Some((user, group)) = postgres_user().filter(|_| crate::is_root()) {
         std::os::unix::fs::chown(path, Some(user), Some(group)).expect("root may give away");

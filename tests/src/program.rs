@@ -42,7 +42,7 @@ fn build() -> PathBuf {
     profile.join("brunt")
 }
 
-/// The program, not started yet: with its own home directory and in English, whatever the environment of the tester.
+/// The program, not started yet, with its own home directory and in English even if the tester's environment differs.
 pub struct ProgramCommand {
     command: Command,
     home: TempDir,
@@ -53,7 +53,7 @@ pub fn prepare<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> ProgramCom
     ProgramCommand::of(Command::new(path()), args)
 }
 
-/// Prepares the program under another one, such as `prlimit --nofile=40 --`.
+/// Prepares the program to run under another one, such as `prlimit --nofile=40 --`.
 pub fn prepare_under<S: AsRef<OsStr>>(wrapper: &[&str], args: impl IntoIterator<Item = S>) -> ProgramCommand {
     let mut command = Command::new(wrapper[0]);
     command.args(&wrapper[1..]).arg(path());
@@ -95,7 +95,7 @@ impl ProgramCommand {
         self
     }
 
-    /// Starts it.
+    /// Starts the program.
     pub fn start(self) -> RunningProgram {
         let ProgramCommand { mut command, home } = self;
         let mut child = command.spawn().expect("brunt starts");
@@ -104,7 +104,7 @@ impl ProgramCommand {
         RunningProgram { child, out, err, _home: home }
     }
 
-    /// Starts it and waits for it to exit.
+    /// Starts the program and waits for it to exit.
     pub fn run(self) -> ProgramOutput {
         self.start().end()
     }
@@ -138,7 +138,7 @@ pub struct RunningProgram {
 }
 
 impl RunningProgram {
-    /// Sends a signal to it.
+    /// Sends a signal to the program.
     pub fn signal(&self, signal: rustix::process::Signal) {
         let id = rustix::process::Pid::from_child(&self.child);
         // An error means that it has exited already, which the test will notice.
@@ -160,7 +160,7 @@ impl RunningProgram {
         self.child.try_wait().expect("it is our child").is_none()
     }
 
-    /// Waits for it to exit.
+    /// Waits for the program to exit.
     ///
     /// # Panics
     /// Panics if it does not exit before the deadline.
@@ -198,8 +198,8 @@ impl Drop for RunningProgram {
 /// Names of the program itself in its messages, in either language.
 const OF_ITSELF: [&str; 2] = ["brunt ", "发压端"];
 
-/// Returns `true` if a run exited with 20 instead of the expected code only because of doubts about the generator:
-/// tests run in parallel with each other and with other work, and brunt reports that whatever a test is about.
+/// Returns `true` if a run exited with 20 instead of the expected code only because of doubts about the generator.
+/// Tests run in parallel with each other and with other work, which brunt rightly reports in any of them.
 pub(crate) fn is_generator_doubt(got: i32, expected: i32, only_the_generator_is_doubted: bool) -> bool {
     got == 20 && matches!(expected, 0 | 10) && only_the_generator_is_doubted
 }
@@ -218,10 +218,10 @@ pub struct ProgramOutput {
 }
 
 impl ProgramOutput {
-    /// Returns it if the exit code is the expected one, apart from doubts of a busy machine.
+    /// Returns the output if the exit code is the expected one, apart from doubts caused by a busy machine.
     ///
     /// # Panics
-    /// Panics if it is another one, and whenever the program itself panicked.
+    /// Panics if the exit code is another one, or if the program itself panicked.
     #[track_caller]
     pub fn with_code(self, code: i32) -> ProgramOutput {
         assert!(!self.err.contains("panicked"), "brunt panicked:\n{}", self.err);
@@ -234,7 +234,7 @@ impl ProgramOutput {
         self
     }
 
-    /// Returns it if either output contains `text`.
+    /// Returns the output if standard output or standard error contains `text`.
     ///
     /// # Panics
     /// Panics if neither does.

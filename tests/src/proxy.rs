@@ -1,5 +1,5 @@
-//! A proxy for CONNECT, forwarded requests and SOCKS5 on one port. It counts what it did, and resolves names that
-//! nothing else can: `*.test` is this machine.
+//! A proxy for CONNECT, forwarded requests and SOCKS5 on one port. It counts its work, and resolves names that nothing
+//! else can resolve: `*.test` is this machine.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -19,8 +19,8 @@ pub struct RedisProcess {
 }
 
 impl RedisProcess {
-    /// Starts one with these additional command-line options. Returns `None` if it is not installed; the test is then
-    /// skipped.
+    /// Starts a server with these additional command-line options. Returns `None` if Redis is not installed; the test
+    /// is then skipped.
     ///
     /// # Panics
     /// Panics if it does not come up.
@@ -34,7 +34,7 @@ impl RedisProcess {
         Some(redis.expect("redis-server comes up"))
     }
 
-    /// Returns `None` if it exits at once.
+    /// Starts a server on a free port; returns `None` if it exits at once.
     fn at_some_port(options: &[&str]) -> Option<RedisProcess> {
         let directory = tempfile::tempdir().expect("a directory");
         let (port, log) = (free_port(), directory.path().join("log"));
@@ -44,7 +44,7 @@ impl RedisProcess {
         let child = command.stdout(File::create(&log).expect("a log")).spawn().expect("it is installed");
         let mut redis = RedisProcess { child, _directory: directory, port };
         let mut ended = false;
-        // Not by connecting: another server on that port might answer.
+        // The log is read because another server on that port might accept connections.
         until("Redis is ready", || {
             ended = matches!(redis.child.try_wait(), Ok(Some(_)));
             ended || std::fs::read_to_string(&log).is_ok_and(|text| text.contains("Ready to accept connections"))
@@ -69,14 +69,14 @@ impl RedisProcess {
         answer
     }
 
-    /// Returns how often it has executed a command so far; `lines` are sent first (AUTH).
+    /// Returns how often the server has executed a command so far; `lines` (AUTH) are sent first.
     pub fn calls(&self, lines: &str, command: &str) -> u64 {
         let statistics = self.ask(&format!("{lines}\r\nINFO commandstats"));
         let line = statistics.split(&format!("cmdstat_{command}:calls=")).nth(1).unwrap_or_default();
         line.split(',').next().unwrap_or_default().parse().unwrap_or(0)
     }
 
-    /// Kills it: open connections are cut.
+    /// Kills the server, which cuts open connections.
     pub fn stop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -1,4 +1,4 @@
-//! JSON document of a run, and the identities that hold in each of them.
+//! The JSON document of a run, and the identities that hold in every one.
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ pub struct TestReport {
 /// Runs brunt with these arguments and parses the JSON document it prints.
 ///
 /// # Panics
-/// Panics if it prints none, or one whose counts do not add up.
+/// Panics if it prints no document, or one whose counts do not add up.
 #[track_caller]
 pub fn report(args: &[&str]) -> TestReport {
     TestReport::of(prepare(args.iter().chain(&["--quiet", "--format", "json"])).run())
@@ -35,7 +35,7 @@ pub fn report_if_possible(args: &[&str]) -> Option<TestReport> {
     (ended.code != Some(64)).then(|| TestReport::of(ended))
 }
 
-/// Asserts that nothing was cut: the server received exactly the load, the warm-up and the pre-flight request.
+/// Asserts that no request was lost: the server received exactly the load, the warm-up and the pre-flight request.
 ///
 /// # Panics
 /// Panics if it received more or fewer.
@@ -50,7 +50,7 @@ impl TestReport {
     /// Parses the report in the program's output.
     ///
     /// # Panics
-    /// Panics if it is no document, or if the program panicked.
+    /// Panics if the output is not a document, or if the program panicked.
     #[track_caller]
     pub fn of(ended: ProgramOutput) -> TestReport {
         assert!(!ended.err.contains("panicked"), "brunt panicked:\n{}", ended.err);
@@ -62,7 +62,7 @@ impl TestReport {
     /// Parses the report in a file.
     ///
     /// # Panics
-    /// Panics if it is no document.
+    /// Panics if the file is not a document.
     #[track_caller]
     pub fn in_file(path: &std::path::Path) -> TestReport {
         let text = std::fs::read_to_string(path).expect("the document is there");
@@ -127,7 +127,7 @@ impl TestReport {
         notices.iter().map(|notice| notice["code"].as_str().unwrap_or_default().to_string()).collect()
     }
 
-    /// Returns it if the exit code is the expected one.
+    /// Returns the report if the exit code is the expected one.
     ///
     /// # Panics
     /// Panics if it is not.
@@ -157,7 +157,7 @@ impl TestReport {
         assert_eq!(self.failures().values().sum::<u64>(), failed, "failures by kind in {self}");
         let window = self.number("window_s");
         if window > 0.0 {
-            // Completions inside the window ÷ the window, without the drain.
+            // Throughput is completions inside the window ÷ its length, without the drain.
             let inside = (sum("succeeded", &["window"]) + sum("succeeded_of_warmup", &["window"])) as f64;
             let off = (self.number("throughput_per_s") * window - inside).abs();
             assert!(off <= 0.5 + inside * 1e-6, "throughput × window is not the completions inside, in {self}");

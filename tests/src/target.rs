@@ -17,24 +17,24 @@ pub struct TargetProcess {
 }
 
 impl TargetProcess {
-    /// Starts one without faults.
+    /// Starts a target without faults.
     pub fn healthy() -> TargetProcess {
         TargetProcess::with(&[])
     }
 
-    /// Starts one with these flags, on a free port.
+    /// Starts a target with these flags, on a free port.
     pub fn with(flags: &[&str]) -> TargetProcess {
         TargetProcess::at("127.0.0.1:0", flags)
     }
 
-    /// Starts one whose threads may have this many descriptors each.
+    /// Starts a target whose threads may each have this many descriptors.
     pub fn limited(descriptors: u32, flags: &[&str]) -> TargetProcess {
         let mut shell = Command::new("sh");
         shell.args(["-c", &format!("ulimit -n {descriptors}; exec \"$0\" \"$@\"")]).arg(program::path());
         TargetProcess::run(shell, "127.0.0.1:0", flags)
     }
 
-    /// Starts one that listens on this address.
+    /// Starts a target that listens on this address.
     pub fn at(address: &str, flags: &[&str]) -> TargetProcess {
         TargetProcess::run(Command::new(program::path()), address, flags)
     }
@@ -60,12 +60,12 @@ impl TargetProcess {
         target
     }
 
-    /// Starts one on a Unix socket.
+    /// Starts a target on a Unix socket.
     pub fn on_unix_socket(path: &Path) -> TargetProcess {
         TargetProcess::at(&format!("unix:{}", path.display()), &[])
     }
 
-    /// Returns the URL of a path, given without its first slash.
+    /// Returns the URL of a path, which is given without its first slash.
     pub fn url(&self, path: &str) -> String {
         format!("{}{path}", self.address)
     }
@@ -84,7 +84,7 @@ impl TargetProcess {
         serde_json::from_slice(&body).expect("stats are JSON")
     }
 
-    /// Returns the number of requests received, except those for its counters.
+    /// Returns the number of requests received, not counting those for its counters.
     pub fn requests(&self) -> u64 {
         self.stats()["requests"]["heard"].as_u64().expect("a count")
     }
@@ -101,7 +101,7 @@ impl TargetProcess {
         let _ = self.child.wait();
     }
 
-    /// Ends it as an operator would, so that its log is complete.
+    /// Ends the target with SIGTERM, so that its log is complete.
     pub fn stop(mut self) {
         let id = rustix::process::Pid::from_child(&self.child);
         let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
@@ -128,7 +128,7 @@ pub fn get(host: &str, path: &str) -> (String, Vec<u8>) {
     (String::from_utf8_lossy(&bytes[..end]).into_owned(), bytes[end..].to_vec())
 }
 
-/// Returns a free port of this machine, as an address nothing listens on.
+/// Returns a free port of this machine, on which nothing listens.
 ///
 /// # Panics
 /// Panics if there is none.

@@ -15,7 +15,7 @@ impl ExternalWebSocketServer {
         ExternalServer::go(&BUILT, "websocket-go", &tls).map(ExternalWebSocketServer)
     }
 
-    /// Starts ws. Returns `None` if Node is missing.
+    /// Starts the server of the ws package. Returns `None` if Node is missing.
     pub fn node() -> Option<ExternalWebSocketServer> {
         static FETCHED: BuildOnce = BuildOnce::new();
         ExternalServer::node(&FETCHED, "websocket-node", "server.js").map(ExternalWebSocketServer)

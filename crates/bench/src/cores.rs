@@ -1,7 +1,7 @@
 //! Number of cores that this process may use: the smaller of its CPU affinity and its cgroup's quota.
 //!
-//! A container that may use two of 64 cores and starts 64 workers is throttled, and its latency is then caused by the
-//! kernel. Reading the files and parsing their text are separate functions.
+//! A container that may use two of 64 cores and starts 64 workers is throttled, and the latency it measures then comes
+//! from the kernel. Reading the files and parsing their text are separate functions.
 
 use std::path::Path;
 

@@ -1,8 +1,8 @@
-//! Protection of public addresses: heavy load on one needs a confirmation, also if a redirect or a name that is
-//! resolved late leads there.
+//! Protection of public addresses: heavy load on one needs confirmation, even if only a redirect or a name resolved
+//! during the run leads there.
 //!
 //! All connections go through a resolver. This one knows the hosts on public addresses that the user has confirmed, and
-//! fails to resolve any other: nothing is sent, and its requests fail with that reason.
+//! fails to resolve any other: nothing is sent, and the requests fail with that reason.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -23,12 +23,12 @@ pub struct PublicAddressGuard {
 }
 
 impl PublicAddressGuard {
-    /// Creates a guard that allows everything this resolver finds.
+    /// Creates a guard that allows everything `within` resolves.
     pub fn new(within: Arc<dyn Resolver>) -> PublicAddressGuard {
         PublicAddressGuard { inner: within, allowed: RwLock::default(), refused: Mutex::default() }
     }
 
-    /// Restricts public addresses to those of these hosts from now on.
+    /// Allows only these hosts on public addresses from now on.
     pub fn restrict_to(&self, hosts: Vec<String>) {
         if let Ok(mut allowed) = self.allowed.write() {
             *allowed = Some(hosts);
@@ -54,11 +54,11 @@ impl PublicAddressGuard {
         self.refused.lock().map(|mut refused| std::mem::take(&mut *refused)).unwrap_or_default()
     }
 
-    /// Like [`Resolver::resolve`], but only checks that an origin may be loaded, for when a proxy resolves its name. A
-    /// name that cannot be resolved here is left to the proxy.
+    /// Checks that an origin may be loaded although a proxy resolves its name. A name that cannot be resolved here is
+    /// left to the proxy.
     ///
     /// # Errors
-    /// It is on a public address that was not confirmed.
+    /// The origin is on a public address that was not confirmed.
     pub fn check_origin(&self, origin: &Origin) -> Result<(), Cause> {
         match self.allowed().map(|_| self.inner.resolve(origin)) {
             Some(Ok(_)) => self.resolve(origin).map(drop),
@@ -99,7 +99,7 @@ impl Resolver for PublicAddressGuard {
 mod tests {
     use super::*;
 
-    /// A resolver for which every host is an address; the name is resolved only the second time.
+    /// A resolver that takes every host for an address, except one name, which it resolves only the second time.
     #[derive(Default)]
     struct LateNameResolver(Mutex<u32>);
     impl Resolver for LateNameResolver {

@@ -3,8 +3,8 @@
 use brunt_record::GeneratorHost;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Raises the soft limit of file descriptors to the hard one: a user needs a descriptor, and the soft limit is meant
-/// for programs that use select(2). On failure the limit stays as it is.
+/// Raises the soft limit of file descriptors to the hard one: each user needs a descriptor, and the soft limit is low
+/// only for the sake of programs that use select(2). On failure the limit stays unchanged.
 pub fn raise_descriptors() {
     let limit = getrlimit(Resource::Nofile);
     if limit.current != limit.maximum {

@@ -1,4 +1,4 @@
-//! Distribution of the events of a run: secrets are masked, and every listener receives them, in the order of the list.
+//! Distribution of the events of a run: secrets are masked, then every listener receives the event, in list order.
 //!
 //! Nothing here may stop a run: a listener that fails (a full disk) is removed, and its notice goes to the others; a
 //! screen without a reader is ignored.
@@ -78,7 +78,7 @@ mod tests {
 
     use super::*;
 
-    /// A listener that fails after a number of events; wants the run to continue until then.
+    /// A listener that fails after a number of events and wants the run to continue until then.
     struct FailingListener {
         hears: usize,
         heard: Vec<RunEvent>,

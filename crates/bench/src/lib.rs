@@ -1,7 +1,7 @@
-//! A run as a value: prepared once, measured any number of times, each time with another load and without a screen.
+//! A run as a value: prepared once and measured any number of times, each time with a different load, without a screen.
 //!
-//! `brunt run` measures it once and shows it; `brunt demo` measures the maximum and then half of that. A search for the
-//! highest sustainable rate, or a comparison of two settings, measures it in a loop.
+//! `brunt run` and `brunt demo` measure it once and show it. A search for the highest sustainable rate or a comparison
+//! of two settings would measure it in a loop.
 
 pub mod checks;
 mod cores;
@@ -43,7 +43,7 @@ use brunt_config::{CounterSources, Intent};
 /// A plan whose requests are encoded.
 pub struct Bench {
     prepared: Arc<PreparedRun>,
-    /// Setup of the plan as requested; a trial has its own load.
+    /// The setup for the plan as requested; each trial brings its own load.
     setup: Setup,
     /// Set if its workers run in separate processes.
     worker_processes: Option<WorkerProcesses>,
@@ -54,10 +54,10 @@ pub struct Bench {
     watching: CounterSources,
     /// The failure if the target was unreachable already before the requests were prepared.
     refused: Option<Box<ProbeFailure>>,
-    /// Iterations that the data of each scenario suffices for.
+    /// Number of iterations for which the data of each scenario suffices.
     rows: Vec<Option<u64>>,
     first: Option<FirstResponse>,
-    /// Set once the `setup` of its flow is done.
+    /// Set once the `setup` of the flow is done.
     is_set_up: bool,
 }
 
@@ -72,7 +72,7 @@ struct WorkerProcesses {
 
 /// The first answer of a target.
 pub struct FirstOutcome {
-    /// The answer as recorded, secrets masked.
+    /// The answer as recorded, with secrets masked.
     pub answer: FirstResponse,
     /// Set if a run would count it as a failure.
     pub fails: bool,
@@ -80,7 +80,7 @@ pub struct FirstOutcome {
 
 /// The reason why no load can be sent.
 pub struct NoLoadReason {
-    /// Recorded in place of a first answer: it holds the reason, secrets masked.
+    /// Recorded in place of a first answer; holds the reason, with secrets masked.
     pub answer: FirstResponse,
     /// Set if the target cannot be reached at all.
     pub unreachable: bool,
@@ -88,7 +88,7 @@ pub struct NoLoadReason {
 
 impl Bench {
     /// Checks and encodes everything possible before anything is sent. If there are very many URLs, the intent keeps
-    /// the first ones. `launcher` starts processes if the plan asks for them.
+    /// only the first ones. `launcher` starts processes if the plan asks for them.
     ///
     /// # Errors
     /// The user's mistake, naming the option.
@@ -176,7 +176,7 @@ impl Bench {
         })
     }
 
-    /// Returns the setup, its secrets masked.
+    /// Returns the setup, with secrets masked.
     pub fn shown(&self) -> &Setup {
         &self.setup
     }
@@ -191,12 +191,12 @@ impl Bench {
         &self.guard
     }
 
-    /// Runs a share of it, for another process.
+    /// Runs a share of the run, on behalf of another process.
     pub fn take_share(&self, assignment: Assignment) {
         Arc::clone(&self.prepared).take_share(&self.setup, assignment);
     }
 
-    /// Sends the requests of the plan that precede all load.
+    /// Sends the requests that the plan has before the load.
     ///
     /// # Errors
     /// No load may be sent.
@@ -207,7 +207,8 @@ impl Bench {
         self.prepared.before(&self.setup, stop).map_err(|why| self.no_load(why))
     }
 
-    /// Runs the `setup` of a flow, once even if called again; from then on all users have the values that it captured.
+    /// Runs the `setup` of the flow, only once even if called again; from then on all users have the values it
+    /// captured.
     ///
     /// # Errors
     /// No load may be sent.
@@ -235,7 +236,7 @@ impl Bench {
         })
     }
 
-    /// Returns `true` once a `setup` is done, which a `teardown` may undo.
+    /// Returns `true` once a `setup` is done, which a `teardown` may have to undo.
     pub fn is_set_up(&self) -> bool {
         self.is_set_up
     }
@@ -265,7 +266,7 @@ impl Bench {
         if unreachable {
             return Err(Box::new(NoLoadReason { answer, unreachable }));
         }
-        // An answer that does not count as a success is still an answer: a run may be about exactly that.
+        // An answer that does not count as a success is still an answer: the run may be meant to provoke it.
         let fails = !answer.status.is_empty() && answer.failure.is_some();
         answer.failure.take_if(|failure| failure == FaultKind::WrongStatus.name());
         self.first = Some(answer.clone());
@@ -277,7 +278,7 @@ impl Bench {
         self.setup.plan.urls.first().map(|url| url.url.clone()).unwrap_or_default()
     }
 
-    /// Measures it with this load; the listeners receive the events as they happen, secrets masked.
+    /// Runs a trial; the listeners receive the events as they happen, with secrets masked.
     ///
     /// # Errors
     /// The load does not fit these requests.
@@ -325,7 +326,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Returns the address under load, unless there is a proxy.
+    /// Returns the address under load; `None` behind a proxy.
     fn address(&self) -> Option<SocketAddr> {
         let first = self.first.as_ref().filter(|first| first.through.is_none())?;
         first.address.parse().ok()
@@ -342,7 +343,7 @@ impl Bench {
         Ok(Setup { plan: Arc::new(plan), shown, processes, ..self.setup.clone() })
     }
 
-    /// Sends the requests of the plan that follow all load, within `within` in total; returns a notice if it failed.
+    /// Sends the requests that the plan has after the load, all within `within`; returns a notice if one failed.
     pub fn after(&self, stop: &Stop, within: Option<Nanos>) -> Option<Notice> {
         Some(match self.prepared.after(&self.setup, stop, within)? {
             AfterFailure::Interrupted => Notice::new(Subject::AfterInterrupted, []),
@@ -350,8 +351,8 @@ impl Bench {
         })
     }
 
-    /// Returns the notices that are known before the run: checks that the user switched off, the end by data, and
-    /// others.
+    /// Returns the notices that are known before the run, such as checks that the user switched off, or an end by
+    /// used-up data.
     pub fn remarks(&self) -> Vec<Notice> {
         let (plan, prepared) = (&self.setup.plan, &self.prepared);
         let tls = prepared.origins().iter().any(|origin| origin.tls);
@@ -370,7 +371,7 @@ impl Bench {
             .collect()
     }
 
-    /// Returns a notice about the unconfirmed public addresses that redirects led to.
+    /// Returns a notice about the unconfirmed public addresses to which redirects led.
     pub fn refused_hosts(&self) -> Option<Notice> {
         let hosts: Vec<String> = self.guard.take_refused().into_keys().collect();
         (!hosts.is_empty()).then(|| Notice::new(Subject::PublicRefused, [("hosts", hosts.join(", "))]))
@@ -384,7 +385,7 @@ impl Bench {
     }
 }
 
-/// Checks that these requests can be sent as the plan says; returns the number of them after which it ends.
+/// Checks that these requests can be sent as the plan says; returns the number of requests after which the run ends.
 fn check_measurable(plan: &Plan, prepared: &PreparedRun) -> Result<Option<u64>, UsageError> {
     checks::check_messages(plan, prepared)?;
     checks::reference(plan, prepared)?;

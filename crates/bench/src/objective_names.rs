@@ -1,4 +1,4 @@
-//! Check that names in objectives exist in the run.
+//! A check that the names in objectives exist in the run.
 
 use brunt_contract::UsageError;
 use brunt_engine::PreparedRun;
@@ -10,7 +10,7 @@ use brunt_config::nearest;
 /// Maximum number of names listed if none is similar.
 const LISTED: usize = 5;
 
-/// Refuses objectives for names that no request of the run has.
+/// Rejects objectives for names that do not occur in the run.
 ///
 /// # Errors
 /// The first such objective, and a similar name.

@@ -23,7 +23,7 @@ use crate::resolver::SystemResolver;
 /// Returns the proxies of a plan.
 ///
 /// # Errors
-/// One of them is invalid.
+/// A proxy of the plan is invalid.
 pub fn proxies(plan: &Plan) -> Result<ProxyRules, UsageError> {
     let proxy = |text: &Option<String>| text.as_deref().map(Proxy::parse).transpose();
     let wrong = |trouble: String| UsageError::new("-x", trouble);
@@ -34,10 +34,10 @@ pub fn proxies(plan: &Plan) -> Result<ProxyRules, UsageError> {
     })
 }
 
-/// Rejects an explicit proxy for datagrams, which cannot go through one.
+/// Rejects an explicitly set proxy for datagrams, which cannot go through one.
 ///
 /// # Errors
-/// An origin of datagrams together with a proxy.
+/// The plan has an origin of datagrams together with a proxy.
 pub fn check(plan: &Plan, origins: &[Origin]) -> Result<(), UsageError> {
     let asked = !plan.proxies.is_none() && plan.proxies.variables.is_empty();
     match origins.iter().find(|origin| asked && origin.datagrams) {

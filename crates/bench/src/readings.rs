@@ -1,5 +1,5 @@
-//! Counters of this machine and of services during a run: each is read on its own thread and reported between the
-//! events of the engine, which does not know of them.
+//! Counters of this machine and of services during a run: each source is read on its own thread and reported between
+//! the events of the engine, which does not know about them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,16 +21,16 @@ const EVERY: Nanos = Nanos::from_secs(1);
 
 /// The counters of this machine, of the service under load if it is local, and of services with counters of their own.
 pub struct CounterReadings {
-    /// The reading of this machine is the first.
+    /// The sources; this machine comes first.
     readings: Vec<SourceReading>,
     /// Other hosts, through their probes.
     remotes: Vec<RemoteProbe>,
     window_begins: Option<Nanos>,
 }
 
-/// A source that is read.
+/// A source of counters that is being read.
 struct SourceReading {
-    /// The reading thread; `None` if it could not be started: the run goes on without.
+    /// The reading thread; `None` if it could not be started, and the run goes on without it.
     sampler: Option<Sampler>,
     samples: Receiver<Counters>,
     /// Samples read before the beginning of the window was known.
@@ -40,7 +40,7 @@ struct SourceReading {
     told: Option<ServiceStats>,
 }
 
-/// Number of queries of a service, and of those without an answer.
+/// Number of queries to a service, and how many of them got no answer.
 struct ServiceStats {
     name: String,
     readings: u32,
@@ -63,7 +63,7 @@ impl ServiceStats {
         }
     }
 
-    /// Returns the notice for the end. A single late reading is only one second of a run.
+    /// Returns the notice for the end. A single missed reading affects only one second of a run and gets none.
     fn loss(&self, window_begins: Nanos) -> Option<Notice> {
         let (first, why) = self.lost.as_ref().filter(|_| self.missed > 1)?;
         let at = Nanos(first.0.saturating_sub(window_begins.0)).as_secs_f64().round().to_string();
@@ -85,7 +85,7 @@ impl SourceReading {
 
     fn begin(name: &str, read: impl FnMut() -> Counters + Send + 'static) -> SourceReading {
         let (told, samples) = channel();
-        // The receiver is gone only after the run.
+        // The receiver is dropped only after the run.
         let take = move |sample| drop(told.send(sample));
         let sampler = Sampler::start(read, Clock.now(), EVERY, take).ok();
         SourceReading { sampler, samples, early: Vec::new(), changes: ChangeEncoder::new(name), told: None }
@@ -93,7 +93,7 @@ impl SourceReading {
 }
 
 impl CounterReadings {
-    /// Starts to read. `target` is the address under load, unless it is a proxy.
+    /// Starts reading. `target` is the address under load; `None` behind a proxy.
     ///
     /// # Errors
     /// A service to be watched that does not exist, naming the option.
@@ -125,7 +125,7 @@ impl CounterReadings {
         Ok(CounterReadings { readings, remotes, window_begins: None })
     }
 
-    /// Passes on an event of the engine, preceded by the counters read until then.
+    /// Passes on an event of the engine, preceded by the counters read so far.
     pub fn pass(&mut self, event: RunEvent, sink: &mut dyn FnMut(RunEvent)) {
         if let RunEvent::Began(began) = &event {
             self.window_begins = Some(Nanos(began.clock_ns));
@@ -137,7 +137,7 @@ impl CounterReadings {
         }
         for reading in &mut self.readings {
             match self.window_begins {
-                // The head of a record comes first.
+                // The record's header comes first.
                 Some(start) if !matches!(event, RunEvent::Began(_)) => {
                     for sample in reading.early.drain(..).chain(reading.samples.try_iter()) {
                         reading.told.iter_mut().for_each(|told| told.record(&sample));
@@ -166,7 +166,7 @@ fn with_own_descriptors(
     let mut shared = true;
     move || {
         if std::mem::take(&mut shared) {
-            // None of its files are open yet. If the operating system refuses, it reads with the shared table.
+            // The reader has no files open yet. If the operating system refuses, it uses the shared table.
             let _ = brunt_net::tables::own_only(&[]);
         }
         read()
@@ -176,10 +176,10 @@ fn with_own_descriptors(
 /// Number of retries for a watched service that does not answer in time.
 const TRIES: usize = 3;
 
-/// Checks before anything is sent that everything to be watched exists.
+/// Checks, before anything is sent, that everything to be watched exists.
 ///
 /// # Errors
-/// The one that does not, naming the option.
+/// The first source that does not exist, naming the option.
 pub fn check(watching: &CounterSources, plan: &Plan) -> Result<(), UsageError> {
     service(&HostReader::new(CounterSource::here()), watching, None)?;
     for mut watched in watched_services(watching, plan)? {
@@ -199,7 +199,7 @@ pub fn check(watching: &CounterSources, plan: &Plan) -> Result<(), UsageError> {
     remote_probes::join(&watching.probes, None).map(drop)
 }
 
-/// Returns the services with counters of their own; over TLS they use the certificates that the run trusts.
+/// Returns the services with counters of their own; queries over TLS use the certificates that the run trusts.
 fn watched_services(watching: &CounterSources, plan: &Plan) -> Result<Vec<WatchedService>, UsageError> {
     let read = |text: &String| {
         let mut watched = WatchedService::parse(text).map_err(|trouble| UsageError::new("--watch", trouble))?;

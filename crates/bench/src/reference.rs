@@ -1,5 +1,6 @@
-//! The reference client: a separate run next to the run, with the same requests at a few per second, on one connection
-//! and a thread without load. Queueing inside the generator is part of the figures of the load but not of its own.
+//! The reference client: a small run parallel to the main one, with the same requests at a few per second, on its own
+//! connection and an otherwise idle thread. Queueing inside the generator affects the results of the load but not those
+//! of the client.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -13,10 +14,10 @@ use brunt_record::{ReferenceSecond, RunEvent, Second};
 
 /// A duration longer than any run.
 const FOR_EVER: Nanos = Nanos::from_secs(100 * 24 * 3600);
-/// Seed offset that keeps its random choices apart from those of the run.
+/// Offset that makes the seed of the client differ from that of the run.
 const SEED: u64 = 0x5eed_0f2e_fe2e_4ce5;
 
-/// The client next to a run, from its first event to its last.
+/// The client of a run, from the run's first event to its last.
 pub struct ReferenceClient {
     thread: Option<JoinHandle<()>>,
     stop: Stop,
@@ -26,7 +27,7 @@ pub struct ReferenceClient {
 }
 
 impl ReferenceClient {
-    /// Starts the client if the plan asks for one. If no thread can be started, its figures show no requests.
+    /// Starts the client if the plan asks for one. If no thread can be started, its results show no requests.
     pub fn begin(prepared: &Arc<PreparedRun>, setup: &Setup) -> Option<ReferenceClient> {
         let rate = setup.plan.reference?;
         let (prepared, stop, (tell, told)) = (Arc::clone(prepared), Stop::default(), channel());
@@ -45,14 +46,14 @@ impl ReferenceClient {
         Some(ReferenceClient { thread, stop, told, window: None })
     }
 
-    /// Passes on an event of the run, preceded by the client's results until then.
+    /// Passes on an event of the run, preceded by the client's results so far.
     pub fn pass(&mut self, event: RunEvent, sink: &mut dyn FnMut(RunEvent)) {
         match &event {
             RunEvent::Began(began) => self.window = Some(Nanos(began.clock_ns)),
             RunEvent::Ended(_) => self.end(),
             _ => {}
         }
-        // The head of a record comes first.
+        // The record's header comes first.
         if let Some(window) = self.window.filter(|_| !matches!(event, RunEvent::Began(_))) {
             for (own, client) in self.told.try_iter() {
                 sink(RunEvent::Reference(Box::new(shift_times(client, own, window))));
@@ -63,7 +64,7 @@ impl ReferenceClient {
 
     fn end(&mut self) {
         self.stop.request();
-        // A panic was already reported; the run has its own figures.
+        // A panic has already been reported, and does not affect the results of the run.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
@@ -84,7 +85,7 @@ fn plan(of: &Plan, rate: f64) -> Plan {
         workers: 1,
         pin: false,
         precise: false,
-        // The client must not busy-poll a core next to the load.
+        // The client must not busy-poll on a core while the load runs.
         slack: Nanos(1),
         connect_rate: None,
         hold: None,
@@ -106,7 +107,7 @@ fn run(
     let mut window = Nanos::ZERO;
     prepared.run(setup, stop, &mut |event| match event {
         RunEvent::Began(began) => window = Nanos(began.clock_ns),
-        // The receiver is gone only after the run.
+        // The receiver is dropped only after the run.
         RunEvent::Second(second) => drop(tell.send((window, reference_second(*second, lateness)))),
         _ => {}
     });
@@ -125,7 +126,7 @@ fn reference_second(second: Second, lateness: &ReadLateness) -> ReferenceSecond 
     }
 }
 
-/// Shifts the times of its figures from its own window to that of the load.
+/// Shifts the times of the client's results from its own window to that of the load.
 fn shift_times(client: ReferenceSecond, own: Nanos, window: Nanos) -> ReferenceSecond {
     let by = i64::try_from(i128::from(own.0) - i128::from(window.0)).unwrap_or(0);
     let (from_ns, to_ns) = (client.from_ns.saturating_add(by), client.to_ns.saturating_add(by));

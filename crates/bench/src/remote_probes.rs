@@ -27,7 +27,7 @@ pub struct ProbeLink {
 /// Connects to all probes.
 ///
 /// # Errors
-/// The probe that cannot be connected, and why.
+/// The address of the probe that cannot be connected to, and the reason.
 pub fn join(probes: &ProbeTargets, target: Option<SocketAddr>) -> Result<Vec<ProbeLink>, UsageError> {
     let cacert = |file: &String| {
         std::fs::read(file).map_err(|e| UsageError::new("--probe-cacert", format!("{file} cannot be read: {e}")))
@@ -47,7 +47,7 @@ pub fn join(probes: &ProbeTargets, target: Option<SocketAddr>) -> Result<Vec<Pro
 /// Reads one sample of each probe.
 ///
 /// # Errors
-/// The probe that cannot be connected or sent nothing, and why.
+/// The address of the probe that cannot be connected to or sent nothing, and the reason.
 pub fn look(probes: &ProbeTargets, target: Option<SocketAddr>) -> Result<Vec<ProbeSnapshot>, UsageError> {
     join(probes, target)?.into_iter().map(ProbeLink::snapshot).collect()
 }
@@ -89,15 +89,15 @@ fn hint(why: &str) -> &'static str {
         _ if why.contains("invalid peer certificate") => {
             "; give its certificate, or that of its CA, with --probe-cacert"
         }
-        // The start of a TLS record of type alert.
+        // The beginning of a TLS alert record.
         _ if why.contains("it sent `\\x15\\x03") => "; it uses TLS: give its certificate with --probe-cacert",
         _ if why.contains("the other end is not brunt") => "; start `brunt probe` there",
         _ => "",
     }
 }
 
-/// Creates the TLS settings of a connection to a probe: TLS to other hosts; on this machine only if a certificate is
-/// given.
+/// Creates the TLS settings of a connection to a probe: connections to other hosts use TLS; on this machine only if a
+/// certificate is given.
 fn probe_tls(address: &str, cacert: Option<Vec<u8>>) -> Result<TlsWrapper, UsageError> {
     let must = cacert.is_some();
     let settings = TlsSettings { cacert, ..TlsSettings::default() };
@@ -119,14 +119,14 @@ pub struct RemoteProbe {
     following: Option<ProbeReceiver>,
     news: Receiver<ProbeEvent>,
     joined: brunt_record::ProbedHost,
-    /// The first clock comparison, until it was passed on.
+    /// The first clock comparison, until it has been passed on.
     first: Option<ClockReading>,
-    /// The last clock comparison, until it was passed on.
+    /// The last clock comparison, until it has been passed on.
     last: Option<ClockReading>,
 }
 
 impl RemoteProbe {
-    /// Starts to receive samples. `names` are already used by other hosts.
+    /// Starts receiving samples. `names` are already used by other hosts.
     pub fn begin(probe: ProbeLink, names: &[String]) -> RemoteProbe {
         let ProbeLink { address, joined } = probe;
         let facts = joined.facts().clone();
@@ -137,8 +137,8 @@ impl RemoteProbe {
         };
         let first = Some(joined.clock());
         let (told, news) = channel();
-        // The receiver is gone only after the run. If no thread can be started, the run goes on without the probe and
-        // says so.
+        // The receiver is dropped only after the run. If no thread can be started, the run goes on without the probe
+        // and says so.
         let following = joined.follow(move |news| drop(told.send(news))).ok();
         let joined = brunt_record::ProbedHost {
             host,

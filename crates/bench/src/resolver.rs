@@ -1,6 +1,6 @@
 //! Address resolution for an origin: the Unix socket, `--connect-to`, or the system's resolver.
 //!
-//! A name with addresses of both IP versions is common for `localhost`, and a server often listens on only one of them.
+//! Names such as `localhost` often have addresses of both IP versions, while a server listens on only one of them.
 //! Half of the requests would then fail for a reason that no browser user ever sees. So if both versions are found, one
 //! connection to each is tried, and a version that does not answer while the other does is left out.
 
@@ -16,12 +16,12 @@ use brunt_engine::Resolver;
 use brunt_plan::Plan;
 use brunt_plan::address::ConnectTo;
 
-/// Duration from which a lookup is reported as slow.
+/// Minimum duration of a lookup that is reported as slow.
 const SLOW: Duration = Duration::from_secs(1);
 /// Timeout of a trial connection.
 const KNOCK: Duration = Duration::from_secs(1);
 
-/// The IP versions that answered at a host and port; tested once.
+/// The IP versions that answered at a host and port, tested once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct AnsweringVersions {
     v4: bool,
@@ -112,7 +112,7 @@ impl Resolver for SystemResolver {
     }
 }
 
-/// Returns the resolver's reason without the prefix common to all such errors.
+/// Returns the reason from an error of the system's resolver, without the prefix common to all of them.
 fn plain(error: &std::io::Error) -> brunt_cause::CauseArgument {
     let said = error.to_string();
     match said.trim_start_matches("failed to lookup address information: ") {

@@ -1,7 +1,7 @@
 //! The share of a run that another process takes (`--processes`): its input, and its execution.
 //!
-//! It receives the whole plan, secrets included, and the files that the plan names, so that all of it travels on
-//! standard input and nowhere else. It reads no files of its machine: another machine does not have them. Results go to
+//! The process receives the whole plan, secrets included, and the files that the plan names, on standard input and in
+//! no other way. It reads no local files, because it may run on a machine that does not have them. Results go to
 //! standard output as frames; the parent process merges them.
 
 use std::sync::Arc;
@@ -27,7 +27,7 @@ struct ShareInput {
 
 /// Returns the briefing of every process of a run.
 pub fn briefing(plan: Plan, bundle: Bundle, allowed: Option<Vec<String>>) -> Briefing {
-    // A plan is text and numbers; the receiver would refuse anything else.
+    // A plan consists of text and numbers, so this cannot fail; the receiver would reject an empty plan.
     let words = serde_json::to_string(&ShareInput { plan, allowed }).unwrap_or_default();
     Briefing { description: words, bundle }
 }
@@ -35,7 +35,7 @@ pub fn briefing(plan: Plan, bundle: Bundle, allowed: Option<Vec<String>>) -> Bri
 /// Prepares the plan of an assignment and runs its share.
 ///
 /// # Errors
-/// It cannot be done; the parent process receives the error, too.
+/// The share cannot be run; the parent process receives the error, too.
 pub fn run_assignment(
     mut assignment: Assignment,
     protocols: &[Arc<dyn Protocol>],

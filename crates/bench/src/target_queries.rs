@@ -1,6 +1,6 @@
-//! Queries that a protocol sends to the target before it can prepare requests: a schema, by reflection.
+//! Queries that a protocol sends to the target before it can prepare requests, such as for a schema by reflection.
 //!
-//! A query is sent by the probe, one request on a connection of its own, before the run and outside its figures.
+//! Each query is sent by the probe, as one request on its own connection, before the run and outside its results.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use brunt_engine::{PreparedRun, ProbeFailure, Setup, Stop};
 
 /// Maximum number of queries; a protocol that sends more is in a loop.
 const MOST: usize = 64;
-/// Maximum size of all answers in bytes: their parsed form takes several times as much.
+/// Maximum size of all answers in bytes: their parsed form takes several times as much memory.
 const MOST_BYTES: usize = 8 << 20;
 
 /// The prepared run, and the failure if the target could not be reached.
 pub type InquiryOutcome = (Arc<PreparedRun>, Option<Box<ProbeFailure>>);
 
 /// Sends the queries of a protocol, then prepares the requests. If the target is unreachable, returns that failure
-/// together with the query, which is then all that was prepared.
+/// and the prepared query in place of the requests.
 ///
 /// # Errors
 /// The user's mistake, naming the option; or a target that cannot be queried.
@@ -30,7 +30,7 @@ pub fn prepare(
         let Some(inquiry) = PreparedRun::inquiry(protocol, asked)? else { break };
         let failure = match inquiry.probe(setup, &Stop::default()) {
             Ok(_) => None,
-            // No server, or none that answers: that is not a mistake of the command line.
+            // No server, or none that answers: not a mistake in the command line.
             Err(mut failure)
                 if failure.unreachable || matches!(failure.fault, None | Some(FaultKind::BrokenProtocol)) =>
             {

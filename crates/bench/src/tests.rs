@@ -1,4 +1,4 @@
-//! Repeated measurements of one bench; one-time requests are sent once, checked against the server's count.
+//! Repeated measurements of one bench. The server's count shows that one-time requests are sent only once.
 
 use brunt_contract::PeerAddress;
 use brunt_plan::{Arrivals, Load};

@@ -1,8 +1,9 @@
 //! `brunt calibrate`: the cost of brunt itself on this machine, and the lowest latency that can be measured here.
 //!
-//! The built-in target answers at once, so that only brunt, the kernel and the loopback remain. Users that send back to
-//! back give the CPU time per request at full load, and with it the maximum rate of a core; a single user gives the
-//! lowest latency measurable here. Both are saved, and runs of HTTP/1.1 without TLS show their headroom.
+//! The built-in target answers at once, so that only the cost of brunt, the kernel and the loopback remains. Users that
+//! send back to back give the CPU time per request at full load, and with it the maximum rate of a core; a single user
+//! gives the lowest latency measurable here. Both are saved, and later runs of HTTP/1.1 without TLS show their
+//! headroom.
 
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ use crate::{kept_runs, messages, preflight, screen};
 use brunt_bench::Bench;
 use brunt_config::{CalibrateSettings, Defaults};
 
-/// The version whose cost was measured; another may differ.
+/// The version whose cost is measured; other versions may differ.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const FILE: &str = "calibration.json";
 /// Maximum size of a calibration file that is read.
@@ -37,7 +38,7 @@ const LONGEST: u64 = 64 * 1024;
 /// If the machine was disturbed, that is shown and nothing is saved: exit code 20.
 ///
 /// # Errors
-/// The second process does not start, nothing was answered, or the user's mistake.
+/// The second process does not start, nothing was answered, or the settings are invalid.
 pub fn calibrate(
     asked: &CalibrateSettings,
     protocols: &[Arc<dyn Protocol>],
@@ -71,7 +72,7 @@ pub fn calibrate(
         return Err(UsageError::new("calibrate", "the built-in target did not respond; try `brunt demo`"));
     };
     let mut page = result_text(&found, lang);
-    // A single user needs little of the machine: a disturbance of that run affected both.
+    // A single user needs little of the machine: if even that run was disturbed, so was the other one.
     if let Some(disturbed) = alone.trust.against().next() {
         page += &lang.fill(messages::CALIBRATION_DISTURBED, &[("why", &disturbed.sentence(lang))]);
         return Ok(screen::print(&format!("{page}\n"), brunt_report::Exit::NotTrusted.code(), lang));
@@ -87,7 +88,7 @@ pub fn calibrate(
     Ok(screen::print(&format!("{page}\n"), 0, lang))
 }
 
-/// Combines both measurements; `None` if one has no answers.
+/// Combines both measurements; `None` if one of them has no answers.
 fn found(full: &Summary, alone: &Summary, (users, workers): (u32, u32), host: &GeneratorHost) -> Option<Calibration> {
     let requests = full.totals.finished_in_window;
     let service = &alone.totals.latency.service;
@@ -138,7 +139,7 @@ fn write(file: &Path, found: &Calibration) -> std::io::Result<()> {
     written.inspect_err(|_| drop(std::fs::remove_file(&fresh)))
 }
 
-/// Returns the saved calibration, if machine and version are still the same.
+/// Returns the saved calibration, if the machine and the version are still the same.
 pub fn known(host: &GeneratorHost) -> Option<Calibration> {
     known_in(&file()?, host)
 }

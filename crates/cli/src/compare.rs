@@ -1,4 +1,4 @@
-//! `brunt report A B`: past runs side by side, and with `-o compare.html` overlaid.
+//! `brunt report A B`: past runs side by side, or overlaid with `-o compare.html`.
 
 use std::path::PathBuf;
 
@@ -18,11 +18,10 @@ use brunt_config::Presentation;
 /// Maximum number of runs that can be told apart.
 const MOST: usize = 6;
 
-/// Writes the comparison of these records. The results of the runs do not matter: the command succeeds once it is
-/// written.
+/// Writes the comparison of these records. The command succeeds once it is written, even if the runs themselves failed.
 ///
 /// # Errors
-/// The user's mistake: no such record, or a format for a single run only.
+/// The user's mistake: no such record, or a format that shows only a single run.
 pub fn compare(files: &[String], shown: &Presentation) -> CommandResult {
     let lang = shown.language.unwrap_or_else(Lang::from_env);
     if files.len() > MOST {

@@ -1,6 +1,6 @@
 //! A run controlled by another program: the console starts it as a separate process, controls it by lines through a
-//! named pipe, and reads its record while it is written. The pipe outlives its writers, so a run continues when the
-//! console ends.
+//! named pipe, and reads its record while it is being written. The pipe outlives its writers, so a run continues when
+//! the console ends.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -21,10 +21,10 @@ use crate::load_control::LoadControl;
 use crate::preflight;
 use brunt_config::Intent;
 
-/// Interval of checks whether the run is over.
+/// Interval between checks for the end of the run.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// Maximum duration of a run without an end of its own: nobody may be watching any more.
+/// Maximum duration of a run that would not end by itself: nobody may be watching any more.
 const LONGEST: Nanos = Nanos::from_secs(24 * 3600);
 
 /// Maximum length of a command line: a word and a number.
@@ -40,8 +40,8 @@ pub fn is_driven() -> bool {
     record().is_some()
 }
 
-/// Turns the run into a driven one if another program controls it: its record goes to the given path, and nothing else
-/// is written.
+/// Turns the run into a driven one if another program controls it: its record goes to the path that the program set,
+/// and nothing else is written.
 ///
 /// # Errors
 /// The plan asks for files.
@@ -67,11 +67,11 @@ pub struct ControlListener {
 }
 
 impl ControlListener {
-    /// Starts to read commands, if this run is driven.
+    /// Starts reading commands if this run is driven.
     pub fn listen(plan: &Plan, control: &Control, stop: &Stop) -> Option<ControlListener> {
         let mut pipe = record()?;
         pipe.push(run_control::PIPE);
-        // Opened for writing as well, so that the pipe never reports end of file, whichever writers come and go.
+        // Opened for writing as well, so that the pipe never reports end of file when its last writer goes away.
         let mut pipe = OpenOptions::new().read(true).write(true).open(pipe).ok()?;
         let over = Arc::new(AtomicBool::new(false));
         let mut orders = CommandReader {
@@ -128,7 +128,7 @@ impl CommandReader {
             RunCommand::Scale(factor) => self.load.scale(factor),
             RunCommand::Stop => self.stop.request(),
             RunCommand::Drain => {
-                // Connections that are only held have nothing to wait for.
+                // With connections that are only held, there is nothing to wait for.
                 if !self.load.drain() && !self.drains {
                     self.stop.request();
                 }
@@ -138,7 +138,7 @@ impl CommandReader {
     }
 }
 
-/// Describes a valid plan, run by this many workers, for the driver.
+/// Describes, for the driver, a valid plan that is run by this many workers.
 pub fn checked(intent: &Intent, workers: u32, unused: &[String]) -> Value {
     let said = preflight::announcement(&intent.shown, workers, intent.lang());
     let heavy = preflight::is_heavy(&intent.plan);
@@ -147,7 +147,7 @@ pub fn checked(intent: &Intent, workers: u32, unused: &[String]) -> Value {
     json!({ "ok": true, "said": said, "notes": notes, "heavy": heavy, "plan": intent.shown })
 }
 
-/// Describes the error of a plan for the driver.
+/// Describes, for the driver, the error in a plan.
 pub fn refused(complaint: &UsageError) -> Value {
     let UsageError { location: place, problem: trouble, extra_lines: below } = complaint;
     json!({ "ok": false, "place": place, "trouble": trouble, "below": below })

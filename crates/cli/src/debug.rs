@@ -1,5 +1,5 @@
-//! `--debug`: one complete exchange, as sent and received, and the outcome that a run would count; for a flow each of
-//! its requests.
+//! `--debug`: one complete exchange, as sent and received, and the outcome that a run would count; for a flow, the
+//! exchange of each request.
 
 use brunt_contract::FaultKind;
 use brunt_engine::{
@@ -39,7 +39,7 @@ enum ExchangeOutcome {
 }
 
 impl ExchangeOutcome {
-    /// Returns the exit code of a run with only this exchange: if nothing succeeded, it is not trusted.
+    /// Returns the exit code of a run with only this exchange: without any success, it is not trusted.
     fn exit(&self) -> Exit {
         match self {
             ExchangeOutcome::Success => Exit::Ok,
@@ -49,7 +49,7 @@ impl ExchangeOutcome {
     }
 }
 
-/// Runs the flow once; its worst step decides.
+/// Runs the flow once; returns the exit code of its worst step.
 fn run_flow(prepared: &PreparedRun, setup: &Setup, shown: &ExchangeFormatter<'_>) -> u8 {
     let lang = shown.lang;
     let (mut text, mut worst, mut nth) = (String::new(), Exit::Ok, 0);
@@ -95,7 +95,7 @@ struct ExchangeFormatter<'a> {
 }
 
 impl ExchangeFormatter<'_> {
-    /// Formats an exchange with the values it was made of, its outcome and its captures.
+    /// Formats an exchange with the values it used, its outcome and its captures.
     fn format_exchange(
         &self,
         outcome: Result<Box<ProbeResult>, Box<ProbeFailure>>,
@@ -111,7 +111,7 @@ impl ExchangeFormatter<'_> {
         self.redaction.probe(&mut probe);
         let shown = |value: &[u8]| sanitize::bytes(&value[..value.len().min(LONGEST)]);
         let of_captures = captured.iter().map(|(name, value)| (name.clone(), shown(value)));
-        // A value used by the request that is a secret must not be shown either.
+        // Secrets among the values that the request used must not be shown either.
         let of_uses = used.iter().map(|(name, value)| (name.clone(), value.as_deref().map(shown).unwrap_or_default()));
         let mut values: Vec<(String, String)> = of_captures.chain(of_uses).collect();
         let text = exchange(&probe, &transcript, &mut values, (self.redaction, self.lang));
@@ -177,7 +177,7 @@ impl ExchangeFormatter<'_> {
         format!("=== {nth}  {name}{}\n", self.redaction.sentence(&url.url))
     }
 
-    /// Formats the values that a request was made of, secrets masked.
+    /// Formats the values that a request used, with secrets masked.
     fn used(&self, shown: &[(String, String)], used: &[RequestValue]) -> String {
         let line = |((name, shown), (_, value)): (&(String, String), &RequestValue)| {
             let pair = match value {
@@ -189,7 +189,7 @@ impl ExchangeFormatter<'_> {
         shown.iter().zip(used).map(line).collect()
     }
 
-    /// Formats a value captured from a response, and its length; secrets masked.
+    /// Formats a value captured from a response, and its length, with secrets masked.
     fn captured(&self, name: &str, shown: &str, length: usize) -> String {
         let more = if length > LONGEST { "…" } else { "" };
         let (pair, bytes) = (format!("{name}={shown}{more}"), length.to_string());
@@ -236,7 +236,7 @@ fn exchange(
 /// Returns `true` if the peer answered, and only the content was not as expected.
 fn is_answer(probe: &FirstResponse, kind: FaultKind) -> bool {
     use FaultKind::{BrokenProtocol, Timeout, TooManyRedirects, WrongBody, WrongHeader, WrongStatus};
-    // A timeout here is a message that did not come, whatever else was received.
+    // A timeout here means that an expected message did not come, even if something else was received.
     let of_answers = [WrongStatus, WrongHeader, WrongBody, TooManyRedirects, BrokenProtocol, Timeout];
     !probe.status.is_empty() || of_answers.contains(&kind)
 }

@@ -1,4 +1,4 @@
-//! Delayed actions that can be cancelled: a message for a waiting user, the end of a run's time.
+//! Delayed actions that can be cancelled: a message for a waiting user, or the timeout of a run.
 
 use std::io;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -9,7 +9,7 @@ use crate::screen;
 /// Delay after which the user gets a message.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Runs `act` after a time on a separate thread, unless the returned value is dropped before.
+/// Runs `act` on a separate thread after a delay, unless the returned value is dropped before.
 ///
 /// # Errors
 /// No thread could be started.

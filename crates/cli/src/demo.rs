@@ -1,7 +1,8 @@
 //! `brunt demo`: the built-in target in a second process, and a trustworthy measurement of it.
 //!
-//! The target is a separate process so that its CPU time is its own. The load leaves most of any machine idle, and the
-//! target takes ten milliseconds for each response: a disturbance on a busy laptop is small in comparison.
+//! The target is a separate process, so that its CPU time is counted separately. The load leaves most of any machine
+//! idle, and the target takes ten milliseconds for each response: a disturbance on a busy laptop is small in
+//! comparison.
 
 use std::sync::Arc;
 
@@ -22,8 +23,8 @@ use brunt_config::{self, Defaults, DemoSettings, Intent};
 const RATE: &str = "1000/s";
 const DELAY: &str = "delay/10ms";
 
-/// Runs the demo. A result that is not trusted because the machine is busy is not a failure of the demo: detecting that
-/// is the purpose of brunt.
+/// Runs the demo. A result that is not trusted because the machine is busy is not a failure of the demo: brunt is meant
+/// to detect that.
 ///
 /// # Errors
 /// The second process does not start.
@@ -57,7 +58,7 @@ pub fn demo(
     Ok(code)
 }
 
-/// Parses the run of a command from the arguments that a user would write.
+/// Parses the run that a command starts from the arguments that a user would write.
 pub fn parse_run(
     command: &str,
     words: &[&str],

@@ -33,10 +33,10 @@ const NOTHING: Text = text("nothing in the way", "未发现问题");
 const UNREAD: Text = text("not observable", "无法读取");
 const COMMAND: Text = text("change: {command}", "改进：{command}");
 
-/// The exit code if a run cannot go as planned: its figures would be misleading.
+/// The exit code if a run cannot go as planned: its results would be misleading.
 const UNFIT: u8 = 20;
 
-/// Shows the limits of this machine; with a run, also those that it would reach.
+/// Shows the limits of this machine, and those that a planned run would reach.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
@@ -117,8 +117,8 @@ fn push_advice(page: &mut String, advice: &Advice, lang: Lang) {
     }
 }
 
-/// Returns a counter by name; `listener.limit` is that of the only listener there can be, `service.room` the file
-/// descriptors that the processes of the service may still open.
+/// Returns a counter by name. `listener.limit` is the limit of the only listener there can be; `service.room` is the
+/// number of file descriptors that the processes of the service can still open.
 fn reading<Name: Borrow<str> + Ord>(values: &BTreeMap<Name, CounterValue>, name: &str) -> Option<f64> {
     let known = |name: &str| values.get(name).map(|value| value.real());
     let names = || values.keys().map(Borrow::borrow);
@@ -140,7 +140,7 @@ fn reading<Name: Borrow<str> + Ord>(values: &BTreeMap<Name, CounterValue>, name:
     }
 }
 
-/// Returns the requirements of a run and its target address; a service on this machine is watched from now on.
+/// Returns the requirements of a run and its target address, and makes `host` follow a service on this machine.
 fn plan_of(
     intent: &mut Intent,
     protocol: &dyn Protocol,
@@ -178,7 +178,7 @@ fn plan_of(
     Ok((planned, addresses.first().copied()))
 }
 
-/// Returns the number of source addresses: the given ones, or those that a run uses by default if the target is on the
+/// Returns the number of source addresses: those given, or else those that a run uses by default for a target on the
 /// loopback network.
 fn sources(given: usize, to: &[SocketAddr], connections: u64) -> u64 {
     let own = |to: &SocketAddr| brunt_net::sources::spread(*to, connections as usize).len();
@@ -186,7 +186,7 @@ fn sources(given: usize, to: &[SocketAddr], connections: u64) -> u64 {
     all.max(1) as u64
 }
 
-/// Returns the maximum rate of brunt here, if it was calibrated: for HTTP/1.1 without TLS.
+/// Returns the maximum rate of brunt on this machine, if it was calibrated and the plan uses HTTP/1.1 without TLS.
 fn calibrated(plan: &Plan, facts: &brunt_record::GeneratorHost) -> Option<f64> {
     let is_calibrated = plan.protocol == "http" && plan.urls.iter().all(|url| !url.url.starts_with("https:"));
     let is_http2 = plan.options.get("http").is_some_and(|http| http.contains(&"2".into()));

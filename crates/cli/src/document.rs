@@ -1,4 +1,4 @@
-//! Output of documents: in large writes, and complete or not at all.
+//! Output of documents, in large writes and either completely or not at all.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek as _, Write};
@@ -20,12 +20,12 @@ pub fn in_pieces<W: Write>(to: W, fill: impl FnOnce(&mut dyn Write) -> io::Resul
     pieces.into_inner().map_err(io::IntoInnerError::into_error)
 }
 
-/// Replaces a file with the complete output of `fill`, or leaves it as it was.
+/// Replaces a file with the complete output of `fill`, or leaves it unchanged.
 ///
 /// # Errors
 /// An error of the operating system or of `fill`.
 pub fn replace(path: &str, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    // For a symbolic link the file behind it is meant.
+    // A symbolic link stands for the file it points to.
     let path = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
     let old = fs::metadata(&path).ok();
     if old.as_ref().is_some_and(|old| !old.is_file()) {
@@ -33,7 +33,8 @@ pub fn replace(path: &str, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) 
     }
     let beside = temporary_path(&path);
     let Ok(file) = OpenOptions::new().write(true).create_new(true).open(&beside) else {
-        // A directory that takes no new files may hold a writable one, which is written once the output is complete.
+        // A directory that takes no new files may contain a writable file, which is written once the output is
+        // complete.
         let mut whole = in_pieces(tempfile::tempfile()?, fill)?;
         whole.rewind()?;
         return io::copy(&mut whole, &mut File::create(&path)?).map(drop);
@@ -54,7 +55,7 @@ fn temporary_path(path: &Path) -> PathBuf {
 }
 
 /// Checks before a run that `-o FILE` can be written after it. An existing file is not touched, and no new one is left
-/// behind: whoever waits for the file would take it for the report of a finished run.
+/// behind: a script that waits for the file would take it for the report of a finished run.
 ///
 /// # Errors
 /// The reason why it cannot be written.
@@ -84,7 +85,7 @@ pub fn check_writable(place: &str, path: &str) -> Result<(), UsageError> {
 /// File system of anonymous pipes (`PIPEFS_MAGIC` of linux/magic.h); named pipes are in other file systems.
 const NAMELESS: i64 = 0x5049_5045;
 
-/// Returns `true` for a pipe with a name in the file system, which has a reader only once somebody opens it.
+/// Returns `true` for a pipe with a name in the file system, which may not have a reader yet.
 pub fn is_named_pipe(path: &Path) -> bool {
     let is_pipe = fs::metadata(path).is_ok_and(|data| data.file_type().is_fifo());
     // The width of the field differs between architectures.
@@ -93,8 +94,8 @@ pub fn is_named_pipe(path: &Path) -> bool {
     is_pipe && !nameless()
 }
 
-/// Opens a named pipe that has a reader and keeps it open to the end of the process: its reader takes a close for the
-/// end of the document, before it began.
+/// Opens a named pipe that has a reader, and keeps it open until the process ends: the reader would take a close for
+/// the end of the document, before it has begun.
 fn hold_pipe(path: &str) -> io::Result<()> {
     let pipe = OpenOptions::new().write(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32).open(path);
     let unread = |error: &io::Error| error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error());
@@ -102,11 +103,11 @@ fn hold_pipe(path: &str) -> io::Result<()> {
         .map_err(|error| if unread(&error) { io::Error::other("nothing reads from this pipe") } else { error })
 }
 
-/// Checks that report and record do not go to the same file, where the later one would overwrite the earlier one;
-/// devices accept both.
+/// Checks that the report and the record do not go to the same file, where one would overwrite the other; devices
+/// accept both.
 ///
 /// # Errors
-/// They do.
+/// Both go to the same file.
 pub fn check_apart(report: &str, record: &str) -> Result<(), UsageError> {
     let place = |path: &str| {
         let path = std::path::absolute(path).ok()?;

@@ -1,5 +1,5 @@
-//! The files that the events of a run are written to: the requested one, the one kept for `brunt report`, or a spool;
-//! and the choice of the file they are read back from for documents.
+//! The files to which the events of a run are written (the requested one, the one kept for `brunt report`, or a spool),
+//! and the choice of the file from which they are read back for documents.
 
 use std::path::{Path, PathBuf};
 
@@ -11,13 +11,13 @@ use brunt_report::Lang;
 
 use crate::{control_pipe, kept_runs, messages, screen};
 
-/// A file that events are written to.
+/// A file to which events are written.
 struct EventFile {
     writer: RecordWriter,
     path: PathBuf,
-    /// Subject of the notice once it cannot be written any more.
+    /// Subject of the notice if it can no longer be written.
     trouble: Subject,
-    /// Set if the run continues for this file even if nobody watches.
+    /// Set if the run continues for the sake of this file even if nobody is watching.
     asked_for: bool,
 }
 
@@ -38,7 +38,7 @@ impl RunListener for EventFile {
     }
 }
 
-/// The writer lives while its file is read, so that no other process deletes the file.
+/// The writer stays alive while its file is read, so that no other process deletes the file.
 impl ReplaySource for EventFile {
     fn replay(&self) -> Result<RecordReader<'_>, ReadFault> {
         RecordReader::open(&self.path)

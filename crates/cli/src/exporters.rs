@@ -1,4 +1,4 @@
-//! Export of a run's figures to Prometheus and OpenTelemetry.
+//! Export of a run's metrics to Prometheus and OpenTelemetry.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::preflight::span;
 use crate::view::View;
 use brunt_config::ExportSettings;
 
-/// Default time that the final figures are kept: most servers scrape every 15 s.
+/// Default time for which the final metrics can be scraped: most servers scrape every 15 s.
 const LINGER: Nanos = Nanos::from_secs(20);
 
 /// The exporters of a run; none by default.
@@ -25,7 +25,7 @@ pub struct Exporters {
     prometheus: Option<PrometheusServer>,
     otlp: Option<FiguresPush>,
     spans: Option<SpanPush>,
-    /// Destinations of figures and spans, secrets masked.
+    /// Destinations of metrics and spans, with secrets masked.
     sent: [Option<String>; 2],
     linger: Option<Nanos>,
 }
@@ -55,7 +55,7 @@ impl Exporters {
         Ok(Exporters { figures: Some(figures), prometheus, otlp, spans, sent, linger: asked.linger })
     }
 
-    /// Shows where the figures are served and sent.
+    /// Shows where the metrics are served and sent.
     pub fn introduce(&self, view: &mut View, lang: Lang) {
         if let Some(prometheus) = &self.prometheus {
             let address = prometheus.address().to_string();
@@ -79,8 +79,7 @@ impl Exporters {
         figures.chain(spans).chain(self.otlp.iter_mut().map(|push| push as &mut dyn RunListener))
     }
 
-    /// Keeps the final figures until they were fetched, or no scrape is to be expected any more, or the user
-    /// interrupts.
+    /// Keeps serving the final metrics until they have been scraped, the time for that is over, or the user interrupts.
     pub fn linger(&self, stop: &Stop, view: &mut View, lang: Lang) {
         let Some(prometheus) = self.prometheus.as_ref().filter(|p| self.linger.is_some() || p.is_awaited()) else {
             return;

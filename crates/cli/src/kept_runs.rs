@@ -1,7 +1,7 @@
 //! The last few runs, saved automatically in `$XDG_STATE_HOME/brunt/runs`, so that `brunt report` can show the last
 //! one.
 //!
-//! A convenience: if it fails, the run reports that in its notices and continues.
+//! This is a convenience: if it fails, the run reports that in its notices and continues.
 
 use std::fs::{DirBuilder, Permissions};
 use std::io;
@@ -23,7 +23,7 @@ pub fn directory() -> Option<PathBuf> {
 }
 
 fn directory_from(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
-    // The specification says that relative paths are to be ignored.
+    // The specification says that relative paths must be ignored.
     let state = variable("XDG_STATE_HOME").filter(|path| path.is_absolute());
     let home = || variable("HOME").filter(|path| path.is_absolute()).map(|home| home.join(".local/state"));
     state.or_else(home).map(|state| state.join("brunt/runs"))
@@ -35,7 +35,7 @@ fn directory_from(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf>
 /// An error of the operating system.
 pub fn begin(directory: &Path) -> io::Result<(RecordWriter, PathBuf)> {
     DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-    // Earlier versions created it readable by everybody.
+    // Earlier versions made it readable by everybody.
     let _ = std::fs::set_permissions(directory, Permissions::from_mode(0o700));
     for old in kept(directory)?.into_iter().rev().skip(KEPT - 1).filter(|old| !brunt_record::is_being_written(old)) {
         match std::fs::remove_file(&old).map_err(|error| error.kind()) {

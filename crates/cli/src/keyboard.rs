@@ -1,8 +1,9 @@
-//! Keyboard control during a run: more, less, pause, stop. Active only if the run is shown on a terminal and is in the
-//! foreground.
+//! Keyboard control during a run: more load, less load, pause, stop. It is active only if the run is shown on a
+//! terminal and is in the foreground.
 //!
-//! The terminal then passes on each key as it is pressed, without echo. Its settings are restored however the program
-//! ends: at the end of the run, on a signal or a panic, and after it was stopped and continued.
+//! The terminal then passes on each key as it is pressed, without echo. Its settings are restored no matter how the
+//! program ends: normally, by a signal or by a panic. The mode is set again after the program was stopped and
+//! continued.
 
 use std::io::{IsTerminal, stdin};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +17,7 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp
 
 use crate::load_control::{LoadControl, STEP};
 
-/// Interval of checks whether the run is over and whether the process is still in the foreground.
+/// Interval between checks that the run goes on and the process is still in the foreground.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
 /// The original terminal settings.
@@ -50,8 +51,8 @@ fn enable_key_mode() -> bool {
     taken
 }
 
-/// Sets the mode again, since a stop and a `fg` of the shell may have undone it. Does nothing once the terminal was
-/// restored: the process may be about to end.
+/// Sets the mode again, since stopping the process and continuing it with the shell's `fg` may have undone it. Does
+/// nothing once the terminal has been restored, because the process may be about to end.
 fn reenable_key_mode() -> bool {
     let before = before();
     match (&*before, tcgetattr(stdin())) {
@@ -73,7 +74,7 @@ pub struct KeyListener {
 }
 
 impl KeyListener {
-    /// Starts to read keys if there is a terminal.
+    /// Starts reading keys if there is a terminal.
     pub fn listen(plan: &Plan, control: &Control, stop: &Stop) -> Option<KeyListener> {
         if !is_foreground() || !enable_key_mode() {
             return None;
@@ -95,7 +96,7 @@ impl KeyListener {
 impl Drop for KeyListener {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
-        // The thread checks soon; until then it might change the terminal once more.
+        // The thread ends at its next check; until then it might change the terminal once more.
         let _ = self.listening.take().map(JoinHandle::join);
         restore();
     }
@@ -105,9 +106,9 @@ impl Drop for KeyListener {
 fn next() -> Option<u8> {
     let input = stdin();
     let pressed = poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&LOOK));
-    // A process that was moved to the background would be stopped for reading.
+    // Reading would stop a process that was moved to the background.
     if !is_foreground() || !reenable_key_mode() {
-        // The input is for another process, and stays there until that one reads it.
+        // The input is meant for another process, and stays available until that process reads it.
         std::thread::sleep(std::time::Duration::from_millis(100));
         return None;
     }

@@ -1,4 +1,4 @@
-//! The program: command line and composition. The only crate that knows all others.
+//! The program: command line and composition. This is the only crate that depends on all others.
 
 mod calibrate;
 mod compare;
@@ -47,7 +47,7 @@ use signals::Interrupts;
 /// The exit code for a wrong command line (sysexits' EX_USAGE).
 const USAGE: u8 = 64;
 
-/// Runs the whole program with these protocols: reads the command line, executes it, returns the exit code.
+/// Runs the whole program with these protocols: reads the command line, executes it and returns the exit code.
 pub fn main_with(protocols: Vec<Arc<dyn Protocol>>) -> ExitCode {
     set_panic_exit_code();
     host::raise_descriptors();
@@ -62,15 +62,15 @@ pub fn main_with(protocols: Vec<Arc<dyn Protocol>>) -> ExitCode {
     };
     ExitCode::from(outcome.unwrap_or_else(|complaint| {
         let said = complaint.to_string();
-        // A command on a separate line is meant to be copied.
+        // An error that suggests a command on a separate line needs no hint.
         let hint = if said.contains("--help") || said.contains('\n') { "" } else { " (brunt --help)" };
         screen::print_error(&format!("brunt: {said}{hint}"));
         USAGE
     }))
 }
 
-/// Gives a panic in brunt an exit code of its own, so that it is not taken for a result. If panics unwind (tests),
-/// whoever joins the thread sees them.
+/// Gives a panic in brunt its own exit code, so that it is not taken for a result. If panics unwind (in tests), the
+/// code that joins the thread sees them.
 fn set_panic_exit_code() {
     if cfg!(panic = "abort") {
         let tell = std::panic::take_hook();

@@ -6,10 +6,10 @@ use brunt_engine::Control;
 use brunt_measure::Nanos;
 use brunt_plan::{Change, Load, Plan};
 
-/// Factor of one key press.
+/// Factor by which one key press changes the load.
 pub const STEP: f64 = 1.1;
 
-/// Limits of a step: a key that is held down must not exceed what any machine sends or holds.
+/// Limits of a step: holding down a key must not exceed what any machine can send or hold.
 const MOST_RATE: f64 = 1e7;
 const MOST_USERS: u32 = 1_000_000;
 
@@ -43,7 +43,7 @@ impl LoadControl {
         }
     }
 
-    /// Requests the end of the window; returns `false` if such a run cannot drain.
+    /// Requests the end of the window; returns `false` if this kind of run cannot drain.
     pub fn drain(&mut self) -> bool {
         self.control.change(&self.plan, Change::Drain).is_ok()
     }
@@ -61,7 +61,7 @@ impl LoadControl {
     }
 }
 
-/// Returns about `factor` times the level; `None` at the limits.
+/// Returns the change to about `factor` times the level; `None` at the limits.
 fn step(load: &Load, level: f64, factor: f64) -> Option<Change> {
     if load.is_open() {
         return Some(stepped_rate(level, factor)).filter(|rate| *rate != level).map(Change::Rate);

@@ -1,8 +1,9 @@
-//! Messages of the program itself, in both languages. Those of tables, summaries and findings are in `report`.
+//! Messages of the program itself, in both languages. Those of tables, summaries and findings are in the `report`
+//! crate.
 
 use brunt_report::text::{Text, text};
 
-/// Announcement of a closed run.
+/// Announcement of a run with closed load.
 pub const CLOSED: Text =
     text("{users} {users|user|users} for {length} on {url}", "{users} 个用户，{length}，地址 {url}");
 /// Announcement of connections that are held.
@@ -10,7 +11,7 @@ pub const HOLD: Text = text(
     "{n} {n|connection|connections} to {url}, held for {time} once all are open",
     "到 {url} 的 {n} 个连接，全部建立后保持 {time}",
 );
-/// Announcement of an open run.
+/// Announcement of a run with open load.
 pub const OPEN: Text =
     text("{rate}/s ({arrivals}) for {length} on {url}", "{rate}/s（{arrivals}），{length}，地址 {url}");
 /// Announcement of concurrent scenarios.
@@ -49,12 +50,12 @@ pub const PROBE_CHECK: Text =
 /// Hint for the answer of a TLS server to plain HTTP.
 pub const PROBE_TLS: Text =
     text("If this port uses TLS, use https:// instead of http://.", "如果该端口使用 TLS，请把 http:// 改为 https://。");
-/// Exit 30.
+/// Message for exit code 30.
 pub const UNREACHABLE: Text = text(
     "brunt: {url} cannot be reached: {failure}; nothing was sent.",
     "brunt: 无法连接 {url}，没有发送任何请求。\n  {failure}",
 );
-/// Exit 30 if the server was reached.
+/// Message for exit code 30 if the server was reached.
 pub const BEFORE_FAILED: Text = text(
     "brunt: --before failed on {url}: {failure}; no load was sent.",
     "brunt: --before 在 {url} 上执行失败，没有发出负载。\n  {failure}",
@@ -71,7 +72,7 @@ pub const KEYS: Text = text(
 );
 /// Keys available while connections are held.
 pub const KEYS_HELD: Text = text("Keys: q ends the run", "按键：q 结束压测");
-/// Shown before a run whose figures are served.
+/// Shown before a run whose metrics are served.
 pub const PROMETHEUS: Text =
     text("Prometheus metrics at http://{address}/metrics", "Prometheus 指标：http://{address}/metrics");
 /// Shown before a run whose metrics are sent to an OpenTelemetry collector.
@@ -81,12 +82,12 @@ pub const OTLP_SPANS: Text = text("Sending spans to {url}", "向 {url} 发送 sp
 /// Shown before a run whose metrics and spans are sent to a collector.
 pub const OTLP_BOTH: Text =
     text("Sending metrics to {url} once a second, and spans", "每秒向 {url} 发送指标，并发送 span");
-/// Shown after a run whose figures are served.
+/// Shown after a run whose metrics are served.
 pub const LINGERS: Text = text(
     "Keeping the final metrics until Prometheus scrapes them, at most {time} (Ctrl-C to stop waiting) …",
     "最终指标保留到 Prometheus 抓取一次为止，最多 {time}（Ctrl-C 结束等待）…",
 );
-/// Shown if the final figures were not scraped.
+/// Shown if the final metrics were not scraped.
 pub const NOT_FETCHED: Text = text("The final metrics were not scraped.", "最终指标没有被抓取。");
 /// Shown if the first answer to `--before` is late.
 pub const WAITING_BEFORE: Text = text("waiting for --before on {address} …", "正在等待 {address} 完成 --before …");
@@ -95,17 +96,17 @@ pub const WAITING: Text = text(
     "waiting for the first response from {address} (timeout {timeout}) …",
     "正在等待 {address} 的首次响应（超时 {timeout}）…",
 );
-/// Exit 21 before the load.
+/// Message for exit code 21 before the load.
 pub const STOPPED: Text = text(
     "brunt: interrupted before the first response; no load was sent.",
     "brunt: 在首次响应之前被中断，没有发出负载。",
 );
-/// Exit 21 before the load.
+/// Message for exit code 21 before the load.
 pub const OUT_OF_TIME: Text = text(
     "brunt: stopped after {time} by --run-timeout, before the first response; no load was sent.",
     "brunt: 按 --run-timeout 的要求在 {time} 后停止，尚未收到首次响应，没有发出负载。",
 );
-/// Exit 30 under --debug.
+/// Message for exit code 30 with `--debug`.
 pub const NO_ANSWER: Text = text("brunt: no response: {failure}.", "brunt: 没有响应。\n  {failure}");
 /// Address in the first line of --debug.
 pub const DEBUG_THROUGH: Text = text("the proxy {proxy}", "代理 {proxy}");
@@ -146,12 +147,12 @@ pub const DEBUG_ELSEWHERE: Text = text(
 pub const DEBUG_BEYOND: Text = text("--- {n} more {n|resource|resources} not fetched", "--- 另有 {n} 个资源未获取");
 pub const DEBUG_CUT: Text =
     text("--- the page is too long: the rest was not searched for resources", "--- 页面过长：其余部分未查找资源");
-/// Message of --debug for a flow in a long loop.
+/// Message of `--debug` for a flow in a long loop.
 pub const DEBUG_TOO_FAR: Text = text(
     "=== stopped after {n} requests; its loop condition may never change",
     "=== 已在 {n} 个请求后停止；可能有条件永远不会改变",
 );
-/// Message of --debug for a flow with an endless loop that sends nothing.
+/// Message of `--debug` for a flow with an endless loop that sends nothing.
 pub const DEBUG_ENDLESS: Text = text(
     "=== stopped: a loop sends nothing and never ends; check its `while` condition",
     "=== 已停止：有一个循环不发送任何请求且不会结束；请检查其 `while` 条件",
@@ -161,7 +162,7 @@ pub const PUBLIC_ASK: Text = text(
     "{host} ({address}) is a public address, and {load} is real load. Are you allowed to load-test it? [y/N] ",
     "{host}（{address}）是公网地址，本次压测为 {load}。您有权对它压测吗？[y/N] ",
 );
-/// Refusal of a public address if nobody can be asked.
+/// Refusal of a public address if there is nobody to ask.
 pub const PUBLIC_REFUSED: Text = text(
     "{host} ({address}) is a public address and {load} may harm it; add --yes if you are allowed to load-test it, or use at \
      most 50 users or 1000/s",
@@ -169,7 +170,7 @@ pub const PUBLIC_REFUSED: Text = text(
 );
 /// Shown if the question was answered with no.
 pub const PUBLIC_DECLINED: Text = text("not confirmed; nothing was sent", "未确认；没有发送任何请求");
-/// Load in the question.
+/// Load named in the question.
 pub const USERS: Text = text("{n} {n|user|users}", "{n} 个用户");
 /// First line of the demo.
 pub const DEMO_BEGIN: Text = text(
@@ -187,7 +188,7 @@ pub const CALIBRATION: Text = text(
      CPU           brunt 每个请求占用 {cpu}，单核最多发送 {most}/s\n  \
      最低延迟      p50 {p50}，p99 {p99}（单个用户）",
 );
-/// File of a saved calibration.
+/// Location of a saved calibration.
 pub const CALIBRATION_KEPT: Text = text(
     "\nSaved to {file}; HTTP/1.1 runs without TLS now show their headroom.",
     "\n已保存到 {file}；此后不带 TLS 的 HTTP/1.1 压测会报告余量。",
@@ -213,7 +214,7 @@ pub const DEMO_WORKED: Text = text(
     "The demo itself worked (exit code 0): a run that is not trusted would end with 20.",
     "演示本身运行成功（退出码 0）：不可信的压测退出码为 20。",
 );
-/// First line of the target; its reader looks for the last word.
+/// First line that the target prints; brunt reads the address from its last word.
 pub const LISTENING: Text = text("listening on {address}", "监听地址 {address}");
 /// Shown if there is no past run.
 pub const NO_PAST: Text = text(

@@ -1,4 +1,4 @@
-//! Plan functions for the console, which parse plans in the same way as the command line.
+//! Functions that parse plans for the console, in the same way as the command line.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl PlanService for PlanParser {
 
     fn plan_of_curl(&self, commands: &Path, as_flow: bool, lang: &str) -> Result<String, String> {
         let file = commands.display().to_string();
-        // The commands were typed by the same person who reads the plan: their secrets need no masking.
+        // The person who typed the commands also reads the plan, so their secrets need no masking.
         let mut words = vec!["plan", "--show", "--keep-secrets", "--lang", lang, "--curl-file", &file];
         words.extend(as_flow.then_some("--as-flow"));
         match self.read(&words) {

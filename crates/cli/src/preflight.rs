@@ -13,7 +13,7 @@ use crate::messages;
 use brunt_bench::guard::PublicAddressGuard;
 use brunt_bench::proxy_route;
 
-/// Limits above which load on a public address needs a confirmation.
+/// Limits above which load on a public address needs confirmation.
 const POLITE_USERS: f64 = 50.0;
 const POLITE_RATE: f64 = 1000.0;
 
@@ -90,7 +90,7 @@ fn level(plan: &Plan) -> String {
     path.join("→")
 }
 
-/// Formats a planned time: `10 s`, `90 s`, `2 min`, `1.5 s`. Unlike a measured one it has no insignificant digits.
+/// Formats a planned time: `10 s`, `90 s`, `2 min`, `1.5 s`. Unlike a measured time, it is not rounded.
 pub fn span(time: brunt_measure::Nanos) -> String {
     let seconds = time.as_secs_f64();
     match seconds {
@@ -100,8 +100,7 @@ pub fn span(time: brunt_measure::Nanos) -> String {
     }
 }
 
-/// Returns `true` if the load needs a confirmation on a public address: by requests in flight, or by requests per
-/// second.
+/// Returns `true` if the load on a public address needs confirmation, by its requests in flight or per second.
 pub fn is_heavy(plan: &Plan) -> bool {
     level_of(plan) > if plan.load.is_open() { POLITE_RATE } else { POLITE_USERS }
 }
@@ -112,11 +111,11 @@ fn level_of(plan: &Plan) -> f64 {
     plan.load.peak() * pipeline.filter(|_| !plan.load.is_open()).unwrap_or(1.0).max(1.0)
 }
 
-/// Asks for confirmation, or refuses, if the load is heavy and some of the origins are on public addresses; from then
-/// on no other public address can be loaded.
+/// Asks for confirmation, or refuses, if the load is heavy and some of the origins are on public addresses. From then
+/// on, no other public address can be loaded.
 ///
 /// # Errors
-/// The run must not begin: nobody could be asked, or the answer was no (exit 64).
+/// The run must not begin: there was nobody to ask, or the answer was no (exit code 64).
 pub fn confirm_targets(
     plan: &Plan,
     origins: &[Origin],
@@ -133,8 +132,8 @@ pub fn confirm_targets(
     Ok(())
 }
 
-/// Asks about the public hosts that a first answer led to and that were not confirmed yet; returns `true` if there were
-/// some and the user confirmed them.
+/// Asks about public hosts to which the first answer redirected and that are not confirmed yet; returns `true` if there
+/// were any and the user confirmed them.
 ///
 /// # Errors
 /// See [`confirm_targets`].
@@ -234,7 +233,7 @@ mod tests {
         let (heavy, guard) = (plan("-c 51 http://h"), PublicAddressGuard::new(Arc::new(IpLiteralResolver)));
         confirm_targets(&heavy, &[Origin::tcp("127.0.0.1", 80, false)], &guard, Lang::En).unwrap();
         assert_eq!(confirm_redirects(&heavy, &guard, Lang::En), Ok(false));
-        // The redirect of the first answer does this.
+        // A redirect in the first answer leads to this.
         assert!(guard.resolve(&Origin::tcp("8.8.8.8", 80, false)).is_err());
         let said = confirm_redirects(&heavy, &guard, Lang::En).unwrap_err().to_string();
         assert!(said.starts_with("--yes: 8.8.8.8 (8.8.8.8) is a public address"), "{said}");

@@ -44,7 +44,7 @@ pub fn probe(probing: ProbeSettings, host: &brunt_record::GeneratorHost) -> Comm
     let serving = ProbeServer::start(listener, ProbeServerOptions { token, service: follow, host: facts, tls: seal })
         .map_err(refused)?;
     let line = Lang::from_env().fill(messages::LISTENING, &[("address", &serving.address().to_string())]);
-    // The parent process may not read the output: that is no reason to stop serving.
+    // The parent process may not read the output, which is no reason to stop serving.
     let _ = writeln!(io::stdout(), "{line}");
     signals.wait();
     drop(serving);

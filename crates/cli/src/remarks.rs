@@ -1,5 +1,5 @@
-//! Remarks that follow from several events of a run: that all responses were redirects, and that answers may have been
-//! attributed to other requests.
+//! Remarks that follow from several events of a run, such as that all responses were redirects, or that answers may
+//! have been matched to the wrong requests.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use brunt_record::{HostCounters, Notice, RunEvent, RunListener, RunPart, Second,
 pub struct RunRemarks {
     status: BTreeMap<String, u64>,
     failed: u64,
-    /// Set if answers are matched to requests by order alone; holds the reason why that is uncertain.
+    /// Set if answers are matched to requests by order alone; holds the reason why that is unreliable.
     by_order: Option<OrderedResponses>,
     strays: u64,
     /// Time at which the process named by `--watch-pid` was found to have ended, since the start of the window.

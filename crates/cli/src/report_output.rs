@@ -1,7 +1,7 @@
 //! The end of a command: the report written and shown, and the exit code.
 //!
-//! There is a single exit code, that of the summary: the process ends with it, the documents hold it, the screen names
-//! it. So documents are written before anything is shown; if that fails, the summary says so.
+//! There is a single exit code, that of the summary: the process ends with it, the documents contain it, and the screen
+//! shows it. So documents are written before anything is shown; if that fails, the summary says so.
 
 use brunt_record::ReplaySource;
 use brunt_report::formats::Style;

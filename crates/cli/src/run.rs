@@ -1,4 +1,4 @@
-//! `brunt run`: from a checked command line to an exit code.
+//! `brunt run`, from a parsed command line to an exit code.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ pub fn run(
     show(&mut bench, intent, (interrupts, timer))
 }
 
-/// Measures a bench once, as the intent says, and shows it: from the first answer to the report.
+/// Measures a bench once, as the intent says, and shows everything from the first answer to the report.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
@@ -108,7 +108,7 @@ pub fn show(bench: &mut Bench, intent: &Intent, (interrupts, timer): (&Interrupt
     }
 }
 
-/// Requests and shows the first answer; `Err`: no load can be sent, with the message that says so.
+/// Requests and shows the first answer; `Err` means that no load can be sent, and holds the message that says so.
 fn probe(
     bench: &mut Bench,
     intent: &Intent,
@@ -149,7 +149,7 @@ fn probe(
     Ok(answer)
 }
 
-/// Returns the message shown if it takes long.
+/// Returns the message shown if the first answer takes long.
 fn waiting_for(bench: &Bench, said: Text, lang: Lang) -> String {
     let origin = bench.prepared().origins().first();
     let address = origin.map(|o| format!("{}:{}", o.host, o.port)).unwrap_or_default();
@@ -220,7 +220,7 @@ fn load(
     Ok(conclude(&summary, logs.past().as_deref(), &intent.presentation, lang, view))
 }
 
-/// Shows why no load can be sent, and records a run that could not begin.
+/// Shows the reason why no load can be sent, and records a run that could not begin.
 fn unreachable(bench: &Bench, intent: &Intent, (probe, text): (FirstResponse, Text), view: &mut View) -> u8 {
     let mut failure = (probe.failure.clone().unwrap_or_default(), probe.cause.clone());
     // This machine is out of descriptors; the target is not to blame.
@@ -234,7 +234,7 @@ fn unreachable(bench: &Bench, intent: &Intent, (probe, text): (FirstResponse, Te
     without_load(bench, intent, probe, (End::Aborted, Exit::Unreachable), view)
 }
 
-/// Records a run that ended before its load began in the requested files; returns the exit code.
+/// Writes the requested files for a run that ended before its load began; returns the exit code.
 fn without_load(
     bench: &Bench,
     intent: &Intent,
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(checked("--ping 1s --http2 http://127.0.0.1:9/"), Ok(1));
     }
 
-    /// Holds also for a URL beyond those that the plan keeps, and for any protocol over TLS.
+    /// The notice must also be given for a URL beyond those that the plan keeps, and for any protocol over TLS.
     #[test]
     fn certificates_that_are_not_checked_are_told_of() {
         let directory = tempfile::tempdir().unwrap();

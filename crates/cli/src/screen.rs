@@ -1,8 +1,8 @@
 //! The user's screen: lines on standard output and standard error, and a progress line on a terminal.
 //!
-//! `brunt URL | head` closes our output in the middle of a run. Nothing more is written then; it is no reason to panic,
-//! and the caller may check [`Screen::closed`] to decide whether to go on. A full disk is different: requested output
-//! is missing, which is reported on standard error and in the exit code.
+//! `brunt URL | head` closes our output in the middle of a run. From then on nothing is written; this is no reason to
+//! panic, and the caller may check [`Screen::closed`] to decide whether to go on. A full disk is different: requested
+//! output is missing, which is reported on standard error and in the exit code.
 //!
 //! Lines also contain text from servers, records and plans: control characters in it never reach the terminal.
 
@@ -66,7 +66,7 @@ impl Screen {
         self.closed
     }
 
-    /// Takes the error of a standard output that has a reader but could not be written: a full disk.
+    /// Takes the error if standard output could not be written although it is not closed, for example on a full disk.
     pub fn take_error(&mut self) -> Option<io::Error> {
         self.trouble.take()
     }
@@ -83,8 +83,8 @@ impl Screen {
     pub fn progress(&mut self, text: &str) {
         if self.terminal {
             self.progress = true;
-            // The cursor goes back to the start, so that an echo of the terminal (^C) does not break the line and leave
-            // a bar behind.
+            // The cursor returns to the start, so that an echo of the terminal (^C) does not break the line and leave a
+            // bar behind.
             self.write(&format!("\r{}\x1b[K\r", sanitize::text_with_colors(text)));
         }
     }
@@ -107,7 +107,7 @@ impl Screen {
         };
         match outcome {
             Err(error) if is_reader_gone(&error) => self.closed = true,
-            // Later writes may succeed, except for a reader that took nothing until the run's time was over.
+            // Later writes may succeed, unless the reader took nothing until the run's time was over.
             Err(error) => {
                 self.closed |= error.kind() == io::ErrorKind::TimedOut;
                 self.trouble = Some(error).filter(|_| self.stream == OutputStream::Out);
@@ -122,14 +122,14 @@ fn is_reader_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe || error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error())
 }
 
-/// Writes one line to standard error, secrets masked; errors are ignored.
+/// Writes one line to standard error, with secrets masked; errors are ignored.
 pub fn print_error(text: &str) {
     let said = redact::redact_error(text);
     let _ = TimedWriter(io::stderr().lock()).write_all(format!("{}\n", sanitize::text(&said)).as_bytes());
 }
 
-/// Writes text to standard output as the only output of a command; returns `code`, or the code for output that could
-/// not be written.
+/// Writes text to standard output as the only output of a command; returns `code`, or the exit code for output that
+/// could not be written.
 pub fn print(text: &str, code: u8, lang: Lang) -> u8 {
     print_unescaped(&sanitize::text(text), code, lang)
 }
@@ -153,7 +153,7 @@ pub fn not_written(error: &io::Error, lang: Lang) {
 /// Writes the output of `fill` to standard output.
 ///
 /// # Errors
-/// A failed write, except for a reader that has gone.
+/// The error of a write that failed for another reason than a reader that has gone.
 pub fn document(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let written = in_pieces(TimedWriter(io::stdout().lock()), fill).map(drop);
     match written {

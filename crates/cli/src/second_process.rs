@@ -1,4 +1,4 @@
-//! The built-in target in a separate process, so that its CPU time is its own.
+//! The built-in target in a separate process, so that its CPU time is counted separately.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -8,7 +8,7 @@ use brunt_contract::UsageError;
 
 use crate::serve;
 
-/// The target process, always ended: by `Drop`, or by the kernel if this process is killed.
+/// The target process, which `Drop` ends, or the kernel if this process is killed.
 pub struct SecondProcess {
     child: Child,
     /// The URL of the target.
@@ -16,10 +16,10 @@ pub struct SecondProcess {
 }
 
 impl SecondProcess {
-    /// Starts it for a command of this name.
+    /// Starts the process for the command with this name.
     ///
     /// # Errors
-    /// It does not start.
+    /// The process does not start.
     pub fn start(command: &str) -> Result<SecondProcess, UsageError> {
         let failed =
             |error: std::io::Error| UsageError::new(command, format!("the second process did not start ({error})"));
@@ -38,7 +38,7 @@ impl SecondProcess {
         let mut line = String::new();
         let read = child.stdout.take().map(|out| BufReader::new(out).read_line(&mut line));
         let url = line.split_whitespace().next_back().filter(|word| word.starts_with("http://")).map(String::from);
-        // From here on dropping it ends the child, also if its output is not understood.
+        // From here on, dropping this value ends the child, even if its output is not understood.
         let second = SecondProcess { child, url: url.unwrap_or_default() };
         match (read, second.url.is_empty()) {
             (Some(Ok(_)), false) => Ok(second),
@@ -54,7 +54,7 @@ impl SecondProcess {
 
 impl Drop for SecondProcess {
     fn drop(&mut self) {
-        // Both fail only if it has ended already.
+        // Both fail only if the process has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

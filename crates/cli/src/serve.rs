@@ -27,7 +27,7 @@ pub fn serve(serving: TargetSettings) -> CommandResult {
         PeerAddress::Unix(path) => format!("unix:{}", path.display()),
     };
     let line = Lang::from_env().fill(messages::LISTENING, &[("address", &address)]);
-    // The parent process may not read the output: that is no reason to stop serving.
+    // The parent process may not read the output, which is no reason to stop serving.
     let _ = writeln!(std::io::stdout(), "{line}");
     signals.wait();
     match target.stop() {
@@ -39,11 +39,11 @@ pub fn serve(serving: TargetSettings) -> CommandResult {
     }
 }
 
-/// Asks the kernel to end this process with its parent; returns `false` if the parent has ended already.
+/// Asks the kernel to end this process together with its parent; returns `false` if the parent has ended already.
 fn follow_parent() -> bool {
     let term = rustix::process::Signal::TERM;
     let asked = rustix::process::set_parent_process_death_signal(Some(term)).is_ok();
-    // A parent that died before the call goes unnoticed; orphans are adopted by process 1 or a subreaper.
+    // The kernel does not report a parent that died before the call; orphans are adopted by process 1 or a subreaper.
     asked
         && std::env::var(PARENT).ok().and_then(|id| id.parse().ok())
             == rustix::process::getppid().map(|p| p.as_raw_nonzero().get())

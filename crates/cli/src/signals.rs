@@ -1,7 +1,7 @@
-//! Signals such as Ctrl-C: the first asks for an orderly end, the second ends at once.
+//! Signals such as Ctrl-C: the first asks for an orderly end, the second ends the process at once.
 //!
-//! Before a run has begun there is nothing to save, so the first one ends at once, too. The closing of a terminal
-//! (SIGHUP) counts as well, unless it was ignored by the parent process (`nohup`).
+//! Before a run has begun there is nothing to save, so the first one ends the process at once, too. The closing of a
+//! terminal (SIGHUP) counts as well, unless the parent process has set it to be ignored (`nohup`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,7 @@ fn unless_ignored(signal: i32) -> Option<i32> {
     (!ignored).then_some(signal)
 }
 
-/// Returns `true` if the process of this status ignores a signal.
+/// Returns `true` if the process with this `/proc` status ignores a signal.
 fn ignores(status: &str, signal: i32) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
@@ -43,7 +43,7 @@ pub struct Interrupts {
 }
 
 impl Interrupts {
-    /// Starts to handle signals, on a separate thread. SIGQUIT ends the process at once, after restoring the terminal.
+    /// Starts handling signals on a separate thread. SIGQUIT ends the process at once, after restoring the terminal.
     ///
     /// # Errors
     /// An error of the operating system.
@@ -54,7 +54,8 @@ impl Interrupts {
         std::thread::Builder::new().name("signals".into()).spawn(move || {
             for signal in signals.forever() {
                 if signal == SIGQUIT {
-                    // It ends the process as usual, including a core dump, but with the terminal's echo restored.
+                    // The signal ends the process as usual, including a core dump, but with the terminal's echo
+                    // restored.
                     crate::keyboard::restore();
                     let _ = signal_hook::low_level::emulate_default_handler(signal);
                 }
@@ -70,12 +71,12 @@ impl Interrupts {
         Ok(interrupts)
     }
 
-    /// Makes the first signal ask for an orderly end from now on.
+    /// Changes the effect of the first signal: it now asks for an orderly end.
     pub fn enable_graceful_stop(&self) {
         self.orderly.store(true, Ordering::Relaxed);
     }
 
-    /// Ends the run because its time is over: in an orderly way, if there is something to save.
+    /// Ends the run because its time is over, in an orderly way if there is something to save.
     pub fn end_by_timeout(&self, said: &str) {
         if !self.orderly.load(Ordering::Relaxed) {
             crate::screen::print_error(said);
@@ -96,7 +97,7 @@ fn end(code: i32) -> ! {
     std::process::exit(code)
 }
 
-/// Signals that a command only waits for.
+/// Signals for which a command only waits.
 pub struct EndSignals(Signals);
 
 impl EndSignals {

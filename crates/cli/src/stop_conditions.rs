@@ -18,8 +18,8 @@ pub struct StopConditions {
 }
 
 impl StopConditions {
-    /// Processes the next event, and stops the run if a condition is met. At the end of a run that was stopped in this
-    /// way, returns the reason.
+    /// Processes the next event, and stops the run if a condition is met. At the end of a run stopped in this way,
+    /// returns the reason.
     pub fn see(&mut self, event: &RunEvent, stop: &Stop) -> Option<Notice> {
         self.windows.add(event);
         if let RunEvent::Started(started) = event {
@@ -30,8 +30,8 @@ impl StopConditions {
             self.why.iter().for_each(|_| stop.request());
         }
         match event {
-            // An objective missed in the last second stopped nothing; a step that failed there should have ended the
-            // run nevertheless.
+            // An objective missed in the last second did not stop the run. A step that failed there is reported
+            // nevertheless, since it should have ended the run.
             RunEvent::Ended(ended) => {
                 self.why.take_if(|why| ended.reason == End::Interrupted || why.subject() == Some(Subject::StepStop))
             }
@@ -75,7 +75,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the notice for a run of two failed seconds that ended for this reason, and whether it was asked to stop.
+    /// Returns whether a run of two failed seconds was asked to stop, and the notice if it then ended for this reason.
     /// `by_user`: the user had stopped it before.
     fn said(objective: &str, reason: End, by_user: bool) -> (bool, Option<String>) {
         let words = ["-d", "9s", "--objective", objective, "http://h/"].map(String::from);

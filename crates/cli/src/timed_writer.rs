@@ -1,7 +1,7 @@
-//! Output to a terminal or pipe that waits for its reader, but not beyond the time of the run.
+//! Output to a terminal or pipe that waits for its reader, but not after the run's time is over.
 //!
-//! A pipe that nobody reads takes 64 KiB and then blocks its writer for ever. `--run-timeout` has to end the program
-//! nevertheless, so each piece is written only once there is room for it, and from that time on a reader that takes
+//! A pipe that nobody reads takes 64 KiB and then blocks its writer forever. `--run-timeout` has to end the program
+//! nevertheless, so each piece is written only once there is room for it, and after the timeout a reader that takes
 //! nothing is waited for no longer than [`GRACE`].
 
 use std::io::{self, Write};
@@ -14,16 +14,16 @@ use rustix::io::Errno;
 
 /// End of the run's time.
 static LIMIT: OnceLock<Instant> = OnceLock::new();
-/// Time within which even a slow reader takes something.
+/// Time within which even a slow reader reads something.
 const GRACE: Duration = Duration::from_secs(1);
-/// Interval of checks whether a limit has been set meanwhile.
+/// Interval between checks for a limit set in the meantime.
 const LOOK: Duration = Duration::from_millis(100);
 /// Size up to which a write to a pipe with any room does not block (`PIPE_BUF` of limits.h).
 const PIECE: usize = 4096;
 
-/// Sets the moment from which no reader is waited for.
+/// Sets the time after which no reader is waited for.
 pub fn set_limit(at: Instant) {
-    // A process has one run, and one limit.
+    // A process has only one run, and so only one limit.
     let _ = LIMIT.set(at);
 }
 
@@ -37,7 +37,7 @@ impl<F: AsFd> Write for TimedWriter<F> {
             let limit = || LIMIT.get().map(|limit| (*limit).max(began) + GRACE);
             await_room(self.0.as_fd(), limit)?;
             match rustix::io::write(&self.0, &bytes[..bytes.len().min(PIECE)]) {
-                // Other processes write to it as well.
+                // Another process that writes to it may have taken the room.
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 written => return Ok(written?),
             }
@@ -58,7 +58,7 @@ fn await_room(to: impl AsFd, limit: impl Fn() -> Option<Instant>) -> io::Result<
                 return Err(io::Error::new(io::ErrorKind::TimedOut, "nothing reads it, and the run is over"));
             }
             Ok(0) | Err(Errno::INTR) => {}
-            // Includes a broken pipe: the write returns the error.
+            // This includes a broken pipe: the write returns the error.
             Ok(_) => return Ok(()),
             Err(error) => return Err(error.into()),
         }
@@ -77,7 +77,7 @@ mod tests {
         while rustix::io::write(&writer, &[b'x'; PIECE]).is_ok() {}
         let error = await_room(&writer, || Some(Instant::now())).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        // Without a limit it waits for the reader.
+        // Without a limit, a write waits for the reader.
         let late = std::thread::spawn(move || {
             let mut room = vec![0; 1 << 16];
             let read = rustix::io::read(&reader, &mut room).unwrap();

@@ -11,7 +11,7 @@ use brunt_measure::Nanos;
 use crate::signals::Interrupts;
 use crate::{delayed_actions, timed_writer};
 
-/// Minimum time for the work after the run, so that a stopped run does not leave behind what it created.
+/// Minimum time for the work after the run, so that a stopped run can clean up what it created.
 const AT_LEAST: Duration = Duration::from_secs(1);
 
 /// The timer that stops a run after `--run-timeout`.
@@ -23,7 +23,7 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// Starts the timer. If nothing needs an orderly end when it fires, prints `said` and ends the process.
+    /// Starts the timer. When it fires and nothing needs an orderly end, it prints `said` and ends the process.
     ///
     /// # Errors
     /// An error of the operating system.

@@ -19,7 +19,7 @@ const LINK: Text = text("console: {link}", "控制台：{link}");
 const LOOK: Text = text("view only: {link}", "只读链接：{link}");
 const PASSWORD: Text = text("both links require the password", "两个链接都需要密码");
 const END: Text = text("Ctrl-C stops it and the runs started from it", "按 Ctrl-C 结束控制台及其启动的压测");
-/// Library file of versions that kept everything in one database.
+/// Library file of earlier versions, which kept everything in one database.
 const EARLIER_FILE: &str = "library.sqlite";
 const EARLIER: Text = text(
     "{file}: names, notes and tags from an earlier version of brunt are still in it; docs/guide/console.md has the command to move them; then delete the file",
@@ -57,7 +57,7 @@ pub fn serve(asked: UiSettings, protocols: &[Arc<dyn Protocol>], defaults: &Defa
     let mut said = vec![lang.fill(LINK, &[("link", &link)]), lang.fill(LOOK, &[("link", &console.link(false))])];
     said.extend(asks_password.then(|| lang.of(PASSWORD).to_owned()));
     said.push(lang.of(END).to_owned());
-    // The parent process may not read the output: that is no reason to stop serving.
+    // The parent process may not read the output, which is no reason to stop serving.
     let _ = writeln!(std::io::stdout(), "{}", said.join("\n"));
     if let Some(file) = earlier {
         let _ = writeln!(std::io::stderr(), "{}", lang.fill(EARLIER, &[("file", &file.display().to_string())]));
@@ -79,7 +79,7 @@ fn open(link: &str) {
     let quiet = || Stdio::null();
     let opened = Command::new("xdg-open").arg(link).stdin(quiet()).stdout(quiet()).stderr(quiet()).spawn();
     if let Ok(mut browser) = opened {
-        // It passes the link on and exits.
+        // The command passes the link on and exits.
         let _ = std::thread::Builder::new().name("browser".into()).spawn(move || browser.wait());
     }
 }

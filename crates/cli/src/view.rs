@@ -1,7 +1,7 @@
 //! The output during and after a run, and the stream it goes to.
 //!
-//! Table and summary go to standard output; if a document goes there, they move to standard error, so that `brunt
-//! --format json URL | jq` gets only the document.
+//! Table and summary go to standard output. If a document goes there, they go to standard error instead, so that
+//! `brunt --format json URL | jq` gets only the document.
 
 use brunt_measure::Nanos;
 use brunt_plan::Plan;
@@ -21,7 +21,7 @@ pub struct View {
     table: Option<LiveTable>,
 }
 
-/// The table of a running run.
+/// The table of a run in progress.
 struct LiveTable {
     live: SecondsTable,
     duration: Option<Nanos>,
@@ -59,7 +59,7 @@ impl View {
         self.screen.line(&lines.join("\n"));
     }
 
-    /// Suppresses all output from now on.
+    /// Suppresses all further output.
     pub fn silence(&mut self) {
         self.screen = Screen::new(OutputStream::Discard);
     }
@@ -70,7 +70,7 @@ impl View {
         self.screen.line(&live.probe(probe));
     }
 
-    /// Shows the seconds of a run from now on, one row each.
+    /// Starts the table of a run, which shows one row for each second.
     pub fn begin_table(&mut self, plan: &Plan) {
         let mode = match (plan.load.is_open(), plan.hold) {
             (true, _) => LiveMode::Open,
@@ -91,11 +91,11 @@ impl View {
         let mut summary = summary.clone();
         if self.table.take().is_some() {
             self.screen.line("");
-            // This was shown with the table's first rows; the failures themselves follow.
+            // This notice was shown with the table's first rows, and the failures themselves follow.
             summary.notices.retain(|notice| notice.subject() != Some(Subject::OnlyErrors));
         }
         let style = self.style();
-        // A page or two, whatever the length of the run.
+        // The summary is a page or two long even for a long run, so it fits in memory.
         let mut page = Vec::new();
         match FORMATS[0].write(&summary, &RecordedSeconds(past), style, &mut page) {
             Ok(()) => self.screen.line(&String::from_utf8_lossy(&page)),
@@ -109,7 +109,7 @@ impl View {
         Style { lang: self.lang, color: self.color, cells }
     }
 
-    /// Takes the error of a standard output that could not be written.
+    /// Takes the error if standard output could not be written.
     pub fn take_error(&mut self) -> Option<std::io::Error> {
         self.screen.take_error()
     }
@@ -125,7 +125,7 @@ impl View {
     }
 }
 
-/// The table is shown until the final notices, which the summary repeats.
+/// Rows and notices are shown up to the final notices, which are part of the summary.
 impl RunListener for View {
     fn observe(&mut self, event: &RunEvent) -> Result<(), Notice> {
         let Some(table) = &mut self.table else { return Ok(()) };

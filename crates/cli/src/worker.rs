@@ -1,4 +1,4 @@
-//! A process that takes a share of a run (`--processes`): started by brunt itself, with its input on standard input.
+//! A process that takes a share of a run (`--processes`). brunt starts it itself and sends its input to standard input.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub struct SelfLauncher;
 
 impl Launcher for SelfLauncher {
     fn launch(&self, _task: &Task) -> std::io::Result<ProcessLink> {
-        // The working directory is not the user's: all files are sent along.
+        // The process does not run in the user's working directory, because all files are sent along.
         brunt_engine::child(Command::new(std::env::current_exe()?).arg(WORD).current_dir("/"))
     }
 }
@@ -24,7 +24,7 @@ impl Launcher for SelfLauncher {
 /// Runs the share that standard input describes; ends when it is done or when standard input ends.
 ///
 /// # Errors
-/// No valid assignment, or it cannot be done: the parent process receives the error, too.
+/// There is no valid assignment, or the share cannot be run; the parent process receives the error, too.
 pub fn run_share(protocols: &[Arc<dyn Protocol>], host: &GeneratorHost) -> CommandResult {
     ignore_interrupts().map_err(|error| UsageError::new("signals", error.to_string()))?;
     let assignment = Assignment::accept(std::io::stdin(), std::io::stdout()).map_err(|error| {
@@ -35,7 +35,7 @@ pub fn run_share(protocols: &[Arc<dyn Protocol>], host: &GeneratorHost) -> Comma
     Ok(0)
 }
 
-/// Ignores Ctrl-C, which reaches every process of a terminal; the parent process decides when to stop, so that no
+/// Ignores Ctrl-C, which reaches every process of a terminal: the parent process decides when to stop, so that no
 /// counts are lost.
 fn ignore_interrupts() -> std::io::Result<()> {
     for signal in crate::signals::ending() {

@@ -1,4 +1,4 @@
-//! Conversion of clap's errors to our own messages: which option, what is wrong, what to write instead.
+//! Conversion of clap's errors to our own messages, which say which option is wrong, why, and what to write instead.
 
 use brunt_contract::UsageError;
 use clap::Command;
@@ -8,7 +8,7 @@ use super::suggestions::distance;
 use super::tool_options;
 use crate::other_tools;
 
-/// Converts an error of clap about the words after `command`.
+/// Converts one of clap's errors about the words after `command`.
 pub fn complaint(error: &clap::Error, command: &Command, line: &[String]) -> UsageError {
     let option = context(error, ContextKind::InvalidArg).unwrap_or_default();
     let (name, value) = option.split_once([' ', '=']).unwrap_or((option.as_str(), ""));
@@ -32,8 +32,8 @@ pub fn one_dash(line: &[String]) -> Option<UsageError> {
     Some(with_translation(UsageError::new(name, format!("unknown option; {ours}")), name, line))
 }
 
-/// Completes an error about a bare number, which other tools accept for threads or seconds. With `--timeout 5` threads
-/// were not meant.
+/// Completes an error about a bare number, which other tools accept for threads or seconds. In `--timeout 5` it cannot
+/// mean threads.
 pub fn explain_bare_number(complaint: UsageError, line: &[String]) -> UsageError {
     if let Some(value) = value_of(line, "--timeout").filter(|_| complaint.location == "-t")
         && let Err(trouble) = brunt_plan::quantity::positive_duration(value)
@@ -48,7 +48,7 @@ pub fn explain_bare_number(complaint: UsageError, line: &[String]) -> UsageError
     }
 }
 
-/// Adds the equivalent brunt command to an error if the whole line is another tool's.
+/// Adds the equivalent brunt command to an error if the whole line is written for another tool.
 pub fn with_translation(complaint: UsageError, option: &str, line: &[String]) -> UsageError {
     match other_tools::guess_tool(line, option) {
         None => complaint,
@@ -70,7 +70,7 @@ fn value_of<'a>(line: &'a [String], name: &str) -> Option<&'a str> {
     }
 }
 
-/// Returns the short name of a flag, if it has one: the one that users type and that all other errors use.
+/// Returns the short name of a flag if it has one, which is what users type and all other errors use.
 fn preferred_name(name: &str, command: &Command) -> String {
     let long = name.strip_prefix("--");
     let flag = command.get_arguments().find(|arg| long.is_some() && arg.get_long() == long);
@@ -99,12 +99,12 @@ fn unknown(name: &str, command: &Command, line: &[String]) -> UsageError {
     with_translation(UsageError::new(name, said), name, line)
 }
 
-/// Returns the most similar long name, and whether it is one of ours: one letter plus one in six may be wrong.
+/// Returns the most similar long name, and whether it is one of ours: one letter plus one in every six may differ.
 fn nearest<'a>(name: &str, flags: &[&'a str], runs: bool) -> Option<(&'a str, bool)> {
     let wrong = name.strip_prefix("--").filter(|wrong| wrong.len() > 2)?;
     let theirs = tool_options::long_names().filter(|_| runs).map(|known| (known.trim_start_matches('-'), false));
     let all = flags.iter().map(|flag| (*flag, true)).chain(theirs);
-    // Our own takes precedence if both are equally similar.
+    // Our own name takes precedence if both are equally similar.
     let (letters, near) =
         all.map(|known| (distance(wrong, known.0), known)).min_by_key(|(letters, known)| (*letters, !known.1))?;
     let most = (1 + wrong.len() / 6).min(wrong.len() / 3);

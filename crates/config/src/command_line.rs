@@ -60,7 +60,7 @@ pub fn plan_command(spoken: &[ProtocolOptions]) -> Command {
         .args(args(&[SHOW.spec, CHECK.spec, SCHEMA.spec, EXAMPLE.spec]))
 }
 
-/// Returns the command line of `brunt doctor`: that of the planned run.
+/// Returns the command line of `brunt doctor`, which is that of the planned run.
 pub fn doctor_command(spoken: &[ProtocolOptions]) -> Command {
     let example = "Example: brunt doctor -r 2000/s -d 1m --no-keepalive http://10.0.0.7:8080/";
     run_command(spoken)
@@ -72,7 +72,7 @@ pub fn doctor_command(spoken: &[ProtocolOptions]) -> Command {
         .after_long_help(example)
 }
 
-/// Creates a command without those texts of clap that we provide ourselves.
+/// Creates a command without those of clap's texts that we provide ourselves.
 pub fn bare(name: &'static str) -> Command {
     Command::new(name)
         .version(env!("CARGO_PKG_VERSION"))

@@ -24,7 +24,7 @@ pub struct DemoSettings {
 pub struct CalibrateSettings {
     /// Duration of each of its measurements.
     pub duration: Nanos,
-    /// Number of users that send back to back, for the maximum rate of a core.
+    /// Number of users that send back to back, to measure the maximum rate of a core.
     pub users: u32,
     /// Number of worker threads; `None`: as for a run.
     pub workers: Option<u32>,

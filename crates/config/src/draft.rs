@@ -1,5 +1,5 @@
-//! The input of a run before validation. Command lines, plan files and curl commands each produce one, and drafts are
-//! merged by precedence.
+//! The input of a run before validation. Command lines, plan files and curl commands each produce a draft, and drafts
+//! are merged by precedence.
 
 use brunt_contract::UsageError;
 use brunt_measure::Nanos;
@@ -16,17 +16,17 @@ use super::values::{SettingValue, SettingValues};
 pub struct RunDraft {
     /// Settings and protocol options.
     pub values: SettingValues,
-    /// The URLs, with options of their own.
+    /// The URLs, each with its own options.
     pub urls: Vec<DraftUrl>,
     /// The flow over these URLs.
     pub flow: Option<Flow>,
-    /// Concurrent scenarios, as an alternative.
+    /// Concurrent scenarios, as an alternative to `flow`.
     pub scenarios: Vec<DraftScenario>,
     /// The common parts of the scenarios.
     pub common: Option<Flow>,
     /// Differences from the given command: shown, and kept in the record.
     pub notes: Vec<CurlNote>,
-    /// Remarks without consequence: only shown.
+    /// Remarks that are only shown: they do not affect the run.
     pub remarks: Vec<String>,
     /// Hints for the author of a flow, a sentence each.
     pub flow_remarks: Vec<String>,
@@ -76,9 +76,9 @@ impl DraftUrl {
 pub struct DraftScenario {
     /// The scenario.
     pub scenario: ScenarioPlan,
-    /// Time that its iterations may continue after its end.
+    /// Time for which its iterations may continue after its end.
     pub graceful_stop: Option<Nanos>,
-    /// Maximum number of connections of its rate.
+    /// Maximum number of connections, if it has a rate.
     pub max_connections: Option<u32>,
 }
 
@@ -87,7 +87,7 @@ pub struct DraftScenario {
 pub struct CurlNote {
     /// The sentence.
     pub text: String,
-    /// Set if it applies only without cookies.
+    /// Set if the note applies only without cookies.
     pub without_cookies: bool,
 }
 
@@ -98,8 +98,8 @@ impl From<String> for CurlNote {
 }
 
 impl RunDraft {
-    /// Merges this draft over another: its values hide those of `below` on the same subject. A rate has no users, and
-    /// users have no arrivals; all URLs are one subject.
+    /// Merges this draft over another: its values replace those of `below` on the same subject. A rate also replaces
+    /// users, and users replace arrivals; all URLs are one subject.
     pub fn merged_over(mut self, below: RunDraft) -> RunDraft {
         let hidden = self.hides();
         self.values = self.values.merged_over(below.values, hidden);
@@ -127,7 +127,7 @@ impl RunDraft {
         }
     }
 
-    /// Refuses options on the command line that the URLs set themselves.
+    /// Rejects options on the command line that the URLs set themselves.
     ///
     /// # Errors
     /// The first option of the command line that would have no effect.
@@ -142,7 +142,7 @@ impl RunDraft {
         }
     }
 
-    /// Returns the values of an option, those of the run and then of its URLs.
+    /// Returns the values of an option: those of the run, then those of its URLs.
     pub fn option<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a SettingValue> {
         self.values.named(name).chain(self.urls.iter().flat_map(move |url| url.own.named(name)))
     }

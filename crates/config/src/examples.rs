@@ -21,7 +21,7 @@ const PLACEHOLDER: &str = "http://localhost:8080";
 /// Returns the plan of this name, with the address of a URL if given.
 ///
 /// # Errors
-/// There is none of that name.
+/// There is no plan with that name.
 pub(super) fn find(name: &str, urls: &[&str]) -> Result<String, UsageError> {
     let Some((_, text)) = EXAMPLES.iter().find(|(known, _)| *known == name) else {
         let names = EXAMPLES.map(|(name, _)| name).join(", ");
@@ -38,8 +38,8 @@ pub(super) fn find(name: &str, urls: &[&str]) -> Result<String, UsageError> {
     }
 }
 
-/// Puts this address into a plan: a URL without a path in it becomes the given one, as written; the others are paths
-/// below it.
+/// Puts an address into a plan: URLs of the plan without a path become `url` as written; the others become paths below
+/// it.
 fn with_address((name, text): (&str, &str), url: &str) -> Result<String, UsageError> {
     let has_path = url.split_once("://").is_some_and(|(_, behind)| behind.contains(['/', '?']));
     let alone = format!("{PLACEHOLDER}/\n");
@@ -74,7 +74,7 @@ mod tests {
         }
     }
 
-    /// Valid plans get no remarks: neither the examples nor those in the documentation.
+    /// Neither the examples nor the plans in the documentation get remarks.
     #[test]
     fn no_plan_that_we_show_is_remarked_on() {
         let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");

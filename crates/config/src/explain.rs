@@ -7,7 +7,7 @@ use brunt_report::Lang;
 /// Returns the page of a rule, or the list of all; `all` returns them as the Markdown of the guide.
 ///
 /// # Errors
-/// No such rule.
+/// There is no such rule.
 pub fn explain(words: &[String]) -> Result<String, UsageError> {
     let (lang, words) = language(words)?;
     match words {

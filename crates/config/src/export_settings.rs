@@ -1,4 +1,4 @@
-//! Settings for the export of figures during a run: to Prometheus and OpenTelemetry.
+//! Settings for the export of metrics during a run, to Prometheus and OpenTelemetry.
 
 use std::net::SocketAddr;
 
@@ -16,7 +16,7 @@ use super::values::SettingValues;
 pub struct ExportSettings {
     /// Address for Prometheus.
     pub prometheus: Option<SocketAddr>,
-    /// Time that the final figures are kept for it; `None`: the usual scrape interval.
+    /// Time for which the final metrics can still be scraped; `None`: the usual scrape interval.
     pub linger: Option<Nanos>,
     /// The OpenTelemetry collectors.
     pub otlp: Option<OtlpCollectors>,
@@ -38,8 +38,8 @@ pub fn read(values: &SettingValues) -> Result<ExportSettings, UsageError> {
     Ok(ExportSettings { prometheus, linger, otlp: otlp.transpose()?, traced: values.has(&TRACE) })
 }
 
-/// Adds the header line of `--trace SHARE` to every request, also to those with header lines of their own. Requests of
-/// a protocol without headers belong to traces that only a collector sees. Returns the share.
+/// Adds the header line of `--trace SHARE` to every request, including those with header lines of their own. Requests
+/// of a protocol without headers belong to traces that only a collector sees. Returns the share.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
@@ -57,7 +57,7 @@ pub fn trace(
         return Ok(Some(part));
     }
     let all = || urls.iter().map(|url| &url.options).chain([&*options]).filter_map(|options| options.get("header"));
-    // A plan written from a run has both, with the same value.
+    // A plan written from a run has both the option and the header line, with the same value.
     let same = |line: &str| {
         let text = line.strip_prefix(&format!("{HEADER}: {{{HEADER} ")).and_then(|text| text.strip_suffix('}'));
         text.and_then(share).is_some_and(|other| (other - part).abs() < 1e-9)

@@ -1,4 +1,4 @@
-//! Tables of plan files: the equivalent flags, positions of mistakes, and the way back from a report.
+//! Tables of plan files: the equivalent flags, the positions of mistakes, and the round trip through YAML.
 
 use brunt_plan::{Plan, document};
 

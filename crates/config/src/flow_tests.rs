@@ -1,4 +1,4 @@
-//! Flows of plan files: parsed steps, positions of mistakes, and the way back.
+//! Flows of plan files: parsed steps, positions of mistakes, and the round trip through YAML.
 
 use brunt_plan::flow::{Flow, OnFailure, Pause, Step};
 use brunt_plan::{Plan, document};

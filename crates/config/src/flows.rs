@@ -9,7 +9,7 @@ use super::draft::{DraftUrl, RunDraft};
 use super::origin::ValueOrigin;
 use super::settings::{self, CLEAR_COOKIES, HOLD, INTERVAL, ITERATIONS, THINK};
 
-/// Returns a draft whose requests are sent in order, by users that keep cookies.
+/// Turns a draft into one whose requests are sent in order, by users that keep cookies.
 ///
 /// # Errors
 /// There are no requests, or more than a flow can have.
@@ -35,10 +35,10 @@ pub(super) fn into_flow(mut draft: RunDraft) -> Result<RunDraft, UsageError> {
     Ok(draft)
 }
 
-/// Checks settings that do not go with a flow, or only with one.
+/// Checks for settings that are not allowed with a flow, or only with one.
 ///
 /// # Errors
-/// The first setting that does not.
+/// The first setting that is not allowed.
 pub(super) fn validate(draft: &RunDraft, protocol: &dyn Protocol) -> Result<Option<Flow>, UsageError> {
     let said = &draft.values;
     let Some(flow) = &draft.flow else {
@@ -72,10 +72,10 @@ pub(super) fn validate(draft: &RunDraft, protocol: &dyn Protocol) -> Result<Opti
     Ok(Some(Flow { clear_cookies: said.has(&CLEAR_COOKIES), ..flow.clone() }))
 }
 
-/// Checks that the flow goes with the load of its plan.
+/// Checks that the flow is compatible with the load of its plan.
 ///
 /// # Errors
-/// The section that does not.
+/// The section that is not compatible.
 pub(super) fn check_load(plan: &Plan) -> Result<(), UsageError> {
     let Some(flow) = plan.flow.as_ref().filter(|_| plan.load.is_open()) else { return Ok(()) };
     for (name, section, place) in [("start", &flow.start, "first"), ("end", &flow.end, "last")] {

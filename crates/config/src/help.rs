@@ -1,4 +1,4 @@
-//! The texts of `--help` besides the help of flags.
+//! The texts of `--help` other than the help of flags.
 
 /// Commands, above the flags.
 pub const COMMANDS: &str = include_str!("help/commands.txt").trim_ascii_end();

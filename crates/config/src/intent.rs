@@ -25,14 +25,14 @@ use super::{
     scenarios, secret_files, shorthand, step_limits, unused_columns, urls,
 };
 
-/// Default values that depend on the machine and on chance.
+/// Default values that depend on the machine, and a random seed.
 #[derive(Clone, Copy, Debug)]
 pub struct Defaults {
     /// Cores available to the process.
     pub cores: f64,
     /// Soft limit of file descriptors.
     pub descriptors: u64,
-    /// Seed of a run without one.
+    /// Seed of a run that sets none.
     pub seed: u64,
 }
 
@@ -43,7 +43,7 @@ pub struct Presentation {
     pub format: &'static dyn ReportFormat,
     /// Set if the format was requested explicitly.
     pub format_given: bool,
-    /// Path of the document besides the screen.
+    /// Path of the report document, written in addition to the screen output.
     pub output: Option<String>,
     /// Language; `None`: that of the locale.
     pub language: Option<Lang>,
@@ -66,29 +66,29 @@ pub struct Intent {
     pub protocol: usize,
     /// The presentation of the results.
     pub presentation: Presentation,
-    /// Path for the events.
+    /// Path of the record of events.
     pub record: Option<String>,
     /// Time after which the whole run is stopped.
     pub run_timeout: Option<Nanos>,
-    /// Set if only one exchange is made, and shown in full.
+    /// Set if only a single exchange is made and shown in full.
     pub debug: bool,
     /// Set if public addresses need no confirmation.
     pub yes: bool,
-    /// Masks the secrets of the plan; nothing with `--keep-secrets`.
+    /// Masks the secrets of the plan; masks nothing with `--keep-secrets`.
     pub redaction: Redaction,
     /// The counters that are read during the run.
     pub watching: CounterSources,
-    /// The export of figures during the run.
+    /// The export of metrics during the run.
     pub exporting: ExportSettings,
     /// Number of processes for the workers; `None`: threads of this process.
     pub processes: Option<u32>,
     /// Differences of the run from its curl commands.
     pub notes: Vec<String>,
-    /// Parts of the curl commands without consequence.
+    /// Parts of the curl commands that make no difference.
     pub remarks: Vec<String>,
     /// Remarks on its flow.
     pub flow_remarks: Vec<String>,
-    /// The draft that it was made from.
+    /// The draft that the intent was built from.
     draft: RunDraft,
 }
 
@@ -98,7 +98,7 @@ impl Intent {
         self.presentation.language.unwrap_or_else(Lang::from_env)
     }
 
-    /// Returns `true` if a number of workers was given.
+    /// Returns `true` if the user set the number of workers.
     pub fn asks_for_workers(&self) -> bool {
         self.draft.values.has(&WORKERS)
     }
@@ -137,7 +137,7 @@ pub fn read(
     let intent = build(&draft, words, protocols, defaults);
     let checked = intent.and_then(|intent| step_limits::check(&intent.plan).map(|()| intent));
     let mut intent = checked.map_err(|UsageError { location: place, problem: trouble, extra_lines: below }| {
-        // There is no plan yet: texts of the file or the curl command may be quoted.
+        // There is no plan yet: the error may quote the file or the curl command.
         let keep = draft.values.has(&KEEP_SECRETS);
         let redaction = if keep { Redaction::default() } else { Redaction::new(draft.secrets()) };
         UsageError { problem: redaction.sentence(&trouble), location: place, extra_lines: below }
@@ -271,7 +271,7 @@ fn plan(
         load::read(said, protocol.fixed_connections(), !draft.scenarios.is_empty())?;
     let timeout = timeout(said)?.unwrap_or(Nanos::from_secs(10));
     let bound = defaults.descriptors.saturating_mul(3) / 4;
-    // The given workers limit the connections, so that a plan that asks for no more is not refused.
+    // A given number of workers limits the connections, so that a plan without a higher limit is not refused.
     let asked = said.text(&WORKERS).and_then(|text| text.parse::<u64>().ok());
     let held = asked.map(|workers| (brunt_net::tables::capacity() as u64).saturating_mul(workers));
     let bound = bound.min(held.unwrap_or(u64::MAX));

@@ -78,7 +78,7 @@ pub enum Command {
     Probe(Box<ProbeSettings>),
     /// `brunt ui`.
     Ui(Box<UiSettings>),
-    /// `brunt plan`: the flag is set if it is only checked.
+    /// `brunt plan`: the flag is set if the plan is only checked.
     Plan(Box<Intent>, bool),
     /// A requested text: help or version.
     Text(String),
@@ -159,7 +159,7 @@ pub fn schema(protocols: &[Arc<dyn Protocol>]) -> serde_json::Value {
 
 /// The action of `brunt plan`.
 enum PlanAction {
-    /// Prints a text that is not a plan of the user.
+    /// Prints a text that is not one of the user's plans.
     Text(String),
     /// Reads the plan, to check it only or to show it.
     Check(bool),
@@ -193,7 +193,7 @@ fn planned(
     }
 }
 
-/// Reports a negative rate: clap takes `-5/s` for an option, and would complain about that instead.
+/// Reports a negative rate: clap would take `-5/s` for an unknown option.
 fn negative_rate(line: &[String]) -> Result<(), UsageError> {
     let is_negative = |word: &str| word.strip_prefix('-').is_some_and(|w| w.starts_with(|c: char| c.is_ascii_digit()));
     let wrong = line.windows(2).find(|pair| matches!(pair[0].as_str(), "-r" | "--rate") && is_negative(&pair[1]));

@@ -1,4 +1,4 @@
-//! The load of a run: users or a rate, duration, stages; and combinations that are not allowed.
+//! The load of a run: users or a rate, duration and stages, and the combinations that are not allowed.
 
 use brunt_contract::UsageError;
 use brunt_measure::Nanos;
@@ -14,16 +14,16 @@ use super::values::SettingValues;
 pub struct LoadSettings {
     /// The load model.
     pub load: Load,
-    /// Number of requests after which it stops.
+    /// Number of requests after which the run stops.
     pub requests: Option<u64>,
-    /// Time after which it stops.
+    /// Time after which the run stops.
     pub duration: Option<Nanos>,
-    /// Number of connections for a rate, if the protocol keeps `-c` of them.
+    /// Number of connections for a rate, if the protocol keeps `-c` connections open.
     pub connections: Option<u32>,
 }
 
-/// Reads the load. `fixed`: the protocol keeps `-c` connections, so that it can be combined with a rate. `several`:
-/// each scenario of the plan has a load of its own, and settings for rates apply to those.
+/// Reads the load. `fixed`: the protocol keeps `-c` connections open, so that `-c` can be combined with a rate.
+/// `several`: each scenario of the plan has its own load, to which the settings for rates apply.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
@@ -122,8 +122,8 @@ fn closed(values: &SettingValues, stages: Vec<Stage>, several: bool) -> Result<L
 }
 
 /// Returns `true` if arrivals wait for a connection in a single queue, and so need a single worker. If workers shared
-/// the limit, an arrival could wait at one while a connection of another is free. This number of connections, and this
-/// rate, are within the capacity of one worker.
+/// the limit, an arrival could wait at one while another has a free connection. `CONNECTIONS` and `RATE` are within the
+/// capacity of one worker.
 pub fn needs_single_worker(load: &Load, limit: u32) -> bool {
     const CONNECTIONS: u32 = 4096;
     const RATE: f64 = 20_000.0;

@@ -24,7 +24,7 @@ pub enum ValueOrigin {
 }
 
 impl ValueOrigin {
-    /// Returns the position for errors; `None` for the command line, where the option names it.
+    /// Returns the position for errors; `None` for the command line, where errors name the option instead.
     pub fn place(&self) -> Option<String> {
         match self {
             ValueOrigin::CommandLine => None,

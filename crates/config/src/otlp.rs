@@ -1,6 +1,6 @@
 //! The destination of `--otlp`: a URL, or the standard OpenTelemetry exporter variables. Other variables apply to both.
 //!
-//! A variable alone enables nothing: it is often set for whole sessions, and the figures of a load test are sent only
+//! A variable alone enables nothing: it is often set for whole sessions, and the metrics of a load test are sent only
 //! on request.
 
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub struct OtlpCollectors {
     pub traces: Option<OtlpCollector>,
 }
 
-/// Value of the option for the variables.
+/// Value of the option that selects the variables.
 const ENV: &str = "env";
 /// Common prefix of the variables.
 const PREFIX: &str = "OTEL_EXPORTER_OTLP_";

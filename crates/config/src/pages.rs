@@ -12,7 +12,7 @@ use super::origin::ValueOrigin;
 /// Adds a group around each page of the plan.
 ///
 /// # Errors
-/// Resources without a flow, without a number, or of requests in a batch; too many groups.
+/// `resources` without a flow, without a number or on requests of a batch; or too many groups.
 pub(super) fn add_page_groups(mut plan: Plan, draft: &RunDraft) -> Result<Plan, UsageError> {
     let asked = |name: &str| plan.options.contains_key(name) || plan.urls.iter().any(|u| u.options.contains_key(name));
     let wrong = |name: &str, trouble: &str| {

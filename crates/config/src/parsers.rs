@@ -1,4 +1,4 @@
-//! Parsers for settings that are more than a quantity of the plan.
+//! Parsers for the values of settings, on top of the quantities that plans have.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
@@ -13,7 +13,7 @@ use brunt_watch::WatchedService;
 pub const MOST_USERS: u64 = brunt_plan::Change::MOST_USERS as u64;
 /// Maximum number of worker threads.
 pub const MOST_WORKERS: u64 = 1024;
-/// Length of a level if only `-n` ends the run: longer than any run.
+/// Duration of a load that only `-n` ends: longer than any run.
 pub const UNTIL_DONE: Nanos = Nanos::from_secs(100 * 86_400);
 /// Default port of OpenTelemetry's Prometheus exporters, and of ours.
 const PORT: u16 = 9464;
@@ -41,7 +41,7 @@ pub fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Parses the rate of the reference client: its own load must be negligible.
+/// Parses the rate of the reference client, whose load must be negligible.
 pub fn reference(text: &str) -> Result<f64, String> {
     const MOST: f64 = 100.0;
     let rate = quantity::rate(text)?;
@@ -74,7 +74,7 @@ pub fn net(text: &str) -> Result<NetKind, String> {
     word(text, &[("epoll", NetKind::Epoll), ("uring", NetKind::Uring)])
 }
 
-/// Parses the timeout on a command line: `-t 8` is a habit from wrk; in a plan it means a time.
+/// Parses the timeout on a command line, where a bare number such as `-t 8` may be a habit from wrk and mean threads.
 pub fn timeout_on_line(text: &str) -> Result<Nanos, String> {
     if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) && text != "0" {
         return Err(format!("{text} is missing its unit; use `-w {text}` for workers or `-t {text}s`"));
@@ -82,7 +82,7 @@ pub fn timeout_on_line(text: &str) -> Result<Nanos, String> {
     quantity::positive_duration(text)
 }
 
-/// Parses source addresses: a list of single ones and ranges, each checked.
+/// Parses source addresses: a list of single addresses and ranges, each checked.
 pub fn sources(text: &str) -> Result<Vec<String>, String> {
     let parts = text.split(',').map(str::trim);
     parts.map(|part| address::sources(part).map(|_| part.to_owned())).collect()
@@ -98,7 +98,7 @@ pub fn objective(text: &str) -> Result<String, String> {
     Objective::parse(text).map(|_| text.to_owned())
 }
 
-/// Parses the name of requests in the figures.
+/// Parses the name of requests in the results.
 pub fn request_name(text: &str) -> Result<String, String> {
     match text.trim() {
         "" => Err("is empty; write a name for the request, such as checkout".into()),
@@ -166,8 +166,8 @@ pub fn traces(text: &str) -> Result<f64, String> {
     share(text).ok_or_else(|| format!("`{text}` is not a share of the traces; use, for example, 1%"))
 }
 
-/// Parses an address to serve figures on: a port of this machine, `:PORT` on all its addresses, a host with or without
-/// a port.
+/// Parses an address to serve metrics on: a port of this machine, `:PORT` on all its addresses, or a host with or
+/// without a port.
 pub fn served_at(text: &str) -> Result<SocketAddr, String> {
     let whole = match (text.parse::<u16>(), text.strip_prefix(':')) {
         (Ok(_), _) => format!("127.0.0.1:{text}"),

@@ -114,7 +114,7 @@ pub(super) fn tls(values: &SettingValues) -> Result<Option<RustlsServer>, UsageE
     shown(values, |file| std::fs::read(file).map_err(|e| format!("{file} cannot be read: {e}")), &[])
 }
 
-/// Returns the certificate and key, their files read by `read`.
+/// Returns the TLS configuration from a certificate and key whose files are read by `read`.
 ///
 /// # Errors
 /// One of the two is missing, cannot be read, or is invalid.

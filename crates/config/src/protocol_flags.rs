@@ -1,7 +1,7 @@
 //! The options of all protocols as flags of one command.
 //!
-//! Two protocols may have an option of the same name: it is one flag then, shown under the first of them, with its
-//! meaning for the others. An option that the protocol of the run does not have is refused, never ignored.
+//! If several protocols have an option of the same name, it is a single flag, shown under the first of them, together
+//! with its meaning for the others. An option that the protocol of the run does not have is rejected, never ignored.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub fn protocol_options(protocols: &[Arc<dyn Protocol>]) -> Vec<ProtocolOptions>
     standalone(protocols).map(|p| (p.name(), p.options().to_vec())).collect()
 }
 
-/// Returns the protocols with options of their own: not the one that combines the others in a flow.
+/// Returns the protocols with options of their own, without the one that combines the others in a flow.
 fn standalone(protocols: &[Arc<dyn Protocol>]) -> impl Iterator<Item = &dyn Protocol> {
     protocols.iter().map(|p| &**p).filter(|p| !p.schemes().is_empty())
 }
@@ -62,8 +62,8 @@ pub fn flags(spoken: &[ProtocolOptions]) -> Vec<SharedOption> {
     merged.into_iter().map(shared).collect()
 }
 
-/// Returns the more general kind: one protocol may take a value once, another several times; the name of the value
-/// stays.
+/// Returns the more general kind: one protocol may take a value once, another several times. The name of the value
+/// remains that of `known`.
 fn more_general(known: OptionArity, other: OptionArity) -> OptionArity {
     match (known, other) {
         (OptionArity::One(value), OptionArity::Many(_)) => OptionArity::Many(value),
@@ -71,7 +71,7 @@ fn more_general(known: OptionArity, other: OptionArity) -> OptionArity {
     }
 }
 
-/// Returns the help of the first protocol, then the other protocols, with their help if it differs.
+/// Returns the help for the first protocol, then the names of the others, with their help if it differs.
 fn help(of: &[(&str, &str)]) -> String {
     let Some(((_, first), others)) = of.split_first() else { return String::new() };
     let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -87,7 +87,7 @@ fn help(of: &[(&str, &str)]) -> String {
     })
 }
 
-/// Refuses options that the protocol of the run does not have.
+/// Rejects options that the protocol of the run does not have.
 ///
 /// # Errors
 /// The first such option, and the protocols that have it.

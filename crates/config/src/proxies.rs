@@ -1,7 +1,7 @@
 //! `-x`, `--proxy-user`, `--noproxy`, and the environment variables as their defaults.
 //!
-//! Like curl, with two exceptions that matter for measurements: a proxy of the environment is never used for this
-//! machine itself, and `-x` is used whatever `no_proxy` contains.
+//! They work as in curl, with two exceptions that matter for measurements: a proxy from the environment is never used
+//! for this machine itself, and `-x` is used even if `no_proxy` contains the host.
 
 use brunt_contract::{Origin, Proxy, ProxyException, UsageError};
 use brunt_plan::{ProxySettings, WeightedUrl};
@@ -15,7 +15,7 @@ const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
 /// The protocols whose clients use the environment.
 const OF_THE_WEB: [&str; 3] = ["http", "websocket", "grpc"];
 
-/// Returns the proxies of a plan in `protocol` for these URLs; `variable` reads the environment.
+/// Returns the proxies of a plan for `protocol` and these URLs; `variable` reads the environment.
 ///
 /// # Errors
 /// The user's mistake, naming the option or the variable.
@@ -49,7 +49,7 @@ pub fn read(
     }
 }
 
-/// Returns the proxy of the environment for a collector at this URL.
+/// Returns the proxy from the environment for a collector at this URL.
 ///
 /// # Errors
 /// The variable is invalid.
@@ -131,7 +131,7 @@ fn from_environment(
     Ok(if proxies.is_none() { ProxySettings::default() } else { proxies })
 }
 
-/// Returns the host and TLS of a web URL, as far as proxies need them.
+/// Returns the origin of a web URL, as far as proxies need it.
 fn origin_of(url: &str) -> Origin {
     let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();

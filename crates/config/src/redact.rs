@@ -14,7 +14,7 @@ pub struct Redaction(Option<Secrets>);
 /// The redaction of all error messages.
 static UNSAID: RwLock<Redaction> = RwLock::new(Redaction(None));
 
-/// Returns an error message without the secrets of [`Redaction::apply_to_errors`].
+/// Returns an error message without the secrets that were passed to [`Redaction::apply_to_errors`].
 pub fn redact_error(text: &str) -> String {
     UNSAID.read().map_or_else(|_| text.to_owned(), |redaction| redaction.sentence(text))
 }
@@ -31,26 +31,27 @@ impl Redaction {
         if shown { Redaction::default() } else { Redaction::new(Secrets::of_words(line)) }
     }
 
-    /// Hides these secrets in error messages as well from now on.
+    /// Hides these secrets in all further error messages as well.
     pub fn apply_to_errors(&self) {
         if let (Ok(mut unsaid), Some(secrets)) = (UNSAID.write(), &self.0) {
             unsaid.0.get_or_insert_default().join(secrets);
         }
     }
 
-    /// Masks a message: quoted values may be secrets, its own words describe the syntax.
+    /// Masks a message by value only: what it quotes may be secret, while its own words describe syntax.
     pub fn sentence(&self, text: &str) -> String {
         self.0.as_ref().map_or_else(|| text.to_owned(), |secrets| secrets.hide(text))
     }
 
-    /// Masks related texts: a secret of one of them is hidden in all.
+    /// Masks related texts: a secret found in one of them is hidden in all.
     pub fn texts<const N: usize>(&self, mut texts: [&mut String; N]) {
         if let Some(secrets) = &self.0 {
             secrets.hide_all(&mut texts.each_mut().map(|text| &mut **text));
         }
     }
 
-    /// Masks the bytes sent and received, and the captured values by name: a secret of one of them is hidden in all.
+    /// Masks the bytes sent and received, and the captured values by name: a secret found in one of them is hidden in
+    /// all.
     pub fn exchange(&self, said: [&mut String; 2], captured: &mut [(String, String)]) {
         let Some(secrets) = &self.0 else { return };
         for (_, value) in captured.iter_mut().filter(|(name, _)| mask::is_secret_name(name)) {
@@ -60,7 +61,7 @@ impl Redaction {
         secrets.hide_all(&mut texts);
     }
 
-    /// Masks an event; the plan and the command of its head are masked where they are created.
+    /// Masks an event. The plan and the command in the record's header are masked where they are created.
     pub fn event(&self, event: &mut RunEvent) {
         match event {
             RunEvent::Example(example) => {
@@ -79,7 +80,7 @@ impl Redaction {
                 );
             }
             RunEvent::FirstResponse(found) => self.probe(found),
-            // The reasons of a server are in its own words.
+            // The reasons may quote the server.
             RunEvent::Second(second) => {
                 let losses = second.losses.iter_mut().chain(&mut second.unopened);
                 losses.for_each(|loss| self.reason(Some(&mut loss.detail), loss.cause.as_mut()));
@@ -88,7 +89,7 @@ impl Redaction {
                 notice.facts.values_mut().for_each(|fact| self.texts([fact]));
                 notice.causes.values_mut().for_each(|cause| self.reason(None, Some(cause)));
             }
-            // Thread names are chosen by their program.
+            // Thread names are chosen by the program that is watched.
             RunEvent::Counters(counters) => counters.labels.values_mut().for_each(|word| self.texts([word])),
             // Some names are part of the request: a path, a statement.
             RunEvent::Started(started) => {

@@ -1,4 +1,4 @@
-//! Scenarios of plan files: parsed scenarios, positions of mistakes, and the way back.
+//! Scenarios of plan files: parsed scenarios, positions of mistakes, and the round trip through YAML.
 
 use brunt_measure::Nanos;
 use brunt_plan::document;

@@ -22,7 +22,7 @@ fn objective_names(plan: &Plan) -> Vec<String> {
 /// Adds the scenarios of the file to the plan, or only the selected one, with pages as groups.
 ///
 /// # Errors
-/// A setting that does not go with them, or only with them.
+/// A setting that is not allowed with scenarios, or only with them.
 pub(super) fn apply(draft: &RunDraft, plan: Plan, protocol: &dyn Protocol) -> Result<Plan, UsageError> {
     let said = &draft.values;
     if draft.scenarios.is_empty() {
@@ -40,7 +40,7 @@ pub(super) fn apply(draft: &RunDraft, plan: Plan, protocol: &dyn Protocol) -> Re
     };
     let scenarios: Vec<ScenarioPlan> = draft.scenarios.iter().map(scenario).collect();
     let load = brunt_plan::scenarios::total_load(&scenarios);
-    // Shares of a small limit would be separate queues.
+    // If workers shared a small limit, each would have its own queue.
     let bounded = |written: &DraftScenario| {
         let bound = written.scenario.max_users.or(written.max_connections);
         bound.is_some_and(|bound| needs_single_worker(&written.scenario.load, bound))
@@ -73,10 +73,10 @@ pub(super) fn apply(draft: &RunDraft, plan: Plan, protocol: &dyn Protocol) -> Re
     Ok(plan)
 }
 
-/// Refuses flags for values that each scenario sets itself.
+/// Rejects flags for values that each scenario sets itself.
 ///
 /// # Errors
-/// The first of them.
+/// The first such flag.
 pub(super) fn refuse_loads(draft: &RunDraft) -> Result<(), UsageError> {
     let said = &draft.values;
     if draft.scenarios.is_empty() {

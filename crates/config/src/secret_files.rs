@@ -13,7 +13,7 @@ const SEALED: [(&str, &str); 2] = [("header", "-H"), ("user", "--user")];
 /// Maximum size of a file: a header line or a password, not a body.
 const BOUND: u64 = 1 << 20;
 
-/// Replaces files by their contents: for headers one per line, as in curl; for a user the first line.
+/// Replaces files by their contents: for headers, one per line, as in curl; for a user, the first line.
 ///
 /// # Errors
 /// A file that cannot be read, or is empty.
@@ -43,7 +43,7 @@ pub(super) fn lines_of(value: &SettingValue, flag: &str, path: &str) -> Result<V
 /// Returns the lines of a file that a flag names; errors do not quote them.
 ///
 /// # Errors
-/// It cannot be read, or a line is not valid for the flag.
+/// The file cannot be read, or a line is not valid for the flag.
 pub(super) fn lines(flag: &str, path: &str) -> Result<Vec<String>, UsageError> {
     let wrong = |trouble: String| UsageError::new(flag, trouble);
     let bytes = match path {

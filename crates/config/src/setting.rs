@@ -7,7 +7,7 @@ use brunt_contract::OptionArity;
 pub struct TypedSetting<T> {
     /// The part that does not depend on the type.
     pub spec: SettingSpec,
-    /// Parses its text; the error message is appended to the position of the value.
+    /// Parses its text; the error message is appended to the name or position of the value.
     pub read: fn(&str) -> Result<T, String>,
 }
 
@@ -29,7 +29,7 @@ pub struct SettingSpec {
 }
 
 impl SettingSpec {
-    /// Returns its name in errors about the command line: the most common form.
+    /// Returns its name in errors about the command line: the short form if there is one.
     pub fn display_name(&self) -> String {
         self.short.map_or_else(|| format!("--{}", self.name), |short| format!("-{short}"))
     }
@@ -74,7 +74,7 @@ pub const fn one<T>(
     TypedSetting::new(name, OptionArity::One(value), read, help)
 }
 
-/// Creates a setting that may be repeated, with a value each time.
+/// Creates a setting that may be repeated, with one value each time.
 pub const fn many<T>(
     name: &'static str,
     value: &'static str,
@@ -89,7 +89,7 @@ pub const fn switch(name: &'static str, help: &'static str) -> TypedSetting<()> 
     TypedSetting::new(name, OptionArity::Switch, |_| Ok(()), help)
 }
 
-/// Returns a text as it is.
+/// Returns a text unchanged.
 pub fn text(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }

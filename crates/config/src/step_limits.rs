@@ -27,12 +27,12 @@ pub(super) fn remarks(plan: &Plan) -> Vec<String> {
     all
 }
 
-/// Returns the name of a step, as far as its plan sets one: steps of one name share a limit.
+/// Returns the name of a step, or else its URL: steps with the same name share a limit.
 fn name(url: &WeightedUrl) -> &str {
     url.name.as_deref().unwrap_or(&url.url)
 }
 
-/// Returns the rate per second at which a plan requests the limited steps of a name, and the scenarios.
+/// Returns the rate per second at which a plan runs the limited steps with a name, and the scenarios that do so.
 fn requested_rate<'a>(plan: &'a Plan, wanted: &str) -> (f64, Vec<&'a str>) {
     let alone = plan.flow.iter().map(|flow| (None, flow, &plan.load));
     let several = plan.scenarios.iter().map(|scenario| (Some(&*scenario.name), &scenario.flow, &scenario.load));
@@ -48,10 +48,10 @@ fn requested_rate<'a>(plan: &'a Plan, wanted: &str) -> (f64, Vec<&'a str>) {
     (all, scenarios)
 }
 
-/// Checks that a name has a single limit.
+/// Checks that steps with the same name have the same limit.
 ///
 /// # Errors
-/// It has two.
+/// Two steps with the same name have different limits.
 pub(super) fn check(plan: &Plan) -> Result<(), UsageError> {
     for (at, url) in plan.urls.iter().enumerate() {
         let Some(most) = url.max_rate() else { continue };
@@ -67,7 +67,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), UsageError> {
     Ok(())
 }
 
-/// Returns how often steps send a request on average; steps that depend on values are not counted.
+/// Returns how often these steps send a request on average; steps that depend on values are not counted.
 fn mean_requests(flow: &Flow, steps: &[Step], wanted: u32, depth: usize) -> f64 {
     if depth > DEEPEST {
         return 0.0;

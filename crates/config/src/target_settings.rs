@@ -18,7 +18,7 @@ use super::{command_line, parsers, probe_settings};
 pub struct TargetSettings {
     /// Configuration of the server.
     pub config: Config,
-    /// Set if it ends with its parent process.
+    /// Set if it exits together with its parent process.
     pub with_parent: bool,
 }
 

@@ -5,12 +5,12 @@ struct ToolOption {
     names: &'static [&'static str],
     /// The equivalent; `{}` is replaced by the given value.
     ours: &'static str,
-    /// The value if none was given, or an unsuitable one.
+    /// The value to show if none was given, or an unsuitable one.
     example: &'static str,
     fits: ValueKind,
 }
 
-/// The condition for keeping a value.
+/// The kind of value that is kept; others are replaced by the example.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ValueKind {
     Number,
@@ -112,8 +112,8 @@ pub fn long_names() -> impl Iterator<Item = &'static str> {
     HABITS.iter().flat_map(|habit| habit.names).copied().filter(|name| name.starts_with("--"))
 }
 
-/// Finds a long option with a single dash, as in Go: `-disable-keepalive`. It would be parsed as `-d` with a value
-/// otherwise.
+/// Finds a long option with a single dash, as in Go: `-disable-keepalive`. It would otherwise be parsed as `-d` with a
+/// value.
 pub fn one_dash(line: &[String]) -> Option<&'static str> {
     let known = HABITS.iter().flat_map(|habit| habit.names).copied();
     let long = known.filter(|name| name.len() > 2 && !name.starts_with("--")).collect::<Vec<_>>();

@@ -12,7 +12,7 @@ use super::{command_settings, help, probe_settings, target_settings, ui};
 /// Returns the text of `brunt help [TOPIC]`.
 ///
 /// # Errors
-/// No such topic.
+/// There is no such topic.
 pub fn help(words: &[String], spoken: &[ProtocolOptions]) -> Result<String, UsageError> {
     let topics: Vec<String> = HEADINGS.iter().map(|(heading, _)| heading.to_ascii_lowercase()).collect();
     let names = || topics.iter().map(String::as_str).chain(spoken.iter().map(|(name, _)| *name)).chain(["flow", "all"]);
@@ -84,7 +84,7 @@ pub fn full(command: Command) -> String {
     command.render_help().to_string()
 }
 
-/// Returns the whole command line, including commands.
+/// Returns the whole command line, including all subcommands.
 fn whole(spoken: &[ProtocolOptions]) -> Command {
     let commands = ["run", "demo", "calibrate", "plan", "doctor", "report", "target", "probe", "ui"];
     let named = |name| described(name, spoken).name(name).bin_name(format!("brunt {name}"));
@@ -94,7 +94,7 @@ fn whole(spoken: &[ProtocolOptions]) -> Command {
 /// Returns the script of `brunt completions SHELL`, which completes commands and options.
 ///
 /// # Errors
-/// No such shell.
+/// There is no such shell.
 pub fn completions(words: &[String], spoken: &[ProtocolOptions]) -> Result<String, UsageError> {
     use clap_complete::Shell;
     let shell = match words.first().map(String::as_str) {

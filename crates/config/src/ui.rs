@@ -17,14 +17,14 @@ const LISTEN: &str = "127.0.0.1:0";
 /// Environment variable for the password.
 const PASSWORD: &str = "BRUNT_UI_PASSWORD";
 
-/// Minimum length of the password: it is all that keeps others on the network from sending any load.
+/// Minimum length of the password, which alone keeps others on the network from sending load.
 const SHORTEST: usize = 8;
 
 /// The settings of the console.
 pub struct UiSettings {
     /// Address to listen on.
     pub listen: SocketAddr,
-    /// Host names in addition to its addresses.
+    /// Host names under which the console is reachable, in addition to its addresses.
     pub names: Vec<String>,
     /// Password required in addition to the link.
     pub password: Option<String>,

@@ -1,4 +1,4 @@
-//! Detection of a curl command that was typed or pasted after `brunt` without the quotes that would make it one word.
+//! Detection of a curl command that was typed or pasted after `brunt` without quotes around it.
 
 use brunt_contract::UsageError;
 
@@ -22,7 +22,7 @@ fn is_whole_command(word: &str) -> bool {
     word.trim_start().split_once(char::is_whitespace).is_some_and(|(first, _)| is_curl(first))
 }
 
-/// Returns `true` for the name of the program; a URL may end in the same way.
+/// Returns `true` for the name or the path of the program, but not for a URL with the same ending.
 fn is_curl(word: &str) -> bool {
     matches!(word, "curl" | "curl.exe") || (word.starts_with('/') && word.ends_with("/curl"))
 }

@@ -1,4 +1,5 @@
-//! Unused columns of data files: too expensive to find for a run, but worth a remark when a plan is only checked.
+//! Unused columns of data files: too expensive to find before every run, but worth a remark when a plan is only
+//! checked.
 
 use brunt_plan::Plan;
 

@@ -8,7 +8,7 @@ use brunt_protocols::template::slot_length;
 
 use super::suggestions::nearest;
 
-/// Commands of later versions: unlikely to be host names.
+/// Commands of later versions, which are unlikely to be host names.
 const LATER: [&str; 9] = ["sweep", "find", "ladder", "compare", "capacity", "agent", "ui", "import", "probe"];
 
 /// Returns a URL as typed, with its scheme.
@@ -77,7 +77,7 @@ fn no_url(text: &str, schemes: &[&str]) -> Option<String> {
 /// Commands that are parsed before the others.
 const WORDS: [&str; 4] = ["explain", "help", "completions", "man"];
 
-/// Refuses a single word that is more likely a command than a host.
+/// Rejects a single word that is more likely a command than a host.
 ///
 /// # Errors
 /// The list of commands, and the syntax for a host of that name.
@@ -150,7 +150,7 @@ pub fn from_file(
     Ok(urls)
 }
 
-/// Splits a line into words, except at blanks within a placeholder (`{random 1..9}`).
+/// Splits a line at spaces, except those within a placeholder (`{random 1..9}`).
 fn words(line: &str) -> Vec<&str> {
     let (mut words, mut from, mut inside) = (Vec::new(), 0, 0);
     for (at, c) in line.char_indices() {

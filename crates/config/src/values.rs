@@ -18,7 +18,7 @@ pub struct SettingValue {
 }
 
 impl SettingValue {
-    /// Creates an error about it; `flag` is its name on the command line.
+    /// Creates an error about the value; `flag` is its name on the command line.
     pub fn wrong(&self, flag: &str, trouble: impl Into<String>) -> UsageError {
         self.origin.wrong(flag, trouble)
     }
@@ -64,7 +64,7 @@ impl SettingValues {
         SettingValues(self.0.iter().filter(|said| wanted(said.name)).cloned().collect())
     }
 
-    /// Merges these over others: adds the values of `below` whose name is neither set here nor hidden.
+    /// Merges these values over others: adds those of `below` whose name is neither set here nor hidden.
     pub fn merged_over(mut self, below: SettingValues, hidden: &[&str]) -> SettingValues {
         let silent = |value: &SettingValue| !self.contains(value.name) && !hidden.contains(&value.name);
         let more: Vec<SettingValue> = below.0.into_iter().filter(silent).collect();
@@ -72,7 +72,7 @@ impl SettingValues {
         self
     }
 
-    /// Returns only their texts, in the form for protocols.
+    /// Returns the texts alone, in the form that protocols take.
     pub fn options(&self) -> PlanOptions {
         let mut options = PlanOptions::new();
         self.0.iter().for_each(|said| options.entry(said.name.to_owned()).or_default().push(said.text.clone()));
@@ -97,7 +97,7 @@ impl SettingValues {
     /// Returns the parsed value of a setting.
     ///
     /// # Errors
-    /// Its text is invalid.
+    /// The text of the setting is invalid.
     pub fn get<T>(&self, setting: &TypedSetting<T>) -> Result<Option<T>, UsageError> {
         let said = self.named(setting.spec.name).next_back();
         said.map(|said| read(setting, said)).transpose()
@@ -111,7 +111,7 @@ impl SettingValues {
         self.named(setting.spec.name).map(|said| read(setting, said)).collect()
     }
 
-    /// Refuses settings.
+    /// Rejects settings.
     ///
     /// # Errors
     /// The first of them that has a value, with this message.

@@ -5,7 +5,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Largest number of addresses (or hosts × ports) of an option; more are a typing mistake.
+/// Largest number of addresses (or hosts × ports) of an option; more are taken for a typing mistake.
 const MOST: u128 = 65_536;
 
 /// Parses the addresses of `--source`: single ones and ranges, separated by commas.
@@ -140,7 +140,7 @@ fn one_port(text: &str) -> Result<u16, String> {
     }
 }
 
-/// Returns `true` if an address is reachable from the Internet: the load may hit a machine of another owner.
+/// Returns `true` if an address is reachable from the Internet: the load may hit someone else's machine.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(a) => {

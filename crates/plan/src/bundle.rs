@@ -1,5 +1,5 @@
-//! External contents that a plan refers to: files and environment variables, as they were read where the plan was made.
-//! They are sent along with the plan, so that a process or a machine without them prepares identical requests.
+//! Files and environment variables that a plan refers to, as read where the plan was made. They are sent along with the
+//! plan, so that a process or a machine without them prepares identical requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

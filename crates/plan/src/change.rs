@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Load, Plan};
 
-/// A change of load, from one moment on, for all workers.
+/// A change of load that takes effect for all workers at the same moment.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -121,7 +121,7 @@ fn load(page: &mut YamlPage, plan: &Plan) {
     }
 }
 
-/// Writes level and duration of the load, and the spacing of arrivals.
+/// Writes the level and duration of the load, and the spacing of arrivals.
 fn levels(page: &mut YamlPage, load: &Load, duration: Option<Nanos>) {
     let open = load.is_open();
     match load.stages() {

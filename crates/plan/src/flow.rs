@@ -132,7 +132,7 @@ pub enum Step {
         #[serde(default)]
         servers: Vec<String>,
     },
-    /// Waits until this long after the iteration started (nanoseconds), if not yet reached.
+    /// Waits until this much time has passed since the iteration started (nanoseconds).
     Pace(Nanos),
     /// Runs steps for each element of a list.
     ForEach {
@@ -147,7 +147,7 @@ pub enum Step {
     Call {
         /// The name.
         flow: String,
-        /// Values passed to it, by name; can contain other values as `{name}`.
+        /// Values passed to it, by name; they can contain other values as `{name}`.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         with: BTreeMap<String, String>,
     },
@@ -240,7 +240,7 @@ pub enum OnFailure {
     NextIteration,
     /// Continues with the next step; the iteration still counts as failed.
     GoOn,
-    /// Stops the user. Under open load, the same as the next iteration.
+    /// Stops the user. Under open load, the same as `NextIteration`.
     StopUser,
     /// Stops the run, like an objective with `stop`.
     StopRun,
@@ -262,7 +262,7 @@ impl OnFailure {
 }
 
 impl Flow {
-    /// Visits every step of its users, including nested steps and called flows.
+    /// Visits every step of the flow's users, including nested steps and called flows.
     pub fn visit_steps<'a>(&'a self, hear: &mut impl FnMut(&'a Step)) {
         each(&self.steps, hear);
         self.flows.iter().for_each(|called| each(&called.steps, hear));
@@ -270,7 +270,7 @@ impl Flow {
         each(&self.end, hear);
     }
 
-    /// Visits every step of its users, and those of `setup` and `teardown`.
+    /// Visits every step of the flow's users, and those of `setup` and `teardown`.
     pub fn visit_all_steps<'a>(&'a self, hear: &mut impl FnMut(&'a Step)) {
         self.visit_steps(hear);
         each(&self.setup, hear);
@@ -328,7 +328,7 @@ impl Flow {
         all
     }
 
-    /// Returns the indices of the URLs that its steps send, in order of appearance.
+    /// Returns the indices of the URLs that its steps request, in order of appearance.
     pub fn urls(&self) -> Vec<u32> {
         let mut urls = Vec::new();
         self.visit_all_steps(&mut |step| urls.extend(step.urls()));
@@ -354,7 +354,7 @@ impl Flow {
 }
 
 impl Step {
-    /// Returns the indices of the URLs that this step itself sends.
+    /// Returns the indices of the URLs that this step itself requests.
     pub fn urls(&self) -> &[u32] {
         match self {
             Step::Request { url, .. } => std::slice::from_ref(url),
@@ -363,7 +363,7 @@ impl Step {
         }
     }
 
-    /// Returns the URLs that this step itself sends, each with its policy on failure.
+    /// Returns the URLs that this step itself requests, each with its policy on failure.
     pub fn requests(&self) -> impl Iterator<Item = (u32, OnFailure)> + '_ {
         let (of_all, own) = match self {
             Step::Request { on_failure, .. } => (*on_failure, &[][..]),

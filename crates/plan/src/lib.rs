@@ -63,7 +63,7 @@ impl WeightedUrl {
 pub struct Urls(Arc<Vec<WeightedUrl>>);
 
 impl Urls {
-    /// Returns them for modification; copies them first if they are shared.
+    /// Returns the URLs for modification; copies them first if they are shared.
     pub fn make_mut(&mut self) -> &mut Vec<WeightedUrl> {
         Arc::make_mut(&mut self.0)
     }
@@ -129,7 +129,7 @@ pub struct Stage {
     pub to: f64,
 }
 
-/// The spacing of open arrivals.
+/// The spacing of arrivals under open load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -231,7 +231,7 @@ pub struct Plan {
     /// The parts shared by scenarios: setup, teardown, and the flows they call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub common: Option<flow::Flow>,
-    /// Warm-up (nanoseconds): sent but excluded from the results, by intended time.
+    /// Warm-up (nanoseconds): requests with an intended time in it are sent but excluded from the results.
     pub warmup: Nanos,
     /// Time given to unfinished requests after the end (nanoseconds).
     pub drain: Nanos,
@@ -248,15 +248,15 @@ pub struct Plan {
     /// Set if workers poll all the time instead of sleeping, so that nothing waits for a core to wake up.
     #[serde(default)]
     pub precise: bool,
-    /// Open load: arrivals due within this time of each other may be sent together (nanoseconds). Fewer wake-ups for
-    /// a later start, which is measured as `gen_late`; zero: each when it is due.
+    /// Open load: arrivals due within this time of each other may be sent together (nanoseconds). This saves wake-ups
+    /// at the price of later starts, which are measured as `gen_late`; zero: each is sent when it is due.
     #[serde(default)]
     pub slack: Nanos,
     /// Users (or connections) started per second; None: as fast as possible.
     #[serde(default)]
     pub connect_rate: Option<f64>,
-    /// Each connection sends its messages once and is then held until this long after the last one was opened
-    /// (nanoseconds).
+    /// Set if connections are held: each sends its messages once and then stays open until this long after the last
+    /// one was opened (nanoseconds).
     #[serde(default)]
     pub hold: Option<Nanos>,
     /// Interval of heartbeats on each open connection (nanoseconds).
@@ -265,7 +265,7 @@ pub struct Plan {
     /// Rate of the reference client, which is timed separately, on its own connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<f64>,
-    /// Share of requests whose trace is sampled, for requests without a header of their own that says so.
+    /// Share of requests whose trace is sampled, among requests that set no trace header of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<f64>,
     /// The network implementation.
@@ -370,7 +370,7 @@ pub struct Tls {
     pub version: Option<String>,
 }
 
-/// The share of a run of one worker: `index` of `of`.
+/// One worker's share of a run: `index` of `of`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Share {

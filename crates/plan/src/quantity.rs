@@ -1,7 +1,7 @@
 //! Quantities in their written form: `1m30s`, `5000/s`, `300/min`, `10k`.
 //!
-//! Flags and plan files are parsed by these functions, so that a spelling means the same everywhere. Errors are half a
-//! sentence that a caller appends to the name of the option.
+//! Flags and plan files are parsed by these functions, so that a spelling means the same everywhere. Error messages are
+//! fragments that the caller appends to the name of the option.
 
 use brunt_measure::Nanos;
 

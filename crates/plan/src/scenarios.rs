@@ -20,7 +20,7 @@ pub struct ScenarioPlan {
     pub name: String,
     /// The load model: the times at which its users start iterations.
     pub load: Load,
-    /// Start after the beginning of the window (nanoseconds); zero: with the run, warm-up included.
+    /// Start, counted from the beginning of the window (nanoseconds); zero starts it with the run, warm-up included.
     #[serde(default)]
     pub start: Nanos,
     /// Time after which no iteration is started (nanoseconds). None: until its iterations are done.
@@ -28,7 +28,7 @@ pub struct ScenarioPlan {
     /// Total number of iterations of all its users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iterations: Option<u64>,
-    /// Number of iterations of each user, which then leaves.
+    /// Number of iterations after which each user leaves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iterations_per_user: Option<u32>,
     /// Time given to iterations in progress at its end (nanoseconds); they are aborted afterwards.
@@ -51,8 +51,8 @@ impl ScenarioPlan {
         self.iterations.is_some() || self.iterations_per_user.is_some()
     }
 
-    /// Returns its levels at both ends of an interval (since the beginning of the window) within which no stage begins
-    /// or ends.
+    /// Returns its levels at both ends of an interval (times since the beginning of the window) within which no stage
+    /// begins or ends.
     fn levels(&self, from: Nanos, to: Nanos) -> (f64, f64) {
         let middle = from + Nanos((to - from).0 / 2);
         if middle < self.start || self.duration.is_some_and(|lasts| middle >= self.start.saturating_add(lasts)) {
@@ -146,7 +146,7 @@ impl Plan {
         self.flow.as_ref().or(self.common.as_ref())
     }
 
-    /// Returns that flow for modification.
+    /// Like [`Plan::setup_flow`], for modification.
     pub fn setup_flow_mut(&mut self) -> Option<&mut Flow> {
         self.flow.as_mut().or(self.common.as_mut())
     }
@@ -164,7 +164,7 @@ impl Plan {
         self.flow.is_some() || !self.scenarios.is_empty()
     }
 
-    /// Returns iterations and groups in the order of their figures: for each flow its iterations, then its groups.
+    /// Returns the iterations and groups in the order of their results: for each flow its iterations, then its groups.
     pub fn spans(&self) -> Vec<SpanName<'_>> {
         let mut all = Vec::new();
         for (scenario, flow) in self.flows() {

@@ -13,7 +13,7 @@ pub struct Trial {
     pub requests: Option<u64>,
     /// Time after which it stops, not counting the warm-up.
     pub duration: Option<Nanos>,
-    /// Warm-up, excluded from the figures by intended time.
+    /// Warm-up; requests with an intended time in it are excluded from the results.
     pub warmup: Nanos,
 }
 

@@ -113,7 +113,7 @@ pub fn parse(text: &str) -> Result<YamlNode, YamlError> {
     })
 }
 
-/// Returns a hint for a key whose colon has no space behind it, `users:3`; `None` if the text is not one.
+/// Returns a hint for a key without a space after its colon, `users:3`; `None` if the text is not one.
 pub fn missing_space_hint(text: &str) -> Option<String> {
     let (key, value) = text.trim_start().split_once(':')?;
     let value = value.split_whitespace().next().filter(|word| value.starts_with(word) && !word.starts_with("//"))?;
@@ -122,8 +122,8 @@ pub fn missing_space_hint(text: &str) -> Option<String> {
     is_key.then(|| format!("`{key}:{value}` lacks a space after its colon; write `{key}: {value}`"))
 }
 
-/// Returns that hint for a file that is not YAML at this line, if a missing space is the cause. Parsers notice it at
-/// the next key.
+/// Returns that hint for a file that is not valid YAML at this line, if a missing space is the cause. Parsers report it
+/// only at the next key.
 fn missing_space_before(text: &str, line: usize) -> Option<YamlError> {
     let lines = text.lines().enumerate().take(line).filter(|(_, text)| !text.trim().is_empty());
     let suspects: Vec<(usize, &str)> = lines.collect();

@@ -1,4 +1,4 @@
-//! Parsing of databases given to `--watch`: user, address, and database name.
+//! Parsing of the URLs of databases given to `--watch`: user, address, and database name.
 
 use brunt_contract::Protocol;
 
@@ -14,7 +14,7 @@ pub struct DatabaseKind {
     pub schemes: &'static [&'static str],
     /// Default port.
     pub port: u16,
-    /// Set if the statistics are those of one database, named like the user by default.
+    /// Set if the statistics are those of a single database, whose name defaults to that of the user.
     pub needs_database: bool,
     /// Example of an accepted form.
     pub example: &'static str,
@@ -44,7 +44,7 @@ impl DatabaseKind {
         if user.is_empty() {
             return Err(wrong("it has no user"));
         }
-        // All of them are terminated by a zero byte in the protocol.
+        // In the protocol, each of them ends with a zero byte.
         if [&user, &password, &database].iter().any(|text| text.contains(&0)) {
             return Err(wrong("it has a zero byte (%00) in a name or the password"));
         }
@@ -63,7 +63,7 @@ impl DatabaseKind {
     }
 }
 
-/// Returns whether the query of a database's URL asks for TLS, by `ssl` or in the syntax of the databases' own
+/// Returns `true` if the query of a database URL asks for TLS, by `ssl` or in the syntax of the databases' own
 /// clients.
 fn asks_for_tls(query: &str) -> Result<bool, String> {
     let mut tls = false;

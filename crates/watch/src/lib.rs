@@ -3,7 +3,7 @@
 //!
 //! The kernel counts what a process uses; only the service knows which command used it, or which clients it
 //! refused. Each service is queried on a thread of its own and has a deadline for its answer: one that hangs
-//! delays neither the kernel's counters nor the end of the run. The query is a client like any other and
+//! delays neither the kernel's counters nor the end of the run. The client that queries it is like any other and
 //! appears in the service's own counts: one connection to Redis or a database for the whole run, a connection
 //! and a request a second to a page.
 //!
@@ -33,7 +33,7 @@ use brunt_record::CounterValue;
 use client::WatchClient;
 use log::WatchedLog;
 
-/// Maximum number of counters kept of one sample.
+/// Maximum number of counters kept from one sample.
 const MOST: usize = 5_000;
 
 /// A service that reports its counters.
@@ -123,14 +123,14 @@ impl WatchedService {
         &self.name
     }
 
-    /// Beginning of the reason for an answer that did not arrive in time.
+    /// Beginning of the reason that is given if an answer did not arrive in time.
     pub const LATE: &str = "it did not respond within";
 
     /// Returns the current counters.
     ///
     /// # Errors
     ///
-    /// Returns the reason for the failure, in a sentence without a full stop.
+    /// Returns the reason for the failure, as a sentence without a full stop.
     pub fn ask(&mut self) -> Result<Counters, String> {
         let told = match &mut self.source {
             WatchSource::Redis(client) => client.text(0).map(|text| redis::parse(&text, &mut self.sink)),
@@ -183,7 +183,7 @@ impl WatchedService {
     }
 }
 
-/// Returns the reason that no answer came.
+/// Returns the reason why no answer came.
 fn failure_reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => "it did not respond within 500 ms".to_owned(),

@@ -16,8 +16,8 @@ const AT_ONCE: u64 = 4 << 20;
 /// Maximum number of bytes kept of an incomplete line.
 const LONGEST_LINE: usize = 64 << 10;
 
-/// The texts, and the counters they increment. nginx (`src/event`, `src/http` of 1.24), MySQL and PostgreSQL;
-/// if a line contains several, the first counts.
+/// The texts, and the counters they increment: from nginx (`src/event`, `src/http` of 1.24), MySQL and PostgreSQL.
+/// If a line contains several, only the first one counts.
 const TEXTS: [(&str, &str); 13] = [
     ("worker_connections are not enough", "worker_connections"),
     ("Too many open files", "too_many_open_files"),
@@ -82,7 +82,7 @@ impl WatchedLog {
         Ok(self.skipped)
     }
 
-    /// Returns whether another file has its name, or it was truncated.
+    /// Returns `true` if the log's name now refers to another file, or the log was truncated.
     fn rotated(&mut self) -> io::Result<bool> {
         let Some(open) = &mut self.open else { return Ok(false) };
         let Ok(now) = std::fs::metadata(&self.path) else { return Ok(false) };

@@ -11,7 +11,7 @@ use super::database::DatabaseKind;
 use super::{is_name, number};
 
 const STATUS: &str = "SHOW GLOBAL STATUS";
-/// Settings that counters are compared with. All settings would be six hundred more, which no rule uses.
+/// Settings that counters are compared with. The other six hundred or so are used by no rule.
 const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('max_connections', 'max_user_connections', \
     'thread_cache_size', 'thread_pool_size', 'back_log', 'open_files_limit', 'table_open_cache', 'tmp_table_size', \
     'innodb_buffer_pool_size', 'innodb_flush_log_at_trx_commit', 'innodb_lock_wait_timeout', 'innodb_page_size', \
@@ -37,7 +37,7 @@ pub struct MysqlStatus {
     settings: Vec<(String, String)>,
 }
 
-/// Parses the form of [`MYSQL`].
+/// Parses a URL of the form shown at [`MYSQL`].
 ///
 /// # Errors
 ///
@@ -51,7 +51,7 @@ pub fn ask(client: &mut WatchClient) -> io::Result<MysqlStatus> {
     Ok(MysqlStatus { status: pairs(client, 0)?, settings: pairs(client, 1)? })
 }
 
-/// Queries rows of a name and a value.
+/// Runs a query whose rows consist of a name and a value.
 fn pairs(client: &mut WatchClient, question: usize) -> io::Result<Vec<(String, String)>> {
     let rows = client.rows(question)?.map_err(|why| invalid(&why))?;
     let text = |value: Option<Vec<u8>>| String::from_utf8_lossy(&value.unwrap_or_default()).into_owned();
@@ -61,7 +61,7 @@ fn pairs(client: &mut WatchClient, question: usize) -> io::Result<Vec<(String, S
 }
 
 /// Adds every number under `mysql.` and its name as the server spells it, settings under `mysql.variable.`.
-/// Returns `false` if there is none.
+/// Returns `false` if there are none.
 pub fn put(told: &MysqlStatus, sink: &mut CounterSink) -> bool {
     let before = sink.count();
     for (name, value) in told.status.iter().filter(|(name, _)| is_name(name)) {

@@ -2,7 +2,7 @@
 
 use brunt_counters::CounterSink;
 
-/// Adds the numbers under their names; returns `false` if the page is another one.
+/// Adds the numbers under their names; returns `false` if the page is not a status page.
 pub fn parse(text: &str, sink: &mut CounterSink) -> bool {
     let mut lines = text.lines();
     let mut found = || {
@@ -62,7 +62,7 @@ mod tests {
     fn a_page_that_is_cut_or_another_one_tells_nothing() {
         for cut in 0..PAGE.len() - 3 {
             let mut sink = CounterSink::default();
-            // A truncated number is still a number; a page without all of them is rejected.
+            // A truncated number is still a number; a page that lacks one of them is rejected.
             if !parse(&PAGE[..cut], &mut sink) {
                 assert_eq!(sink.count(), 0, "{cut}");
             } else {

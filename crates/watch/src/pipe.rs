@@ -1,4 +1,4 @@
-//! A blocking socket with a timeout that holds whatever the peer does, optionally with TLS.
+//! A blocking socket, optionally with TLS, whose timeout holds even if the peer sends one byte at a time.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use brunt_contract::{ChannelProgress, Handshake, Origin, OutputBuffer, SecureCha
 
 /// Timeout for connecting, for each answer, and for each step of a login.
 pub const PATIENCE: Duration = Duration::from_millis(500);
-/// Limit above which an answer is not genuine.
+/// Maximum length of an answer in bytes; no genuine one is longer.
 const LONGEST: usize = 16 << 20;
 
 pub struct TimedSocket {
@@ -26,7 +26,7 @@ pub struct TimedSocket {
 }
 
 impl TimedSocket {
-    /// Creates a pipe over a socket that carried no data yet.
+    /// Wraps a socket that has not carried any data yet.
     pub fn over(socket: TcpStream) -> TimedSocket {
         let (cipher, plain, until) = (OutputBuffer::default(), Vec::new(), Instant::now() + PATIENCE);
         TimedSocket { socket, channel: None, cipher, plain, until, received: 0, ended: false }
@@ -59,7 +59,7 @@ impl TimedSocket {
         }
     }
 
-    /// Sends output and starts the timeout of the answer.
+    /// Sends output and starts the timeout for the answer.
     ///
     /// # Errors
     ///
@@ -122,7 +122,7 @@ impl TimedSocket {
             return Ok(());
         };
         let fed = channel.feed(&piece[..length], &mut self.plain, &mut self.cipher);
-        // The peer gets an alert as well, but may be gone.
+        // On failure the peer gets an alert, but may be gone already.
         let sent = self.write_sealed();
         self.ended |= fed.map_err(|why| io::Error::other(why.to_string()))? == ChannelProgress::PeerFinished;
         sent

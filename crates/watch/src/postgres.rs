@@ -28,7 +28,7 @@ const POSTGRES: DatabaseKind = DatabaseKind {
 /// The server's answers, one to each query.
 pub type PostgresAnswers = Vec<RowAnswer>;
 
-/// Parses the form of [`POSTGRES`].
+/// Parses a URL of the form shown at [`POSTGRES`].
 ///
 /// # Errors
 ///
@@ -51,7 +51,7 @@ pub fn ask(client: &mut WatchClient) -> io::Result<PostgresAnswers> {
     }
 }
 
-/// Returns the texts of an answer's only row, or the reason that it is no such answer.
+/// Returns the values of an answer's only row, or an error if it does not have exactly one.
 fn only_row(rows: Vec<DatabaseRow>) -> RowAnswer {
     let text = |value: Vec<u8>| String::from_utf8_lossy(&value).into_owned();
     match <[DatabaseRow; 1]>::try_from(rows) {
@@ -62,7 +62,7 @@ fn only_row(rows: Vec<DatabaseRow>) -> RowAnswer {
 }
 
 /// Adds every number under `postgres.`, its view and its name as the server spells it. Returns `false` if there
-/// is none.
+/// are none.
 pub fn put(told: &PostgresAnswers, sink: &mut CounterSink) -> bool {
     let before = sink.count();
     ALL.iter().zip(told).for_each(|(question, answer)| question.put(answer, sink));

@@ -5,8 +5,8 @@ use brunt_record::CounterValue;
 use super::is_name;
 use brunt_counters::CounterSink;
 
-/// Adds every sample under `prometheus.` and its name with its labels as they were written; returns `false` if
-/// the text is in another format.
+/// Adds every sample under `prometheus.` and its name with its labels as written; returns `false` if the text is in
+/// another format.
 pub fn parse(text: &str, sink: &mut CounterSink) -> bool {
     let before = sink.count();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -32,7 +32,7 @@ fn split(line: &str) -> Option<(&str, &str)> {
     rest.starts_with([' ', '\t']).then_some((name, rest))
 }
 
-/// Returns the position of the closing brace: not within quotes, and a backslash there escapes the next
+/// Returns the position of the closing brace outside quotes; within quotes, a backslash escapes the next
 /// character.
 fn closing(inside: &str) -> Option<usize> {
     let (mut quoted, mut escaped) = (false, false);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any text at all, and the page with one byte changed: no panic, and no name that cannot be displayed.
+        /// Neither arbitrary text nor the page with one byte changed causes a panic or a name that cannot be displayed.
         #[test]
         fn any_text(text in "\\PC*", at in 0..PAGE.len(), byte in 0_u8..128) {
             let mut garbled = PAGE.as_bytes().to_vec();

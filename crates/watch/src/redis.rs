@@ -6,10 +6,10 @@ use super::client::{ServerProtocol, WatchClient, server_error};
 use super::service_address::ServiceAddress;
 use super::{escape, is_name, number, unescape};
 
-/// Non-numeric values worth keeping.
+/// Non-numeric values that are kept.
 const LABELS: [&str; 4] = ["redis_version", "role", "redis_mode", "maxmemory_policy"];
 
-/// Redis states the reason for a refusal in one line, which sessions keep verbatim.
+/// Redis gives the reason for a refusal in one line, which sessions keep verbatim.
 const TONGUE: ServerProtocol = ServerProtocol {
     name: "Redis",
     refusal: |kept, _| Some(server_error((b"", kept.strip_prefix(b"-")?.trim_ascii_end()))),
@@ -35,14 +35,14 @@ pub fn client(text: &str) -> Result<WatchClient, String> {
     WatchClient::new(TONGUE, &brunt_protocols::redis::RedisProtocol, place, (&before, ""), options)
 }
 
-/// Returns the part of a URL in front of the address, from `user:password@`, `:password@` or `password@`.
+/// Returns the part of a URL in front of the address, given `user:password`, `:password` or `password`.
 fn login(who: &str) -> String {
     let (user, password) = who.split_once(':').unwrap_or(("", who));
     format!("{}:{}@", escape(&unescape(user)), escape(&unescape(password)))
 }
 
-/// Adds every number under `redis.` and its name as Redis spells it; those of a command under
-/// `redis.cmdstat_get.calls`. Returns `false` if there is none.
+/// Adds every number under `redis.` and its name as Redis spells it; those of a command under names such as
+/// `redis.cmdstat_get.calls`. Returns `false` if there are none.
 pub fn parse(text: &str, sink: &mut CounterSink) -> bool {
     let before = sink.count();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
@@ -88,7 +88,7 @@ mod tests {
         assert!(!parse("", &mut CounterSink::default()));
     }
 
-    /// Returns the outcome of asking a server that gives this answer and then closes.
+    /// Returns the result of querying a server that gives this answer and then closes the connection.
     fn asked(login: &str, answer: &'static [u8]) -> (Result<String, String>, String) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let option = format!("{login}{}", listener.local_addr().unwrap());

@@ -42,12 +42,12 @@ impl ServiceAddress {
         Ok(ServiceAddress { host: host.to_owned(), port, tls: false, security: None, resolved: Vec::new() })
     }
 
-    /// Sets whether it is reached over TLS.
+    /// Sets whether the service is reached over TLS.
     pub fn over_tls(self, tls: bool) -> ServiceAddress {
         ServiceAddress { tls, ..self }
     }
 
-    /// Returns whether it is reached over TLS.
+    /// Returns whether the service is reached over TLS.
     pub fn is_over_tls(&self) -> bool {
         self.tls
     }
@@ -79,7 +79,7 @@ impl ServiceAddress {
         ServiceAddress { host: host.to_owned(), security: None, resolved: Vec::new(), ..*self }.authority()
     }
 
-    /// Connects to the first address that accepts.
+    /// Connects to the first address that accepts the connection.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! Third-party programs for tests and tools: their location, a port for them, waiting until they are up, nginx, and
-//! servers built from source.
+//! Third-party programs for tests and tools: finding them, free ports, waiting until they are up, nginx, and servers
+//! built from source.
 
 pub mod nginx;
 pub mod servers;
@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-/// Finds a program on the path, in Debian's directory of servers, or where Go's own archive is unpacked.
+/// Finds a program in `PATH`, in Debian's directories for servers, or where Go's own archive is unpacked.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let further = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/local/go/bin"].map(PathBuf::from);
     std::env::split_paths(&path).chain(further).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-/// Returns the directory of the programs of the newest PostgreSQL, where Debian puts them. Returns `None` if it is not
+/// Returns the directory in which Debian puts the programs of the newest PostgreSQL. Returns `None` if it is not
 /// installed.
 pub fn postgres() -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
@@ -25,7 +25,7 @@ pub fn postgres() -> Option<PathBuf> {
     found.filter(|bin| bin.join("initdb").is_file()).max()
 }
 
-/// Returns the command that creates an empty MariaDB in `data`, owned by `user`, in which `root` needs no password.
+/// Returns the command that creates an empty MariaDB in `data`, owned by `user`, with a `root` that needs no password.
 pub fn mariadb_install(program: &Path, data: &Path, user: &str) -> Command {
     let mut command = Command::new(program);
     command.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);

@@ -1,4 +1,4 @@
-//! nginx as one process in the foreground, with all of its files in one folder.
+//! nginx as a single process in the foreground, with all of its files in one folder.
 
 use std::io;
 use std::path::Path;

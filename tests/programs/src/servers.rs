@@ -10,7 +10,7 @@ pub fn sources(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("servers").join(name)
 }
 
-/// Prepares all of them, so that no test waits for a download or a compiler. Returns the errors.
+/// Prepares all servers, so that no test waits for a download or a compiler. Returns the errors.
 pub fn prepare_all(target: &Path) -> Vec<String> {
     let Ok(folders) = fs::read_dir(sources("")) else { return Vec::new() };
     let prepare = |folder: fs::DirEntry| {
@@ -41,8 +41,8 @@ pub fn build_go(target: &Path, name: &str) -> Result<PathBuf, String> {
     done(&mut build, &trouble).map(|()| program)
 }
 
-/// Fetches the packages of a JavaScript server. Returns the folder of its scripts, copied next to the packages because
-/// Node looks there.
+/// Fetches the packages of a JavaScript server. Returns the folder of its scripts, which are copied next to the
+/// packages because Node looks there.
 ///
 /// # Errors
 /// Returns an error if they cannot be fetched.
@@ -88,7 +88,7 @@ fn output(target: &Path, name: &str) -> Result<PathBuf, String> {
     Ok(directory)
 }
 
-/// Runs a command until it exits. On failure, returns `trouble` and its output.
+/// Runs a command until it exits. On failure, returns `trouble` followed by its standard error.
 fn done(command: &mut Command, trouble: &str) -> Result<(), String> {
     match command.stdin(Stdio::null()).output() {
         Ok(output) if output.status.success() => Ok(()),

@@ -5,8 +5,8 @@
 //! front of another. The client's processor is simulated by the cost of its calls ([`SimSettings`]) and by pauses, so
 //! that a late generator can be tested too.
 //!
-//! Not simulated: listening, congestion. Bytes of a stream are never lost or reordered: loss shows as it does to a
-//! program on TCP, as a delay. A datagram arrives whole and in order, or never.
+//! Listening and congestion are not simulated. Bytes of a stream are never lost or reordered: a loss appears as a
+//! delay, as it does to a program on TCP. A datagram arrives whole and in order, or never.
 
 mod network;
 mod path;

@@ -1,7 +1,7 @@
-//! Client side of the simulation: [`brunt_contract::Network`] over virtual time.
+//! The client side of the simulation: [`brunt_contract::Network`] over virtual time.
 //!
-//! What becomes due while the client works is delivered in its next turn, as with a real event loop; the peer lives in
-//! the world's time and is never late because of the client.
+//! Whatever becomes due while the client works is delivered in its next turn, as with a real event loop. The peer uses
+//! the time of the world and is never delayed by the client.
 
 use std::net::SocketAddr;
 
@@ -27,11 +27,11 @@ pub struct Sim<P: SimPeer + ?Sized = dyn SimPeer> {
     trace: u64,
     /// The bytes delivered last; discarded with the next call.
     delivered: Option<(u32, usize)>,
-    /// Time at which they were read.
+    /// Time at which these bytes were read.
     read_at: Nanos,
     /// Number of connections still to be reported in this turn, each once.
     turn: usize,
-    /// Random stream of late wake-ups, separate so that it changes nothing else.
+    /// Random stream for late wake-ups, separate so that it does not affect anything else.
     sleeps: Rng,
 }
 
@@ -54,7 +54,7 @@ impl<P: SimPeer + ?Sized> Sim<P> {
         }
     }
 
-    /// Returns the peer, to see what it counted.
+    /// Returns the peer, to inspect what it counted.
     pub fn peer(&self) -> &P {
         &self.world.peer
     }
@@ -64,7 +64,7 @@ impl<P: SimPeer + ?Sized> Sim<P> {
         &mut self.world.peer
     }
 
-    /// Returns a hash of everything the client did and was told, and when: equal for equal runs.
+    /// Returns a hash of everything the client did and received, with times; equal for equal runs.
     pub fn trace(&self) -> u64 {
         self.trace
     }
@@ -85,7 +85,7 @@ impl<P: SimPeer + ?Sized> Sim<P> {
         }
     }
 
-    /// Lets the client's processor work for `cost`; a pause that begins meanwhile is added.
+    /// Lets the client's processor work for `cost`; a pause that begins in the meantime is added.
     fn spend(&mut self, cost: Nanos) {
         if cost == Nanos::ZERO {
             return;
@@ -167,7 +167,7 @@ impl<P: SimPeer + ?Sized> Sim<P> {
         slot.datagrams = matches!(to, PeerAddress::Udp(_));
         let (there, back) = path.handshake(settings, self.now);
         slot.to_peer.push(SimPiece::new(there, SimSignal::ConnectRequest));
-        // The reply cannot arrive before this; the peer's decision starts it.
+        // The reply cannot arrive before this time; it is sent once the peer has decided.
         slot.to_client.last_due = outage(settings, there + back);
         self.world.schedule(conn, SimSide::Peer);
         self.note(1, conn, 0);
@@ -240,7 +240,7 @@ impl<P: SimPeer + ?Sized> Network for Sim<P> {
     /// Advances to the next arrival or to `until`.
     ///
     /// # Panics
-    /// Panics if `until` is never and no event will ever happen.
+    /// Panics if `until` is `Nanos::MAX` and no event will ever happen.
     fn wait(&mut self, until: Nanos) {
         self.discard_delivered();
         self.spend(self.world.settings.wait_cost);

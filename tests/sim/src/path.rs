@@ -1,6 +1,6 @@
 //! Arrival times: latency, bandwidth, loss, outages, and splitting of sends.
 //!
-//! Each kind of chance has its own random stream, so that switching one on leaves the others unchanged.
+//! Each kind of random event has its own random stream, so that enabling one leaves the others unchanged.
 
 use brunt_measure::{Nanos, Rng};
 
@@ -32,7 +32,7 @@ impl SimPath {
         }
     }
 
-    /// Returns when something arrives that is sent at `now`, after everything else on `stream`.
+    /// Returns the arrival time of something sent at `now`, after everything else on `stream`.
     pub(super) fn due(
         &mut self,
         settings: &SimSettings,
@@ -59,14 +59,14 @@ impl SimPath {
         chance(&mut self.loss, settings.loss)
     }
 
-    /// Returns when a connection request made at `now` reaches the peer, and the time of the way back.
+    /// Returns when a connection request made at `now` reaches the peer, and how long the reply takes.
     pub(super) fn handshake(&mut self, settings: &SimSettings, now: Nanos) -> (Nanos, Nanos) {
         let whole = settings.connect_delay.draw(&mut self.latency).max(Nanos(2));
         let there = outage(settings, now + Nanos(whole.0 / 2));
         (there, Nanos(whole.0 - whole.0 / 2))
     }
 
-    /// Splits `len` bytes into pieces: puts their ends into `ends` and returns their number.
+    /// Splits `len` bytes into pieces: stores their end offsets in `ends` and returns their number.
     pub(super) fn cut(&mut self, settings: &SimSettings, len: usize) -> usize {
         self.ends.clear();
         if len > 1 && chance(&mut self.cuts, settings.split) {
@@ -98,7 +98,7 @@ impl SimPath {
     }
 }
 
-/// Returns the arrival time, moved to the end of an outage it falls into.
+/// Returns the arrival time, moved to the end of the outage in which it falls, if any.
 pub(super) fn outage(settings: &SimSettings, due: Nanos) -> Nanos {
     settings.outages.iter().fold(due, |due, o| if o.from <= due && due < o.to { o.to } else { due })
 }

@@ -1,4 +1,4 @@
-//! Peer of the simulated connections, and the actions it can take.
+//! The peer of the simulated connections, and the actions it can take.
 
 use brunt_contract::{OutputBuffer, PeerAddress};
 use brunt_measure::Nanos;
@@ -14,8 +14,8 @@ pub enum ConnectDecision {
     Ignore,
 }
 
-/// The other end of all connections of a simulation. A connection is identified by its number from `opened` until
-/// `closed` was called or the peer closed or reset it; then the number may be reused.
+/// The other end of all connections of a simulation. A number identifies a connection from the call of `opened` until
+/// `closed` is called, or the peer closes or resets the connection; then the number may be reused.
 pub trait SimPeer: Send {
     /// Called when a connection is requested.
     fn connecting(&mut self, _now: Nanos, _to: &PeerAddress) -> ConnectDecision {
@@ -25,9 +25,10 @@ pub trait SimPeer: Send {
     fn opened(&mut self, now: Nanos, conn: u32);
     /// Called when bytes arrive.
     fn received(&mut self, now: Nanos, conn: u32, bytes: &[u8], say: &mut PeerActions);
-    /// Called when the client closed or reset the connection, unless the peer did so first.
+    /// Called when the client has closed or reset the connection, unless the peer did so first.
     fn closed(&mut self, now: Nanos, conn: u32);
-    /// Returns when to call [`SimPeer::timer`]; evaluated after every call, so it must advance with each timer call.
+    /// Returns when to call [`SimPeer::timer`]. It is evaluated after every call, so it must advance with each timer
+    /// call.
     fn next_timer(&self) -> Option<Nanos> {
         None
     }
@@ -75,9 +76,9 @@ enum QueuedAction {
 pub enum PeerAction<'a> {
     /// Sends bytes.
     Send(u32, &'a [u8]),
-    /// Closes in an orderly way: what was sent before arrives first.
+    /// Closes in an orderly way: everything sent before arrives first.
     Close(u32),
-    /// Resets: what is in flight is dropped.
+    /// Resets the connection: everything in flight is dropped.
     Reset(u32),
 }
 
@@ -88,7 +89,7 @@ impl PeerActions {
         self.acts.push(QueuedAction::Send(conn, bytes.len()));
     }
 
-    /// Sends what is in `out`, at once, and empties it.
+    /// Sends the contents of `out` at once, and empties it.
     pub fn send_out(&mut self, conn: u32, out: &mut OutputBuffer) {
         self.bytes.extend_from_slice(out.bytes());
         if let Some(block) = out.tail() {
@@ -98,12 +99,12 @@ impl PeerActions {
         out.clear();
     }
 
-    /// Closes in an orderly way.
+    /// Closes the connection in an orderly way.
     pub fn close(&mut self, conn: u32) {
         self.acts.push(QueuedAction::Close(conn));
     }
 
-    /// Resets; a datagram socket refuses.
+    /// Resets the connection; for a datagram socket, the client gets ECONNREFUSED.
     pub fn reset(&mut self, conn: u32) {
         self.acts.push(QueuedAction::Reset(conn));
     }

@@ -1,5 +1,5 @@
-//! A real queue: first come, first served, by a number of servers with seeded service times. With one server and
-//! exponential service, Poisson arrivals make it M/M/1, whose response times are known in closed form.
+//! A real queue, first come, first served, with a number of servers and seeded service times. With one server,
+//! exponential service and Poisson arrivals it is M/M/1, whose response times are known in closed form.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -34,13 +34,13 @@ impl SimQueue {
         SimQueue { free_at, mean, exponential, rng: Rng::new(seed), stalls: Vec::new() }
     }
 
-    /// Adds a stall: no work is done in this interval. Stalls are given in order and do not overlap.
+    /// Adds a stall, an interval in which no work is done. Stalls must be given in order and not overlap.
     pub fn stalled(mut self, span: SimInterval) -> SimQueue {
         self.stalls.push(span);
         self
     }
 
-    /// Returns when an arrival at `now` (never earlier than the one before) is served.
+    /// Returns when an arrival at `now`, which must not be earlier than the one before, has been served.
     pub fn due(&mut self, now: Nanos) -> Nanos {
         let service = match self.exponential {
             true => Nanos((self.mean.0 as f64 * self.rng.exponential()) as u64),

@@ -1,5 +1,5 @@
-//! A peer made of server sessions: the server side of any protocol, with replies due at chosen times and with any fault
-//! a reply can have.
+//! A peer made of server sessions: the server side of any protocol, with replies due at chosen times and with any kind
+//! of faulty reply.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -21,7 +21,7 @@ pub struct SimReply {
     pub body: Arc<[u8]>,
     /// Framing of the body.
     pub shape: BodyFraming,
-    /// Set to close the connection after it.
+    /// Set if the connection is closed after the reply.
     pub close: bool,
     /// Fault of the reply.
     pub mishap: Option<ReplyFault>,
@@ -36,11 +36,11 @@ pub enum ReplyFault {
     Close,
     /// Only this many bytes are sent, then the connection is closed.
     Cut(usize),
-    /// Only this many bytes are sent, then the connection is reset (what has not arrived by then is lost).
+    /// Only this many bytes are sent, then the connection is reset (bytes that have not arrived by then are lost).
     CutReset(usize),
     /// Sends these bytes instead.
     Garbage(Arc<[u8]>),
-    /// Sends these bytes after it.
+    /// Sends these bytes after the reply.
     Surplus(Arc<[u8]>),
 }
 
@@ -63,8 +63,8 @@ impl SimReply {
     }
 }
 
-/// A peer that uses server sessions. `make` creates one for each connection; `brain` decides for each request when the
-/// reply is due (`Nanos::MAX`: never) and what it is.
+/// A peer that uses server sessions. `make` creates one for each connection; `brain` decides for each request what the
+/// reply is and when it is due (`Nanos::MAX`: never).
 pub struct ServerPeer<S, F, B> {
     make: F,
     brain: B,
@@ -135,7 +135,7 @@ where
         conversation.generation += 1;
     }
 
-    /// Sends what is in `out`, and closes the connection if the session is over.
+    /// Sends the contents of `out`, and closes the connection if the session is over.
     fn flush(&mut self, conn: u32, say: &mut PeerActions) {
         if !self.out.is_empty() {
             say.send_out(conn, &mut self.out);
@@ -265,7 +265,7 @@ impl PartialOrd for ScheduledReply {
 }
 
 impl Ord for ScheduledReply {
-    /// Reversed order, as the heap returns its greatest element.
+    /// Compares in reverse order, because the heap returns its greatest element.
     fn cmp(&self, other: &ScheduledReply) -> Ordering {
         other.key().cmp(&self.key())
     }

@@ -1,4 +1,4 @@
-//! Settings of the simulated network and processor.
+//! The settings of the simulated network and processor.
 
 use brunt_measure::{Nanos, Rng};
 
@@ -42,13 +42,13 @@ pub struct SimSettings {
     pub starts_at: Nanos,
     /// One-way latency of each piece (at least 1 ns, so that time always passes).
     pub latency: SimDelay,
-    /// Time from the call of connect to `Connected` or `Closed`.
+    /// Time from the call to connect until `Connected` or `Closed`.
     pub connect_delay: SimDelay,
     /// Bytes per second in each direction of a connection.
     pub bandwidth: Option<u64>,
     /// Probability that one send arrives in pieces, split at random positions.
     pub split: f64,
-    /// Mean time between such pieces.
+    /// Mean time between the pieces of a split send.
     pub split_gap: Nanos,
     /// Probability that a send is merged with data in flight, and arrives with it.
     pub merge: f64,
@@ -59,20 +59,20 @@ pub struct SimSettings {
     pub loss: f64,
     /// Retransmission timeout.
     pub rto: Nanos,
-    /// Probability for each send of the client that the connection is reset instead.
+    /// Probability that a send of the client resets the connection instead.
     pub reset: f64,
-    /// Probability for each connect that it is refused.
+    /// Probability that a connection attempt is refused.
     pub refuse: f64,
-    /// Intervals without arrivals; what would arrive then arrives at their end.
+    /// Intervals without arrivals; anything due in one arrives at its end.
     pub outages: Vec<SimInterval>,
     /// Maximum number of concurrent connections; further ones get EMFILE.
     pub max_descriptors: Option<usize>,
-    /// Number of local ports; further connections get EADDRNOTAVAIL. A port is unavailable for `time_wait` if we closed
-    /// first.
+    /// Number of local ports; further connections get EADDRNOTAVAIL. If the client closed first, the port stays
+    /// unavailable for `time_wait`.
     pub max_ports: Option<usize>,
     /// Time that a port stays in TIME_WAIT.
     pub time_wait: Nanos,
-    /// Number of bytes in flight beyond which they count as unsent.
+    /// Maximum number of bytes in flight; those beyond it count as unsent.
     pub window: Option<usize>,
     /// Cost of a clock reading.
     pub clock_cost: Nanos,
@@ -82,13 +82,13 @@ pub struct SimSettings {
     pub connect_cost: Nanos,
     /// Cost of each arrival.
     pub event_cost: Nanos,
-    /// Cost of looking into the contents of an arrival.
+    /// Cost of examining the contents of an arrival.
     pub look_cost: Nanos,
     /// Cost of each wait, whether it sleeps or not.
     pub wait_cost: Nanos,
-    /// Delay of the end of a sleep that nothing interrupted.
+    /// Delay after the intended end of an uninterrupted sleep.
     pub oversleep: SimDelay,
-    /// Intervals in which the client's thread does not run (descheduled, stopped); in order and not overlapping.
+    /// Intervals in which the client's thread does not run (descheduled, stopped), in order and without overlaps.
     pub pauses: Vec<SimInterval>,
 }
 

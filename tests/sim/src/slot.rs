@@ -1,4 +1,4 @@
-//! State of one simulated connection, for both ends.
+//! The state of one simulated connection, for both ends.
 
 use std::collections::VecDeque;
 
@@ -6,28 +6,28 @@ use brunt_contract::{Errno, PeerAddress};
 
 use super::stream::SimStream;
 
-/// A slot for one connection at a time. It is reused once the client has released it and the peer knows.
+/// A slot for one connection at a time. It is reused once the client has released it and the peer knows that.
 #[derive(Debug, Default)]
 pub(super) struct SimConnection {
     pub(super) to_peer: SimStream,
     pub(super) to_client: SimStream,
-    /// Destination of the client, until the peer was asked.
+    /// Destination that the client chose, until the peer has decided.
     pub(super) place: Option<PeerAddress>,
     /// Set if every send is a datagram: it arrives whole and alone, or never.
     pub(super) datagrams: bool,
-    /// Set while the client has not closed it.
+    /// Set until the client closes the connection.
     pub(super) held: bool,
-    /// Set if the client was told that it is established, or will be.
+    /// Set if the client has been notified, or is about to be, that the connection is established.
     pub(super) connected: bool,
-    /// Set if the peer was told of it, and neither side has ended it for the peer.
+    /// Set if the peer knows the connection, and it has not ended for the peer.
     pub(super) served: bool,
-    /// Set if the peer closed it or it was reset: what the client sends is discarded.
+    /// Set if the peer closed the connection or it was reset: anything that the client sends is discarded.
     pub(super) broken: bool,
-    /// Set if the client was told of its end, or is about to be.
+    /// Set if the client has been notified of its end, or is about to be.
     pub(super) closed: bool,
     /// Set while it is among the free slots.
     pub(super) vacant: bool,
-    /// Set if it is to be refused by chance.
+    /// Set if it will be refused at random.
     pub(super) refuse: bool,
     /// Set while it is in the queue of arrivals.
     pub(super) queued: bool,
@@ -40,7 +40,7 @@ pub(super) struct SimConnection {
 pub(super) struct PendingArrivals {
     pub(super) stands: bool,
     pub(super) bytes: usize,
-    /// Set if everything that waited for the socket has left.
+    /// Set if everything that waited for the socket has been sent.
     pub(super) sent: bool,
     /// Lengths of the datagrams.
     pub(super) lengths: VecDeque<usize>,
@@ -53,7 +53,7 @@ impl SimConnection {
         !self.vacant && !self.held && !self.served && self.to_peer.first().is_none()
     }
 
-    /// Resets the slot, but not whether it is in the queue of arrivals.
+    /// Resets the slot, except that it stays in the queue of arrivals if it is there.
     pub(super) fn renew(&mut self) {
         self.to_peer.renew();
         self.to_client.renew();
@@ -62,7 +62,7 @@ impl SimConnection {
         (self.broken, self.closed, self.vacant, self.datagrams) = (false, false, true, false);
     }
 
-    /// Returns the number of bytes beyond what the socket takes.
+    /// Returns the number of bytes beyond those that the socket accepts.
     pub(super) fn unsent(&self, window: Option<usize>) -> usize {
         window.map_or(0, |w| self.to_peer.held().saturating_sub(w))
     }

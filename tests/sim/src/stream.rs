@@ -16,7 +16,7 @@ pub(super) enum SimSignal {
     Bytes(usize),
     /// The other side closed in an orderly way.
     End,
-    /// The other side is gone, or was never there.
+    /// The other side is gone, or never existed.
     Gone(Errno),
 }
 
@@ -38,8 +38,8 @@ impl SimPiece {
 /// Maximum number of sends merged into one piece, as each of them delays it.
 const JOINS: u8 = 8;
 
-/// One direction. Only the first piece has an event in the world's queue, so the queue grows with connections and not
-/// with what they send.
+/// One direction of a connection. Only the first piece has an event in the world's queue, so the queue grows with the
+/// number of connections and not with the amount of data.
 #[derive(Debug)]
 pub(super) struct SimStream {
     bytes: Vec<u8>,
@@ -67,7 +67,7 @@ impl Default for SimStream {
 }
 
 impl SimStream {
-    /// Appends bytes to those in flight; pieces for them follow.
+    /// Appends bytes to those in flight; the caller adds pieces for them afterwards.
     pub(super) fn put(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
@@ -106,7 +106,7 @@ impl SimStream {
         }
     }
 
-    /// Returns the first `len` bytes that were not taken yet.
+    /// Returns the first `len` bytes that have not been taken yet.
     pub(super) fn peek(&self, len: usize) -> &[u8] {
         &self.bytes[self.taken..self.taken + len]
     }
@@ -142,7 +142,7 @@ impl SimStream {
         self.line_free = Nanos::ZERO;
     }
 
-    /// Drops the last `len` bytes: those the socket has not taken.
+    /// Drops the last `len` bytes, which the socket has not accepted.
     pub(super) fn drop_unsent(&mut self, mut len: usize) {
         self.bytes.truncate(self.bytes.len() - len);
         while len > 0 {
@@ -165,7 +165,7 @@ impl SimStream {
         self.bytes.truncate(self.bytes.len() - len);
     }
 
-    /// Resets it for the next connection; small buffers are kept, and so is the time of an event still in the queue.
+    /// Resets the stream for the next connection, but keeps small buffers and the time of an event still in the queue.
     pub(super) fn renew(&mut self) {
         self.drop_in_flight(0);
         self.bytes.clear();

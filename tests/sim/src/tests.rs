@@ -1,4 +1,4 @@
-//! Tests of the simulation: it behaves as programs on TCP may rely on, and the same seed gives the same run.
+//! Tests that the simulation behaves as programs may expect of TCP, and that the same seed gives the same run.
 
 mod datagrams;
 mod faults;

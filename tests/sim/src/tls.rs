@@ -1,4 +1,4 @@
-//! TLS as it looks from outside: records, a handshake of several round trips, failures. No cryptography.
+//! TLS as it appears from outside: records, a handshake of several round trips, and failures, but no cryptography.
 //!
 //! [`FakeSecurity`] is the client side, [`SecurePeer`] puts the server side in front of another peer. A record has
 //! rustls' header of five bytes and sixteen bytes more than its content, so that byte counts and splits are realistic.
@@ -15,7 +15,7 @@ use brunt_measure::Nanos;
 use super::peer::{ConnectDecision, PeerAction, PeerActions, SimPeer};
 
 const HEADER: usize = 5;
-/// Bytes that sealing adds besides the header.
+/// Number of bytes that sealing adds in addition to the header.
 const TAG: usize = 16;
 const FRAGMENT: usize = 16_384;
 
@@ -37,7 +37,7 @@ pub struct FakeSettings {
     pub alpn: Vec<Vec<u8>>,
     /// Set if handshakes after the first completed one are resumptions.
     pub resume: bool,
-    /// Failure, and the interval of channels at which it occurs.
+    /// A failure, and n if it occurs on every n-th channel.
     pub failure: Option<(FakeFailure, u64)>,
 }
 
@@ -50,7 +50,7 @@ impl Default for FakeSettings {
 /// Failures of simulated TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FakeFailure {
-    /// The host is not a valid name: no channel is made.
+    /// The host is not a valid name, so no channel is created.
     BadName,
     /// The client rejects the certificate with an alert.
     BadCertificate,
@@ -103,7 +103,7 @@ impl SecureChannelFactory for FakeSecurity {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TlsStage {
-    /// Handshake in progress, in this round trip.
+    /// The handshake is in this round trip.
     Handshaking(u8),
     Open,
     Ended,
@@ -123,7 +123,7 @@ struct FakeChannel {
 }
 
 impl FakeChannel {
-    /// Writes a flight of the client, which tells the server what to do with it.
+    /// Writes a flight of the client, which tells the server how to answer.
     fn ask(&self, round: u8, cipher: &mut OutputBuffer) {
         let order = match self.failure {
             Some(FakeFailure::Refused) => 1,
@@ -260,7 +260,7 @@ impl<P: SimPeer> SecurePeer<P> {
         }
     }
 
-    /// Makes it close without close_notify, as some servers do and as a cut connection does.
+    /// Makes the server close without close_notify, as some servers do and as a cut connection looks.
     pub fn without_close_notify(self) -> SecurePeer<P> {
         SecurePeer { polite: false, ..self }
     }

@@ -1,5 +1,4 @@
-//! The world between the two ends: processes events, the peer's timers and the peer's actions in the order of their
-//! time.
+//! The world between the two ends, which processes events, the peer's timers and the peer's actions in order of time.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -13,28 +12,28 @@ use super::settings::SimSettings;
 use super::slot::SimConnection;
 use super::stream::{SimPiece, SimSignal, SimStream};
 
-/// Number of timer calls at one moment after which the peer is considered stuck.
+/// Number of timer calls at the same time after which the peer is considered stuck.
 const STUCK: u32 = 10_000_000;
 
-/// Side that something in flight goes to.
+/// Side for which something in flight is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SimSide {
     Peer,
     Client,
 }
 
-/// State of the simulation except for the client.
+/// The state of the simulation, except for the client.
 pub(super) struct SimWorld<P: SimPeer + ?Sized> {
     pub(super) settings: SimSettings,
     pub(super) path: SimPath,
     pub(super) slots: Vec<SimConnection>,
-    /// Connections with arrivals for the client, in the order in which these came.
+    /// Connections with arrivals for the client, in order of arrival.
     pub(super) arrivals: VecDeque<u32>,
     pub(super) events: u64,
-    /// Bytes not taken by a socket before their connection ended.
+    /// Number of bytes that no socket accepted before their connection ended.
     pub(super) never_sent: u64,
     free: Vec<u32>,
-    /// Event queue of (time, sequence, stream): equal times in the order in which they were set.
+    /// Event queue of (time, sequence, stream); events at the same time are in the order in which they were scheduled.
     queue: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
     sequence: u64,
     now: Nanos,
@@ -70,8 +69,8 @@ impl<P: SimPeer + ?Sized> SimWorld<P> {
             + self.arrivals.capacity() * 4
     }
 
-    /// Processes everything due up to `until`; with `stop`, only until there is an arrival for the client. Returns the
-    /// time of that, or `until`.
+    /// Processes everything due up to `until`; with `stop`, only up to the first arrival for the client. Returns the
+    /// time of that arrival, or `until`.
     pub(super) fn run_until(&mut self, until: Nanos, stop: bool) -> Nanos {
         loop {
             let event = self.queue.peek().map_or(Nanos::MAX, |Reverse((at, ..))| *at);
@@ -186,7 +185,7 @@ impl<P: SimPeer + ?Sized> SimWorld<P> {
         }
     }
 
-    /// Tells the client that everything that waited for the socket has left.
+    /// Notifies the client that everything that waited for the socket has been sent.
     fn all_sent(&mut self, conn: u32) {
         let slot = &mut self.slots[conn as usize];
         if !slot.held || slot.broken {
@@ -215,7 +214,7 @@ impl<P: SimPeer + ?Sized> SimWorld<P> {
             }
             PeerAction::Close(conn) => self.peer_ends(conn, SimSignal::End),
             PeerAction::Reset(conn) => {
-                // There is no connection to reset between two datagram sockets: what is sent there is refused (ICMP).
+                // There is no connection to reset between two datagram sockets: the peer rejects datagrams (ICMP).
                 let datagrams = self.slots.get(conn as usize).is_some_and(|slot| slot.datagrams);
                 let errno = if datagrams { libc::ECONNREFUSED } else { libc::ECONNRESET };
                 self.peer_ends(conn, SimSignal::Gone(Errno(errno)));

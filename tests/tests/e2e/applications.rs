@@ -1,11 +1,11 @@
-//! Tests of flows against third-party applications, whose databases count what was done.
+//! Tests of flows against third-party applications, whose databases verify our counts.
 
 use std::process::Command;
 
 use brunt_tests::external::{BuildOnce, ExternalServer, packages, sources};
 use brunt_tests::report::{TestReport, report};
 
-/// Starts a script of a folder of servers with its packages. Returns `None` if Python or pip is missing.
+/// Starts a server script from this folder with its packages. Returns `None` if Python or pip is missing.
 fn python(fetched: &'static BuildOnce, folder: &str, script: &str) -> Option<ExternalServer> {
     let packages = packages(fetched, folder)?;
     Some(ExternalServer::start(Command::new("python3").arg(sources(folder).join(script)).env("PYTHONPATH", packages)))
@@ -14,7 +14,7 @@ fn python(fetched: &'static BuildOnce, folder: &str, script: &str) -> Option<Ext
 /// Packages shared by two servers.
 static DJANGO: BuildOnce = BuildOnce::new();
 
-/// Runs the plan of an example against a server, with this file of its own, if any.
+/// Runs the plan of an example against a server, with the example's own data file, if any.
 fn example(name: &str, file: &str, server: &ExternalServer) -> TestReport {
     let example = sources("../../docs/examples").join(name);
     let text = std::fs::read_to_string(example.join("plan.yaml")).expect("the example");
@@ -28,12 +28,12 @@ fn example(name: &str, file: &str, server: &ExternalServer) -> TestReport {
     report(&[&plan.display().to_string()])
 }
 
-/// Returns started and succeeded iterations.
+/// Returns the numbers of started and succeeded iterations.
 fn iterations(report: &TestReport) -> [u64; 2] {
     ["started", "succeeded"].map(|what| report.json["iterations"][0][what].as_u64().expect("a count"))
 }
 
-/// Returns the number of requests of a name that succeeded.
+/// Returns the number of requests with this name that succeeded.
 fn succeeded(report: &TestReport, name: &str) -> u64 {
     let rows = report.json["by_name"].as_array().expect("names");
     let row = rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name}: {report}"));
@@ -75,7 +75,7 @@ fn clients_get_another_token_when_theirs_has_expired_as_often_as_the_server_refu
     assert_eq!((first, asked, succeeded(&report, "orders again")), (20, 300, again), "{report}");
     assert!(again >= 10, "{report}");
     let counted: serde_json::Value = serde_json::from_str(&server.counts()).expect("counts");
-    // The pre-flight request got one, too.
+    // The pre-flight request got a token, too.
     for (what, count) in [("tokens", first + again + 1), ("clients", 20), ("refused", again), ("given", asked)] {
         assert_eq!(counted[what], count, "{what}: {counted}");
     }

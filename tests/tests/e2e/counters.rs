@@ -1,4 +1,4 @@
-//! Tests of the counters collected during a run: of named services, and of other hosts.
+//! Tests of the counters that a run collects of named services and of other hosts.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use brunt_tests::target::free_port;
 use brunt_tests::{TargetProcess, brunt};
 use serde_json::Value;
 
-/// Returns the samples of a record by their host. Returns `None` if zstd is not installed.
+/// Returns the samples in a record by host. Returns `None` if zstd is not installed.
 pub fn samples(record: &Path) -> Option<BTreeMap<String, Vec<Value>>> {
     let Ok(output) = Command::new("zstdcat").arg(record).output() else {
         brunt_tests::skip("zstd is not installed (cargo xtask test installs it)");
@@ -50,7 +50,7 @@ fn a_service_that_is_named_is_counted_and_no_other() {
 #[test]
 fn a_watched_process_that_ends_is_told() {
     let target = TargetProcess::healthy();
-    // It is not waited for before the run is over, so it stays a zombie.
+    // The test waits for the process only after the run, so it stays a zombie.
     let mut brief = Command::new("sleep").arg("1").spawn().expect("a process");
     let document = report(&["-r", "50/s", "-d", "3s", "--watch-pid", &brief.id().to_string(), &target.url("")]);
     brief.wait().expect("it ended");

@@ -1,10 +1,10 @@
-//! Tests of curl commands: curl and brunt are given the same ones, and a server compares what it receives, byte for
-//! byte.
+//! Tests of curl commands: curl and brunt run the same commands, and the requests that a server receives are compared
+//! byte for byte.
 //!
 //! No real host is ever contacted: both programs are told to connect to a server of the test (`--connect-to`). Without
-//! TLS every byte is compared; over TLS, in HTTP/2 and in HTTP/1.1, what a third-party server (Node) saw: fields in
-//! their order and with their case, body, and server name. Allowed differences are curl's version, the boundary of a
-//! form, the case of `%3a`, the order of HTTP/2's pseudo-fields, and `Expect`, which brunt does not send.
+//! TLS every byte is compared. Over TLS, in HTTP/2 and HTTP/1.1, the requests as seen by a third-party server (Node)
+//! are compared: fields with their order and case, body, and server name. Allowed differences are curl's version, the
+//! boundary of a form, the case of `%3a`, the order of HTTP/2's pseudo-fields, and `Expect`, which brunt does not send.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -234,14 +234,14 @@ fn made_local(command: &str, folder: &Path, port: u16) -> String {
     format!("{local} --connect-to ::127.0.0.1:{port}")
 }
 
-/// Runs a command line as a shell does, with a variable that some of the commands use.
+/// Runs a command line in a shell, with a variable that some of the commands use.
 fn shell(command: &str, folder: &Path) -> Output {
     let mut bash = Command::new("bash");
     bash.args(["-c", command]).env("TOKEN", "secret").env_remove("http_proxy").env("HOME", folder);
     bash.current_dir(folder).stdin(Stdio::null()).output().expect("bash starts")
 }
 
-/// Normalizes what is allowed to differ.
+/// Normalizes the parts that are allowed to differ.
 fn comparable(request: &[u8]) -> String {
     let text: String = request.iter().map(|b| char::from(*b)).collect();
     // The body size from which curl sends `Expect` has changed between versions.
@@ -291,7 +291,7 @@ fn brunt_sends_what_the_real_curl_sends() {
     assert!(differing.is_empty(), "{} of {} differ\n{}", differing.len(), COMMANDS.len(), differing.join("\n"));
 }
 
-/// Starts a server that reports what it received, over TLS.
+/// Starts a server that reports the requests it received over TLS.
 fn echo(certificates: &Certificates) -> Option<ExternalServer> {
     if Command::new("node").arg("--version").stdout(Stdio::null()).status().is_err() {
         brunt_tests::skip("node is not installed");
@@ -302,7 +302,7 @@ fn echo(certificates: &Certificates) -> Option<ExternalServer> {
     Some(ExternalServer::start(node.args([certificates.path("server.pem"), certificates.path("server.key")])))
 }
 
-/// Returns the requests that a server saw, each as a text in the form of HTTP/1.1, normalized.
+/// Returns the requests that a server saw, each as normalized text in the form of HTTP/1.1.
 fn seen(server: ExternalServer) -> Vec<String> {
     let all: Vec<Value> = serde_json::from_str(&server.counts()).expect("JSON");
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
@@ -374,7 +374,7 @@ fn a_certificate_that_curl_trusts_is_trusted_and_one_that_it_refuses_is_not() {
         let ended = brunt(["--debug", "--curl", &made(of_brunt.port)]);
         assert_eq!(ended.code, Some(if trusted { 0 } else { 30 }), "{ended:?}");
     }
-    // Without a version option both use what the server prefers.
+    // Without a version option, both use the version that the server prefers.
     let (theirs, ours) = (seen(of_curl), seen(of_brunt));
     assert_eq!(ours, theirs);
     assert_eq!(ours.iter().filter(|text| text.starts_with("POST /a?b HTTP/2.0")).count(), 2, "{ours:?}");

@@ -1,4 +1,4 @@
-//! Tests of `brunt doctor`: the abilities of a machine, and the limits a run would hit.
+//! Tests of `brunt doctor`: the abilities of a machine, and the limits that a run would hit.
 
 use brunt_tests::{TargetProcess, brunt};
 

@@ -77,8 +77,7 @@ fn neither_the_time_of_a_run_nor_a_signal_waits_for_an_endless_answer() {
     }
 }
 
-/// Checks the time before the load: the pre-flight request, and what comes before it, may take no longer than the run
-/// itself.
+/// Checks that everything before the load, including the pre-flight request, takes no longer than the run may.
 #[test]
 fn the_time_of_a_run_is_kept_before_its_load_too() {
     let endless = ScriptedPeer::new(|mut connection| {
@@ -95,7 +94,7 @@ fn the_time_of_a_run_is_kept_before_its_load_too() {
     let redis = format!("redis://{}", silent.host());
     let line = ["--before", "PING", "-c", "1", "-d", "1s", "--connect-timeout", "300s", "--run-timeout", "1s", &redis];
     brunt_tests::brunt(line).with_code(21).containing(said);
-    // Reflection is queried before anything that needs an orderly end.
+    // Reflection is queried before there is anything that needs an orderly end.
     let grpc = format!("grpc://{}/a.B/C", silent.host());
     brunt_tests::brunt([
         "-c",

@@ -1,4 +1,4 @@
-//! Tests of misbehaving servers: nothing panics, nothing is lost, and no failure looks like a good figure.
+//! Tests of misbehaving servers: nothing panics, nothing is lost, and no failure looks like a good result.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -126,7 +126,7 @@ fn broken_answers_are_failures_of_their_kind_and_never_a_good_figure() {
     }
 }
 
-/// Starts a server that sends this after the first bytes it receives, and closes.
+/// Starts a server that sends this after the first bytes it receives, and then closes the connection.
 fn saying(first: &'static [u8]) -> ScriptedPeer {
     ScriptedPeer::new(move |mut connection| {
         if connection.bytes().is_some() && connection.send(first) {
@@ -243,9 +243,9 @@ fn bytes_after_the_body_are_not_taken_for_the_next_answer() {
     let peer = ScriptedPeer::answering(answer);
     let report = report(&["-n", "50", "-c", "2", &peer.url()]).with_code(20);
     assert_eq!(report.requests()[0], 50, "{report}");
-    // Two responses to each request: by order alone any of them may be another's.
+    // Two responses to each request: matched by order alone, any of them may belong to another request.
     assert_eq!((report.count("strays"), report.count("unsolicited")), (50, 50), "{report}");
-    // Each request on the wire is one request in the document: no unsolicited response was counted as one.
+    // Each request on the wire is one request in the document: no unsolicited response was counted as an answer.
     assert_eq!(peer.requests(), 51, "{report}");
 }
 
@@ -299,7 +299,7 @@ fn timeouts_are_failures_and_their_time_is_in_no_good_figure() {
     let report = report(&["-n", "6", "-c", "3", "-t", "100ms", &target.url("hang")]).with_code(20);
     assert_eq!(report.requests(), [6, 0, 6, 0], "{report}");
     assert_eq!(report.failures().into_iter().collect::<Vec<_>>(), [("timeout".to_string(), 6)], "{report}");
-    // They are ranked by what is known of them: at least this long.
+    // They are ranked by the time for which they are known to have waited.
     assert_eq!(report.count("latency.service.unanswered"), 6, "{report}");
     assert!(report.at("latency.service.p50_us").is_null(), "{report}");
     assert!(report.number("latency.service.p50_at_least_us") >= 100_000.0, "{report}");
@@ -351,8 +351,8 @@ fn no_ports_left_is_a_failure_with_its_name() {
     if !brunt_tests::is_root() {
         return brunt_tests::skip("only root can make a network with few ports");
     }
-    // A network namespace with a range of ten ports; the loopback must be brought up first. A source address that is
-    // given is the only one: otherwise brunt spreads the connections over more of them.
+    // A network namespace with a range of ten ports; the loopback must be brought up first. Without a given source
+    // address, brunt would spread the connections over several addresses.
     let script = "ip link set lo up && echo 40000 40009 > /proc/sys/net/ipv4/ip_local_port_range || exit 99\n\
                   $0 target 127.0.0.1:8080 > target.out 2>&1 & target=$!\n\
                   while kill -0 $target && ! grep -q listening target.out; do sleep 0.01; done\n\
@@ -416,7 +416,7 @@ fn a_web_socket_that_is_closed_at_once_is_not_waited_for() {
         let (Some(request), Ok(mut other)) = (connection.request(), TcpStream::connect(&host)) else { return };
         let mut head = vec![0; 4096];
         let read = other.write_all(&request).and_then(|()| other.read(&mut head));
-        // The upgrade response and 1013, try again later; the connection stays.
+        // The upgrade response, then a close frame with 1013 (try again later); the connection stays open.
         connection.send(&[&head[..read.unwrap_or(0)], &[0x88, 2, 0x03, 0xf5]].concat());
         connection.wait_for_close();
     });
@@ -442,7 +442,7 @@ fn a_refused_login_is_no_broken_answer() {
     }
 }
 
-/// Checks that the server's broken response is shown and counts as a fault of the response, as in a run.
+/// Checks that a broken response is shown and counts as a faulty response, as in a run.
 #[test]
 fn debug_of_a_broken_response_shows_it_and_is_no_missing_server() {
     let peer = ScriptedPeer::new(|mut connection| {

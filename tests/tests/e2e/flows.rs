@@ -1,5 +1,5 @@
-//! Tests of flows against nginx: users log in, send a token and a cookie, and are let in by them; its log counts what
-//! we count.
+//! Tests of flows against nginx: users log in, and get access by sending a token and a cookie; nginx's log verifies our
+//! counts.
 
 use brunt_tests::nginx::NginxProcess;
 use brunt_tests::program::until;
@@ -15,7 +15,7 @@ location = /basket { if ($http_x_token != $cookie_sid) { return 403; } return 20
 location = /broken { return 500; }
 "#;
 
-/// Writes a plan file. Returns it and its folder.
+/// Writes a plan file. Returns its folder and its path.
 fn plan(text: &str) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("flow.yaml");
@@ -53,14 +53,14 @@ flow:
     )
 }
 
-/// Returns started, succeeded, failed and cut of iterations or of a group.
+/// Returns how often iterations, or a group, were started, succeeded, failed and were cut.
 fn iterations(report: &TestReport, name: &str) -> [u64; 4] {
     let rows = report.json["iterations"].as_array().unwrap_or_else(|| panic!("no iterations: {report}"));
     let row = rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name}: {report}"));
     ["started", "succeeded", "failed", "cut"].map(|key| row[key].as_u64().expect("a count"))
 }
 
-/// Returns scheduled and succeeded of a name.
+/// Returns how many requests with this name were scheduled and succeeded.
 fn named(report: &TestReport, name: &str) -> [u64; 2] {
     let rows = report.json["by_name"].as_array().expect("names");
     let row = rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name}: {report}"));
@@ -145,7 +145,7 @@ fn debug_goes_through_a_flow_once_and_shows_what_nginx_gave_and_took() {
     let token = captured.split(' ').next().expect("its value");
     assert_eq!(shown.out.matches(&format!("Authorization: Bearer {token}")).count(), 3, "{}", shown.out);
     assert!(shown.out.contains(&format!("X-Token: {token}")), "{}", shown.out);
-    // A failed step ends it, with the captures so far.
+    // A failed step ends the output, which shows the captures so far.
     let (_folder, path) = plan(&text.replace("$.data.token", "$.data.tokn"));
     let shown = brunt_tests::brunt(["--debug", &path]);
     assert_eq!(shown.code, Some(20), "{}", shown.out);

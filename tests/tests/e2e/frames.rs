@@ -1,5 +1,5 @@
-//! Tests of HTTP/2, gRPC and WebSocket when something is wrong: the output of `--debug`, the texts of failures, and
-//! peers that flood.
+//! Tests of HTTP/2, gRPC and WebSocket with faulty peers: the output of `--debug`, the texts of failures, and peers
+//! that flood.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -18,7 +18,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 
 const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
 
-/// Starts a server that sends SETTINGS and these frames after the first request, and closes.
+/// Starts a server that sends SETTINGS and these frames after the first request, and then closes the connection.
 fn saying(frames: Vec<u8>) -> ScriptedPeer {
     ScriptedPeer::new(move |mut connection: PeerConnection| {
         // The preface looks like a request.
@@ -31,7 +31,7 @@ fn saying(frames: Vec<u8>) -> ScriptedPeer {
     })
 }
 
-/// Returns the failures of a run, with all their text.
+/// Returns the failures of a run, with all of their text.
 fn failures(report: &TestReport) -> String {
     report.json["failures"].to_string()
 }
@@ -57,9 +57,9 @@ fn a_malformed_answer_in_http2_says_what_was_wrong() {
         let run = report(&["--http2", "-c", "1", "-n", "3", "--connect-timeout", "2s", "-t", "2s", &peer.url()]);
         assert!(failures(&run).contains(sentence), "{sentence}: {run}");
         assert!(run.count("requests.failed") > 0, "{run}");
-        // Anything with a status is a response to look at, whatever is wrong with it.
+        // Anything with a status is a response worth showing, even if it is broken.
         if !sentence.contains("content-length") {
-            // A broken response was received; an exchange that the server rejected has none.
+            // With a broken response, something was received; an exchange that the server rejected has no response.
             let taken_back = sentence.starts_with("the server ");
             let shown = brunt(["--debug", "--http2", &peer.url()]).with_code(if taken_back { 30 } else { 20 });
             let said = if taken_back { &shown.err } else { &shown.out };

@@ -1,4 +1,4 @@
-//! Tests of an unhealthy generator, and of a server that stops answering: no figure of such a run is trusted.
+//! Tests of an unhealthy generator, and of a server that stops answering: no result of such a run is trusted.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use brunt_tests::report::report;
 use brunt_tests::{ScriptedPeer, TargetProcess, TestReport, prepare};
 use rustix::process::Signal;
 
-/// Returns the grade of a reason of the verdict, if it is there.
+/// Returns the grade of a reason in the verdict, if it is there.
 fn grade<'a>(report: &'a TestReport, code: &str) -> Option<&'a str> {
     let reasons = report.at("trust.reasons").as_array().expect("reasons");
     reasons.iter().find(|reason| reason["code"] == code)?["grade"].as_str()
 }
 
-/// Returns the generator's reasons that fail the run.
+/// Returns the reasons concerning the generator that make the run fail.
 fn troubles(report: &TestReport) -> Vec<&str> {
     let reasons = report.at("trust.reasons").as_array().expect("reasons").iter();
     let failing = reasons.filter(|reason| reason["grade"] == "fail").filter_map(|reason| reason["code"].as_str());
@@ -25,7 +25,7 @@ fn a_generator_that_is_stopped_again_and_again_is_not_trusted_in_either_load() {
     for load in [&["-c", "10"][..], &["-r", "300/s"]] {
         let target = TargetProcess::healthy();
         let url = target.url("delay/2ms");
-        // Blame on the server ranks behind what brunt did itself.
+        // Findings about the server rank behind those about brunt itself.
         let line = ["-d", "3s", "--objective", "p99<5ms", "--quiet", "--format", "json", &url];
         let mut running = prepare(load.iter().chain(&line)).start();
         until("the run has begun", || target.requests() > 20);
@@ -107,7 +107,7 @@ fn a_generator_kept_busy_by_its_own_checks_is_not_trusted() {
 
 #[test]
 fn a_server_that_dies_in_closed_load_leaves_no_trusted_figure() {
-    // It answers for two seconds, then never again: the users wait, and nothing else is sent.
+    // The target answers for two seconds, then never again: the users wait, and nothing else is sent.
     let target = TargetProcess::with(&["--stall", "2s+60s"]);
     let report = report(&["-c", "10", "-d", "4s", "--drain", "500ms", "-t", "30s", &target.url("delay/2ms")]);
     assert_eq!(report.code, 20, "{report}");

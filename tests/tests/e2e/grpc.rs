@@ -107,7 +107,7 @@ fn statuses_are_outcomes_and_their_message_is_shown() {
         .containing("there is no method of brunt.Target Other");
 }
 
-/// Uses a server that fails as the message tells it to, so it must have read the message.
+/// Uses a server that fails in the way that the message asks for, so it must have read the message.
 #[test]
 fn compressed_messages_are_read_by_the_server() {
     let Some(server) = ExternalGrpcServer::go(&[]) else { return };
@@ -152,8 +152,8 @@ fn deadlines_and_metadata_arrive() {
     assert!(checks.iter().any(|check| check["name"] == "its words"), "{flow}");
 }
 
-/// Returns a flow whose iteration has whole calls of every kind, and streams that are held open, the last of which is
-/// never finished.
+/// Returns a flow whose iteration has complete calls of every kind, and streams that are held open, the last of which
+/// is never finished.
 fn streams(server: &ExternalGrpcServer) -> String {
     let mut text = "users: 3\niterations: 30\nflow:\n".to_owned();
     let mut step = |method: &str, options: &str| {
@@ -190,9 +190,9 @@ fn streams_are_steps_of_a_flow_and_the_server_agrees_on_every_message() {
     assert_eq!(ended_with(&flow, "OK"), 4 * 30, "steps that end a stream or a call: {flow}");
     let checks = flow.json["checks"].as_array().expect("checks");
     let passed: Vec<u64> = checks.iter().filter_map(|check| check["passed"].as_u64()).collect();
-    // Two steps with a client stream have the same rule, and are counted together.
+    // Two steps with a client stream have the same check, and are counted together.
     assert_eq!(passed, [30, 30, 30, 30, 30, 60], "{flow}");
-    // The pre-flight request, which is in no figure, is that of the first step.
+    // The pre-flight request, which is not part of the results, is that of the first step.
     let counts = server.counts();
     let shapes = ["bidi", "client_stream", "server_stream", "unary"].map(|shape| count(&counts, shape));
     assert_eq!(shapes, [60 + 1, 60, 30, 0], "{counts}");

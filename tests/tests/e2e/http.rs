@@ -1,4 +1,4 @@
-//! Tests of the HTTP/1.1 client: requests are sent as given, byte for byte, and every shape of response is read to its
+//! Tests of the HTTP/1.1 client: requests are sent as given, byte for byte, and every form of response is read to its
 //! end.
 
 use brunt_tests::report::report;
@@ -14,7 +14,7 @@ fn sent(options: &[&str]) -> String {
     String::from_utf8_lossy(&peer.received().pop().expect("a request")).into_owned()
 }
 
-/// Complete responses with every kind of end, with the size of their body.
+/// Complete responses with every kind of framing, and the size of their body.
 const WHOLE: &[(&str, &str, u64)] = &[
     ("a length", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", 5),
     ("no body", "HTTP/1.1 204 No Content\r\n\r\n", 0),
@@ -176,7 +176,7 @@ fn without_keep_alive_every_request_has_its_connection() {
     assert_eq!(report.count("connections.reused"), 0, "{report}");
     assert!(report.notices().contains(&"no_keepalive".to_string()), "{report}");
     assert_eq!(report.count("phases.connect.count"), 40, "{report}");
-    // Plus the pre-flight request; the stats are read on a separate connection.
+    // The pre-flight request is one more, and the stats are read on a separate connection.
     assert_eq!(target.stats()["connections"]["accepted"].as_u64(), Some(40 + 1 + 1));
     let request = sent(&["--no-keepalive"]);
     assert!(request.to_lowercase().contains("\r\nconnection: close\r\n"), "{request}");
@@ -191,7 +191,7 @@ fn redirects_are_not_followed_unless_asked_and_a_run_of_them_says_so() {
     let before = target.requests();
     let followed = report(&["-n", "30", "-c", "2", "--redirects", "2", &target.url("redirect/2")]).with_code(0);
     assert!(!followed.notices().contains(&"only_redirects".to_string()), "{followed}");
-    // Each redirect is a request of its own, in our count and in the server's.
+    // Each redirect counts as a separate request, for us and for the server.
     let [due, finished, failed, censored] = followed.requests();
     assert_eq!((due, failed, censored), (finished, 0, 0), "{followed}");
     let probe = followed.count("requests.probe");
@@ -252,7 +252,7 @@ fn bytes_on_the_wire_are_counted_as_the_server_counts_them() {
     let url = target.url("bytes/1234");
     let report = report(&["-n", "100", "-c", "4", &url]).with_code(0);
     let stats = target.stats();
-    // The pre-flight request is as long as the others; the request for the stats is excluded from its count.
+    // The pre-flight request is as long as the others; the target does not count the request for the stats.
     let per = |name: &str| stats["bytes"][name].as_u64().unwrap();
     assert_eq!(report.count("bytes.payload"), 123_400, "{report}");
     assert_eq!(report.count("bytes.received") * 101 / 100, per("sent"), "{stats} {report}");

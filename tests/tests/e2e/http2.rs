@@ -9,7 +9,7 @@ use brunt_tests::{TestReport, brunt};
 
 const ONE_BYTE: &str = "location / { default_type text/plain; return 200 x; }";
 
-/// Checks that every request finished, and that the server counts them all and the pre-flight request.
+/// Checks that every request finished, and that the server counted all of them and the pre-flight request.
 #[track_caller]
 fn agree(report: &TestReport, requests: u64, counted: u64) {
     assert_eq!((report.requests(), counted), ([requests, requests, 0, 0], requests + 1), "{report}");
@@ -33,8 +33,8 @@ fn nginx_counts_what_we_count_over_shared_connections() {
     }
 }
 
-/// Uses an nginx that ends connections after a number of requests; what it did not process is sent again on another
-/// one, and nothing is lost.
+/// Uses an nginx that ends connections after a number of requests; requests that it did not process are sent again on
+/// another connection, and none is lost.
 #[test]
 fn nginx_goes_away_and_nothing_is_lost() {
     let server = format!("keepalive_requests 100; {ONE_BYTE}");
@@ -180,7 +180,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 #[test]
 fn a_server_that_refuses_streams_is_not_said_to_have_closed_a_connection() {
     const PREFACE: usize = 24;
-    // On each connection one request is answered, and each further one refused.
+    // On each connection, one request is answered and all others are refused.
     let peer = ScriptedPeer::new(|mut connection| {
         let mut came = Vec::new();
         let mut at = PREFACE;

@@ -1,4 +1,4 @@
-//! Tests of `--cookie-jar` against servers that keep sessions: they count the sessions begun and the requests in them.
+//! Tests of `--cookie-jar` against servers that keep sessions and count them and the requests in them.
 
 use std::process::Command;
 
@@ -15,7 +15,7 @@ fn sessions() -> Option<ExternalServer> {
     Some(ExternalServer::start(Command::new("python3").arg(sources("sessions.py"))))
 }
 
-/// Returns the sessions begun, the requests in them, and the unknown cookies.
+/// Returns the numbers of sessions begun, of requests in them, and of unknown cookies.
 fn counted(server: ExternalServer) -> [u64; 3] {
     let told = server.counts();
     let mut numbers = told.split_whitespace().map(|n| n.parse().expect("a number"));
@@ -33,7 +33,7 @@ fn each_user_has_one_session_whatever_its_connections() {
         let url = format!("http://127.0.0.1:{}/", server.port);
         let report = report(&[&["--cookie-jar", "-c", "6", "-n", "120"], more, &[&url]].concat()).with_code(0);
         succeeded(&report, 120);
-        // One for each user, and one for the pre-flight request.
+        // One session for each user, and one for the pre-flight request.
         assert_eq!(counted(server), [7, 120 - 6, 0], "{more:?}: {report}");
     }
     let Some(server) = sessions() else { return };
@@ -42,21 +42,21 @@ fn each_user_has_one_session_whatever_its_connections() {
     assert_eq!(counted(server), [121, 0, 0], "without it every request is a stranger's");
 }
 
-/// Follows a login to a page that only its session may see.
+/// Follows the redirect of a login to a page that only its session may see.
 #[test]
 fn redirects_carry_the_cookies_of_the_answer_that_led_to_them() {
     for load in [&["-c", "5", "-n", "50"][..], &["-r", "100/s", "-n", "50"]] {
         let Some(server) = sessions() else { return };
         let url = format!("http://127.0.0.1:{}/login", server.port);
         let report = report(&[load, &["--cookie-jar", "-L", &url]].concat()).with_code(0);
-        // Each redirect is a request of its own.
+        // Each redirect counts as a separate request.
         assert_eq!((report.count("requests.failed"), report.count("status.302")), (0, 50), "{report}");
         assert_eq!(report.count("status.200"), 50, "{report}");
         assert_eq!(counted(server), [51, 51, 0], "a session and a page each, and the first answer's: {report}");
     }
 }
 
-/// Treats each arrival as a new visitor, with a rate.
+/// Checks that with a rate, each arrival is a new visitor.
 #[test]
 fn a_visit_begins_without_cookies() {
     let Some(server) = sessions() else { return };
@@ -79,7 +79,7 @@ fn nginx_sees_its_cookie_again_in_both_versions() {
         succeeded(&report, 300);
         // A 202 is a request without a cookie: one per user.
         assert_eq!((report.count("status.202"), report.count("status.200")), (6, 294), "{report}");
-        // 32 digits and the server's own one.
+        // The body is one byte, or 33 with the 32 digits of the cookie.
         assert_eq!(report.count("bytes.payload"), 6 + 294 * 33, "{report}");
     }
 }

@@ -1,4 +1,4 @@
-//! Tests of keys on a terminal: more, less, pause, end; afterwards the terminal is restored.
+//! Tests of keys on a terminal: more load, less load, pause and end; afterwards the terminal is restored.
 
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use brunt_tests::program::until;
 use brunt_tests::{TargetProcess, TestReport, brunt};
 
-/// A shell on its own terminal.
+/// A shell on a terminal of its own.
 struct TestTerminal {
     child: Child,
     keys: ChildStdin,
@@ -47,7 +47,7 @@ impl TestTerminal {
         until(&format!("the terminal shows `{text}`"), || self.shown().contains(text));
     }
 
-    /// Waits for its end. Returns the exit code and what was shown.
+    /// Waits for the shell to end. Returns the exit code and the output.
     fn end(mut self) -> (Option<i32>, String) {
         drop(self.keys);
         let code = self.child.wait().expect("it ends").code();
@@ -95,7 +95,7 @@ fn keys_change_a_rate_pause_it_and_end_it_in_threads_and_processes() {
         terminal.shows("code ");
         let (_, shown) = terminal.end();
         assert!(shown.contains("code 21"), "{shown}");
-        // It is repeated in the summary, and the terminal echoes what is typed and is line-buffered again.
+        // The notice is repeated in the summary, and the terminal echoes and is line-buffered again.
         assert!(shown.contains("load changed: 220/s from "), "{shown}");
         assert!(shown.contains(" icanon") && shown.contains(" echo ") && !shown.contains("-icanon"), "{shown}");
         let report = TestReport::of(brunt(["report", &record, "--format", "json"]));
@@ -134,8 +134,8 @@ fn keys_change_users_too_and_speak_chinese() {
 
 #[test]
 fn a_signal_from_the_keyboard_leaves_the_terminal_as_it_was() {
-    // The shell ignores the signals, and survives to report. Programs inherit ignored signals, also from the tester's
-    // shell.
+    // The shell ignores the signals, so that it survives and can report. Programs inherit ignored signals, also from
+    // the tester's shell.
     for (signal, key, code) in [("INT", "\x03", "code 21"), ("QUIT", "\x1c", "code 131")] {
         let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
         let program = brunt_tests::program::path().display();

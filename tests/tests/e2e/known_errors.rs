@@ -1,4 +1,4 @@
-//! Tests of what other load generators get wrong, one small test each.
+//! Tests of mistakes that other load generators make, one small test for each.
 
 use brunt_tests::report::report;
 use brunt_tests::{ScriptedPeer, TargetProcess};
@@ -12,7 +12,7 @@ fn slow_answers_at_the_end_are_not_dropped_as_wrk_does() {
     let report = report(&["-c", "6", "-d", "500ms", &target.address]).with_code(0);
     assert_eq!(report.requests(), [6, 6, 0, 0], "{report}");
     assert!(report.number("latency.service.min_us") >= 700_000.0, "{report}");
-    // They finished in the drain: none of them counts as throughput.
+    // They finished during the drain, so none of them counts towards the throughput.
     assert!(report.number("throughput_per_s").abs() < 1e-9, "{report}");
 }
 
@@ -37,7 +37,7 @@ fn the_histogram_goes_on_after_any_number_of_requests() {
 
 #[test]
 fn throughput_is_completions_by_time_and_not_users_by_mean_latency() {
-    // go-stress-testing prints c ÷ mean latency: with users who pause, that is many times the truth.
+    // go-stress-testing prints c ÷ mean latency, which is far too high if users pause.
     let target = TargetProcess::healthy();
     let report = report(&["-c", "5", "--think", "100ms", "-d", "1s", &target.address]).with_code(0);
     let lie = 5.0 / (report.number("latency.service.mean_us") / 1e6);
@@ -71,7 +71,7 @@ fn a_stall_is_in_the_figures_of_a_rate_and_said_of_users() {
     let target = TargetProcess::with(&["--stall", "500ms+500ms/1s"]);
     let open = report(&["-r", "400/s", "--arrivals", "constant", "-d", "1500ms", &target.address]);
     assert_eq!(open.requests(), [600, 600, 0, 0], "{open}");
-    // There is a whole stall in any second and a half: a third of the arrivals came during it, and their median wait is
+    // Any second and a half contains a whole stall: a third of the arrivals came during one, and their median wait is
     // half the stall.
     assert!(open.number("latency.response.p95_us") > 300_000.0, "{open}");
     let users = brunt_tests::brunt(["-c", "2", "-n", "500", &target.address]).with_code(0);

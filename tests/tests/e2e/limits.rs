@@ -1,4 +1,4 @@
-//! Tests of the findings about what limited a run: real causes, with third-party servers, each with a healthy
+//! Tests of the findings about the limits of a run: real causes in third-party servers, each with a healthy
 //! counterpart.
 
 use std::net::TcpListener;
@@ -10,14 +10,14 @@ use brunt_tests::program::until;
 use brunt_tests::report::report;
 use brunt_tests::{TargetProcess, TestReport};
 
-/// `tests/servers/queueing.py`, which has one limit of its own.
+/// `tests/servers/queueing.py`, a server with a single limit.
 struct QueueingServer {
     child: Child,
     port: u16,
 }
 
 impl QueueingServer {
-    /// Starts it under another program such as `prlimit`. Returns `None` without Python.
+    /// Starts the server under another program such as `prlimit`. Returns `None` without Python.
     fn start(under: &[&str], kind: &str) -> Option<QueueingServer> {
         let python = daemon::find("python3")?;
         let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
@@ -45,7 +45,7 @@ impl Drop for QueueingServer {
     }
 }
 
-/// Returns the rules that found something, in their order, each with its proof.
+/// Returns the rules with a finding, in order, each with its grade of proof.
 fn found(report: &TestReport) -> Vec<(String, String)> {
     let word = |value: &serde_json::Value| value.as_str().expect("a word").to_owned();
     let findings = report.at("diagnosis.findings").as_array().expect("a list").iter();
@@ -56,7 +56,8 @@ fn has(report: &TestReport, rule: &str, proof: &str) -> bool {
     found(report).contains(&(rule.to_owned(), proof.to_owned()))
 }
 
-/// Runs until the generator was healthy, and returns that report: a busy machine may need more than one attempt.
+/// Repeats the run until the generator was healthy, since a busy machine may need more than one attempt; returns the
+/// last report.
 fn undisturbed(line: &[&str]) -> TestReport {
     let mut last = report(line);
     for _ in 0..4 {
@@ -163,8 +164,8 @@ fn counters_take_no_descriptors_from_connections() {
     assert!(scheduled > 100 && succeeded == scheduled && failed == 0, "{report}");
 }
 
-/// Compares a body that does not fit into the window of a connection, read slowly, with one that fits, read at once and
-/// answered late.
+/// Compares a body that does not fit into the window of a connection and is read slowly with one that fits, is read at
+/// once and is answered late.
 #[test]
 fn a_service_that_reads_slowly_is_told_and_one_that_answers_late_is_not() {
     let directory = tempfile::tempdir().expect("a folder");
@@ -185,8 +186,8 @@ fn what_children_do_that_a_service_forks_is_its_doing() {
     for more in [&["-c", "2"][..], &["-c", "2", "--no-keepalive"]] {
         let report = report(&[more, &["-w", "1", "-d", "4s", &server.url()]].concat());
         let (succeeded, seconds) = (report.requests()[1], report.number("window_s"));
-        // Whatever the machine does, each response took 2 ms of CPU; what came before the first and after the last
-        // reading is not seen.
+        // Each response takes 2 ms of CPU on any machine; work before the first and after the last reading is not
+        // counted.
         let cpu = report.number("diagnosis.shared.service_cores") * seconds;
         assert!(cpu > 0.6 * 0.002 * succeeded as f64, "{cpu} s of CPU for {succeeded} responses: {report}");
     }

@@ -1,4 +1,4 @@
-//! Tests of closed and open load: the server sees what was requested, and every request has an end.
+//! Tests of closed and open load: the server sees the load that was requested, and every request has an outcome.
 
 use brunt_tests::report::{assert_exact_count, report};
 use brunt_tests::{ScriptedPeer, TargetProcess};
@@ -116,7 +116,7 @@ fn stages_of_users_change_how_many_there_are() {
 fn users_who_think_send_less() {
     let target = TargetProcess::healthy();
     let report = report(&["-c", "5", "--think", "10s", "-d", "300ms", &target.address]).with_code(0);
-    // Each sends its first request and is still in its think time at the end.
+    // Each user sends its first request and is still in its think time at the end.
     assert_eq!(report.requests(), [5, 5, 0, 0], "{report}");
     assert_exact_count(&target, &report);
     let often =
@@ -140,8 +140,8 @@ fn users_together_start_once_every_connection_stands() {
     report(&["-c", "12", "-n", "24", "-w", "2", "--together", &peer.url()]).with_code(0);
     let standing = standing.lock().unwrap();
     assert_eq!(standing.len(), 25);
-    // The pre-flight request had its own connection; the barrier waits for the sockets, not for our threads to have
-    // noticed them, so the last few may not have been counted yet when the first request arrives.
+    // The pre-flight request had its own connection. The barrier waits for the sockets and not for our threads to
+    // notice them, so the last few may not have been counted yet when the first request arrives.
     assert!(standing[1] > 2, "requests began while {} connections stood", standing[1]);
 }
 
@@ -180,8 +180,8 @@ fn an_arrival_that_finds_no_connection_waits_and_its_wait_is_measured() {
     let line = ["-r", "100/s", "--arrivals", "constant", "-d", "500ms", "--max-connections", "1", &target.address];
     let report = report(&line);
     assert_eq!(report.requests()[0], 50, "{report}");
-    // One connection serves 20 a second: the others wait, which the response time includes and the service time does
-    // not.
+    // One connection serves 20 requests a second. The others wait, which is part of the response time but not of the
+    // service time.
     let (response, service) = (report.number("latency.response.mean_us"), report.number("latency.service.mean_us"));
     assert!(response > 2.0 * service, "{response} {service} {report}");
     assert!(report.number("latency.wait_conn.mean_us") > service, "{report}");

@@ -1,4 +1,4 @@
-//! Test of a run of hours: its report takes no more memory than that of a few seconds.
+//! A test that the report of a run of hours takes no more memory than that of a run of seconds.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -8,7 +8,7 @@ use std::time::Instant;
 use brunt_tests::{TargetProcess, brunt};
 use serde_json::{Value, json};
 
-/// Maximum memory of a report of two hours.
+/// Maximum memory for the report of a run of two hours.
 const BOUND: u64 = 50 << 20;
 const SECONDS: usize = 7_200;
 const NAMES: usize = 3;
@@ -56,7 +56,7 @@ fn reports_of_two_hours_with_names_and_failures_are_written_within_50_megabytes(
         println!("{format}: {} MB held, {} MB written in {:?}", ended.peak >> 20, text.len() >> 20, began.elapsed());
         assert!(ended.peak > 0 && ended.peak <= BOUND, "{format}: {} MB", ended.peak >> 20);
         let rows = text.lines().filter(|line| line.starts_with(row)).count();
-        // CSV has a heading, and below it for each second a row per name.
+        // CSV has a heading and, for each second, a row for the total and one for each name.
         let wanted = if format == "csv" { 1 + (1 + NAMES) * SECONDS } else { SECONDS };
         assert_eq!(rows, wanted, "{format}");
         assert!(text.contains("status/503") && text.contains("wrong_status"), "{format}");

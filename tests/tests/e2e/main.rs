@@ -1,5 +1,5 @@
-//! End-to-end tests: the real program against servers, run as its users do. One test program, so that it is linked once
-//! and its tests, which mostly wait, run in parallel.
+//! End-to-end tests: the real program against servers, run as users run it. All are in one test program, so that it is
+//! linked once and its tests, which mostly wait, run in parallel.
 
 mod applications;
 mod composite;

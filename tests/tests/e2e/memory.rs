@@ -1,4 +1,4 @@
-//! Tests that memory is bounded for any peer and any file, by the peak of the real process.
+//! Tests that memory is bounded for any peer and any file, measured by the peak of the real process.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use brunt_tests::program::{ProgramOutput, RunningProgram, prepare_under, until};
 use brunt_tests::{ScriptedPeer, TargetProcess, brunt, prepare};
 
-/// Maximum memory of the process in all of these cases.
+/// Maximum memory of the process in all these cases.
 const BOUND: u64 = 100 << 20;
 
 /// Checks that the program's peak is within the bound.
@@ -115,18 +115,18 @@ fn a_million_urls_are_kept_once() {
     let urls: String = (0..1_000_000).map(|n| format!("{}?n={n}\n", target.address)).collect();
     std::fs::write(&file, urls).unwrap();
     let record = brunt_tests::target::text(directory.path(), "run.zst");
-    // The same with many workers: none has its own list.
+    // The same holds for many workers: none has its own list.
     let ended = brunt(["-n", "10", "-w", "8", "--urls", &file, "--record", &record]).with_code(0);
     assert!(ended.peak > 0 && ended.peak <= 300 << 20, "{} MB", ended.peak >> 20);
-    // The same in HTTP/2: heads that differ only in their path are prepared once. Some 20 MB are pages of the program
-    // itself, more in less optimized builds; the texts of one more list are 30 MB.
+    // The same holds for HTTP/2: heads that differ only in their path are prepared once. Some 20 MB are pages of the
+    // program itself, more in less optimized builds; the texts of one more list would take 30 MB.
     let two = brunt(["-n", "10", "-w", "8", "--http2", "--urls", &file]).with_code(0);
     assert!(two.peak > 0 && two.peak <= 260 << 20, "{} MB", two.peak >> 20);
     let again = bounded(brunt(["report", &record]).with_code(0));
     assert!(again.out.contains("999,999 more"), "{again:?}");
 }
 
-/// Returns the response to an upgrade request, made by the target.
+/// Returns the target's response to an upgrade request.
 fn consent(request: &[u8], target: &str) -> Vec<u8> {
     let mut head = vec![0; 4096];
     let asked = TcpStream::connect(target).and_then(|mut other| {
@@ -149,7 +149,7 @@ fn a_hundred_web_sockets_that_announce_huge_messages_share_one_bound() {
         connection.bytes();
         match connection.number {
             0 => drop(connection.send(&[0x81, 1, b'x'])),
-            // All but the last piece.
+            // Sends everything but the last piece.
             _ => pour(connection, &huge, &piece, 14 << 20),
         }
     });
@@ -192,7 +192,7 @@ fn more_connections_than_descriptors_allow_are_refused_in_a_sentence() {
     assert!(bounded(held.end()).out.contains("60 worker threads"));
 }
 
-/// Returns a connection to the target on which data is only written, as far as the target accepts it.
+/// Returns a connection to the target on which data is only written, as much as the target accepts.
 fn talk(target: &TargetProcess, first: &[u8], again: &[u8], most: usize) -> TcpStream {
     let mut stream = TcpStream::connect(target.host()).unwrap();
     stream.set_write_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -223,7 +223,7 @@ fn get(stream: u32, path: &str) -> Vec<u8> {
 
 #[test]
 fn a_target_holds_nothing_for_a_client_whose_windows_are_closed_or_who_does_not_read() {
-    // SETTINGS_INITIAL_WINDOW_SIZE: zero, and the maximum, with the same for the connection.
+    // SETTINGS_INITIAL_WINDOW_SIZE is zero, or the maximum with the same window for the connection.
     for window in [0_u32, 0x7fff_ffff] {
         let target = TargetProcess::with(&["-w", "2"]);
         let widened = if window > 0 { frame(8, 0, 0, &0x7fff_0000_u32.to_be_bytes()) } else { Vec::new() };

@@ -1,5 +1,5 @@
-//! Tests against MariaDB: its own counters verify ours; errors, deadlocks, lock waits and crashes as outcomes; TLS and
-//! the Unix socket.
+//! Tests against MariaDB, whose own counters verify ours: errors, deadlocks, lock waits and crashes as outcomes, TLS,
+//! and the Unix socket.
 
 use brunt_tests::certificates::Certificates;
 use brunt_tests::mariadb::Mariadb;
@@ -82,7 +82,7 @@ fn errors_are_outcomes_by_their_number() {
     assert_eq!(doubled.failures()["wrong_status"], failed, "{doubled}");
     assert!(doubled.to_string().contains("Duplicate entry"), "{doubled}");
 
-    // Two rows locked in both orders: some transactions are chosen as deadlock victims, and none of those left a trace.
+    // Two rows locked in both orders: some transactions become deadlock victims, and none of those leaves a trace.
     server.sql("CREATE TABLE test.a (id INT PRIMARY KEY, n INT); INSERT INTO test.a VALUES (1, 0), (2, 0)");
     let one = "UPDATE a SET n = n + 1 WHERE id = 1; UPDATE a SET n = n + 1 WHERE id = 2";
     let other = "UPDATE a SET n = n + 1 WHERE id = 2; UPDATE a SET n = n + 1 WHERE id = 1";
@@ -104,7 +104,7 @@ fn errors_are_outcomes_by_their_number() {
 
     let mut holder = server.sql_beside("BEGIN; UPDATE test.a SET n = n WHERE id = 1; DO SLEEP(60)");
     until("the row is locked", || {
-        // InnoDB repeats its last status if asked less than a tenth of a second ago.
+        // InnoDB repeats its last status if it was asked less than a tenth of a second before.
         std::thread::sleep(std::time::Duration::from_millis(150));
         !server.sql("SELECT 1 FROM information_schema.innodb_trx").is_empty()
     });

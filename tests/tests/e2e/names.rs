@@ -1,9 +1,9 @@
-//! Tests of figures by name: the names of requests, totals over names, and objectives of names.
+//! Tests of results by name: the names of requests, totals over names, and objectives for names.
 
 use brunt_tests::report::report;
 use brunt_tests::{TargetProcess, TestReport, brunt};
 
-/// Returns name, due, finished and failed of each row.
+/// Returns the name of each row, with how many of its requests were due, finished, failed and stayed unfinished.
 fn rows(report: &TestReport) -> Vec<(String, [u64; 4])> {
     let rows = report.at("by_name").as_array().expect("a list");
     let count = |row: &serde_json::Value, key: &str| row[key].as_u64().expect("a count");

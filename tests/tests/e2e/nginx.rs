@@ -1,5 +1,5 @@
-//! Tests against nginx: its access log verifies our counts, also when it cuts connections or restarts, or when we are
-//! interrupted; and TLS with our own certificates.
+//! Tests against nginx: its access log verifies our counts, even if it cuts connections or restarts, or if the run is
+//! interrupted; also TLS with our own certificates.
 
 use brunt_tests::certificates::Certificates;
 use brunt_tests::nginx::NginxProcess;
@@ -10,13 +10,13 @@ use rustix::process::Signal;
 
 const ONE_BYTE: &str = "location / { default_type text/plain; return 200 x; }";
 
-/// Returns the log's lines by status, answered and cut, without the pre-flight request.
+/// Returns how many requests in the log were answered and cut, without the pre-flight request.
 fn counts(log: &[String]) -> (u64, u64) {
     let of = |status: &str| log.iter().skip(1).filter(|line| line.starts_with(status)).count() as u64;
     (of("200"), of("444"))
 }
 
-/// Checks: finished ≤ the server's count ≤ finished + failed + censored.
+/// Checks that finished ≤ the server's count ≤ finished + failed + censored.
 #[track_caller]
 fn between(report: &TestReport, count: u64) {
     let [_, finished, failed, censored] = report.requests();
@@ -33,7 +33,7 @@ fn nginx_counts_what_we_count_for_users_and_for_a_rate() {
         let (answered, _) = counts(&nginx.stop_and_read_log());
         assert_eq!(report.requests(), [answered, answered, 0, 0], "{report}");
     }
-    // Checks of a run without a flow: each passes or fails for as many responses as there were requests.
+    // In a run without a flow, each check passes or fails for as many responses as there were requests.
     let Some(nginx) = NginxProcess::start("", "", ONE_BYTE) else { return };
     let checks = ["--expect-status", "200", "--expect-body", "no such text"];
     let report = report(&[&["-c", "5", "-n", "500", "-w", "2"][..], &checks, &[&nginx.url()]].concat());
@@ -159,7 +159,7 @@ fn nginx_tells_which_handshakes_were_resumed() {
     let seen = |lines: &[String]| lines.iter().filter(|line| line.ends_with(" r")).count() as u64;
     assert_eq!(seen(&log[with..]), 0);
     assert!(resumed.count("connections.resumed") > 30, "{resumed}");
-    // The pre-flight request may have been a resumption that the two of us count differently.
+    // The pre-flight request may have been a resumption, which nginx and brunt count differently.
     assert!(seen(&log[..with]).abs_diff(resumed.count("connections.resumed")) <= 1, "{} {resumed}", seen(&log[..with]));
 }
 
@@ -184,7 +184,7 @@ fn nginx_under_another_name_is_refused() {
     brunt(line).with_code(30).containing("other.example");
 }
 
-/// A page from a file, and the resources it names.
+/// A page from a file, with the resources that it names.
 const KEPT: &str = "<link rel=stylesheet href=a.css><script src=b.js></script><img src=c.png>";
 
 /// Runs users with browser caches that load a page with files.
@@ -198,7 +198,7 @@ fn loaded_with_caches(nginx: &NginxProcess, plan: &std::path::Path) -> TestRepor
     report(&[&plan.display().to_string()])
 }
 
-/// Returns what `--debug` shows of a page loaded twice, the second time from the cache; one line per resource.
+/// Returns the output of `--debug` for a page loaded twice, the second time from the cache, with one line per resource.
 fn shown_with_caches(nginx: &NginxProcess, plan: &std::path::Path) -> Vec<String> {
     let page = format!("{{url: {}kept/page.html?debug, name: kept}}", nginx.url());
     let missing = format!("{{url: {}page, name: home}}", nginx.url());
@@ -260,7 +260,7 @@ fn nginx_is_asked_for_what_its_pages_name_as_often_as_pages_are_loaded_and_their
     let (report, log) = (first, log.into_iter().filter(|line| !line.contains("/kept/")).collect::<Vec<_>>());
     let served = |line: &str| log.iter().skip(1).filter(|served| *served == line).count();
     let paths = ["200 /page", "200 /a.css", "200 /b.js", "200 /c.png", "404 /missing.png"];
-    // In addition to the run, what `--debug` sent: the page is also in a batch, where it fetches nothing.
+    // This includes the requests of `--debug`: the page is also in a batch, where it fetches nothing.
     assert_eq!((paths.map(served), log.len() - 1), ([102, 101, 101, 101, 101], 506), "{report}");
     let expected = [
         "kept: /kept/a.css  200, 5 bytes",

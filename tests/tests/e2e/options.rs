@@ -1,4 +1,4 @@
-//! Tests of invalid command lines: one sentence that names the option, what is wrong and what would be right.
+//! Tests of invalid command lines: one sentence names the option, says what is wrong, and what would be right.
 
 use brunt_tests::{TargetProcess, brunt};
 
@@ -150,13 +150,13 @@ fn too_few_workers_for_the_connections_are_refused() {
     let needed =
         ended.err.split("use -w ").nth(1).and_then(|rest| rest.split(',').next()).expect("a number").to_owned();
     assert!(ended.err.contains("fewer connections (-c), or leave -w out"), "{ended:?}");
-    // Without a limit on connections, there are as many as the workers can hold.
+    // Without a limit on connections, a run uses as many as its workers can hold.
     let open = ["-r", "100/s", "-n", "20", "-w", "1", &target.address];
     brunt_tests::program::prepare_under(&["prlimit", "--nofile=40", "--"], open)
         .run()
         .with_code(0)
         .containing("1 worker thread,");
-    // The number of inherited descriptors may differ by one between runs, and so does what the tables hold.
+    // The number of inherited descriptors may differ by one between runs, and so does the capacity of the tables.
     let enough = (2 * needed.parse::<u32>().expect("a number")).to_string();
     run(&["-w", &enough]).with_code(0).containing(&format!("{enough} worker threads"));
     let ended = run(&[]).with_code(0);
@@ -196,7 +196,7 @@ fn help_and_version_are_answers() {
 
 #[test]
 fn a_public_address_above_the_bound_is_asked_about_before_anything_is_sent() {
-    // In a network namespace without a route: whatever brunt does, nothing reaches the address.
+    // Runs in a network namespace without a route, so that nothing can reach the address.
     let possible = brunt_tests::is_root()
         && std::process::Command::new("unshare").args(["--net", "true"]).status().is_ok_and(|status| status.success());
     if !possible {

@@ -1,4 +1,4 @@
-//! Tests of the custom protocol example, run as its readers will run it.
+//! Tests of the example of a custom protocol, run as its readers will run it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -92,7 +92,7 @@ fn the_example_speaks_its_own_protocol_with_its_flags_keys_and_help() {
     let url = format!("lines://127.0.0.1:{}", server().0);
     ended(&["-n", "1000", "-c", "4", "--line", "abc", "--expect-line", "ABC", &url]).with_code(0);
     let (code, said) = run(&["-n", "20", "-c", "2", "--expect-line", "hello", "--format", "json", &url]);
-    // No answer is the expected one: nothing finished, so the results are not trusted.
+    // No answer is the expected one, so nothing finished and the results are not trusted.
     assert_eq!(code, Some(20), "{said}");
     assert!(said.contains("\"wrong_body\""), "{said}");
     let (_, help) = run(&["--help"]);

@@ -1,4 +1,4 @@
-//! Tests against PostgreSQL: its own tables and statistics verify our counts, for every way to log in, simple and
+//! Tests against PostgreSQL, whose own tables and statistics verify our counts: every way to log in, simple and
 //! prepared statements, transactions, errors, TLS, and a server that goes away.
 
 use brunt_tests::certificates::Certificates;
@@ -62,7 +62,7 @@ fn rows_are_counted_and_passed_over() {
     let url = postgres.url("postgres");
     let sql = ["--sql", "SELECT repeat('x', 1000) FROM generate_series(1, 500)", "--expect-rows", "500"];
     let report = report(&[&sql[..], &["-n", "40", "-c", "2", &url]].concat()).with_code(0);
-    // Each row: the number of columns, the length of the only one, and its text.
+    // Each row consists of the number of columns, the length of the only column, and its text.
     assert_eq!((report.requests(), report.count("bytes.payload")), ([40, 40, 0, 0], 40 * 500 * 1006), "{report}");
     let few = brunt_tests::report::report(&["--sql", "SELECT 1", "--expect-rows", "2..", "-n", "10", "-c", "1", &url]);
     assert_eq!((few.requests(), few.failures()["wrong_body"]), ([10, 0, 10, 0], 10), "{few}");

@@ -1,4 +1,4 @@
-//! Tests of the counters of the host under test, from `brunt probe`, joined to a run with `--probe`.
+//! Tests of the counters of the host under test, which `brunt probe` serves to a run with `--probe`.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -35,7 +35,7 @@ impl ProbeProcess {
         ProbeProcess { child, address }
     }
 
-    /// Ends it as an operator would. Returns its exit code.
+    /// Ends the probe with SIGTERM. Returns its exit code.
     fn stop(&mut self) -> Option<i32> {
         let id = rustix::process::Pid::from_child(&self.child);
         let _ = rustix::process::kill_process(id, rustix::process::Signal::INT);
@@ -93,13 +93,13 @@ fn counters_of_a_probe_are_in_the_record_on_our_clock_and_a_healthy_run_has_no_f
     ] {
         assert!(tell(told, name), "{name}");
     }
-    // The last sample is from the end of the window or later, whatever the other clock shows.
+    // The last sample is from the end of the window or later, even if the other clock is wrong.
     let last = told.last().expect("samples")["at_ns"].as_i64().expect("a moment");
     let window = (report.number("window_s") * 1e9) as i64;
     assert!(last >= window - (joined["clock_within_s"].as_f64().expect("a time") * 2e9) as i64, "{last} of {window}");
 }
 
-/// Two services: one with room for some fifty descriptors, and one with enough.
+/// Uses two services, one with room for some fifty descriptors and one with enough.
 #[test]
 fn before_a_run_a_doctor_asks_the_probe_what_the_run_would_fill_there() {
     let (target, probe) = (TargetProcess::limited(64, &["-w", "1"]), ProbeProcess::with(&[], None));
@@ -251,8 +251,8 @@ fn across_networks(target: &str) -> Option<TestReport> {
 
 #[test]
 fn what_only_the_other_host_counts_proves_its_limit_and_a_healthy_one_is_not_blamed() {
-    // Five may wait, and for most of each second nothing is accepted: the kernel of the other side counts what it
-    // rejected.
+    // Five connections may wait, and for most of each second none is accepted: the kernel of the other side counts
+    // those that it rejects.
     let Some(report) = across_networks("--backlog 5 --stall 300ms+700ms/1s") else { return };
     let found = findings(&report);
     let proof = found.iter().find(|found| found["rule"] == "N2").unwrap_or_else(|| panic!("no N2 in {report}"));

@@ -1,5 +1,5 @@
-//! Tests of a run in several processes: the same requests as in threads, merged as one run, verified by the server's
-//! count.
+//! Tests of a run in several processes: it sends the same requests as with threads, merged as one run, and the server's
+//! count verifies them.
 
 use brunt_tests::program::until;
 use brunt_tests::report::{assert_exact_count, report};
@@ -41,7 +41,7 @@ fn users_of_several_processes_start_together() {
     assert_exact_count(&target, &report);
 }
 
-/// Returns the processes started by another one, by the parent that `/proc` names.
+/// Returns the child processes of a process, according to `/proc`.
 fn children(of: u32) -> Vec<i32> {
     let processes = std::fs::read_dir("/proc").expect("there is /proc").flatten();
     let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
@@ -69,7 +69,7 @@ fn a_process_that_is_killed_costs_only_what_it_had_not_told() {
     assert_eq!((told.at("ended"), told.notices()), (&"partial".into(), vec!["process_lost".into()]), "{told}");
     assert_eq!(told.at("notices.0.facts.how"), "killed by SIGKILL", "{told}");
     let [due, finished, failed, censored] = told.requests();
-    // A hundred a second from one for five seconds, from the other for at least two.
+    // One process sends a hundred requests a second for five seconds, the other for at least two.
     assert!((695..1000).contains(&due) && finished >= 690 && failed == 0 && censored < 50, "{told}");
     let heard = target.requests() - told.count("requests.probe");
     assert!(finished <= heard, "the target's count: {heard} {told}");

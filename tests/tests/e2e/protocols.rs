@@ -1,4 +1,4 @@
-//! Tests of one target with every protocol it supports: what runs saw agrees with its counts of each.
+//! Tests of one target with every protocol that it supports: the counts of runs agree with its counts of each protocol.
 
 use brunt_tests::report::report;
 use brunt_tests::{TargetProcess, brunt};
@@ -63,7 +63,7 @@ fn logged(target: TargetProcess, file: &str, path: &str) -> u64 {
     text.lines().filter(|line| line.ends_with(path)).count() as u64
 }
 
-/// Verifies by the log of arrivals, since the counters are behind TLS too.
+/// Verifies the counts by the log of arrivals, since the counters are behind TLS, too.
 #[test]
 fn every_protocol_over_tls_agrees_with_the_log_of_arrivals() {
     let directory = tempfile::tempdir().expect("a directory");

@@ -1,4 +1,4 @@
-//! Tests through proxies: every protocol, counted on both sides, and the attribution of failures.
+//! Tests of runs through proxies: every protocol, counted on both sides, and the attribution of failures.
 
 use brunt_tests::certificates::Certificates;
 use brunt_tests::redis::RedisProcess;
@@ -44,9 +44,9 @@ fn everything_else_goes_through_a_tunnel() {
         let done = proxy.counts();
         assert_eq!(done.refused, 0, "{done:?}");
         match scheme {
-            // Two users and the pre-flight request over HTTP/2, and the same over WebSocket.
+            // Two users and the pre-flight request over HTTP/2, and the same number over WebSocket.
             "http" => assert_eq!(done.connects - before.connects, 6, "{done:?}"),
-            // One connection each without keep-alive.
+            // Without keep-alive, each request has its own connection.
             _ => assert_eq!(done.socks - before.socks, 6 + 21, "{done:?}"),
         }
     }

@@ -16,7 +16,7 @@ fn run(arguments: &[String]) -> TestReport {
     report(&arguments.iter().map(String::as_str).collect::<Vec<_>>()).with_code(0)
 }
 
-/// The run sent one request more: the pre-flight request.
+/// Number of pre-flight requests, which the server counts as well.
 const PROBE: u64 = 1;
 
 #[track_caller]
@@ -78,7 +78,8 @@ fn a_miss_is_a_failure_where_a_value_is_expected() {
     assert_eq!(stat(port, "get_misses"), 50 + PROBE);
 }
 
-/// Uses frames of 4 bytes of sequence number, kind, status, and 2 of length; replies come in another order.
+/// Uses frames with a sequence number of 4 bytes, a kind, a status, and a length of 2 bytes; replies come in another
+/// order.
 #[test]
 fn a_length_prefixed_protocol_whose_answers_overtake_each_other() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/servers/frames.py");
@@ -122,8 +123,8 @@ fn dns_over_udp_answered_by_dnsmasq() {
 
 const RADIUS: &str = include_str!("../../servers/radiusd.conf");
 
-/// Sends an Access-Request with the password hidden (RFC 2865 5.2) and signed (RFC 3579 3.2); unsigned ones the server
-/// drops.
+/// Sends an Access-Request with the password hidden (RFC 2865 5.2) and signed (RFC 3579 3.2); the server drops unsigned
+/// ones.
 #[test]
 fn radius_answered_by_freeradius() {
     let port = free_datagram_port();
@@ -179,7 +180,8 @@ fn a_port_nobody_listens_at_is_refused_at_once() {
     brunt(["-n", "10", &url, "--send", "x"]).with_code(20).containing("refused");
 }
 
-/// Sends without waiting for replies, so the refusal is the only sign: few sent or many, with or without a rate.
+/// Sends without waiting for replies, so that the refusal is the only sign of failure: few or many datagrams, with or
+/// without a rate.
 #[test]
 fn one_way_datagrams_to_a_port_nobody_listens_at_are_not_trusted() {
     let url = format!("udp://127.0.0.1:{}", free_datagram_port());

@@ -1,4 +1,4 @@
-//! Tests of the record: written while the run goes on, readable with standard tools, and rendered again later.
+//! Tests of the record: it is written during the run, readable with standard tools, and can be rendered again later.
 
 use std::io::Read as _;
 use std::process::Command;
@@ -10,7 +10,7 @@ use brunt_tests::{ScriptedPeer, TargetProcess, TestReport, brunt, prepare, start
 use rustix::process::Signal;
 use serde_json::Value;
 
-/// Returns the lines of a record, read with the standard tool.
+/// Returns the lines of a record, read with the standard tool zstdcat.
 fn lines(path: &str) -> Option<Vec<Value>> {
     let output = Command::new("zstdcat").arg(path).output().ok()?;
     let text = String::from_utf8(output.stdout).expect("UTF-8");
@@ -164,7 +164,7 @@ fn a_full_disk_costs_the_record_and_not_the_run() {
     let report = report(&["-n", "200", "-c", "2", "--record", "/dev/full", &target.address]);
     assert_eq!(report.requests(), [200, 200, 0, 0], "{report}");
     assert!(report.notices().contains(&"disk_full".to_string()), "{report}");
-    // Also when nobody looks at the screen.
+    // This is reported even if nobody watches the screen.
     assert!(report.err.contains("--record /dev/full is not complete"), "{report}");
     report.with_code(21);
 }
@@ -207,7 +207,7 @@ fn objectives_are_judged_and_named_in_junit() {
     // A machine that disturbs the run makes it untrusted, which takes precedence over an objective.
     assert!(matches!(ended.code, Some(10 | 20)), "{ended:?}");
     let xml = std::fs::read_to_string(&file).unwrap();
-    // One for each objective, and one for the trust in all of them.
+    // One test case for each objective, and one for the trust in all of them.
     assert_eq!(xml.matches("<testcase").count(), 4, "{xml}");
     assert_eq!(xml.matches("<failure").count(), if ended.code == Some(10) { 1 } else { 2 }, "{xml}");
     assert!(xml.contains("p99&lt;10s") && xml.contains("p50&lt;1ms"), "{xml}");
@@ -239,7 +239,7 @@ fn secrets_are_in_no_output_unless_asked() {
         let record = ["--record", file.to_str().unwrap(), &url];
         let ended = brunt(secrets.iter().chain(keep).chain(&line).chain(&record));
         let events = lines(file.to_str().unwrap()).map(|lines| Value::Array(lines).to_string()).unwrap_or_default();
-        // None of it may have been lost on the way.
+        // All secrets must have been sent.
         let heard = String::from_utf8_lossy(&peer.received()[0]).into_owned();
         assert!(heard.contains("hush-cookie") && heard.contains("hush-query") && heard.contains("hush-key"), "{heard}");
         [ended.out, ended.err, std::fs::read_to_string(&document).unwrap(), events]

@@ -1,4 +1,4 @@
-//! Tests against Redis: its own counts of commands verify ours, for every way to log in, both versions of the protocol,
+//! Tests against Redis, whose own counts of commands verify ours: every way to log in, both versions of the protocol,
 //! pipelines, transactions, errors, a cluster, TLS, and a server that goes away.
 
 use std::sync::Arc;
@@ -47,7 +47,7 @@ fn redis_counts_weighted_commands_with_slots_apart() {
     assert_eq!(sets + gets, 4000 + probes(&report), "{report}");
     assert_eq!(status(&report, "nil"), gets, "{report}");
     assert!((2700..3300).contains(&sets), "three of four: {sets}");
-    // All keys differ, so each SET created one; the one before the run may have used a number of the run.
+    // All keys differ, so each SET created one; the SET before the run may have used a number of the run.
     let keys: u64 = redis.ask("SELECT 1\r\nDBSIZE").split(':').nth(1).unwrap().lines().next().unwrap().parse().unwrap();
     assert!((sets - probes(&report)..=sets).contains(&keys), "{keys} of {sets}");
 }
@@ -120,7 +120,7 @@ fn redis_asks_who_we_are_and_is_told() {
     let denied = format!("redis://reader:pw@{address}");
     let denied = report(&["--command", "SET k 1", "-n", "20", "-c", "2", &denied]);
     assert_eq!((denied.requests(), status(&denied, "NOPERM")), ([20, 0, 20, 0], 20), "{denied}");
-    // A rejected login is a failure of every request, with the reason as text.
+    // A rejected login fails every request, with the reason as text.
     let wrong = format!("redis://reader:nonsense@{address}");
     let wrong = brunt(["-n", "4", "-c", "2", &wrong]);
     assert_ne!(wrong.code, Some(0), "{wrong:?}");
@@ -164,7 +164,7 @@ fn a_node_of_a_cluster_that_does_not_have_the_key_says_moved() {
     one.ask("CLUSTER ADDSLOTSRANGE 0 8191");
     other.ask("CLUSTER ADDSLOTSRANGE 8192 16383");
     one.ask(&format!("CLUSTER MEET 127.0.0.1 {} {}", other.port, buses[1]));
-    // The slot of `foo` is 12182, that of `bar` 5061.
+    // The slot of `foo` is 12182, and that of `bar` is 5061.
     until("the nodes know each other", || one.ask("GET foo").contains("MOVED 12182"));
     let line = ["--command", "GET foo", "--command", "GET bar", "-n", "200", "-c", "2"];
     let report = report(&[&line[..], &[&one.url(0)]].concat());
@@ -187,7 +187,7 @@ fn a_server_that_goes_away_leaves_every_request_accounted_for() {
     assert!(finished >= 490 && failed > 500 && due > 3000, "{report}");
 }
 
-/// Counts of a server that does not answer everything it receives.
+/// Counts of a server that does not answer every request.
 #[derive(Default)]
 struct PeerCounts {
     heard: AtomicU64,
@@ -196,8 +196,8 @@ struct PeerCounts {
 
 const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
 
-/// Starts a server that answers the connection before the run, and on each other connection the first `most` PINGs;
-/// then it closes the connection or stays silent.
+/// Starts a server that answers everything on the connection before the run, but only the first `most` PINGs on each
+/// other connection; then it closes the connection or stays silent.
 fn sparing(most: u64, closes: bool) -> (ScriptedPeer, Arc<PeerCounts>) {
     let counts = Arc::<PeerCounts>::default();
     let mine = Arc::clone(&counts);
@@ -225,11 +225,11 @@ fn sparing(most: u64, closes: bool) -> (ScriptedPeer, Arc<PeerCounts>) {
 #[test]
 fn a_server_that_hears_and_does_not_answer_leaves_every_request_accounted_for() {
     for (most, closes, load, timeout) in [
-        // Never an answer, in closed and in open load, completed and cut off.
+        // No answer at all, under closed and open load, completed and cut off.
         (0, false, &["-c", "2", "-n", "64"][..], "200ms"),
         (0, false, &["-c", "2", "-d", "500ms", "--drain", "100ms"], "5s"),
         (0, false, &["-r", "400/s", "-d", "500ms", "--max-connections", "2"], "200ms"),
-        // Half of what is in flight, then silence, or the end of the connection.
+        // Answers to half of the requests in flight, then silence or the end of the connection.
         (4, false, &["-c", "3", "-n", "96"], "200ms"),
         (4, false, &["-r", "400/s", "-d", "500ms", "--max-connections", "4"], "200ms"),
         (4, true, &["-c", "3", "-n", "96"], "2s"),

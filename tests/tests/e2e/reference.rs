@@ -1,4 +1,4 @@
-//! Tests of the reference client: its requests are counted separately, and nginx's log has both.
+//! Tests of the reference client: its requests are counted separately, and nginx's log has those of the run, too.
 
 use brunt_tests::nginx::NginxProcess;
 use brunt_tests::program::until;
@@ -6,7 +6,7 @@ use brunt_tests::report::report;
 use brunt_tests::{TestReport, prepare};
 use rustix::process::Signal;
 
-/// Returns scheduled, succeeded, failed and unfinished of the client.
+/// Returns how many requests of the client were scheduled, succeeded, failed and stayed unfinished.
 fn client(report: &TestReport) -> [u64; 4] {
     let client = &report.json["reference"];
     ["scheduled", "succeeded", "failed", "unfinished"]

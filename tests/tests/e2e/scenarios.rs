@@ -1,4 +1,4 @@
-//! Tests of scenarios in parallel: each server's log agrees with the counts of each.
+//! Tests of scenarios in parallel: the servers' logs agree with the counts of each scenario.
 
 use brunt_tests::grpc::ExternalGrpcServer;
 use brunt_tests::mariadb::Mariadb;
@@ -16,7 +16,7 @@ location = /admin { return 201 'admin'; }
 location = /page { return 202 'page'; }
 ";
 
-/// Returns a plan with visitors who arrive at a rate, one who works in the background, and plain pages.
+/// Returns a plan with visitors who arrive at a rate, a user who works in the background, and plain pages.
 fn plan(url: &str, rest: &str) -> (tempfile::TempDir, String) {
     let text = format!(
         r#"{rest}
@@ -52,7 +52,8 @@ scenarios:
     (folder, path)
 }
 
-/// Returns started, succeeded, failed, cut and dropped of a scenario's iterations, or of one of its groups.
+/// Returns how often a scenario's iterations, or one of its groups, were started, succeeded, failed, and were cut and
+/// dropped.
 fn iterations(report: &TestReport, scenario: &str, name: &str) -> [u64; 5] {
     let rows = report.json["iterations"].as_array().unwrap_or_else(|| panic!("no iterations: {report}"));
     let row = rows.iter().find(|row| row["scenario"] == scenario && row["name"] == name);
@@ -60,7 +61,7 @@ fn iterations(report: &TestReport, scenario: &str, name: &str) -> [u64; 5] {
     ["started", "succeeded", "failed", "cut", "dropped"].map(|key| row[key].as_u64().expect("a count"))
 }
 
-/// Returns scheduled, succeeded, failed and unfinished of a scenario's requests.
+/// Returns how many requests of a scenario were scheduled, succeeded, failed and stayed unfinished.
 fn requests(report: &TestReport, scenario: &str) -> [u64; 4] {
     let rows = report.json["scenarios"].as_array().unwrap_or_else(|| panic!("no scenarios: {report}"));
     let row = rows.iter().find(|row| row["name"] == scenario).unwrap_or_else(|| panic!("no {scenario}: {report}"));
@@ -121,8 +122,8 @@ fn one_of_them_runs_alone_and_objectives_name_it() {
     assert!(which.code == Some(64) && which.err.contains("--scenario"), "{}", which.err);
 }
 
-/// Returns a plan with a scenario for each protocol, two of which have their own start and end; all of them use what
-/// `setup` captured.
+/// Returns a plan with a scenario for each protocol, two of which have their own start and end; all of them use the
+/// values that `setup` captured.
 fn every_protocol(at: [&str; 6]) -> String {
     let [web, redis, maria, postgres, call, socket] = at;
     format!(
@@ -208,7 +209,7 @@ location = /teardown { return 204; }
     assert_eq!(report.requests(), [230, 230, 0, 0], "{report}");
     let log = nginx.stop_and_read_log();
     let answered = |status: &str| log.iter().filter(|line| line.starts_with(status)).count();
-    // `setup` and `teardown` once; the very first request was also the pre-flight request.
+    // `setup` and `teardown` ran once; the very first request was also the pre-flight request.
     assert_eq!(["200", "201", "202", "203", "204"].map(answered), [1, 3 + 1, 22, 3, 1], "{log:?}");
     assert_eq!(["incr", "get"].map(|command| redis.calls("", command)), [50; 2], "{report}");
     let many = |table: &str| maria.sql(&format!("SELECT COUNT(*) FROM test.{table} WHERE k = 'abc'")).trim().to_owned();

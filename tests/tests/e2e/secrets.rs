@@ -1,4 +1,4 @@
-//! Tests that no password, token or key appears in any output of the program, whatever the server repeats of it.
+//! Tests that no password, token or key appears in any output of the program, even if the server repeats it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ impl RunOutputs {
         outputs.run(&[&["--debug", "--lang", "zh", "-t", "2s"], line].concat());
         outputs.run(&[&["plan"], line].concat());
         outputs.run(&[&["plan", "--check"], line].concat());
-        // An invalid option is reported before anything else is known of the command line.
+        // An invalid option is reported before anything else on the command line is known.
         outputs.run(&[&["-c", "0"], line].concat());
         outputs.run(&[&["--nosuch"], line].concat());
         for format in FORMATS {
@@ -65,7 +65,7 @@ impl RunOutputs {
         }
     }
 
-    /// Checks that none of the secrets occurs anywhere, but each text in `hold` somewhere.
+    /// Checks that no secret occurs anywhere, and that each text in `hold` occurs somewhere.
     #[track_caller]
     fn hide(&self, secrets: &[&str], hold: &[&str]) {
         for (place, text) in &self.all {
@@ -280,7 +280,7 @@ fn headers_and_users_come_from_files_and_stand_on_no_command_line() {
     assert!(heard.contains(&format!("X-Api-Key: {LONG}\r\nX-Plain: seen\r\n")), "{heard}");
     assert!(heard.contains("Basic YW5uOmhVbnRlcjI"), "{heard}");
     assert!(!(ended.out + &ended.err).contains(LONG));
-    // The same in a plan.
+    // The same holds for a plan.
     let plan = directory.path().join("run.yaml");
     std::fs::write(&plan, format!("urls: [\"{}\"]\nheader: \"{headers}\"\nuser: \"{user}\"\n", peer.url())).unwrap();
     let shown = brunt(["plan", plan.to_str().unwrap()]).with_code(0);

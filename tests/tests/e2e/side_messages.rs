@@ -17,7 +17,7 @@ use serde_json::Value;
 static MESSAGING: BuildOnce = BuildOnce::new();
 static FIX: BuildOnce = BuildOnce::new();
 
-/// The one connection and the one request before the run.
+/// Number of connections, and of requests, before the run.
 const PROBE: u64 = 1;
 
 /// Runs the guide's worked example for this URL against the server at this port; `more` comes first.
@@ -137,7 +137,7 @@ fn mosquitto() -> Option<(Daemon, [u16; 2])> {
     Some((server.up(|_| ports.into_iter().all(listens)), ports))
 }
 
-/// Returns how often mosquitto logged this for a client of the run; the client before it has the number 0.
+/// Returns how often mosquitto logged this for clients of the run; the client before the run has the number 0.
 fn logged(server: &Daemon, what: &str) -> u64 {
     let said = server.text("said");
     let of_run = |line: &&str| line.contains(what) && line.contains("brunt-") && !line.contains("brunt-0");
@@ -178,7 +178,7 @@ fn mosquitto_over_websocket_counts_what_we_count() {
     agrees(&server, "Sending CONNACK to", 4);
 }
 
-/// Publishes at QoS 0, which is not answered; the connection is still accepted, or rejected.
+/// Publishes at QoS 0, which is not answered; the broker still accepts or rejects the connection.
 #[test]
 fn mosquitto_accepts_before_anything_is_published_one_way() {
     let Some((server, [port, _])) = mosquitto() else { return };
@@ -210,7 +210,7 @@ fn mosquitto_accepts_before_anything_is_published_one_way() {
     let report = report(&good.each_ref().map(String::as_str)).with_code(0);
     assert_eq!((report.requests(), report.count("opening_messages")), ([500, 500, 0, 0], 3), "{report}");
     agrees(&server, "Received PUBLISH from", 500);
-    // An unsupported version: CONNACK returns 1, and the broker closes the connection.
+    // For an unsupported version, CONNACK returns 1 and the broker closes the connection.
     let refused = line(&connect(r"\x09")).map(|word| if word == "500" { "6".to_owned() } else { word });
     let ended = brunt(refused.each_ref().map(String::as_str)).with_code(20);
     assert!(ended.out.contains("greeting") && ended.out.contains("wrong_body"), "{ended:?}");
@@ -232,7 +232,7 @@ fn an_acceptor_of_fix_finds_every_number_in_its_place() {
     assert_eq!(count(&counts, "answered"), report.count("replies"), "{report}\n{counts}");
 }
 
-/// Sends many more numbers, with orders and their reports in quick succession.
+/// Uses many more sequence numbers, with orders and their reports in quick succession.
 #[test]
 fn numbers_of_fix_stand_a_load() {
     let Some(server) = ExternalServer::go(&FIX, "fix-go", &[]) else { return };
@@ -247,7 +247,7 @@ fn numbers_of_fix_stand_a_load() {
     assert_eq!((count(&counts, "orders"), count(&counts, "refused")), (3000 + PROBE, 0), "{counts}");
 }
 
-/// Starts a line server: it answers the first line of each connection with a greeting, the fourth with a refusal, and
+/// Starts a server that answers the first line of each connection with a greeting and the fourth with a refusal, and
 /// keeps the first lines.
 fn lines() -> (ScriptedPeer, Arc<Mutex<Vec<String>>>) {
     let first = Arc::<Mutex<Vec<String>>>::default();
@@ -304,7 +304,7 @@ fn every_connection_is_opened_with_values_of_its_own() {
     }
 }
 
-/// Checks that the example of a failure is what was sent, including its number.
+/// Checks that the example of a failure shows the message that was sent, including its number.
 #[test]
 fn examples_show_the_number_that_was_sent() {
     let (peer, _) = lines();

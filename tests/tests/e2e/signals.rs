@@ -1,4 +1,4 @@
-//! Tests of interrupted runs: what was measured is reported and saved, and a second signal ends the program at once.
+//! Tests of interrupted runs: the results so far are reported and saved, and a second signal ends the program at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,7 +13,7 @@ fn an_interrupted_run_writes_its_document_and_counts_every_request() {
             let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
             let file = directory.path().join("run.json");
             let line = ["-d", "60s", "--format", "json", "-o", file.to_str().unwrap(), &target.address];
-            // The tester's shell may ignore hang-ups, which is inherited.
+            // The tester's shell may ignore hang-ups, which child processes inherit.
             let running = prepare_under(&["env", "--default-signal=HUP"], load.iter().chain(&line)).start();
             until("the run has begun", || target.requests() > 100);
             running.signal(signal);
@@ -73,7 +73,7 @@ fn a_signal_before_the_first_answer_ends_with_a_sentence() {
     );
 }
 
-/// Starts a server that answers the pre-flight request and no others.
+/// Starts a server that answers only the pre-flight request.
 fn hanging() -> ScriptedPeer {
     let answered = AtomicBool::new(false);
     ScriptedPeer::new(move |mut connection| {
@@ -92,8 +92,8 @@ fn two_signals_end_a_run_whose_answers_hang() {
     let mut running = start(["-c", "2", "-d", "60s", "-t", "60s", "--drain", "60s", &peer.url()]);
     until("both users wait", || peer.requests() == 3);
     running.signal(Signal::INT);
-    // It cannot be seen from outside whether the first signal was handled before the second is sent; more of them do no
-    // harm.
+    // It is not visible from outside whether the first signal has been handled before the second is sent; further ones
+    // do no harm.
     until("it ends", || {
         running.signal(Signal::TERM);
         !running.runs()
@@ -153,7 +153,7 @@ fn what_comes_after_a_run_and_is_interrupted_is_said_and_is_no_success() {
     let url = format!("redis://{}", peer.host());
     let line = ["-n", "3", "-c", "1", "--command", "PING", "--after", "GET LAST", &url];
     let running = start(line);
-    // One connection each for the pre-flight request, the user, and what comes after.
+    // One connection each for the pre-flight request, the user, and the requests after the load.
     until("the last command is waited for", || peer.connections() >= 3);
     std::thread::sleep(std::time::Duration::from_millis(500));
     running.signal(Signal::INT);

@@ -1,4 +1,4 @@
-//! Tests of slots in requests, counted by the servers.
+//! Tests of placeholders in requests, verified by the servers' counts.
 
 use std::collections::HashSet;
 
@@ -39,7 +39,7 @@ fn no_two_requests_of_a_run_have_the_same_number() {
     }
 }
 
-/// Checks that the example of a failure is the request that failed, with its secrets masked.
+/// Checks that the example of a failure shows the request that failed, with its secrets masked.
 #[test]
 fn an_example_shows_what_was_sent_and_no_secret() {
     let peer = ScriptedPeer::answering("HTTP/1.1 500 No\r\nContent-Length: 19\r\n\r\nno such sesame-4711");
@@ -88,8 +88,8 @@ fn curl_commands_and_lists_of_urls_have_slots() {
     assert!(last.starts_with("GET /i/2?r=3 HTTP/1.1\r\n"), "{last}");
 }
 
-/// Checks that each row is used once, for any number of workers and processes, in closed and in open load; then the run
-/// ends, and every request is accounted for.
+/// Checks that each row is used once, for any number of workers and processes and under closed and open load, and that
+/// the run then ends with every request accounted for.
 #[test]
 fn each_row_of_a_data_file_is_taken_once() {
     let directory = tempfile::tempdir().expect("a folder");
@@ -116,7 +116,7 @@ fn each_row_of_a_data_file_is_taken_once() {
     each_scenario_ends_with_its_rows(directory.path(), &body("unique"));
 }
 
-/// Two scenarios: one has rows that are used once, the other has none; the run reports which of them ends, and why.
+/// Runs two scenarios, of which only one has rows that are used once; the run reports which of them ends, and why.
 fn each_scenario_ends_with_its_rows(directory: &std::path::Path, row: &str) {
     let (peer, plan) = (ScriptedPeer::answering(OK), directory.join("plan.yaml"));
     let step = |path: &str| format!("[{{url: \"{}{path}\"}}]", peer.url());
@@ -138,7 +138,7 @@ fn each_scenario_ends_with_its_rows(directory: &std::path::Path, row: &str) {
     assert_eq!(ends["facts"]["scenarios"], "shop (400)", "{report}");
 }
 
-/// Covers gRPC, HTTP/2 and WebSocket against the built-in target, which counts what it decoded.
+/// Covers gRPC, HTTP/2 and WebSocket against the built-in target, which counts the messages it decoded.
 #[test]
 fn every_protocol_fills_its_slots() {
     let target = TargetProcess::healthy();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use brunt_tests::TargetProcess;
 
-/// Descriptors per thread; 16 and those that a worker needs itself are not available for connections.
+/// Descriptors per thread; 16 of them, and those that a worker itself needs, are not available for connections.
 const LIMIT: u32 = 64;
 const MANY: usize = 500;
 
@@ -44,7 +44,7 @@ fn five_hundred_connections_on_tables_of_sixty_four() {
     let workers = stats["workers"].as_u64().unwrap();
     assert!(workers > 2 && workers < 40, "{workers} workers");
 
-    // Workers whose connections went away accept new ones: no further workers are started for the same number.
+    // Workers whose connections have closed accept new ones, so the same number of clients needs no further workers.
     for _ in 0..3 {
         drop(std::mem::take(&mut held));
         held = hold(target.host(), MANY / 2);
@@ -60,7 +60,7 @@ fn five_hundred_connections_on_tables_of_sixty_four() {
 fn a_bound_holds_over_all_workers_of_a_listener() {
     let target = TargetProcess::limited(LIMIT, &["-w", "1", "--max-connections", "100"]);
     let mut held = hold(target.host(), 100);
-    // The hundred and first waits in the queue until one of the others closes.
+    // The 101st client waits in the queue until one of the others closes.
     let mut late = connect(target.host());
     late.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
     late.write_all(b"GET /bytes/10 HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();

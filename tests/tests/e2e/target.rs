@@ -1,4 +1,4 @@
-//! Tests of the built-in target: its counters, its log and its faults agree with what a run saw.
+//! Tests of the built-in target: its counters, its log and its faults agree with the results of a run.
 
 use brunt_tests::report::report;
 use brunt_tests::target::get;

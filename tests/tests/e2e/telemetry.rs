@@ -1,4 +1,4 @@
-//! Tests of live figures with Prometheus' own parser, and with a collector made of OpenTelemetry's own messages.
+//! Tests of live metrics with Prometheus' own parser, and with a collector built from OpenTelemetry's own messages.
 
 use std::process::Command;
 
@@ -41,7 +41,7 @@ fn the_last_scrape_says_what_the_report_says() {
     until("the report is written", || file.exists());
     let said = scrape.output().expect("python");
     let told: Value = serde_json::from_slice(&said.stdout).unwrap_or_else(|_| panic!("{said:?}"));
-    // It was scraped, so brunt ends.
+    // The final metrics have been scraped, so brunt ends.
     running.end();
     let (report, samples) = (TestReport::in_file(&file), &told["samples"]);
     for outcome in ["succeeded", "failed", "unfinished"] {
@@ -82,7 +82,7 @@ fn a_collector_has_what_the_report_has() {
     assert!(report.count("requests.failed") > 0 && !report.notices().contains(&"otlp_away".into()), "{report}");
     let service = of(points, "brunt.service", json!({}));
     assert_eq!(service[0], report.count("latency.service.count"), "{report}");
-    // The median of its buckets is the report's, within the widths of both.
+    // The median of its buckets agrees with the report's, within the bucket widths of both.
     let (scale, offset) = (service[2].as_i64().expect("a scale"), service[4].as_i64().expect("an offset"));
     let counts: Vec<u64> = service[5].as_array().expect("buckets").iter().filter_map(Value::as_u64).collect();
     let mut below = 0;
@@ -164,7 +164,7 @@ fn spans_of_brunt_carry_the_ids_that_the_service_heard() {
     let port = collector.port;
     let url = format!("http://127.0.0.1:{port}");
     let (good, bad) = (format!("{url}/"), format!("{url}/fail"));
-    // The destination is in the environment, which is used only with the option.
+    // The destination comes from the environment, which is used only with the option.
     let line = ["--otlp", "env", "--trace", "50%", "-r", "60/s", "-n", "90", "--warmup", "0s", &good, &bad];
     let set = prepare([&line[..], &["--format", "json"]].concat())
         .env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://ann:s3cret-word@127.0.0.1:9")
@@ -181,7 +181,7 @@ fn spans_of_brunt_carry_the_ids_that_the_service_heard() {
     let header = |span: &Value| format!("00-{}-{}-0{}", text(&span["trace"]), text(&span["span"]), span["flags"]);
     let sent: Vec<String> = requests.iter().map(header).collect();
     assert!(sent.iter().all(|header| heard.contains(header)), "{sent:?} {heard:?}");
-    // One for each sampled request, and one for each failed one.
+    // One span for each sampled request, and one for each failed request.
     let failed = requests.iter().filter(|span| span["status"] == 2).count() as u64;
     assert!(
         heard

@@ -1,4 +1,4 @@
-//! Tests of the display: plain rows in a pipe, colours on a terminal, two languages, and nothing if nothing is wanted.
+//! Tests of the display: plain rows in a pipe, colours on a terminal, two languages, and no output with `--quiet`.
 
 use std::process::Command;
 
@@ -48,7 +48,7 @@ fn the_chinese_table_keeps_its_columns() {
     let table = lines[head + 1..].iter().take_while(|line| !line.is_empty() && !line.starts_with("brunt"));
     let rows: Vec<&str> = table.filter(|line| line.contains("200:")).copied().collect();
     assert!(!rows.is_empty(), "{}", ended.out);
-    // Columns are right-aligned, so each heading ends where its figures end: the last but one is MB/s in.
+    // Columns are right-aligned, so each heading ends where its numbers end: the last but one is MB/s in.
     let heading = end(lines[head], "MB/秒").unwrap();
     for row in rows {
         let before_status = row.split("200:").next().unwrap().trim_end().trim_end_matches("收尾").trim_end();

@@ -26,14 +26,15 @@ fn only_who_has_a_token_comes_in_and_only_from_our_own_pages() {
     assert_eq!(get(&["Host: evil.example", &bearer]), 421);
     assert_eq!(get(&[&host, &bearer, "Origin: http://evil.example"]), 403);
     assert_eq!(get(&[&host, &bearer, "Sec-Fetch-Site: cross-site"]), 403);
-    // A browser: the link becomes a cookie, and the token no longer appears in any address.
+    // In a browser, the link sets a cookie, and the token no longer appears in any address.
     let came = console.raw("GET", &format!("/?token={}", console.token), &[&host], b"").with(303);
     assert_eq!(came.field("location"), Some("/"));
     let set = came.field("set-cookie").unwrap().to_owned();
     assert!(set.contains("HttpOnly") && set.contains("SameSite=Lax") && !set.contains(&console.token), "{set}");
     let cookie = format!("Cookie: {}", set.split(';').next().unwrap());
     assert_eq!(get(&[&host, &cookie]), 200);
-    // A link on another site leads here; what such a site makes a browser send does nothing, and locks no user out.
+    // A link on another site works; other requests that such a site makes a browser send do nothing, and lock nobody
+    // out.
     let foreign = "Sec-Fetch-Site: cross-site";
     assert_eq!(console.raw("GET", "/", &[&host, &cookie, foreign], b"").status, 200);
     assert_eq!(get(&[&host, &cookie, foreign]), 403);
@@ -57,7 +58,7 @@ fn only_who_has_a_token_comes_in_and_only_from_our_own_pages() {
     let refused = console.ask_as(&console.viewer_token, "POST", "/api/v1/runs", &json!({ "plan": "" })).with(403);
     assert_eq!(refused.json()["error"]["code"], "look_only");
     assert_eq!(console.get("/api/v1/nothing").with(404).json()["error"]["code"], "no_route");
-    // Too large a request is rejected before it is read to its end.
+    // A request that is too large is rejected before it is read completely.
     let much = json!({ "plan": "x".repeat(3 << 20) });
     assert_eq!(console.post("/api/v1/plan/check", &much).with(413).json()["error"]["code"], "too_large");
 }
@@ -169,7 +170,7 @@ fn a_run_is_started_watched_steered_and_kept() {
     let count = |name: &str| figures[name].as_u64().unwrap();
     assert_eq!(count("scheduled"), count("succeeded") + count("failed") + count("unfinished"));
     assert_eq!((count("unfinished"), count("failed")), (0, 0), "it was drained: {run}");
-    // The pre-flight request is one more.
+    // The target also counts the pre-flight request.
     assert_eq!(target.requests(), count("succeeded") + 1);
     assert_eq!(told.last().map(|(name, _)| name.as_str()), Some("over"));
     assert_eq!(console.events(&id), told, "whoever comes late hears the same");
@@ -184,7 +185,7 @@ fn a_run_is_started_watched_steered_and_kept() {
         [&json!({ "rate": 150.0 }), &json!({ "rate": 165.0 }), &json!("pause"), &json!("resume"), &json!("drain")]
     );
     assert_eq!(change(json!("pause")), 409, "it is over");
-    // What the command line makes of the same record.
+    // The output of the command line for the same record.
     let file = home.path().join("run.brunt.zst");
     std::fs::write(&file, console.get(&format!("/api/v1/runs/{id}/record")).body).unwrap();
     let said = prepare(["report", file.to_str().unwrap(), "--format", "json"]).run();
@@ -296,7 +297,7 @@ fn what_cannot_be_run_is_said_with_its_line() {
     assert!(console.get("/api/v1/plan/schema").with(200).json()["properties"].is_object());
 }
 
-/// Returns a connection on which the beginning of a record was sent.
+/// Returns a connection on which the beginning of a record has been sent.
 fn half_an_upload(console: &ConsoleProcess) -> std::net::TcpStream {
     let mut socket = std::net::TcpStream::connect(&console.host).unwrap();
     let (host, token) = (&console.host, &console.token);
@@ -310,7 +311,7 @@ fn records_from_elsewhere_are_taken_or_refused_in_a_sentence() {
     let (home, target) = (tempfile::tempdir().unwrap(), TargetProcess::healthy());
     let console = ConsoleProcess::start(home.path());
     let file = home.path().join("ci.brunt.zst");
-    // A run of the command line is discovered automatically; the same record dropped in is another row.
+    // A run of the command line is found automatically; the same record, dropped in, adds another row.
     let run = prepare(["-n", "20", "-c", "2", "--quiet", "--record", file.to_str().unwrap(), &target.address]);
     run.env("XDG_STATE_HOME", home.path()).run();
     let page = console.get("/api/v1/runs").with(200).json();

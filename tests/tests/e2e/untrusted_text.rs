@@ -6,12 +6,12 @@ use std::process::{Command, Stdio};
 use brunt_tests::{ScriptedPeer, brunt};
 use serde_json::{Value, json};
 
-/// Clears a screen, names a window, reverses the text direction, hides a tag and begins a new line.
+/// Text that clears a screen, names a window, reverses the text direction, hides a tag and begins a new line.
 const ATTACK: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}\u{2066}\u{200b}\u{2028}\u{e0041}\r\nTrust: TRUSTED 请求 👩\u{200d}💻";
 
 const FORMATS: [&str; 5] = ["text", "json", "csv", "markdown", "junit"];
 
-/// Checks that none of it is active, and that readable text remains.
+/// Checks that no part of the attack is active, and that readable text remains.
 #[track_caller]
 fn harmless(text: &str) {
     let acts = |c: char| {
@@ -22,7 +22,7 @@ fn harmless(text: &str) {
     assert!(!text.lines().any(|line| line.starts_with("Trust: TRUSTED 请求")), "{text}");
 }
 
-/// Returns a record with the attack appended to every text that is read as text.
+/// Returns a record with the attack appended to every free-form text.
 fn poisoned(record: &str) -> Option<String> {
     let unpacked = Command::new("zstdcat").arg(record).output().ok()?;
     let mut lines: Vec<Value> =
@@ -95,7 +95,7 @@ fn a_server_that_answers_with_escapes_is_shown_without_acting() {
     let peer = ScriptedPeer::answering(answer);
     for line in [&["-n", "3", "-c", "1"][..], &["--debug"], &["-n", "3", "-c", "1", "--format", "json"]] {
         let ended = brunt(line.iter().copied().chain([&*peer.url()]));
-        // Lines of HTTP end with both.
+        // Lines of HTTP end with CR LF.
         harmless(&(ended.out + &ended.err).replace("\r\n", "\n"));
     }
 }
@@ -116,7 +116,7 @@ fn keys_and_values_of_a_plan_are_quoted_without_acting() {
     std::fs::write(&plan, "url: http://127.0.0.1:9\ndata: \"\\x1b[2J\\u202e\\u200b请求\"\n").unwrap();
     let shown = brunt(["plan", plan.to_str().unwrap()]).with_code(0);
     harmless(&shown.out);
-    // It is parsed as the same plan again.
+    // The output is parsed as the same plan again.
     let again = directory.path().join("again.yaml");
     std::fs::write(&again, &shown.out).unwrap();
     assert_eq!(brunt(["plan", again.to_str().unwrap()]).with_code(0).out, shown.out);

@@ -22,7 +22,7 @@ fn found(report: &TestReport, rule: &str) -> bool {
     rules(report).iter().any(|found| found == rule)
 }
 
-/// Returns `true` if the machine disturbed the generator: then there are no findings about the service.
+/// Returns `true` if the machine disturbed the generator, in which case there are no findings about the service.
 fn disturbed(report: &TestReport) -> bool {
     found(report, "C1 proved")
 }
@@ -38,7 +38,7 @@ fn redis_that_turns_clients_away_says_so_itself() {
     let Some(samples) = samples(&record) else { return };
     let told = &samples[&watch];
     assert!(["redis.maxclients", "redis.cmdstat_get.calls", "redis.used_cpu_user"].iter().all(|name| tell(told, name)));
-    // It is a service and not a machine: it has no kernel counters, and its counters are not among those of the
+    // The source is a service and not a machine: it has no kernel counters, and its counters are not among those of the
     // machine.
     assert!(!tell(told, "cpu.count") && samples.iter().filter(|(_, told)| tell(told, "cpu.count")).count() == 1);
 }
@@ -141,7 +141,7 @@ fn mariadb_proves_what_limits_it_and_the_same_load_without_the_fault_has_no_find
     let found = |users: &str, sql: &str| rules(&run(users, sql));
     // If the machine disturbed the generator, there are rightly no findings about the database.
     let proved = |rules: &[String], rule: &str| rules.iter().any(|told| told == rule || told == "C1 proved");
-    // The row is locked before its new value sleeps; other rows sleep in parallel.
+    // The row is locked before the computation of its new value sleeps; other rows sleep in parallel.
     let hot = found("20", "UPDATE r SET n = n + 1 + SLEEP(0.01) WHERE id = 7");
     assert!(proved(&hot, "D2 proved"), "{hot:?}");
     let cold = found("20", "UPDATE r SET n = n + 1 + SLEEP(0.01) WHERE id = {counter}");
@@ -228,7 +228,7 @@ fn postgres_is_asked_by_every_login_it_knows_and_says_what_it_hides() {
             let path = directory.path().join(name);
             let watch = format!("--watch=postgres={}", server.url(login));
             let run = report(&["-n", "20", "--sql", "SELECT 1", &watch, "--record", &path.display().to_string(), &url]);
-            // Twenty requests are over quickly, so a machine may well disturb them.
+            // Twenty requests finish so quickly that a busy machine may well disturb them.
             assert_eq!(run.requests(), [20, 20, 0, 0], "{method}: {run}");
             let kept = std::process::Command::new("zstdcat").arg(&path).output().expect("it runs").stdout;
             String::from_utf8(kept).expect("text")

@@ -1,5 +1,5 @@
-//! Shares of a run over another transport than pipes to children: pipes within this process, whose other end is served
-//! by a thread.
+//! Shares of a run over a transport other than pipes to child processes: pipes within this process, whose other end is
+//! served by a thread.
 
 use std::io::{Read, Write, pipe};
 use std::sync::Mutex;
@@ -16,7 +16,7 @@ use brunt_config::{Command, Defaults, read};
 
 type ShareResult = Result<(), String>;
 
-/// A launcher that runs each share on a thread; counts the bytes written to it.
+/// A launcher that runs each share on a thread and keeps the bytes written to it.
 #[derive(Default)]
 struct ThreadLauncher {
     /// Bytes sent before the first frame of a share, if any.
@@ -112,7 +112,7 @@ fn a_share_is_taken_where_the_files_of_the_plan_are_not() {
     assert!(stats.bytes_received > 40 * content.len() as u64, "bodies travelled: {}", stats.bytes_received);
     let hosts = &summary.started.as_ref().unwrap().hosts;
     assert_eq!(hosts.iter().map(|host| &*host.name).collect::<Vec<_>>(), ["", "another"]);
-    // The content is sent once to each process, whatever the number of its workers and requests.
+    // The content is sent once to each process, for any number of workers and requests.
     let sent = sent.lock().unwrap().len();
     assert!((2 * content.len()..2 * content.len() + 20_000).contains(&sent), "{sent}");
     // The same bench is measured again with another load.

@@ -5,7 +5,7 @@ use brunt_contract::UsageError;
 use super::options::{self, CurlOption, OptionTreatment};
 use crate::draft::CurlNote;
 
-/// The options of the part of a command up to `--next`.
+/// The options of one part of a command; `--next` separates the parts.
 #[derive(Clone, Debug, Default)]
 pub struct CurlOptions {
     /// Switches by their long name.
@@ -55,7 +55,7 @@ impl CurlOptions {
     }
 }
 
-/// Parses the words after `curl`; returns one value for each part between `--next`.
+/// Parses the words after `curl`; returns the options of each part between `--next`.
 ///
 /// # Errors
 /// An option that curl does not have, or that cannot be honoured; `place` names the command.

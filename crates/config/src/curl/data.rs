@@ -16,7 +16,7 @@ pub enum CurlData {
 
 const OPTIONS: [&str; 6] = ["data", "data-ascii", "data-raw", "data-binary", "data-urlencode", "json"];
 
-/// Returns the data of a command; `None` if it has none.
+/// Returns the data of a command, if it has any.
 ///
 /// # Errors
 /// A file that cannot be read, or non-text bytes among several pieces.

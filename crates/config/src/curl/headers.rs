@@ -1,4 +1,4 @@
-//! The header lines of a curl command, in curl's order: its own, then the user's (`Curl_http` in lib/http.c).
+//! The header lines of a curl command, in curl's order: curl's own, then the user's (`Curl_http` in lib/http.c).
 
 use brunt_contract::UsageError;
 use brunt_protocols::file;
@@ -85,7 +85,7 @@ impl HeaderLines {
         }
     }
 
-    /// Adds a line after the user's, unless there is one of this name.
+    /// Adds a line after the user's, unless the user sets or removes this header.
     pub fn add_last(&mut self, name: &str, value: &str) {
         if !self.has_user_line(name) {
             self.users.push(format!("{name}: {value}"));

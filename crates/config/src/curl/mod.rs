@@ -1,9 +1,9 @@
 //! Unmodified curl commands: `--curl 'curl …'` and `--curl-file FILE`.
 //!
-//! A command fills a draft: URLs with options of their own, and settings of the run. Its meaning is defined by curl
-//! (its manual, and the requests of the real program, which the tests compare byte for byte); every option of curl is
-//! known, and one that cannot be honoured is reported with its consequence. Everything that curl does with a response
-//! is left out.
+//! A command fills a draft: URLs with options of their own, and settings of the run. Its meaning is defined by curl's
+//! manual and by the requests of the real program, with which the tests compare byte for byte. Every option of curl is
+//! known, and one that cannot be honoured is reported with its consequence. Whatever curl does with a response is left
+//! out.
 
 mod command;
 mod cookies;
@@ -27,7 +27,7 @@ use shell::ShellCommand;
 /// Parses the commands of a text. `source` is the name of the text in errors: `--curl`, or a file name.
 ///
 /// # Errors
-/// The part of a command that is wrong or cannot be honoured, and what to write instead.
+/// A message that says which part of a command is wrong or cannot be honoured, and what to write instead.
 pub fn read(texts: &[&str], source: &str) -> Result<RunDraft, UsageError> {
     let mut commands = Vec::new();
     for text in texts {

@@ -1,12 +1,12 @@
-//! Every option of curl (up to 8.17) and its treatment here: honoured, reported with its consequence, or refused.
+//! Every option of curl (up to 8.17) and how it is treated: honoured, reported with its consequence, or rejected.
 //!
-//! An option that changes the request and cannot be honoured is refused: the load would differ from the command. One
-//! that changes how curl handles the response or the connection is reported, and the run goes on.
+//! An option that changes the request and cannot be honoured is rejected, because the load would differ from the
+//! command. One that changes how curl handles the response or the connection is reported, and the run goes on.
 
 /// The treatment of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionTreatment {
-    /// Has the meaning of curl.
+    /// Means the same as in curl.
     Honoured,
     /// Affects only curl's own output or files, not the load.
     Output,
@@ -29,7 +29,7 @@ pub struct CurlOption {
     pub fate: OptionTreatment,
 }
 
-/// Options with the same treatment: those without a value and those with one, `s,long` if there is a short form.
+/// Options that are treated alike: those without a value, then those with one; `s,long` if there is a short form.
 struct OptionGroup(OptionTreatment, &'static str, &'static str);
 
 const GROUPS: &[OptionGroup] = &[
@@ -174,10 +174,10 @@ const GROUPS: &[OptionGroup] = &[
     OptionGroup(OptionTreatment::Refused("is not supported; leave it out"), "disallow-username-in-url", ""),
 ];
 
-/// Returns the option of a long name, which may be abbreviated as in curl.
+/// Returns the option with a long name, which may be abbreviated as in curl.
 ///
 /// # Errors
-/// The reason why there is none.
+/// A message that says why there is no such option.
 pub fn long(name: &str) -> Result<CurlOption, String> {
     let mut near: Vec<CurlOption> = Vec::new();
     for found in all() {
@@ -198,7 +198,7 @@ pub fn long(name: &str) -> Result<CurlOption, String> {
     }
 }
 
-/// Returns the option of a short name.
+/// Returns the option with a short name.
 pub fn short(name: char) -> Option<CurlOption> {
     all().find(|(short, _)| *short == Some(name)).map(|(_, found)| found)
 }

@@ -17,7 +17,7 @@ use crate::values::SettingValues;
 /// Body size above which curl first sends `Expect: 100-continue` (`EXPECT_100_THRESHOLD`).
 const EXPECTS_FROM: u64 = 1024 * 1024;
 
-/// Note for requests for which curl may do so and brunt does not.
+/// Note for requests for which curl may send `Expect: 100-continue`, which brunt does not.
 const AT_ONCE: &str = "a body above 1 MiB: over HTTP/1.1 curl sends Expect: 100-continue and waits; brunt sends it \
     at once";
 
@@ -108,7 +108,7 @@ impl RequestOptions<'_> {
     }
 }
 
-/// Returns `-F` and `--form-string` in one notation, in the order given.
+/// Returns the values of `-F` and `--form-string` in the same notation, in the order given.
 fn forms(asked: &CurlOptions) -> Vec<String> {
     let quoted = |text: &str| match text.split_once('=') {
         Some((name, value)) if value.contains(';') || value.starts_with(['@', '<', '"']) => {
@@ -190,7 +190,7 @@ fn body(
     Ok(if head { "HEAD" } else { "GET" })
 }
 
-/// Collects curl's own lines up to the user's.
+/// Collects the header lines: curl's own, then the user's.
 fn lines(
     asked: &CurlOptions,
     target: &CurlTarget,
@@ -247,12 +247,12 @@ fn expects_continue(
 ) -> bool {
     let length = length(options);
     let long = length.is_some_and(|length| length > EXPECTS_FROM) || upload.is_some_and(|_| length.is_none());
-    // It sends an Upgrade instead.
+    // With `--http2`, curl sends an Upgrade instead.
     let upgrades = asked.switches.contains(&"http2");
     long && !upgrades && !lines.has_user_line("Expect") && !asked.has("http1.0")
 }
 
-/// Returns `true` if HTTP/1.1 is used, whatever the server selects.
+/// Returns `true` if HTTP/1.1 is used without negotiation.
 fn uses_http1(asked: &CurlOptions, target: &CurlTarget) -> bool {
     asked.has("http1.1") || (target.scheme == "http" && !asked.has("http2-prior-knowledge"))
 }
@@ -269,7 +269,7 @@ fn check_form_content_type(lines: &HeaderLines, place: &str) -> Result<(), Usage
     Err(UsageError::new(place, trouble))
 }
 
-/// Adds the lines after the user's.
+/// Adds the lines that curl sends after the user's.
 fn add_trailing_lines(asked: &CurlOptions, lines: &mut HeaderLines, options: &RequestOptions<'_>, upload: bool) {
     if asked.value("json").is_some() {
         lines.add_last("Content-Type", "application/json");

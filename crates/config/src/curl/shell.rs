@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 
-/// Maximum size of a word after expansion, the same as for a text file: variables that contain variables double in size
-/// with every line.
+/// Maximum size of a word after expansion, the same as for a text file: variables that contain variables can double in
+/// size with every line.
 const WORD_BOUND: usize = 64 << 20;
 /// Maximum total size of expanded variables in a text.
 const VALUES_BOUND: usize = 4 * WORD_BOUND;
@@ -18,9 +18,9 @@ pub struct ShellCommand {
     pub line: usize,
     /// The words of the command.
     pub words: Vec<String>,
-    /// Name given by a comment: `# name: checkout`, above or behind the command.
+    /// Name given by a comment: `# name: checkout`, above the command or at the end of its line.
     pub name: Option<String>,
-    /// Shell operations on its output: `| jq .`, `> file`.
+    /// Ignored shell operations on its output: `| jq .`, `> file`.
     pub left_out: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ pub fn commands(text: &str) -> Result<Vec<ShellCommand>, ShellError> {
         if command.words.first().is_some_and(|word| word == "export") {
             command.words.remove(0);
         }
-        // A shell prompt that was copied as well.
+        // A shell prompt that was copied along with the command.
         if command.words.first().is_some_and(|word| word == "$") {
             command.words.remove(0);
         }
@@ -184,7 +184,8 @@ impl ShellReader<'_> {
         while let Some(c) = self.peek(0) {
             match c {
                 ' ' | '\t' | '\r' | '\n' | ';' | '|' | '<' | '>' => break,
-                // Unquoted URLs with a query are often pasted; a shell would take the text after & for another command.
+                // Users often paste unquoted URLs with a query; a shell would take the text after & for another
+                // command.
                 '&' if matches!(self.peek(1), None | Some('&' | ' ' | '\t' | '\r' | '\n')) => break,
                 '\'' => self.single(&mut word)?,
                 '"' => self.double(&mut word)?,
@@ -250,7 +251,7 @@ impl ShellReader<'_> {
         }
     }
 
-    /// Expands `$NAME` and `${NAME}`; a `$` before anything else stays.
+    /// Expands `$NAME` and `${NAME}`; a `$` before anything else is kept.
     fn expansion(&mut self, word: &mut String) -> Result<(), ShellError> {
         let line = self.line;
         if self.peek(0) == Some('`') || self.peek(1) == Some('(') {

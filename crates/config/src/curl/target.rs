@@ -1,13 +1,14 @@
 //! URL parsing as in curl: globs, a missing scheme, the path as it is sent.
 //!
 //! curl sends a path almost unmodified (only `.` and `..` are resolved and non-ASCII characters encoded), whereas the
-//! URL standard of browsers, which brunt follows, encodes more. If both differ, the request target is set explicitly.
+//! URL standard of browsers, which brunt follows, encodes more. If the two differ, the request target is set
+//! explicitly.
 
 use brunt_contract::UsageError;
 use brunt_protocols::template::slot_length;
 use url::Url;
 
-/// Maximum number of URLs of one glob; more are a mistake.
+/// Maximum number of URLs of one glob; more are taken for a mistake.
 const MOST: usize = 1000;
 
 /// The parts of a URL.
@@ -29,7 +30,7 @@ impl CurlTarget {
     /// Parses a URL.
     ///
     /// # Errors
-    /// A part that curl or brunt would refuse.
+    /// A part that curl or brunt would reject.
     pub fn parse(text: &str, as_is: bool, place: &str) -> Result<CurlTarget, UsageError> {
         let wrong =
             |trouble: &str| UsageError::new(place, format!("the URL `{}` {trouble}", brunt_plan::mask::url(text)));
@@ -74,7 +75,7 @@ impl CurlTarget {
         self.query.as_ref().map_or_else(|| self.path.clone(), |query| format!("{}?{query}", self.path))
     }
 
-    /// Returns the whole URL, without a user.
+    /// Returns the whole URL, without user info.
     pub fn url(&self) -> String {
         format!("{}://{}{}", self.scheme, self.authority, self.line())
     }
@@ -88,7 +89,7 @@ impl CurlTarget {
         host.trim_start_matches('[').trim_end_matches(']')
     }
 
-    /// Returns the host as written, if curl sends it like that and brunt would send it in lower case.
+    /// Returns the host as written, with its port, if brunt would send it in lower case, unlike curl.
     pub fn differing_host(&self) -> Option<String> {
         let url = Url::parse(&self.url()).ok()?;
         let (written, ours) = (self.host(), url.host_str()?);
@@ -96,7 +97,7 @@ impl CurlTarget {
         differs.then(|| url.port().map_or_else(|| written.to_owned(), |port| format!("{written}:{port}")))
     }
 
-    /// Returns the request target, if brunt would write it differently.
+    /// Returns the request target, if brunt would send a different one.
     pub fn differing_line(&self) -> Option<String> {
         let line = self.line();
         let url = Url::parse(&self.url()).ok()?;

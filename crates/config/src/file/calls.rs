@@ -113,7 +113,7 @@ impl PlanFileReader {
         }
     }
 
-    /// Reads a text that may contain only values of the user.
+    /// Reads a text whose only placeholders may be values of the user.
     fn text(&mut self, name: &str, node: &YamlNode) -> Result<String, UsageError> {
         let text = self.scalar(name, node)?;
         self.deferred.push((DeferredCheck::Text(text.clone()), node.at));
@@ -187,7 +187,7 @@ fn placeholder_error(text: &str) -> Option<String> {
     ))
 }
 
-/// Returns an error if a flow calls itself, or is called inside a group or with a value of its own.
+/// Returns an error if a flow calls itself, or takes a value with the same name as one of a flow that it calls.
 fn recursion_error(name: &str, flow: &Flow) -> Option<String> {
     let called = flow.named_flow(name)?;
     let inner = calls(&called.steps);
@@ -203,7 +203,7 @@ fn recursion_error(name: &str, flow: &Flow) -> Option<String> {
     None
 }
 
-/// Returns a group that contains a call of the flow and is also in it or in one that it calls.
+/// Returns a group that contains a call of the flow and also occurs in that flow or in one that it calls.
 fn enclosing_group(name: &str, flow: &Flow) -> Option<String> {
     let mut inner = Vec::new();
     for reached in reached(&[name], flow)? {
@@ -246,7 +246,7 @@ fn reached<'a>(first: &[&'a str], flow: &'a Flow) -> Option<Vec<&'a str>> {
     Some(all)
 }
 
-/// Returns the names of the values passed to a flow, by all its calls.
+/// Returns the names of the values that calls pass to a flow.
 fn arguments_of<'a>(name: &str, flow: &'a Flow) -> Vec<&'a str> {
     let mut all = Vec::new();
     flow.visit_steps(&mut |step| match step {

@@ -15,7 +15,7 @@ pub enum KeyKind {
     Urls,
     /// The flow.
     Flow,
-    /// Sections next to the flow: named flows, and the steps before and after.
+    /// Sections next to the flow: named flows, and the steps before and after it.
     FlowSection,
     /// Concurrent scenarios.
     Scenarios,
@@ -69,7 +69,7 @@ pub struct NamedKey {
     pub of_one_url: bool,
 }
 
-/// Keys of other tools with their equivalent here, and keys of scenarios.
+/// Keys of other tools, and keys of scenarios, with their equivalents here.
 const ELSEWHERE: [(&str, &str); 11] = [
     ("vus", "`users: 10`"),
     ("thresholds", "`objectives: [p95<300ms]`"),
@@ -117,7 +117,7 @@ impl PlanKeys {
         PlanKeys(settings.chain(options).collect())
     }
 
-    /// Returns the settings and options among them.
+    /// Returns the keys that are settings or options.
     pub fn named(&self) -> impl Iterator<Item = &NamedKey> {
         self.0.iter()
     }
@@ -132,7 +132,7 @@ impl PlanKeys {
         Some(if known.option { KeyKind::Option(known.name) } else { KeyKind::Setting(known.name) })
     }
 
-    /// Returns the option of this name that a single URL may have, in at least one protocol.
+    /// Returns the option with this name if at least one protocol accepts it for a single URL.
     pub fn of_one_url(&self, name: &str) -> Option<&'static str> {
         self.0.iter().find(|known| known.name == name && known.of_one_url).map(|known| known.name)
     }
@@ -153,7 +153,7 @@ impl PlanKeys {
         }
     }
 
-    /// Returns the error message for an unknown key of a URL: suggests its options, its weight and its name.
+    /// Returns the error message for an unknown key of a URL; suggestions are its options, `weight` and `name`.
     pub fn unknown_of_one_url(&self, name: &str) -> String {
         let options = self.0.iter().filter(|known| known.of_one_url).map(|known| known.name);
         if ELSEWHERE.iter().any(|(other, _)| *other == name) {

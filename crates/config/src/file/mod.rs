@@ -30,7 +30,7 @@ use crate::draft::RunDraft;
 /// Parses the plan in this text.
 ///
 /// # Errors
-/// The mistake, its line and column, and what to write instead.
+/// The mistake with its line and column, and what to write instead.
 pub fn read(path: &str, text: &str, protocols: &[Arc<dyn Protocol>]) -> Result<RunDraft, UsageError> {
     let wrong = |(FilePosition { line, column }, trouble): yaml::YamlError| {
         UsageError::new(format!("{path} line {line} column {column}"), trouble)
@@ -57,7 +57,7 @@ impl PlanFileReader {
             let usual = || "must be a map of keys and values, such as `users: 10`".to_owned();
             return self.wrong(root.at, "plan", trouble.unwrap_or_else(usual));
         };
-        // A whole report: its plan is meant.
+        // A whole report: use the plan in it.
         if let (Some((.., plan)), true) = (entry(entries, "plan"), entry(entries, "schema").is_some()) {
             return self.root(plan);
         }
@@ -88,7 +88,7 @@ impl PlanFileReader {
                 }
                 Some(KeyKind::Scenarios) => self.scenarios(*at, node, entries)?,
                 Some(KeyKind::Protocol) => {}
-                // The total load of scenarios follows from the individual ones.
+                // The total load of scenarios follows from their own loads.
                 Some(KeyKind::Load) if self.recorded && side_by_side => {}
                 // Already part of the load.
                 Some(KeyKind::Setting("duration")) if self.recorded => {}
@@ -104,7 +104,7 @@ impl PlanFileReader {
                 Some(KeyKind::Tls) => self.map(node, "tls", Self::tls)?,
                 Some(KeyKind::Load) => self.load(node, entries)?,
                 Some(KeyKind::Setting("net")) if text_of(node) == "auto" => {}
-                // In a report's plan with a flow the requests are iterations.
+                // In a report's plan with a flow, `requests` is the number of iterations.
                 Some(KeyKind::Setting("requests")) if self.recorded && entry(entries, "flow").is_some() => {
                     self.setting("iterations", *at, node)?;
                 }

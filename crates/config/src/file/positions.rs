@@ -11,8 +11,8 @@ pub(super) enum Section<'a> {
     Called(&'a str),
 }
 
-/// The positions of steps and requests. The steps of a section are in the order of reading: each before those nested in
-/// it.
+/// The positions of steps and requests. The steps of a section are in the order in which they are read: each one before
+/// those nested in it.
 #[derive(Default)]
 pub(super) struct StepPositions {
     /// Steps of the section that is being read.
@@ -84,7 +84,7 @@ impl StepPositions {
     }
 }
 
-/// Placeholder for no position.
+/// Placeholder for an unknown position.
 pub(super) const NOWHERE: FilePosition = FilePosition { line: 0, column: 0 };
 
 /// Formats remarks with their positions, sorted by line.

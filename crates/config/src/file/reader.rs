@@ -127,8 +127,8 @@ impl PlanFileReader {
         }
     }
 
-    /// Refuses a masked value, which cannot be sent. In a file written by a person, three stars may be meant literally,
-    /// so there they are refused only in place of a secret.
+    /// Rejects a masked value, which cannot be sent. In a file written by a person, three stars may be meant literally,
+    /// so there they are rejected only in place of a secret.
     fn revealed(&self, name: &str, text: &str, at: FilePosition) -> Result<String, UsageError> {
         if self.recorded && text.contains(brunt_plan::mask::MASK) {
             return self.wrong(
@@ -171,7 +171,7 @@ impl PlanFileReader {
         Ok(())
     }
 
-    /// Returns the URLs so far in the form of a plan.
+    /// Returns the URLs read so far, in the form used by plans.
     pub(super) fn weighted(&self) -> Vec<WeightedUrl> {
         self.draft.urls.iter().map(DraftUrl::weighted).collect()
     }
@@ -218,7 +218,7 @@ impl PlanFileReader {
         if let (YamlValue::Map(entries), true) = (&node.value, name.starts_with("expect-")) {
             return self.named_checks(name, (at, entries), url);
         }
-        // Option of a step, in the form of a report.
+        // An option of a step, in the form used by reports.
         let of_step = [CAPTURE, CHECK_NAMES, TIMEOUT, AT_MOST].into_iter().find(|own| self.recorded && *own == name);
         let Some(name) = of_step.or_else(|| self.keys.of_one_url(name)) else {
             let trouble = match self.keys.find(name) {
@@ -262,7 +262,7 @@ impl PlanFileReader {
             let text = format!("{name} {which} {check}");
             names.push(SettingValue { name: CHECK_NAMES, text, origin: self.origin(*at, name) });
         }
-        // The order in which a plan is shown: by option.
+        // Sorted by option, as in the YAML output of a plan.
         names.sort_by_key(|said| said.text.split(' ').next().unwrap_or_default().to_owned());
         url.own.extend(names);
         Ok(())

@@ -1,5 +1,5 @@
-//! Remarks on a flow before anything is sent: values that are never used or used before they are captured, unreachable
-//! steps, flows that are never called.
+//! Remarks on a flow before anything is sent: values that are never used, or are used before they are captured;
+//! unreachable steps; flows that are never called.
 
 use brunt_plan::WeightedUrl;
 use brunt_plan::flow::{Flow, Step};
@@ -34,7 +34,7 @@ pub(super) fn of_scenarios(
     urls: &[WeightedUrl],
     places: &StepPositions,
 ) -> Vec<String> {
-    // Values are not shared between scenarios, so each has names of its own, besides the common ones.
+    // Values are not shared between scenarios, so each has its own names in addition to the common ones.
     let own = |flow: &Flow| {
         let around = Flow { setup: common.setup.clone(), teardown: common.teardown.clone(), ..flow.clone() };
         let reached: Vec<WeightedUrl> =

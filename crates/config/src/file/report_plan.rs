@@ -1,4 +1,4 @@
-//! The parts of a report's plan with a form of their own, as JSON: load, flows and scenarios.
+//! The parts of a report's plan that have their own form, as JSON: load, flows and scenarios.
 
 use brunt_plan::yaml::{YamlNode, YamlValue};
 
@@ -14,7 +14,8 @@ pub(super) fn json_of(node: &YamlNode) -> serde_json::Value {
     }
 }
 
-/// Keys in the flow of a report whose values are JSON numbers or words; all others are text, whatever they look like.
+/// Keys in the flow of a report whose values are JSON numbers or words. All others are text, even if they look like
+/// numbers.
 const NO_TEXTS: [&str; 14] = [
     "url",
     "urls",
@@ -55,7 +56,7 @@ fn json_part(node: &YamlNode, no_text: bool) -> serde_json::Value {
     }
 }
 
-/// Converts a map of texts, whatever its keys.
+/// Converts a map of texts with arbitrary keys.
 fn texts(node: &YamlNode) -> serde_json::Value {
     match &node.value {
         YamlValue::Map(entries) => {
@@ -65,7 +66,7 @@ fn texts(node: &YamlNode) -> serde_json::Value {
     }
 }
 
-/// Converts the scenarios of a report to JSON: the values in their flows are text, whatever they look like.
+/// Converts the scenarios of a report to JSON; the values in their flows are text, even if they look like numbers.
 pub(super) fn scenarios(node: &YamlNode) -> serde_json::Value {
     let one = |node: &YamlNode| {
         let YamlValue::Map(entries) = &node.value else { return json_of(node) };

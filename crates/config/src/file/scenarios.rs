@@ -199,7 +199,7 @@ impl PlanFileReader {
         Ok(DraftScenario { scenario, graceful_stop, max_connections: connections })
     }
 
-    /// Reads the start time. `start` is the section of first steps, unless it has a time as value.
+    /// Reads the start time. `start` is the section of first steps unless its value is a time.
     fn start_time(&self, entries: &[PlanFileEntry]) -> Result<Nanos, UsageError> {
         let time = self.read(entries, "start-time", quantity::duration)?;
         match find(entries, "start") {
@@ -213,7 +213,7 @@ impl PlanFileReader {
         }
     }
 
-    /// Refuses `start` and `end` for a rate, where each iteration is a new user.
+    /// Rejects `start` and `end` for a rate, where each iteration is a new user.
     fn refuse_of_users(&self, entries: &[PlanFileEntry]) -> Result<(), UsageError> {
         for (key, place) in [("start", "first"), ("end", "last")] {
             if let Some((_, at, YamlNode { value: YamlValue::List(_), .. })) = find(entries, key) {
@@ -238,7 +238,7 @@ impl PlanFileReader {
         read(&text).map(Some).or_else(|trouble| self.wrong(*at, key, trouble))
     }
 
-    /// Refuses keys that exclude each other.
+    /// Rejects keys that exclude each other.
     fn refuse_together(&self, entries: &[PlanFileEntry]) -> Result<(), UsageError> {
         let open =
             find(entries, "rate").is_some() || self.stages_of(entries)?.is_some_and(|(_, level)| level == Level::Rate);
@@ -331,7 +331,7 @@ impl PlanFileReader {
         Ok((closed(level(f64::from(users.unwrap_or(1)))), duration))
     }
 
-    /// Reads the steps of its users: the flow, or a random choice of its URLs.
+    /// Reads the steps of a scenario's users: its flow, or a random choice among its URLs.
     fn flow_of(&mut self, name: &str, at: FilePosition, entries: &[PlanFileEntry]) -> Result<Flow, UsageError> {
         let clear_cookies = match find(entries, "clear-cookies").map(|(_, at, node)| (at, text_of(node))) {
             None | Some((_, "false")) => false,
@@ -367,7 +367,7 @@ impl PlanFileReader {
         if !sends {
             return self.wrong(at, name, "sends nothing; write a step such as `- url: http://localhost:8080/`");
         }
-        // The weights become those of the branches: the flow chooses the requests.
+        // The branches of the flow take over the weights, because the flow chooses the requests.
         self.draft.urls[before as usize..].iter_mut().for_each(|url| url.weight = 1.0);
         let mut flow = Flow { steps, clear_cookies, ..Flow::default() };
         for (key, section) in [("start", &mut flow.start), ("end", &mut flow.end)] {

@@ -14,7 +14,7 @@ pub fn schema(keys: &PlanKeys) -> Value {
     schema
 }
 
-/// Replaces each text `=NAME` by a part, and each key `...` by properties.
+/// Replaces each text `=NAME` by the part of that name, and each key `...` by properties.
 fn fill(node: &mut Value, parts: &Value, keys: &PlanKeys) {
     if let Some(name) = node.as_str().and_then(|text| text.strip_prefix('=')) {
         *node = parts[name].clone();

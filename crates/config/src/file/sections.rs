@@ -10,7 +10,7 @@ use super::reader::{PlanFileEntry, PlanFileReader, text_of};
 use super::steps::KINDS;
 use crate::draft::DraftUrl;
 
-/// Default number of concurrent requests of a batch: the number of connections of a browser to one origin.
+/// Default number of concurrent requests of a batch: browsers open this many connections to one origin.
 const AT_ONCE: u32 = 6;
 /// Maximum number of concurrent requests of a user.
 const MOST_AT_ONCE: u64 = 1000;
@@ -111,7 +111,7 @@ impl PlanFileReader {
                 self.request(item.at, url, OnFailure::default())?
             }
         };
-        // Connections of other protocols belong to their user and send one request after another.
+        // Connections of other protocols belong to a single user and send one request after another.
         let is_http = |url: &DraftUrl| url.url.starts_with("http://") || url.url.starts_with("https://");
         if !self.draft.urls.last().is_some_and(is_http) {
             return self.wrong(item.at, "batch", "takes only HTTP requests; make the others separate steps");

@@ -21,13 +21,13 @@ pub(super) struct FlowPass<'a> {
     ahead: std::slice::Iter<'a, FilePosition>,
     /// Position of the current step.
     at: FilePosition,
-    /// Position of the infinite loop that precedes, if any.
+    /// Position of the preceding infinite loop, if any.
     endless: FilePosition,
     known: Vec<&'a str>,
     pub(super) used: Vec<&'a String>,
     early: Vec<&'a str>,
     unknown: Vec<(&'a str, FilePosition)>,
-    /// Captured or passed values, with position, and whether they are captured.
+    /// Captured or passed values, each with its position and whether it is captured.
     pub(super) defined: Vec<(&'a str, FilePosition, bool)>,
     /// Flows visited so far, and whether they return.
     pub(super) called: Vec<(&'a str, bool)>,
@@ -108,7 +108,7 @@ impl<'a> FlowPass<'a> {
         match step {
             Step::Request { url, .. } => self.request(*url),
             Step::Batch { urls, .. } => {
-                // They do not wait for each other.
+                // The requests do not wait for each other.
                 let before = self.known.len();
                 urls.iter().for_each(|url| {
                     let captured = self.known.split_off(before);
@@ -257,7 +257,7 @@ impl<'a> FlowPass<'a> {
         }
     }
 
-    /// Visits the steps of a loop: an earlier step may use captures of a later one in the next round.
+    /// Visits the steps of a loop: in later rounds, a step may use the captures of the steps after it.
     fn visit_loop(&mut self, steps: &'a [Step]) -> bool {
         self.known.extend(captured_in(self.flow, steps, self.urls));
         self.steps(steps)

@@ -71,7 +71,7 @@ impl PlanFileReader {
         Ok(steps)
     }
 
-    /// Reads a list of steps in its context.
+    /// Reads a list of steps in a context.
     pub(super) fn steps(&mut self, node: &YamlNode, within: &mut StepContext) -> Result<Vec<Step>, UsageError> {
         let YamlValue::List(items) = &node.value else {
             return self.wrong(node.at, "steps", "must be a list; write each step as `- url: http://localhost:8080/`");
@@ -183,7 +183,7 @@ impl PlanFileReader {
         }
     }
 
-    /// Refuses other keys next to the one that gives the kind of the step.
+    /// Rejects other keys next to the one that gives the kind of the step.
     fn refuse_other_keys(&self, rest: &[&PlanFileEntry]) -> Result<(), UsageError> {
         match rest.first() {
             None => Ok(()),
@@ -199,7 +199,7 @@ impl PlanFileReader {
         within: &mut StepContext,
     ) -> Result<Vec<Step>, UsageError> {
         match rest {
-            // The other branch of an `if` may be the only one.
+            // An `if` may have steps only in its `else` branch.
             [(key, at, node)] if key == "steps" => match self.steps(node, within)?.as_slice() {
                 [] if kind != "if" && kind != "choose" => self.wrong(*at, key, "is empty; write a step below it"),
                 steps => Ok(steps.to_vec()),
@@ -258,7 +258,7 @@ impl PlanFileReader {
         Ok(Step::Request { url: self.draft.urls.len() as u32 - 1, on_failure })
     }
 
-    /// Reads `capture: {token: json $.token}` as `token json $.token` each.
+    /// Reads `capture: {token: json $.token}`; each entry becomes a value `token json $.token`.
     fn captures(&mut self, at: FilePosition, node: &YamlNode, own: &mut SettingValues) -> Result<(), UsageError> {
         let YamlValue::Map(entries) = &node.value else {
             return self.wrong(at, CAPTURE, "must be a map; use, for example, `capture: {token: json $.token}`");

@@ -21,7 +21,7 @@ pub struct Translation {
 }
 
 impl Translation {
-    /// Returns the command as typed in a shell, secrets masked.
+    /// Returns the command as typed in a shell, with secrets masked.
     pub fn command(&self) -> String {
         self.words.iter().fold("brunt".to_owned(), |line, word| line + " " + &quoted(word))
     }
@@ -32,7 +32,7 @@ impl Translation {
     }
 }
 
-/// Translates another tool's command line after `brunt` (or `brunt --`): as words, or as one quoted word.
+/// Translates another tool's command line after `brunt` (or `brunt --`), given as words or as a single quoted word.
 pub fn translate_pasted(line: &[String]) -> Option<Translation> {
     let line = if line.first().is_some_and(|word| word == "--") { &line[1..] } else { line };
     let split: Vec<String>;
@@ -50,7 +50,8 @@ pub fn translate_pasted(line: &[String]) -> Option<Translation> {
     Some(LineTranslator::of(tool, rest, false)?.translation())
 }
 
-/// Finds the tool of a command line with an `option` that brunt does not know: the whole line must be valid for it.
+/// Finds the tool of a command line with an `option` that brunt does not know; the whole line must be valid for that
+/// tool.
 pub fn guess_tool(line: &[String], option: &str) -> Option<Translation> {
     let line = if line.first().is_some_and(|word| word == "run") { &line[1..] } else { line };
     let readings = TOOLS.iter().filter(|tool| tool.find(option).is_some());

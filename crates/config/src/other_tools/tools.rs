@@ -10,7 +10,7 @@ pub struct LoadTool {
     pub users: u64,
     /// Default number of requests.
     pub requests: Option<u64>,
-    /// Default duration, unless a number of requests ends the run.
+    /// Default duration of a run that no number of requests ends.
     pub time: &'static str,
     /// Set if the number of requests is per user.
     pub requests_of_each: bool,
@@ -42,26 +42,26 @@ pub enum Equivalent {
     Time(&'static str),
     /// A flag with the same value.
     Value(&'static str),
-    /// A header line; with this name if the value is only that of the header.
+    /// A header line or, if this name is not empty, the value of the header with this name.
     Header(&'static str),
-    /// Fixed words, without a value.
+    /// Fixed words; takes no value.
     Words(&'static [&'static str]),
-    /// Fixed words, and a flag with the same value.
+    /// Fixed words, followed by a flag with the same value.
     With(&'static [&'static str], &'static str),
     /// The URL.
     Url,
-    /// Keep-alive on or off; without a value.
+    /// Keep-alive on or off; takes no value.
     Keepalive(bool),
-    /// No equivalent needed, because brunt always does this; without a value.
+    /// Needs no equivalent, because brunt always does this; takes no value.
     Nothing,
-    /// Unsupported, with a reason; without a value.
+    /// Unsupported, for the given reason; takes no value.
     Note(&'static str),
-    /// Unsupported, with a reason; with a value.
+    /// Unsupported, for the given reason; takes a value.
     NoteOf(&'static str),
 }
 
 impl Equivalent {
-    /// Returns whether a value follows.
+    /// Returns `true` if the option takes a value.
     pub fn takes(self) -> bool {
         !matches!(self, Equivalent::Words(_) | Equivalent::Keepalive(_) | Equivalent::Nothing | Equivalent::Note(_))
     }

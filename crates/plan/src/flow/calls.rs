@@ -55,7 +55,7 @@ impl Flow {
         all
     }
 
-    /// Renumbers its requests.
+    /// Renumbers the requests of the flow.
     pub fn renumber(&mut self, number: &mut impl FnMut(&mut u32)) {
         let called = self.flows.iter_mut().map(|called| &mut called.steps);
         let all = [&mut self.steps, &mut self.start, &mut self.end, &mut self.setup, &mut self.teardown];

@@ -4,8 +4,8 @@ use super::{Flow, RESOURCES, Step};
 use crate::{PlanOptions, WeightedUrl};
 
 impl Flow {
-    /// Wraps each request whose resources are fetched in a group `page NAME`, unless it already is in one. `options`
-    /// are those of all URLs.
+    /// Wraps each request whose resources are fetched in a group `page NAME`, unless it is in one already. `options`
+    /// apply to all URLs.
     #[must_use]
     pub fn with_pages(mut self, urls: &[WeightedUrl], options: &PlanOptions) -> Flow {
         let wrap = |steps: &mut Vec<Step>| around(steps, (urls, options), &mut Vec::new());

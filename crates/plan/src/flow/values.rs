@@ -1,4 +1,4 @@
-//! Placeholders for values in texts, and the values that a request is made of.
+//! Placeholders for values in texts, and the values that a request uses.
 
 use super::{CAPTURE, CHECK_NAMES};
 use crate::WeightedUrl;

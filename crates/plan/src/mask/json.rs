@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::de::IgnoredAny;
 
-/// Finds complete JSON documents: each starts the text, a body or a line with a brace or a bracket.
+/// Finds complete JSON documents: each begins with a brace or a bracket at the start of the text or of a line.
 pub fn documents(text: &str) -> Vec<Range<usize>> {
     let (mut found, mut from) = (Vec::new(), 0);
     while let Some(start) = next_start(text, from) {
@@ -15,7 +15,7 @@ pub fn documents(text: &str) -> Vec<Range<usize>> {
                 found.push(start..end);
                 end
             }
-            // A line is not searched again from within.
+            // The rest of the line is not searched.
             _ => text[start..].find('\n').map_or(text.len(), |at| start + at),
         };
     }
@@ -51,8 +51,8 @@ pub fn ends_in_escape(text: &str) -> bool {
     !text.bytes().rev().take_while(|b| *b == b'\\').count().is_multiple_of(2)
 }
 
-/// Rewrites a document with other strings (the flag is set for keys) and, where `number` returns one, a string in place
-/// of a number.
+/// Rewrites a document: each string becomes the result of `text` (whose flag is set for keys), and each number for
+/// which `number` returns a string becomes that string.
 pub fn rewrite(
     document: &str,
     mut text: impl FnMut(&str, bool) -> String,
@@ -69,7 +69,7 @@ pub fn rewrite(
     out
 }
 
-/// Copies the text between strings: punctuation, blanks, words and numbers.
+/// Copies the text between strings: punctuation, whitespace, words and numbers.
 fn copy_between(between: &str, out: &mut String, number: &mut impl FnMut(&str) -> Option<String>) {
     let is_mark = |c: char| c.is_ascii_whitespace() || "{}[],:".contains(c);
     for piece in between.split_inclusive(is_mark) {

@@ -1,8 +1,8 @@
 //! Masking of secrets in everything that is shown or kept.
 //!
-//! Secrets are found by their position (`places`, `names`, `redis`, `sql`) and then by value wherever else they occur
-//! (`values`). Masking errs on the side of hiding: what looks like the position of a secret in a body is hidden too.
-//! Other contents of a body are not known to be secret and stay.
+//! Secrets are found by their position (`positions`, `names`, `redis`, `sql`) and then by value wherever else they
+//! occur (`values`). Masking errs on the side of hiding: what looks like the position of a secret in a body is hidden
+//! too. The rest of a body is not known to be secret and stays visible.
 
 mod json;
 mod names;
@@ -35,7 +35,7 @@ pub fn exchange(text: &str) -> String {
     SecretSpans::of_text(text).masked()
 }
 
-/// Returns `true` if the value of this name is a secret.
+/// Returns `true` if a value with this name is a secret.
 pub fn is_secret_name(name: &str) -> bool {
     names::is_secret(name, "x1")
 }

@@ -3,7 +3,7 @@
 //! A name is split into words (`X-Amz-Signature`, `auth_token`, `clientSecret`), so that `keyword`, `monkey` and
 //! `country_code` do not match.
 
-/// Headers whose whole value is a secret, whatever the words of their name.
+/// Headers whose whole value is a secret, even if the words of their name do not say so.
 const HEADERS: [&str; 6] =
     ["authorization", "proxy-authorization", "cookie", "set-cookie", "set-cookie2", "authentication"];
 

@@ -124,7 +124,7 @@ impl<'a> SecretSpans<'a> {
         shown + &self.text[at..]
     }
 
-    /// Returns the secrets that are to be hidden elsewhere, too.
+    /// Returns the secrets that must be hidden elsewhere, too.
     pub fn known(&self) -> &[&'a str] {
         &self.known
     }
@@ -140,7 +140,7 @@ impl<'a> SecretSpans<'a> {
         }
     }
 
-    /// Searches a header line, `Name: value`; that of a pseudo-header begins with a colon.
+    /// Searches a header line, `Name: value`; the name of a pseudo-header begins with a colon.
     pub fn header(&mut self, line: &'a str) {
         let colon = line.bytes().skip(1).position(|b| b == b':').map(|at| at + 1);
         let Some((name, value)) = colon.map(|at| (&line[..at], line[at + 1..].trim())) else { return };
@@ -166,7 +166,7 @@ impl<'a> SecretSpans<'a> {
         if name.to_ascii_lowercase().contains("cookie") {
             // Cookies also hold harmless values such as a language.
             let pairs = value.split(';').filter_map(|pair| pair.split_once('=')).map(|(_, value)| value.trim());
-            // Set-Cookie has one pair; its path and other attributes are no secrets.
+            // Set-Cookie has one pair; its path and other attributes are not secret.
             let set = name.to_ascii_lowercase().contains("set-cookie");
             let pairs = pairs.take(if set { 1 } else { usize::MAX });
             self.known.extend(pairs.filter(|value| value.len() >= 6));
@@ -216,7 +216,7 @@ impl<'a> SecretSpans<'a> {
 
     /// Hides the user info of a URL.
     fn user_info(&mut self, text: &'a str) {
-        // These are the placeholders of our own error messages.
+        // These are placeholders from brunt's own error messages.
         if matches!(text, ":password" | "name:password" | "user:password") {
             return;
         }
@@ -238,7 +238,7 @@ impl<'a> SecretSpans<'a> {
         }
     }
 
-    /// Hides the value of `name=value` if the name is one of a secret.
+    /// Hides the value of `name=value` if the name marks a secret.
     pub fn pair(&mut self, pair: &'a str) {
         if let Some((name, value)) = pair.split_once('=')
             && is_secret(name, value)
@@ -265,7 +265,7 @@ impl<'a> SecretSpans<'a> {
             let quote = value.chars().next().filter(|c| "\"'".contains(*c));
             let value = match quote {
                 Some(quote) => value[1..].split(quote).next().unwrap_or_default(),
-                // With blanks around `=`, only a quoted text is a value.
+                // With spaces around `=`, only quoted text counts as a value.
                 None if spaced.len() < before.len() || value.len() < after.len() => continue,
                 None => {
                     let end = after.find(|c: char| c.is_whitespace() || "&;\"'`<>\\".contains(c));
@@ -348,7 +348,7 @@ impl<'a> SecretSpans<'a> {
             let rest = beginning(&text[at + 6..]);
             let Some((name, rest)) = rest.split_once('"') else { continue };
             let Some((head, body)) = rest.split_once("\n\r\n").or_else(|| rest.split_once("\n\n")) else { continue };
-            // The name must be of this part, not of a later one.
+            // The name must belong to this part, not to a later one.
             if head.contains("\n--") || !is_secret(name, body) {
                 continue;
             }

@@ -37,7 +37,7 @@ fn keyword(text: &str, from: usize) -> Option<(usize, usize)> {
 fn literal_behind(text: &str) -> Option<&str> {
     let mut rest = text;
     let mut plugin = false;
-    // More words than any valid form has; the bound keeps a text of such words alone linear.
+    // More words than any valid form has; the bound keeps the search linear in a text of nothing but such words.
     for _ in 0..16 {
         rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '(');
         let first = rest.chars().next()?;

@@ -126,7 +126,7 @@ fn pages_of_html_teach_nothing_but_their_secrets() {
 }
 
 proptest::proptest! {
-    /// Checks that a masked document parses as JSON and differs only in its secrets, whatever the values are.
+    /// Checks that a masked document parses as JSON and differs only in its secrets, for arbitrary values.
     #[test]
     fn random_documents_differ_in_their_secrets_alone(
         name in "\\PC{0,12}", secret in "\\PC{1,20}", pin in 0u32.., other in "[a-z ,:{}\\[\\]\"'=/\\\\]{0,30}",

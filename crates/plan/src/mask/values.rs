@@ -1,5 +1,5 @@
-//! Masking of secrets by value: a value that was in a secret position of a plan, or was transferred in one, is hidden
-//! wherever else it occurs, also in messages of a server.
+//! Masking of secrets by value: a value from a secret position of a plan or of a message is hidden wherever else it
+//! occurs, also in messages from a server.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ const LEARNT: usize = 32;
 /// The values that must not be shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Secrets {
-    /// Ordered by length, longest first, so that no value is cut by a part of it.
+    /// Ordered by length, longest first, so that masking a shorter value does not split a longer one.
     values: BTreeSet<(Reverse<usize>, String)>,
 }
 
@@ -64,7 +64,7 @@ impl Secrets {
         }
     }
 
-    /// Adds those of a URL whose scheme may be missing.
+    /// Adds the secrets of a URL whose scheme may be missing.
     pub fn learn_url(&mut self, url: &str) {
         if let Some(url) = with_variables(url, |name| std::env::var(name).ok()) {
             self.learn_url(&url);
@@ -72,7 +72,7 @@ impl Secrets {
         self.learn(&SecretSpans::of_url(url));
     }
 
-    /// Adds those of an option, by its long name.
+    /// Adds the secrets of an option, by its long name.
     pub fn learn_option(&mut self, name: &str, value: &str) {
         if let Some(value) = with_variables(value, |name| std::env::var(name).ok()) {
             self.learn_option(name, &value);
@@ -87,18 +87,18 @@ impl Secrets {
         }
     }
 
-    /// Adds those of another set.
+    /// Adds the secrets of another set.
     pub fn join(&mut self, others: &Secrets) {
         others.values.iter().for_each(|(_, value)| self.add(value));
     }
 
-    /// Adds those found in a text.
+    /// Adds the secrets found in a text.
     fn learn(&mut self, spans: &SecretSpans<'_>) {
         self.learn_values(spans.known());
     }
 
-    /// Like [`Secrets::learn`], for a text from a peer: only the first ones, so that a peer cannot make us search for
-    /// many.
+    /// Like [`Secrets::learn`], for a text from a peer: adds only the first ones, so that a peer cannot make every
+    /// later search slow.
     fn learn_some(&mut self, spans: &SecretSpans<'_>) {
         self.learn_values(&spans.known()[..spans.known().len().min(LEARNT)]);
     }
@@ -133,7 +133,7 @@ impl Secrets {
 
     fn add(&mut self, value: &str) {
         let slot = value.starts_with('{') && value.ends_with('}');
-        // Punctuation alone occurs everywhere, whatever its source.
+        // Punctuation alone occurs everywhere.
         let marks = !value.chars().any(char::is_alphanumeric);
         if marks || value == MASK || slot || is_slot(value) {
             return;
@@ -147,7 +147,7 @@ impl Secrets {
         }
     }
 
-    /// Returns the text without them. JSON documents in it stay valid.
+    /// Returns the text with the secrets masked. JSON documents in it stay valid.
     pub fn hide(&self, text: &str) -> String {
         if self.values.is_empty() {
             return text.to_owned();
@@ -173,7 +173,7 @@ impl Secrets {
             return document.to_owned();
         }
         let text = |text: &str, is_key: bool| {
-            // Matched with quotes around it; a short secret may also be the name of a key, so keys are spared.
+            // Matched with quotes around it; a short secret may also be the name of a key, so keys are left alone.
             let quoted = format!("\"{text}\"");
             let meant = values.iter().filter(|value| !is_key || value.len() > ALONE);
             let shown = meant.fold(quoted, |shown, value| hidden_within(shown, value));
@@ -181,7 +181,7 @@ impl Secrets {
         };
         let number = |number: &str| values.iter().any(|value| *value == number).then(|| MASK.to_owned());
         let shown = json::rewrite(document, text, number);
-        // Secrets that span several strings of the document are hidden although it is no longer valid then.
+        // Secrets that span several strings of the document are hidden even though it is then no longer valid.
         let pieces = values.iter().filter(|value| value.len() > ALONE && value.contains(['"', '{', '}', '[', ']']));
         pieces.fold(shown, |shown, value| hidden_in(shown, value))
     }

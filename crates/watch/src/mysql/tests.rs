@@ -31,8 +31,8 @@ fn counted(text: &str) -> Vec<u8> {
     [&[text.len() as u8], text.as_bytes()].concat()
 }
 
-/// Returns the answer to a query, as rows of two columns; both sides leave out the packet between columns and
-/// rows (CLIENT_DEPRECATE_EOF).
+/// Returns the answer to a query, as rows of two columns, without a packet between columns and rows
+/// (CLIENT_DEPRECATE_EOF).
 fn answer(rows: &[(&str, &str)]) -> Vec<u8> {
     let column = |name| [&b"\x03def\0\0\0"[..], &counted(name), b"\0\x0c\x2d\0\0\0\0\0\xfd\0\0\0\0\0"].concat();
     let mut all: Vec<Vec<u8>> = vec![vec![2], column("Variable_name"), column("Value")];
@@ -41,8 +41,8 @@ fn answer(rows: &[(&str, &str)]) -> Vec<u8> {
     (1..).zip(all).flat_map(|(number, bytes)| packet(number, &bytes)).collect()
 }
 
-/// Starts a server for one connection: it greets, and sends the next of these answers after each request;
-/// returns the input received.
+/// Starts a server for one connection, which sends a greeting and then the next of these answers after each request;
+/// its thread returns the input received.
 fn served(greeting: Vec<u8>, answers: Vec<Vec<u8>>) -> (String, JoinHandle<Vec<Vec<u8>>>) {
     slowly_served(Duration::ZERO, greeting, answers)
 }
@@ -96,7 +96,7 @@ fn counters_and_settings_over_one_connection_that_is_closed_in_form() {
     assert_eq!((&heard[1][1..], &heard[5][..]), (STATUS.as_bytes(), &[1][..]));
 }
 
-/// Each step of a login has its own timeout, and a login over a slow network has many.
+/// Each step of a login has its own timeout, so that a login of many steps works over a slow network.
 #[test]
 fn whoever_is_far_away_is_waited_for_at_each_step() {
     let ok = packet(2, &[0, 0, 0, 2, 0, 0, 0]);
@@ -153,8 +153,8 @@ fn options_as_people_write_them() {
     }
 }
 
-/// The server has not seen the password since it started, and there is no TLS: it reads the password encrypted
-/// with its key.
+/// The server has not seen the password since it started, and there is no TLS: the client sends the password encrypted
+/// with the server's key.
 #[test]
 fn an_account_of_sha2_is_let_in_while_it_is_cold() {
     let private = PrivateDecryptingKey::generate(KeySize::Rsa2048).unwrap();

@@ -1,9 +1,9 @@
-//! The queries, and the names under which their answers are kept.
+//! The queries, and the counters that their answers are recorded under.
 
 use crate::number;
 use brunt_counters::CounterSink;
 
-/// The texts of the row, NULL among them; or the reason that there is none.
+/// The values of the row, `None` for NULL; or the reason why there is no row.
 pub type RowAnswer = Result<Vec<Option<String>>, String>;
 
 const OF_OTHERS: &str = "the states of other users' sessions are not shown to this user: GRANT pg_monitor TO it";
@@ -39,10 +39,10 @@ pub const ALL: [RowQuery; 4] = [
             "deadlocks",
         ],
     },
-    // Sessions of clients; all but the first count are of this database, without our own session. For the
-    // sessions of others a user without pg_read_all_stats sees that they exist, but neither kind nor state. The
-    // first to wait for a row waits for the transaction that holds it, the others for the row itself. Sessions
-    // that waited before we came are not part of the run.
+    // Sessions of clients. All counts but the first cover only this database, without our own session. A user
+    // without pg_read_all_stats sees that other users' sessions exist, but neither their kind nor their state. The
+    // first session to wait for a row waits for the transaction that holds it, the others for the row itself.
+    // Sessions that were already waiting when we connected are not part of the run.
     RowQuery {
         group: "activity",
         sql: "SELECT count(*), \

@@ -27,7 +27,7 @@ fn data(values: &[Option<&str>]) -> Vec<u8> {
     message(b'D', &body)
 }
 
-/// Returns the answer to a query: columns, a row, its end, and the message that the server is ready.
+/// Returns the answer to a query: columns, a row, the end of the rows, and the message that the server is ready.
 fn told(values: &[&str]) -> Vec<u8> {
     let row = data(&values.iter().copied().map(Some).collect::<Vec<_>>());
     [columns(values.len()), row, message(b'C', b"SELECT 1\0"), ready()].concat()
@@ -60,8 +60,8 @@ fn all() -> Vec<(usize, Vec<u8>)> {
     [told(&DATABASE), told(&ACTIVITY), told(&TABLES), told(&SETTINGS)].map(|answer| (1, answer)).into()
 }
 
-/// Starts a server for one connection, which sends the next of these answers each time it received that many
-/// messages; returns the messages received.
+/// Starts a server for one connection, which sends each of these answers once it has received the given number of
+/// messages; its thread returns the messages received.
 fn served(says: Vec<(usize, Vec<u8>)>) -> (String, std::thread::JoinHandle<Vec<Vec<u8>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let option = format!("postgres=postgres://me:s%20t@{}/db", listener.local_addr().unwrap());
@@ -149,7 +149,7 @@ fn what_cannot_be_read_is_absent_and_named() {
     assert_eq!(told.unobservable[0], format!("postgres.activity: {why}"));
     assert_eq!(told.unobservable[1], "postgres.tables.seq_tup_read: the server does not report it");
     assert_eq!((told.get("postgres.tables.seq_scan"), told.get("postgres.tables.idx_scan")), (Some(1), Some(3)));
-    // If every query fails, the reason is the whole answer.
+    // If every query fails, the result is the reason alone.
     assert_eq!(kept(vec![denied; 4]).unwrap_err(), why);
     assert_eq!(kept(vec![[message(b'C', b"SELECT 0\0"), ready()].concat(); 4]).unwrap_err(), "it returns no row");
 }

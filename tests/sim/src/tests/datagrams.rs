@@ -47,7 +47,7 @@ fn without_loss_every_datagram_comes_back_alone_and_in_order() {
     assert_eq!(came_back(1, 0.0, 200), (0..200).collect::<Vec<_>>());
 }
 
-/// A loss of 0.2 each way lets 0.64 of them return: of 1000, 640 ± 6 standard deviations of 15.
+/// With a loss of 0.2 each way, 0.64 of the datagrams return: of 1000, 640 ± 6 standard deviations of 15.
 #[test]
 fn lost_datagrams_never_arrive_and_the_same_seed_loses_the_same() {
     let numbers = came_back(7, 0.2, 1000);

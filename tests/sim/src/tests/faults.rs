@@ -239,7 +239,7 @@ fn what_no_socket_took_before_the_end_was_never_sent() {
         turns(&mut sim, Nanos::from_secs(1));
         assert_eq!(sim.bytes_sent(), 10, "nothing leaves a connection that is closed");
     }
-    // The same for a reset by the peer.
+    // The same applies to a reset by the peer.
     let mut sim = echo(1, SimSettings { window: Some(3), ..SimSettings::default() });
     let conn = connected(&mut sim);
     send(&mut sim, conn, b"reset");

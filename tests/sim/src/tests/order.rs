@@ -1,4 +1,4 @@
-//! Tests of determinism, and of the order of bytes whatever the network does to them.
+//! Tests of determinism, and of the order of bytes under all kinds of network behaviour.
 
 use brunt_contract::Network;
 use brunt_measure::{Nanos, Rng};

@@ -30,7 +30,7 @@ struct ChannelLog {
     closed: bool,
 }
 
-/// Runs the simulation for a second, with the channel processing what arrives.
+/// Runs the simulation for a second, and lets the channel process everything that arrives.
 fn follow<P: SimPeer>(sim: &mut Sim<P>, conn: ConnId, channel: &mut dyn SecureChannel, seen: &mut ChannelLog) {
     let end = sim.now() + SECOND;
     let mut cipher = OutputBuffer::default();

@@ -103,7 +103,7 @@ fn a_pause_makes_work_and_waking_late() {
     assert_eq!(sim.now(), at(90));
 }
 
-/// A peer that wakes at the given times and sends a byte on connection 0 each time.
+/// A peer that wakes up at the given times and sends a byte on connection 0 each time.
 struct TimerPeer(Vec<Nanos>, Vec<Nanos>);
 
 impl SimPeer for TimerPeer {
