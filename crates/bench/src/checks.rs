@@ -13,8 +13,7 @@ use brunt_report::numbers;
 use crate::{data_end, host, objective_names, proxy_route};
 use brunt_config::Intent;
 
-/// Returns the options that a plan passes to its protocol, with its URLs. They should not be shared, because they are
-/// copied then.
+/// Returns the options that a plan passes to its protocol, with its URLs. `urls` should not be shared, or it is copied.
 ///
 /// # Errors
 /// A proxy of the plan is invalid.
@@ -39,7 +38,7 @@ pub(crate) fn protocol_options(plan: &Plan, urls: Urls) -> Result<ProtocolConfig
 }
 
 /// Checks everything that can be checked without the target; returns the number of workers of the run. If there are
-/// very many URLs, the intent keeps the first ones.
+/// very many URLs, the intent keeps only the first ones.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
@@ -89,7 +88,7 @@ pub(crate) fn reference(plan: &Plan, prepared: &PreparedRun) -> Result<(), Usage
     Err(UsageError::new("--reference", trouble))
 }
 
-/// Refuses more connections than file descriptors before any is opened.
+/// Rejects a plan that needs more connections than there are file descriptors, before any is opened.
 pub(crate) fn descriptors(plan: &Plan, prepared: &PreparedRun) -> Result<(), UsageError> {
     let Some((connections, most)) = prepared.too_many(plan) else { return Ok(()) };
     let option = if plan.load.is_open() { "--max-connections" } else { "-c" };
@@ -101,7 +100,7 @@ pub(crate) fn descriptors(plan: &Plan, prepared: &PreparedRun) -> Result<(), Usa
     Err(UsageError::new(option, trouble))
 }
 
-/// Refuses to silently raise a number of workers that the user has set.
+/// Rejects a number of workers, set by the user, that is too small, instead of silently raising it.
 pub fn workers(plan: &Plan, prepared: &PreparedRun) -> Result<(), UsageError> {
     let (asked, needed) = (plan.workers, prepared.workers(plan));
     if needed <= asked {
@@ -117,7 +116,7 @@ pub fn workers(plan: &Plan, prepared: &PreparedRun) -> Result<(), UsageError> {
     Err(UsageError::new("-w", trouble))
 }
 
-/// Refuses heartbeats for a protocol without them instead of silently ignoring the option.
+/// Rejects heartbeats for a protocol without them instead of silently ignoring the option.
 pub(crate) fn heartbeats(plan: &Plan, protocol: &dyn Protocol, config: &ProtocolConfig) -> Result<(), UsageError> {
     plan.heartbeat
         .map_or(Ok(()), |_| protocol.check_heartbeats(config).map_err(|trouble| UsageError::new("--ping", trouble)))
@@ -134,7 +133,7 @@ fn sources(plan: &Plan) -> Result<Vec<IpAddr>, UsageError> {
 /// Returns the source addresses of the plan, all of which must be addresses of this machine.
 ///
 /// # Errors
-/// The first address that is not.
+/// The first address that is not one of this machine.
 pub(crate) fn local_sources(plan: &Plan) -> Result<Vec<IpAddr>, UsageError> {
     let all = sources(plan)?;
     for address in &all {

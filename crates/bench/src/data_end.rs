@@ -1,5 +1,5 @@
-//! The end of a run by its data: rows that are used only once limit the number of requests, or of iterations of a flow
-//! or a scenario.
+//! The end of a run when its data is used up: rows that are used only once limit the number of requests, or of
+//! iterations of a flow or a scenario.
 
 use brunt_contract::{Protocol, ProtocolConfig, UsageError};
 use brunt_engine::PreparedRun;
@@ -7,11 +7,11 @@ use brunt_plan::{Plan, ScenarioPlan};
 use brunt_record::{Notice, Subject};
 use brunt_report::numbers;
 
-/// Returns the number of requests (in a flow: iterations) after which the run ends, at the latest when its data is used
-/// up. Scenarios end individually.
+/// Returns the number of requests (in a flow: iterations) after which the run ends, limited by its data. Scenarios end
+/// individually.
 ///
 /// # Errors
-/// A warm-up, which would use up rows.
+/// The plan has a warm-up, which would use up rows.
 pub fn requests(plan: &Plan, prepared: &PreparedRun) -> Result<Option<u64>, UsageError> {
     let Some(rows) = prepared.requests_at_most() else { return Ok(plan.requests) };
     if plan.warmup > brunt_measure::Nanos::ZERO {
@@ -25,11 +25,11 @@ pub fn requests(plan: &Plan, prepared: &PreparedRun) -> Result<Option<u64>, Usag
     }
 }
 
-/// Returns for each scenario the number of iterations that the rows of its requests suffice for; empty if no data ends
-/// the run.
+/// Returns for each scenario the number of iterations for which the rows of its requests suffice; empty if no data
+/// limits the run.
 ///
 /// # Errors
-/// Its requests cannot be prepared.
+/// The requests of a scenario cannot be prepared.
 pub fn iterations(
     plan: &Plan,
     protocol: &dyn Protocol,
@@ -41,7 +41,7 @@ pub fn iterations(
     }
     let rows = |scenario: &ScenarioPlan| {
         let asked = options_for_urls(config, &scenario.flow.urls());
-        // A scenario of pauses alone has nothing to prepare.
+        // A scenario that only pauses has nothing to prepare.
         let prepared = if asked.urls.is_empty() { None } else { Some(protocol.prepare(&asked)?) };
         Ok(prepared.and_then(|prepared| prepared.prepared().max_requests))
     };
@@ -61,7 +61,7 @@ fn options_for_urls(config: &ProtocolConfig, urls: &[u32]) -> ProtocolConfig {
     }
 }
 
-/// Limits each scenario to its data.
+/// Limits each scenario to the iterations for which its data suffices.
 pub fn limit_iterations(plan: &mut Plan, rows: &[Option<u64>]) {
     for (scenario, rows) in plan.scenarios.iter_mut().zip(rows) {
         let users = scenario.load.peak().round() as u64;
@@ -74,7 +74,7 @@ pub fn limit_iterations(plan: &mut Plan, rows: &[Option<u64>]) {
     }
 }
 
-/// Returns the notices about it before the run. `rows` is the result of [`iterations`].
+/// Returns the notices, shown before the run, that its data limits it. `rows` is the result of [`iterations`].
 pub fn notices(plan: &Plan, prepared: &PreparedRun, rows: &[Option<u64>]) -> Vec<Notice> {
     let alone = prepared.requests_at_most().filter(|rows| plan.requests == Some(*rows)).map(|rows| match plan.flow {
         Some(_) => Notice::new(Subject::DataEndIterations, [("iterations", numbers::count(rows))]),

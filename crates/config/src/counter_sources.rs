@@ -59,7 +59,7 @@ pub fn read(values: &SettingValues) -> Result<CounterSources, UsageError> {
     Ok(CounterSources { service, services: told, logs, probes: probes(values)? })
 }
 
-/// Refuses duplicates of an option.
+/// Rejects an option that is given the same value twice.
 fn refuse_twice(values: &SettingValues, option: &'static str, names: &[String]) -> Result<(), UsageError> {
     let twice = (0..names.len()).find(|at| names[at + 1..].contains(&names[*at]));
     let said = twice.and_then(|at| Some((values.named(option).nth(at)?, &names[at])));

@@ -60,7 +60,7 @@ pub fn tls(values: &SettingValues) -> Result<Tls, UsageError> {
     })
 }
 
-/// Reads `--tlsv1.3` and `--tls-max`; returns the version if only one is left.
+/// Reads `--tlsv1.3` and `--tls-max`; returns the TLS version if they leave only one.
 fn version(values: &SettingValues) -> Result<Option<String>, UsageError> {
     let trouble = match (values.has(&TLS_1_3), values.text(&TLS_MAX)) {
         (true, Some("1.2")) => "1.2 and --tlsv1.3 contradict each other; leave one of them out".to_owned(),
@@ -168,10 +168,10 @@ pub fn no_url(values: &SettingValues) -> String {
     }
 }
 
-/// Refuses options of single URLs that the protocol would ignore.
+/// Rejects options of single URLs that the protocol would ignore.
 ///
 /// # Errors
-/// The first URL that has some.
+/// The first URL that has such options.
 pub fn refuse_own_options(
     urls: &[WeightedUrl],
     written: &[DraftUrl],
@@ -195,7 +195,8 @@ fn wrong(written: &[DraftUrl], at: usize, trouble: String) -> UsageError {
     written.get(at).map_or(&ValueOrigin::CommandLine, |url| &url.origin).wrong("URL", trouble)
 }
 
-/// Returns the index of the protocol for all of them; for a flow with several, the one that combines them.
+/// Returns the index of the protocol of all URLs; for a flow with several protocols, that of the one that combines
+/// them.
 ///
 /// # Errors
 /// The user's mistake, naming the option.

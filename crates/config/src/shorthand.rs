@@ -21,7 +21,7 @@ pub fn expand(mut options: SettingValues, specs: &[OptionSpec]) -> Result<Settin
     json(&mut options)?;
     bearer(&mut options)?;
     cookies(&mut options)?;
-    // To other protocols a text that begins with `@` is an ordinary message.
+    // For other protocols, a text that begins with `@` is an ordinary message.
     if specs.iter().any(|spec| spec.name == "data-raw") {
         data_files(&mut options)?;
     }
@@ -100,7 +100,7 @@ fn cookies(options: &mut SettingValues) -> Result<(), UsageError> {
     Ok(())
 }
 
-/// Returns a secret as written, or the lines of its file.
+/// Returns a secret as written, or the lines of the file that it names.
 fn opened(flag: &str, value: SettingValue) -> Result<Vec<SettingValue>, UsageError> {
     match value.text.strip_prefix('@') {
         Some(path) => secret_files::lines_of(&value, flag, path),

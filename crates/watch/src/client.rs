@@ -1,4 +1,4 @@
-//! A blocking client: one connection, one request at a time, encoded by a session of `protocols`, with bounds
+//! A blocking client: one connection, one request at a time, encoded by a session of the `protocols` crate, with limits
 //! on time and bytes.
 
 use std::fmt;
@@ -15,17 +15,17 @@ use brunt_measure::sanitize;
 use crate::pipe::TimedSocket;
 use crate::service_address::ServiceAddress;
 
-/// The name of a protocol, and the decoder of its servers' refusals.
+/// The name of a protocol, and the decoder of its servers' error messages.
 #[derive(Clone, Copy)]
 pub struct ServerProtocol {
-    /// `MySQL`.
+    /// Display name, such as `MySQL`.
     pub name: &'static str,
     /// Formats a refusal as a sentence, from [`Session::partial_response`] or [`brunt_contract::ExchangeEnd::excerpt`], and the status
     /// code.
     pub refusal: fn(&[u8], u32) -> Option<String>,
 }
 
-/// Formats a server's message and its error code, as sessions keep them of a refusal.
+/// Formats the error code and message of a refusal, as kept by sessions.
 pub fn server_error((code, words): (&[u8], &[u8])) -> String {
     let words: String = String::from_utf8_lossy(words).chars().take(200).collect();
     let code = String::from_utf8_lossy(code);
@@ -33,11 +33,11 @@ pub fn server_error((code, words): (&[u8], &[u8])) -> String {
     format!("it responded: {}{code}", sanitize::line(&words))
 }
 
-/// The requests, the server, and the connection to it while it works.
+/// The requests, the server, and the connection to it as long as it lasts.
 pub struct WatchClient {
     protocol: ServerProtocol,
     workload: Arc<dyn Workload>,
-    /// Display name: `host:port`, and anything else that distinguishes it from others there.
+    /// Display name: `host:port`, and anything else that distinguishes it from other services there.
     pub name: String,
     /// Address of the server.
     pub place: ServiceAddress,
@@ -45,8 +45,7 @@ pub struct WatchClient {
 }
 
 impl WatchClient {
-    /// Prepares the requests so that their answers are returned, for the address between the two parts of a
-    /// URL, with these options.
+    /// Prepares requests whose answers are returned. The URL consists of `before`, the address and `behind`.
     ///
     /// # Errors
     ///
@@ -67,8 +66,8 @@ impl WatchClient {
         Ok(WatchClient { protocol: tongue, workload: dialogue, name: place.authority(), place, link: None })
     }
 
-    /// Returns the answer to one of the requests, by its index; or the server's reason for giving none, after
-    /// which the connection remains usable. A broken connection is reopened the next time.
+    /// Returns the answer to one of the requests, by its index, or the server's reason for refusing it, after
+    /// which the connection remains usable. A broken connection is reopened at the next call.
     ///
     /// # Errors
     ///
@@ -83,7 +82,7 @@ impl WatchClient {
         Ok(answer)
     }
 
-    /// Like [`WatchClient::ask`], for a request whose answer is a text.
+    /// Like [`WatchClient::ask`], for a request that is answered with text.
     ///
     /// # Errors
     ///
@@ -108,7 +107,7 @@ impl WatchClient {
         })
     }
 
-    /// Connects to the first address that accepts, and logs in.
+    /// Connects to the first address that accepts the connection, and logs in.
     fn open(&mut self) -> io::Result<WatchLink> {
         let origin = &self.workload.origins()[0];
         let mut pipe = TimedSocket::over(self.place.connect()?);
@@ -167,7 +166,7 @@ struct WatchLink {
 impl WatchLink {
     fn ask(&mut self, request: &Request) -> io::Result<Result<ResponseContent, String>> {
         let fill = SlotContext { random: random(), ..SlotContext::default() };
-        // A connection that takes no request was closed meanwhile.
+        // A connection that takes no request has been closed in the meantime.
         let sent = self.session.submit(ExchangeId(0), request, &fill, &mut self.out);
         sent.map_err(|SessionFull| ErrorKind::UnexpectedEof)?;
         let (mut answer, mut begun): (Option<Box<ResponseContent>>, _) = (None, false);
@@ -208,7 +207,7 @@ impl WatchLink {
         heard.map_err(|broken| self.broken(&broken))
     }
 
-    /// Returns the reason for the end of the session: in the server's words, or in the session's.
+    /// Returns the reason for the end of the session, as reported by the server or else by the session.
     fn broken(&self, broken: &ProtocolError) -> io::Error {
         let refused = self.session.refusal_kind() == FaultKind::WrongStatus;
         let words = || (self.protocol.refusal)(self.session.partial_response(), self.session.refusal_code());

@@ -1,4 +1,4 @@
-//! Tests of flows with several protocols: each server's own count agrees with ours, step by step.
+//! Tests of flows with several protocols: each server's own counts agree with ours, step by step.
 
 use brunt_tests::grpc::ExternalGrpcServer;
 use brunt_tests::mariadb::Mariadb;
@@ -15,7 +15,7 @@ location = /login { default_type application/json; return 200 '{"data": {"token"
 location = /page { if ($http_authorization = "") { return 401; } return 202 'page $http_authorization'; }
 "#;
 
-/// Writes a plan file. Returns it and its folder.
+/// Writes a plan file. Returns its folder and its path.
 fn plan(text: &str) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("flow.yaml");
@@ -24,13 +24,13 @@ fn plan(text: &str) -> (tempfile::TempDir, String) {
     (folder, path)
 }
 
-/// Returns started, succeeded, failed and cut iterations.
+/// Returns the numbers of started, succeeded, failed and cut iterations.
 fn iterations(report: &TestReport) -> [u64; 4] {
     let row = &report.json["iterations"][0];
     ["started", "succeeded", "failed", "cut"].map(|key| row[key].as_u64().unwrap_or_else(|| panic!("{report}")))
 }
 
-/// Returns scheduled and succeeded of a name.
+/// Returns how many requests with this name were scheduled and succeeded.
 fn named(report: &TestReport, name: &str) -> [u64; 2] {
     let rows = report.json["by_name"].as_array().expect("names");
     let row = rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name}: {report}"));
@@ -66,7 +66,7 @@ fn a_token_of_http_goes_through_redis_and_back_and_all_three_count_the_same() {
         );
         let log = nginx.stop_and_read_log();
         let served = |status: &str| log.iter().filter(|line| line.starts_with(status)).count();
-        // One login came before the run; pages are answered with 202.
+        // One login was sent before the run; pages are answered with 202.
         assert_eq!((served("200"), served("202")), (61, 60), "{load}: {report}");
     }
 }
@@ -98,7 +98,7 @@ fn users_open_a_websocket_with_their_token_and_await_what_they_said_among_pushes
         assert_eq!(report.requests(), [160, 160, 0, 0], "{load}: {report}");
         assert_eq!(report.count("unsolicited"), 3 * 40, "three news on each connection: {load}: {report}");
         let counts = server.counts();
-        // One connection per iteration, closed in an orderly way at its end.
+        // Each iteration has one connection, which is closed in an orderly way at the end.
         assert_eq!(
             (&counts["connections"], &counts["normal"], &counts["messages"]),
             (&40.into(), &40.into(), &80.into())
@@ -119,7 +119,7 @@ fn what_is_awaited_in_vain_times_out_and_what_is_lost_with_a_connection_is_told(
     let vain = report(&[&path]);
     assert_eq!((iterations(&vain), vain.failures().get("timeout")), ([4, 0, 4, 0], Some(&4)), "{vain}");
     assert!(vain.json.to_string().contains("no message matching json $.tokn == "), "{vain}");
-    // `--debug` waits no longer than a run does, and reports what it waits for.
+    // `--debug` waits no longer than a run does, and reports what it was waiting for.
     let shown = brunt_tests::brunt(["--debug", &path]).with_code(20);
     let failed = "as failed: timeout: no message matching json $.tokn == \"{token}\" came within 300 ms";
     assert!(shown.out.contains(failed), "{}", shown.out);
@@ -215,6 +215,6 @@ fn grpc_and_two_databases_give_values_to_each_other_within_transactions() {
     let said = brunt(["--debug", &path]);
     let why = "there is no such column; the response has 1 row of id, name, nothing";
     assert!(said.out.contains(why) || said.err.contains(why), "{}", said.out);
-    // One call before the run, and one by `--debug`.
+    // One call was made before the run, and one by `--debug`.
     assert_eq!(grpc.counts()["unary"], 82, "{report}");
 }

@@ -1,5 +1,5 @@
-//! Tests of output errors: output that cannot be written is reported and is no success; a reader that has gone is
-//! neither.
+//! Tests of output errors: output that cannot be written is reported and makes the command fail; a reader that has gone
+//! does neither.
 
 use std::fs::OpenOptions;
 use std::io::{Read as _, Write as _};
@@ -41,7 +41,7 @@ fn a_full_standard_output_is_said_and_is_no_success() {
         let ended = prepare(line).out(full()).run();
         assert!(ended.err.lines().any(|said| said == SAID), "{line:?}: {ended:?}");
         assert_eq!(ended.err.matches("could not be written").count(), 1, "{line:?}: {ended:?}");
-        // Doubts of a busy machine take precedence.
+        // Doubts caused by a busy machine take precedence.
         let doubted = line[0] == "-n" && ended.code == Some(20);
         assert!(doubted || ended.code == Some(code), "{line:?}: {ended:?}");
     }
@@ -83,7 +83,7 @@ fn the_time_of_a_run_ends_it_though_nobody_reads_what_it_writes() {
     let ended = prepare(line).out(writer).run().with_code(21);
     let said = "brunt: standard output could not be written: nothing reads it, and the run is over.";
     assert!(ended.err.contains(said), "{ended:?}");
-    // Standard error alone, both, and a document.
+    // Standard error alone, then both streams, then a document.
     let ((_reader, err), (_other, out)) = (filled(), filled());
     prepare(line).err(err.try_clone().expect("another")).run().with_code(21);
     prepare(line).out(out.try_clone().expect("another")).err(err).run().with_code(21);
@@ -109,7 +109,7 @@ fn pipes_are_files_to_read_and_none_is_waited_for_without_an_end() {
         .with_code(64)
         .containing("-o: ")
         .containing("cannot be written (nothing reads from this pipe); use a path that can be written");
-    // A writer that comes later; and process substitution in a shell.
+    // A writer that comes later, and process substitution in a shell.
     let writer = std::thread::spawn({
         let (pipe, url) = (pipe.clone(), format!("{}?named\n", target.address));
         move || std::fs::write(pipe, url)

@@ -1,6 +1,6 @@
 //! The options of a curl command that apply to a whole run: TLS, timeouts, redirects, connection targets.
 //!
-//! A run has one of each, so several commands must agree; redirections of connections add up.
+//! A run has only one value of each, so several commands must agree; redirections of connections accumulate.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -9,7 +9,7 @@ use brunt_contract::{Proxy, UsageError};
 
 use super::command::CurlOptions;
 
-/// Number of redirects that `-L` follows without `--max-redirs` (curl's default).
+/// Number of redirects that `-L` follows by default in curl, without `--max-redirs`.
 const REDIRECTS: u32 = 50;
 /// Maximum number of redirects in brunt.
 const MOST_REDIRECTS: u32 = 100;
@@ -19,7 +19,7 @@ const MOST_REDIRECTS: u32 = 100;
 pub struct CurlSettings(Vec<(&'static str, String)>);
 
 impl CurlSettings {
-    /// Returns them as flags; a switch has an empty value.
+    /// Returns the settings as flags; a switch has an empty value.
     pub fn flags(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.0.iter().map(|(name, text)| (*name, text.as_str()))
     }
@@ -56,7 +56,7 @@ pub fn run_settings(options: &CurlOptions, place: &str) -> Result<CurlSettings, 
             all.push((flag, String::new()));
         }
     }
-    // With -k nothing is verified, and curl does not read the roots either.
+    // With -k nothing is verified, and curl does not read the CA file either.
     if let Some(path) = options.value("cacert").filter(|_| !options.has("insecure")) {
         all.push(("cacert", path.to_owned()));
     }
@@ -71,7 +71,7 @@ pub fn run_settings(options: &CurlOptions, place: &str) -> Result<CurlSettings, 
         all.push(("key", options.value("key").unwrap_or(path).to_owned()));
     }
     limits(options, place, &mut all)?;
-    // curl uses the last of several versions.
+    // If several versions are given, curl uses the last one.
     let versions = ["http1.0", "http1.1", "http2", "http2-prior-knowledge"];
     match options.switches.iter().rev().find(|switch| versions.contains(switch)) {
         Some(&"http1.0") => all.push(("http", "1.0".to_owned())),
@@ -150,7 +150,7 @@ pub fn redirections(options: &CurlOptions, place: &str) -> Result<Vec<String>, U
     let mut rules: Vec<String> = options.all("connect-to").map(str::to_owned).collect();
     for text in options.all("resolve") {
         let text = text.strip_prefix('+').unwrap_or(text);
-        // `-HOST:PORT` removes an entry, and there is none.
+        // `-HOST:PORT` removes an entry, but there are none.
         if text.starts_with('-') {
             continue;
         }
