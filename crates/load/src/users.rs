@@ -64,8 +64,8 @@ impl UserProfile {
         users
     }
 
-    /// Multiplies the users if each keeps `each` requests in flight: the engine drives that many users, and the slots
-    /// of one user stay in one share.
+    /// Multiplies the users if each keeps `each` requests in flight: the engine then drives `each` times as many, dealt
+    /// to the shares in groups of `each`.
     pub fn each(self, each: u32) -> UserProfile {
         UserProfile { each: each.max(1), ..self }
     }

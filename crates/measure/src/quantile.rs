@@ -2,8 +2,8 @@
 //!
 //! The 95 % interval is distribution-free: with B ~ Bin(n, q), the order statistics of ranks j and k bracket the
 //! quantile if P(B ≤ j−1) and P(B ≥ k) are each at most 2.5 %. That holds for independent requests. Requests of one run
-//! resemble their neighbours: [`correlated_quantile`] uses the number of independent requests that they are worth, derived from
-//! their order.
+//! resemble their neighbours: [`correlated_quantile`] uses the number of independent requests that they are worth,
+//! derived from their order.
 
 use crate::{Histogram, Nanos, RunBlocks};
 
