@@ -75,7 +75,7 @@ impl<'a> ScenarioCourse<'a> {
     }
 }
 
-/// Returns the end of the last scenario; None if one of them ends only with its iterations.
+/// Returns the end of the last scenario; `None` if one of them ends only with its iterations.
 pub(crate) fn all_end(plan: &Plan) -> Option<Nanos> {
     let courses = (0..plan.scenarios.len()).filter_map(|number| ScenarioCourse::of(plan, number, Share::WHOLE));
     courses.map(|course| course.ends()).try_fold(Nanos::ZERO, |last, end| Some(last.max(end?)))

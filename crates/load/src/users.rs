@@ -143,7 +143,7 @@ impl UserProfile {
         ((index + of - there % of) % of) as f64 / of as f64
     }
 
-    /// Returns the earliest time after `time` at which [`UserProfile::at`] changes; None if it never does.
+    /// Returns the earliest time after `time` at which [`UserProfile::at`] changes; `None` if it never does.
     pub fn next_change(&self, time: Nanos) -> Option<Nanos> {
         let now = self.at(time);
         for stretch in self.stretches.iter().filter(|s| s.end.0 - 1 > time.0) {

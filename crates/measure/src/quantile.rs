@@ -43,8 +43,8 @@ pub enum QuantileValue {
 /// time.
 ///
 /// Abandoned requests rank above all finished ones. As long as their share is smaller than the share above the
-/// quantile, the result is a value; otherwise it is a lower bound: the quantile if each had finished at the moment it
-/// was abandoned.
+/// quantile, the result is a value; otherwise it is a lower bound: the quantile if each had finished when it was
+/// abandoned.
 pub fn quantile(finished: &Histogram, at_least: &Histogram, q: f64) -> Quantile {
     let total = finished.count() + at_least.count();
     if total < minimum_count(q) {

@@ -6,7 +6,6 @@
 //! open before; what is opened or closed later, on either side, does not show on the other.
 //!
 //! `close_range(2)` is tried first, because the seccomp profiles of container runtimes forbid `unshare` but not it.
-//! `close_range(2)` is asked first, because the seccomp profiles of container runtimes forbid `unshare` and not it.
 
 use std::io;
 use std::os::fd::RawFd;

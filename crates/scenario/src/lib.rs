@@ -125,7 +125,8 @@ pub enum UserEvent {
         code: u32,
         /// Fault of the request; `None` if it succeeded.
         fault: Option<FaultKind>,
-        /// Failure policy of a batch request ([`BatchMember::on_failure`]). For other requests it is taken from their step.
+        /// Failure policy of a batch request ([`BatchMember::on_failure`]). For other requests it is taken from their
+        /// step.
         on_failure: OnFailure,
     },
     /// The request was answered from the user's cache and was not sent.

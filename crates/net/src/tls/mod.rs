@@ -1,4 +1,5 @@
-//! TLS as a layer without I/O: rustls behind [`brunt_contract::SecureChannelFactory`] and [`brunt_contract::SecureChannel`].
+//! TLS as a layer without I/O: rustls behind [`brunt_contract::SecureChannelFactory`] and
+//! [`brunt_contract::SecureChannel`].
 //!
 //! The unbuffered interface of rustls is used, because an idle connection then holds its keys and nothing else: bytes
 //! are decrypted in a scratch buffer of the thread, and only an incomplete record is kept. rustls 0.24 replaces that

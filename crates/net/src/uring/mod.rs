@@ -196,7 +196,7 @@ impl Uring {
         unsafe { BorrowedFd::borrow_raw(self.slots[slot as usize].fd) }
     }
 
-    /// Interprets a completion; None if it no longer concerns a connection.
+    /// Interprets a completion; `None` if it no longer concerns a connection.
     fn interpret(&mut self, entry: &cqueue::Entry) -> Option<CompletionEvent> {
         let data = entry.user_data();
         let slot = data as u32;

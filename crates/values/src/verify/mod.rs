@@ -245,7 +245,8 @@ impl AnswerChecks {
         }
     }
 
-    /// Returns what was expected of the body and what was found instead, if [`AnswerChecks::verdict`] reports a wrong body.
+    /// Returns what was expected of the body and what was found instead, if [`AnswerChecks::verdict`] reports a wrong
+    /// body.
     pub fn mismatch(
         &self,
         expected: Option<&Expectations>,
