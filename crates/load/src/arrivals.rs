@@ -1,10 +1,9 @@
-//! Open load: the moments at which arrivals are due, whatever the server does.
+//! Open load: the times at which arrivals are due, whatever the server does.
 //!
 //! Constant and burst arrivals are numbered through the whole run, and worker k of T takes those with i ≡ k (mod T), so
 //! the shares add up exactly. Poisson arrivals are T independent streams of rate λ/T, whose union is Poisson again
-//! (MEASUREMENT 1.5); where their number is given, it is the union's, not each stream's (`counted`). Numbers start
-//! afresh where
-//! the warm-up ends: it never changes what comes after it.
+//! (MEASUREMENT 1.5); if their number is given, it is that of the union, not of each stream (`counted`). Numbers
+//! restart at the end of the warm-up, which therefore never changes what comes after it.
 
 use brunt_measure::{Nanos, Rng};
 use brunt_plan::{Arrivals, Change, Load, Share, Stage};
@@ -15,16 +14,16 @@ use crate::ends;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A schedule of due times: nanoseconds since the start of the run (warm-up included), never decreasing, None at the
+/// A schedule of due times: nanoseconds since the start of the run (warm-up included), never decreasing; `None` at the
 /// end.
 pub trait Schedule: Send {
     /// Returns the due time of the next arrival.
     fn next_due(&mut self) -> Option<Nanos>;
-    /// Changes the rate from `at` on, for all shares alike; changes come in the order of their moments. Returns the new
-    /// due time of the arrival drawn last, which is unchanged if it is before `at`.
+    /// Changes the rate from `at` on, for all shares alike; changes come in chronological order. Returns the new due
+    /// time of the arrival drawn last, which is unchanged if it is before `at`.
     fn change(&mut self, at: Nanos, change: Change) -> Option<Nanos>;
-    /// Takes at once all arrivals not yet drawn that are due in `from` (the end of the warm-up) to `until`, in a few
-    /// lumps, each with the moment of its last arrival and their number. The total follows the rate's integral, without
+    /// Takes at once all arrivals not yet drawn that are due from `from` (the end of the warm-up) to `until`, in a few
+    /// lumps, each with the time of its last arrival and their number. The total follows the rate's integral, without
     /// randomness.
     fn take_rest(&mut self, from: Nanos, until: Nanos, lump: &mut dyn FnMut(Nanos, u64));
 }
@@ -32,7 +31,7 @@ pub trait Schedule: Send {
 /// Number of lumps, which gives a resolution of a thousandth.
 const LUMPS: u64 = 4096;
 
-/// Divides a number into lumps; each gets the cumulative number at its end, and its size.
+/// Divides a number into lumps; each is given as the cumulative number at its end and its size.
 pub(crate) fn in_lumps(number: u64, mut lump: impl FnMut(u64, u64)) {
     let lumps = number.min(LUMPS);
     let until = |lump: u64| (u128::from(number) * u128::from(lump) / u128::from(lumps.max(1))) as u64;
@@ -41,11 +40,9 @@ pub(crate) fn in_lumps(number: u64, mut lump: impl FnMut(u64, u64)) {
 
 /// The arrivals of one share of an open load.
 ///
-/// During the warm-up the first stage's `from` rate holds. `requests` counts arrivals after the warm-up, over all
-/// shares.
-/// `duration` bounds the arrivals to [0, warmup + duration); without it the run ends with its stages, but a single
-/// stage
-/// bounded by `requests` goes on at its rate. A closed load has no arrivals.
+/// During the warm-up, the `from` rate of the first stage holds. `requests` counts arrivals after the warm-up, over all
+/// shares. `duration` bounds the arrivals to [0, warmup + duration); without it, the run ends with its stages, but a
+/// single stage bounded by `requests` continues at its rate. A closed load has no arrivals.
 pub fn arrivals(
     load: &Load,
     warmup: Nanos,
@@ -89,14 +86,14 @@ pub(crate) struct PoissonArrivals {
     /// Sum of the exponential steps so far, in arrivals of this share.
     reached: f64,
     shares: f64,
-    /// Set if the reached arrival is beyond the end, or none was drawn; another rate may bring it within.
+    /// Set if the reached arrival is beyond the end, or none was drawn; another rate may bring it before the end.
     ahead: bool,
 }
 
 impl PoissonArrivals {
     /// Creates the arrivals of warm-up and stages.
     fn whole(stages: &[Stage], warmup: Nanos, end: Nanos, share: Share, seed: u64) -> PoissonArrivals {
-        // Poisson arrivals are memoryless, so that both form one curve.
+        // Poisson arrivals are memoryless, so warm-up and stages can form one curve.
         let mut curve = Curve::level(first_rate(stages), Nanos::ZERO, warmup);
         curve.append_stages(stages, warmup, end);
         PoissonArrivals::along(curve, share, seed)
@@ -121,7 +118,7 @@ impl Schedule for PoissonArrivals {
 
     fn change(&mut self, at: Nanos, change: Change) -> Option<Nanos> {
         self.curve.change(at, change);
-        // The distance of the arrival in expected arrivals is unchanged; its time is not.
+        // The distance to the arrival, in expected arrivals, is unchanged; its time is not.
         self.ahead = self.reached > 0.0;
         self.next_due()
     }
@@ -155,11 +152,11 @@ struct NumberedArrivals {
     /// `in_warmup` and `next` before the last draw, and its due time.
     drawn: (bool, u64),
     due: Option<Nanos>,
-    /// Granularity of changes, which take effect at the next multiple: a burst that came is not taken back.
+    /// Granularity of changes, which take effect at the next multiple: a burst that has come is not taken back.
     grain: u64,
 }
 
-/// A function from an arrival's number to its time on a curve that began at a moment.
+/// A function from an arrival's number to its time, on a curve that began at a given time.
 type TimeOf = fn(curve: &mut Curve, i: u64, began: Nanos) -> Option<Nanos>;
 
 impl NumberedArrivals {
@@ -202,7 +199,7 @@ impl NumberedArrivals {
         Some(due)
     }
 
-    /// Returns when a change takes effect on a curve that began at a moment.
+    /// Returns when a change takes effect on a curve that began at a given time.
     fn effect(&self, at: Nanos, began: Nanos) -> Nanos {
         Nanos(began.0.saturating_add((at - began).0.div_ceil(self.grain).saturating_mul(self.grain)))
     }
@@ -235,7 +232,7 @@ impl Schedule for NumberedArrivals {
             curve.rewind();
             (self.time_of)(&mut curve, first + nth * step, self.warmup).filter(|due| *due <= until)
         };
-        // No more than this, and it may be fewer: a burst comes before the integral has reached all of it.
+        // An upper bound, as a burst comes before the integral has reached all of it.
         let integral = self.curve.due_by(until.saturating_add(Nanos(self.grain)));
         let most = (integral as u64).saturating_add(2).min(self.requests);
         let (mut there, mut not_there) = (0, most.saturating_sub(first).div_ceil(step));
@@ -256,10 +253,10 @@ fn on_time(curve: &mut Curve, i: u64, _began: Nanos) -> Option<Nanos> {
     curve.time_of(i as f64)
 }
 
-/// Bursts: what is due within a second comes at its beginning. A second's number is rounded and the rest carried over,
-/// i.e. arrival `i` belongs to the second in which the integral reaches `i + 1/2`.
+/// Bursts: what is due within a second comes at its beginning. The number of a second is rounded and the rest carried
+/// over, i.e. arrival `i` belongs to the second in which the integral reaches `i + 1/2`.
 fn at_once(curve: &mut Curve, i: u64, began: Nanos) -> Option<Nanos> {
-    // A hair less than a half, so that a half reached exactly at a second's end is within that second.
+    // Slightly less than a half, so that a half reached exactly at the end of a second still belongs to it.
     let reached = curve.time_of(i as f64 + 0.499_999)?;
     Some(Nanos(began.0 + (reached - began).0 / SECOND * SECOND))
 }

@@ -1,13 +1,10 @@
-//! A number of Poisson arrivals, shared between workers without a word between them.
+//! A fixed number of Poisson arrivals, shared between workers without communication.
 //!
-//! The first n arrivals of all streams together are wanted, so none of them may know its own number alone: streams
-//! that each
-//! stopped at n/T would end one after the other, the last long after the union had its n. But given the moment S of the
-//! union's arrival n + 1, counted in expected arrivals, the n before it are n independent uniform points of [0, S),
-//! and each
-//! belongs to any worker with the same chance. So S and how many points each worker has are drawn once, from the seed
-//! that all
-//! of them know, and every worker draws the moments of its own.
+//! The first n arrivals of all streams together are wanted, so no stream can have a fixed number of its own: streams
+//! that each stopped at n/T would end one after the other, the last long after the union had its n. But given the time
+//! S of the union's arrival n + 1, counted in expected arrivals, the n before it are n independent uniform points of
+//! [0, S), and each belongs to any worker with the same probability. So S and the number of points of each worker are
+//! drawn once, from the seed that all of them know, and every worker draws the times of its own points.
 
 use brunt_measure::{Nanos, Rng};
 use brunt_plan::{Change, Share, Stage};
@@ -16,7 +13,7 @@ use crate::Schedule;
 use crate::arrivals::{PoissonArrivals, first_rate, in_lumps};
 use crate::curve::Curve;
 
-/// The stream that all workers draw alike; those of the workers count from 0.
+/// The stream that all workers draw identically; those of the workers count from 0.
 const COMMON: u64 = u64::MAX;
 /// Offset of the streams after the warm-up; there is one per worker.
 const AFTER_WARMUP: u64 = 1 << 32;
@@ -107,7 +104,7 @@ impl Schedule for CountedArrivals {
                 self.done = true;
                 return None;
             }
-            // The first of k uniform points leaves of what lies ahead a part V^(1/k).
+            // The first of k uniform points leaves a part V^(1/k) of what lies ahead.
             self.passed += self.rng.exponential() / self.left as f64;
             self.left -= 1;
         }
@@ -187,12 +184,12 @@ mod tests {
                 assert_eq!(due.len(), 320, "seed {seed} over {of}");
                 due[319].as_secs_f64()
             });
-            // Erlang: mean n/λ = 2 s, deviation √n/λ = 0.112 s, of the mean of 200 of them 0.008 s.
+            // Erlang: mean n/λ = 2 s, standard deviation √n/λ = 0.112 s; that of the mean of 200 of them is 0.008 s.
             let lasts: Vec<f64> = lasts.collect();
             let mean = lasts.iter().sum::<f64>() / 200.0;
             let variance = lasts.iter().map(|last| (last - mean).powi(2)).sum::<f64>() / 199.0;
             assert!((mean - 2.0).abs() < 0.04, "over {of}: {mean} s");
-            // The deviation of a deviation of 200 is 5 %.
+            // The standard deviation of a deviation estimated from 200 values is 5 %.
             assert!((variance.sqrt() / 0.1118 - 1.0).abs() < 0.25, "over {of}: {} s", variance.sqrt());
         }
     }

@@ -1,20 +1,20 @@
-//! A rate over time as straight pieces, and its integral turned round: at what time are `x` arrivals due?
+//! A rate over time as linear pieces, and the inverse of its integral: at what time are `x` arrivals due?
 //!
-//! Every answer is worked out from the beginning of its piece, never from the answer before, so nothing drifts however
-//! long a run lasts. Level pieces that begin at a whole number of arrivals, which is every constant rate, are
-//! answered in 128-bit integers; ramps by the formula of MEASUREMENT 1.5 in the form that also holds for slope zero.
+//! Every answer is computed from the beginning of its piece, never from the previous answer, so nothing drifts however
+//! long a run lasts. Level pieces that begin at a whole number of arrivals, which is every constant rate, are computed
+//! in 128-bit integers; ramps by the formula of MEASUREMENT 1.5 in the form that also holds for slope zero.
 
 use brunt_measure::Nanos;
 use brunt_plan::{Change, Stage};
 
-/// A stretch of time in which the rate moves in a straight line.
+/// A stretch of time in which the rate changes linearly.
 #[derive(Clone, Copy, Debug)]
 struct RatePiece {
     start: Nanos,
     end: Nanos,
     /// Arrivals per second at the beginning.
     from: f64,
-    /// Arrivals per second more with every second.
+    /// Change of the rate, in arrivals per second, with every second.
     slope: f64,
     /// Arrivals due before it.
     before: f64,
@@ -22,12 +22,12 @@ struct RatePiece {
     until: f64,
 }
 
-/// A rate over time; asked for ascending numbers of arrivals.
+/// A rate over time, queried with ascending numbers of arrivals.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Curve {
     pieces: Vec<RatePiece>,
     current: usize,
-    /// The planned pieces; empty while nothing was changed.
+    /// The planned pieces; empty until something is changed.
     planned: Vec<RatePiece>,
     /// The current rate after a change.
     level: Option<f64>,
@@ -112,7 +112,7 @@ impl Curve {
         self.current = 0;
     }
 
-    /// Returns the number of arrivals due by a moment: the integral of the rate.
+    /// Returns the number of arrivals due by a time: the integral of the rate.
     pub(crate) fn due_by(&self, at: Nanos) -> f64 {
         let Some(mut piece) = self.pieces.iter().rfind(|piece| piece.start < at).copied() else { return 0.0 };
         if at < piece.end {
@@ -131,8 +131,8 @@ impl Curve {
         self.current = 0;
     }
 
-    /// Returns the time at which `x` arrivals are due, i.e. the integral of the rate reaches `x`; None at and after the
-    /// end. Successive calls must not go back.
+    /// Returns the time at which `x` arrivals are due, i.e. the integral of the rate reaches `x`; `None` at and after
+    /// the end. Successive calls must not go back.
     pub(crate) fn time_of(&mut self, x: f64) -> Option<Nanos> {
         while x >= self.pieces.get(self.current)?.until {
             self.current += 1;
@@ -155,16 +155,16 @@ impl RatePiece {
             return Some(Nanos(self.start.0.checked_add(exact_time(x as u64, self.from)?)?));
         }
         let root = (self.from * self.from + 2.0 * self.slope * x).max(0.0).sqrt();
-        // Zero over zero at the foot of a ramp that begins at nothing.
+        // Zero over zero at the foot of a ramp that begins at zero.
         let seconds = if x == 0.0 { 0.0 } else { 2.0 * x / (self.from + root) };
-        // Rounded by the cast: `round` is a function call, and this is worked out for every request.
+        // Rounded by the cast: `round` is a function call, and this is computed for every request.
         let nanos = Nanos((seconds * 1e9 + 0.5) as u64);
         Some(self.start.saturating_add(nanos).min(self.end))
     }
 }
 
-/// The nearest nanosecond to `i / rate` seconds, worked out exactly from the rate as it stands in binary; None where it
-/// is beyond 584 years.
+/// Returns `i / rate` seconds to the nearest nanosecond, computed exactly from the binary value of the rate; `None`
+/// beyond 584 years.
 fn exact_time(i: u64, rate: f64) -> Option<u64> {
     if i == 0 {
         return Some(0);
@@ -179,13 +179,13 @@ fn exact_time(i: u64, rate: f64) -> Option<u64> {
     let (nanos, divisor) = if exponent < 0 {
         (shifted(nanos, shift)?, mantissa)
     } else {
-        // A rate beyond all numbers: everything is due at once.
+        // An infinite rate: everything is due at once.
         (nanos, shifted(mantissa, shift).unwrap_or(u128::MAX / 2))
     };
     u64::try_from((nanos + divisor / 2) / divisor).ok()
 }
 
-/// `value · 2^by`; None where the result has more than 127 bits (one is left for rounding).
+/// Returns `value · 2^by`; `None` if the result has more than 127 bits (one is left for rounding).
 fn shifted(value: u128, by: u32) -> Option<u128> {
     (by < value.leading_zeros()).then(|| value << by)
 }
@@ -195,7 +195,7 @@ fn at_least_zero(rate: f64) -> f64 {
     if rate.is_finite() { rate.max(0.0) } else { 0.0 }
 }
 
-/// A count whose distance from a whole number is only the rounding of its terms becomes that number.
+/// Rounds a count that differs from a whole number only by the rounding of its terms.
 fn snapped(count: f64) -> f64 {
     let whole = count.round();
     if (count - whole).abs() <= 1e-6_f64.max(count * 1e-14) { whole } else { count }

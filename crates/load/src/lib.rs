@@ -1,8 +1,8 @@
 //! Due times of requests: schedules as pure arithmetic.
 //!
-//! A load model turns (plan, share of the run, seed) into numbers: moments at which arrivals are due (open load), or
-//! how many users are alive (closed load). No clock and no thread is in here, so a schedule is tested as a table of
-//! numbers, and workers share a run without a word between them.
+//! A load model turns (plan, share of the run, seed) into numbers: the times at which arrivals are due (open load), or
+//! how many users are active (closed load). It contains no clock and no thread, so a schedule is tested as a table of
+//! numbers, and workers share a run without communication.
 
 mod arrivals;
 mod counted_arrivals;
@@ -22,7 +22,7 @@ use brunt_measure::Nanos;
 use brunt_plan::{Arrivals, Load, Plan, Share, Stage};
 
 /// Returns the end of a plan by time, since the start of the run: warm-up and duration, or warm-up and stages without a
-/// duration. None if only the number of requests ends it: a single stage then continues at its level.
+/// duration. `None` if only the number of requests ends it: a single stage then continues at its level.
 pub fn run_ends(plan: &Plan) -> Option<Nanos> {
     if !plan.scenarios.is_empty() {
         return scenarios::all_end(plan);
@@ -58,9 +58,8 @@ fn stages_last(stages: &[Stage]) -> Nanos {
     stages.iter().fold(Nanos::ZERO, |sum, stage| sum.saturating_add(stage.lasts))
 }
 
-/// The numbers of what a share of a run starts: of its requests, or of the iterations of its flow. Of several
-/// scenarios each
-/// has its own ([`ScenarioCourse::numbers`]).
+/// Returns the numbers of what a share of a run starts: of its requests, or of the iterations of its flow. If there are
+/// several scenarios, each has its own ([`ScenarioCourse::numbers`]).
 pub fn numbers(plan: &Plan, share: Share) -> NumberSequence {
     numbers_of(&plan.load, plan.warmup, plan.requests, share, plan.seed)
 }
@@ -68,8 +67,7 @@ pub fn numbers(plan: &Plan, share: Share) -> NumberSequence {
 fn numbers_of(load: &Load, warmup: Nanos, requests: Option<u64>, share: Share, seed: u64) -> NumberSequence {
     match load {
         Load::Closed { .. } => UserProfile::new(load, warmup, share).numbers(),
-        // A number of arrivals is shared by chance: those of the shares before this one have the numbers before its
-        // own.
+        // A fixed number of arrivals is shared at random: the shares before this one have the numbers before its own.
         Load::Open { arrivals: Arrivals::Poisson, .. } if warmup == Nanos::ZERO => match requests {
             Some(requests) => NumberSequence::from(counted_arrivals::requests_before(requests, share, seed) + 1),
             None => NumberSequence::in_turn(share),
@@ -103,7 +101,7 @@ mod tests {
     fn a_number_of_requests_at_a_rate_lasts_as_long_as_they_are_the_load_of() {
         let level = |from, to| vec![Stage { lasts: Nanos::from_secs(3600), from, to }];
         let table = [
-            // Three bursts of 900 are the load of three seconds, though the last comes at the second second.
+            // Three bursts of 900 are the load of three seconds, though the last comes two seconds after the first.
             (level(900.0, 900.0), Arrivals::Burst, Some(2700), Some(3.0)),
             (level(10.0, 10.0), Arrivals::Constant, Some(25), Some(2.5)),
             (level(10.0, 10.0), Arrivals::Constant, None, None),

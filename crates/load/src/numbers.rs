@@ -15,7 +15,7 @@ pub struct NumberSequence {
     next: u64,
     /// Regular step.
     step: u64,
-    /// Numbers between two longer steps, and the number left until the next longer step.
+    /// Number of regular steps between two longer ones, and the number left until the next longer one.
     round: u64,
     left: u64,
     /// Extra length of the longer step.

@@ -1,19 +1,18 @@
-//! Scenarios side by side: the course that each takes in the time of the run.
+//! Scenarios side by side: the course of each within the time of the run.
 //!
-//! A scenario that begins with the run takes part in its warm-up; one that begins later has none. All moments are
-//! since the
-//! start of the run.
+//! A scenario that begins with the run takes part in its warm-up; one that begins later has none. All times are since
+//! the start of the run.
 
 use brunt_measure::{Nanos, Rng};
 use brunt_plan::{Change, Plan, ScenarioPlan, Share};
 
 use crate::{NumberSequence, Schedule, UserProfile, arrivals, ends, numbers_of};
 
-/// One scenario's way through the run, as one worker takes its share of it.
+/// The course of one scenario through the run, for one worker's share of it.
 #[derive(Clone, Copy, Debug)]
 pub struct ScenarioCourse<'a> {
     scenario: &'a ScenarioPlan,
-    /// Begin of the scenario.
+    /// Start time of the scenario.
     begins: Nanos,
     /// Part of the warm-up it takes part in.
     warmup: Nanos,
@@ -22,8 +21,8 @@ pub struct ScenarioCourse<'a> {
 }
 
 impl<'a> ScenarioCourse<'a> {
-    /// Creates the course of a plan's scenario. The first users, and the odd ones, of the scenarios go to different
-    /// workers.
+    /// Creates the course of a plan's scenario. The scenarios give their first users, and those left over by the
+    /// division, to different workers.
     pub fn of(plan: &'a Plan, number: usize, share: Share) -> Option<ScenarioCourse<'a>> {
         let scenario = plan.scenarios.get(number)?;
         let by = number as u32 % share.of;
@@ -41,7 +40,7 @@ impl<'a> ScenarioCourse<'a> {
         self.share
     }
 
-    /// Returns when it stops beginning iterations; None if its number of iterations ends it.
+    /// Returns when it stops starting iterations; `None` if its number of iterations ends it.
     pub fn ends(&self) -> Option<Nanos> {
         let ScenarioPlan { load, iterations, iterations_per_user, duration, .. } = self.scenario;
         let counted = iterations.or(iterations_per_user.map(u64::from));
@@ -76,7 +75,7 @@ impl<'a> ScenarioCourse<'a> {
     }
 }
 
-/// Returns the end of the last scenario; None if one of them ends only with its iterations.
+/// Returns the end of the last scenario; `None` if one of them ends only with its iterations.
 pub(crate) fn all_end(plan: &Plan) -> Option<Nanos> {
     let courses = (0..plan.scenarios.len()).filter_map(|number| ScenarioCourse::of(plan, number, Share::WHOLE));
     courses.map(|course| course.ends()).try_fold(Nanos::ZERO, |last, end| Some(last.max(end?)))

@@ -7,14 +7,14 @@ pub fn gaps(moments: &[Nanos]) -> Vec<f64> {
     moments.windows(2).map(|pair| (pair[1] - pair[0]).0 as f64).collect()
 }
 
-/// Standard deviation ÷ mean: 1 for Poisson gaps, 0 for constant ones; None without gaps or where all are zero.
+/// Standard deviation ÷ mean: 1 for Poisson gaps, 0 for constant ones; `None` if there are no gaps or all are zero.
 pub fn coefficient_of_variation(gaps: &[f64]) -> Option<f64> {
     let (mean, variance) = mean_and_variance(gaps)?;
     (mean > 0.0).then(|| variance.sqrt() / mean)
 }
 
-/// Variance ÷ mean of the numbers of arrivals in successive windows, the last of them cut by `end` left out: 1 for
-/// Poisson, 0 for constant arrivals. None where no window is full or none holds an arrival.
+/// Variance ÷ mean of the numbers of arrivals in successive windows, without the last one if `end` cuts it: 1 for
+/// Poisson, 0 for constant arrivals. `None` if no window is full or none holds an arrival.
 pub fn dispersion(moments: &[Nanos], window: Nanos, end: Nanos) -> Option<f64> {
     let windows = end.0.checked_div(window.0)?;
     let mut counts = vec![0.0; windows as usize];
@@ -28,7 +28,7 @@ pub fn dispersion(moments: &[Nanos], window: Nanos, end: Nanos) -> Option<f64> {
 }
 
 /// The Kolmogorov-Smirnov distance of gaps from an exponential distribution of the same mean: the largest vertical
-/// distance of the two distribution functions. None where there is no positive mean.
+/// distance between the two distribution functions. `None` if the mean is not positive.
 pub fn distance_from_exponential(gaps: &[f64]) -> Option<f64> {
     let (mean, _) = mean_and_variance(gaps)?;
     if mean <= 0.0 {
@@ -45,7 +45,7 @@ pub fn distance_from_exponential(gaps: &[f64]) -> Option<f64> {
     Some(sorted.iter().enumerate().map(distance_at).fold(0.0, f64::max))
 }
 
-/// Mean and variance (of the whole, not of a sample).
+/// Returns mean and variance (of the population, not of a sample).
 fn mean_and_variance(values: &[f64]) -> Option<(f64, f64)> {
     if values.is_empty() {
         return None;
@@ -68,7 +68,7 @@ mod tests {
         let moments = even(1000);
         assert_eq!(coefficient_of_variation(&gaps(&moments)), Some(0.0));
         assert_eq!(dispersion(&moments, Nanos::from_millis(10), Nanos::from_secs(1)), Some(0.0));
-        // All gaps equal the mean, where the exponential function is at 1 − 1/e.
+        // All gaps equal the mean, where the exponential distribution function is 1 − 1/e.
         let distance = distance_from_exponential(&gaps(&moments)).expect("gaps");
         assert!((distance - (1.0 - (-1.0_f64).exp())).abs() < 1e-12);
     }

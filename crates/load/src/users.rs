@@ -1,7 +1,7 @@
-//! Closed load: how many users are alive.
+//! Closed load: the number of active users.
 //!
-//! A number of users is a function of time, so that workers agree on it without talking: the level of the stages,
-//! rounded, of which each share takes its part.
+//! The number of users is a function of time, so that workers agree on it without communication: the level of the
+//! stages, rounded, of which each share takes its part.
 
 use brunt_measure::Nanos;
 use brunt_plan::{Change, Load, Share, Stage};
@@ -20,10 +20,10 @@ struct UserPiece {
 /// The number of users of one share over time.
 #[derive(Clone, Debug)]
 pub struct UserProfile {
-    /// Warm-up, stages and the rest of time, in order and without gaps.
+    /// Warm-up, stages and the time after them, in order and without gaps.
     stretches: Vec<UserPiece>,
     share: Share,
-    /// The planned pieces; empty while nothing was changed.
+    /// The planned pieces; empty until something is changed.
     planned: Vec<UserPiece>,
     /// The current number after a change.
     level: Option<u32>,
@@ -34,8 +34,8 @@ pub struct UserProfile {
 }
 
 impl UserProfile {
-    /// The users of a share of a closed load: during the warm-up as many as at the beginning of the first stage, after
-    /// the last stage as many as at its end. An open load has none.
+    /// Creates the users of a share of a closed load: during the warm-up as many as at the beginning of the first
+    /// stage, after the last stage as many as at its end. An open load has none.
     pub fn new(load: &Load, warmup: Nanos, share: Share) -> UserProfile {
         let stages: &[Stage] = match load {
             Load::Closed { stages, .. } => stages,
@@ -64,13 +64,13 @@ impl UserProfile {
         users
     }
 
-    /// Multiplies the users where each keeps `each` requests in flight: the engine drives as many users, shared out
-    /// whole.
+    /// Multiplies the users if each keeps `each` requests in flight: the engine then drives `each` times as many, dealt
+    /// to the shares in groups of `each`.
     pub fn each(self, each: u32) -> UserProfile {
         UserProfile { each: each.max(1), ..self }
     }
 
-    /// Delays the users by a span; before it there are none.
+    /// Delays the users by a span, before which there are none.
     pub fn delayed(mut self, by: Nanos) -> UserProfile {
         for stretch in &mut self.stretches {
             (stretch.start, stretch.end) = (stretch.start.saturating_add(by), stretch.end.saturating_add(by));
@@ -81,7 +81,7 @@ impl UserProfile {
         self
     }
 
-    /// Limits the users to a time; after it there are none.
+    /// Limits the users to a time, after which there are none.
     pub fn until(mut self, end: Nanos) -> UserProfile {
         self.stretches.retain(|stretch| stretch.start < end);
         if let Some(cut) = self.stretches.last_mut().filter(|stretch| stretch.end > end) {
@@ -97,7 +97,7 @@ impl UserProfile {
         }
     }
 
-    /// Changes the number from `at` on, for all shares alike; changes come in the order of their moments.
+    /// Changes the number from `at` on, for all shares alike; changes come in chronological order.
     pub fn change(&mut self, at: Nanos, change: Change) {
         if self.planned.is_empty() {
             self.planned.clone_from(&self.stretches);
@@ -135,16 +135,15 @@ impl UserProfile {
         stretch.map_or(0.0, |s| s.level(time))
     }
 
-    /// Users who come at that time are dealt to the shares in turn: how many of a round come before the first of this
-    /// share, as a part
-    /// of the round.
+    /// Users who come at that time are dealt to the shares in turn: returns how many of a round come before the first
+    /// of this share, as a fraction of the round.
     pub fn part_before(&self, time: Nanos) -> f64 {
         let there = if time == Nanos::ZERO { 0 } else { self.level_at(time - Nanos(1)).round() as u64 };
         let (index, of) = (u64::from(self.share.index), u64::from(self.share.of));
         ((index + of - there % of) % of) as f64 / of as f64
     }
 
-    /// Returns the earliest time after `time` at which [`UserProfile::at`] changes; None if it never does.
+    /// Returns the earliest time after `time` at which [`UserProfile::at`] changes; `None` if it never does.
     pub fn next_change(&self, time: Nanos) -> Option<Nanos> {
         let now = self.at(time);
         for stretch in self.stretches.iter().filter(|s| s.end.0 - 1 > time.0) {
@@ -156,7 +155,7 @@ impl UserProfile {
                 continue;
             }
             let (mut same, mut other) = (first, last);
-            // Within a stretch the number only rises or only falls, so halving finds the moment exactly.
+            // Within a stretch the number only rises or only falls, so bisection finds the exact time.
             while other.0 - same.0 > 1 {
                 let middle = Nanos(same.0 + (other.0 - same.0) / 2);
                 if self.at(middle) == now { same = middle } else { other = middle }
@@ -166,7 +165,7 @@ impl UserProfile {
         None
     }
 
-    /// The most users this share ever has.
+    /// Returns the maximum number of users of this share.
     pub fn peak(&self) -> u32 {
         self.share_of(self.highest())
     }
@@ -175,32 +174,31 @@ impl UserProfile {
         self.stretches.iter().fold(0.0_f64, |peak, s| peak.max(s.from).max(s.to))
     }
 
-    /// Returns this share of `total` requests, in proportion to its users at their peak: split evenly, the users of a
-    /// share that has
-    /// fewer of them would each have more to do, alone, after the others are done. They are those of
-    /// [`UserProfile::numbers`].
+    /// Returns this share of `total` requests, in proportion to its users at their peak: with an even split, the users
+    /// of a share with fewer of them would each have more to do, alone, after the others are done. The requests have
+    /// the numbers of [`UserProfile::numbers`].
     pub fn of_requests(&self, total: u64) -> u64 {
         let Some(rounds) = total.checked_div(self.most()) else { return 0 };
         rounds * self.share.of_total(self.most()) + self.share.of_total(total % self.most())
     }
 
-    /// The numbers of the requests that this share's users start.
+    /// Returns the numbers of the requests that this share's users start.
     pub fn numbers(&self) -> NumberSequence {
         NumberSequence::of_users(self.share, self.most())
     }
 
-    /// The most users that all shares together ever have.
+    /// Returns the maximum number of users of all shares together.
     fn most(&self) -> u64 {
         self.highest().round() as u64
     }
 
-    /// Returns the end of the stages; None for a single stage, whose level continues.
+    /// Returns the end of the stages; `None` for a single stage, whose level continues.
     pub fn ends(&self) -> Option<Nanos> {
         self.ends
     }
 
     fn share_of(&self, level: f64) -> u32 {
-        // The cast takes what is below zero or no number as none.
+        // The cast turns negative values and NaN into zero.
         u32::try_from(self.share.of_total(level.round() as u64)).unwrap_or(u32::MAX).saturating_mul(self.each)
     }
 }

@@ -30,7 +30,8 @@ impl Estimate {
     /// Estimates a rate from blocks of a run, given as count and duration of each. `None` for fewer than two blocks, or
     /// a total duration of zero.
     ///
-    /// The ratio of two sums, with the error of batch means (Law and Kelton, *Simulation Modeling and Analysis*, 9.5.3).
+    /// The ratio of two sums, with the error of batch means (Law and Kelton, *Simulation Modeling and Analysis*,
+    /// 9.5.3).
     pub fn rate(blocks: &[(f64, f64)]) -> Option<Estimate> {
         let many = blocks.len();
         let (came, time) = blocks.iter().fold((0.0, 0.0), |sum, block| (sum.0 + block.0, sum.1 + block.1));

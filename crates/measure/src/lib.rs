@@ -1,7 +1,8 @@
 //! Units, clock, histograms and statistics: the base layer of brunt.
 //!
-//! Everything here is pure arithmetic (except for reading the clock, and [`sanitize`], which sanitizes text) and allocates
-//! nothing once a run has started. The formulas of `docs/measurement.md` are implemented here, each with its source.
+//! Everything here is pure arithmetic (except for reading the clock, and [`sanitize`], which sanitizes text) and
+//! allocates nothing once a run has started. The formulas of `docs/measurement.md` are implemented here, each with its
+//! source.
 
 pub mod blocks;
 mod calendar;

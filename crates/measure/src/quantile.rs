@@ -2,8 +2,8 @@
 //!
 //! The 95 % interval is distribution-free: with B ~ Bin(n, q), the order statistics of ranks j and k bracket the
 //! quantile if P(B ≤ j−1) and P(B ≥ k) are each at most 2.5 %. That holds for independent requests. Requests of one run
-//! resemble their neighbours: [`correlated_quantile`] uses the number of independent requests that they are worth, derived from
-//! their order.
+//! resemble their neighbours: [`correlated_quantile`] uses the number of independent requests that they are worth,
+//! derived from their order.
 
 use crate::{Histogram, Nanos, RunBlocks};
 
@@ -43,8 +43,8 @@ pub enum QuantileValue {
 /// time.
 ///
 /// Abandoned requests rank above all finished ones. As long as their share is smaller than the share above the
-/// quantile, the result is a value; otherwise it is a lower bound: the quantile if each had finished at the moment it
-/// was abandoned.
+/// quantile, the result is a value; otherwise it is a lower bound: the quantile if each had finished when it was
+/// abandoned.
 pub fn quantile(finished: &Histogram, at_least: &Histogram, q: f64) -> Quantile {
     let total = finished.count() + at_least.count();
     if total < minimum_count(q) {

@@ -25,8 +25,7 @@ pub fn text(text: &str) -> Cow<'_, str> {
     sanitize(text, true)
 }
 
-/// Sanitizes a text as one line: line breaks are shown as `
-/// `.
+/// Sanitizes a text as one line: line breaks are shown as `\n`.
 pub fn line(text: &str) -> Cow<'_, str> {
     sanitize(text, false)
 }

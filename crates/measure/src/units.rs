@@ -5,7 +5,7 @@ use std::ops::{Add, AddAssign, Sub};
 
 use serde::{Deserialize, Serialize};
 
-/// A moment or a duration in nanoseconds. Moments are readings of [`crate::Clock`]; subtraction saturates at zero.
+/// A time or a duration in nanoseconds. Times are readings of [`crate::Clock`]; subtraction saturates at zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
@@ -14,7 +14,7 @@ pub struct Nanos(pub u64);
 impl Nanos {
     /// A duration of zero.
     pub const ZERO: Nanos = Nanos(0);
-    /// The latest moment: "never".
+    /// The latest time: "never".
     pub const MAX: Nanos = Nanos(u64::MAX);
 
     /// Creates a duration of whole seconds.

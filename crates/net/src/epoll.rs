@@ -1,13 +1,12 @@
 //! The network on epoll.
 //!
-//! Made to spend no system call the work does not need. Every connection is registered once, edge-triggered, for both
-//! directions; requests leave in one write tried at once; a read that returned less than the buffer is not followed by
-//! another, because the next byte raises a new edge; there is no `epoll_ctl` per request and no call per timer. Edge
-//! triggering also saves the kernel a second look at every ready socket in the following `epoll_pwait2`.
+//! Designed to make no system call that the work does not need. Every connection is registered once, edge-triggered,
+//! for both directions; a request is written at once, in one call; a read that returned less than the buffer is not
+//! followed by another, because the next byte raises a new edge; there is no `epoll_ctl` per request and no call per
+//! timer. Edge triggering also saves the kernel a second look at every ready socket in the following `epoll_pwait2`.
 //!
-//! A read that filled the buffer is followed by another in the next turn, behind all other connections: a peer that
-//! sends
-//! faster than it is read has its piece of every turn and no more.
+//! A read that filled the buffer is followed by another in the next turn, after all other connections: a peer that
+//! sends faster than it is read gets its share of every turn and no more.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -39,7 +38,7 @@ mod slot;
 
 /// Maximum size of one read; larger responses arrive in several pieces.
 const READ: usize = 64 * 1024;
-/// Events taken from the kernel in one turn, and connections read further in one.
+/// Maximum number of events taken from the kernel in one turn, and of connections read further in it.
 const TURN: usize = 256;
 /// Marks a listener in the event data.
 const LISTENER: u64 = 1 << 63;
@@ -61,11 +60,11 @@ pub struct Epoll {
     /// Queued datagrams, and the errors of refused ones.
     waiting: BTreeMap<u32, QueuedDatagrams>,
     refusals: BTreeMap<u32, Errno>,
-    /// Refusals of earlier datagrams that sends have found.
+    /// Number of refusals of earlier datagrams that were found when sending.
     refused: u64,
     listeners: Vec<EpollListener>,
     accepting: Option<u32>,
-    /// A listener is starved.
+    /// Set if a listener is starved.
     starving: bool,
     buffer: Vec<u8>,
     /// The collector of read delays, if enabled.
@@ -77,9 +76,8 @@ pub struct Epoll {
     read_at: Nanos,
 }
 
-/// A wait that ends later than this after the latest reading of the clock is reckoned from it: the work of a turn lies
-/// in
-/// between, far less. Shorter waits, which an arrival ends, pay for a reading of their own.
+/// A wait that ends more than this after the latest reading of the clock is computed from that reading, because a turn
+/// takes far less. Shorter waits, which an arrival usually ends, read the clock again.
 const FAR: Nanos = Nanos::from_millis(1);
 
 enum ReadResult {
@@ -89,8 +87,7 @@ enum ReadResult {
 }
 
 impl Epoll {
-    /// A network of its own for the calling thread, whose timer slack is set to 1 ns so that waits end when they
-    /// should.
+    /// Creates a network for the calling thread, whose timer slack is set to 1 ns so that waits end on time.
     ///
     /// # Errors
     /// What the operating system refused.
@@ -161,7 +158,7 @@ impl Epoll {
 
     #[inline]
     fn fd(&self, slot: u32) -> BorrowedFd<'_> {
-        // SAFETY: the descriptor of a slot that is not free is open until `release` closes it.
+        // SAFETY: the descriptor of an occupied slot is open until `release` closes it.
         unsafe { BorrowedFd::borrow_raw(self.slots[slot as usize].fd) }
     }
 
@@ -170,9 +167,9 @@ impl Epoll {
         if s.state == EpollState::Free {
             return;
         }
-        // SAFETY: the slot owned this descriptor since `settle`, and is emptied here.
+        // SAFETY: the slot has owned this descriptor since `settle`, and is emptied here.
         let fd = unsafe { OwnedFd::from_raw_fd(s.fd) };
-        // A refusal that nobody has read yet does not go with the socket.
+        // A refusal that nobody has read yet must not be lost with the socket.
         if s.state == EpollState::Datagrams && socket::pending_error(&fd) == Some(Errno(libc::ECONNREFUSED)) {
             self.refused += 1;
         }
@@ -208,7 +205,7 @@ impl Epoll {
     #[inline]
     fn read(&mut self, slot: u32) -> ReadResult {
         self.buffer.clear();
-        // SAFETY: as in `fd`; borrowed apart from `self` so that the buffer can be written to.
+        // SAFETY: as in `fd`; not borrowed from `self`, so that the buffer can be written to.
         let fd = unsafe { BorrowedFd::borrow_raw(self.slots[slot as usize].fd) };
         let room = self.buffer.capacity();
         let read = match &self.stamps {
@@ -223,7 +220,7 @@ impl Epoll {
                     s.later = true;
                     self.later.push_back((slot, s.age));
                 } else if s.hung_up {
-                    // The last bytes: only the end is still to be read.
+                    // The last bytes: only the end of the stream is still to be read.
                     self.recheck.push((slot, s.age));
                 }
                 ReadResult::Bytes
@@ -236,7 +233,7 @@ impl Epoll {
         }
     }
 
-    /// The next slot worth looking at, with what is known of it.
+    /// Returns the next slot worth looking at, with its event flags.
     #[inline]
     fn upcoming(&mut self) -> Option<(u32, EventFlags)> {
         while let Some((slot, age)) = self.recheck.pop() {
@@ -372,7 +369,7 @@ impl Network for Epoll {
             Some(until - if fresh { read_at } else { self.clock.now() })
         };
         let timeout = span.map(socket::timespec);
-        // A signal or a fault of the call leaves an empty turn; the loop comes back here.
+        // A signal or an error of the call leaves an empty turn; the loop comes back here.
         let _ = epoll::wait(&self.poll, spare_capacity(&mut self.events), timeout.as_ref());
     }
 

@@ -1,13 +1,13 @@
-//! Memory that goes back to the system once it is not needed: a peer's one large message must not be held for ever.
+//! Memory that is returned to the system once it is not needed: one large message of a peer must not be held for ever.
 //!
-//! The C library of GNU keeps what is freed: a block of its own for a large buffer becomes part of a heap after the first
-//! one was freed, and a heap is given back from its end only. Other libraries are left as they are.
+//! glibc keeps what is freed: after the first large buffer with a block of its own is freed, later ones come from a
+//! heap, and a heap only shrinks from its end. Other C libraries keep their settings.
 
-/// Buffers from here on have blocks of their own, which are given back at once.
+/// Buffers of at least this size get blocks of their own, which are returned at once when freed.
 #[cfg(target_env = "gnu")]
 const LARGE: i32 = 128 << 10;
 
-/// Large buffers go back to the system when they are freed; said once, before there are threads.
+/// Makes large buffers return to the system when they are freed; call it once, before any thread starts.
 pub fn settle() {
     #[cfg(target_env = "gnu")]
     // SAFETY: sets a number of the allocator, which it reads under its own lock.
@@ -16,10 +16,10 @@ pub fn settle() {
     }
 }
 
-/// Gives back what is free, wherever it lies: for who has freed many small things. It takes milliseconds.
+/// Returns all free memory to the system, wherever it lies, after many small things were freed. Takes milliseconds.
 pub fn give_back() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: has no conditions; each heap is locked meanwhile.
+    // SAFETY: has no preconditions; each heap is locked meanwhile.
     unsafe {
         libc::malloc_trim(0);
     }

@@ -1,7 +1,7 @@
 //! Transport of bytes: the implementations of [`brunt_contract::Network`], and TLS.
 //!
-//! - [`Epoll`]: works everywhere, tuned first.
-//! - [`Uring`]: io_uring, one system call a batch, where the kernel and the container allow it.
+//! - [`Epoll`]: works everywhere and is tuned first.
+//! - [`Uring`]: io_uring, one system call per batch, where the kernel and the container allow it.
 //! - `tls`: rustls as a layer without I/O.
 //! - `tunnel`: the handshake with a proxy before a connection reaches the target.
 //! - `heap`: memory returned to the system.

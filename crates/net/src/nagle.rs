@@ -1,5 +1,5 @@
-//! Nagle's algorithm holds a small write back until the one before it was acknowledged: 40 ms, where the other side delays
-//! its acknowledgements. It is switched off before a connection's second write, so that a connection of one request and
+//! Nagle's algorithm holds a small write back until the previous one is acknowledged: for 40 ms if the peer delays its
+//! acknowledgements. It is switched off before a connection's second write, so that a connection with one request in
 //! one write does not pay a system call for it.
 
 use std::os::fd::BorrowedFd;
@@ -8,7 +8,7 @@ use brunt_contract::PeerAddress;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Nagle {
-    /// Still on, and nothing was written that a later write could wait for.
+    /// Still on, and nothing has been written that a later write could wait for.
     Untouched,
     /// Still on after the first write.
     Written,
@@ -20,7 +20,7 @@ impl Nagle {
         if matches!(to, PeerAddress::Tcp(_)) { Nagle::Untouched } else { Nagle::Off }
     }
 
-    /// Prepares a write. Call it before each write, and again after a write that was not taken `whole`; returns the new
+    /// Prepares a write. Call it before each write, and again with `whole` false after a partial one; returns the new
     /// state.
     #[inline]
     pub fn before_write(self, fd: BorrowedFd<'_>, whole: bool) -> Nagle {
@@ -34,7 +34,7 @@ impl Nagle {
 
 #[cold]
 fn switch_off(fd: BorrowedFd<'_>) -> Nagle {
-    // Refused only where the connection has ended already; the next read or write tells that.
+    // Fails only if the connection has already ended, which the next read or write reports.
     let _ = rustix::net::sockopt::set_tcp_nodelay(fd, true);
     Nagle::Off
 }

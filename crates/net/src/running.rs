@@ -1,5 +1,5 @@
 //! Scheduling of the calling thread, from `/proc` and `/sys`: its time on a core, its time ready without one, and the
-//! enforcement of the CPU quota it lives under. What cannot be read is zero.
+//! enforcement of its CPU quota. What cannot be read is zero.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -19,9 +19,8 @@ struct Sources {
     /// `/proc/thread-self/schedstat`: time on a core, time ready without one, times it was given one (the kernel's
     /// documentation `scheduler/sched-stats`).
     schedstat: Option<File>,
-    /// `cpu.stat` of its control group and of those above: any of them may have a quota. With what each had counted
-    /// when this
-    /// thread asked first, so that one throttled long ago does not hide one that is throttled now.
+    /// `cpu.stat` of the thread's control group and of those above it, as any of them may have a quota. Each with its
+    /// counts at the first call, so that throttling long ago is not taken for throttling now.
     quotas: Vec<(PathBuf, u64, u64)>,
 }
 
@@ -41,7 +40,7 @@ impl OwnThreadCounters {
             Some((now.0.saturating_sub(*periods), now.1.saturating_sub(*throttled)))
         });
         let (periods, throttled) = enforced.max_by_key(|&(_, throttled)| throttled).unwrap_or_default();
-        // Exact to the moment: schedstat is as old as the last tick.
+        // Exact to the moment, whereas schedstat is as old as the last tick.
         ThreadStats { cpu: Clock.thread_cpu_time(), ready, periods, throttled }
     }
 
@@ -59,7 +58,7 @@ impl Sources {
     }
 }
 
-/// The digits in front, as a number.
+/// Returns the leading digits as a number.
 fn number(text: &[u8]) -> u64 {
     let digits = text.iter().take_while(|b| b.is_ascii_digit());
     digits.fold(0, |n, b| n.wrapping_mul(10).wrapping_add(u64::from(b - b'0')))

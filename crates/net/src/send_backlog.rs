@@ -1,4 +1,4 @@
-//! Bytes that wait until a socket takes more, in the order they were sent in.
+//! Bytes that wait until a socket accepts more, in sending order.
 
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use brunt_contract::OutputBuffer;
 use rustix::net::{SendAncillaryBuffer, SendFlags};
 
-/// Bytes a socket did not take yet.
+/// Bytes that a socket has not accepted yet.
 #[derive(Debug, Default)]
 pub(crate) struct SendBacklog {
     bytes: Vec<u8>,
@@ -61,7 +61,7 @@ impl SendBacklog {
     }
 }
 
-/// Both pieces in one write.
+/// Writes both pieces with one call.
 #[inline]
 pub(crate) fn write_two(fd: BorrowedFd<'_>, head: &[u8], tail: &[u8]) -> rustix::io::Result<usize> {
     if tail.is_empty() {

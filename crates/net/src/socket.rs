@@ -1,4 +1,4 @@
-//! Making sockets: the one place that knows their options.
+//! Socket creation: the one place that knows their options.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -17,7 +17,7 @@ fn family(addr: &SocketAddr) -> AddressFamily {
     if addr.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 }
 }
 
-/// A non-blocking socket for `dial`, bound where a source is asked for, not yet connecting.
+/// Creates a non-blocking socket for `dial`, bound if a source is given, not yet connecting.
 pub(crate) fn client(dial: &ConnectParameters) -> Result<OwnedFd, Errno> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let fd = match &dial.to {
@@ -45,7 +45,7 @@ pub(crate) fn begin(fd: &OwnedFd, to: &PeerAddress) -> Result<bool, Errno> {
     }
 }
 
-/// Binds to an address and leaves the port to `connect`, where the kernel can give the same port to connections of
+/// Binds to an address and leaves the port to `connect`, where the kernel can give the same port to connections to
 /// different destinations: one machine is then not limited to 28,000 connections.
 fn bind_late(fd: &OwnedFd, source: IpAddr) -> Result<(), Errno> {
     let on: libc::c_int = 1;
@@ -65,7 +65,8 @@ fn bind_late(fd: &OwnedFd, source: IpAddr) -> Result<(), Errno> {
     rustix::net::bind(fd, &SocketAddr::new(source, 0)).map_err(errno)
 }
 
-/// A listening socket that does not block; `backlog` as in listen(2), `shared` lets several listen on the same address.
+/// Creates a non-blocking listening socket; `backlog` as in listen(2), `shared` lets several listen on the same
+/// address.
 ///
 /// # Errors
 /// What the operating system refused.
@@ -95,12 +96,13 @@ pub fn listener(at: &PeerAddress, backlog: u32, shared: bool) -> Result<OwnedFd,
     Ok(fd)
 }
 
-/// The address a socket is bound to; None of Unix sockets.
+/// Returns the address a socket is bound to; `None` for Unix sockets.
 pub fn address(socket: impl std::os::fd::AsFd) -> Option<SocketAddr> {
     rustix::net::getsockname(socket).ok()?.try_into().ok()
 }
 
-/// The error a failed connect left on the socket; None where it stood, though the peer may have closed it since.
+/// Returns the error that a failed connect left on the socket; `None` if it succeeded, even if the peer has closed
+/// since.
 pub(crate) fn pending_error(fd: impl std::os::fd::AsFd) -> Option<Errno> {
     match sockopt::socket_error(fd) {
         Ok(Err(e)) | Err(e) => Some(errno(e)),
@@ -108,7 +110,7 @@ pub(crate) fn pending_error(fd: impl std::os::fd::AsFd) -> Option<Errno> {
     }
 }
 
-/// A span as the kernel takes it.
+/// Converts a span to the kernel's format.
 pub(crate) fn timespec(span: Nanos) -> Timespec {
     Timespec { tv_sec: (span.0 / 1_000_000_000) as i64, tv_nsec: (span.0 % 1_000_000_000) as _ }
 }

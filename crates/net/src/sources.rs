@@ -1,24 +1,23 @@
 //! Source addresses, chosen so that many connections to one destination find ports.
 //!
-//! A connection is told apart by source address, source port, destination address and port, so one source has one
+//! A connection is identified by source address, source port, destination address and port, so one source has one
 //! ephemeral port range per destination. Long before the range is used up, the kernel's search for a free port becomes
-//! slow: above about a third in use, connects fell from 45,000 to 600 a second where it was measured. The host's own
-//! 127.0.0.0/8 holds 16 million further sources, which need no configuration.
+//! slow: with more than about a third in use, connects fell from 45,000 to 600 a second in a measurement. The host's
+//! own 127.0.0.0/8 holds 16 million further sources, which need no configuration.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 
 /// The file with Linux's range of ephemeral ports, as two numbers.
 const RANGE: &str = "/proc/sys/net/ipv4/ip_local_port_range";
-/// The default range, since Linux 4.2.
+/// The default range since Linux 4.2.
 const USUAL: RangeInclusive<u16> = 32_768..=60_999;
-/// The most sources ever given: enough for 2^27 connections with the usual range.
+/// Maximum number of sources: enough for 2^27 connections with the usual range.
 const MOST: usize = 16_384;
 
-/// Sources for so many connections to `to`, to be used in turn, each for no more than a third of the ephemeral ports.
-/// Empty
-/// where none are needed, and where none are at hand: only 127.0.0.0/8 has addresses that belong to this host by
-/// itself.
+/// Returns sources for this many connections to `to`, to be used in turn, each for at most a third of the ephemeral
+/// ports. Empty if none are needed or none are available: only 127.0.0.0/8 has addresses that belong to this host
+/// without configuration.
 pub fn spread(to: SocketAddr, connections: usize) -> Vec<IpAddr> {
     let range = std::fs::read_to_string(RANGE).ok().and_then(|text| read(&text)).unwrap_or(USUAL);
     spread_over(&range, to, connections)
@@ -36,9 +35,8 @@ pub fn spread_over(range: &RangeInclusive<u16>, to: SocketAddr, connections: usi
     }
 }
 
-/// The nth source: 127.0.0.1 first, as ever, then 127.1.0.1, 127.1.0.2 … 127.1.0.250, 127.1.1.1 …, away from the
-/// addresses that
-/// people give to services of their own (127.0.0.53, 127.0.1.1).
+/// Returns the nth source: 127.0.0.1 first, as usual, then 127.1.0.1, 127.1.0.2 … 127.1.0.250, 127.1.1.1 …, away from
+/// the addresses that people give to their own services (127.0.0.53, 127.0.1.1).
 fn source(nth: usize) -> Ipv4Addr {
     match nth.checked_sub(1) {
         None => Ipv4Addr::LOCALHOST,
@@ -77,7 +75,7 @@ mod tests {
             (40_000..=40_999, "127.0.0.1:80", 334, 2),
             (40_000..=40_000, "127.0.0.1:80", 3, 3),
             (USUAL, "127.0.0.1:80", usize::MAX, MOST),
-            // Others have no addresses of their own: the user names them.
+            // Other destinations have no such addresses: the user names the sources.
             (USUAL, "10.0.0.1:80", 1_000_000, 0),
             (USUAL, "[::1]:80", 1_000_000, 0),
             (USUAL, "[::ffff:127.0.0.1]:80", 1_000_000, 0),

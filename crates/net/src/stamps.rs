@@ -1,8 +1,8 @@
 //! Read delay of arrived data, from the kernel's receive timestamps.
 //!
-//! A timestamp is on `CLOCK_REALTIME` and compared with that clock at the read. While any socket of a machine asks for
+//! A timestamp is on `CLOCK_REALTIME` and compared with that clock at the read. While any socket of a machine requests
 //! timestamps, its kernel takes the time of every packet (2 % of the CPU of a full load over loopback), so only the
-//! reference client asks, and only for one second in four.
+//! reference client requests them, and only for one second in four.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,7 +37,7 @@ impl ReadLateness {
         self.late.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Asks for stamps on a new socket where this second has them; a socket without any goes without.
+    /// Requests timestamps on a new socket if they are on in this second; failure is ignored.
     pub(crate) fn ask(&self, fd: BorrowedFd<'_>) {
         let asks = clock_gettime(ClockId::Realtime).tv_sec % SECONDS == 0;
         self.asks.store(asks, Ordering::Relaxed);
@@ -46,28 +46,28 @@ impl ReadLateness {
         }
     }
 
-    /// Reads once into the spare room of `buffer`, as recv(2); gives how much.
+    /// Reads once into the spare capacity of `buffer`, like recv(2); returns the number of bytes.
     pub(crate) fn receive(&self, fd: BorrowedFd<'_>, buffer: &mut Vec<u8>) -> Result<usize, Os> {
         let spare = buffer.spare_capacity_mut();
         let mut into = libc::iovec { iov_base: spare.as_mut_ptr().cast(), iov_len: spare.len() };
         let mut control = ControlBuffer([0; 64]);
-        // SAFETY: a header of zeros is a valid, empty one.
+        // SAFETY: an all-zero header is valid and empty.
         let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
         (message.msg_iov, message.msg_iovlen) = (&raw mut into, 1);
         (message.msg_control, message.msg_controllen) = ((&raw mut control).cast(), size_of::<ControlBuffer>() as _);
-        // SAFETY: the header points to one vector over spare memory of the buffer, and to control memory of the size
-        // it names; both live.
+        // SAFETY: the header points to one vector over the buffer's spare capacity and to control memory of the stated
+        // size; both outlive the call.
         let read = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, 0) };
         let Ok(n) = usize::try_from(read) else {
             let error = std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
             return Err(Os::from_raw_os_error(error));
         };
         let now = clock_gettime(ClockId::Realtime);
-        // SAFETY: the kernel has written so many bytes into the spare memory.
+        // SAFETY: the kernel has written this many bytes into the spare capacity.
         unsafe { buffer.set_len(buffer.len() + n) };
         if let Some(stamp) = stamp(&message) {
             let late = i128::from(now.tv_sec - stamp.tv_sec) * 1_000_000_000 + i128::from(now.tv_nsec - stamp.tv_nsec);
-            // The clock of the wall may be set meanwhile.
+            // The wall clock may have been set meanwhile.
             self.lock().record(Nanos(u64::try_from(late).unwrap_or(0)));
         }
         let asks = now.tv_sec % SECONDS == 0;
@@ -93,9 +93,9 @@ fn set(fd: BorrowedFd<'_>, asks: bool) {
     }
 }
 
-/// The stamp among the control messages.
+/// Returns the timestamp among the control messages.
 fn stamp(message: &libc::msghdr) -> Option<libc::timespec> {
-    // SAFETY: the header is as recvmsg(2) left it, and its control memory lives; CMSG_* stay within what it names.
+    // SAFETY: the header is as recvmsg(2) left it, and its control memory is alive; CMSG_* stay within the stated size.
     unsafe {
         let first = libc::CMSG_FIRSTHDR(message);
         let header = first.as_ref()?;
@@ -120,7 +120,7 @@ mod tests {
         let (mut server, _) = listener.accept().unwrap();
         let lateness = ReadLateness::default();
         lateness.ask(client.as_fd());
-        // Stamps are asked for in one second of four, and the kernel begins a little later.
+        // Timestamps are requested in one second of four, and the kernel starts a little later.
         let mut late = (0..200).map(|_| {
             let mut buffer = b"kept, ".to_vec();
             buffer.reserve(64);

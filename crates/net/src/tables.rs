@@ -1,14 +1,11 @@
 //! Descriptor tables: how one process holds more sockets than its descriptor limit.
 //!
 //! `RLIMIT_NOFILE` bounds a *table* of descriptors, not a process, and a thread may leave its process's table for one
-//! of its
-//! own (`CLONE_FILES`, unshare(2)); no privilege is needed. A table nobody shares is also cheaper: the kernel then
-//! counts no
-//! references at each system call. A thread that owns its table holds copies of the descriptors that were open before;
-//! what
-//! is opened or closed later, here or elsewhere, does not show on the other side.
+//! of its own (`CLONE_FILES`, unshare(2)); no privilege is needed. An unshared table is also cheaper: the kernel then
+//! counts no references at each system call. A thread that owns its table holds copies of the descriptors that were
+//! open before; what is opened or closed later, on either side, does not show on the other.
 //!
-//! `close_range(2)` is asked first, because the seccomp profiles of container runtimes forbid `unshare` and not it.
+//! `close_range(2)` is tried first, because the seccomp profiles of container runtimes forbid `unshare` but not it.
 
 use std::io;
 use std::os::fd::RawFd;
@@ -16,19 +13,18 @@ use std::sync::OnceLock;
 
 use rustix::process::{Resource, getrlimit};
 
-/// Descriptors of a table left for what is no connection: epoll or ring, resolver, files of reports.
+/// Descriptors of a table reserved for other uses than connections: epoll or ring, resolver, report files.
 const RESERVE: usize = 16;
 
 /// Gives the calling thread a descriptor table of its own, a copy of the one it shared. Threads it starts from now on
-/// share
-/// the new one.
+/// share the new one.
 ///
 /// # Errors
 /// What the operating system refused; the thread then shares its table as before.
 pub fn own() -> io::Result<()> {
-    // An empty range behind the last descriptor: nothing is closed.
+    // An empty range beyond the last descriptor: nothing is closed.
     close_range(u32::MAX, u32::MAX, libc::CLOSE_RANGE_UNSHARE).or_else(|_| {
-        // SAFETY: leaves the table of descriptors to other threads; no descriptor of this thread changes its meaning.
+        // SAFETY: leaves the shared table to other threads; no descriptor of this thread changes its meaning.
         match unsafe { libc::unshare(libc::CLONE_FILES) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
@@ -36,9 +32,8 @@ pub fn own() -> io::Result<()> {
     })
 }
 
-/// Like [`own`], and closes the copies of everything but the standard streams and `keep`: a socket or pipe ends for
-/// its peer
-/// only when the last copy is closed, so copies that nobody uses would keep it open.
+/// Like [`own`], but closes the copies of everything except the standard streams and `keep`: a socket or pipe ends for
+/// its peer only when the last copy is closed, so unused copies would keep it open.
 ///
 /// # Errors
 /// As [`own`].
@@ -56,10 +51,9 @@ pub fn own_only(keep: &[RawFd]) -> io::Result<()> {
     Ok(())
 }
 
-/// Connections that a table of this process may hold: its limit, less what was open when this was first asked, less a
-/// reserve. At least 1. The first answer stands: another thread that has a file open for an instant, as a reader of
-/// counters
-/// does, must not change how a run is spread over its workers.
+/// Returns the number of connections that a table of this process may hold: its limit, less what was open at the first
+/// call, less a reserve. At least 1. Later calls repeat the first result: another thread that has a file open for an
+/// instant, such as a reader of counters, must not change how a run is spread over its workers.
 pub fn capacity() -> usize {
     static FIRST: OnceLock<usize> = OnceLock::new();
     *FIRST.get_or_init(counted)
@@ -67,7 +61,7 @@ pub fn capacity() -> usize {
 
 fn counted() -> usize {
     let limit = getrlimit(Resource::Nofile).current.map_or(usize::MAX, |limit| limit as usize);
-    // Where /proc is not mounted: the standard streams and a little.
+    // If /proc is not mounted: the standard streams and a few more.
     let open = std::fs::read_dir("/proc/thread-self/fd").map_or(RESERVE, Iterator::count);
     limit.saturating_sub(open + RESERVE).max(1)
 }
@@ -90,7 +84,7 @@ mod tests {
     use super::*;
 
     fn is_open(fd: RawFd) -> bool {
-        // SAFETY: asks for the flags of a descriptor, which need not exist.
+        // SAFETY: only queries the flags of a descriptor, which need not exist.
         unsafe { libc::fcntl(fd, libc::F_GETFD) != -1 }
     }
 

@@ -1,4 +1,4 @@
-//! Arrivals that are waited for together come together; arrivals that stay away is not waited for long.
+//! Arrivals that are waited for together are delivered together; arrivals that do not come are not waited for long.
 
 use std::io::Write as _;
 use std::os::unix::net::UnixListener;
@@ -11,7 +11,8 @@ use brunt_net::{Epoll, Uring};
 
 const CONNECTIONS: usize = 3;
 
-/// Connections that speak one after the other; how many arrivals each wait brought, until all have spoken.
+/// Opens connections on which `speakers` servers send one after the other; returns the number of arrivals of each wait,
+/// until all have sent.
 fn arrivals_by_wait(mut network: impl Network, together: u32, speakers: usize) -> Vec<usize> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("socket");
@@ -39,14 +40,14 @@ fn arrivals_by_wait(mut network: impl Network, together: u32, speakers: usize) -
     let speaking = std::thread::spawn(move || {
         for server in servers.iter_mut().take(speakers) {
             server.write_all(b"x").unwrap();
-            // Shorter than arrivals are waited for, long enough for a wait that waits for none to end.
+            // Shorter than the wait for several arrivals, but long enough for a wait for any arrival to end.
             std::thread::sleep(Duration::from_micros(500));
         }
         servers
     });
     let mut waits = Vec::new();
     while waits.iter().sum::<usize>() < speakers {
-        // Nothing but an arrival, or the bound on waiting for several, ends this within the test.
+        // Only an arrival, or the bound on waiting for several, ends this within the test.
         let until = network.now() + Nanos::from_millis(600_000);
         network.wait(until);
         let mut arrivals = 0;
@@ -74,9 +75,9 @@ fn io_uring_waits_for_company_and_not_for_ever() {
         eprintln!("SKIPPED: io_uring is not available here");
         return;
     }
-    // A busy machine may spread three messages over more than the bound; not every time.
+    // A busy machine may spread three messages over more than the bound, but not every time.
     let together = (0..50).any(|_| arrivals_by_wait(Uring::new().unwrap(), 3, 3) == [3]);
     assert!(together, "three never came together");
-    // One speaks, two do not.
+    // One sends, two do not.
     assert_eq!(arrivals_by_wait(Uring::new().unwrap(), 3, 1).iter().sum::<usize>(), 1);
 }

@@ -1,4 +1,4 @@
-//! A socket that takes no more: what waits is told of once it has left.
+//! A socket that accepts no more: the end of the backlog is reported.
 
 use std::io::Read;
 use std::os::unix::net::UnixListener;
@@ -53,7 +53,7 @@ fn says_when_all_has_left(mut network: impl Network) {
             break;
         }
     }
-    // Kept until here, so that no end arrives.
+    // Kept alive until here, so that no end of stream arrives.
     let _server = reader.expect("it was connected").join().unwrap();
     assert_eq!((sent, answered, network.bytes_sent()), (1, true, SIZE as u64));
     network.close(conn);

@@ -1,5 +1,5 @@
-//! A connection that is sent more than is read has its share of each turn: others are heard beside it, and nothing of it is
-//! lost, doubled or out of order, its end included.
+//! A connection that receives faster than it is read gets its share of each turn: others are served in between, and
+//! none of its data is lost, duplicated or out of order, its end included.
 
 use std::io::Write as _;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -12,7 +12,7 @@ use brunt_net::{Epoll, Uring};
 /// How many numbers of four bytes one connection sends, and the most bytes it may take of a turn.
 const NUMBERS: u32 = 3_000_000;
 const SHARE: usize = 64 * 1024;
-/// Number of words that the other one sends meanwhile.
+/// Number of messages that the other connection sends meanwhile.
 const WORDS: usize = 20;
 
 /// A connection and the other end of it.
@@ -60,7 +60,8 @@ fn hold(mut network: impl Network) {
             }
         }
         assert!(of_turn <= SHARE, "{of_turn} bytes in a turn");
-        // A wait may have nothing to tell; but the other one is not left out of turns that tell of the one.
+        // A wait may deliver nothing, but the other connection must not be left out of turns that deliver from the
+        // first.
         assert!(over || words == WORDS || turns_since <= 100, "not heard for {turns_since} turns");
         if spoke {
             (words, turns_since) = (words + 1, 0);

@@ -20,16 +20,16 @@ struct Counting;
 
 static LIVE: AtomicIsize = AtomicIsize::new(0);
 
-// SAFETY: everything is handed to the system's allocator unchanged; only sizes are added up.
+// SAFETY: everything is passed to the system's allocator unchanged; only sizes are added up.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LIVE.fetch_add(layout.size() as isize, Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller upholds the same contract.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         LIVE.fetch_sub(layout.size() as isize, Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller upholds the same contract.
         unsafe { System.dealloc(at, layout) }
     }
 }
@@ -38,7 +38,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 fn c_heap() -> usize {
-    // SAFETY: mallinfo2 only reads the allocator's books.
+    // SAFETY: mallinfo2 only reads the allocator's statistics.
     unsafe { libc::mallinfo2() }.uordblks
 }
 
@@ -60,7 +60,7 @@ fn said(server: &mut ServerConnection) -> Vec<u8> {
     bytes
 }
 
-/// A connection after its handshake and an exchange of 100 bytes each way, the answer cut in two.
+/// Returns a connection after its handshake and an exchange of 100 bytes each way, the response split in two.
 fn idle(security: &RustlsSecurity, config: &Arc<ServerConfig>) -> Box<dyn SecureChannel> {
     let origin = Origin::tcp("localhost", 443, true);
     let mut client = security.client(&origin, &[b"http/1.1"]).unwrap();

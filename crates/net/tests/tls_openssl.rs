@@ -1,6 +1,6 @@
 //! TLS against OpenSSL's server, over 127.0.0.1: another implementation's records, tickets and alerts.
 //!
-//! Where no `openssl` is installed there is nothing to compare with, and the tests say so and pass.
+//! Without an installed `openssl` there is nothing to compare with; the tests then say so and pass.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -12,7 +12,7 @@ use brunt_contract::{ChannelProgress, Handshake, Origin, OutputBuffer, SecureCha
 use brunt_net::tls::{RustlsSecurity, TlsSettings, Versions};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 
-/// A certificate for `localhost` and what signs it, as files and as PEM.
+/// A certificate for `localhost` and the authority that signed it, as files and as PEM.
 struct Files {
     cert: PathBuf,
     key: PathBuf,
@@ -35,7 +35,7 @@ fn files(test: &str) -> Files {
     files
 }
 
-/// OpenSSL's server; ends with this value.
+/// OpenSSL's server, killed when dropped.
 struct Server {
     child: Child,
     port: u16,
@@ -43,7 +43,7 @@ struct Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It is being thrown away: whether it still ran is all the same.
+        // Errors do not matter: the server may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -64,7 +64,7 @@ fn serve(files: &Files, options: &[&str]) -> Option<Server> {
     Some(Server { child, port })
 }
 
-/// One GET on a connection of its own, read in small pieces.
+/// Sends one GET on a connection of its own and reads the response in small pieces.
 fn get(security: &RustlsSecurity, port: u16) -> Result<(Handshake, Vec<u8>), String> {
     let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -75,7 +75,7 @@ fn get(security: &RustlsSecurity, port: u16) -> Result<(Handshake, Vec<u8>), Str
     channel.start(&mut cipher);
     let mut piece = [0; 333];
     loop {
-        // A server that gave up may have closed before it read everything; what it said is still to be read.
+        // A server that gave up may have closed before it read everything; what it sent is still to be read.
         let _ = socket.write_all(cipher.bytes());
         cipher.clear();
         let n = socket.read(&mut piece).unwrap_or(0);
@@ -130,7 +130,7 @@ fn a_server_of_old_versions_only_is_named() {
     assert!(said.contains("supports none of the TLS versions offered: 1.2 and 1.3"), "{said}");
 }
 
-/// Makes a self-signed certificate as people do; its path and its key's.
+/// Creates a self-signed certificate with the usual command; returns its path and that of its key.
 fn self_signed(test: &str, options: &[&str]) -> Option<Files> {
     let at = |name: &str| PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}-{name}.pem"));
     let files = Files { cert: at("own"), key: at("own-key"), authority: at("own") };
@@ -146,7 +146,7 @@ fn self_signed(test: &str, options: &[&str]) -> Option<Files> {
 fn a_self_signed_certificate_is_trusted_where_it_is_named() {
     const NAMED: [&str; 2] = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
     let of_servers = [&NAMED[..], &["-addext", "basicConstraints=critical,CA:FALSE"]].concat();
-    // openssl's own default is CA:TRUE.
+    // The default of openssl itself is CA:TRUE.
     for (test, options) in [("ca-true", &NAMED[..]), ("ca-false", &of_servers)] {
         for version in ["-tls1_3", "-tls1_2"] {
             let Some(files) = self_signed(test, options) else { return };
@@ -170,7 +170,7 @@ fn a_trusted_certificate_must_still_name_the_host_and_be_in_its_time() {
         ("another", &["-addext", "subjectAltName=DNS:elsewhere"], "is for a different name: elsewhere"),
         ("past", &past, "expired on 2020-01-02"),
     ] {
-        // Only a new openssl makes certificates of the past.
+        // Only recent versions of openssl create certificates with dates in the past.
         if test == "past" && !can_make_past_certificates() {
             continue;
         }

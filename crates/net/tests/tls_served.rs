@@ -1,4 +1,4 @@
-//! TLS around a network that listens, talked to by our own client side: bytes in any pieces come out as plaintext.
+//! TLS around a network that listens, with our own client: bytes in pieces of any size come out as plaintext.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -11,7 +11,7 @@ use brunt_measure::Nanos;
 use brunt_net::Epoll;
 use brunt_net::tls::{RustlsSecurity, RustlsServer, TlsNetwork, TlsSettings};
 
-/// Sends what is to be sent, in pieces, and reads until there is plaintext, the handshake is done or the end has come.
+/// Sends the pending output in pieces, and reads until there is plaintext, the handshake is done or the stream ends.
 struct Client {
     stream: TcpStream,
     channel: Box<dyn SecureChannel>,
@@ -73,14 +73,14 @@ fn an_echo_over_tls_in_pieces_of_every_kind() {
                 client.hear();
             }
             assert_eq!(client.plain, message, "in pieces of {piece}");
-            // The server, told `bye`, says so before it closes.
+            // The server closes on receiving `bye`, and sends close_notify first.
             plain.clear();
             plain.put(b"bye");
             client.channel.seal(&plain, &mut out);
             client.send(&mut out);
             while client.hear() != ChannelProgress::PeerFinished {}
         }
-        // Who speaks no TLS is told and let go.
+        // A client that does not speak TLS gets an alert and is disconnected.
         let mut stranger = TcpStream::connect(at).unwrap();
         stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
         let mut alert = Vec::new();

@@ -26,8 +26,8 @@ pub use span_event::{SpanEvent, SpanEventKind};
 const IDLE: Nanos = Nanos::from_millis(10);
 /// Maximum number of operations that one user executes before others get their turn.
 const AT_A_TIME: u32 = 1000;
-/// Number of consecutive [`Action::Yielded`] turns without a request after which a user counts as stuck in an endless loop: a
-/// million operations.
+/// Number of consecutive [`Action::Yielded`] turns without a request after which a user counts as stuck in an endless
+/// loop: a million operations.
 pub const ENDLESS: u32 = 1000;
 
 /// The scope that a failed step stops.

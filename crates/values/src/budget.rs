@@ -1,9 +1,9 @@
 //! Response bytes kept for captures and checks, under one memory budget shared by all connections of a run.
 //!
 //! An answer may be kept whole so that it can be searched. Each answer has its own bound, but thousands of them at once
-//! would still be gigabytes. A buffer larger than a small free size is therefore charged to a [`MemoryBudget`] before it
-//! grows, and the memory is returned when the buffer is dropped. An answer that finds the budget exhausted is not kept,
-//! and reports so. The free size keeps answers of ordinary size from touching memory shared with other cores.
+//! would still be gigabytes. A buffer larger than a small free size is therefore charged to a [`MemoryBudget`] before
+//! it grows, and the memory is returned when the buffer is dropped. An answer that finds the budget exhausted is not
+//! kept, and reports so. The free size keeps answers of ordinary size from touching memory shared with other cores.
 
 use std::ops::Deref;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! Files named by options. Each is read once and completely before the run, up to a bound: a device or a pipe may have
 //! no end, and a mistaken path must not fill the memory.
 //!
-//! A run in other processes or on other machines prepares the same requests there. The files read here are gathered
-//! into a bundle ([`gathering`]), from which they are read there ([`from_bundle`]). Everything that is read while a
-//! plan is prepared goes through this module.
+//! Processes on this or other machines that take part in a run prepare the same requests. The files read here are
+//! gathered into a bundle ([`gathering`]), from which the others read them ([`from_bundle`]). Everything that is read
+//! while a plan is prepared goes through this module.
 
 use std::cell::RefCell;
 use std::fs::{File, Metadata};

@@ -108,8 +108,8 @@ fn too_large(error: &dense::BuildError) -> bool {
     error.is_size_limit_exceeded() || states.is_some_and(|states| states.size_limit().is_some())
 }
 
-/// The end of the previous pieces that may be the beginning of a text lying across pieces: at most the length of the
-/// text less one byte.
+/// The end of the previous pieces that may be the beginning of a text spanning pieces: at most the length of the text
+/// less one byte.
 #[derive(Debug, Default)]
 pub struct SplitSearch(Vec<u8>);
 

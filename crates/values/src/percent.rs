@@ -2,8 +2,8 @@
 
 use url::{Host, Url};
 
-/// Returns the host of a URL, without brackets. The URL parser leaves the host percent-encoded for schemes that are not of
-/// the web, so it is decoded here. `None` if there is no host, or if it is not UTF-8.
+/// Returns the host of a URL, without brackets. The URL parser leaves the host percent-encoded for non-web schemes, so
+/// it is decoded here. `None` if there is no host, or if it is not UTF-8.
 pub fn host(url: &Url) -> Option<String> {
     let host = match url.host()? {
         Host::Domain(name) => String::from_utf8(decoded(name)).ok()?,

@@ -1,5 +1,5 @@
-//! The client/server protocol of MySQL and MariaDB, both sides: the client ([`MysqlProtocol`], [`MysqlSession`]) and a minimal
-//! server for simulations ([`MysqlServer`]).
+//! The client/server protocol of MySQL and MariaDB, both sides: the client ([`MysqlProtocol`], [`MysqlSession`]) and a
+//! minimal server for simulations ([`MysqlServer`]).
 //!
 //! Supported: "MySQL Source Code Documentation, Client/Server Protocol" (protocol version 10, since MySQL 5.5) and
 //! MariaDB's addition of cached column metadata: text and prepared statements, multiple results, transactions as one

@@ -1,5 +1,4 @@
-//! A parser of command lines into commands and words: `SET key:{counter} "a\r
-//! " '{"as": "it is"}'; EXPIRE …`.
+//! A parser of command lines into commands and words: `SET key:{counter} "a\r\n" '{"as": "it is"}'; EXPIRE …`.
 //!
 //! Words are separated by white space, except within a slot. Double quotes support escapes and slots, single quotes
 //! neither, as in a shell. A `;` at the end of a bare word ends a command: all commands of a line are one exchange.

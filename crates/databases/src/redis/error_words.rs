@@ -71,7 +71,7 @@ impl ErrorWords {
         }
     }
 
-    /// Returns the code of an unknown word; another thread may claim the same slot at the same moment.
+    /// Returns the code of an unknown word; another thread may claim the same slot at the same time.
     fn code_of_unknown(&self, word: &str) -> u32 {
         let place = self.0.iter().position(|slot| &**slot.get_or_init(|| word.into()) == word);
         place.map_or(OTHER, |place| FIRST_NEW + place as u32)

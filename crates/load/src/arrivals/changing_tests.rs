@@ -1,5 +1,5 @@
-//! Changes of a rate on the way, as numbers: what was due stays, nothing is due twice or by nobody, and all shares
-//! agree.
+//! Changes of a rate during a run, as numbers: what was due stays, every arrival is due once in exactly one share, and
+//! all shares agree.
 
 use proptest::prelude::*;
 
@@ -47,7 +47,7 @@ impl ChangedRun {
         }
     }
 
-    /// Arrivals of all shares.
+    /// Returns the arrivals of all shares.
     fn split(&self, of: u32, changes: &[(Nanos, Change)]) -> Vec<Nanos> {
         let shares = (0..of).flat_map(|index| self.share(Share { index, of }, changes, Nanos::ZERO));
         let mut all: Vec<Nanos> = shares.collect();
@@ -72,7 +72,7 @@ fn a_constant_rate_goes_on_at_another_and_stays_in_step() {
         (vec![(ms(1500), Change::Rate(50.0)), (ms(5500), Change::Rate(1000.0))], [150, 200 + 4500]),
         (vec![(ms(1500), Change::Pause)], [150, 0]),
         (vec![(ms(1500), Change::Pause), (ms(2500), Change::Resume)], [150, 750]),
-        // The rate changes while it rests, and it goes on with that.
+        // The rate changes during a pause, and holds after it.
         (vec![(ms(1500), Change::Pause), (ms(2000), Change::Rate(10.0)), (ms(2500), Change::Resume)], [150, 75]),
         (vec![(Nanos::ZERO, Change::Rate(10.0))], [15, 85]),
         (vec![(LASTS, Change::Rate(1e6))], [150, 850]),
@@ -135,7 +135,8 @@ fn warm_up_and_window_are_changed_alike() {
         for requests in [None, Some(400)] {
             let warmup = ms(2000);
             let run = ChangedRun { warmup, requests, ..ChangedRun::level(arrivals, 100.0) };
-            // Told in the warm-up, when the first arrival of the window may have been drawn already.
+            // The change is announced during the warm-up, when the first arrival of the window may have been drawn
+            // already.
             for (at, in_warmup) in [(ms(1000), 100 + 1000), (ms(1999), 200)] {
                 let all = run.split(3, &[(at, Change::Rate(1000.0))]);
                 let (warm, first) = (between(&all, 0, 2000), between(&all, 2000, 2300));
@@ -198,7 +199,7 @@ proptest! {
             let share = Share { index, of };
             let on_time = run.share(share, &changes, Nanos::ZERO);
             prop_assert!(on_time.is_sorted());
-            // Of changes that come far enough apart a share may be told early.
+            // If changes are far enough apart, a share may learn of them early.
             if changes.windows(2).all(|pair| pair[1].0 - pair[0].0 > ms(before)) {
                 prop_assert_eq!(run.share(share, &changes, ms(before)), on_time, "told early");
             }

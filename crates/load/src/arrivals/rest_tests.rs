@@ -9,7 +9,7 @@ fn stages() -> Vec<Stage> {
     vec![stage(2, 300.0, 300.0), stage(3, 300.0, 2000.0), stage(1, 7.5, 7.5)]
 }
 
-/// Draws some, takes the rest until a moment: how many were drawn of the window, and the lumps.
+/// Draws some arrivals and takes the rest until a given time; returns how many of the window were drawn, and the lumps.
 fn taken(schedule: &mut dyn Schedule, draw: usize, until: Nanos) -> (u64, Vec<(Nanos, u64)>) {
     let drawn = std::iter::from_fn(|| schedule.next_due()).take(draw).filter(|due| *due >= SECOND).count() as u64;
     let mut lumps = Vec::new();
@@ -63,7 +63,7 @@ fn a_billion_a_second_is_counted_to_the_last_and_in_few_lumps() {
 
 #[test]
 fn poisson_arrivals_are_as_many_as_the_integral_says_and_a_number_of_them_is_kept() {
-    // 600 + 3450 + 7.5 of the window, at 1 s of warm-up.
+    // 600 + 3450 + 7.5 for the window, after a warm-up of 1 s.
     let load = Load::Open { stages: stages(), arrivals: Arrivals::Poisson };
     let mut sum = 0.0;
     for index in 0..4 {
@@ -74,13 +74,13 @@ fn poisson_arrivals_are_as_many_as_the_integral_says_and_a_number_of_them_is_kep
         sum += (drawn + rest) as f64;
         assert_eq!(schedule.next_due().filter(|due| *due < Nanos::from_secs(7)), None, "nothing is left");
     }
-    // 320 were drawn, and only they are a matter of chance.
+    // 320 were drawn, and only these are random.
     assert!((sum - 4057.5).abs() < 6.0 * 320f64.sqrt(), "{sum}");
     for (until, expected) in [(60, 1000.0), (2, 300.0)] {
         let mut sum = 0;
         for index in 0..3 {
             let mut schedule = super::arrivals(&load, SECOND, Some(1000), None, Share { index, of: 3 }, 5);
-            // The warm-up has a hundred for each, and is of no number.
+            // The warm-up has a hundred for each, which are not counted.
             let (drawn, lumps) = taken(&mut *schedule, 0, Nanos::from_secs(until));
             sum += drawn + lumps.iter().map(|(_, many)| many).sum::<u64>();
         }

@@ -30,7 +30,7 @@ impl ScheduledRun {
         ScheduledRun { stages: stages.to_vec(), arrivals, warmup: Nanos::ZERO, requests: None, duration: None, seed: 1 }
     }
 
-    /// A level rate for a time.
+    /// Creates a level rate for a time.
     fn level(arrivals: Arrivals, rate: f64, duration: Nanos) -> ScheduledRun {
         ScheduledRun { duration: Some(duration), ..ScheduledRun::new(arrivals, &[stage(duration, rate, rate)]) }
     }
@@ -40,7 +40,7 @@ impl ScheduledRun {
         arrivals(&load, self.warmup, self.requests, self.duration, Share { index, of }, self.seed)
     }
 
-    /// All arrivals of all shares, in order.
+    /// Returns all arrivals of all shares, in order.
     fn split(&self, of: u32) -> Vec<Nanos> {
         let mut all: Vec<Nanos> = (0..of).flat_map(|index| collect(self.share(index, of).as_mut())).collect();
         all.sort_unstable();
@@ -88,7 +88,7 @@ fn a_million_a_second_does_not_drift_in_an_hour() {
         (last, count) = (due, count + 1);
     }
     assert_eq!((last, count), (Nanos(hour - 1000), 1_000_000));
-    // A rate that has no whole gap: 3 million a second, the last arrival of the hour.
+    // A rate whose gap is no whole number of nanoseconds: 3 million per second, the last arrival of the hour.
     let mut curve = Curve::level(3e6, Nanos::ZERO, secs(3600));
     assert_eq!(curve.time_of(10_799_999_999.0), Some(Nanos(hour - 333)));
     assert_eq!(curve.time_of(10_800_000_000.0), None);
@@ -136,7 +136,7 @@ fn ramps_send_the_area_below_them() {
             let due = ScheduledRun::new(kind, stages).split(of);
             assert!((due.len() as f64 - total).abs() <= 1.0, "{kind:?} {stages:?}: {} not {total}", due.len());
         }
-        // Poisson: the number is Poisson too, five deviations either side of its mean.
+        // Poisson: the number is Poisson too, within five standard deviations of its mean.
         let due = ScheduledRun::new(Arrivals::Poisson, stages).split(3);
         assert!((due.len() as f64 - total).abs() <= 5.0 * total.sqrt(), "Poisson {stages:?}: {}", due.len());
     }

@@ -7,7 +7,7 @@ fn closed(stages: &[(u64, f64, f64)]) -> Load {
     Load::Closed { stages, think: None, together: false }
 }
 
-/// All changes of a share: when and to how many.
+/// Returns all changes of a share: when and to how many.
 fn changes(users: &UserProfile) -> Vec<(u64, u32)> {
     let mut at = Nanos::ZERO;
     std::iter::from_fn(|| {
@@ -41,11 +41,11 @@ fn a_ramp_up_adds_users_one_by_one() {
 
 #[test]
 fn stages_of_a_share() {
-    // Up to 6, a drop to 2, down to none, with a warm-up at the first level.
+    // Up to 6, a drop to 2, then down to none, with a warm-up at the first level.
     let load = closed(&[(2000, 2.0, 6.0), (1000, 2.0, 2.0), (1000, 2.0, 0.0)]);
     let share = |index| UserProfile::new(&load, Nanos::from_secs(1), Share { index, of: 2 });
-    // 3 from 1.25 s, 4 from 1.75 s, 5 from 2.25 s, 6 from 2.75 s, 2 from 3 s, 1 after 4.25 s, 0 after 4.75 s. A level of
-    // exactly a half still counts as the higher number, hence the nanosecond.
+    // 3 from 1.25 s, 4 from 1.75 s, 5 from 2.25 s, 6 from 2.75 s, 2 from 3 s, 1 after 4.25 s, 0 after 4.75 s. A level
+    // of exactly a half still rounds up, hence the nanosecond.
     assert_eq!(changes(&share(0)), [(1_250_000_000, 2), (2_250_000_000, 3), (3_000_000_000, 1), (4_750_000_001, 0)]);
     assert_eq!(changes(&share(1)), [(1_750_000_000, 2), (2_750_000_000, 3), (3_000_000_000, 1), (4_250_000_001, 0)]);
     assert_eq!((share(0).peak(), share(1).peak()), (3, 3));
@@ -138,7 +138,7 @@ fn users_are_changed_on_the_way_and_shares_add_up() {
             let mut users = UserProfile::new(&load, Nanos::ZERO, Share { index, of });
             changes.iter().for_each(|(at, change)| users.change(Nanos::from_secs(*at), *change));
             let at = Nanos::from_secs(second);
-            // Whoever waits for the next change finds it.
+            // Waiting for the next change finds every change.
             let before = Nanos(at.0.saturating_sub(1));
             assert!(users.at(before) == users.at(at) || users.next_change(before) == Some(at), "{changes:?} {second}");
             users.at(at)

@@ -1,4 +1,4 @@
-//! Connections taken from listeners.
+//! Accepting connections from listeners.
 
 use brunt_contract::ConnId;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -9,7 +9,7 @@ use super::slot::EpollState;
 use super::{Epoll, LISTENER};
 
 impl Epoll {
-    /// Takes the next connection of a listener, where there is one.
+    /// Accepts the next connection of a listener, if there is one.
     pub(super) fn accept(&mut self, listener: u32) -> Option<ConnId> {
         let l = &self.listeners[listener as usize];
         if !l.accepting {

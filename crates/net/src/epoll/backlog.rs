@@ -1,4 +1,4 @@
-//! Bytes that a socket on epoll did not take at once: kept, and written when it takes more.
+//! Bytes that a socket on epoll did not accept at once: kept, and written when it accepts more.
 
 use brunt_contract::OutputBuffer;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -8,7 +8,7 @@ use super::{Epoll, EpollState};
 use crate::send_backlog::{SendBacklog, write_two};
 
 impl Epoll {
-    /// Writes what waits on a connection; true where all of it has left.
+    /// Writes the backlog of a connection; returns `true` if all of it was written.
     pub(super) fn flush(&mut self, slot: u32) -> bool {
         if self.slots[slot as usize].state == EpollState::Datagrams {
             self.flush_datagrams(slot);
@@ -42,7 +42,7 @@ impl Epoll {
         done && self.slots[slot as usize].state == EpollState::Open
     }
 
-    /// A write failed: read what there still is, then report.
+    /// Handles a failed write: what can still be read is read first, then the failure is reported.
     pub(super) fn fail(&mut self, slot: u32) {
         let s = &mut self.slots[slot as usize];
         s.state = EpollState::Failing;

@@ -1,9 +1,8 @@
-//! Sockets of datagrams on epoll: one send for each, one arrival for each.
+//! Datagram sockets on epoll: one send and one arrival per datagram.
 //!
-//! They are registered level-triggered and for reading only: a datagram that is left in the queue raises the next event
-//! by itself, where an edge would need a further read to find the queue empty. A socket that takes no more is
-//! registered
-//! for writing until it does.
+//! They are registered level-triggered and for reading only: a datagram left in the queue raises the next event by
+//! itself, whereas an edge would need a further read to find the queue empty. A socket that accepts no more is
+//! registered for writing until it does.
 
 use std::os::fd::OwnedFd;
 
@@ -15,7 +14,7 @@ use rustix::net::SendFlags;
 use super::{Epoll, EpollState};
 use crate::socket;
 
-/// Datagrams a socket did not take yet, one after the other.
+/// Consecutive datagrams that a socket has not accepted yet.
 #[derive(Debug, Default)]
 pub(super) struct QueuedDatagrams {
     bytes: Vec<u8>,
@@ -36,8 +35,8 @@ impl Epoll {
         Ok(conn)
     }
 
-    /// Sends each datagram of `out`; where it says no boundaries, all of it is one. Nothing at all is none: an empty
-    /// datagram is meant only where a boundary says so.
+    /// Sends each datagram of `out`; without boundaries, all of it is one. Empty output is no datagram: an empty
+    /// datagram needs a boundary.
     pub(super) fn send_datagrams(&mut self, slot: u32, out: &mut OutputBuffer) {
         if out.is_empty() {
             return;
@@ -67,7 +66,7 @@ impl Epoll {
         }
     }
 
-    /// True where the datagram is the system's; false where it takes none now, or (in another state) ever.
+    /// Returns `true` if the system accepted the datagram; `false` if it accepts none now or, in another state, ever.
     fn send_one(&mut self, slot: u32, datagram: &[u8]) -> bool {
         let mut told = false;
         loop {
@@ -78,7 +77,7 @@ impl Epoll {
                 }
                 Err(Os::INTR) => {}
                 Err(Os::AGAIN | Os::NOBUFS) => return false,
-                // Of an earlier datagram; this one's fate is told by the next read.
+                // The refusal of an earlier datagram; the next read reports what happens to this one.
                 Err(Os::CONNREFUSED) if !told => {
                     told = true;
                     self.refused += 1;
@@ -118,7 +117,7 @@ impl Epoll {
     fn listen_for(&mut self, slot: u32, flags: EventFlags) {
         let age = self.slots[slot as usize].age;
         let data = EventData::new_u64(u64::from(age & 0x7fff_ffff) << 32 | u64::from(slot));
-        // A socket that cannot be watched is found out by its timeout.
+        // A socket that cannot be watched runs into its timeout.
         let _ = epoll::modify(&self.poll, self.fd(slot), data, flags);
     }
 }

@@ -9,9 +9,9 @@ pub enum EpollState {
     Free,
     Connecting,
     Open,
-    /// A socket of datagrams, not told of yet.
+    /// A datagram socket whose `Connected` is not reported yet.
     Standing,
-    /// A socket of datagrams.
+    /// A datagram socket.
     Datagrams,
     /// A write failed; what can still be read is read first.
     Failing,
@@ -19,7 +19,7 @@ pub enum EpollState {
     Over,
 }
 
-/// 16 bytes a connection, so that ten thousand of them stay in the second-level cache.
+/// 16 bytes per connection, so that ten thousand of them fit in the second-level cache.
 #[derive(Clone, Copy, Debug)]
 pub struct EpollSlot {
     pub fd: RawFd,
@@ -30,7 +30,7 @@ pub struct EpollSlot {
     pub writable_armed: bool,
     /// Has bytes waiting in `unsent`.
     pub backlog: bool,
-    /// Set if the peer sends no more: its end is still to be read, and no further event reports it.
+    /// Set if the peer sends no more: the end of the stream is still to be read, and no further event reports it.
     pub hung_up: bool,
     /// Set if the slot is in `later`: an event before its turn adds nothing.
     pub later: bool,
@@ -40,6 +40,6 @@ pub struct EpollSlot {
 pub struct EpollListener {
     pub fd: OwnedFd,
     pub accepting: bool,
-    /// No descriptor was left to accept with; asked again once one is closed.
+    /// Set if no descriptor was left to accept with; cleared once one is closed.
     pub starved: bool,
 }

@@ -42,7 +42,7 @@ enum ChannelPhase {
     Failed(Box<Cause>),
 }
 
-/// The side-specific part of a channel; rustls has the same method on two types.
+/// The side-specific part of a channel; rustls has the same method on two unrelated types.
 pub(super) trait TlsSide: DerefMut + Deref<Target = UnbufferedConnectionCommon<Self::Data>> + Send {
     type Data;
     fn process<'c, 'i>(&'c mut self, incoming: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data>;
@@ -71,7 +71,7 @@ pub(super) struct RustlsChannel<H> {
 }
 
 impl RustlsChannel<UnbufferedClientConnection> {
-    /// A channel to the server `name`, called `host` in complaints.
+    /// Creates a channel to the server `name`, called `host` in error messages.
     pub(super) fn new(
         config: Arc<ClientConfig>,
         name: ServerName<'static>,
@@ -85,7 +85,7 @@ impl RustlsChannel<UnbufferedClientConnection> {
 }
 
 impl RustlsChannel<UnbufferedServerConnection> {
-    /// A channel to a client that is about to speak.
+    /// Creates a channel to a client that is about to send.
     pub(super) fn serving(config: Arc<ServerConfig>) -> Result<Self, String> {
         let tls = UnbufferedServerConnection::new(config).map_err(|e| format!("TLS cannot be served: {e}"))?;
         Ok(RustlsChannel { tls, partial: Vec::new(), phase: ChannelPhase::Handshaking, host: "the client".into() })
@@ -123,7 +123,7 @@ impl<H: TlsSide> RustlsChannel<H> {
         Ok(ChannelProgress::More)
     }
 
-    /// Keeps the beginning of a record, or no memory at all.
+    /// Keeps the beginning of a record; frees the memory if there is none.
     fn keep(&mut self, rest: &[u8]) {
         if rest.is_empty() {
             self.partial = Vec::new();
@@ -133,10 +133,10 @@ impl<H: TlsSide> RustlsChannel<H> {
         }
     }
 
-    /// Appends the alert that tells the peer why; the channel is of no use afterwards.
+    /// Appends the alert that tells the peer why; the channel is unusable afterwards.
     fn fail(&mut self, said: Cause, rest: &mut [u8], cipher: &mut OutputBuffer) {
-        // Asked once and not again: rustls gives out the alert before it looks at `rest`, and would panic over the same
-        // damage a second time.
+        // Called only once: rustls hands out the alert before it looks at `rest`, and would panic on the same damage a
+        // second time.
         if let Ok(ConnectionState::EncodeTlsData(mut data)) = self.tls.process(rest).state {
             encode(&mut data, cipher.buffer());
         }
@@ -154,7 +154,7 @@ impl<H: TlsSide> RustlsChannel<H> {
         plausible && self.partial.len() + bytes.len() < whole
     }
 
-    /// Brings rustls to the point where it takes plaintext, and lets `write` do so. Nothing happens where it does not.
+    /// Drives rustls until it accepts plaintext, then calls `write`. Does nothing if it never does.
     fn with_traffic(
         &mut self,
         cipher: &mut OutputBuffer,
@@ -164,7 +164,7 @@ impl<H: TlsSide> RustlsChannel<H> {
             return;
         }
         loop {
-            // The bytes of a partial record must be shown again: rustls remembers how far it looked into them.
+            // The bytes of a partial record must be passed again: rustls remembers how far it looked into them.
             let UnbufferedStatus { state, .. } = self.tls.process(&mut self.partial);
             match state {
                 Ok(ConnectionState::EncodeTlsData(mut data)) => encode(&mut data, cipher.buffer()),
@@ -176,8 +176,8 @@ impl<H: TlsSide> RustlsChannel<H> {
     }
 }
 
-/// Works until rustls needs more bytes or has nothing left to say; adds up in `used` what it is done with. True where
-/// the peer ended the conversation.
+/// Drives rustls until it needs more bytes or has nothing left to send; adds the consumed bytes to `used`. Returns
+/// `true` if the peer ended the connection.
 fn work<H: TlsSide>(
     tls: &mut H,
     incoming: &mut [u8],
@@ -235,7 +235,7 @@ fn append(buffer: &mut Vec<u8>, mut size: usize, mut write: impl FnMut(&mut [u8]
         match write(&mut buffer[start..]) {
             Ok(written) => return buffer.truncate(start + written),
             Err(EncryptError::InsufficientSize(InsufficientSizeError { required_size })) => size = required_size,
-            // 2^24 records and more on one TLS 1.2 connection: the peer waits in vain, and the request times out.
+            // After 2^24 records on one TLS 1.2 connection: the peer waits in vain, and the request times out.
             Err(EncryptError::EncryptExhausted) => return buffer.truncate(start),
         }
     }
@@ -243,7 +243,7 @@ fn append(buffer: &mut Vec<u8>, mut size: usize, mut write: impl FnMut(&mut [u8]
 
 impl<H: TlsSide> SecureChannel for RustlsChannel<H> {
     fn start(&mut self, cipher: &mut OutputBuffer) {
-        // A client that has heard nothing yet has nothing to complain about.
+        // Cannot fail: a client that has received nothing yet has found no error.
         let _ = work(&mut self.tls, &mut [], &mut 0, &mut Vec::new(), cipher);
     }
 

@@ -1,5 +1,4 @@
-//! Errors of rustls, as a sentence that a person can act on: it names the host and, where there is one, the
-//! option that helps.
+//! Errors of rustls as actionable sentences that name the host and, if there is one, the option that helps.
 
 use brunt_cause::{Cause, CauseArgument, tls};
 use brunt_contract::UsageError;
@@ -9,11 +8,10 @@ use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible};
 
 use super::file_verifier::is_of_an_authority;
 
-/// The names of hosts in a certificate that is to be made anew.
+/// The `-addext` argument for the host names of a certificate to be recreated.
 const EXTENSION: &str = "'subjectAltName=DNS:NAME,IP:ADDRESS'";
 
-/// A handshake or a record of `host` failed. `heard` holds the first bytes that arrived where nothing made sense so
-/// far.
+/// Describes a failed handshake or record of `host`. `heard` holds the first bytes if nothing valid has arrived so far.
 pub(super) fn failure(host: &str, error: &Error, heard: Option<&[u8]>) -> Cause {
     match (error, heard) {
         (Error::InvalidMessage(_) | Error::InappropriateMessage { .. }, Some(first)) => no_tls(host, first),
@@ -65,7 +63,7 @@ fn certificate(host: &str, error: &CertificateError) -> Cause {
     }
 }
 
-/// The names as rustls gives them, without the type around them: `DnsName("a")` is `a`.
+/// Returns the names as rustls gives them, without the type around them: `DnsName("a")` becomes `a`.
 fn names(presented: &[String]) -> CauseArgument {
     let plain = |n: &String| match n.split_once("(\"").and_then(|(_, rest)| rest.split_once("\")")) {
         Some((name, _)) => name.to_owned(),
@@ -108,7 +106,7 @@ fn incompatible(host: &str, why: &PeerIncompatible) -> Cause {
     }
 }
 
-/// The day of a moment in UTC, `2031-05-20`.
+/// Returns the date of a moment in UTC, `2031-05-20`.
 fn day(moment: &UnixTime) -> String {
     Calendar::of(moment.as_secs()).date()
 }

@@ -1,10 +1,8 @@
-//! `--cacert`: the certificates of a file are trusted as authorities, and each of them as a server's own.
+//! `--cacert`: the certificates of a file are trusted as authorities, and also as servers' own certificates.
 //!
-//! `openssl req -x509` makes a certificate that is both: self-signed, with CA:TRUE, shown by the server itself. webpki
-//! takes
-//! none of an authority for a server's (RFC 5280); who names this very certificate as trusted means it all the same,
-//! as curl
-//! has it. Time and name are checked as of any other.
+//! `openssl req -x509` makes a certificate that is both: self-signed, with CA:TRUE, presented by the server itself.
+//! webpki does not accept an authority's certificate as a server's (RFC 5280); a user who names this very certificate
+//! as trusted wants it accepted anyway, as curl does. Time and name are checked as for any other.
 
 use std::sync::Arc;
 
@@ -24,10 +22,10 @@ pub(super) struct FileVerifier {
 }
 
 impl FileVerifier {
-    /// Over the authorities of a file and all of its certificates.
+    /// Creates the verifier from the authorities of a file and all of its certificates.
     ///
     /// # Errors
-    /// No authority can be made of them.
+    /// No verifier can be built from them.
     pub(super) fn new(
         authorities: RootCertStore,
         themselves: Vec<CertificateDer<'static>>,
@@ -51,7 +49,7 @@ impl ServerCertVerifier for FileVerifier {
     ) -> Result<ServerCertVerified, Error> {
         let judged = self.by_authorities.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         match judged {
-            // Its time was looked at before who signed it and what it is for.
+            // webpki checks the validity period before the issuer and the purpose, so that it is known to be good here.
             Err(Error::InvalidCertificate(ref wrong))
                 if is_about_trust(wrong) && self.themselves.contains(end_entity) =>
             {
@@ -85,12 +83,13 @@ impl ServerCertVerifier for FileVerifier {
     }
 }
 
-/// Returns `true` if the only fault of a certificate is its issuer.
+/// Returns `true` if a certificate was rejected only for its issuer.
 fn is_about_trust(wrong: &CertificateError) -> bool {
     matches!(wrong, CertificateError::UnknownIssuer | CertificateError::BadSignature) || is_of_an_authority(wrong)
 }
 
-/// True where a server showed the certificate of an authority: self-signed, as a rule. webpki says so in no other way.
+/// Returns `true` if a server presented the certificate of an authority, usually self-signed. webpki reports it in no
+/// other way.
 pub(super) fn is_of_an_authority(wrong: &CertificateError) -> bool {
     wrong.to_string().contains("CaUsedAsEndEntity")
 }

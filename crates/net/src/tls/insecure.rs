@@ -1,6 +1,6 @@
-//! `--insecure`: the verifier that accepts whatever a server shows.
+//! `--insecure`: the verifier that accepts whatever a server presents.
 //!
-//! Signatures are not looked at either, so that old or odd certificates (version 1, unknown extensions) pass too; most
+//! Signatures are not checked either, so that old or odd certificates (version 1, unknown extensions) pass too; most
 //! test systems have no better ones.
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use rustls::{DigitallySignedStruct, Error, SignatureScheme};
 pub(super) struct AcceptAnything(Arc<CryptoProvider>);
 
 impl AcceptAnything {
-    /// `provider` says which signature schemes to offer.
+    /// Creates the verifier; `provider` determines which signature schemes are offered.
     pub(super) fn new(provider: Arc<CryptoProvider>) -> AcceptAnything {
         AcceptAnything(provider)
     }

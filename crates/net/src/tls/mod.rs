@@ -1,10 +1,11 @@
-//! TLS as a layer without I/O: rustls behind [`brunt_contract::SecureChannelFactory`] and [`brunt_contract::SecureChannel`].
+//! TLS as a layer without I/O: rustls behind [`brunt_contract::SecureChannelFactory`] and
+//! [`brunt_contract::SecureChannel`].
 //!
 //! The unbuffered interface of rustls is used, because an idle connection then holds its keys and nothing else: bytes
-//! are decrypted in a scratch buffer of the thread, and only a record that has not arrived completely is kept. rustls
-//! 0.24 replaces that interface by a better one; everything that knows it is in `channel.rs`.
+//! are decrypted in a scratch buffer of the thread, and only an incomplete record is kept. rustls 0.24 replaces that
+//! interface with a better one; everything that depends on it is in `channel.rs`.
 //!
-//! [`TlsNetwork`] puts the server side of it around a network that listens.
+//! [`TlsNetwork`] puts the server side around a network that listens.
 //!
 //! Left out: early data (0-RTT requests can be replayed), certificate revocation, the system's root store.
 
@@ -51,9 +52,9 @@ pub struct TlsSettings {
     pub cert: Option<Vec<u8>>,
     /// The private key, PEM (`--key`).
     pub key: Option<Vec<u8>>,
-    /// Resume earlier sessions where the server allows it.
+    /// Resume earlier sessions if the server allows it.
     pub resume: bool,
-    /// The versions that are offered.
+    /// The versions to offer.
     pub versions: Versions,
 }
 
@@ -127,7 +128,7 @@ fn client_config(settings: &TlsSettings, provider: &Arc<CryptoProvider>) -> Resu
     }
 }
 
-/// The authorities of `--cacert` alone (as curl has it), and what else its file vouches for.
+/// Trusts only the authorities of `--cacert` (as curl does) and the certificates in its file themselves.
 fn trusted(bytes: &[u8], provider: &Arc<CryptoProvider>) -> Result<FileVerifier, UsageError> {
     let (mut store, themselves) = (RootCertStore::empty(), pem::certificates("--cacert", bytes)?);
     for (index, certificate) in themselves.iter().enumerate() {
@@ -146,7 +147,7 @@ impl SecureChannelFactory for RustlsSecurity {
     }
 }
 
-/// The name the certificate must be for; a zone (`fe80::1%eth0`) is no part of an address in a certificate.
+/// Returns the name the certificate must be for; a zone (`fe80::1%eth0`) is not part of an address in a certificate.
 fn server_name(host: &str) -> Result<ServerName<'static>, Cause> {
     let bare = host.split('%').next().unwrap_or(host);
     ServerName::try_from(bare.to_owned()).map_err(|_| brunt_cause::tls::no_server_name(host))

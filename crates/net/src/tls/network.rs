@@ -1,8 +1,8 @@
-//! TLS around a network that listens: what it accepts speaks TLS, and its user sees plaintext.
+//! TLS around a network that listens: accepted connections speak TLS, and the user of the network sees plaintext.
 //!
-//! A connection is told of when it is accepted, before its handshake; a handshake that fails shows as `Closed`. An idle
-//! connection holds its channel and no buffer. Connecting is not for this: clients put a channel between by themselves,
-//! because they time the handshake.
+//! A connection is reported when it is accepted, before its handshake; a failed handshake shows as `Closed`. An idle
+//! connection holds its channel and no buffer. Outgoing connections are not wrapped: clients insert the channel
+//! themselves, because they time the handshake.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -86,7 +86,7 @@ impl<N: Network> Network for TlsNetwork<N> {
     }
 
     fn abort(&mut self, conn: ConnId) {
-        // A reset says no goodbye.
+        // A reset sends no close_notify.
         if let Some(channel) = self.channels.get_mut(conn.0 as usize) {
             *channel = None;
         }

@@ -1,10 +1,10 @@
-//! Certificates and keys out of PEM files; every complaint names the option the file came by.
+//! Certificates and keys from PEM files; every error names the option that the file was given with.
 
 use brunt_contract::UsageError;
 use rustls::pki_types::pem::{Error, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// All certificates of a file, at least one.
+/// Returns all certificates of a file, at least one.
 ///
 /// # Errors
 /// What is wrong with the file of `option`.
@@ -21,7 +21,7 @@ pub(super) fn certificates(option: &str, bytes: &[u8]) -> Result<Vec<Certificate
     }
 }
 
-/// The private key of a file.
+/// Returns the private key of a file.
 ///
 /// # Errors
 /// What is wrong with the file of `option`.

@@ -1,4 +1,4 @@
-//! The other half, for tests: an authority that signs certificates, and rustls' server as bytes in, bytes out.
+//! The server side for tests: an authority that signs certificates, and rustls' server as bytes in, bytes out.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ fn params(names: &[&str], until: i32) -> CertificateParams {
     params
 }
 
-/// A certificate that nobody but itself vouches for.
+/// Creates a certificate that nobody but itself vouches for.
 pub(super) fn self_signed(name: &str) -> TestIdentity {
     let key = KeyPair::generate().unwrap();
     let cert = params(&[name], 2999).self_signed(&key).unwrap();
@@ -62,7 +62,7 @@ pub(super) struct TestServerSettings<'a> {
     pub(super) demands: Option<&'a TestAuthority>,
 }
 
-/// Makes the server's configuration; sessions are resumed among connections that share one.
+/// Creates the server's configuration; sessions are resumed among connections that share one.
 pub(super) fn config(behaviour: &TestServerSettings<'_>) -> Arc<ServerConfig> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let builder =
@@ -93,7 +93,7 @@ impl TestTlsServer {
         TestTlsServer(ServerConnection::new(config.clone()).unwrap())
     }
 
-    /// Takes bytes from the wire and gives the plaintext in them.
+    /// Takes bytes from the wire and returns the plaintext in them.
     pub(super) fn receive(&mut self, mut bytes: &[u8]) -> Result<Vec<u8>, rustls::Error> {
         let mut plain = Vec::new();
         while !bytes.is_empty() {

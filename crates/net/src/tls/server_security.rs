@@ -1,6 +1,6 @@
-//! The server side of TLS: a certificate of one's own, or one given, and channels to clients.
+//! The server side of TLS: a given or self-signed certificate, and channels to clients.
 //!
-//! Tickets are stateless, so that a server remembers no session. Left out: client certificates, several certificates
+//! Tickets are stateless, so that a server stores no sessions. Left out: client certificates, choice of a certificate
 //! by name.
 
 use std::sync::Arc;
@@ -20,8 +20,7 @@ pub struct RustlsServer {
 }
 
 impl RustlsServer {
-    /// Serves with this certificate (its chain may follow) and this key, both PEM, and chooses among `alpn`, the best
-    /// first.
+    /// Serves with this certificate (its chain may follow) and this key, both PEM; `alpn` is in order of preference.
     ///
     /// # Errors
     /// One sentence naming `--cert` or `--key` and what is wrong with its file.

@@ -1,4 +1,4 @@
-//! TLS over a blocking socket of the standard library, for connections between processes of brunt, which are no load.
+//! TLS over a blocking socket of the standard library, for connections between brunt's processes, which are not load.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -14,10 +14,10 @@ pub trait PlainStream: Read + Write + Send {}
 impl<T: Read + Write + Send> PlainStream for T {}
 
 impl RustlsSecurity {
-    /// TLS over a socket that is connected to `host`; its handshake is done with the first byte.
+    /// Wraps a socket that is connected to `host` in TLS; the handshake happens at the first read or write.
     ///
     /// # Errors
-    /// The host has no name that a certificate can be for, in a sentence.
+    /// One sentence if no certificate can be for this host.
     pub fn over(&self, socket: TcpStream, host: &str) -> Result<Box<dyn PlainStream>, String> {
         let ours = ClientConnection::new(Arc::clone(&self.config), server_name(host).map_err(|why| why.to_string())?)
             .map_err(|e| e.to_string())?;
@@ -26,10 +26,10 @@ impl RustlsSecurity {
 }
 
 impl RustlsServer {
-    /// TLS over a socket that was accepted; its handshake is done with the first byte.
+    /// Wraps an accepted socket in TLS; the handshake happens at the first read or write.
     ///
     /// # Errors
-    /// Where the library refuses, in a sentence.
+    /// The error of the TLS library, as a sentence.
     pub fn over(&self, socket: TcpStream) -> Result<Box<dyn PlainStream>, String> {
         let ours = ServerConnection::new(Arc::clone(&self.config)).map_err(|e| e.to_string())?;
         Ok(Box::new(StreamOwned::new(ours, socket)))

@@ -39,7 +39,7 @@ fn origin(host: &str) -> Origin {
     Origin::tcp(host, 443, true)
 }
 
-/// A client and a server, and what they came to.
+/// A client and a server, with the client's plaintext and progress.
 struct TlsPair {
     client: Box<dyn SecureChannel>,
     server: TestTlsServer,
@@ -54,13 +54,13 @@ impl TlsPair {
         TlsPair { client, server: TestTlsServer::new(config), plain: Vec::new(), established: 0, ended: 0 }
     }
 
-    /// Feeds the client in pieces of `piece` bytes; what it answers goes to the server.
+    /// Feeds the client in pieces of `piece` bytes and the server with its output; returns the server's plaintext.
     fn feed(&mut self, bytes: &[u8], piece: usize) -> Result<Vec<u8>, String> {
         let mut heard = Vec::new();
         for part in bytes.chunks(piece.max(1)) {
             let mut out = OutputBuffer::default();
             let fed = self.client.feed(part, &mut self.plain, &mut out);
-            // A server that dislikes what it hears says so with its next bytes.
+            // A server that rejects what it receives reports it with its next bytes.
             heard.extend(self.server.receive(out.bytes()).unwrap_or_default());
             match fed.map_err(|why| why.to_string())? {
                 ChannelProgress::Established => self.established += 1,
@@ -378,7 +378,7 @@ fn a_flipped_bit_anywhere_is_an_error_and_never_a_panic() {
             let mut pair = TlsPair::new(&security, "good.test", &server);
             pair.shake(usize::MAX).unwrap();
             let mut data = pair.server.send(&blob(400));
-            // Behind the length of the record, where every bit is protected.
+            // After the length of the record, where every bit is protected.
             data[5 + at] ^= 1 << (at % 8);
             let said = pair.feed(&data, 11).unwrap_err();
             assert!(said.contains("cannot be decrypted"), "{said}");

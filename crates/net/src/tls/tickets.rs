@@ -1,8 +1,8 @@
 //! The store of resumable sessions.
 //!
-//! rustls' own store keeps eight TLS 1.3 tickets a server. A load generator opens hundreds of connections to one server
-//! at once, and each ticket is good for one of them, so eight would make most handshakes full ones. This store keeps
-//! as many as connections come back together. It is locked per handshake, never per request.
+//! rustls' own store keeps eight TLS 1.3 tickets per server. A load generator opens hundreds of connections to one
+//! server at once, and each ticket is good for one of them, so with eight, most handshakes would be full ones. This
+//! store keeps enough for all connections that are opened together. It is locked per handshake, never per request.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,6 +1,5 @@
 //! The ring of buffers that io_uring's multishot receives fill: the kernel takes one for each piece that arrives, and
-//! gets
-//! it back as soon as the session has read it.
+//! gets it back as soon as the session has read it.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -8,12 +7,12 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use io_uring::IoUring;
 use io_uring::types::BufRingEntry;
 
-/// The most buffers of the ring. Few are lent at first, because they are filled in turn and only few stay in the cache;
-/// more where the ring was found empty, which costs a submission more for every connection that finds it so.
+/// Maximum number of buffers in the ring. Few are lent at first, because they are filled in turn and only few stay in
+/// the cache. More are lent once the ring was empty, which costs an extra submission per affected connection.
 pub(super) const COUNT: u16 = 1024;
 const FEW: u16 = 64;
 const SIZE: usize = 8192;
-/// Distance between buffers: no power of two, or the beginnings of all would share the same few sets of the cache.
+/// Distance between buffers: not a power of two, or all buffers would start in the same few sets of the cache.
 const STRIDE: usize = SIZE + 5 * 64;
 const PAGE: usize = 4096;
 
@@ -21,7 +20,7 @@ pub(crate) struct Buffers {
     entries: *mut BufRingEntry,
     memory: Box<[u8]>,
     tail: u16,
-    /// Buffers that are in use.
+    /// Number of buffers in use.
     lent: u16,
 }
 
@@ -41,9 +40,8 @@ impl Buffers {
             handle_alloc_error(layout);
         }
         let mut buffers = Buffers { entries, memory: vec![0; COUNT as usize * STRIDE].into(), tail: 0, lent: 0 };
-        // SAFETY: the entries are page-aligned, zeroed, as many as said, and freed only after the ring is gone: the
-        // network
-        // drops its ring first.
+        // SAFETY: the entries are page-aligned, zeroed, `COUNT` in number, and freed only after the ring is gone: the
+        // network drops its ring first.
         unsafe { ring.submitter().register_buf_ring_with_flags(entries as u64, COUNT, Buffers::GROUP, 0)? };
         buffers.lend_more();
         Ok(buffers)
@@ -56,7 +54,7 @@ impl Buffers {
         self.lent += more;
     }
 
-    /// The first `n` bytes of a buffer the kernel has filled.
+    /// Returns the first `n` bytes of a buffer that the kernel has filled.
     #[inline]
     pub fn bytes(&self, buffer: u16, n: usize) -> &[u8] {
         let from = buffer as usize * STRIDE;
@@ -68,9 +66,8 @@ impl Buffers {
     pub fn give_back(&mut self, buffer: u16) {
         let at = (self.tail & (COUNT - 1)) as usize;
         let address = &raw mut self.memory[buffer as usize * STRIDE];
-        // SAFETY: `at` is within the ring, the entry is not the kernel's while it is behind the tail, and the tail's
-        // place
-        // (the reserved field of the first entry) is only ever written here.
+        // SAFETY: `at` is within the ring, the entry is not the kernel's until the tail has passed it, and the tail (in
+        // the reserved field of the first entry) is only ever written here.
         unsafe {
             let entry = &mut *self.entries.add(at);
             entry.set_addr(address as u64);

@@ -1,14 +1,13 @@
-//! Arrivals deferred to later turns: a connection that sends faster than it is read has its share of each turn, and
-//! the pieces
-//! beyond it are set aside. Its receive is armed again once all of them are told, so that the buffers are for the
-//! others.
+//! Arrivals deferred to later turns: a connection that sends faster than it is read gets its share of each turn, and
+//! the pieces beyond it are set aside. Its receive is armed again once all of them are delivered, which leaves the
+//! buffers to others.
 
 use brunt_contract::Errno;
 
 use super::slot::UringState;
 use super::{CompletionEvent, Uring};
 
-/// Number of pieces of one connection delivered in a turn.
+/// Maximum number of pieces of one connection delivered in a turn.
 const SHARE: u16 = 8;
 
 /// A deferred arrival on a connection.
@@ -24,7 +23,7 @@ enum DeferredKind {
 }
 
 impl Uring {
-    /// True where the connection has its share of this turn, or has to keep an order with what was set aside.
+    /// Returns `true` if the connection has had its share of this turn, or must stay behind pieces that were set aside.
     #[inline]
     pub(super) fn is_over_share(&mut self, slot: u32) -> bool {
         let turn = self.turn;
@@ -40,7 +39,7 @@ impl Uring {
         self.keep(slot, DeferredKind::Piece(buffer, n));
     }
 
-    /// Defers the end of a connection behind its deferred pieces.
+    /// Defers the end of a connection until its deferred pieces are delivered.
     #[cold]
     pub(super) fn end_later(&mut self, slot: u32, why: Option<Errno>) {
         self.keep(slot, DeferredKind::Over(why));

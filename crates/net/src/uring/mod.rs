@@ -1,14 +1,12 @@
-//! The network on io_uring: one `enter` a batch.
+//! The network on io_uring: one `enter` per batch.
 //!
-//! Receives are multishot into a shared ring of buffers, so that a connection with nothing to say holds no buffer and a
-//! receive costs no submission. Sends are tried at submission and never wait in the kernel (`MSG_DONTWAIT`); only those
-//! that did not go through whole post a completion, and their rest is then sent when the socket is writable.
-//! Completions
-//! are reaped only inside `enter` (`DEFER_TASKRUN`), on the one thread that submits. Connections are opened and closed
-//! with
-//! ordinary calls. Listening and datagrams are left to [`crate::Epoll`].
+//! Receives are multishot into a shared ring of buffers, so that an idle connection holds no buffer and a receive costs
+//! no submission. Sends are tried at submission and never wait in the kernel (`MSG_DONTWAIT`); only incomplete ones
+//! post a completion, and their rest is sent once the socket is writable. Completions are reaped only inside `enter`
+//! (`DEFER_TASKRUN`), on the one thread that submits. Connections are opened and closed with ordinary calls. Listening
+//! and datagrams are left to [`crate::Epoll`].
 //!
-//! A connection that sends faster than it is read has its share of each turn (`aside`).
+//! A connection that sends faster than it is read gets its share of each turn and no more (`deferred`).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -39,9 +37,8 @@ mod slot;
 
 const SUBMISSIONS: u32 = 512;
 const COMPLETIONS: u32 = 8192;
-/// How long to wait for arrivals that do not come: beyond the system's own tick, because an earlier timer, set in
-/// every
-/// turn, costs more than waking once for several saves.
+/// How long to wait for arrivals that do not come: beyond the system's own tick, because an earlier timer, set in every
+/// turn, costs more than waking once for several arrivals saves.
 const ALONE: Nanos = Nanos::from_millis(5);
 /// An `enter` that returned fewer completions returned all there were: the kernel processes at least this many.
 const ALL: usize = 16;
@@ -54,7 +51,7 @@ pub struct Uring {
     lent: Option<u16>,
     slots: Vec<Slot>,
     free: Vec<u32>,
-    /// Connections whose receive must be armed again, the longest waiting first.
+    /// Connections whose receive must be armed again, longest waiting first.
     rearm: VecDeque<u32>,
     /// Arrivals deferred by earlier turns, and the number not yet visited in this one.
     aside: VecDeque<DeferredArrival>,
@@ -69,12 +66,12 @@ pub struct Uring {
     queued: usize,
     unsent: BTreeMap<u32, (Vec<u8>, usize)>,
     sent: u64,
-    /// Slots below this may be registered.
+    /// Upper bound of the slots that can be registered.
     table: u32,
     /// Number of completions to wait for.
     wait_count: usize,
     clock: Clock,
-    /// Moment the last bytes were delivered.
+    /// Time at which the last bytes were delivered.
     read_at: Nanos,
     thread: OwnThreadCounters,
 }
@@ -86,7 +83,7 @@ impl std::fmt::Debug for Uring {
 }
 
 impl Uring {
-    /// A network of its own for the calling thread.
+    /// Creates a network for the calling thread.
     ///
     /// # Errors
     /// What the operating system refused: container runtimes often forbid io_uring.
@@ -102,7 +99,7 @@ impl Uring {
             .build(SUBMISSIONS)?;
         let buffers = Buffers::register(&ring)?;
         ring.submitter().register_ring_fd()?;
-        // The table may be no larger than the descriptor limit; without one, plain descriptors serve.
+        // The table may not be larger than the descriptor limit; without a table, plain descriptors are used.
         let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(1024);
         let table = limit.min(16_384) as u32;
         let table = if ring.submitter().register_files_sparse(table).is_ok() { table } else { 0 };
@@ -130,7 +127,7 @@ impl Uring {
         })
     }
 
-    /// True where this kernel and this container allow everything the network needs.
+    /// Returns `true` if this kernel and this container allow everything the network needs.
     pub fn is_available() -> bool {
         let tried = std::thread::Builder::new().spawn(|| Uring::new().is_ok());
         tried.is_ok_and(|tried| tried.join().unwrap_or(false))
@@ -139,8 +136,7 @@ impl Uring {
     fn push(&mut self, entry: &squeue::Entry) {
         loop {
             // SAFETY: what entries point at (buffer ring, arenas) lives as long as the ring, and an arena is not
-            // written
-            // to again before its sends are submitted, which never outlive the submission (MSG_DONTWAIT).
+            // written to again before its sends are submitted, which never outlive the submission (MSG_DONTWAIT).
             if unsafe { self.ring.submission().push(entry) }.is_ok() {
                 return;
             }
@@ -175,13 +171,13 @@ impl Uring {
         if self.queued > 0 {
             self.submit_sends();
         }
-        // SAFETY: the slot owned this descriptor since `connect`, and is emptied below.
+        // SAFETY: the slot has owned this descriptor since `connect`, and is emptied below.
         let fd = unsafe { OwnedFd::from_raw_fd(s.fd) };
         if reset {
             let _ = rustix::net::sockopt::set_socket_linger(&fd, Some(std::time::Duration::ZERO));
         }
         if s.armed || s.state == UringState::Connecting {
-            // The kernel holds the socket as long as the receive is armed.
+            // The kernel holds the socket while the receive is armed.
             let kind = if s.armed { OperationKind::Receive } else { OperationKind::Writable };
             let cancel = opcode::AsyncCancel::new(mark(kind, conn.0, s.age)).build();
             self.push(&cancel.flags(Flags::SKIP_SUCCESS).user_data(mark(OperationKind::Cancel, conn.0, s.age)));
@@ -196,11 +192,11 @@ impl Uring {
     }
 
     fn fd(&self, slot: u32) -> BorrowedFd<'_> {
-        // SAFETY: the descriptor of a slot that is not free is open until `release` closes it.
+        // SAFETY: the descriptor of an occupied slot is open until `release` closes it.
         unsafe { BorrowedFd::borrow_raw(self.slots[slot as usize].fd) }
     }
 
-    /// Interprets a completion; None if it no longer concerns a connection.
+    /// Interprets a completion; `None` if it no longer concerns a connection.
     fn interpret(&mut self, entry: &cqueue::Entry) -> Option<CompletionEvent> {
         let data = entry.user_data();
         let slot = data as u32;
@@ -250,8 +246,8 @@ impl Uring {
                 buffer.into_iter().for_each(|b| self.buffers.give_back(b));
                 let why = (e < 0).then_some(Errno(-e));
                 match -e {
-                    // The ring of buffers was empty for a moment; nothing is lost. With pieces set aside it is armed
-                    // behind them.
+                    // The ring of buffers was empty for a moment; nothing is lost. If pieces are set aside, the receive
+                    // is armed after them.
                     libc::ENOBUFS | libc::EINTR | libc::EAGAIN => {
                         if self.slots[slot as usize].aside == 0 {
                             if -e == libc::ENOBUFS {
@@ -317,7 +313,7 @@ impl Network for Uring {
             self.slots.push(Slot::vacant());
             (self.slots.len() - 1) as u32
         });
-        // One request does not pay for the registration.
+        // Registration does not pay off for a single request.
         let fixed = !dial.single_use
             && slot < self.table
             && self.ring.submitter().register_files_update(slot, &[fd.as_raw_fd()]).is_ok();
@@ -377,10 +373,10 @@ impl Network for Uring {
             self.buffers.give_back(buffer);
         }
         if self.recalls > 0 || !self.ring.completion().is_empty() {
-            // The turn goes on; what was queued meanwhile leaves.
+            // The turn is not over; only send what was queued meanwhile.
             return self.submit_sends();
         }
-        // No more at once than there are buffers: the rest would only find the ring empty again.
+        // Not more at once than there are buffers: the rest would only find the ring empty again.
         for _ in 0..buffers::COUNT {
             let Some(slot) = self.rearm.pop_front() else { break };
             let s = self.slots[slot as usize];
@@ -395,11 +391,12 @@ impl Network for Uring {
             let now = self.clock.now();
             let span = until.min(if self.wait_count > 1 { now + ALONE } else { Nanos::MAX }) - now;
             let span = Timespec::new().sec(span.0 / 1_000_000_000).nsec((span.0 % 1_000_000_000) as u32);
-            // ETIME, EINTR and a full completion queue leave what there is; the loop comes back here.
+            // After ETIME, EINTR or a full completion queue the completions so far are handled; the loop comes back
+            // here.
             let _ = self.ring.submitter().submit_with_args(self.wait_count, &SubmitArgs::new().timespec(&span));
             let fewer = self.wait_count > 1 && self.ring.completion().len() < self.wait_count;
             if fewer && self.clock.now() >= now + ALONE {
-                // They stayed away once, and are not waited for again until somebody asks anew.
+                // They did not come this time, and are not waited for again until the caller asks again.
                 self.wait_count = 1;
             }
         }

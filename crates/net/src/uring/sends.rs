@@ -1,5 +1,5 @@
-//! Sends on io_uring: small ones are queued and leave together, large ones are written at once, and what a socket did not
-//! take waits until it takes more.
+//! Sends on io_uring: small ones are queued and leave together, large ones are written at once, and what a socket did
+//! not accept waits until it accepts more.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use super::Uring;
 use super::slot::{OperationKind, UringState, mark};
 use crate::socket;
 
-/// Sends that may wait for one `enter`. The stamp of a request is taken when its send is queued; so many sends take the
-/// kernel about 20 µs, the most that a stamp may be old.
+/// Maximum number of sends that wait for one `enter`. A request is timestamped when its send is queued; the kernel
+/// takes about 20 µs for this many sends, which bounds the age of the timestamp.
 const SENDS: usize = 4;
-/// Requests up to this size are copied beside each other until they are submitted; larger ones are written at once.
+/// Requests up to this size are copied side by side until they are submitted; larger ones are written at once.
 pub(super) const COPY: usize = 4096;
 /// Room for the sends of one `enter`.
 pub(super) const ARENA: usize = SENDS * COPY;
@@ -28,7 +28,7 @@ impl Uring {
         self.slots[slot as usize].nagle = s.nagle.before_write(self.fd(slot), true);
         let at = self.arenas[self.filling].len();
         if at + len > self.arenas[self.filling].capacity() {
-            // Growing moves the bytes: nothing queued may point at them.
+            // Growing would move the bytes: nothing queued may point at them.
             self.submit_sends();
         }
         self.arenas[self.filling].extend_from_slice(bytes);
@@ -51,13 +51,13 @@ impl Uring {
         }
     }
 
-    /// Hands queued sends to the kernel; they are done with when this returns.
+    /// Hands queued sends to the kernel, which is done with them when this returns.
     pub(super) fn submit_sends(&mut self) {
         let _ = self.ring.submit();
         self.queued = 0;
     }
 
-    /// Keeps what a socket did not take, and asks to be told when it takes more.
+    /// Keeps what a socket did not accept, and asks to be notified when it accepts more.
     pub(super) fn keep_unsent(&mut self, slot: u32, bytes: &[u8]) {
         self.slots[slot as usize].nagle = self.slots[slot as usize].nagle.before_write(self.fd(slot), false);
         let s = &mut self.slots[slot as usize];
@@ -81,7 +81,7 @@ impl Uring {
         }
     }
 
-    /// Writes what waits on a connection; true where all of it has left.
+    /// Writes the backlog of a connection; returns `true` if all of it was written.
     pub(super) fn flush(&mut self, slot: u32) -> bool {
         let Some((bytes, mut at)) = self.unsent.remove(&slot) else { return false };
         while at < bytes.len() {
@@ -92,7 +92,7 @@ impl Uring {
                     return false;
                 }
                 Ok(n) => at += n,
-                // The receive that is armed tells why.
+                // The armed receive reports the reason.
                 Err(_) => break,
             }
         }
@@ -100,14 +100,14 @@ impl Uring {
         at == bytes.len()
     }
 
-    /// A queued send did not go through whole: its rest waits. True where later bytes of the connection may have left
-    /// before the rest, so that the conversation is of no use any more.
+    /// Handles an incomplete queued send: its rest waits. Returns `true` if later bytes of the connection may have left
+    /// before the rest, which makes the connection unusable.
     pub(super) fn fell_short(&mut self, slot: u32, result: i32) -> bool {
         let s = self.slots[slot as usize];
         let taken = (result.max(0) as u32).min(s.send_len);
         self.sent -= u64::from(s.send_len - taken);
         if result < 0 && result != -libc::EAGAIN {
-            // The receive that is armed tells why.
+            // The armed receive reports the reason.
             return false;
         }
         let arena = match self.turn.wrapping_sub(s.send_turn) {
@@ -124,7 +124,7 @@ impl Uring {
         false
     }
 
-    /// Large requests, and those behind bytes that still wait, keep their order without the arena.
+    /// Sends without the arena, in order: large requests, and those behind bytes that still wait.
     pub(super) fn send_large(&mut self, slot: u32, out: &OutputBuffer) {
         let s = self.slots[slot as usize];
         let tail: Arc<[u8]> = out.tail().cloned().unwrap_or_default();
@@ -133,14 +133,14 @@ impl Uring {
             return self.keep_unsent(slot, &tail);
         }
         self.slots[slot as usize].nagle = self.slots[slot as usize].nagle.before_write(self.fd(slot), false);
-        // What was queued for this connection must leave first.
+        // Whatever is queued for this connection must be sent first.
         self.submit_sends();
         for piece in [out.bytes(), &tail] {
             let taken = if self.slots[slot as usize].backlog { Ok(0) } else { self.write(slot, piece) };
             match taken {
                 Ok(n) if n < piece.len() => self.keep_unsent(slot, &piece[n..]),
                 Ok(_) => {}
-                // The receive that is armed tells why.
+                // The armed receive reports the reason.
                 Err(_) => return,
             }
         }

@@ -31,19 +31,19 @@ pub(super) struct Slot {
     pub armed: bool,
     /// Has bytes waiting in `unsent`.
     pub backlog: bool,
-    /// Registered with the ring: its operations name the slot, and the kernel looks up no descriptor.
+    /// Set if registered with the ring: operations then name the slot, and the kernel looks up no descriptor.
     pub fixed: bool,
     /// Position of its latest queued send in the arena, to find the rest of one that fell short.
     pub send_at: u32,
     pub send_len: u32,
-    /// The turn it was queued in.
+    /// Turn in which it was queued.
     pub send_turn: u32,
     /// Set if another one was queued before it in the same turn.
     pub send_again: bool,
-    /// Pieces told of in the turn it was told of last.
+    /// Number of pieces delivered in the latest turn that delivered any.
     pub pieces: u16,
     pub told_turn: u32,
-    /// Pieces set aside for later turns.
+    /// Number of pieces set aside for later turns.
     pub aside: u16,
     pub nagle: Nagle,
 }

@@ -9,7 +9,8 @@ use crate::UserIndex;
 pub struct SpanEvent {
     /// User it belongs to.
     pub user: UserIndex,
-    /// Index of the span: 0 is the whole iteration; the groups follow in the order of [`brunt_plan::flow::Flow::groups`].
+    /// Index of the span: 0 is the whole iteration; the groups follow in the order of
+    /// [`brunt_plan::flow::Flow::groups`].
     pub span: u16,
     /// Start time: when the iteration was due, or when the first request of the group was due.
     pub began: Nanos,

@@ -97,7 +97,7 @@ impl TemplateFiller<'_> {
         }
     }
 
-    /// Replaces the bytes from `from` on by the result of a function of them.
+    /// Replaces the bytes from `from` on with the result of a function applied to them.
     fn apply_function(&mut self, function: &TemplateFunction, from: usize, out: &mut Vec<u8>) {
         match function {
             TemplateFunction::Length { format, add } => {

@@ -1,10 +1,10 @@
 //! Templates: texts with slots, compiled once and filled for every request without allocation.
 //!
 //! `{counter}`, `{random 16}`, `{random 1..100}`, `{user}`, `{time}`, `{uuid}` and `{csv FILE.COLUMN}` are filled from
-//! [`brunt_contract::SlotContext`]. `{name=…}` names a part, and `{length …}`, `{crc32 …}`, `{md5 …}`, `{hmac-md5 KEY …}`, `{xor A B}`
-//! and the like are computed from a part, so that binary protocols need no code. `{{` and `}}` are literal braces.
-//! `docs/guide/data.md` lists all slots. The module is independent of any protocol. Arithmetic and conditions are not
-//! supported.
+//! [`brunt_contract::SlotContext`]. `{name=…}` names a part, and `{length …}`, `{crc32 …}`, `{md5 …}`, `{hmac-md5 KEY
+//! …}`, `{xor A B}` and the like are computed from a part, so that binary protocols need no code. `{{` and `}}` are
+//! literal braces. `docs/guide/data.md` lists all slots. The module is independent of any protocol. Arithmetic and
+//! conditions are not supported.
 
 mod change;
 mod check;
@@ -216,7 +216,7 @@ impl Template {
     }
 }
 
-/// A restriction on the bytes of a slot's value, given by where the slot is.
+/// A restriction on the bytes of a slot's value, determined by where the slot is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlotGuard {
     /// No restriction.

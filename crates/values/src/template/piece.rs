@@ -60,7 +60,7 @@ pub struct TemplatePart {
     pub name: String,
     /// Content of the part.
     pub pieces: Vec<TemplatePiece>,
-    /// Values inside the part that are computed from the whole of it: lengths first, then checksums, each in order.
+    /// Values inside the part that are computed from all of it: lengths first, then checksums, each in order.
     pub patches: Vec<Patch>,
 }
 

@@ -1,8 +1,8 @@
-//! Space reserved for a number that is known only after the bytes that follow it: a length in front of its content.
+//! Space reserved for a number that is known only after the bytes that follow it: a length before its content.
 
 use brunt_contract::{SlotContext, UserValues};
 
-/// The fill with which slots are tried before the run, to estimate the length of their text.
+/// The context with which slots are filled on trial before the run, to estimate the length of their text.
 pub const TRIAL: SlotContext<'static> = SlotContext {
     number: 1_000_000,
     user: 10,

@@ -1,4 +1,4 @@
-//! Values of slots, computed from a fill alone: the same fill gives the same bytes.
+//! Values of slots, computed from a [`brunt_contract::SlotContext`] alone: the same context gives the same bytes.
 //!
 //! Several random slots of one request differ, because each mixes its position in the template into the random bits.
 

@@ -1,9 +1,9 @@
 //! `--expect-json '$.code == 200'`: a path into a JSON body and the expected value.
 //!
 //! JSONPath (RFC 9535) without slices, unions and functions: names, indices (negative ones from the end), `*`, `..` and
-//! filters (`PathFilter`). The path is followed by nothing (the value must exist), by a comparison, or by `contains`. If a
-//! path leads to several values, one that satisfies the rule is enough, except for `!=`, which must hold for all of
-//! them. Numbers are compared by all of their digits (`decimal`), and a body is searched in place ([`raw_json`]).
+//! filters (`PathFilter`). The path is followed by nothing (the value must exist), by a comparison, or by `contains`.
+//! If a path leads to several values, one that satisfies the rule is enough, except for `!=`, which must hold for all
+//! of them. Numbers are compared by all of their digits (`decimal`), and a body is searched in place ([`raw_json`]).
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

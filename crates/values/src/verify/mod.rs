@@ -1,8 +1,8 @@
 //! Expected properties of an answer besides its status: header lines, values in a JSON body and trailers
 //! (`--expect-header`, `--expect-json`, `--expect-trailer`).
 //!
-//! For every protocol whose answers have such parts. A body is kept only if something is expected of the whole of it,
-//! up to a bound, and decoded according to its `Content-Encoding`; all other runs never copy a byte.
+//! For protocols whose answers have such parts. A body is kept only if a check needs all of it, up to a bound, and
+//! decoded according to its `Content-Encoding`; all other runs never copy a byte.
 
 pub mod coding;
 mod decimal;
@@ -245,7 +245,8 @@ impl AnswerChecks {
         }
     }
 
-    /// Returns what was expected of the body and what was found instead, if [`AnswerChecks::verdict`] reports a wrong body.
+    /// Returns what was expected of the body and what was found instead, if [`AnswerChecks::verdict`] reports a wrong
+    /// body.
     pub fn mismatch(
         &self,
         expected: Option<&Expectations>,
