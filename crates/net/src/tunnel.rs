@@ -1,21 +1,20 @@
 //! The handshake with a proxy before a connection reaches the target: CONNECT (RFC 9110 9.3.6), SOCKS5 (RFC 1928,
 //! 1929).
 //!
-//! A tunnel is a channel that is put between network and session until it stands; whoever put it there takes it away
-//! then,
-//! so that it costs nothing afterwards. Itself without I/O. What a proxy refuses is told in its words, and never taken
-//! for
-//! an answer of the target.
+//! A tunnel is a channel that sits between network and session until it is established; its owner removes it then, so
+//! that it costs nothing afterwards. It does no I/O. A refusal is reported in the proxy's own words and never mistaken
+//! for a response of the target.
 
 use std::net::IpAddr;
 
 use brunt_cause::{Cause, CauseArgument, proxy};
 use brunt_contract::{ChannelProgress, Handshake, OutputBuffer, Proxy, ProxyKind, SecureChannel, bracketed};
 
-/// The longest head of an answer to CONNECT.
+/// Maximum size of the head of a response to CONNECT.
 const HEAD_BOUND: usize = 64 << 10;
 
-/// Creates the tunnel through the proxy `through` to `host` and `port`; a [`ProxyKind::Socks5`] is given an address.
+/// Creates the tunnel through the proxy `through` to `host` and `port`; for [`ProxyKind::Socks5`], `host` is an
+/// address.
 ///
 /// # Errors
 /// The host cannot be expressed to the proxy.
@@ -110,7 +109,7 @@ impl SecureChannel for HttpTunnel {
                     self.received = Vec::new();
                     return Ok(ChannelProgress::Established);
                 }
-                // An interim answer.
+                // An interim response.
                 [b'1', ..] => drop(self.received.drain(..end)),
                 [b'3'..=b'5', ..] => return Err(self.refused(status.trim())),
                 _ => return Err(proxy::no_http(&self.proxy)),
@@ -242,7 +241,8 @@ mod tests {
         tunnel(&Proxy::parse(proxy).unwrap(), host, 443).unwrap()
     }
 
-    /// Feeds a script in pieces of each size: what was said after the start, what came behind it, how it ended.
+    /// Feeds a script in pieces of each size. Returns what the tunnel sent after its start, the plaintext and the
+    /// outcome.
     fn run_script(proxy: &str, host: &str, script: &[u8]) -> (Vec<u8>, Vec<u8>, Result<ChannelProgress, Cause>) {
         let mut outcomes = (1..=script.len()).map(|piece| {
             let (mut channel, mut said, mut plain) = (through(proxy, host), OutputBuffer::default(), Vec::new());

@@ -1,4 +1,4 @@
-//! Scenarios: the decision what a virtual user does next.
+//! Scenarios: the decision about what a virtual user does next.
 //!
 //! The engine wakes a user when something happened to it (its visit begins, its pause is over, a response arrived) and
 //! carries out what the scenario puts into a buffer of acts. It does not matter to the engine whether the scenario is a
@@ -38,8 +38,8 @@ pub trait Scenario: Send {
     /// are filled from them, and captures of responses are stored in them. Appending nothing means that the user keeps
     /// waiting for what it already waits for.
     fn wake(&mut self, wakeup: Wakeup, values: &mut UserValues, actions: &mut Actions);
-    /// Returns `true` if users handle unsolicited messages on their own connections ([`Scenario::on_unsolicited`]). Called once,
-    /// before the run.
+    /// Returns `true` if users handle unsolicited messages on their own connections ([`Scenario::on_unsolicited`]).
+    /// Called once, before the run.
     fn handles_unsolicited(&self) -> bool {
         false
     }
@@ -125,7 +125,8 @@ pub enum UserEvent {
         code: u32,
         /// Fault of the request; `None` if it succeeded.
         fault: Option<FaultKind>,
-        /// Failure policy of a batch request ([`BatchMember::on_failure`]). For other requests it is taken from their step.
+        /// Failure policy of a batch request ([`BatchMember::on_failure`]). For other requests it is taken from their
+        /// step.
         on_failure: OnFailure,
     },
     /// The request was answered from the user's cache and was not sent.
