@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use brunt_measure::Nanos;
 
-/// A barrier for all workers; no request is waiting when it is used.
+/// A barrier for all workers of a run.
 #[derive(Default)]
 pub(crate) struct Barrier {
     missing: AtomicU32,
