@@ -132,8 +132,8 @@ impl VirtualUsers {
         }
     }
 
-    /// Returns the number of users that other workers start before the first one of this worker, if many come at once
-    /// and are dealt to the workers in turn.
+    /// Returns which part of a round of dealing users to the workers in turn comes before this worker's first user, if
+    /// many come at once at this time since the start of the run.
     pub fn part_before(&self, since_start: Nanos) -> f64 {
         self.profile.as_ref().map_or(0.0, |profile| profile.part_before(since_start))
     }
@@ -150,7 +150,7 @@ impl VirtualUsers {
         Some(UserId::within(self.scenario, user))
     }
 
-    /// Returns `true` if the first have been told to start, and none is left to.
+    /// Returns `true` if the first users were due to start, and none is left to be started.
     pub fn all_started(&self) -> bool {
         self.begun && self.starting.is_empty()
     }

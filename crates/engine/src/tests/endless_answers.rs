@@ -287,7 +287,7 @@ fn whatever_is_spoken_an_endless_answer_times_out_and_others_are_served() {
         assert!(timeouts >= 5, "{name}: {timeouts} timeouts: {s:?}");
         // HTTP/2 gives up a connection on which an abandoned stream does not end.
         assert_eq!(s.failed, timeouts + s.failures("broken_protocol/first_byte/"), "{name}: {s:?}");
-        // There would be about two thousand if each answer did not have to wait for a piece of the endless one.
+        // There are about two thousand if an answer need not wait for a piece of the endless one each time.
         assert!(s.finished > 500, "{name}: {}", s.finished);
         let longest = s.latency.service_at_least.max();
         assert!(longest < 130_000_000, "{name}: timed out after {longest} ns instead of 100 ms");

@@ -141,7 +141,7 @@ fn connections_that_a_rate_goes_over_stand_through_a_pause() {
 
 #[test]
 fn what_is_in_flight_when_a_pause_begins_is_waited_for_and_counted_as_ever() {
-    // Answers take longer than the load before the pause lasted.
+    // Answers take a second, longer than the half second of load before the pause.
     let slow = SimPlan::closed(3, at(5000)).changed(at(500), Change::Pause).changed(at(3000), Change::Resume);
     let played = slow.play(|| after(at(1000)));
     check(&played);
