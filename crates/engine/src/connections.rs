@@ -162,7 +162,7 @@ impl<N: Network> WorkerConnections<N> {
         &self.traffic.limits
     }
 
-    /// Ends a turn before the next wait. A turn cut short for timers goes on: the sockets are not polled
+    /// Ends a turn before the next wait. A turn cut short for timers continues after it: the sockets are not polled
     /// again before its end.
     #[inline]
     pub fn before_wait(&mut self) {

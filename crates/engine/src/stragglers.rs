@@ -59,7 +59,7 @@ impl WatchedProcess {
         self.over.store(true, Ordering::Relaxed);
     }
 
-    /// Polls for its exit; the watcher may kill it meanwhile.
+    /// Polls for its exit; the watcher may kill it in the meantime.
     pub fn end(&self) -> std::io::Result<String> {
         loop {
             if let Some(how) = self.ending.exit_text()? {

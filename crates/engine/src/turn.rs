@@ -64,7 +64,7 @@ impl Turn {
         }
     }
 
-    /// Returns `true` if the turn was interrupted and goes on after the next wait.
+    /// Returns `true` if the turn was interrupted and will be resumed after the next wait.
     #[inline]
     pub fn is_cut(&self) -> bool {
         self.cut

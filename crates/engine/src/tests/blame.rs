@@ -38,7 +38,7 @@ fn a_slow_send_is_the_generator_being_late() {
 
 #[test]
 fn a_generator_that_was_stopped_is_late_and_the_server_is_not_blamed() {
-    // The thread does not run for 200 ms; meanwhile 200 arrivals are due, and ten connections are idle.
+    // The thread does not run for 200 ms; in that time 200 arrivals are due, and ten connections are idle.
     let scene = SimPlan::open(1000.0, Arrivals::Constant, SECOND);
     let from = scene.sim.starts_at + Nanos::from_millis(500);
     let pause = SimInterval { from, to: from + Nanos::from_millis(200) };

@@ -101,8 +101,8 @@ impl WorkerUsers {
     }
 
     /// Returns `false` if a user in closed load must start nothing new, even if it has something left to do. An
-    /// iteration that began goes on even if its user is retired, the quota is used up, or the window is over; the end
-    /// of the drain cuts it.
+    /// iteration that has begun continues even if its user is retired, the quota is used up, or the window is over; the
+    /// end of the drain cuts it.
     #[inline]
     fn may_go_on<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId, news: UserEvent) -> bool {
         let over = c.window_over();
@@ -247,8 +247,8 @@ impl WorkerUsers {
         SendResult::Submitted
     }
 
-    /// Lets a user that could not reach its server wait before it goes on. A user brought by an arrival is not held
-    /// back: it goes on as after any failed request.
+    /// Lets a user that could not reach its server wait before it continues. A user brought by an arrival is not held
+    /// back: it continues as after any failed request.
     pub(crate) fn user_backs_off<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId, news: UserEvent) {
         if self.sources.of(user).users().by_arrivals() {
             return self.advance(c, user, c.event_time(), news);
