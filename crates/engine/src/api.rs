@@ -12,10 +12,10 @@ use brunt_scenario::Scenario;
 use crate::control::Control;
 use crate::processes::Processes;
 
-/// An incomplete set of teardown requests, and the reason.
+/// The reason why the requests after a run are incomplete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AfterFailure {
-    /// A stop was requested meanwhile.
+    /// A stop was requested before they were done.
     Interrupted,
     /// The first failure, as a sentence.
     Failed(Cause),
@@ -24,7 +24,7 @@ pub enum AfterFailure {
 /// A factory for the scenario of one worker, given its seed.
 pub type MakeScenario = Arc<dyn Fn(u64) -> Box<dyn Scenario> + Send + Sync>;
 
-/// The panic message for a flow that was validated with its plan and must compile.
+/// The panic message for a flow that fails to compile although it was validated with its plan.
 pub(crate) const CHECKED: &str = "the conditions of a flow were read when its plan was checked";
 
 /// The inputs of a run besides the prepared requests.
@@ -36,7 +36,7 @@ pub struct Setup {
     pub shown: Plan,
     /// The command line for display.
     pub command: Vec<String>,
-    /// The machine the run is started on.
+    /// The host on which the run is started.
     pub host: GeneratorHost,
     /// The resolver of target addresses.
     pub resolver: Arc<dyn Resolver>,
@@ -56,10 +56,10 @@ pub struct Setup {
 
 /// A resolver of origins. It may block and is never called on a worker's thread.
 pub trait Resolver: Send + Sync {
-    /// Returns the addresses, to be used in turn; at least one.
+    /// Returns at least one address; several are used in turn.
     ///
     /// # Errors
-    /// The reason there is none.
+    /// The reason why there is none.
     fn resolve(&self, origin: &Origin) -> Result<Vec<PeerAddress>, Cause>;
 }
 
@@ -83,7 +83,7 @@ pub struct Transcript {
     pub bytes: [u64; 2],
     /// Number of bytes not shown, sent and received.
     pub left_out: [u64; 2],
-    /// Failed checks of the response as bits, in the order of its request; None if none was evaluated.
+    /// Failed checks of the response as bits, in the order in which its request has them; `None` if none was evaluated.
     pub failed_checks: Option<u32>,
     /// The checks of the response by name, and whether each passed.
     pub checks: Vec<(String, bool)>,
@@ -98,7 +98,7 @@ pub struct ProbeFailure {
     pub transcript: Transcript,
     /// Set if the target cannot be reached at all (name, connect, TLS), which makes the run pointless.
     pub unreachable: bool,
-    /// The kind of failure a run would count, if there was a response.
+    /// The kind of failure that a run would count, if there was a response.
     pub fault: Option<FaultKind>,
 }
 

@@ -1,4 +1,4 @@
-//! The choice of the network backend of a run.
+//! Choice of the network backend of a run.
 
 use std::sync::Arc;
 

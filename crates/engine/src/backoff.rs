@@ -10,10 +10,11 @@ use crate::ids::UserId;
 
 /// The pause after the first failed attempt. Each further one in a row doubles it.
 const MIN_PAUSE: Nanos = Nanos::from_millis(10);
-/// The longest pause. A connection that was open for this long was no failed attempt, whether it carried anything or
-/// not.
+/// The longest pause. A connection that was open for this long does not count as a failed attempt, even if it carried
+/// nothing.
 pub(crate) const MAX_PAUSE: Nanos = Nanos::from_millis(500);
-/// The longest pause in open load: arrivals come meanwhile, and the wait of each is attributed to the target.
+/// The longest pause in open load: arrivals keep coming during the pause, and the wait of each is attributed to the
+/// target.
 pub(crate) const MAX_ARRIVAL_PAUSE: Nanos = Nanos::from_millis(100);
 
 /// Failed attempts of one opener of connections: a user, or the pool of an origin.
@@ -24,7 +25,7 @@ pub(crate) struct Backoff {
     pub until: Nanos,
     /// Time of the last failure.
     last: Nanos,
-    /// Set if there has been an attempt since.
+    /// Set if there has been another attempt since then.
     retried: bool,
 }
 
@@ -34,8 +35,8 @@ impl Backoff {
         self.failures > 0
     }
 
-    /// Records a failed attempt, and returns when the pause ends. Several attempts in progress at the same time are one
-    /// setback.
+    /// Records a failed attempt, and returns when the pause ends. Several attempts that fail in the same round count as
+    /// one failure.
     pub fn record_failure(&mut self, now: Nanos, longest: Nanos, rng: &mut Rng) -> Nanos {
         if now >= self.until || self.retried {
             self.failures = self.failures.saturating_add(1);
@@ -45,9 +46,9 @@ impl Backoff {
         self.until
     }
 
-    /// Starts a pause, drawn between its half and its whole, so that openers that failed together do not come back
-    /// together. The longest pause of arrivals is whole: a worker has one for all of them, and with it ten attempts a
-    /// second.
+    /// Starts a pause with jitter, of between half and all of its nominal length, so that openers that failed together
+    /// do not come back together. The longest pause of arrivals has no jitter: a worker has one pause for all of them,
+    /// which allows ten attempts per second.
     pub fn pause(&mut self, now: Nanos, longest: Nanos, rng: &mut Rng) -> Nanos {
         let doublings = u32::from(self.failures.saturating_sub(1)).min(16);
         let whole = Nanos(MIN_PAUSE.0 << doublings).min(longest);
@@ -56,21 +57,21 @@ impl Backoff {
         self.until
     }
 
-    /// Records another attempt. Returns `true` if the connection of the one before is still open, which counts in its
-    /// favour.
+    /// Records another attempt. Returns `true` if there was one since the last failure, whose connection must still be
+    /// open; that takes one failure back.
     pub fn record_attempt(&mut self) -> bool {
         let lives = std::mem::replace(&mut self.retried, true);
         self.failures -= u8::from(lives);
         lives
     }
 
-    /// Returns `true` if all failures were before an attempt begun at `since`.
+    /// Returns `true` if no attempt has failed since `since`.
     pub fn all_before(&self, since: Nanos) -> bool {
         since > self.last
     }
 }
 
-/// The users whose last attempt failed; hardly ever there are any.
+/// Backoff of the users whose last attempt failed; there are hardly ever any.
 #[derive(Debug, Default)]
 pub(crate) struct UserBackoffs(BTreeMap<UserId, Backoff>);
 
@@ -89,7 +90,7 @@ impl UserBackoffs {
         self.0.entry(user).or_default().record_failure(now, MAX_PAUSE, rng)
     }
 
-    /// Records that a connection of this user ([`UserId::NONE`] for a shared one) was of use: the user is no longer
+    /// Records that a connection of this user ([`UserId::NONE`] for a shared one) was useful: the user is no longer
     /// held back.
     #[inline]
     pub fn clear(&mut self, user: UserId) {

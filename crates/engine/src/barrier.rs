@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use brunt_measure::Nanos;
 
-/// A barrier of all workers; used only before the start.
+/// A barrier for all workers of a run.
 #[derive(Default)]
 pub(crate) struct Barrier {
     missing: AtomicU32,
     go: AtomicU64,
-    /// Callback that reports this process as ready if several processes take part; the moment of release then comes
-    /// from outside.
+    /// Callback that reports this process as ready if several processes take part; the coordinator then sets the time
+    /// of release.
     report: Option<Box<dyn Fn() + Send + Sync>>,
 }
 
@@ -41,7 +41,7 @@ impl Barrier {
             }
         }
     }
-    /// Sets the moment of release.
+    /// Sets the time of release.
     pub fn release_at(&self, at: Nanos) {
         self.go.store(at.0, Ordering::Release);
     }

@@ -21,10 +21,10 @@ use crate::tally::{LossCount, Snapshot, decode};
 use crate::traces;
 use crate::worker_message::{EXCERPT, RawExample, WorkerMessage};
 
-/// Interval at which changes of the load are looked for.
+/// Interval between checks for changes of the load.
 const LOOK: Duration = Duration::from_millis(50);
-/// Number of seconds held for workers that have not reported them: a minute, up to a megabyte and a half each. Workers
-/// behind by more are named to [`AwaitedWorkers`], and are given up at twice as many.
+/// Number of seconds held for workers that have not reported them: a minute, with up to 1.5 MB per second. Workers
+/// further behind are named to [`AwaitedWorkers`], and are given up at twice that number.
 pub(crate) const HELD: usize = 60;
 /// Maximum number of failure sorts with an example.
 const SORTS: usize = 1 << 10;
@@ -35,13 +35,13 @@ pub(crate) struct Collector<'a> {
     by_name: bool,
     code_name: &'a dyn Fn(u32) -> String,
     sink: &'a mut dyn FnMut(RunEvent),
-    /// End of the last reported second of each worker; None once the worker is done.
+    /// End of the last reported second of each worker; `None` once the worker is done.
     reported_until: Vec<Option<i64>>,
     /// Requests in flight of each worker, as of its last report.
     open: Vec<OpenWork>,
     losses: LostProcesses,
     seconds: BTreeMap<i64, Second>,
-    /// Failures whose example was passed on, and those by name and status.
+    /// Sorts of failure whose example was passed on.
     sorts: Vec<FailureClass>,
     named: HashSet<(u16, u32, FailureClass)>,
     /// Names of the status codes distinguished in this run.
@@ -92,13 +92,13 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Names the workers it has waited for too long to `awaited`.
+    /// Makes the collector name to `awaited` the workers for which it has waited too long.
     pub fn with_awaited(mut self, awaited: &AwaitedWorkers) -> Self {
         self.awaited = awaited.clone();
         self
     }
 
-    /// Attributes counts to request names if there are several.
+    /// Reports counts by request name if there are several names.
     pub fn by_name(mut self, names: usize) -> Self {
         self.by_name = names > 1;
         self
@@ -110,7 +110,8 @@ impl<'a> Collector<'a> {
         self
     }
 
-    /// Receives until every worker is done. `warmup` is added to the last moment to give the elapsed time.
+    /// Receives messages until every worker is done. `warmup` is added to the last reported time to give the elapsed
+    /// time.
     pub fn listen(mut self, told: &Receiver<(usize, WorkerMessage)>, warmup: Nanos) {
         while self.reported_until.iter().any(Option::is_some) {
             match told.recv_timeout(LOOK) {
@@ -194,7 +195,7 @@ impl<'a> Collector<'a> {
     pub fn end(mut self, warmup: Nanos) {
         self.reported_until.clear();
         self.release();
-        // A drained run did what it was asked to: its change is on record, and nothing was cut.
+        // A drained run ended as requested: the change is on record, and nothing was cut.
         self.ended.reason = match (self.interrupted, self.partial) {
             (true, _) => End::Interrupted,
             (false, true) => End::Partial,
@@ -204,7 +205,7 @@ impl<'a> Collector<'a> {
         (self.sink)(RunEvent::Ended(self.ended));
     }
 
-    /// Passes on the seconds that no worker can add to any more.
+    /// Passes on the seconds to which no worker can add any more.
     fn release(&mut self) {
         let complete = self.reported_until.iter().flatten().min().copied().unwrap_or(i64::MAX);
         while let Some(entry) = self.seconds.first_entry() {
@@ -225,8 +226,8 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Bounds the memory spent on silent workers: those that reported nothing of the later half of the held seconds are
-    /// named, and given up in the end.
+    /// Bounds the memory spent on silent workers: those that reported none of the later half of the held seconds are
+    /// named, and finally given up.
     #[cold]
     fn enforce_limit(&mut self) {
         let Some(middle) = self.seconds.keys().nth(self.seconds.len() / 2).copied() else { return };
@@ -241,7 +242,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Gives up workers that report nothing, although no process is known to have ended.
+    /// Gives up workers that report nothing although their process is not known to have ended.
     fn give_up_silent(&mut self, workers: impl IntoIterator<Item = usize>, why: &str) {
         for worker in workers {
             self.give_up(worker);
@@ -255,8 +256,8 @@ impl<'a> Collector<'a> {
         self.seconds.len()
     }
 
-    /// Gives up a worker that ended without a final message: its requests in flight are unfinished since its last
-    /// report. Returns that moment and their number; None if the worker is already done.
+    /// Gives up a worker that ended without a final message: the requests in flight at its last report count as
+    /// unfinished. Returns the time of that report and their number; `None` if the worker is already done.
     fn give_up(&mut self, worker: usize) -> Option<(i64, u64)> {
         let until = self.reported_until.get_mut(worker)?.take()?;
         self.partial = true;
@@ -377,7 +378,7 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// Cuts a text, since peers choose it.
+/// Limits the length of a text that a peer chose.
 fn clipped(mut detail: String) -> String {
     detail.truncate(detail.floor_char_boundary(EXCERPT));
     detail

@@ -1,8 +1,8 @@
 //! Connection handling of a worker: pools, links, handshakes, backoff, timeouts, and the requests carried.
 //!
-//! A request that is due is placed on a connection ([`WorkerConnections::place`]), submitted and written; a response arrives
-//! and the request is over. The result is an [`crate::outcome::FinishedRequest`] for the part of the worker that knows users; nothing here
-//! knows what users do.
+//! A request that is due is placed on a connection ([`WorkerConnections::place`]), submitted and written; a response
+//! arrives, and the request is over. The result is an [`crate::outcome::FinishedRequest`] for the part of the worker
+//! that knows users; nothing here knows what users do.
 
 mod answers;
 mod backoff;
@@ -60,7 +60,7 @@ pub(crate) struct WorkerConnections<N: Network> {
     links: Links<N>,
     pools: Pools,
     lookups: Lookups,
-    /// Set if parsing a response can take long enough that the clock is read again afterwards.
+    /// Set if parsing a response can take so long that the clock must be read again afterwards.
     parses_slowly: bool,
     /// Set if sessions number the messages of a connection.
     counts_messages: bool,
@@ -77,14 +77,14 @@ pub(crate) struct WorkerConnections<N: Network> {
     owned: Option<UserConnections>,
     released: Vec<ConnId>,
     reconnects: Option<Reconnects>,
-    /// Users whose last connection was of no use.
+    /// Backoff of users whose last connection was useless.
     user_backoffs: UserBackoffs,
     /// Source of the jitter of backoff pauses.
     rng: Rng,
     batching: Batching,
     health: Health,
     spin: SpinWait,
-    /// Set while the run waits for its common start: no figure has begun.
+    /// Set while the run waits for its common start: nothing is recorded yet.
     before_start: bool,
     /// Set once no more requests are started.
     closing: bool,
@@ -99,7 +99,7 @@ pub(crate) struct ConnectionParts<N: Network> {
     pub fixed: Option<FixedConnections>,
     pub heartbeats: Option<HeartbeatRounds>,
     pub spinning: SpinBudget,
-    /// Set for a scenario if arrivals bring its users, who then own no connection.
+    /// Set, by scenario, if arrivals bring its users, who then own no connection.
     pub by_arrivals: Vec<bool>,
     /// Connections owned by users of a flow.
     pub owned: Option<UserConnections>,
@@ -162,7 +162,7 @@ impl<N: Network> WorkerConnections<N> {
         &self.traffic.limits
     }
 
-    /// Ends a turn before the next wait. A turn cut short for timers goes on: the sockets are not polled
+    /// Ends a turn before the next wait. A turn cut short for timers continues after it: the sockets are not polled
     /// again before its end.
     #[inline]
     pub fn before_wait(&mut self) {
@@ -173,8 +173,8 @@ impl<N: Network> WorkerConnections<N> {
         self.spin.end_turn(self.traffic.stamp);
     }
 
-    /// Waits for events until `until` at the latest, where the next arrival of the schedule is due at `arrival`;
-    /// returns when the wait began.
+    /// Waits for events until `until` at the latest; the next arrival of the schedule is due at `arrival`. Returns when
+    /// the wait began.
     #[inline]
     pub fn wait_for_events(&mut self, until: Nanos, arrival: Nanos) -> Nanos {
         let began = self.traffic.stamp;
@@ -186,7 +186,7 @@ impl<N: Network> WorkerConnections<N> {
                 until
             }
             Wait::Poll => {
-                // A thread that waits for this core runs first.
+                // Let a thread that waits for this core run first.
                 std::thread::yield_now();
                 began
             }
@@ -209,13 +209,13 @@ impl<N: Network> WorkerConnections<N> {
         Some(arrived)
     }
 
-    /// Records that everything that came in this turn was read, or as much as a turn takes.
+    /// Records that everything that arrived in this turn was read, or as much as one turn may read.
     #[inline]
     pub fn end_turn(&mut self) {
         self.turn.end(self.links.rest(), self.links.count(), self.traffic.stamp);
     }
 
-    /// Records that everything that came was read.
+    /// Records that all pending data has been read.
     #[inline]
     pub fn mark_all_read(&mut self) {
         self.traffic.event_time = self.traffic.stamp;
@@ -232,12 +232,12 @@ impl<N: Network> WorkerConnections<N> {
         self.traffic.queue_is_full()
     }
 
-    /// Returns the number of names that requests have in figures.
+    /// Returns the number of request names in the figures.
     pub fn names(&self) -> usize {
         self.traffic.names().list().len()
     }
 
-    /// Writes what was appended.
+    /// Sends all appended bytes.
     #[inline]
     pub fn flush(&mut self) {
         self.links.flush();
@@ -268,7 +268,7 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Takes on a request that a user wants: it is placed on a connection, has one opened, or waits.
+    /// Takes on a user's request: it is placed on a connection, gets one opened, or waits.
     #[inline]
     pub fn add_request(&mut self, want: DueRequest) {
         let DueRequest { user, due, request, on_failure, held_back } = want;
@@ -285,15 +285,15 @@ impl<N: Network> WorkerConnections<N> {
             let x = self.traffic.in_flight.get(id);
             on_failure.into_iter().for_each(|on_failure| x.set_on_failure(on_failure));
             if held_back {
-                // Taken up when it was due; the time waited since is due to the batch's concurrency limit.
+                // Counts as taken up when it was due: the wait since then is due to the batch's concurrency limit.
                 (x.written, x.flags) = (due, x.flags | HELD_BACK);
             }
         }
         self.place(id, pool);
     }
 
-    /// Like [`WorkerConnections::add_request`], for a request that is composed now. One that cannot be composed counts as due and
-    /// failed.
+    /// Like [`WorkerConnections::add_request`], for a request that is composed now. One that cannot be composed counts
+    /// as due and as failed.
     pub fn add_composed(&mut self, user: UserId, due: Nanos, draft: &RequestDraft) {
         let like = draft.base;
         let (name, within) =
@@ -321,7 +321,7 @@ impl<N: Network> WorkerConnections<N> {
         (id, pool)
     }
 
-    /// Finds a connection with room, opens one, or queues the exchange.
+    /// Submits the exchange on a connection with room, opens one for it, or queues it.
     #[inline]
     fn place(&mut self, id: ExchangeId, pool_id: PoolId) {
         if (self.owned.is_some() || self.reconnects.is_some()) && self.place_on_user_connection(id, pool_id) {
@@ -400,7 +400,7 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Step 7: bytes arrived, and the session has parsed them.
+    /// Step 7: records bytes that arrived and that the session has parsed.
     #[inline]
     fn received(&mut self, conn: ConnId, count: usize, read: Result<(), ProtocolError>) {
         self.use_read_time();
@@ -409,7 +409,7 @@ impl<N: Network> WorkerConnections<N> {
         self.process_read(conn, read);
     }
 
-    /// Like [`WorkerConnections::received`], through TLS.
+    /// Like [`WorkerConnections::received`], for bytes through TLS.
     fn received_tls(&mut self, conn: ConnId, count: usize, fed: Result<ChannelProgress, brunt_cause::Cause>) {
         self.read_clock();
         self.traffic.recorder.counts().bytes.received += count as u64;
@@ -419,17 +419,17 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Counts what the session parsed, and lets the connection go on.
+    /// Processes the events that the session parsed, then lets the connection continue or be reused.
     #[inline]
     fn process_read(&mut self, conn: ConnId, read: Result<(), ProtocolError>) {
         let before = (self.traffic.recorder.counts().failed, self.traffic.recorder.counts().strays);
         self.process_events(conn, read.as_ref().err().map(|broken| broken.0));
         if self.parses_slowly {
-            // Later events are late by the time that parsing took; the response was not.
+            // Parsing delays the events that follow, but not this response.
             self.advance_clock();
         }
         if let Err(ProtocolError(what)) = read {
-            // Bytes that belong to no request fail none, but are still counted.
+            // Malformed bytes that belong to no request fail none, but are counted nevertheless.
             let unseen = (self.traffic.recorder.counts().failed, self.traffic.recorder.counts().strays) == before;
             let c = self.links.conn(conn);
             let nobodys = c.in_flight() == 0 && c.stage == ConnStage::Open && unseen;
@@ -444,7 +444,8 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Offers a connection with room to the waiting exchanges, else keeps it idle; closes one that is over.
+    /// Offers a connection with room to waiting exchanges, or keeps it idle; closes one that takes no more and has
+    /// nothing in flight.
     #[inline]
     fn offer(&mut self, conn: ConnId) {
         let c = self.links.conn(conn);

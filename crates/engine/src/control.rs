@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use brunt_measure::{Clock, Nanos};
 use brunt_plan::{Change, Plan};
 
-/// Delay before a change takes effect, by which every worker in every process has received it.
+/// Delay before a change takes effect: by then every worker in every process has received it.
 const AHEAD: Nanos = Nanos::from_millis(300);
 
 /// A handle that changes the load during a run, used by a terminal, a console or an agent. A change takes effect at a
-/// future moment, on all workers alike, and is recorded.
+/// time in the near future, on all workers at once, and is recorded.
 #[derive(Clone, Debug, Default)]
 pub struct Control(Arc<ChangeLog>);
 
@@ -21,7 +21,7 @@ struct ChangeLog {
     list: Mutex<Vec<ScheduledChange>>,
 }
 
-/// A change with the moment it takes effect, on the clock of this process.
+/// A change with the time at which it takes effect, on the clock of this process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ScheduledChange {
     pub at: Nanos,
@@ -29,7 +29,7 @@ pub(crate) struct ScheduledChange {
 }
 
 impl Control {
-    /// Requests a change of a run of this plan. Returns the moment (monotonic clock) at which it takes effect.
+    /// Requests a change for a run of this plan. Returns the time (monotonic clock) at which it takes effect.
     ///
     /// # Errors
     /// The plan does not support such a change; the message names one that it does.
@@ -44,7 +44,7 @@ impl Control {
         Ok(at)
     }
 
-    /// Adds a change that was stamped elsewhere.
+    /// Adds a change whose time was set by another process.
     pub(crate) fn add_scheduled(&self, stamped: ScheduledChange) {
         self.add(&mut self.list(), stamped);
     }
@@ -72,7 +72,7 @@ impl Control {
 pub(crate) struct ControlCursor {
     control: Control,
     seen: usize,
-    /// Moment of the next poll.
+    /// Time of the next poll.
     next_poll: Nanos,
 }
 

@@ -1,4 +1,4 @@
-//! Requests wanted by users: the interface between users and connections.
+//! Due requests of users: the interface between users and connections.
 
 use brunt_contract::FollowUp;
 use brunt_measure::Nanos;
@@ -6,7 +6,7 @@ use brunt_plan::flow::OnFailure;
 
 use crate::ids::{RequestId, UserId};
 
-/// A request that is wanted.
+/// A request that a user wants to send.
 pub(crate) struct DueRequest {
     pub user: UserId,
     /// Time when it is due.
@@ -40,7 +40,7 @@ pub(crate) struct DerivedRequest {
 }
 
 impl DueRequest {
-    /// Creates the want of a prepared request.
+    /// Creates a due request from a prepared one.
     #[inline]
     pub fn prepared(user: UserId, due: Nanos, request: RequestId) -> DueRequest {
         DueRequest { user, due, request: RequestRef::Prepared(request), on_failure: None, held_back: false }

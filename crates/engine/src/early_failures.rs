@@ -5,7 +5,7 @@ use brunt_record::{Failure, Notice, Second, Subject};
 
 use crate::failure_class::{FailureClass, errno_name};
 
-/// Time for which a run may only fail before it reports so.
+/// Time after which a run reports that all of its requests have failed so far.
 const REPORT_AFTER: Nanos = Nanos::from_millis(600);
 /// Maximum number of kinds of failure that are distinguished.
 pub(crate) const MAX_CLASSES: usize = 16;
@@ -25,7 +25,7 @@ impl EarlyFailures {
         EarlyFailures { at: start + REPORT_AFTER, finished: 0, failed: 0, classes: Vec::new() }
     }
 
-    /// Returns `true` if the first moments are over.
+    /// Returns `true` if the time to report has come.
     pub fn is_due(&self, now: Nanos) -> bool {
         now >= self.at
     }
@@ -64,13 +64,13 @@ impl EarlyFailures {
     }
 }
 
-/// Reports once, and only at the beginning, that all requests failed: as soon as every worker has reported its first
-/// moments, or with the first second in which anything ended, if that comes later.
+/// Reporter that says once, and only at the beginning of a run, that all requests failed: as soon as every worker has
+/// reported its first moments, or with the first second in which anything ended, if that comes later.
 #[derive(Debug)]
 pub(crate) struct OnlyErrorsDetector {
     sum: EarlyFailures,
     reports: usize,
-    /// Set once it was reported, or something succeeded.
+    /// Set once that was reported, or something succeeded.
     settled: bool,
 }
 

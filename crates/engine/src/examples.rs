@@ -11,7 +11,7 @@ pub(crate) const EXAMPLES_BY_NAME: usize = 256;
 /// Number of failures of a kind with a response excerpt attached, if the run has several names.
 const EXCERPTS: u32 = 1000;
 
-/// The failures an example was kept of.
+/// The failures of which an example was kept.
 #[derive(Debug, Default)]
 pub(crate) struct ExampleFilter {
     /// Set if the run has several names.
@@ -19,7 +19,7 @@ pub(crate) struct ExampleFilter {
     sorts: Vec<FailureClass>,
     named: HashSet<(u16, u32, FailureClass)>,
     excerpts: [u32; FaultKind::ALL.len()],
-    /// Kinds with enough excerpts that sessions have not been notified of, as bits.
+    /// Kinds with enough excerpts of which sessions have not been notified yet, as bits.
     enough: u32,
 }
 

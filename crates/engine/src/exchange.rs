@@ -1,20 +1,20 @@
-//! Exchanges in flight: one cache line each, in a slab whose index is the exchange's id.
+//! Exchanges that are not over: one cache line each, in a slab whose index is the exchange's id.
 
 use brunt_measure::Nanos;
 use brunt_plan::flow::OnFailure;
 
 use crate::ids::{ConnId, ExchangeId, RequestId, UserId};
 
-/// A request from the moment it was due to its end.
+/// A request from the time it is due to its end.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Exchange {
     /// t: the time when it was due.
     pub intended: Nanos,
-    /// s: the clock before its first write (or before `connect`, if it opens its own connection).
+    /// s: the reading of the clock before its first write (or before `connect`, if it opens its own connection).
     pub started: Nanos,
-    /// Time when the request itself was written; equal to `started` on an open connection. Before: when the loop took
-    /// it up.
+    /// Time when the request itself was written; equal to `started` on an open connection. Before that, the time when
+    /// the loop took it up.
     pub written: Nanos,
     /// Time of the first byte of the answer; zero before.
     pub first_byte: Nanos,
@@ -32,7 +32,7 @@ pub(crate) struct Exchange {
     pub name: u16,
     /// Current state.
     pub state: ExchangeState,
-    /// Set if it was due within the warm-up: it is in no figure.
+    /// Set if it was due within the warm-up, and is thus not reported.
     pub warmup: bool,
     /// Set if a timer of the wheel watches this slot.
     pub watched: bool,
@@ -74,27 +74,27 @@ impl Exchange {
         self.state == ExchangeState::InFlight && self.conn == conn
     }
 
-    /// Returns `true` if others of its batch had to end first.
+    /// Returns `true` if others of its batch had to end before it was sent.
     #[inline]
     pub fn is_held_back(&self) -> bool {
         self.flags & HELD_BACK != 0
     }
 
-    /// Returns what the user of a batch's request does if it fails.
+    /// Returns the reaction of the user to a failure of a batch's request.
     #[inline]
     pub fn on_failure(&self) -> OnFailure {
         REACTIONS[usize::from((self.flags & ON_FAILURE) / ON_FAILURE_UNIT)]
     }
 
-    /// Marks it as one of a batch, with what its user does if it fails.
+    /// Sets the reaction of its user to its failure, for a request of a batch.
     pub fn set_on_failure(&mut self, on_failure: OnFailure) {
         let at = REACTIONS.iter().position(|after| *after == on_failure).unwrap_or_default() as u8;
         self.flags = (self.flags & !ON_FAILURE) | (at * ON_FAILURE_UNIT);
     }
 
-    /// Splits the time before its start, where a connection became available at `ready`, into `wait_conn` and
-    /// `gen_late`. A request that the loop took up late and that then had to wait was late first: had it been taken up
-    /// in time, the connection would have been requested in time too, so that much is never blamed on the server.
+    /// Splits the time before its start into `wait_conn` and `gen_late`; a connection became available at `ready`. A
+    /// request that the loop took up late and that then had to wait was late first: had it been taken up in time, the
+    /// connection would have been requested in time too, so that much is never blamed on the server.
     #[inline]
     pub fn split_wait(&self, ready: Nanos) -> (Nanos, Nanos) {
         let taken_up = if ready > self.written { self.written } else { self.intended };
@@ -161,7 +161,8 @@ impl ExchangeSlab {
         &mut self.slots[id.at()]
     }
 
-    /// Removes an exchange; its slot may be reused at once. A timer that watches the slot stays and checks it again.
+    /// Removes an exchange; its slot may be reused at once. A timer that watches the slot stays, and then watches its
+    /// next exchange.
     #[inline]
     pub fn remove(&mut self, id: ExchangeId) -> Exchange {
         let slot = &mut self.slots[id.at()];

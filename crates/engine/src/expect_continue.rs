@@ -1,7 +1,7 @@
 //! Requests whose body waits until the peer asks for it, or for a maximum time.
 //!
 //! They are watched like timeouts: one entry per slot of the slab, checked when it comes up. A body that the peer asked
-//! for meanwhile costs nothing, and a run without such requests has no timers at all.
+//! for in time costs nothing, and a run without such requests has no timers at all.
 
 use brunt_contract::ExchangeId;
 use brunt_measure::Nanos;
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!((withheld.next(), withheld.take_expired(SECOND)), (Nanos::MAX, Vec::new()), "nothing was withheld");
         withheld.watch(a, ms(0), SECOND);
         withheld.watch(b, ms(100), SECOND);
-        // The first was asked for, and its slot serves another.
+        // The first body was asked for, and its slot serves another request.
         withheld.watch(a, ms(600), SECOND);
         assert_eq!(withheld.take_expired(ms(1010)), []);
         assert_eq!(withheld.take_expired(ms(1110)), [b]);

@@ -1,4 +1,4 @@
-//! The first request of a user, which is also the pre-flight request, with the values that its user has by then.
+//! The first request of a user, which is also the pre-flight request, with the values that its user has at that point.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use brunt_scenario::{Action, Actions, FlowProgram, Scenario, UserEvent, UserInde
 
 use crate::api::CHECKED;
 
-/// Number of pauses, iterations and thousands of steps without a request after which none is expected.
+/// Number of pauses, iterations and thousands of steps without a request after which none is expected any more.
 const MOST: usize = 1000;
 
-/// Returns the index of the request that a user of a plan sends first; of several scenarios, that of one of the first.
-/// List items and arguments of called flows are then among its values. `None` if every request depends on values from
-/// others.
+/// Returns the index of the request that a user of a plan sends first; if there are several scenarios, that of one that
+/// starts first. List items and arguments of called flows are then among its values. `None` if every request depends on
+/// values from other ones.
 pub(crate) fn first_request(plan: &Plan, values: &mut UserValues) -> Option<usize> {
     let Some((_, flow)) = plan.flows().next() else { return Some(0) };
     let user = Flow { start: flow.start.clone(), ..flow.with_steps(&flow.steps) };
@@ -57,8 +57,8 @@ mod tests {
         Step::ForEach { name: "item".into(), list, steps }
     }
 
-    /// Returns the request that comes first, and what its user knows by then as `item`; `ids` is a list that `setup`
-    /// captured.
+    /// Returns the request that comes first, and the value of `item` that its user has at that point; `ids` is a list
+    /// that `setup` captured.
     fn first(flow: Flow) -> (Option<usize>, Option<String>) {
         let plan = SimPlan::closed(1, SECOND).plan;
         let urls = ["h/0", "h/1?{item}", "h/2"].map(WeightedUrl::plain).to_vec();

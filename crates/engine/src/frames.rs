@@ -1,5 +1,6 @@
-//! Frames between the processes of a run and their coordinator (`brunt_record::frames`): a number (mostly of a worker), a
-//! kind and a content, all little-endian. Snapshots are already encoded. The reader trusts nothing in a frame.
+//! Frames between the processes of a run and their coordinator (`brunt_record::frames`): a number (usually of a
+//! worker), a kind and a payload, all little-endian. Snapshots are already encoded. The reader trusts nothing in a
+//! frame.
 
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
@@ -58,20 +59,20 @@ pub(crate) fn write_ready(to: &mut dyn Write, barrier: u32) -> io::Result<()> {
     put(to, barrier, READY, &[])
 }
 
-/// Writes the hello.
+/// Writes the hello message.
 pub(crate) fn write_hello(to: &mut dyn Write) -> io::Result<()> {
     LINK.write_hello(to)
 }
 
-/// Reads the hello of the peer.
+/// Reads the hello message of the peer.
 ///
 /// # Errors
-/// A sentence that says why no frame of it would be understood.
+/// A sentence that says why none of the peer's frames could be understood.
 pub(crate) fn read_hello(from: &mut dyn BufRead) -> io::Result<()> {
     LINK.read_hello(from)
 }
 
-/// Writes the reason for which the process takes no share.
+/// Writes the reason why the process takes no share.
 pub(crate) fn write_refusal(to: &mut dyn Write, why: &str) -> io::Result<()> {
     put(to, 0, REFUSED, why.as_bytes())
 }
@@ -228,7 +229,7 @@ fn sort(bytes: &mut &[u8]) -> Option<FailureClass> {
     Some(FailureClass { kind, phase, errno: known.then_some(errno) })
 }
 
-/// Returns the beginning of a reason as text.
+/// Returns a reason as text, cut to the maximum length.
 fn reason(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..bytes.len().min(REASON)]).into_owned()
 }

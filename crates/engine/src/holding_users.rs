@@ -1,4 +1,5 @@
-//! Users whose connections are part of the plan (WebSocket, `--hold`): which of them hold, and when all do.
+//! Users whose connections are part of the plan (WebSocket, `--hold`): which of them hold their connection, and since
+//! when all do.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ pub(crate) struct HoldingUsers {
     /// Time for which connections are kept after all are open; `None` if the run ends otherwise.
     hold: Option<Nanos>,
     users: Vec<HoldState>,
-    /// Number of users that have come to hold, or could not.
+    /// Number of users that hold their connection, or failed to open it.
     settled: u32,
     barrier: Arc<Barrier>,
     reported: bool,
@@ -47,7 +48,7 @@ impl HoldingUsers {
         self.settled += u32::from(!settled);
     }
 
-    /// Reports once that all of `users` have settled; returns the time from which on all of the run hold, if it is
+    /// Reports once that all of `users` have settled; returns the time since which all users of the run hold, if it is
     /// known.
     fn hold_began(&mut self, users: u32, now: Nanos) -> Option<Nanos> {
         if self.settled == users && !std::mem::replace(&mut self.reported, true) {
@@ -72,8 +73,8 @@ impl HoldingUsers {
         (0..self.users.len()).map(UserId::of).filter(|user| self.release(*user)).collect()
     }
 
-    /// Returns when all that is held may go: the hold time after the last of all workers held, where `users` of this
-    /// one do.
+    /// Returns when held connections may be closed: the hold time after the last user of all workers held; this one has
+    /// `users`.
     pub fn ends(&mut self, users: u32, window: Nanos, now: Nanos) -> Option<Nanos> {
         let hold = self.hold?;
         // Processes connect before the start of the run, which is a little ahead: the hold counts from the start.

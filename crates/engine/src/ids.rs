@@ -1,7 +1,7 @@
 //! Ids that a worker assigns. Those of the contract are in [`brunt_contract`].
 //!
-//! A user's id holds the number of its scenario in the upper bits, so the scenario is known without a table. A run of
-//! one load has one scenario, with the number 0, and the ids of its users are plain numbers.
+//! A user's id holds the number of its scenario in the upper bits, so the scenario is known without a table. A run with
+//! a single load has one scenario, with the number 0, and the ids of its users are plain numbers.
 
 use brunt_scenario::UserIndex;
 
@@ -10,7 +10,7 @@ pub(crate) use brunt_contract::{ConnId, ExchangeId, OriginId, RequestId};
 brunt_contract::ids! {
     /// A user of the run.
     UserId
-    /// One of the scenarios that a run has side by side; 0 if it has one load.
+    /// One of the concurrent scenarios of a run; 0 if it has a single load.
     ScenarioId
     /// The connections of one scenario to one origin.
     PoolId

@@ -10,14 +10,14 @@ use crate::ids::{ConnId, ExchangeId, RequestId, UserId};
 use crate::slot_values::SlotSource;
 use crate::timers::Wheel;
 
-/// Timeouts that are not all the same.
+/// Timeouts of a run whose requests have different ones.
 #[derive(Debug, Default)]
 struct RequestTimeouts {
     /// Timeout of each prepared request.
     by_request: Vec<Nanos>,
-    /// Timeout of the exchange that is in each slot, or was last.
+    /// Timeout of the current exchange of each slot, or of its last one.
     by_slot: Vec<Nanos>,
-    /// Time at which each slot is checked: timers that come up before watched an earlier exchange.
+    /// Time at which each slot is checked: timers that fire earlier belong to an earlier exchange.
     checks_at: Vec<Nanos>,
 }
 
@@ -86,7 +86,7 @@ impl InFlight {
         self.own_timeouts.is_some()
     }
 
-    /// Returns the timeout of an exchange that is in its slot or was last.
+    /// Returns the timeout of the exchange that is in its slot, or was there last.
     #[inline]
     pub fn timeout(&self, id: ExchangeId) -> Nanos {
         match &self.own_timeouts {
@@ -191,13 +191,13 @@ impl InFlight {
         self.fills.fill_for(self.slab.get(id), now)
     }
 
-    /// Returns the slot values that a request would get that may not have to be sent: a prepared one, or one derived
-    /// from an answer.
+    /// Returns the slot values for a request that may not have to be sent: a prepared one, or one derived from an
+    /// answer.
     pub fn preview_fill(&self, user: UserId, prepared: bool, now: Nanos) -> SlotContext<'static> {
         if prepared { self.fills.peek(user, now) } else { self.fills.for_hop(now) }
     }
 
-    /// Returns the slot values of an exchange that is in its slot or was last.
+    /// Returns the slot values with which an exchange was submitted that is in its slot, or was there last.
     pub fn filled(&self, x: &Exchange, id: ExchangeId) -> SlotContext<'static> {
         let sequence = self.sequences.get(id.at()).copied().unwrap_or(0);
         SlotContext { sequence, ..self.fills.repeat(x.serial, x.user, x.written) }
@@ -229,26 +229,27 @@ impl InFlight {
         }
     }
 
-    /// Returns when the next timeout may be over.
+    /// Returns when the next timeout may expire.
     pub fn next_timeout(&self) -> Nanos {
         self.timeouts.next()
     }
 
-    /// Returns the slots whose timers came up at `now`, each to be checked with [`InFlight::times_out`]; the vector is
-    /// to be given back.
+    /// Returns the slots whose timers have fired at `now`. Each must be checked with [`InFlight::times_out`], and the
+    /// vector returned with [`InFlight::recycle`].
     pub fn take_expired(&mut self, now: Nanos) -> Vec<u32> {
         let mut came_up = std::mem::take(&mut self.expired);
         self.timeouts.due(now, &mut came_up);
         came_up
     }
 
-    /// Returns the vector of [`InFlight::expired`] for reuse.
+    /// Takes back the vector of [`InFlight::take_expired`] for reuse.
     pub fn recycle(&mut self, mut came_up: Vec<u32>) {
         came_up.clear();
         self.expired = came_up;
     }
 
-    /// Checks a slot whose timer came up: returns its exchange if that timed out at `now`. Otherwise it is watched on.
+    /// Checks a slot whose timer fired: returns its exchange if that has timed out at `now`; otherwise the timer is set
+    /// again.
     pub fn times_out(&mut self, slot: u32, now: Nanos) -> Option<Exchange> {
         let timeout = self.timeout(ExchangeId(slot));
         if self.own_timeouts.as_ref().is_some_and(|apart| apart.checks_at[slot as usize] > now) {
@@ -359,7 +360,7 @@ mod tests {
             assert_eq!(over(&mut flights, at), [0; 0], "{at}");
         }
         assert_eq!(over(&mut flights, 1710), [long.0]);
-        // A request that follows one with its own timeout.
+        // A request that follows another one, with its own timeout.
         let hop = due(&mut flights, 2000, RequestId::NONE);
         flights.set_timeout(hop, Nanos::from_millis(50));
         flights.watch(hop, Nanos::from_millis(2000));

@@ -9,7 +9,7 @@ const SECOND: u64 = 1_000_000_000;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Limits {
     pub open: bool,
-    /// Set if users go through flows: in closed load, too, a step is due at a time that brunt may miss.
+    /// Set if users go through flows: even in closed load, a step is due at a time that brunt may miss.
     pub flows: bool,
     /// Time when the run began.
     pub start: Nanos,
@@ -17,16 +17,16 @@ pub(crate) struct Limits {
     pub window: Nanos,
     /// Time when the window ends; `None` if it ends with the quota.
     pub end: Option<Nanos>,
-    /// Set if the run is over with the quota, though `end` may be later.
+    /// Set if the run ends with the quota, even if `end` is later.
     pub until_quota: bool,
-    /// The end at a changed rate, if `end` is the time that a number of requests takes at the planned rate.
+    /// The end to be used once the rate changes, if `end` was computed from a number of requests at the planned rate.
     pub end_at_other_rate: Option<Option<Nanos>>,
-    /// Maximum lateness of arrivals so that several can leave together.
+    /// Permitted lateness of arrivals, so that several can be sent together.
     pub slack: Nanos,
     pub drain: Nanos,
     pub timeout: Nanos,
     pub connect_timeout: Nanos,
-    /// Maximum number of arrivals that wait for a connection; those beyond wait in the schedule, where they take no
+    /// Maximum number of arrivals that wait for a connection; further ones wait in the schedule, where they take no
     /// memory.
     pub queue: u64,
     /// Set if each connection carries one exchange.
@@ -45,7 +45,8 @@ impl Limits {
         self.end.iter_mut().chain(self.end_at_other_rate.iter_mut().flatten()).for_each(|end| *end += by);
     }
 
-    /// Records that the load has changed from the planned one: a number of requests takes as long as it takes.
+    /// Records that the load differs from the planned one from now on: how long a number of requests takes is no longer
+    /// known.
     pub fn load_changed(&mut self) {
         if let Some(end) = self.end_at_other_rate.take() {
             (self.end, self.until_quota) = (end, true);

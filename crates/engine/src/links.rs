@@ -1,9 +1,9 @@
-//! Connections of a worker (or of a one-shot conversation): the life of each from the call to `connect` to its end, and
-//! the bytes that go over it.
+//! Connections of a worker (or of a one-shot conversation): the life of each from `connect` to its end, and the bytes
+//! that go over it.
 //!
-//! A connection is being connected, performs the TLS handshake, then the protocol's own handshake (greeting), and is
-//! open. Events come from [`Links::next`]; the caller calls the method for the event, and acts on the [`OpeningStep`]
-//! returned: it counts, assigns the connection to a request, or ends it. Nothing here knows of requests, users or
+//! A connection is connected, performs the TLS handshake and then the protocol's own handshake (greeting), and is open.
+//! Events come from [`Links::next`]; the caller calls the method for the event, and acts on the [`OpeningStep`]
+//! returned: it counts, assigns the connection to a request, or ends it. Nothing here knows about requests, users or
 //! figures.
 
 mod closing;
@@ -26,14 +26,14 @@ use crate::opening_timers::OpeningTimers;
 use crate::pool::{Channel, Conn, ConnStage};
 use crate::slot_values::SlotSource;
 
-/// The proxy closed before it answered whether it leads to the target.
+/// The proxy closed the connection before it reported whether it had reached the target.
 pub(crate) const CLOSED_IN_TUNNEL: StaticCause = brunt_cause::proxy::closed();
 
-/// The peer closed during the TLS handshake without an alert.
+/// The peer closed the connection during the TLS handshake without an alert.
 pub(crate) const CLOSED_IN_HANDSHAKE: StaticCause = brunt_cause::tls::closed();
 
-/// Number of replies to pings from which on their writing is checked, and the unsent bytes up to which they count as
-/// written.
+/// Number of replies to pings at which they are checked for having been written, and the number of unsent bytes below
+/// which they count as written.
 const MIN_REPLIES_CHECKED: u32 = 1024;
 const MAX_REPLIES_UNSENT: usize = 64 << 10;
 
@@ -41,9 +41,9 @@ const MAX_REPLIES_UNSENT: usize = 64 << 10;
 pub(crate) enum LinkEvent {
     /// The connection is established: see [`Links::connected`].
     Connected(ConnId),
-    /// A number of bytes came, and the session has parsed them: its events are in [`Links::done`].
+    /// This many bytes arrived, and the session has parsed them: its events are in [`Links::done`].
     Read(ConnId, usize, Result<(), ProtocolError>),
-    /// A number of bytes came for TLS: see [`Links::tls_established`] and [`Links::read_plain`].
+    /// This many bytes arrived for TLS: see [`Links::tls_established`] and [`Links::read_plain`].
     TlsRead(ConnId, usize, Result<ChannelProgress, Cause>),
     /// The connection is gone, or failed to open.
     Closed(ConnId, Option<Errno>),
@@ -54,9 +54,9 @@ pub(crate) enum LinkEvent {
 /// The state that an opening connection has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OpeningStep {
-    /// A proxy was sent the destination: the target is not reached yet.
+    /// A proxy was sent the destination; the target has not been reached yet.
     Tunnelling,
-    /// The opening goes on; its bytes are sent with the next flush.
+    /// Opening continues; its bytes are sent with the next flush.
     Opening,
     /// The connection takes exchanges.
     Open,
@@ -79,13 +79,13 @@ pub(crate) struct Destination<'a> {
     pub fill: Option<SlotContext<'a>>,
 }
 
-/// Observer of the plaintext that goes over connections, in both directions.
+/// An observer of the plaintext of connections, in both directions.
 pub(crate) trait Tap: Send {
     fn sent(&mut self, bytes: &[u8]);
     fn received(&mut self, bytes: &[u8]);
 }
 
-/// The connections, by the slot that the network assigned.
+/// The connections, indexed by the slot that the network assigned.
 pub(crate) struct Links<N: Network> {
     net: N,
     workload: Arc<dyn Workload>,
@@ -94,12 +94,12 @@ pub(crate) struct Links<N: Network> {
     /// Number of connections open or being opened.
     count: u32,
     openings: OpeningTimers,
-    /// Source addresses, used in turn.
+    /// Source addresses, which are used in turn.
     sources: Vec<IpAddr>,
     next_source: usize,
     /// Set if each connection carries one exchange.
     once: bool,
-    /// Ended sessions for reuse, with their pool: used where each serves one exchange.
+    /// Ended sessions for reuse, each with its pool; used if each session serves one exchange.
     idle_sessions: Vec<(PoolId, Box<dyn Session>)>,
     /// Source of the sessions' seeds.
     seeds: Rng,
@@ -164,8 +164,8 @@ impl<N: Network> Links<N> {
         &mut self.net
     }
 
-    /// Returns the bytes that the sockets have taken, and the refusals of datagrams found in sends, since the
-    /// beginning.
+    /// Returns the number of bytes that the sockets have taken since the start, and that of refused datagrams that
+    /// sends reported.
     pub fn sent_and_refused(&self) -> (u64, u64) {
         (self.net.bytes_sent(), self.net.rejected_datagrams())
     }
@@ -209,10 +209,10 @@ impl<N: Network> Links<N> {
         &mut self.done
     }
 
-    /// Begins to connect to `to`, an address of the origin of `pool`.
+    /// Starts connecting to `to`, an address of the origin of `pool`.
     ///
     /// # Errors
-    /// An error that the operating system reported at once.
+    /// The error, if the operating system reports one at once.
     pub fn dial(&mut self, pool: PoolId, to: PeerAddress, now: Nanos) -> Result<ConnId, Errno> {
         let source = self.sources.get(self.next_source % self.sources.len().max(1)).copied();
         self.next_source = self.next_source.wrapping_add(1);
@@ -232,14 +232,15 @@ impl<N: Network> Links<N> {
         &mut self.openings
     }
 
-    /// Checks an opening whose timer came up: returns `true` if its time is over at `now`. Otherwise it is watched on.
+    /// Checks an opening whose timer fired: returns `true` if its time is up at `now`; otherwise the timer is set
+    /// again.
     pub fn times_out(&mut self, conn: ConnId, now: Nanos) -> bool {
         let c = &self.conns[conn.at()];
         let opening = matches!(c.stage, ConnStage::Connecting | ConnStage::Handshaking | ConnStage::Greeting);
         self.openings.times_out(conn, opening.then_some(c.since), now)
     }
 
-    /// Returns the next event of this turn; the bytes that came have been read.
+    /// Returns the next event of this turn; bytes that arrived have been read already.
     #[inline]
     pub fn next(&mut self) -> Option<LinkEvent> {
         loop {
@@ -275,17 +276,17 @@ impl<N: Network> Links<N> {
         }
     }
 
-    /// Returns what is left unread of the turn.
+    /// Returns what is left unread in this turn.
     #[inline]
     pub fn rest(&mut self) -> TurnRemainder {
         self.net.remaining()
     }
 
-    /// Handles an established connection for this user: to the target, or to a proxy, which is then sent the
-    /// destination. Connecting lasts until the target is reached.
+    /// Handles a connection established to the target, or to a proxy, which is then sent the destination. The
+    /// connecting stage lasts until the target is reached.
     ///
     /// # Errors
-    /// The proxy cannot be instructed, or TLS cannot begin.
+    /// The tunnel through the proxy or TLS cannot be started.
     pub fn connected(&mut self, conn: ConnId, led: Destination<'_>, now: Nanos) -> Result<OpeningStep, OpeningError> {
         let tunnel =
             self.security.tunnel(led.origin).map_err(|why| OpeningError { kind: FaultKind::Proxy, why: Some(why) })?;
@@ -302,10 +303,10 @@ impl<N: Network> Links<N> {
         c.stage == ConnStage::Connecting && c.secure.is_some()
     }
 
-    /// Handles a reached target: starts TLS or the session.
+    /// Starts TLS or the session, now that the target is reached.
     ///
     /// # Errors
-    /// TLS cannot begin.
+    /// TLS cannot be started.
     pub fn reached(&mut self, conn: ConnId, led: Destination<'_>, now: Nanos) -> Result<OpeningStep, OpeningError> {
         let c = &mut self.conns[conn.at()];
         (c.since, c.secure) = (now, None);
@@ -315,7 +316,7 @@ impl<N: Network> Links<N> {
         }
     }
 
-    /// Starts TLS between network and session; with `outer`, before any bytes of the protocol.
+    /// Starts TLS between network and session; `outer` is set if no bytes of the protocol precede it.
     fn start_tls(
         &mut self,
         conn: ConnId,
@@ -339,7 +340,7 @@ impl<N: Network> Links<N> {
         self.conns[conn.at()].secure.as_ref().and_then(|channel| channel.0.handshake()).unwrap_or_default()
     }
 
-    /// Handles a completed TLS handshake: starts the session, or goes on with it where TLS began inside it.
+    /// Handles a completed TLS handshake: starts the session, or resumes it if TLS was started within it.
     pub fn tls_established(&mut self, conn: ConnId, led: Destination<'_>, now: Nanos) -> OpeningStep {
         let alpn = self.handshake(conn).alpn;
         let c = &mut self.conns[conn.at()];
@@ -357,7 +358,7 @@ impl<N: Network> Links<N> {
         OpeningStep::Opening
     }
 
-    /// Returns a session for an open connection: an ended one restarted where it fits, else a new one.
+    /// Returns a session for an established connection: an ended one that is restarted if it fits, else a new one.
     fn session_for(
         &mut self,
         (pool, origin): (PoolId, &Origin),
@@ -372,7 +373,7 @@ impl<N: Network> Links<N> {
         self.workload.session(origin, established)
     }
 
-    /// Starts the session: it writes its first message.
+    /// Starts the session, which writes its first message.
     fn start_session(
         &mut self,
         conn: ConnId,
@@ -400,11 +401,11 @@ impl<N: Network> Links<N> {
         OpeningStep::Opening
     }
 
-    /// Advances the protocol's own handshake after the session has read more of it, until it is complete. What the
-    /// session wrote must have been flushed.
+    /// Advances the protocol's own handshake after the session has read more of it, until it is complete. Bytes that
+    /// the session wrote must have been flushed.
     ///
     /// # Errors
-    /// The peer closed together with its greeting, or TLS cannot begin.
+    /// The peer closed the connection along with its greeting, or TLS cannot be started.
     pub fn handshake_read(&mut self, conn: ConnId, origin: &Origin, now: Nanos) -> Result<OpeningStep, OpeningError> {
         let c = &self.conns[conn.at()];
         let Some(session) = &c.session else { return Ok(OpeningStep::Opening) };
@@ -414,7 +415,8 @@ impl<N: Network> Links<N> {
         if session.is_opening() {
             return Ok(OpeningStep::Opening);
         }
-        // Such a connection was never open: counted as open, it would be held for nothing, or reopened without a pause.
+        // A connection without room was never usable: if it counted as open, it would be held for nothing, or reopened
+        // without a pause.
         if session.room() == 0 {
             return Err(OpeningError { kind: FaultKind::Closed, why: session.close_reason().map(Cause::from) });
         }
@@ -427,7 +429,7 @@ impl<N: Network> Links<N> {
         OpeningStep::Open
     }
 
-    /// Lets the session read the plaintext that came through TLS last; `None` if there was none.
+    /// Passes the latest plaintext from TLS to the session; returns `None` if there was none.
     pub fn read_plain(&mut self, conn: ConnId) -> Option<Result<(), ProtocolError>> {
         let session = self.conns[conn.at()].session.as_mut()?;
         if self.plain.is_empty() {
@@ -440,14 +442,15 @@ impl<N: Network> Links<N> {
         Some(session.receive(&self.plain, &mut self.out, &mut self.done))
     }
 
-    /// Writes the replies that a session has due; returns how many. They are sent with [`Links::flush`].
+    /// Writes the replies that are due on a session, and returns their number. [`Links::flush`] sends them.
     pub fn write_replies(&mut self, conn: ConnId, now: Nanos) -> u32 {
         self.aim(conn);
         let (unix_ns, out) = (self.fill_source.unix_ns(now), &mut self.out);
         self.conns[conn.at()].session.as_mut().map_or(0, |session| session.write_replies(unix_ns, out))
     }
 
-    /// Checks whether many replies to pings have been sent: if the peer reads them, they are no flood.
+    /// Resets the count of pending ping replies once the socket has taken them: a peer that reads them is not flooding
+    /// us.
     #[inline]
     pub fn check_replies(&mut self, conn: ConnId) {
         let Some(session) = &mut self.conns[conn.at()].session else { return };
@@ -456,12 +459,12 @@ impl<N: Network> Links<N> {
         }
     }
 
-    /// Returns the bytes that the socket has not taken yet.
+    /// Returns the number of bytes that the socket has not taken yet.
     pub fn unsent(&self, conn: ConnId) -> usize {
         self.net.unsent(conn)
     }
 
-    /// Directs `out` at a connection, flushing the bytes for another one first.
+    /// Makes `out` the buffer of this connection; bytes for another one are flushed first.
     #[inline]
     fn aim(&mut self, conn: ConnId) {
         if self.out_for != conn {
@@ -470,13 +473,13 @@ impl<N: Network> Links<N> {
         }
     }
 
-    /// Returns `true` if bytes were appended that no write has taken yet.
+    /// Returns `true` if appended bytes have not been flushed yet.
     #[inline]
     pub fn has_unsent(&self) -> bool {
         !self.out.is_empty()
     }
 
-    /// Writes everything appended in one call.
+    /// Sends all appended bytes in one call.
     #[inline]
     pub fn flush(&mut self) {
         if self.out.is_empty() {

@@ -13,7 +13,7 @@ use crate::{Resolver, Stop};
 /// Maximum interval between checks of the stop flag.
 const ATTENTION: Duration = Duration::from_millis(20);
 
-/// Returns the addresses of an origin, or None if a stop was requested first: the system waits longer for an
+/// Returns the addresses of an origin, or `None` if a stop was requested first: the system waits longer for an
 /// unresponsive name server than a user would.
 pub(crate) fn find(
     resolver: &Arc<dyn Resolver>,

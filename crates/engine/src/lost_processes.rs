@@ -1,7 +1,7 @@
-//! Workers lost with their process: figures already reported are kept, requests in progress are unfinished.
+//! Workers lost with their process: figures already reported are kept, and requests in progress count as unfinished.
 //!
-//! The start of those requests was not reported, so the lower bound of their latency is zero: it ranks them above all
-//! that finished, as any bound does, and claims nothing else.
+//! The start of those requests was not reported, so the lower bound of their latency is zero: like any bound it ranks
+//! them above all that finished, and it claims nothing else.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ use crate::tally::Snapshot;
 /// Work in progress of one worker, as far as reported.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OpenWork {
-    /// Number of requests that were due and are in no other count.
+    /// Number of requests that were due and whose end has not been counted.
     pub requests: u64,
     /// Number of these not sent yet.
     waiting: u64,
-    /// Number of heartbeats.
+    /// Number of heartbeats without an answer.
     pub beats: u64,
     /// The part of the run reported last.
     pub part: RunPart,
@@ -71,14 +71,14 @@ impl OpenWork {
 pub(crate) struct LostProcesses {
     processes: u64,
     requests: u64,
-    /// Time until which the figures of all of them reach; `None` if one of them reported nothing.
+    /// Time up to which all of them reported figures; `None` if one of them reported nothing.
     until: Option<i64>,
     how: Vec<String>,
 }
 
 impl LostProcesses {
-    /// Adds a process, with how it ended, its unfinished requests and the end of its last report; returns the notice
-    /// for all of them.
+    /// Adds a process: how it ended, the number of its unfinished requests and the end of its last report. Returns the
+    /// notice for all lost processes.
     pub fn add(&mut self, how: &str, requests: u64, until: Option<i64>) -> Notice {
         let until = until.filter(|until| *until > i64::MIN);
         self.until = if self.processes == 0 { until } else { self.until.min(until) };

@@ -9,7 +9,7 @@ use brunt_record::{MAX_CODES, NamedCounts};
 use crate::decode::{number_of, word};
 use crate::ids::{ScenarioId, UserId};
 
-/// The code that stands for those beyond the first [`MAX_CODES`] of a second; no protocol has it.
+/// The code that stands for all codes beyond the first [`MAX_CODES`] of a second; no protocol uses it.
 pub(crate) const OTHER: u32 = u32::MAX;
 
 /// The rows of all names.
@@ -18,7 +18,7 @@ pub(crate) struct NameRows {
     rows: Vec<NameRow>,
     /// Index of the first scenario row, in a run that has some.
     scenarios: Option<u16>,
-    /// Two rows for each name: latency, and lower bounds of it.
+    /// Two rows for each name: latencies, and lower bounds of unknown latencies.
     times: HistogramRows,
     /// Names with anything to report.
     used: Vec<u16>,

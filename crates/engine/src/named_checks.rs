@@ -13,8 +13,8 @@ const COUNTED: u64 = 1 << 52;
 #[derive(Debug, Default)]
 pub(crate) struct NamedChecks {
     checks: Checks,
-    /// The checks of a request caused by a redirect, of which only the name is known: set where all requests of the
-    /// name have the same checks.
+    /// The checks of a request caused by a redirect, of which only the name is known; set if all requests of that name
+    /// have the same checks.
     by_name: Vec<Option<u16>>,
 }
 
@@ -45,7 +45,7 @@ impl NamedChecks {
         &self.checks.names
     }
 
-    /// Returns the checks of a URL of the plan by name with their results; the bits set in `failed` are failures.
+    /// Returns the checks of a URL of the plan by name, and whether each passed; the bits set in `failed` are failures.
     pub fn results(&self, url: usize, failed: u32) -> Vec<(String, bool)> {
         let of_url = if self.checks.set_of_url.is_empty() { Some(&0) } else { self.checks.set_of_url.get(url) };
         let set = of_url.and_then(|set| self.checks.sets.get(usize::from(*set))).map_or(&[][..], |set| set);

@@ -5,7 +5,7 @@ use brunt_measure::Nanos;
 use crate::ids::ConnId;
 use crate::timers::Wheel;
 
-/// A timer for each slot that was ever opened: it outlives the connection, and watches the next one there.
+/// A timer for each slot that was ever used: it outlives its connection, and then watches the next one in the slot.
 #[derive(Debug)]
 pub(crate) struct OpeningTimers {
     timeout: Nanos,
@@ -29,13 +29,13 @@ impl OpeningTimers {
         }
     }
 
-    /// Returns when the next timeout may be over.
+    /// Returns when the next timeout may expire.
     #[inline]
     pub fn next(&self) -> Nanos {
         self.timers.next()
     }
 
-    /// Returns the slots whose timers came up at `now`, each to be checked with [`crate::links::Links::times_out`].
+    /// Returns the slots whose timers have fired at `now`, each to be checked with [`crate::links::Links::times_out`].
     pub fn take_expired(&mut self, now: Nanos) -> Vec<ConnId> {
         let mut came_up = Vec::new();
         self.timers.due(now, &mut came_up);

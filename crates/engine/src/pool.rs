@@ -1,5 +1,6 @@
-//! Connections of one worker by origin: which have room, which exchanges wait for one, when to open more. Scenarios
-//! share none: each has its own pools, so that one whose server stalls takes no connection from another.
+//! Connections of one worker by origin: which ones have room, which exchanges wait for one, and when to open more.
+//! Scenarios do not share connections: each has its own pools, so that one whose server stalls takes no connections
+//! from another.
 
 use std::collections::VecDeque;
 
@@ -15,29 +16,29 @@ use crate::limits::Limits;
 /// Index of a connection that is not idle.
 pub(crate) const NOT_IDLE: u32 = u32::MAX;
 
-/// One connection as seen by the engine: one cache line, at the index assigned by the network.
+/// One connection as seen by the engine: one cache line, stored at the index that the network assigned.
 #[repr(align(64))]
 pub(crate) struct Conn {
     /// The session; `None` until the connection is open.
     pub session: Option<Box<dyn Session>>,
-    /// TLS between network and session. Most have none, which takes one word.
+    /// TLS between network and session. Most connections have none, so it takes only one word.
     pub secure: Option<Box<Channel>>,
     pub pool: PoolId,
     /// Number of exchanges on it.
     in_flight: u32,
-    /// The last exchange submitted; with one in flight the only one.
+    /// The last exchange submitted, or the one for which the connection is being opened.
     pub last: ExchangeId,
     /// The user that owns it (closed load), or [`UserId::NONE`].
     pub user: UserId,
-    /// Index among the idle ones of its pool, or [`NOT_IDLE`].
+    /// Index among the idle connections of its pool, or [`NOT_IDLE`].
     pub idle_at: u32,
     pub stage: ConnStage,
     /// Flags: [`SERVED`], [`USEFUL`], [`HEARTBEAT_PENDING`], [`SPARE`].
     flags: u8,
-    /// Time when its room became free.
+    /// Time when it last became free for an exchange.
     pub free_since: Nanos,
-    /// Time when its opening, then its handshake, began; on an open connection, when its last heartbeat was sent, or
-    /// would have been for its first one to be due in time.
+    /// Time when its opening, or the current handshake, began; on an open connection with heartbeats, when the last one
+    /// was sent, or a fictitious time from which the first one is due.
     pub since: Nanos,
 }
 
@@ -46,11 +47,11 @@ pub(crate) struct Channel(pub Box<dyn SecureChannel>);
 
 /// Set once it has carried a request.
 pub(crate) const SERVED: u8 = 1;
-/// Set once it was of use: something was answered on it.
+/// Set once it was useful: something was answered on it.
 pub(crate) const USEFUL: u8 = 2;
 /// Set while its heartbeat has no answer.
 pub(crate) const HEARTBEAT_PENDING: u8 = 4;
-/// Set if its user is done and it is no longer needed: it is kept for a final read.
+/// Set if its user is done and it is kept only for the final read.
 pub(crate) const SPARE: u8 = 8;
 
 const _: () = assert!(size_of::<Conn>() == 64, "one cache line");
@@ -127,14 +128,14 @@ impl Conn {
 pub(crate) struct PoolGroup {
     /// Set if arrivals share them; otherwise users own theirs.
     pub by_arrivals: bool,
-    /// Maximum number in this worker.
+    /// Maximum number of connections in this worker.
     pub limit: u32,
-    /// Number open or being opened.
+    /// Number of connections open or being opened.
     pub count: u32,
 }
 
 impl PoolGroup {
-    /// Returns `true` if the maximum is reached.
+    /// Returns `true` if the maximum number of connections is reached.
     pub fn is_full(&self) -> bool {
         self.count >= self.limit
     }
@@ -147,7 +148,7 @@ pub(crate) struct Pools {
     groups: Vec<PoolGroup>,
     /// Number of origins of each scenario that were known before the run.
     origins: u32,
-    /// Time when pools that were refused try again.
+    /// Time when pools that are backing off try again.
     retry_at: Nanos,
     /// Index of the address that a pool uses first.
     first_address: usize,
@@ -180,7 +181,7 @@ impl Pools {
         }
     }
 
-    /// Sets how many exchanges share a connection, or that each has its own, from the limits.
+    /// Sets from the limits how many exchanges share a connection, or that each has its own.
     pub fn with_limits(self, limits: &Limits) -> Pools {
         Pools { shared: limits.exchanges_per_connection, one_shot: limits.one_exchange_per_connection, ..self }
     }
@@ -237,7 +238,7 @@ impl Pools {
         self.ids().filter(move |other| *other != pool_id && self.get(*other).group == group)
     }
 
-    /// Returns `true` if connections are opened for any waiting request, and not by a user or for one request.
+    /// Returns `true` if connections are opened for any waiting request, not for one user or one request.
     pub fn are_shared(&self, pool_id: PoolId) -> bool {
         self.shared > 1 || (self.group(pool_id).by_arrivals && !self.one_shot)
     }
@@ -281,7 +282,7 @@ impl Pools {
         self.all.iter().map(|pool| pool.waiting.len() as u64).sum()
     }
 
-    /// Returns when pools that were refused try again.
+    /// Returns when pools that are backing off try again.
     #[inline]
     pub fn retry_at(&self) -> Nanos {
         self.retry_at
@@ -314,8 +315,8 @@ impl Pools {
         self.retry_by(until);
     }
 
-    /// Records an attempt to open a connection. After a setback, the next attempt waits until this one has proved
-    /// useful; if the one before is still open, that halves the pause.
+    /// Records an attempt to open a connection. After a failure, the next attempt waits until this one has proved
+    /// useful, or for a pause, which is halved if the previous attempt is still open.
     pub fn record_attempt(&mut self, pool_id: PoolId, now: Nanos, rng: &mut Rng) {
         let longest = self.longest_pause(pool_id);
         let pool = self.get_mut(pool_id);
@@ -341,28 +342,28 @@ impl Pools {
     }
 }
 
-/// The connections to one origin.
+/// The connections of one scenario to one origin.
 #[derive(Debug)]
 pub(crate) struct Pool {
     pub origin: Origin,
     pub addresses: Vec<PeerAddress>,
-    /// The scenario that they belong to.
+    /// The scenario to which they belong.
     group: ScenarioId,
     next_address: usize,
     turn: usize,
-    /// Connections with room; the last one was used last and is taken first.
+    /// Connections with room, used as a stack: the last one was used last and is taken first.
     pub idle: Vec<ConnId>,
-    /// Time since when there has been one without a break.
+    /// Time since which there has always been one.
     pub idle_since: Nanos,
-    /// Exchanges that found none, oldest first.
+    /// Exchanges that found no connection, oldest first.
     pub waiting: VecDeque<ExchangeId>,
-    /// Number being opened for any waiting request.
+    /// Number of connections being opened for any waiting request.
     pub opening: u32,
-    /// Number open, or being opened for one exchange.
+    /// Number of connections open.
     pub live: u32,
     /// Failed attempts to open one.
     pub backoff: Backoff,
-    /// Maximum number opened at a time.
+    /// Maximum number of connections opened at a time.
     pub max_opening: u32,
     /// Set while a lookup is in progress.
     pub looking_up: bool,
@@ -393,7 +394,7 @@ impl Pool {
         }
     }
 
-    /// Returns the address for the next connection: all of them in turn.
+    /// Returns the address for the next connection; they are used in turn.
     pub fn next_address(&mut self) -> Option<PeerAddress> {
         let place = self.addresses.get(self.next_address % self.addresses.len().max(1))?.clone();
         self.next_address = self.next_address.wrapping_add(1);
@@ -409,7 +410,7 @@ impl Pool {
         self.idle.push(conn);
     }
 
-    /// Moves an idle connection to the top, so that it is taken next.
+    /// Moves an idle connection to the top of the stack, so that it is taken next.
     #[inline]
     pub fn prefer(&mut self, conns: &mut [Conn], conn: ConnId) {
         let (at, last) = (conns[conn.at()].idle_at as usize, self.idle.len() - 1);

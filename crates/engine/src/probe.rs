@@ -16,13 +16,13 @@ use crate::builder::initial_values;
 use crate::conversation::{ConnectionTranscript, OneShot, OneShotError, OpenConversation, Pages, no_answer};
 use crate::{AfterFailure, OneShotFailure, ProbeFailure, ProbeResult, Setup, Stop, Transcript};
 
-/// Timeout of each response before a run; such a request may fill a table.
+/// Timeout of each response before a run: such a request may fill a database table.
 const BEFORE: Nanos = Nanos::from_secs(600);
 /// Timeout of each response after a run.
 const AFTER: Nanos = Nanos::from_secs(60);
 
-/// Sends the first request of a user once, alone (`request`, with the values known by then), and follows redirects as
-/// the workload does. If there is no such request, a connection is opened.
+/// Sends the first request of a user once, alone (`request`, with the values known at that point), and follows
+/// redirects as the workload does. If there is no such request, a connection is opened.
 pub(crate) fn probe(
     workload: &Arc<dyn Workload>,
     (setup, stop): (&Setup, &Stop),
@@ -176,7 +176,7 @@ fn follow<'a>(
     let patience = way.timeout(request);
     let first = &d.requests()[request];
     let origin = &d.origins()[first.origin];
-    // Only a user that works through a flow continues on the same connection.
+    // Only a user of a flow continues on the same connection.
     let belongs = if way.setup.plan.has_flows() { d.connection_owner(origin) } else { ConnectionOwner::Pool };
     let hop = match belongs {
         ConnectionOwner::Pool => exchange(d, way, (origin, Some(&first.request), patience), probe, transcript)?,
@@ -301,7 +301,7 @@ fn append(told: &mut Vec<u8>, more: Vec<u8>) {
 /// Sends the requests of a plan that precede the run, up to the first failure.
 ///
 /// # Errors
-/// The request that failed, and the cause.
+/// The failed request, and the cause.
 pub(crate) fn before(d: &Arc<dyn Workload>, setup: &Setup, stop: &Stop) -> Result<(), OneShotFailure> {
     let one_shots = OneShots { setup, stop, patience: BEFORE, until: Nanos::MAX, until_failure: true };
     one_shots.run(d, &d.prepared().before).map_or(Ok(()), Err)

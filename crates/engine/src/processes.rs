@@ -1,9 +1,9 @@
 //! Runs in several processes: each takes a share of the workers, and their counts are merged as if they were threads.
 //!
-//! Several machines will use the same structure: a briefing is sent once (the plan with the files it names) and a task
-//! to each process, orders follow (a barrier is released, a stop), and frames with counts come back. The run begins
-//! once all are prepared. The death of a process is reported together with what it had reported before; there is never
-//! a silent gap.
+//! Runs on several machines will use the same structure: each process gets the briefing (the plan with the files it
+//! names) and a task, orders follow (the release of a barrier, a stop), and frames with counts come back. The run
+//! begins once all processes are prepared. The death of a process is reported, and its counts up to then are kept;
+//! there is never a silent gap.
 
 mod assignment;
 mod child;
@@ -34,8 +34,8 @@ use crate::stragglers::{AwaitedWorkers, Stragglers, WatchedProcess};
 use crate::worker_message::WorkerMessage;
 use crate::{Stop, tally};
 
-/// Delay between the decision to start and the start: by then all processes have the order, and their workers have made
-/// their networks.
+/// Delay between the decision to start and the start: by then all processes have the order, and their workers have
+/// created their networks.
 const LEAD: Nanos = Nanos::from_millis(50);
 /// Interval at which the stop flag is checked.
 const STOP_LOOKS: Duration = Duration::from_millis(20);
@@ -82,7 +82,7 @@ impl ProcessLinks {
         self.stragglers.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Marks a process as ready for a barrier; the last one sets the moment of release.
+    /// Marks a process as ready for a barrier; the last one sets the time of release.
     fn ready(&self, barrier: usize) {
         let last = {
             let mut missing = self.missing.lock().unwrap_or_else(|poisoned| poisoned.into_inner());

@@ -1,4 +1,4 @@
-//! Errors for threads or descriptors refused by the system: the limit, the need, and the remedy.
+//! Errors for threads or descriptors that the system refused: the limit, the number needed, and the remedy.
 
 use std::io;
 

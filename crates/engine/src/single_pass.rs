@@ -34,10 +34,10 @@ pub enum PassEvent {
         outcome: Result<Box<ProbeResult>, Box<ProbeFailure>>,
         /// Values captured from the response, by name.
         captured: Vec<(String, Vec<u8>)>,
-        /// Values of the user that the request was built from.
+        /// Values of the user from which the request was built.
         used: Vec<RequestValue>,
     },
-    /// Start of a part done once for all users: `setup` or `teardown`.
+    /// A section done once for all users begins: `setup` or `teardown`.
     Section(&'static str),
     /// A resource of a page was fetched or found in the cache.
     Resource(Box<FetchedResource>),

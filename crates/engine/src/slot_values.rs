@@ -28,7 +28,7 @@ pub(crate) struct SlotSource {
     fresh: Vec<bool>,
     /// Set if requests have slots.
     pub has_slots: bool,
-    /// Offset from the run's clock to 1970, in nanoseconds.
+    /// Offset of the run's clock from nanoseconds since 1970.
     unix: i128,
 }
 
@@ -57,7 +57,7 @@ impl SlotSource {
     ) -> SlotSource {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i128;
         let unix = since_1970 - i128::from(Clock.now().0);
-        // 0 is used by the probe.
+        // Stream 0 is used by the probe.
         let random = Rng::new(seed).fork(2).next_u64();
         let (shares, iterations, fresh) = (vec![share], Vec::new(), Vec::new());
         SlotSource { numbers, shares, per_user, random, run, iterations, fresh, has_slots: fills, unix }

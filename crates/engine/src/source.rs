@@ -19,11 +19,12 @@ const CATCH_UP: Nanos = Nanos::from_millis(100);
 pub(crate) struct Bounds {
     /// Number of requests (in a flow: iterations) to start, warm-up not counted.
     pub quota: Option<u64>,
-    /// Set if each row of a data file is used once: a number that was taken counts, whatever becomes of its iteration.
+    /// Set if each row of a data file is used once: an iteration number counts once it is taken, even if its iteration
+    /// never begins.
     pub rows_once: bool,
     /// Number of iterations of each user, warm-up not counted.
     pub iterations_per_user: Option<u32>,
-    /// Number of users started, or connections begun, per second.
+    /// Number of users or connections started per second.
     pub start_rate: Option<f64>,
     /// Maximum number of users at a time that arrivals may bring.
     pub max_users: Option<u32>,
@@ -53,12 +54,12 @@ pub(crate) struct LoadSource {
     paused: bool,
     /// Number of requests started since the window began.
     started: u64,
-    /// Number of iterations that have their number, and begin once their users have done the steps before the first.
+    /// Number of iterations that have a number already, but begin only after the start steps of their users.
     reserved: u64,
     bounds: Bounds,
-    /// Number of iterations of each user since the window began, where that is bounded.
+    /// Number of iterations of each user since the window began, if that is bounded.
     done: Vec<u32>,
-    /// Time when the next connection may be begun, where they are begun at a rate.
+    /// Time when the next connection may be started, if they are started at a rate.
     next_start: Nanos,
 }
 
@@ -102,8 +103,8 @@ impl LoadSource {
         std::mem::replace(&mut self.next_due, next)
     }
 
-    /// Takes at once all arrivals due until `now` that were not taken, in a few batches: the time of the last of each,
-    /// and their number. Arrivals of the warm-up are in none.
+    /// Takes all remaining arrivals due until `now` at once, in a few batches; `lump` gets the due time of the last one
+    /// of each and their number. Arrivals of the warm-up are left out.
     pub fn take_rest(&mut self, limits: &Limits, now: Nanos, mut lump: impl FnMut(Nanos, u64)) {
         if self.next_due > now {
             return;
@@ -118,7 +119,7 @@ impl LoadSource {
         }
     }
 
-    /// Changes the load from `at` on. Arrivals due before stay.
+    /// Changes the load from `at` on. Arrivals due earlier stay as they are.
     pub fn change(&mut self, limits: &Limits, at: Nanos, change: Change, now: Nanos) {
         let since_start = at - limits.start;
         match change {
@@ -229,13 +230,13 @@ impl LoadSource {
         self.bounds.end.map_or(Nanos::MAX, |course| course.cut_at)
     }
 
-    /// Returns `true` once, when the rest of the scenario is to be cut.
+    /// Returns `true` once, when the rest of the scenario must be cut.
     pub fn is_cut(&mut self, now: Nanos) -> bool {
         let cut = self.bounds.end.as_mut().filter(|course| course.cut_at <= now);
         cut.is_some_and(|course| std::mem::replace(&mut course.cut_at, Nanos::MAX) <= now)
     }
 
-    /// Sets the number of users to that of the profile for now. If they start at a rate, those of all workers come one
+    /// Sets the number of users to that of the profile at `now`. If they start at a rate, those of all workers come one
     /// by one.
     pub fn change_users(&mut self, limits: &Limits, now: Nanos) {
         let (at, waited) = (self.users.next_change(), self.users.any_to_start());
@@ -297,12 +298,12 @@ impl LoadSource {
         self.started += u64::from(now >= limits.window);
     }
 
-    /// Records that a user has the number of its first iteration, and steps to do before it.
+    /// Records that a user has the number of its first iteration, and start steps to do before it.
     pub fn reserve_iteration(&mut self) {
         self.reserved += 1;
     }
 
-    /// Records that such an iteration begins (and is started then), or that its user leaves before it.
+    /// Records that a reserved iteration begins, or that its user leaves before that.
     pub fn release_reserved(&mut self, begins: bool) {
         self.reserved -= 1;
         self.started += u64::from(!begins && self.bounds.rows_once);
@@ -314,10 +315,10 @@ impl LoadSource {
         self.bounds.quota.is_some_and(|quota| self.started + self.reserved >= quota) && now >= limits.window
     }
 
-    /// Returns `true` if no further request comes.
+    /// Returns `true` if no further requests come.
     pub fn is_over(&self, limits: &Limits, now: Nanos) -> bool {
         if self.users.by_arrivals() {
-            // Without a number of requests the run lasts as long as requested, though the last arrival came before.
+            // Without a number of requests, the run lasts as long as requested, even if the last arrival came earlier.
             let no_more = self.next_due == Nanos::MAX && !self.paused;
             let ends = match self.bounds.end {
                 None => limits.until_quota || limits.end.is_none(),
@@ -336,12 +337,12 @@ impl LoadSource {
         self.iterates() && self.users.alive() > 0
     }
 
-    /// Returns when the next connection may be begun according to `--connect-rate`.
+    /// Returns when the next connection may be started according to `--connect-rate`.
     pub fn next_start(&self) -> Nanos {
         self.next_start
     }
 
-    /// Returns `true` if a connection may be begun now.
+    /// Returns `true` if a connection may be started now.
     pub fn start_is_due(&self, now: Nanos) -> bool {
         self.next_start <= now
     }

@@ -1,4 +1,4 @@
-//! The scenarios of a run in one worker: a source each, in one loop.
+//! The scenarios of a run in one worker: one source each, in one loop.
 
 use brunt_measure::Nanos;
 use brunt_plan::Change;
@@ -104,13 +104,13 @@ impl LoadSources {
         self.all.iter_mut().map(|source| source.users().next_change()).min().unwrap_or(Nanos::MAX)
     }
 
-    /// Returns when the next user may start, if any is to.
+    /// Returns when the next user may start, if any has to.
     pub fn next_start(&self) -> Nanos {
         let waits = self.all.iter().filter(|source| source.any_to_start());
         waits.map(LoadSource::next_start).min().unwrap_or(Nanos::MAX)
     }
 
-    /// Returns when a scenario that has not ended does, or the rest of it is cut.
+    /// Returns when the next scenario ends, or the rest of one is cut.
     pub fn next_end(&self) -> Nanos {
         self.all.iter().map(LoadSource::next_end).min().unwrap_or(Nanos::MAX)
     }

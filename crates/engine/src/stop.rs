@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 pub struct Stop(Arc<AtomicU8>);
 
 impl Stop {
-    /// Stops sending, counts what is unfinished as censored and reports: Ctrl-C.
+    /// Requests a stop (Ctrl-C): sending stops, unfinished requests count as censored, and the results are reported.
     pub fn request(&self) {
         self.0.fetch_max(1, Ordering::Relaxed);
     }

@@ -17,7 +17,7 @@ const SECOND: u32 = 50;
 /// Interval of checks for the exit of a process after its last message.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// Workers whose silence has held back the seconds of all others for too long.
+/// Workers whose silence has delayed the seconds of all others for too long.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AwaitedWorkers(Arc<Mutex<Vec<usize>>>);
 
@@ -59,7 +59,7 @@ impl WatchedProcess {
         self.over.store(true, Ordering::Relaxed);
     }
 
-    /// Polls for its exit; the watcher may kill it meanwhile.
+    /// Polls for its exit; the watcher may kill it in the meantime.
     pub fn end(&self) -> std::io::Result<String> {
         loop {
             if let Some(how) = self.ending.exit_text()? {
@@ -105,7 +105,7 @@ pub(crate) struct Stragglers {
 #[derive(Clone, Copy, Default)]
 struct Silence {
     heard: u64,
-    /// Number of checks since then. Counted instead of timed, so that a pause of the whole machine is blamed on no
+    /// Number of checks since then; counted instead of timed, so that a pause of the whole machine is not blamed on a
     /// process.
     looks: u32,
 }
@@ -196,7 +196,7 @@ mod tests {
         while !still.ending.is_stopped() {
             std::thread::sleep(LOOK);
         }
-        // No process is late while the run goes on.
+        // No process is late during the run.
         (0..SECOND).for_each(|_| all.check());
         assert!(!still.was_killed());
         all.stopping();

@@ -1,7 +1,7 @@
 //! The counts of one worker in one second, and their encoding.
 //!
-//! Counting allocates nothing: histograms and lists are reused. A worker emits only the encoding, so it may as well run
-//! in another process or machine.
+//! Counting allocates nothing: histograms and lists are reused. A worker emits only the encoding, so it may just as
+//! well run in another process or on another machine.
 
 use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
@@ -41,8 +41,7 @@ brunt_record::counts! {
         /// Scheduling of the thread: time on a core, time ready without one, periods of its CPU quota, and throttled
         /// periods.
         busiest_cpu_ns, ready_ns, periods, throttled,
-        /// Moments of the first and the last success, since the second's beginning and plus one; zero if there was
-        /// none.
+        /// Times of the first and the last success since the second's beginning, plus one; zero if there was none.
         first_success, last_success,
         /// Duration of the current busy period at the first success, else at the second's end, plus one; zero if
         /// nothing was in flight.

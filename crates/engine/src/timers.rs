@@ -1,7 +1,7 @@
 //! Timers without system calls: a wheel for timeouts, which hardly ever fire, and a heap for pauses, which always do.
 //!
-//! A timeout is watched lazily: the wheel holds at most one entry per slot of the slab, which is checked when it comes
-//! up. A request that was answered meanwhile costs nothing, and its successor in the slot is watched by the same entry.
+//! A timeout is watched lazily: the wheel holds at most one entry per slot of the slab, which is checked when it fires.
+//! A request that was answered in time costs nothing, and its successor in the slot is watched by the same entry.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,7 +14,7 @@ const BUCKETS: usize = 256;
 /// Maximum number of buckets of a wheel.
 const MAX_BUCKETS: usize = 1 << 16;
 
-/// A hashed wheel; entries come up late by at most one tick, a 200th of the longest timeout.
+/// A hashed wheel; entries fire late by at most one tick, a 200th of the longest timeout.
 #[derive(Debug)]
 pub(crate) struct Wheel {
     buckets: Vec<Vec<u32>>,
@@ -37,8 +37,8 @@ impl Wheel {
         Wheel { buckets: vec![Vec::new(); buckets], tick, cursor: now.0 / tick + 1, entries: 0 }
     }
 
-    /// Watches an entry until `deadline`, and returns when it comes up; one further away than the wheel reaches comes
-    /// up early and is put back.
+    /// Watches an entry until `deadline`, and returns when it fires; one beyond the range of the wheel fires early and
+    /// must be watched again.
     pub fn watch(&mut self, entry: u32, deadline: Nanos) -> Nanos {
         let buckets = self.buckets.len();
         let at = (deadline.0 / self.tick + 1).clamp(self.cursor, self.cursor + buckets as u64 - 1);
@@ -52,7 +52,7 @@ impl Wheel {
         if self.entries == 0 { Nanos::MAX } else { Nanos(self.cursor * self.tick) }
     }
 
-    /// Moves the entries that came up to `into`.
+    /// Moves the entries that have fired to `into`.
     pub fn due(&mut self, now: Nanos, into: &mut Vec<u32>) {
         let end = now.0 / self.tick;
         if self.entries == 0 {

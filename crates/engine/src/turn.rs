@@ -1,27 +1,29 @@
-//! Turns of the loop, and what they prove about time: which answers came too late, and which requests may be timed out.
+//! Turns of the loop, and what they prove about time: which answers arrived too late, and which requests may be timed
+//! out.
 //!
 //! Timeouts measure the peer's time, not ours. An answer that lay in its socket while we were late did not time out;
-//! one that the peer had not sent when its time passed did, whatever else arrives meanwhile. Both follow from one
-//! moment, [`Turn::caught_up`]: all that had come by then has been read. It advances with every turn, also if the peers
-//! never pause, because a turn ends with one piece read per connection at the latest. Only after a late wakeup may more
-//! than one piece lie in a socket: then it stays until everything is read, or as much time has passed as we were late.
+//! one that the peer had not sent by its deadline did, whatever else arrives in the meantime. Both follow from one
+//! point in time, [`Turn::caught_up`]: everything that had arrived by then has been read. It advances with every turn,
+//! even if the peers never pause, because a turn ends after one piece per connection at the latest. Only after a late
+//! wakeup may more than one piece lie in a socket: `caught_up` then stays where it is until everything is read, or
+//! until as much time has passed as we were late.
 
 use brunt_contract::TurnRemainder;
 use brunt_measure::Nanos;
 
-/// Maximum length of a turn before it is interrupted for timers; it goes on afterwards.
+/// Maximum length of a turn before it is interrupted for timers; it is resumed afterwards.
 const LONG: Nanos = Nanos::from_millis(1);
 
 /// The state of the loop in time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Turn {
-    /// Time by which everything that had come has been read.
+    /// Time up to which everything that had arrived has been read.
     pub caught_up: Nanos,
     /// Earliest time at which the data read in this turn may have arrived.
     pub data_since: Nanos,
     /// Time when the wait of this turn began.
     wait_began: Nanos,
-    /// Time when that wait was over, or the turn went on.
+    /// Time when that wait was over, or the turn was resumed.
     began: Nanos,
     /// Set if the turn is interrupted, not over.
     cut: bool,
@@ -46,14 +48,14 @@ impl Turn {
         }
     }
 
-    /// Records the end of a wait that was to end at `until`. After a wakeup in time, events are reported as they
-    /// happen; after a late one (the turn before took long, or the thread did not run), they may be as old as the
+    /// Records the end of a wait that should have ended at `until`. After a timely wakeup, events are as recent as the
+    /// wakeup; after a late one (the previous turn took long, or the thread did not run), they may date back to the
     /// last time we had caught up.
     #[inline]
     pub fn end_wait(&mut self, until: Nanos, now: Nanos) {
         let late = now - until.max(self.began);
         self.began = now;
-        // Being late by as much again, while still reading what the first delay left, is no new reason to wait.
+        // A similar delay while we still read what the first one left is no new reason to wait.
         if late > self.late + self.late {
             (self.late, self.backlog_until) = (late, now + late);
         }
@@ -62,7 +64,7 @@ impl Turn {
         }
     }
 
-    /// Returns `true` if the turn was interrupted and goes on after the next wait.
+    /// Returns `true` if the turn was interrupted and will be resumed after the next wait.
     #[inline]
     pub fn is_cut(&self) -> bool {
         self.cut

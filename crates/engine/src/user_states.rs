@@ -1,4 +1,4 @@
-//! State that users keep from answers for later requests, from the first request of each to its last.
+//! State that users keep from answers for later requests, from their first request to their last.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::used_values::{RequestValue, used_values};
 #[derive(Debug, Default)]
 pub(crate) struct UserStates {
     states: Vec<Vec<UserState>>,
-    /// Set for each scenario that keeps nothing from one iteration of its flow to the next.
+    /// Set, by scenario, if nothing is kept from one iteration of its flow to the next.
     clears: Vec<bool>,
     /// Set, by scenario, for each value that lasts as long as its user.
     lasting: Vec<Vec<bool>>,

@@ -1,4 +1,4 @@
-//! Users: started and retired (closed load), woken by events, and asked what they do next.
+//! Users: they are started and retired (closed load), woken by events, and asked for their next action.
 
 mod backlog;
 mod caching;
@@ -20,8 +20,8 @@ use crate::sources::LoadSources;
 
 use self::pages::PageVisits;
 
-/// Maximum number of arrivals sent before the next answer is read: about 20 µs of system calls, by which a read may be
-/// late.
+/// Maximum number of arrivals sent before the next answer is read: about 20 µs of system calls, which is how late a
+/// read may be.
 const SENDS_BETWEEN_READS: usize = 4;
 /// Time after which waking users is interrupted for other work.
 const MAX_WAKING: Nanos = Nanos::from_millis(1);
@@ -85,7 +85,7 @@ impl WorkerUsers {
         c.add_request(DueRequest { user, due: c.event_time(), request, on_failure, held_back: false });
     }
 
-    /// Processes queued outcomes: each user goes on, bytes are written, and pages are parsed.
+    /// Processes queued outcomes: each user continues, bytes are written, and pages are parsed.
     #[inline]
     pub fn process_and_flush<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
         self.process_outcomes(c);
@@ -132,7 +132,7 @@ impl WorkerUsers {
 
     /// Ends the users that wait to send their next request.
     pub(crate) fn stop_users<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
-        // Users in the middle of an iteration go on as long as the drain lasts.
+        // Users in the middle of an iteration continue as long as the drain lasts.
         while !self.sources.have_iterations()
             && let Some((_, user)) = self.sources.take_woken(Nanos(u64::MAX - 1))
         {
@@ -142,7 +142,7 @@ impl WorkerUsers {
         self.sources.all_mut().iter_mut().for_each(|source| source.users().stop_starting());
     }
 
-    /// Does what is due by time: users start, wake and leave.
+    /// Does everything that is due at the current time: users start, wake and leave.
     #[inline]
     pub fn keep_time<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
         self.change_users(c);

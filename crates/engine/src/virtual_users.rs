@@ -15,7 +15,7 @@ pub(crate) struct VirtualUsers {
     profile: Option<UserProfile>,
     /// The scenario of the users.
     scenario: ScenarioId,
-    /// Set for each user that was started, or is to be.
+    /// Set for each user that was started, or will be.
     running: Vec<bool>,
     /// Free numbers, in an open load.
     free: Vec<UserIndex>,
@@ -25,7 +25,7 @@ pub(crate) struct VirtualUsers {
     next_change: Nanos,
     /// Users to be started, the next one last.
     starting: Vec<UserIndex>,
-    /// Set once the first of them have been told to start.
+    /// Set once the first users were due to start.
     begun: bool,
 }
 
@@ -132,13 +132,13 @@ impl VirtualUsers {
         }
     }
 
-    /// Returns, where many come at once since the start of the run and are dealt to the workers in turn, the part of a
-    /// round that comes before the first user of this worker.
+    /// Returns which part of a round of dealing users to the workers in turn comes before this worker's first user, if
+    /// many come at once at this time since the start of the run.
     pub fn part_before(&self, since_start: Nanos) -> f64 {
         self.profile.as_ref().map_or(0.0, |profile| profile.part_before(since_start))
     }
 
-    /// Returns `true` if some are to be started.
+    /// Returns `true` if users remain to be started.
     pub fn any_to_start(&self) -> bool {
         !self.starting.is_empty()
     }
@@ -150,7 +150,7 @@ impl VirtualUsers {
         Some(UserId::within(self.scenario, user))
     }
 
-    /// Returns `true` if the first have been told to start, and none is left to.
+    /// Returns `true` if the first users were due to start, and none is left to be started.
     pub fn all_started(&self) -> bool {
         self.begun && self.starting.is_empty()
     }

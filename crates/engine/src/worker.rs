@@ -1,9 +1,9 @@
 //! One worker: one thread, one loop, one network, nothing shared.
 //!
 //! It has two parts. [`WorkerUsers`] knows who does what, and when: scenarios, arrivals, pages, iterations.
-//! [`WorkerConnections`] knows how a request gets there: pools, links, handshakes, backoff, recording. They meet in a
-//! [`crate::due_request::DueRequest`] and its [`crate::outcome::FinishedRequest`], which the loop hands from one part to
-//! the other. Time, which concerns both, is in `time.rs`.
+//! [`WorkerConnections`] knows how a request reaches its server: pools, links, handshakes, backoff, recording. They
+//! meet in a [`crate::due_request::DueRequest`] and its [`crate::outcome::FinishedRequest`], which the loop hands from
+//! one part to the other. Time, which concerns both, is in `time.rs`.
 
 mod common_start;
 mod ending;
@@ -60,8 +60,8 @@ impl<N: Network> Worker<N> {
         }
     }
 
-    /// Handles arrivals, a piece of each connection, and sends what is due in between. A turn that takes long is
-    /// interrupted for a look at the time, and resumed after it.
+    /// Handles incoming events, at most one piece per connection, and sends due requests in between. A long turn is
+    /// interrupted to handle timers, and resumed afterwards.
     #[inline]
     fn take_turn(&mut self) {
         loop {
@@ -75,7 +75,7 @@ impl<N: Network> Worker<N> {
         self.connections.end_turn();
     }
 
-    /// Handles one arrival, and resumes the user it is for.
+    /// Handles one event, and resumes the user concerned.
     #[inline]
     fn dispatch(&mut self, arrived: LinkEvent) {
         self.connections.process(arrived);

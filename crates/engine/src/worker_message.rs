@@ -37,7 +37,7 @@ pub(crate) struct RawExample {
     pub name: Option<u16>,
     /// Status code of the response; 0 if none.
     pub code: u32,
-    /// Moment since the start of the window.
+    /// Time since the start of the window.
     pub at_ns: i64,
     /// Details beyond the sort.
     pub why: Option<brunt_cause::Cause>,
@@ -46,6 +46,6 @@ pub(crate) struct RawExample {
     pub reused: bool,
     /// Trace that the request carried.
     pub trace: Option<Trace>,
-    /// Values of the user that the request was built from.
+    /// Values of the user from which the request was built.
     pub values: Vec<RequestValue>,
 }

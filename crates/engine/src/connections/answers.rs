@@ -56,7 +56,7 @@ impl<N: Network> WorkerConnections<N> {
         self.traffic.recorder.counts().replies += u64::from(replies);
     }
 
-    /// Records the first byte of a response: whatever becomes of it, the connection was of use.
+    /// Records the first byte of a response, which proves the connection useful, however the response ends.
     fn first_byte(&mut self, conn: ConnId, id: ExchangeId) {
         self.traffic.in_flight.get(id).first_byte = self.traffic.stamp;
         if !self.links.conn(conn).is_set(USEFUL) {
@@ -64,7 +64,7 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Requeues a request that the peer did not process: it waits for a connection again, and its time runs on.
+    /// Requeues a request that the peer did not process: it waits for a connection again, and its clock keeps running.
     fn requeue(&mut self, conn: ConnId, id: ExchangeId) {
         let c = self.links.conn_mut(conn);
         c.end_exchange();
@@ -82,7 +82,7 @@ impl<N: Network> WorkerConnections<N> {
         self.pools.get_mut(pool_id).waiting.push_front(id);
     }
 
-    /// Ends an exchange: it is counted, and its user goes on after this arrival.
+    /// Ends an exchange: it is counted, and its user continues once this event is processed.
     #[inline]
     fn ended(&mut self, conn: ConnId, mut ended: ExchangeEnd, broken: Option<StaticCause>) {
         let x = self.traffic.in_flight.take(ended.id);
@@ -93,15 +93,16 @@ impl<N: Network> WorkerConnections<N> {
         let c = self.links.conn_mut(conn);
         c.end_exchange();
         c.free_since = self.traffic.stamp;
-        // Only a request that failed with `Closed` may have had no response at all; a wrong response is a response.
+        // Only a request that failed with `Closed` may have had no response at all; a wrong response is still a
+        // response.
         if !c.is_set(USEFUL) && ended.fault != Some(FaultKind::Closed) {
             self.mark_useful(conn);
         }
         self.traffic.ended(&x, ended, (late, broken), self.links.done());
     }
 
-    /// Returns what a user's cache holds of the answer to a prepared request, if the request need not be sent; later
-    /// events are late by the time of the lookup.
+    /// Looks a prepared request up in its user's cache: `None` means that it must be sent, otherwise the resources to
+    /// be found in the cached answer, if any, are returned. The lookup delays the events that follow.
     pub fn cached_prepared(&mut self, user: UserId, request: RequestId, due: Nanos) -> Option<Option<ResourceSearch>> {
         let found = self.traffic.cached_prepared(user, request, due)?;
         self.advance_clock();
@@ -120,7 +121,7 @@ impl<N: Network> WorkerConnections<N> {
         Some(found)
     }
 
-    /// Resubmits a request that the peer did not process on its user's own connection, if that still has room.
+    /// Resubmits a request that the peer did not process, on its user's own connection, which still has room.
     pub(crate) fn resubmit(&mut self, conn: ConnId, user: UserId, pool_id: PoolId) {
         let waiting = &mut self.pools.get_mut(pool_id).waiting;
         let Some(at) = waiting.iter().position(|id| self.traffic.in_flight.get(*id).user == user) else { return };
@@ -129,7 +130,7 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Grows the pool of a connection that takes no more: requests refused on it need another.
+    /// Grows the pool of a connection that takes no more requests: those it refused need another one.
     pub(crate) fn grow_for_requeued(&mut self, pool_id: PoolId) {
         if !self.pools.get(pool_id).waiting.is_empty() {
             self.grow(pool_id);

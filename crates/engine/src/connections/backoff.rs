@@ -1,4 +1,4 @@
-//! Backoff from servers that refuse connections, or drop them before they served anything (`crate::patience` has the
+//! Backoff from servers that refuse connections, or drop them before they served anything (`crate::backoff` has the
 //! arithmetic).
 
 use brunt_contract::{FaultKind, Network};
@@ -11,7 +11,8 @@ use super::WorkerConnections;
 use crate::ids::{ConnId, PoolId, UserId};
 
 impl<N: Network> WorkerConnections<N> {
-    /// Returns `true` if a connection was ended by the peer before it was of any use.
+    /// Returns `true` if a connection that ends with `kind` was ended by the peer soon after it opened and before it
+    /// was of any use.
     pub(crate) fn was_useless(&self, conn: ConnId, kind: FaultKind) -> bool {
         let c = self.links.conn(conn);
         kind != FaultKind::Timeout && !c.is_set(USEFUL) && self.traffic.stamp < c.free_since + MAX_PAUSE
@@ -24,7 +25,7 @@ impl<N: Network> WorkerConnections<N> {
     }
 
     /// Records a failed attempt of a user that would have paused for `pause` anyway, and returns the end of its wait.
-    /// Only the time beyond that pause counts as kept out.
+    /// Only the time beyond that pause counts in `kept_out_ns`.
     pub(crate) fn back_off_user(&mut self, user: UserId, pause: Nanos) -> Nanos {
         let now = self.traffic.stamp;
         let paused = now.saturating_add(pause);
@@ -43,7 +44,7 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Records that a connection was of use: its pool and user are no longer held back.
+    /// Records that a connection was useful: its pool and its user are no longer held back.
     pub(crate) fn mark_useful(&mut self, conn: ConnId) {
         let c = self.links.conn_mut(conn);
         c.set_flag(USEFUL, true);

@@ -1,4 +1,4 @@
-//! The clock of a worker, and what is due by time: ends of seconds, timeouts of exchanges and of openings.
+//! The clock of a worker, and what is due at a time: ends of seconds, timeouts of exchanges and of openings.
 
 use brunt_contract::{FaultKind, Network};
 use brunt_measure::Nanos;
@@ -11,7 +11,7 @@ use crate::recorder::Gauges;
 use super::{HeartbeatRounds, WorkerConnections};
 use crate::worker_message::WorkerMessage;
 
-/// Maximum interval at which a stop requested from outside is checked.
+/// Maximum interval between checks for a stop request.
 pub(crate) const STOP_CHECK_INTERVAL: Nanos = Nanos::from_millis(50);
 
 impl<N: Network> WorkerConnections<N> {
@@ -22,14 +22,14 @@ impl<N: Network> WorkerConnections<N> {
         self.begin_second(self.traffic.limits.start);
     }
 
-    /// Holds the figures back until the common start.
+    /// Records nothing until the common start.
     pub fn wait_for_start(&mut self) {
         self.traffic.recorder.hold();
         self.before_start = true;
     }
 
-    /// Starts the run at the common start: it is shifted by `by`. The first second reports how many connections were
-    /// opened before, and how long that took.
+    /// Begins the run at the common start, which shifts it by `by`. The first second reports how many connections were
+    /// opened before, and how long that took (`took`).
     pub fn start_together(&mut self, by: Nanos, took: Nanos) {
         self.traffic.limits.shift(by);
         let counts = self.traffic.recorder.counts();
@@ -38,7 +38,7 @@ impl<N: Network> WorkerConnections<N> {
         self.begin_second(self.traffic.limits.start);
     }
 
-    /// Returns `true` if the loop has to check often for something that no event announces.
+    /// Returns `true` if the loop must check frequently for something that no event announces.
     pub fn needs_frequent_checks(&self) -> bool {
         self.before_start || self.lookups.pending()
     }
@@ -69,7 +69,7 @@ impl<N: Network> WorkerConnections<N> {
             .min(self.next_end())
     }
 
-    /// Does what is due by time.
+    /// Does everything that is due at the current time.
     #[inline]
     pub fn keep_time(&mut self) {
         if self.one_way.is_due() {
@@ -80,7 +80,7 @@ impl<N: Network> WorkerConnections<N> {
         }
         self.traffic.report_early(false);
         if self.traffic.stamp >= self.pools.retry_at() {
-            // Pools whose pause is over try again, if requests wait.
+            // Pools whose pause is over try again if requests wait.
             for pool_id in self.pools.take_ready(self.traffic.stamp) {
                 self.grow(pool_id);
             }
@@ -106,7 +106,7 @@ impl<N: Network> WorkerConnections<N> {
         self.batching.begin_second(self.traffic.stamp, self.links.net());
     }
 
-    /// Returns `true` if nothing new is started any more.
+    /// Returns `true` if no new requests are started any more.
     #[inline]
     pub(crate) fn window_over(&self) -> bool {
         self.closing || self.traffic.stamp >= self.next_end()
@@ -122,15 +122,15 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Returns `true` if an exchange that is over now had timed out before its end came. Our own delay in reading that
-    /// end is not counted against it.
+    /// Returns `true` if an exchange that is over now had timed out before its end arrived. Our own delay in reading
+    /// that end does not count.
     #[inline]
     pub(crate) fn too_late(&self, id: ExchangeId, x: &Exchange) -> bool {
         self.traffic.in_flight.is_late((id, x), self.turn.data_since)
     }
 
-    /// Times out exchanges whose time was over when the sockets were last read to the end: a response that lies in its
-    /// socket because we were late has not timed out.
+    /// Times out exchanges whose time was up when the sockets were last read to the end: a response that is still in
+    /// its socket because we are late has not timed out.
     pub fn time_out(&mut self) {
         let caught_up = self.turn.caught_up;
         if self.traffic.in_flight.next_timeout() <= caught_up {
@@ -154,7 +154,7 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Sends bodies that were held back long enough, whether the peer asked for them or not.
+    /// Sends bodies that were held back long enough, although the peer has not asked for them.
     #[cold]
     fn release_held_bodies(&mut self) {
         for id in self.continue_timers.take_expired(self.turn.caught_up) {
@@ -169,13 +169,13 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Reads the clock after a long operation: later events are late by that, though they were read before.
+    /// Reads the clock after a long operation, which delays the events that follow even if they were read before it.
     pub(super) fn advance_clock(&mut self) {
         let now = self.links.net().now();
         self.set_now(now);
     }
 
-    /// Reads the clock; later stamps belong to the second it lies in.
+    /// Reads the clock; what follows counts in the second of that reading.
     #[inline]
     pub(crate) fn read_clock(&mut self) {
         let now = self.links.net().now();
@@ -183,8 +183,8 @@ impl<N: Network> WorkerConnections<N> {
         self.traffic.event_time = now;
     }
 
-    /// Like [`WorkerConnections::read_clock`], for bytes just read: their stamp is the time of the read, however long parsing
-    /// takes.
+    /// Like [`WorkerConnections::read_clock`], for bytes just read: they are stamped with the time of the read, however
+    /// long parsing took.
     #[inline]
     pub(crate) fn use_read_time(&mut self) {
         let read = self.links.net().last_read_at();
@@ -192,7 +192,7 @@ impl<N: Network> WorkerConnections<N> {
         self.traffic.event_time = read;
     }
 
-    /// Sets the current time; later stamps belong to the second it lies in.
+    /// Sets the current time; what follows counts in the second of that time.
     #[inline]
     pub(crate) fn set_now(&mut self, now: Nanos) {
         self.traffic.stamp = now;
@@ -230,11 +230,11 @@ impl<N: Network> WorkerConnections<N> {
         self.batching.begin_second(self.traffic.stamp, self.links.net());
     }
 
-    /// Ends the run at `now`: all that was counted is passed on, and all connections are closed.
+    /// Ends the run at `now`: everything counted is passed on, and all connections are closed.
     pub fn finish(&mut self, now: Nanos, interrupted: bool) {
         self.roll_seconds();
         if self.fixed.is_some() && now > self.traffic.recorder.second_began() {
-            // The gauges of the last second include the connections that are closed now.
+            // The gauges of the last second still include the connections that are closed below.
             self.roll(now);
         }
         self.close_all_gracefully();
@@ -248,7 +248,8 @@ impl<N: Network> WorkerConnections<N> {
         self.links.close_all();
     }
 
-    /// Closes connections that are part of the plan in order; sockets of datagrams were kept for the final read.
+    /// Closes connections gracefully if they are part of the plan, and datagram sockets, which were kept for the final
+    /// read.
     fn close_all_gracefully(&mut self) {
         for conn in (0..self.links.slots()).map(ConnId::of) {
             let c = self.links.conn(conn);

@@ -1,4 +1,4 @@
-//! Lost and closed connections: requests on them fail, and those that need another connection get one.
+//! Lost and closed connections: the requests on them fail, and requests that need another connection get one.
 
 use brunt_contract::{ConnectionOwner, Errno, Event, ExchangeEnd, FaultKind, Network, Phase};
 
@@ -11,8 +11,7 @@ use crate::outcome::{NotSentCause, UserOutcome};
 use super::WorkerConnections;
 use crate::failure_cause::{FailureCause, kind_of};
 
-/// Fails answers that would have ended well with the end of a connection that was truncated (RFC 8446 6.1, RFC 9112
-/// 9.8).
+/// Fails answers whose end was the end of the connection, because that was truncated (RFC 8446 6.1, RFC 9112 9.8).
 pub(crate) fn fail_truncated(events: &mut [Event], came: Box<[u8]>) {
     for event in events {
         if let Event::Ended(ended @ ExchangeEnd { fault: None, .. }) = event {
@@ -24,7 +23,7 @@ pub(crate) fn fail_truncated(events: &mut [Event], came: Box<[u8]>) {
 }
 
 impl<N: Network> WorkerConnections<N> {
-    /// Abandons a request as unfinished; a connection that cannot cancel it is dropped.
+    /// Abandons a request as unfinished; a connection on which it cannot be cancelled is dropped.
     pub fn abandon_request(&mut self, id: ExchangeId) {
         let x = self.traffic.in_flight.take(id);
         self.traffic.recorder.unfinished(&x, &self.traffic.limits, self.traffic.stamp);
@@ -41,12 +40,13 @@ impl<N: Network> WorkerConnections<N> {
 
     /// Handles a connection that the peer closed, or that failed to open.
     pub(crate) fn connection_lost(&mut self, conn: ConnId, why: Option<Errno>) {
-        // With TLS, a close_notify must come first: without it, the rest may have been truncated by anyone on the path.
+        // With TLS, a close_notify must come first: without it, anyone on the path may have truncated the data.
         let cut = self.links.conn(conn).secure.is_some();
         self.ended_by_peer(conn, why, cut);
     }
 
-    /// Like [`WorkerConnections::connection_lost`]; `cut` is set if what ends with the connection may be truncated.
+    /// Like [`WorkerConnections::connection_lost`]; `cut` is set if an answer that ends with the connection may be
+    /// truncated.
     pub(crate) fn ended_by_peer(&mut self, conn: ConnId, why: Option<Errno>, cut: bool) {
         self.read_clock();
         self.count_refusal(conn, why);
@@ -110,13 +110,13 @@ impl<N: Network> WorkerConnections<N> {
         self.grow_others(pool_id);
     }
 
-    /// Handles a connection that failed to open. Returns `true` if its user counts that as a failed request.
+    /// Handles a connection that failed to open. Returns `true` if that counts as a failed request of its user.
     fn opening_failed(&mut self, conn: ConnId, cause: &FailureCause<'_>) -> bool {
         let c = self.links.conn(conn);
         let (owner, pool_id, user, greeting) = (c.last, c.pool, c.user, c.stage == ConnStage::Greeting);
         self.traffic.recorder.counts().connections.failed += 1;
         if greeting {
-            // The bytes of a peer that refused us.
+            // These are the bytes with which the peer refused us.
             let came = Some(self.links.partial_response(conn)).filter(|came| !came.is_empty());
             self.traffic.keep_example(&cause.with_code(0), None, came.as_deref());
         }
@@ -133,8 +133,8 @@ impl<N: Network> WorkerConnections<N> {
         false
     }
 
-    /// Handles a session that refuses a request it was thought to have room for: nothing is sent, and nothing counts as
-    /// sent. Without room and without a request in flight the connection is over.
+    /// Handles a session that refused a request although it seemed to have room: the request was not sent, and does not
+    /// count as sent. A connection without a request in flight is then closed.
     #[cold]
     pub(crate) fn submit_refused(&mut self, id: ExchangeId, conn: ConnId) {
         self.traffic.in_flight.get(id).state = ExchangeState::Connecting;
@@ -150,18 +150,18 @@ impl<N: Network> WorkerConnections<N> {
         self.fail_waiting(pool_id, &cause.in_phase(Phase::Wait));
     }
 
-    /// Drops a connection that was open: the requests on it fail.
+    /// Drops an open connection: the requests on it fail.
     fn fail_in_flight(&mut self, conn: ConnId, cause: &FailureCause<'_>, in_vain: bool) {
         let c = self.links.conn(conn);
         let on_it = match (c.in_flight(), c.last) {
             (0, _) => Vec::new(),
-            // Where several shared the connection, the last one submitted need not be the one left.
+            // If several shared the connection, the last one submitted need not be the one left.
             (1, last) if self.traffic.in_flight.get(last).is_on(conn) => vec![last],
             _ => self.traffic.in_flight.on(conn),
         };
         let kind = cause.sort.kind;
         let came = if self.links.done().wants_example(kind) { self.links.partial_response(conn) } else { Vec::new() };
-        // Otherwise connections come and go: a keep-alive connection closed by the peer is no loss.
+        // Unless it is part of the plan, a keep-alive connection that the peer closes is no loss.
         let wanted = self.is_planned(conn);
         if wanted {
             self.count_loss(conn, cause);
@@ -169,7 +169,7 @@ impl<N: Network> WorkerConnections<N> {
         if on_it.is_empty() && wanted {
             self.traffic.keep_example(&cause.in_phase(Phase::Hold), None, Some(&came));
         }
-        // A connection that the peer closed in order is closed in order; a broken one is aborted.
+        // A connection that the peer closed gracefully is closed gracefully; a broken one is aborted.
         self.discard(conn, kind != FaultKind::Closed);
         let came = Some(&came[..]).filter(|came| !came.is_empty());
         for id in on_it {
@@ -179,8 +179,9 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Handles a failed opening that no exchange owned. Waiting exchanges go on waiting while other connections live;
-    /// else the oldest fails. With the last attempt all of them fail: no connection is left to wait for.
+    /// Handles a failed opening that no exchange owned. Waiting exchanges keep waiting while the pool has open
+    /// connections; otherwise the oldest fails. If this was the last attempt, all of them fail: no connection is left
+    /// to wait for.
     pub(crate) fn growth_failed(&mut self, pool_id: PoolId, cause: &FailureCause<'_>) {
         self.back_off_pool(pool_id);
         let pool = self.pools.get_mut(pool_id);
@@ -203,7 +204,7 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Closes an idle connection on which the peer takes nothing more. One that is part of the plan counts as lost.
+    /// Closes an idle connection on which the peer takes no more requests. One that is part of the plan counts as lost.
     pub(crate) fn retire(&mut self, conn: ConnId) {
         let c = self.links.conn(conn);
         let (user, pool_id) = (c.user, c.pool);
@@ -227,7 +228,7 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Closes a connection in order: the session writes its closing message first.
+    /// Closes a connection gracefully, and opens others where requests wait for them.
     pub(crate) fn close_and_grow(&mut self, conn: ConnId) {
         let pool_id = self.links.conn(conn).pool;
         self.close_gracefully(conn);
@@ -242,7 +243,7 @@ impl<N: Network> WorkerConnections<N> {
         self.discard(conn, false);
     }
 
-    /// Removes a connection from its user and its pool.
+    /// Removes a connection from its user and its pool, and releases it.
     fn discard(&mut self, conn: ConnId, abort: bool) {
         self.traffic.recorder.counts().heartbeats.open += self.heartbeat_unanswered(conn);
         let c = self.links.conn(conn);
@@ -267,11 +268,11 @@ impl<N: Network> WorkerConnections<N> {
         self.links.discard(conn, abort);
     }
 
-    /// Fails the exchanges whose time passed while they waited for a connection, including those that a peer did not
+    /// Fails the exchanges that timed out while they waited for a connection, including those that a peer did not
     /// process.
     pub(crate) fn time_out_waiting(&mut self) {
         for pool_id in self.pools.ids() {
-            // Waiting exchanges are in the order in which they were due: those that timed out are in front.
+            // Waiting exchanges are in the order in which they were due, so those that timed out are in front.
             while let Some(&id) = self.pools.get(pool_id).waiting.front() {
                 if !self.traffic.in_flight.waited_too_long(id, self.turn.caught_up) {
                     break;
@@ -299,7 +300,7 @@ impl<N: Network> WorkerConnections<N> {
         let x = *self.traffic.in_flight.get(id);
         match x.state {
             ExchangeState::Vacant => {}
-            // Those in front may have more time.
+            // With timeouts of their own, those in front may have more time.
             ExchangeState::Waiting if self.traffic.in_flight.has_own_timeouts() => {
                 self.stop_waiting(id);
                 self.traffic.fail(id, &FailureCause::new(FaultKind::Timeout, Phase::Wait), false);

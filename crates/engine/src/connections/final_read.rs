@@ -1,8 +1,8 @@
-//! The final read: what lies in the sockets when a run ends would be missed by a run that stops reading with its last
-//! answer.
+//! The final read, of data that is still in the sockets when a run ends: a run that stopped reading at its last answer
+//! would miss it.
 //!
 //! It finds refusals of unanswered datagrams, and surplus answers: where answers are matched to requests by order
-//! alone, such a rest means that some answers were matched to the wrong request.
+//! alone, leftover bytes mean that some answers were matched to the wrong request.
 
 use brunt_contract::{Event, Network, ProtocolError};
 use brunt_measure::Nanos;
@@ -15,24 +15,25 @@ use crate::pool::ConnStage;
 use super::WorkerConnections;
 use super::clock::STOP_CHECK_INTERVAL;
 
-/// Maximum number of rounds: a socket may hold many datagrams, each of which takes a turn, and a peer may never stop.
+/// Maximum number of rounds: a socket may hold many datagrams, each of which takes a turn, and a peer may never stop
+/// sending.
 const ROUNDS: u32 = 64;
 /// Time allowed for a refusal from a remote host; a surplus answer may also take as long as the longest answer of the
 /// last second.
 const GRACE: Nanos = Nanos::from_millis(50);
 
 impl<N: Network> WorkerConnections<N> {
-    /// Returns `true` if the run ends (`ending`: all its requests were started) and this connection is to be read once
-    /// more before it is closed.
+    /// Returns `true` if the run is ending (`ending`: all its requests were started) and this connection must be read
+    /// once more before it is closed.
     pub(crate) fn is_kept_for_final_read(&self, conn: ConnId, ending: bool) -> bool {
         let ending = ending || self.closing;
         let pool_id = self.links.conn(conn).pool;
         ending && (self.pools.get(pool_id).origin.datagrams || self.traffic.workload.prepared().by_order.is_some())
     }
 
-    /// Reads what is left; requests are over, and no user goes on. A refusal or a surplus response is given a moment to
-    /// come, unless there was one already: a duplicated response shifts all later ones, so the rest is still on its
-    /// way. An interrupted run does not wait for slow responses.
+    /// Reads what is left, after all requests are over and no user continues. It waits a moment for a refusal or a
+    /// surplus response, unless there was one already: after a duplicated response all later ones are shifted, so there
+    /// is always one left. An interrupted run does not wait for slow responses.
     pub(crate) fn read_finally(&mut self, stop: &Stop) {
         let refusals = self.one_way.any_sent() && self.pools.all().iter().any(|pool| pool.origin.datagrams);
         if !refusals && self.traffic.workload.prepared().by_order.is_none() {
@@ -82,20 +83,20 @@ impl<N: Network> WorkerConnections<N> {
                 }
                 LinkEvent::Connected(_) | LinkEvent::Sent(_) => {}
             }
-            // Bytes that came for unfinished requests may be their response.
+            // Bytes that arrived for unfinished requests may be their response.
             self.links.done().events.clear();
             self.links.flush();
         }
         heard
     }
 
-    /// Returns `true` if a connection has nothing in flight.
+    /// Returns `true` if a connection is open and has nothing in flight.
     fn is_idle_open(&self, conn: ConnId) -> bool {
         let c = self.links.conn(conn);
         c.stage == ConnStage::Open && c.in_flight() == 0
     }
 
-    /// Counts surplus responses (nothing was in flight), and bytes that no session can parse.
+    /// Counts surplus responses, to no request in flight, and bytes that the session cannot parse.
     fn count_strays(&mut self, count: usize, read: Result<(), ProtocolError>) {
         let counts = self.traffic.recorder.counts();
         counts.bytes.received += count as u64;

@@ -1,4 +1,4 @@
-//! Connections that are part of the plan (WebSocket, `--hold`): the number being opened, and their users.
+//! Connections that are part of the plan (WebSocket, `--hold`): how many are being opened, and their users.
 
 use brunt_contract::Network;
 
@@ -7,12 +7,12 @@ use crate::failure_cause::FailureCause;
 use crate::ids::{ConnId, OriginId, ScenarioId, UserId};
 use crate::pool::SPARE;
 
-/// Maximum number of connections of a run being opened at a time: a usual listen backlog (net.core.somaxconn is 4096).
+/// Maximum number of connections that a run opens at a time: a usual listen backlog (net.core.somaxconn is 4096).
 const MAX_OPENING: u32 = 1024;
-/// Minimum of that number for a worker.
+/// Minimum of a worker's share of that number.
 const MIN_OPENING: u32 = 8;
 
-/// A plan with a fixed number of connections.
+/// State of a worker whose number of connections is fixed by the plan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FixedConnections {
     /// Set if connections are held once all requests on them are over.
@@ -22,7 +22,7 @@ pub(crate) struct FixedConnections {
 }
 
 impl FixedConnections {
-    /// Creates the state of one of `of` workers.
+    /// Creates the state for one of `of` workers.
     pub fn new(holds: bool, of: u32) -> FixedConnections {
         FixedConnections { holds, max_opening: (MAX_OPENING / of).max(MIN_OPENING) }
     }
@@ -66,7 +66,7 @@ impl<N: Network> WorkerConnections<N> {
     /// Opens the connection of a user who sends requests on its own connection.
     ///
     /// # Errors
-    /// The cause, if connecting cannot even begin.
+    /// The cause, if connecting cannot even be started.
     pub fn connect_for(&mut self, user: UserId, origin: OriginId) -> Result<(), FailureCause<'static>> {
         self.read_clock();
         let pool_id = self.pools.of(user.scenario(), origin);
@@ -85,19 +85,19 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Makes a connection a user's own.
+    /// Makes a connection the user's own.
     fn assign_own(&mut self, user: UserId, conn: ConnId) {
         self.links.conn_mut(conn).user = user;
         self.sticky.set(user, conn);
     }
 
-    /// Returns `true` if a connection is part of the plan. The connection of a user who is done is not: it is kept for
-    /// a final read.
+    /// Returns `true` if a connection is part of the plan. The connection of a user who is done is not: it is only kept
+    /// for the final read.
     pub(crate) fn is_planned(&self, conn: ConnId) -> bool {
         self.fixed.is_some() && !self.links.conn(conn).is_set(SPARE)
     }
 
-    /// Counts the loss of a connection that is part of the plan by its cause. The peer's own message is preferred to
+    /// Counts the loss of a connection that is part of the plan by its cause. The peer's own message is preferred over
     /// ours.
     pub(crate) fn count_loss(&mut self, conn: ConnId, cause: &FailureCause<'_>) {
         let words = self.links.session(conn).and_then(|session| session.close_cause());

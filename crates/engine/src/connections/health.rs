@@ -1,13 +1,14 @@
 //! Self-monitoring of the generator: whether a worker was running when something happened.
 //!
-//! Answers are stamped when they are read, so a worker that is busy, waits for a core or is stopped makes the server
+//! Answers are stamped when they are read, so a worker that is busy, waits for a core or is suspended makes the server
 //! look slow. Three things are measured for the verdict:
 //!
-//! - `loop_gap`: stretches in which the loop did not poll its sockets: the length of a turn, and the delay with which a
-//!   wait ended.
-//! - `wake_delay`: how long the thread waited for a core when a wait was over, as reported by the scheduler, for a
-//!   sample of the waits.
-//! - how the thread ran in each second: time on a core, time ready without one, its CPU quota enforced.
+//! - `loop_gap`: stretches in which the loop did not poll its sockets: the length of a turn, and the delay of the end
+//!   of a wait.
+//! - `wake_delay`: how long the thread waited for a core after a wait, as reported by the scheduler, for a sample of
+//!   the waits.
+//! - how the thread ran in each second: its time on a core, its time ready without one, and enforcement of its CPU
+//!   quota.
 
 use brunt_contract::{Network, ThreadStats};
 use brunt_measure::Nanos;
@@ -15,9 +16,9 @@ use brunt_record::Latency;
 
 use crate::tally::UnsummedCounts;
 
-/// Minimum length of a gap to be recorded: a turn of a few requests takes that long.
+/// Minimum length of a recorded gap: a turn of a few requests takes that long.
 const MIN_GAP: Nanos = Nanos::from_micros(20);
-/// Minimum interval between samples: 200 a second cost under 0.1 % of a core.
+/// Minimum interval between samples: 200 per second cost less than 0.1 % of a core.
 const SAMPLE_EVERY: Nanos = Nanos::from_millis(5);
 
 /// A worker's observations of itself since the last second was passed on.
@@ -25,35 +26,35 @@ const SAMPLE_EVERY: Nanos = Nanos::from_millis(5);
 pub(super) struct Health {
     /// Time when the sockets were last polled, or a wait for them began.
     last_poll: Nanos,
-    /// Time when the current wait is to end; zero if there is none.
+    /// Time when the current wait should end; zero if there is none.
     wait_end: Nanos,
     next_sample: Nanos,
-    /// The scheduler's reading before a sampled wait.
+    /// Reading of the scheduler's counter before a sampled wait.
     sampled: Option<Nanos>,
-    /// The thread's running times when the second began.
+    /// The thread's statistics when the second began.
     second_began: ThreadStats,
 }
 
 impl Health {
-    /// Begins the run: the time before is in no figure.
+    /// Begins the run: time before it is not recorded.
     pub fn begin(&mut self, running: ThreadStats, now: Nanos) {
         (self.second_began, self.last_poll) = (running, now);
     }
 
-    /// Records that a wait begins that is to end at `until`.
+    /// Records the beginning of a wait that should end at `until`.
     #[inline]
     pub fn begin_wait(&mut self, until: Nanos) {
         self.wait_end = until;
     }
 
-    /// Returns how much of the thread's time since the last count can have been spent polling: no more than it ran,
-    /// where that is known.
+    /// Returns how much of `spun` the thread can really have spent polling since the last count: no more than its CPU
+    /// time, if that is known.
     pub fn poll_time(&self, now: ThreadStats, spun: Nanos) -> Nanos {
         if now.cpu == Nanos::ZERO { spun } else { spun.min(now.cpu - self.second_began.cpu) }
     }
 
-    /// Records how the thread ran in the second that ends at `to`, in which requests were in flight without a break
-    /// since `busy`. Time spent polling was available for work.
+    /// Records how the thread ran in the second that ends at `to`; `busy` is since when requests have been in flight
+    /// without a break. Time spent polling was available for work, so it does not count as busy.
     pub fn count(
         &mut self,
         now: ThreadStats,
@@ -72,7 +73,7 @@ impl Health {
         }
     }
 
-    /// Records that the sockets are polled next: how late that is, and the start of a sample where one is due.
+    /// Records that the sockets are polled next: the gap since the last poll, and the start of a sample if one is due.
     #[inline]
     pub fn begin_poll(&mut self, now: Nanos, net: &mut impl Network, times: &mut Latency) {
         note(now - self.last_poll, times);
@@ -83,7 +84,7 @@ impl Health {
         }
     }
 
-    /// Records the end of a wait that was to end at `until`.
+    /// Records the end of a wait that should have ended at `until`.
     #[inline]
     pub fn end_wait(&mut self, until: Nanos, now: Nanos, net: &mut impl Network, times: &mut Latency) {
         note(now - until.max(self.last_poll), times);
@@ -95,8 +96,8 @@ impl Health {
         }
     }
 
-    /// Splits a gap at the end of the warm-up or window `to`: the part before is recorded now, the rest counts from
-    /// there.
+    /// Splits a gap at `to`, the end of the warm-up or the window: the part before is recorded now, and the rest counts
+    /// from there.
     pub fn split_gap(&mut self, to: Nanos, times: &mut Latency) {
         note(to - self.last_poll.max(self.wait_end), times);
         self.last_poll = self.last_poll.max(to);

@@ -1,9 +1,9 @@
-//! Heartbeats (`--ping`): keep-alive probes on every open connection, apart from the requests.
+//! Heartbeats (`--ping`): keep-alive probes on every open connection, independent of the requests.
 //!
-//! No connection has a timer of its own: the worker iterates over its connections, a few each turn, so that a million
-//! of them cost no memory and no peak. It visits each several times an interval, and sends a heartbeat to those whose
-//! interval is over by the next visit. A connection that has not answered by its next heartbeat is dead, and is treated
-//! as such.
+//! No connection has a timer of its own: the worker iterates over its connections, a few per turn, so that a million of
+//! them cost no memory and no load peaks. It visits each of them several times per interval, and sends a heartbeat on
+//! those whose interval is (almost) over. A connection that has not answered by the time of its next heartbeat is dead,
+//! and is dropped.
 
 use brunt_contract::{FaultKind, Network};
 use brunt_measure::Nanos;
@@ -14,8 +14,7 @@ use crate::pool::{ConnStage, HEARTBEAT_PENDING, USEFUL};
 
 /// Rounds per interval.
 const ROUNDS: u64 = 8;
-/// Minimum time between two steps of a round: visiting a few more connections at a time costs less than a turn for
-/// each.
+/// Minimum time between two steps of a round: visiting a few connections at a time costs less than a turn for each.
 const MIN_STEP: Nanos = Nanos::from_millis(1);
 
 /// The iteration over the connections.
@@ -37,8 +36,8 @@ impl HeartbeatRounds {
         Nanos((self.interval.0 / ROUNDS).max(1))
     }
 
-    /// Returns the index up to which visits to `connections` are due at `now`; the round is over where that is all of
-    /// them. A round takes no longer however many are added meanwhile.
+    /// Returns the index up to which the visits of `connections` are due at `now`; the round is over once that is all
+    /// of them. Connections added during a round do not make it longer.
     fn due_up_to(&self, connections: usize, now: Nanos) -> usize {
         let part = u128::from((now - self.since).0) * connections as u128 / u128::from(self.round().0);
         part.min(connections as u128) as usize
@@ -51,12 +50,12 @@ impl HeartbeatRounds {
     }
 
     /// Returns how much of an interval counts as elapsed when the connection in this slot opens: first heartbeats are
-    /// spread over the rounds, so that connections opened together do not send together for ever.
+    /// spread over the rounds, so that connections opened together do not send together forever.
     pub(super) fn initial_lead(&self, conn: ConnId) -> Nanos {
         Nanos(self.interval.0 / (2 * ROUNDS) + self.round().0 * (u64::from(conn.0) % ROUNDS))
     }
 
-    /// Returns the time after which the next heartbeat is due: an interval less half a round, because visits are not
+    /// Returns the time after which the next heartbeat is due: the interval minus half a round, because visits are not
     /// exact.
     fn due_after(&self) -> Nanos {
         Nanos(self.interval.0 - self.interval.0 / (2 * ROUNDS))
@@ -73,7 +72,7 @@ impl<N: Network> WorkerConnections<N> {
             beat.cursor += 1;
         }
         if self.traffic.stamp >= beat.since + beat.round() {
-            // A thread that did not run for a while does not make several rounds at once.
+            // A thread that did not run for a while does not catch up on several rounds at once.
             beat.since = self.traffic.stamp.min(beat.since + beat.round()).max(self.traffic.stamp - beat.round());
             beat.cursor = 0;
         }
@@ -95,7 +94,7 @@ impl<N: Network> WorkerConnections<N> {
             let c = self.links.conn_mut(conn);
             c.set_flag(HEARTBEAT_PENDING, true);
             c.since = self.traffic.stamp;
-            // Heartbeats of the warm-up are in no figure, and neither are those before a common start.
+            // Heartbeats of the warm-up and of the time before a common start are not counted.
             let counts = self.traffic.stamp >= self.traffic.limits.window && !self.before_start;
             self.traffic.recorder.counts().heartbeats.sent += u64::from(counts);
             self.read_clock();
@@ -124,7 +123,7 @@ impl<N: Network> WorkerConnections<N> {
         u64::from(counts)
     }
 
-    /// Clears a connection's heartbeat, however it ended; returns `true` if there was one and it counts.
+    /// Clears a connection's pending heartbeat, however it ended; returns `true` if there was one and it counts.
     fn take_heartbeat(&mut self, conn: ConnId) -> bool {
         let c = self.links.conn_mut(conn);
         c.set_flag(HEARTBEAT_PENDING, false) && c.since >= self.traffic.limits.window && !self.before_start

@@ -1,7 +1,7 @@
-//! Requests without a response: over once their bytes are written, without a latency.
+//! Requests without a response: they are over once their bytes are written, and have no latency.
 //!
-//! Each is checked once, in the turn it was sent in. If its socket took no more, it waits until the network reports
-//! that it did: a thousand full sockets cost a turn nothing.
+//! Each is checked once, in the turn it was sent in. If its socket was full, it waits until the network reports that
+//! all bytes were taken, so a thousand full sockets cost a turn nothing.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +18,11 @@ use crate::pool::ConnStage;
 /// One-way requests that are not over.
 #[derive(Debug, Default)]
 pub(crate) struct OneWayRequests {
-    /// Sent in this turn.
+    /// Requests sent in this turn.
     fresh: Vec<ExchangeId>,
     /// Requests whose bytes the socket did not take at once, by connection.
     unwritten: BTreeMap<ConnId, Vec<ExchangeId>>,
-    /// Set if there were any in this run.
+    /// Set once there were any in this run.
     any: bool,
 }
 
@@ -33,12 +33,12 @@ impl OneWayRequests {
         self.fresh.push(id);
     }
 
-    /// Returns `true` if there were any in this run.
+    /// Returns `true` if there were any one-way requests in this run.
     pub fn any_sent(&self) -> bool {
         self.any
     }
 
-    /// Returns `true` if requests are to be checked.
+    /// Returns `true` if there are requests to check.
     #[inline]
     pub fn is_due(&self) -> bool {
         !self.fresh.is_empty()
@@ -53,17 +53,17 @@ impl OneWayRequests {
     }
 }
 
-/// ECONNREFUSED: the peer's system reported that the port is closed.
+/// ECONNREFUSED: the peer's system reported the port as closed.
 const REFUSED: Errno = Errno(111);
 
 impl<N: Network> WorkerConnections<N> {
-    /// Ends those of this turn whose bytes the socket has taken.
+    /// Ends the requests of this turn whose bytes the socket has taken.
     pub(crate) fn end_one_way(&mut self) {
         let mut fresh = std::mem::take(&mut self.one_way.fresh);
         for id in fresh.drain(..) {
             let x = *self.traffic.in_flight.get(id);
             if !is_under_way(&x) {
-                // Its connection broke before: it failed, or is sent again.
+                // Its connection broke in the meantime: it has failed, or will be sent again.
                 continue;
             }
             if self.links.unsent(x.conn) > 0 {
@@ -72,16 +72,16 @@ impl<N: Network> WorkerConnections<N> {
                 self.written(id, x.conn);
             }
         }
-        // Requests sent meanwhile are checked in the next turn.
+        // Requests sent in the meantime are checked in the next turn.
         fresh.append(&mut self.one_way.fresh);
         self.one_way.fresh = fresh;
     }
 
-    /// Ends the requests that waited until the socket had taken all bytes.
+    /// Ends the requests that waited for the socket to take all bytes.
     pub(crate) fn all_sent(&mut self, conn: ConnId) {
         self.read_clock();
         let mut all = self.one_way.unwritten.remove(&conn).unwrap_or_default();
-        // A request that timed out may have a successor with the same id.
+        // If a request timed out, its id may have been reused, and is then listed twice.
         all.sort_unstable();
         all.dedup();
         for id in all {
@@ -92,8 +92,8 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Counts the loss of a datagram socket with nothing in flight: the peer's system refused what was written before
-    /// (ICMP). No request fails by it, since all of them are over, but it is counted.
+    /// Counts a refusal reported on a datagram socket with nothing in flight: the peer's system refused (ICMP) what was
+    /// written before. No request fails, since all of them are over.
     pub(crate) fn count_refusal(&mut self, conn: ConnId, why: Option<Errno>) {
         let c = self.links.conn(conn);
         let refused = why == Some(REFUSED);
@@ -115,7 +115,7 @@ impl<N: Network> WorkerConnections<N> {
             false => self.traffic.recorder.written(&x, self.traffic.stamp),
         }
         self.offer(conn);
-        // The user's next request is checked in the next turn, so that arrivals are read in between.
+        // The user's next request is checked in the next turn, so that incoming data is read in between.
         let fault = late.then_some(FaultKind::Timeout);
         let news = UserEvent::Ended { code: 0, fault, on_failure: x.on_failure() };
         self.traffic

@@ -1,4 +1,4 @@
-//! Opening of connections: for one request, for any waiting request, or ahead; from connected to accepting exchanges.
+//! Opening of connections: for one request, for any waiting request, or ahead; from connecting to accepting exchanges.
 //! TLS and the protocol's own handshake are phases of their own; the connect timeout covers each.
 
 use brunt_contract::{
@@ -30,8 +30,8 @@ fn destination<'a>(
 }
 
 impl<N: Network> WorkerConnections<N> {
-    /// Handles an exchange without an idle connection: opens one for it (closed load, one exchange per connection), or
-    /// queues it while the pool grows (open load).
+    /// Handles an exchange that found no idle connection: opens one for it (closed load, or one exchange per
+    /// connection), or queues it while the pool grows (open load).
     pub(crate) fn open_for(&mut self, id: ExchangeId, pool_id: PoolId) {
         let at_limit = self.pools.group(pool_id).by_arrivals && self.pools.group(pool_id).is_full();
         let x = *self.traffic.in_flight.get(id);
@@ -44,10 +44,10 @@ impl<N: Network> WorkerConnections<N> {
         self.dial_for(id, pool_id, if x.is_held_back() { self.traffic.stamp } else { x.intended });
     }
 
-    /// Opens a connection owned by one exchange: its start is now, and its service time includes the opening. `ready`
-    /// is when a connection became available: the time before is due to the limit, the time after to us.
+    /// Opens a connection for one exchange, which starts now: its service time includes the opening. `ready` is when a
+    /// connection became available: the time before is due to the connection limit, the time after it to us.
     pub(crate) fn dial_for(&mut self, id: ExchangeId, pool_id: PoolId, ready: Nanos) {
-        // Work done since the last reading (closing the previous connection) is no part of this request.
+        // Work done since the last reading (such as closing the previous connection) is not part of this request.
         self.read_clock();
         let now = self.traffic.stamp;
         let x = self.traffic.in_flight.get(id);
@@ -69,7 +69,8 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Begins to connect. The caller has just read the clock, because the call itself may take longer than the rest.
+    /// Starts connecting. The caller must have just read the clock, because the call itself may take longer than
+    /// everything else.
     pub(crate) fn dial(&mut self, pool_id: PoolId) -> Result<ConnId, Errno> {
         let to = self.pools.get_mut(pool_id).next_address().ok_or(Errno(libc::EADDRNOTAVAIL))?;
         let conn = self.links.dial(pool_id, to, self.traffic.stamp)?;
@@ -121,8 +122,8 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Near the connection limit, grows the other pools: a connection that one origin does not need serves those who
-    /// wait for another.
+    /// Grows the scenario's other pools near the connection limit: a connection that one origin does not need makes
+    /// room for requests that wait for another.
     pub(crate) fn grow_others(&mut self, pool_id: PoolId) {
         let group = self.pools.group(pool_id);
         let near = group.by_arrivals && group.count + 1 >= group.limit;
@@ -163,7 +164,7 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Fails the waiting exchanges, if the address is unknown.
+    /// Fails the waiting exchanges, because the origin's address is unknown.
     fn fail_unknown(&mut self, pool_id: PoolId) {
         let pool = self.pools.get_mut(pool_id);
         let why = pool.lookup_error.clone();
@@ -195,14 +196,14 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Looks addresses up again after failed connections, at most once a second.
+    /// Looks addresses up again after a failed connection, at most once a second.
     pub(crate) fn consider_lookup(&mut self, pool_id: PoolId) {
         if self.traffic.stamp >= self.pools.get(pool_id).looked_up + LOOKUP_PAUSE {
             self.look_up(pool_id);
         }
     }
 
-    /// Handles an established TCP connection, possibly to a proxy only.
+    /// Handles an established TCP connection, which may lead to a proxy only.
     pub(crate) fn connected(&mut self, conn: ConnId) {
         self.read_clock();
         let c = self.links.conn(conn);
@@ -235,7 +236,7 @@ impl<N: Network> WorkerConnections<N> {
         (user, owned.then(|| self.traffic.in_flight.fill(owner, self.traffic.stamp)))
     }
 
-    /// Acts on the step that an opening has reached.
+    /// Acts on the step that an opening connection has reached.
     fn apply_step(&mut self, conn: ConnId, step: Result<OpeningStep, OpeningError>) {
         match step {
             Ok(OpeningStep::Open) => self.connection_opened(conn),
@@ -295,20 +296,20 @@ impl<N: Network> WorkerConnections<N> {
         self.apply_step(conn, Ok(step));
     }
 
-    /// Handles bytes of the protocol's own handshake.
+    /// Continues the protocol's own handshake with bytes just read.
     pub(crate) fn continue_handshake(&mut self, conn: ConnId) {
         self.links.flush();
         let c = self.links.conn(conn);
         let (pool_id, since) = (c.pool, c.since);
         let step = self.links.handshake_read(conn, &self.pools.get(pool_id).origin, self.traffic.stamp);
-        // The handshake is over if the connection is open now, or if TLS goes on from here.
+        // The greeting is over if the connection is open now, or if TLS takes over from here.
         if step.is_ok() && self.links.conn(conn).stage != ConnStage::Greeting {
             self.traffic.recorder.times().greeting.record(self.traffic.stamp - since);
         }
         self.apply_step(conn, step);
     }
 
-    /// Handles a connection whose session now takes exchanges.
+    /// Handles a connection that is now open.
     fn connection_opened(&mut self, conn: ConnId) {
         let c = self.links.conn(conn);
         let (owner, pool_id, user) = (c.last, c.pool, c.user);
@@ -317,7 +318,7 @@ impl<N: Network> WorkerConnections<N> {
         counts.opening_messages += u64::from(self.links.session(conn).map_or(0, |session| session.opening_messages()));
         self.pools.get_mut(pool_id).live += 1;
         if let Some(beat) = &self.heartbeats {
-            // Its first heartbeat is due within an interval.
+            // The first heartbeat is due within one interval.
             self.links.conn_mut(conn).since = self.traffic.stamp - beat.initial_lead(conn);
         }
         if owner == ExchangeId::NONE {

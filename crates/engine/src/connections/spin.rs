@@ -2,40 +2,41 @@
 //!
 //! An idle core is not available at once: on a virtual machine a timer wakes a thread 50 to 120 µs late, as late as a
 //! fast server takes to answer, and so does a response. Polling needs no wakeup. It costs CPU time that other threads
-//! cannot use, so it is bounded ([`SpinBudget`]), counted (`spun_ns`), and given up where it does not help or takes the
+//! cannot use, so it is bounded ([`SpinBudget`]), counted (`spun_ns`), and given up if it does not help or takes the
 //! core from others.
 //!
-//! - How long before a moment the worker wakes is learned from how late it woke, so that 1 wakeup in 250 misses its
-//!   moment.
-//! - After a request it polls for the response for as long as most of them take, where that is short.
-//! - A poll that takes long means that the core was given to another thread. If that is frequent, polling rests.
-//! - A budget that does not last until the requests are due is of no use, and is not spent.
+//! - The lead with which the worker wakes before a due time is learned from how late it woke before, so that 1 wakeup
+//!   in 250 is late.
+//! - After sending a request, it polls for the response for as long as most responses take, if that is short.
+//! - A poll that takes long means that the core was given to another thread. If that happens often, polling is
+//!   suspended.
+//! - A budget that does not last until requests are due is useless, and is not spent.
 
 use brunt_measure::Nanos;
 use brunt_plan::Plan;
 
-/// Part of one core for a whole run by default: a quarter (our choice, stated in the guide).
+/// Default share of one core for a whole run: a quarter (our choice, stated in the guide).
 const DEFAULT_SHARE: f64 = 0.25;
-/// Maximum time of the budget that may be saved up.
+/// Time for which unused budget is saved up.
 const MAX_SAVED: Nanos = Nanos::from_millis(200);
-/// Intended share of wakeups that are too late for their moment.
+/// Intended share of wakeups that come after the due time.
 const MISSES: f64 = 0.004;
 /// Change of the wake-up lead after a miss, and the bounds of the lead, in nanoseconds.
 const STEP: f64 = 8_000.0;
 const LEAD_BOUNDS: (f64, f64) = (10_000.0, 400_000.0);
 const INITIAL_LEAD: f64 = 100_000.0;
-/// Nanoseconds for which responses are polled for at first, and the maximum: if most take longer, they are not polled
-/// for.
+/// Initial time for which responses are polled for, and its maximum, in nanoseconds: if most responses take longer,
+/// they are not polled for.
 const INITIAL_RESPONSE: f64 = 400_000.0;
 const MAX_RESPONSE: f64 = 1_000_000.0;
 /// Minimum length of a disturbed poll: an undisturbed one takes 1 to 2 µs.
 const DISTURBED: Nanos = Nanos::from_micros(30);
-/// Disturbance after which polling rests, if it is also a quarter of all time polled.
+/// Disturbed time above which polling is suspended, if it is also more than a quarter of all time polled.
 const MIN_DISTURBED: Nanos = Nanos::from_millis(1);
 const REST: Nanos = Nanos::from_millis(500);
-/// Maximum rest: each is twice as long as the one before, unless polling went well for as long in between.
+/// Maximum suspension: each is twice as long as the one before, unless polling went well for long enough in between.
 const MAX_REST: Nanos = Nanos::from_secs(16);
-/// Number of moments after which it is decided whether the budget lasts, and the pause if it does not.
+/// Number of due times after which it is decided whether the budget lasts, and the pause if it does not.
 const MOMENTS: u32 = 100;
 const PAUSE: Nanos = Nanos::from_secs(5);
 
@@ -44,14 +45,14 @@ const PAUSE: Nanos = Nanos::from_secs(5);
 pub(crate) enum SpinBudget {
     /// No polling.
     Never,
-    /// Polling for at most this part of a core.
+    /// Polling for at most this share of a core.
     Share(f64),
-    /// All of its time.
+    /// Polling instead of any sleep.
     Always,
 }
 
 impl SpinBudget {
-    /// Returns the amount for each of `workers`: none if the plan sets no times, or allows slack.
+    /// Returns the budget of each of `workers`: none if the plan does not schedule requests, or allows slack.
     pub fn of(plan: &Plan, workers: u32) -> SpinBudget {
         match plan.load.is_open() && plan.slack == Nanos::ZERO {
             _ if plan.precise => SpinBudget::Always,
@@ -61,39 +62,39 @@ impl SpinBudget {
     }
 }
 
-/// The way in which the next stretch of time is waited for.
+/// How to wait for the next events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// Sleep until the first time, to be early for the other one, if any.
+    /// Sleep until the first time, which is early for a request due at the second one, if any.
     Sleep(Nanos, Option<Nanos>),
     /// Poll the sockets without sleeping.
     Poll,
 }
 
-/// A worker's statistics of its waits.
+/// Polling state of a worker, and the statistics from which it decides.
 #[derive(Debug)]
 pub(super) struct SpinWait {
     budget: SpinBudget,
-    /// Time that may be polled now, and when it was last added to.
+    /// Polling time left in the budget, and when it was last replenished.
     available_ns: i64,
     filled_at: Nanos,
-    /// Nanoseconds before a moment at which sleep ends.
+    /// Lead with which sleep ends before a due time, in nanoseconds.
     lead_ns: f64,
-    /// Nanoseconds within which most responses come after their request.
+    /// Time within which most responses follow their request, in nanoseconds.
     response_ns: f64,
-    /// Time when the last request was sent whose response is polled for.
+    /// Time when the last request was sent, until something arrives.
     sent_at: Option<Nanos>,
-    /// Set if the current turn began with a poll: when.
+    /// Time when the poll of the current turn began, if it had one and nothing has arrived or been sent since.
     polled_at: Option<Nanos>,
-    /// The moment that is polled for, and whether the budget lasted.
+    /// The due time that is polled for, and whether the budget has lasted so far.
     next_due: Option<(Nanos, bool)>,
     met: u32,
     missed: u32,
-    /// Time polled, and time taken from it by others.
+    /// Time polled, and the part of it in disturbed polls.
     polled: Nanos,
     disturbed: Nanos,
     rest_until: Nanos,
-    /// Length of the last rest due to disturbances.
+    /// Length of the last suspension due to disturbances.
     rest: Nanos,
     spun: Nanos,
 }
@@ -132,7 +133,7 @@ impl SpinWait {
     fn replenish(&mut self, now: Nanos) {
         if let SpinBudget::Share(part) = self.budget {
             let more = (part * (now - self.filled_at).0 as f64) as i64;
-            // Left for later if it is less than can be counted.
+            // Less than a nanosecond is left for the next time.
             if more > 0 {
                 self.available_ns = (self.available_ns + more).min(self.max_saved());
                 self.filled_at = now;
@@ -141,7 +142,7 @@ impl SpinWait {
     }
 
     fn spend(&mut self, time: Nanos) {
-        // Time taken by a disturbance was CPU time of another thread.
+        // The rest of a disturbed poll was CPU time of another thread.
         self.spun += time.min(DISTURBED);
         if let SpinBudget::Share(_) = self.budget {
             self.available_ns -= time.0 as i64;
@@ -165,7 +166,7 @@ impl SpinWait {
         }
     }
 
-    /// Polls for a moment that is near, while the budget lasts.
+    /// Polls for a due time that is near, while the budget lasts.
     fn approach(&mut self, due: Nanos) -> Wait {
         let lasted = self.available_ns > 0;
         match &mut self.next_due {
@@ -175,7 +176,7 @@ impl SpinWait {
         if lasted { Wait::Poll } else { Wait::Sleep(due, None) }
     }
 
-    /// Returns `true` if a response is likely to come next; half the budget is kept for requests.
+    /// Returns `true` if a response is likely to arrive next; half of the budget is reserved for requests.
     fn expects_response(&self, now: Nanos) -> bool {
         let soon = |sent: Nanos| now < sent + Nanos((1.25 * self.response_ns + self.lead_ns) as u64);
         self.response_ns <= MAX_RESPONSE && self.available_ns > self.max_saved() / 2 && self.sent_at.is_some_and(soon)
@@ -191,12 +192,13 @@ impl SpinWait {
         }
     }
 
-    /// Records the end at `now`, by its timer, of a sleep that was to end at `wake`, early for `due`.
+    /// Records that a sleep that should have ended at `wake`, early for `due`, ended at `now`. Sleeps ended by an event
+    /// before `wake` are ignored.
     fn record_wakeup(&mut self, due: Nanos, wake: Nanos, now: Nanos) {
         if now < wake {
             return;
         }
-        // The share of misses is a quantile, and is estimated as one: Robbins and Monro's stochastic approximation.
+        // The lead is a quantile of the lateness, and is estimated as one: by Robbins–Monro stochastic approximation.
         let step = if now > due { STEP * (1.0 - MISSES) } else { -STEP * MISSES };
         self.lead_ns = (self.lead_ns + step).clamp(LEAD_BOUNDS.0, LEAD_BOUNDS.1);
     }
@@ -218,12 +220,13 @@ impl SpinWait {
         }
     }
 
-    /// Records an arrival: the current turn is not an idle one.
+    /// Records an arrival: the current turn was not idle.
     #[inline]
     pub fn record_arrival(&mut self, now: Nanos) {
         self.polled_at = None;
         if let Some(sent) = self.sent_at.take() {
-            // 9 of 10 come within `watch`; steps are proportional, as services differ by orders of magnitude.
+            // 9 of 10 arrive within `response_ns`; steps are proportional, because services differ by orders of
+            // magnitude.
             let step = if (now - sent).0 as f64 > self.response_ns { 0.9 } else { -0.1 };
             self.response_ns = (self.response_ns * (1.0 + step / 16.0)).clamp(LEAD_BOUNDS.0, 2.0 * MAX_RESPONSE);
         }
@@ -245,7 +248,7 @@ impl SpinWait {
         }
     }
 
-    /// Ends a turn at `now`: if it was a poll without an arrival, its time was spent polling.
+    /// Ends a turn at `now`: if it was a poll that found nothing, its time was spent polling.
     #[inline]
     pub fn end_turn(&mut self, now: Nanos) {
         if let Some(from) = self.polled_at.take() {
@@ -279,7 +282,7 @@ mod tests {
             let due = now + Nanos::from_millis(3);
             let Wait::Sleep(wake, Some(for_due)) = spin.wait(now, due, due) else { panic!("{spin:?}") };
             assert_eq!(for_due, due);
-            // One wake in a hundred takes 60 µs, the others between 20 and 40.
+            // One wakeup in a hundred is 60 µs late, the others 20 to 40.
             let late = if n % 100 == 0 { us(60) } else { us(20 + n % 21) };
             spin.record_wakeup(due, wake, wake + late);
             now = due + us(1);
@@ -291,7 +294,7 @@ mod tests {
     fn no_more_is_polled_away_than_the_budget_holds() {
         let mut spin = spin(SpinBudget::Share(0.1));
         let (began, mut now) = (Nanos::from_secs(1), Nanos::from_secs(1));
-        // Due in a stretch that never ends: each wait is near its moment.
+        // Due times follow each other closely: each wait is near the next one.
         while now < began + Nanos::from_secs(10) {
             let due = now + us(5);
             match spin.wait(now, due, due) {
@@ -303,7 +306,7 @@ mod tests {
                 Wait::Sleep(until, _) => now = until.max(now + us(1)),
             }
         }
-        // What was saved, and a tenth of ten seconds.
+        // The saved budget, and a tenth of ten seconds.
         let most = 0.02 + 1.001;
         let spun = spin.take_spun().0 as f64 / 1e9;
         assert!((0.9..most).contains(&spun), "{spun}");
@@ -342,7 +345,7 @@ mod tests {
         spin.record_poll(from, now);
         assert_eq!(spin.wait(now, Nanos::MAX, Nanos::MAX), Wait::Sleep(Nanos::MAX, None));
         assert_eq!(spin.wait(now + REST, Nanos::MAX, Nanos::MAX), Wait::Poll);
-        // If it goes on like that, each rest is longer; if it went well, they start over.
+        // While disturbances continue, each suspension is longer; once polling has gone well, they start over.
         let mut rest = |now: Nanos| {
             let from = now.max(spin.rest_until);
             spin.record_poll(from, from + Nanos::from_millis(4));

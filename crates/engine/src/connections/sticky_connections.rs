@@ -10,13 +10,13 @@ use crate::pool::SPARE;
 /// The connection that each user owns.
 #[derive(Debug, Default)]
 pub(super) struct StickyConnections {
-    /// Set for a scenario if arrivals bring its users, who then own no connection.
+    /// Set, by scenario, if arrivals bring its users, who then own no connection.
     by_arrivals: Vec<bool>,
     conns: Vec<Vec<ConnId>>,
 }
 
 impl StickyConnections {
-    /// Creates the state for scenarios whose users come with arrivals (`true`) or own connections.
+    /// Creates the state for scenarios whose users are brought by arrivals (`true`) or own connections (`false`).
     pub fn of(arrive: Vec<bool>) -> StickyConnections {
         StickyConnections { conns: vec![Vec::new(); arrive.len()], by_arrivals: arrive }
     }
@@ -59,7 +59,7 @@ impl<N: Network> WorkerConnections<N> {
         if conn == ConnId::NONE { None } else { Some(self.pools.origin(self.links.conn(conn).pool)) }
     }
 
-    /// Closes what a user that leaves owns; `ending` is set once all requests of the run were started.
+    /// Closes the connections of a user that leaves; `ending` is set once all requests of the run were started.
     #[inline]
     pub fn user_leaves(&mut self, user: UserId, ending: bool) {
         if let Some(memories) = &mut self.traffic.user_states {
@@ -79,7 +79,7 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Returns the user's own connection, if it leads to this origin and has room.
+    /// Returns the user's own connection, if it belongs to this pool and has room.
     #[inline]
     pub(crate) fn sticky_connection(&mut self, user: UserId, pool_id: PoolId) -> Option<ConnId> {
         let conn = self.sticky.conn(user);

@@ -1,5 +1,5 @@
-//! Requests of a worker: those in flight, their slot values, their counts and outcomes. Connections carry them; nothing
-//! here knows how.
+//! Requests of a worker: those in flight, their slot values, counts and outcomes. Connections carry them; nothing here
+//! knows how.
 
 mod request_end;
 mod users;
@@ -24,7 +24,7 @@ use crate::user_states::UserStates;
 pub(crate) struct Traffic {
     pub(super) workload: Arc<dyn Workload>,
     pub(super) limits: Limits,
-    /// The latest reading of the clock: at most one read, and the work that follows from it, old.
+    /// The latest reading of the clock: never older than the last read from a socket and the work that followed it.
     pub(super) stamp: Nanos,
     /// Time when the event being processed was read: the stamp, or earlier by the time that parsing took.
     pub(super) event_time: Nanos,
@@ -39,7 +39,7 @@ pub(crate) struct Traffic {
     pub(super) user_states: Option<UserStates>,
     /// Set if users cache answers and do not send a request while its answer is fresh.
     pub(super) caches: bool,
-    /// The state to be kept from the answer that ends now.
+    /// The state update from the answer that is ending.
     pub(super) state_update: Option<StateUpdate>,
     /// The named checks.
     pub(super) checks: Option<Arc<NamedChecks>>,
@@ -89,21 +89,21 @@ impl Traffic {
         self.in_flight.add(Exchange { warmup, hops, ..Exchange::due(due, self.taken_up(due), request, name, user) })
     }
 
-    /// Returns `true` if no further arrival may wait for a connection. The number waiting is a difference: nothing is
-    /// counted for it.
+    /// Returns `true` if no further arrival may wait for a connection. The number of waiting arrivals is a difference
+    /// of two others: no counter is kept for it.
     #[inline]
     pub fn queue_is_full(&self) -> bool {
         u64::from(self.in_flight.alive()) > self.recorder.in_flight() + self.limits.queue
     }
 
-    /// Records that an arrival is due and stays in the schedule.
+    /// Records that an arrival is due but stays in the schedule.
     #[cold]
     pub fn hold_back(&mut self) {
         self.held_back = self.stamp;
     }
 
-    /// Returns when an arrival taken from the schedule now counts as taken up: if the queue was full, the delay is not
-    /// our lateness.
+    /// Returns the time at which an arrival taken from the schedule now counts as taken up: if it was held back by a
+    /// full queue, the delay is not our lateness.
     #[inline]
     fn taken_up(&self, due: Nanos) -> Nanos {
         if due <= self.held_back { due } else { self.stamp }
@@ -120,13 +120,13 @@ impl Traffic {
         self.recorder.ends_at(end);
     }
 
-    /// Sets the end of the window, which is known now.
+    /// Sets the end of the window, once it is known.
     pub fn ends_at(&mut self, end: Nanos) {
         self.limits.end = Some(end);
         self.recorder.ends_at(end);
     }
 
-    /// Returns the next event for users: messages in their order, then outcomes of requests.
+    /// Returns the next event for users: messages first, in their order, then outcomes of requests.
     #[inline]
     pub fn next_outcome(&mut self) -> Option<UserOutcome> {
         match self.messages.pop_front() {

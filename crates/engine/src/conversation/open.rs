@@ -29,7 +29,7 @@ pub(crate) fn unix_ns() -> u64 {
 /// The outcomes of the first requests, and the conversation.
 pub(super) type StartedConversation<'a> = (Vec<ExchangeEnd>, OpenConversation<'a>);
 
-/// A conversation that continues, with the peer of its connection.
+/// A conversation that can continue, and the peer of its connection.
 pub(crate) struct OpenConversation<'a> {
     pub(super) conversation: OneShotConversation<'a>,
     /// The connected address.
@@ -60,7 +60,7 @@ impl<'a> OpenConversation<'a> {
         transcribed.failed_checks = self.conversation.failed_checks.take();
     }
 
-    /// Closes the connection in order.
+    /// Closes the connection gracefully.
     pub fn end(mut self) {
         self.conversation.links.close_gracefully(self.conversation.conn);
     }

@@ -19,11 +19,11 @@ pub(crate) struct ConnectionTranscript {
     pub established: Option<EstablishedConnection>,
     pub sent: TranscriptPart,
     pub received: TranscriptPart,
-    /// Failed checks of the last response as bits; None if none was evaluated.
+    /// Failed checks of the last response as bits; `None` if none was evaluated.
     pub failed_checks: Option<u32>,
 }
 
-/// One direction of a transcript: its beginning, for display, and its total size. A peer may send without end.
+/// One direction of a transcript: its beginning, for display, and its total size, because a peer may send without end.
 #[derive(Debug, Default)]
 pub(crate) struct TranscriptPart {
     pub head: Vec<u8>,

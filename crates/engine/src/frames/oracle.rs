@@ -12,7 +12,7 @@ use super::*;
 use crate::Assignment;
 use crate::collector::{Collector, HELD};
 
-/// Number of workers in the run that the bytes are read for.
+/// Number of workers in the run for which the bytes are read.
 const WORKERS: usize = 3;
 
 /// Checks both directions of a link against these bytes.

@@ -1,4 +1,4 @@
-//! Ends of connections: closing messages of both sides, and release.
+//! Ends of connections: closing messages of both sides, and the release of slots.
 
 use brunt_cause::Cause;
 use brunt_contract::{Errno, Network};
@@ -11,14 +11,14 @@ use crate::pool::{Conn, ConnStage};
 const MAX_IDLE_SESSIONS: usize = 1024;
 
 impl<N: Network> Links<N> {
-    /// Handles an orderly close by the peer: exchanges that end with the connection are done.
+    /// Handles an orderly close by the peer, which completes the exchanges that end with the connection.
     pub fn closed(&mut self, conn: ConnId) {
         if let Some(session) = &mut self.conns[conn.at()].session {
             session.peer_closed(&mut self.done);
         }
     }
 
-    /// Closes in order: writes the session's last message, then that of TLS. The connection must then be discarded.
+    /// Sends the session's last message, then that of TLS. The caller must then discard the connection.
     pub fn close_gracefully(&mut self, conn: ConnId) {
         self.aim(conn);
         if let Some(session) = &mut self.conns[conn.at()].session {
@@ -65,7 +65,7 @@ impl<N: Network> Links<N> {
         }
     }
 
-    /// Returns the bytes received of an incomplete response.
+    /// Returns the bytes received so far of an incomplete response.
     pub fn partial_response(&self, conn: ConnId) -> Vec<u8> {
         self.session(conn).map_or(Vec::new(), |session| session.partial_response().to_vec())
     }

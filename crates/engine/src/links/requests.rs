@@ -1,11 +1,11 @@
-//! Operations on an open connection: exchanges submitted, released and cancelled, and heartbeats.
+//! Operations on an open connection: submitting, releasing and cancelling exchanges, and heartbeats.
 
 use brunt_contract::{ConnId, ExchangeId, Network, Request, SessionFull, SlotContext, SubmitOutcome, UserState};
 
 use super::Links;
 
 impl<N: Network> Links<N> {
-    /// Submits an exchange; its bytes leave with [`Links::flush`].
+    /// Submits an exchange; [`Links::flush`] sends its bytes.
     ///
     /// # Errors
     /// The session has no room.
@@ -39,17 +39,17 @@ impl<N: Network> Links<N> {
         session.submit_with(id, request, context, memory, &mut self.out)
     }
 
-    /// Lets the session report what came before it was asked for ([`SubmitOutcome::AlreadyComplete`]).
+    /// Lets the session report a response that arrived before its request ([`SubmitOutcome::AlreadyComplete`]).
     #[cold]
     pub fn report_early_answer(&mut self, conn: ConnId) {
         self.aim(conn);
         if let Some(session) = &mut self.conns[conn.at()].session {
-            // No bytes were passed that could be wrong.
+            // Without bytes there is nothing that could be malformed.
             let _ = session.receive(&[], &mut self.out, &mut self.done);
         }
     }
 
-    /// Cancels an exchange that timed out. Returns `true` if its connection stays usable.
+    /// Cancels an exchange. Returns `true` if its connection stays usable.
     pub fn cancel(&mut self, conn: ConnId, id: ExchangeId) -> bool {
         self.aim(conn);
         let session = self.conns[conn.at()].session.as_mut();
@@ -60,7 +60,7 @@ impl<N: Network> Links<N> {
         lives
     }
 
-    /// Sends the part of an exchange that was held back; returns `false` if nothing is any more.
+    /// Sends the part of an exchange that was held back; returns `false` if none is held back any more.
     pub fn release(&mut self, conn: ConnId, id: ExchangeId) -> bool {
         self.aim(conn);
         let session = self.conns[conn.at()].session.as_mut();
@@ -71,7 +71,7 @@ impl<N: Network> Links<N> {
         released
     }
 
-    /// Sends a heartbeat, if the protocol has one at this point.
+    /// Sends a heartbeat; returns `false` if the protocol has none, or none at this point.
     pub fn heartbeat(&mut self, conn: ConnId) -> bool {
         self.aim(conn);
         let session = self.conns[conn.at()].session.as_mut();

@@ -34,7 +34,7 @@ impl ProcessHandle for ChildEnding {
     }
 
     fn kill(&self) {
-        // No other process can have its pid before it is waited for.
+        // Its pid cannot be reused before it has been waited for.
         let _ = self.child().kill();
     }
 

@@ -1,7 +1,7 @@
 //! The link between a coordinator and a process that takes a share of its run: both directions, and the process.
 //!
-//! Pipes to a child are the only link so far (`child.rs`). Another transport is another [`Launcher`]; no other part of
-//! the engine knows what carries a link.
+//! Pipes to a child are the only link so far (`child.rs`). Another transport would be another [`Launcher`]; no other
+//! part of the engine knows what carries a link.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -38,17 +38,17 @@ pub trait ProcessHandle: Send + Sync {
     }
 }
 
-/// Offset of a process's clock from the coordinator's, in nanoseconds; zero on one machine. Moments are converted only
-/// where they pass a link: a run uses the coordinator's clock, and each process reads its own.
+/// Offset of a process's clock from the coordinator's, in nanoseconds; zero on one machine. Times are converted only
+/// when they cross a link: a run uses the coordinator's clock, and each process reads its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockOffset(pub i64);
 
 impl ClockOffset {
-    /// Converts a moment to the clock of the process.
+    /// Converts a time to the clock of the process.
     pub(crate) fn to_process(self, ours: Nanos) -> Nanos {
         Nanos(ours.0.saturating_add_signed(self.0))
     }
-    /// Converts a moment of the process to our clock.
+    /// Converts a time of the process to our clock.
     pub(crate) fn to_coordinator(self, theirs: Nanos) -> Nanos {
         Nanos(theirs.0.saturating_add_signed(self.0.saturating_neg()))
     }
@@ -59,9 +59,9 @@ pub trait Launcher: Send + Sync {
     /// Starts a process that reads an [`crate::Assignment`] from its end of the link and takes it.
     ///
     /// # Errors
-    /// The refusal.
+    /// The reason why the process cannot be started.
     fn launch(&self, task: &Task) -> io::Result<ProcessLink>;
-    /// Returns the machines they run on, without the coordinator's.
+    /// Returns the machines on which the processes run, without the coordinator's.
     fn hosts(&self) -> Vec<GeneratorHost> {
         Vec::new()
     }

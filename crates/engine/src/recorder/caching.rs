@@ -16,7 +16,7 @@ impl Recorder {
         }
     }
 
-    /// Counts a cache hit of this many bytes: it is no request, and in no other count.
+    /// Counts a cache hit of this many bytes: it is no request, and not in any other count.
     pub fn cache_hit(&mut self, (name, user): (u16, UserId), bytes: u64, warmup: bool) {
         if warmup {
             return;

@@ -1,4 +1,4 @@
-//! Iterations and groups of a flow, counted in rows behind those of the names.
+//! Iterations and groups of a flow, counted in the rows after those of the names.
 
 use brunt_measure::Nanos;
 use brunt_scenario::{SpanEvent, SpanEventKind, StopScope};
@@ -8,7 +8,7 @@ use crate::ids::ScenarioId;
 use crate::limits::Limits;
 
 impl Recorder {
-    /// Counts the begin or end of an iteration or group; `row` holds its figures, and the next row those without
+    /// Counts the beginning or end of an iteration or group; `row` holds its figures, and the next row those without
     /// pauses.
     pub fn span(&mut self, row: u16, span_event: &SpanEvent, limits: &Limits) {
         let Some(named) = &mut self.tally.named else { return };

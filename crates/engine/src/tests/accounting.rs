@@ -43,7 +43,7 @@ fn random_load(rng: &mut Rng) -> Load {
     }
 }
 
-/// Creates a random plan; TLS, keep-alive and redirects included.
+/// Creates a random plan, including TLS, keep-alive and redirects.
 fn random_scene(seed: u64) -> SimPlan {
     let mut rng = Rng::new(seed);
     let rng = &mut rng;
@@ -123,10 +123,11 @@ fn with_faults(mut scene: SimPlan, seed: u64) -> SimPlan {
     scene
 }
 
-/// Maximum number of pieces in which a body is read as it is cut; more of them show no more, and take most of the time.
+/// Maximum number of pieces in which a body is read; more would reveal nothing more, and take most of the test's time.
 const PIECES: usize = 300;
 
-/// Creates a server that makes every kind of mistake; `trouble` is how often. Its bodies are no longer than `longest`.
+/// Creates a server that makes every kind of mistake; `trouble` is how often it makes them. Its bodies are no longer
+/// than `longest`.
 fn random_brain(
     seed: u64,
     trouble: f64,

@@ -67,7 +67,7 @@ fn a_server_that_accepts_and_drops_is_not_stormed() {
     let (open, closed) = (SimPlan::open(1000.0, Arrivals::Constant, lasts), SimPlan::closed(4, lasts));
     let bare = SimPlan::closed(4, lasts).option("no-keepalive", "");
     let shared = SimPlan::closed(40, lasts).option("http", "2").option("streams", "10");
-    // Open load has one pool, also with shared connections; each user with its own connection retries by itself.
+    // Open load has one pool, and so do shared connections; users with their own connections retry independently.
     // Arrivals are not held back for longer than a tenth of a second.
     let scenes = [("open", open, 1, 11), ("closed", closed, 4, 6), ("bare", bare, 4, 6), ("shared", shared, 1, 6)];
     for (name, scene, who, most) in scenes {
@@ -93,7 +93,7 @@ fn a_connection_that_has_served_is_reopened_at_once() {
     let played = SimPlan::closed(1, SECOND).play(|| brain);
     played.check();
     let s = &played.sum;
-    // A request takes 1.1 ms and an opening 0.1: no pause lies between.
+    // A request takes 1.1 ms and an opening 0.1 ms, so there is no pause between them.
     assert!(s.due > 800 && s.failed >= s.due / 2 - 1, "{} due, {} failed", s.due, s.failed);
 }
 
@@ -113,7 +113,7 @@ fn a_pool_grows_to_what_is_needed_once_the_server_takes_connections_again() {
     assert!(last.finished > 950 && last.waiting < 20, "{} finished, {} wait", last.finished, last.waiting);
 }
 
-/// An incomplete or wrong answer is an answer: closed load goes on at once, and arrivals are sent.
+/// Checks that an incomplete or wrong answer counts as an answer: closed load continues at once, and arrivals are sent.
 #[test]
 fn a_server_whose_answers_are_never_whole_is_asked_as_often_as_it_was_to_be() {
     for mishap in
@@ -143,7 +143,7 @@ fn a_server_whose_answers_are_never_whole_is_asked_as_often_as_it_was_to_be() {
     }
 }
 
-/// A Redis server that is full: it accepts all connections, and tells all but a few that they are too many.
+/// A Redis server that is full: it accepts all connections, and tells all but a few that there are too many.
 struct FullRedisServer {
     room: usize,
     inside: Vec<u32>,
@@ -189,7 +189,7 @@ fn a_server_that_answers_only_that_it_is_full_is_not_stormed_and_its_word_is_cou
         let outside = if name == "closed" { 10_500..12_000 } else { 0..1 };
         assert!(outside.contains(&(kept_out.0 / 1_000_000)), "{name}: {kept_out}");
         let attempts = attempts(&played);
-        // Plus those that arrivals began before the first was refused.
+        // Includes attempts that arrivals started before the first was refused.
         assert!(attempts[0] <= 80 && attempts[1..].iter().all(|n| *n <= 12 * who), "{name}: {attempts:?}");
         let told = played.examples.iter().find(|example| example.kind == "wrong_status").expect("an example");
         assert!(told.detail.contains("maxclients") && told.received.contains("max number"), "{told:?}");
@@ -202,7 +202,7 @@ fn arrivals_wait_a_tenth_of_a_second_at_most_for_a_server_that_is_back() {
     let (from, to) = (scene.sim.starts_at + SECOND, scene.sim.starts_at + Nanos::from_secs(4));
     let played = scene.play_with(Arc::default(), |_| {
         let answer = move |now: Nanos, _: &ServerRequest<'_>| {
-            // It goes down with a reset, and the connections it still serves are reset too.
+            // It goes down with a reset, which also hits the connections that it still serves.
             let reply = SimReply::new(200, b"x");
             (now + MS, if (from..to).contains(&now) { reply.with(ReplyFault::Reset) } else { reply })
         };

@@ -1,4 +1,4 @@
-//! Requests of a batch with their own reaction to failure: exact counts, whatever else of the batch is in flight.
+//! Requests of a batch with their own reaction to failure: counts are exact, whatever else of the batch is in flight.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ fn serving(now: Nanos, ask: &ServerRequest<'_>) -> (Nanos, SimReply) {
     }
 }
 
-/// Returns the numbers that succeeded, failed and are unfinished.
+/// Returns how many requests of a row succeeded, failed and stayed unfinished.
 fn row(played: &SimResult, name: u16) -> [u64; 3] {
     let mut all = BTreeMap::<u16, NamedFigures>::new();
     for named in played.seconds.iter().flat_map(|second| &second.named) {

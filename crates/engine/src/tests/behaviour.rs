@@ -58,7 +58,7 @@ fn an_answer_after_the_timeout_is_no_success_and_one_before_it_is() {
             assert_eq!((s.finished, s.failed), if in_time { (s.due, 0) } else { (0, s.due) }, "{delay}");
             assert_eq!(s.failures("timeout/first_byte/"), s.failed);
             assert!(in_time || s.latency.service_at_least.min() > timeout.0, "{delay}");
-            // Answers that were read after the timeout are no answers of the run, and are counted separately.
+            // Answers that were read after the timeout do not count as answers of the run, but separately.
             let late: u64 = played.seconds.iter().map(|s| s.late).sum();
             let answered: u64 = s.status.values().sum();
             assert_eq!(answered, s.finished, "{delay}");
@@ -173,7 +173,7 @@ fn a_common_start_that_comes_late_shifts_the_whole_run() {
     assert_eq!(played.ended.window, SECOND);
     let first = &played.seconds[0];
     assert_eq!(first.from_ns, 0);
-    // Reported with the first second, and not opened in it.
+    // The connections are reported with the first second, but were not opened in it.
     assert_eq!((first.connections.opened, first.connections.ahead), (10, 10));
     assert!((3_400_000_000..3_403_000_000).contains(&first.connections.ahead_ns), "{}", first.connections.ahead_ns);
     // 10 ms of service and 0.1 of network: 99 complete rounds and one that the drain lets finish.
@@ -349,7 +349,7 @@ fn what_fails_in_tls_fails_in_its_phase() {
         let played = scene.play(|| after(MS));
         played.check();
         let s = &played.sum;
-        // Those that waited for an attempt fail with it.
+        // Requests that waited for an attempt fail with it.
         let kind = sort.split_once('/').unwrap().0;
         assert_eq!((s.failures(kind), s.failed, s.due), (10, 10, 10), "{failure:?}: {:?}", s.failures);
         assert!(s.failures(sort) >= 5, "{failure:?}: {:?}", s.failures);
@@ -387,7 +387,7 @@ fn the_phases_of_a_request_that_opens_its_connection_add_up_to_its_service() {
     assert!(l.connect.min() >= 30_000, "{} ns: the call to connect is a part of connecting", l.connect.min());
     let parts = l.connect.sum() + l.first_byte.sum() + l.transfer.sum();
     assert!(played.sum.finished > 500);
-    // The last ones may have been opened for requests whose end the run did not see.
+    // The last connections may have been opened for requests whose end the run did not see.
     let off = parts.abs_diff(l.service.sum());
     assert!(off < 2_000_000, "{off} ns of {} in no phase", l.service.sum());
 }

@@ -6,7 +6,7 @@ use brunt_sim::SimInterval;
 
 use super::harness::{MS, SECOND, SimPlan, SimResult, after};
 
-/// Returns the three parts and the whole: every request finished, so they add up exactly.
+/// Returns the total and its three parts, which add up exactly because every request finished.
 fn parts(played: &SimResult) -> (u128, u128, u128, u128) {
     played.check();
     assert_eq!(played.sum.finished, played.sum.due);
@@ -38,7 +38,7 @@ fn a_slow_send_is_the_generator_being_late() {
 
 #[test]
 fn a_generator_that_was_stopped_is_late_and_the_server_is_not_blamed() {
-    // The thread does not run for 200 ms; meanwhile 200 arrivals are due, and ten connections are idle.
+    // The thread does not run for 200 ms; in that time 200 arrivals are due, and ten connections are idle.
     let scene = SimPlan::open(1000.0, Arrivals::Constant, SECOND);
     let from = scene.sim.starts_at + Nanos::from_millis(500);
     let pause = SimInterval { from, to: from + Nanos::from_millis(200) };
@@ -103,7 +103,8 @@ fn a_pause_over_the_end_of_the_window_counts_in_both_parts() {
             longest.unwrap_or_default() / 1_000_000
         };
         let (window, drain) = (gaps(brunt_record::RunPart::Window), gaps(brunt_record::RunPart::Drain));
-        // While responses are awaited a wait lasts 10 ms at most, and it is unknown where in it the pause began.
+        // While responses are awaited, a wait lasts 10 ms at most, and it is unknown when during the wait the pause
+        // began.
         assert!((380..=401).contains(&window) && (1_190..=1_200).contains(&drain), "{window} {drain}");
     }
 }

@@ -1,5 +1,5 @@
-//! Caches of users over whole runs: fresh answers are not requested, stale ones are revalidated, and all is counted
-//! once.
+//! Caches of users over whole runs: fresh answers are not requested, stale ones are revalidated, and everything is
+//! counted once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use brunt_sim::{ServerPeer, SimReply};
 use super::harness::{MS, SECOND, ServerLog, SimPlan, each_seed};
 use super::sim_result::SimResult;
 
-/// Rows: the requests, the page's resources, and behind the names iterations and the group, two each.
+/// Rows: the requests, the page's resources, and after the names iterations and the group, two each.
 const PAGE: u16 = 0;
 const AFTER: u16 = 1;
 const RESOURCES: u16 = 2;
 const ITERATIONS: u16 = 3;
-/// Resources: one fresh for an hour, one revalidated each time, one not cached, one fresh for ever.
+/// Resources: one fresh for an hour, one revalidated each time, one not cached, one fresh forever.
 const HTML: &str =
     "<html><link rel=stylesheet href=/r/fresh><script src=r/asked></script><img src=/r/none><img src=/r/unchanged>";
 
@@ -42,8 +42,8 @@ fn reply(ask: &ServerRequest<'_>) -> SimReply {
     }
 }
 
-/// Creates users who load a page with its resources, and another, from which they capture a value that they send in a
-/// third.
+/// Creates users who load a page with its resources, and a second one, from which they capture a value that they send
+/// with a third request.
 fn caching(scene: SimPlan, how: &str) -> SimPlan {
     scene.option("cache", how).with(|plan| {
         let url = |url: &str, name: &str| WeightedUrl { name: Some(name.into()), ..WeightedUrl::plain(url) };
@@ -67,7 +67,7 @@ fn serving() -> impl FnMut(Nanos, &ServerRequest<'_>) -> (Nanos, SimReply) + Sen
     move |now, ask| (now + MS, reply(ask))
 }
 
-/// Returns how many of a row were due, succeeded, failed, and came from the cache.
+/// Returns how many requests of a row were due, succeeded, failed, and were answered from the cache.
 fn row(played: &SimResult, name: u16) -> [u64; 4] {
     let mut all = BTreeMap::<u16, NamedFigures>::new();
     played.seconds.iter().flat_map(|s| &s.named).for_each(|named| all.entry(named.name).or_default().merge(named));
@@ -98,7 +98,7 @@ fn judge(played: &SimResult, empty: u64) {
     let saved = HTML.len() as u64 + 20 + 10 + 1 + 10;
     assert_eq!(sum(played, |second| second.cache_bytes), saved * (all - empty));
     assert_eq!(sum(played, |second| second.not_cached), 0);
-    // The status of the page was checked, and the content of the other, whether they came from the cache or not.
+    // The status of the page and the content of the other one were checked, whether they came from the cache or not.
     let checks = |check: u16| {
         let all = played.seconds.iter().flat_map(|second| &second.checks).filter(|told| told.check == check);
         all.fold((0, 0), |(passed, failed), told| (passed + told.passed, failed + told.failed))

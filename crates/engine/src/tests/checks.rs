@@ -72,7 +72,8 @@ fn each_check_counts_what_it_looked_at_whatever_the_others_found() {
     for workers in [1, 3] {
         let played = scene(60).with(|plan| plan.workers = workers).play(|| in_turn(replies));
         assert_eq!((played.sum.due, played.sum.failed), (120, 48), "{:?}", played.sum.failures);
-        // Of sixty responses a fifth each: status, text, and both rules; and of the other request its status.
+        // Of sixty responses, two fifths fail each check: status, text, and both rules. The other request has only its
+        // status checked.
         let expected = [[36, 24], [36, 24], [36, 24], [36, 24], [60, 0]];
         assert_eq!(checks(&played).into_values().collect::<Vec<_>>(), expected, "{workers} workers");
     }

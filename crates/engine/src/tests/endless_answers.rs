@@ -1,5 +1,5 @@
-//! Endless answers: every protocol against a peer whose answer never ends and comes faster than it is read, and a
-//! healthy one. Time is kept, and the healthy peer is served.
+//! Endless answers: every protocol against a healthy peer and one whose answer never ends and comes faster than it is
+//! read. Timeouts are kept, and the healthy peer is served.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ fn ms(n: u64) -> Nanos {
 
 type MakeServer = fn() -> Box<dyn ServerSession>;
 
-/// A server that answers at once on connections with an odd number, and without an end on the others.
+/// A server that answers at once on connections with an odd number, and endlessly on the others.
 struct EndlessServer {
     make: MakeServer,
     begins: &'static [u8],
@@ -198,7 +198,7 @@ fn rows() -> Vec<u8> {
     (3..=258_u32).flat_map(|number| [1, 0, 0, number as u8, 0]).collect()
 }
 
-/// Creates a scene of one user at each peer, for a second.
+/// Creates a scene with one user for each peer, for a second.
 fn scene(url: &str) -> SimPlan {
     let scene = SimPlan::closed(2, SECOND).urls(&[(url, 1.0)]).on(|s| (s.event_cost, s.read_size) = (READ, PIECE));
     scene.with(|p| (p.timeout, p.drain) = (ms(100), ms(200)))
@@ -285,9 +285,9 @@ fn whatever_is_spoken_an_endless_answer_times_out_and_others_are_served() {
         let s = &played.sum;
         let timeouts = s.failures("timeout/");
         assert!(timeouts >= 5, "{name}: {timeouts} timeouts: {s:?}");
-        // HTTP/2 gives up a connection on which an abandoned stream goes on and on.
+        // HTTP/2 gives up a connection on which an abandoned stream does not end.
         assert_eq!(s.failed, timeouts + s.failures("broken_protocol/first_byte/"), "{name}: {s:?}");
-        // About two thousand if the answer is not read after a piece of the other one each time.
+        // There are about two thousand if an answer need not wait for a piece of the endless one each time.
         assert!(s.finished > 500, "{name}: {}", s.finished);
         let longest = s.latency.service_at_least.max();
         assert!(longest < 130_000_000, "{name}: timed out after {longest} ns instead of 100 ms");

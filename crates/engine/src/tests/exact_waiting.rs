@@ -1,4 +1,4 @@
-//! Exact waiting: requests leave when they are due although the CPU wakes late, at a bounded cost.
+//! Exact waiting: requests are sent when they are due although the CPU wakes late, at a bounded cost.
 
 use brunt_measure::Nanos;
 use brunt_plan::Arrivals;
@@ -19,7 +19,7 @@ fn sleepy(rate: f64, spinning: SpinBudget) -> SimResult {
     played
 }
 
-/// Returns a quantile of the lateness with which requests left.
+/// Returns a quantile of the lateness with which requests were sent.
 fn late(played: &SimResult, part: f64) -> Nanos {
     let all = &played.sum.latency.gen_late;
     all.at_rank((part * all.count() as f64).ceil() as u64).expect("requests left")

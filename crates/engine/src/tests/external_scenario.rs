@@ -16,7 +16,7 @@ use super::harness::{MS, SECOND, SimPlan, SimResult, each_seed};
 const PATH: u16 = 0;
 const SAID: u16 = 1;
 
-/// Follows the pages of a book: each says which comes next, and how many milliseconds it takes to read.
+/// A scenario that follows the pages of a book: each says which comes next, and how many milliseconds it takes to read.
 struct BookScenario {
     /// Time when each user's iteration began, and how long it has paused since.
     began: Vec<(Nanos, Nanos)>,
@@ -141,7 +141,8 @@ fn what_a_script_tells_of_its_iterations_is_counted_and_stops_what_it_says() {
     assert_eq!(counts, [1, 0, 1]);
 }
 
-/// Composes each request but the first from the previous response: its path, its method, a header and its body.
+/// A scenario that composes each request but the first from the previous response: its path, its method, a header and
+/// its body.
 struct ComposingScenario {
     /// Composes a draft from a response.
     drafts: fn(&str) -> RequestDraft,
@@ -160,7 +161,7 @@ impl Scenario for ComposingScenario {
     }
 }
 
-/// Runs it against a server that reports the size of a body, and after three bodies that it is closed; returns also
+/// Runs it against a server that reports the size of a body, and after three bodies that it is closed; also returns
 /// what the server received.
 fn composed(drafts: fn(&str) -> RequestDraft) -> (SimResult, Vec<String>) {
     let heard = Arc::new(Mutex::new(Vec::new()));
@@ -214,7 +215,7 @@ fn a_script_composes_requests_of_what_responses_said() {
 #[test]
 fn a_request_that_cannot_be_composed_has_failed_and_says_why() {
     let (played, heard) = composed(|_| RequestDraft { url: Some("http://[".into()), ..RequestDraft::default() });
-    // After each, its user pauses as after a server that cannot be reached, and starts again.
+    // After each failure, its user pauses as if the server could not be reached, and starts again.
     let sum = &played.sum;
     assert_eq!((heard.len() as u64, sum.due), (sum.finished, sum.finished + sum.failed));
     assert!(sum.failed > 0 && sum.failed == sum.failures("resolve"), "{:?}", sum.failures);

@@ -42,7 +42,7 @@ impl<P: SimPeer> FilteredPeer<P> {
         self
     }
 
-    /// Called for each connection that the client closed.
+    /// Sets a callback for each connection that the client closed.
     pub fn on_close(mut self, left: impl FnMut() + Send + 'static) -> Self {
         self.left = Box::new(left);
         self

@@ -227,13 +227,14 @@ fn two_steps_at_one_queue_take_as_long_as_theory_says() {
 #[test]
 fn what_is_under_way_at_the_end_may_finish_as_long_as_the_drain_lasts() {
     for scene in [SimPlan::closed(10, SECOND), SimPlan::open(30.0, Arrivals::Constant, SECOND)] {
-        // Half a second each, and the drain is a second long.
+        // Iterations take half a second, and the drain is a second long.
         let steps = vec![send(0), pause(400), send(1), pause(90)];
         let played = flowing(scene.clone(), steps).play(|| token_server(MS));
         let [started, ended, failed, cut] = counts(rows(&played).get(&ITERATIONS));
         assert!(started >= 20 && (ended, failed, cut) == (started, 0, 0), "{started} {ended} {failed} {cut}");
         assert_eq!((played.sum.due, played.sum.finished, played.heard), (2 * started, 2 * started, 2 * started));
-        // Two seconds each: those that began are cut when the drain is over, which does not wait for pauses beyond it.
+        // Iterations take two seconds: those that began are cut when the drain is over, which does not wait for pauses
+        // beyond it.
         let played = flowing(scene, vec![send(0), pause(2000), send(1)]).play(|| token_server(MS));
         let [started, ended, failed, cut] = counts(rows(&played).get(&ITERATIONS));
         assert!(started > 0 && (ended, failed, cut) == (0, 0, started), "{started} {ended} {failed} {cut}");
@@ -352,7 +353,7 @@ fn a_batch_is_sent_at_once_and_each_of_its_requests_is_counted_and_timed_from_wh
         within(&group, 20, 24);
         within(&histogram(&rows[&0].latency), 10, 13);
         if open {
-            // Of the two named c, one waited for the others of its batch.
+            // Of the two requests named c, one waited for the others of its batch.
             within(&histogram(&rows[&2].latency), 10, 24);
             assert!(histogram(&rows[&2].latency).count_at_most(Nanos::from_millis(15)) == 60);
             let late = &played.sum.latency.gen_late;
@@ -481,12 +482,12 @@ fn failing_users(steps: Vec<Step>, change: impl Fn(&mut brunt_plan::Plan)) -> u6
 #[test]
 fn a_failed_step_makes_no_iteration_begin_sooner_than_the_plan_says() {
     let second = Step::Pace(SECOND);
-    // Three users, once a second for three seconds.
+    // Three users try once a second for three seconds.
     assert_eq!(failing_users(vec![send(0), second.clone()], |_| {}), 9);
     assert_eq!(failing_users(vec![send(0), pause(300), second.clone()], |_| {}), 9);
     assert_eq!(failing_users(vec![send(0), send(1), pause(1000), send(2)], |_| {}), 9);
     assert_eq!(failing_users(vec![group(vec![send(0), send(1)]), pause(1000)], |_| {}), 9);
-    // What is checked fails as a status does.
+    // A failed check counts like a wrong status.
     let checked = |plan: &mut brunt_plan::Plan| {
         plan.urls.make_mut()[0].options.insert("expect-status".into(), vec!["404".into()]);
         plan.urls.make_mut()[0].options.insert("expect-body".into(), vec!["welcome".into()]);

@@ -1,8 +1,8 @@
 //! A whole run on the simulation: a plan, a network and a server in, events and sums out.
 //!
-//! Each worker has its own simulation; their reports go to the real collector. If workers wait for each other they run
-//! on threads kept in step, else one after the other on the calling thread. A watchdog around the network requests a
-//! stop when it is time, and ends a worker that spins.
+//! Each worker has its own simulation; their reports go to the real collector. If workers wait for each other, they run
+//! on threads kept in step, otherwise one after the other on the calling thread. A watchdog around the network requests
+//! a stop when it is time, and ends a worker that spins.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -40,7 +40,7 @@ pub struct SimPlan {
     pub resolver: Arc<dyn Resolver>,
     /// Time at which a stop is requested, on the clock of the simulation.
     pub stop_at: Option<Nanos>,
-    /// A worker whose process is lost, and the number of seconds it reports before.
+    /// A worker whose process is lost, and the number of seconds that it reports before.
     pub lost: Option<(u32, u32)>,
     /// Changes of the load, by the time since the start of the run.
     pub changes: Vec<(Nanos, Change)>,
@@ -334,7 +334,7 @@ pub fn each_seed(seeds: std::ops::Range<u64>, test: impl Fn(u64)) {
     }
 }
 
-/// Returns a brain that answers everything after the same time.
+/// Returns a brain that answers everything after `delay`.
 pub fn after(delay: Nanos) -> impl FnMut(Nanos, &ServerRequest<'_>) -> (Nanos, SimReply) + Send + Clone {
     let reply = SimReply::new(200, b"x");
     move |now, _| (now + delay, reply.clone())

@@ -11,7 +11,7 @@ use brunt_sim::{PeerActions, ReplyFault, ServerPeer, SimDelay, SimPeer, SimReply
 use super::filtered_peer::FilteredPeer;
 use super::harness::{MS, SECOND, ServerLog, SimPlan, SimResult};
 
-/// Runs it against a server that answers each message after `delay`, and cuts the connection of every `cut`-th.
+/// Runs it against a server that answers each message after `delay`, and cuts the connection of every `cut`-th message.
 pub(super) fn play(scene: &SimPlan, delay: Nanos, cut: u64) -> SimResult {
     let books = Arc::new(ServerLog::default());
     let counted = Arc::clone(&books);
@@ -127,7 +127,7 @@ fn a_rate_goes_over_the_connections_in_turn() {
     let played = play(&scene, Nanos::from_millis(200), 0);
     let s = &played.sum;
     assert_eq!((s.due, s.finished, s.failed, s.opened, played.heard), (100, 100, 0, 4, 100));
-    // All were open before the first was due: no request waited for one, and none was late.
+    // All connections were open before the first request was due: no request waited for one, and none was late.
     assert_eq!((s.latency.wait_conn.max(), s.latency.gen_late.max()), (0, 0));
     assert_eq!(s.reused, 96);
 }
@@ -150,7 +150,7 @@ fn one_way_messages_end_when_they_are_written_and_have_no_latency() {
         assert!(second.first_success_ns.is_some() && second.last_success_ns >= second.first_success_ns, "{second:?}");
     }
     assert_eq!(s.latency.service.count(), 0);
-    // The simulated server ends with the run: the last of each user are still in flight then.
+    // The simulated server ends with the run, when the last request of each user is still in flight.
     assert!((57..=60).contains(&played.heard), "{}", played.heard);
 }
 
@@ -294,7 +294,7 @@ fn no_more_fails_than_was_asked_for() {
     assert_eq!((played.sum.due, played.sum.failed), (6, 6));
 }
 
-/// Wraps a server so that it ends `left` conversations in order when it receives a heartbeat.
+/// Wraps a server so that it ends `left` conversations gracefully when it receives a heartbeat.
 fn leaving<P: SimPeer>(server: P, mut left: u32) -> FilteredPeer<P> {
     FilteredPeer::new(server).with_input_filter(move |_, conn, bytes, say| {
         let leaves = bytes[0] == 0x89 && left > 0;
@@ -415,7 +415,8 @@ fn a_pause_longer_than_the_servers_patience_does_not_keep_a_user_silent() {
     });
     let s = &played.sum;
     assert_eq!((s.failed, s.due), (0, s.finished));
-    // The first at once, then one every 400 ms, each on its own connection: eight of each in three seconds.
+    // The first request comes at once, then one every 400 ms, each on its own connection: eight per user in three
+    // seconds.
     assert!((35..=40).contains(&s.finished), "{}", s.finished);
 }
 
@@ -444,7 +445,7 @@ fn the_example_shows_what_was_sent_and_whether_its_connection_was_a_reused_one()
 
 #[test]
 fn heartbeats_of_the_warm_up_are_in_no_figure() {
-    // Each answer takes 1.2 s: those of the warm-up's last heartbeats come in the window.
+    // Each answer takes 1.2 s: those to the warm-up's last heartbeats arrive in the window.
     let scene = sending(SimPlan::closed(10, Nanos::from_secs(4))).with(|p| {
         (p.warmup, p.heartbeat) = (Nanos::from_secs(6), Some(Nanos::from_secs(2)));
         let brunt_plan::Load::Closed { think, .. } = &mut p.load else { unreachable!() };

@@ -49,7 +49,7 @@ fn a_number_of_requests_ends_when_it_is_done_at_the_rate_it_was_changed_to() {
             let played = scene.with(|p| p.workers = 3).changed(at(1000), Change::Rate(rate)).play(|| after(MS));
             check(&played);
             assert_eq!(played.sum.due, 400, "{arrivals:?} {rate}");
-            // One second at the planned rate, the rest at the other; with Poisson arrivals more or less.
+            // One second at the planned rate, the rest at the other one; approximately so with Poisson arrivals.
             let slack = if arrivals == Arrivals::Poisson { SECOND.0 * 3 / 2 } else { SECOND.0 / 10 };
             let took = played.ended.window.0;
             assert!(took.abs_diff(ms * 1_000_000) <= slack, "{arrivals:?} {rate}: {took}");
@@ -83,7 +83,7 @@ fn a_pause_is_not_the_end_of_a_number_of_requests() {
     let played = scene.changed(at(500), Change::Pause).changed(at(2500), Change::Resume).play(|| after(at(10)));
     check(&played);
     assert_eq!(played.sum.due, 1000);
-    // A thousand of four users at ten milliseconds each are two seconds and a half, and two of rest.
+    // A thousand requests of four users at 10 ms each take 2.5 s, plus 2 s of rest.
     assert!((4_400..4_800).contains(&(played.ended.window.0 / 1_000_000)), "{}", played.ended.window.0);
     let whole = SimPlan::open(100.0, Arrivals::Poisson, SECOND).with(|p| (p.requests, p.duration) = (Some(200), None));
     let played = whole.changed(at(500), Change::Pause).changed(at(1500), Change::Resume).play(|| after(MS));
@@ -121,7 +121,7 @@ fn a_pause_of_users_on_connections_of_their_own_loses_nothing() {
         check(&played);
         rested(&played, 2);
         assert_eq!((played.sum.due, played.heard), (1200, 1200), "{workers} workers");
-        // Six users at ten milliseconds each take two seconds for that number, and two are rest.
+        // Six users at 10 ms each take 2 s for that number, plus 2 s of rest.
         assert!((3_900..4_400).contains(&(played.ended.window.0 / 1_000_000)), "{}", played.ended.window.0);
     }
 }
@@ -141,7 +141,7 @@ fn connections_that_a_rate_goes_over_stand_through_a_pause() {
 
 #[test]
 fn what_is_in_flight_when_a_pause_begins_is_waited_for_and_counted_as_ever() {
-    // Answers take longer than the pause has lasted, and than the run goes on.
+    // Answers take a second, longer than the half second of load before the pause.
     let slow = SimPlan::closed(3, at(5000)).changed(at(500), Change::Pause).changed(at(3000), Change::Resume);
     let played = slow.play(|| after(at(1000)));
     check(&played);
@@ -152,7 +152,7 @@ fn what_is_in_flight_when_a_pause_begins_is_waited_for_and_counted_as_ever() {
     let s = &hangs.sum;
     assert_eq!((s.due, s.finished, s.failed, s.censored), (3, 0, 0, 3), "a user that waits does not begin another");
     hangs.check();
-    // A pause without an end ends with the run, however that ends.
+    // A pause that is never resumed ends with the run, however that ends.
     let timed = SimPlan::closed(3, at(3000)).changed(at(500), Change::Pause).play(|| after(at(10)));
     check(&timed);
     assert_eq!(timed.ended.window, at(3000));
@@ -201,7 +201,7 @@ fn a_drain_ends_the_window_at_its_moment_and_lets_what_is_in_flight_end() {
         assert_eq!(due(&open), [100, 50], "{workers} workers");
         assert_eq!((open.sum.finished, open.sum.failed, open.sum.censored), (150, 0, 0));
         let closed = drained(SimPlan::closed(6, at(9000)), 300);
-        // Users are active from 0 on, 300 ms each; at 1500 they begin no more.
+        // Users start requests at 0 ms and every 300 ms; from 1500 ms on they start no more.
         assert_eq!((closed.sum.due, closed.sum.finished, closed.sum.censored), (30, 30, 0), "{workers} workers");
         let counted = drained(SimPlan::closed(6, SECOND).with(|p| (p.requests, p.duration) = (Some(10_000), None)), 10);
         for played in [&open, &closed, &counted] {

@@ -1,4 +1,4 @@
-//! Loss of a process during the run: its reported figures stay, its open requests are unfinished.
+//! Loss of a process during the run: its reported figures are kept, and its open requests count as unfinished.
 
 use brunt_measure::Nanos;
 use brunt_plan::Arrivals;
@@ -53,7 +53,7 @@ fn arrivals_of_a_lost_process_that_waited_are_unfinished_too() {
         let played = scene.play(never);
         check(&played, true);
         let s = &played.sum;
-        // Fifty a second for each worker: two in flight, the rest never sent.
+        // Fifty requests per second for each worker: two in flight, the rest never sent.
         assert_eq!((s.due, s.finished, s.censored), (300, 0, 300));
         assert_eq!(s.latency.service_at_least.count(), 4);
     }

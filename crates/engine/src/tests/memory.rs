@@ -1,4 +1,4 @@
-//! Memory use: it does not grow with time, and a request allocates nothing. Counted by an allocator, on the worker's
+//! Memory use: it does not grow with time, and a request allocates nothing. An allocator counts it, on the worker's
 //! thread.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -149,7 +149,8 @@ fn two_hours_take_the_memory_of_ten_minutes() {
     for (name, scene) in scenes {
         let (short, long) = (cost(&scene(secs(600)), false), cost(&scene(secs(7200)), false));
         assert!(long.finished > 11 * short.finished && long.seconds >= 7200, "{name}: {short:?} {long:?}");
-        // More requests may meet in one second, and so may the space for them: kilobytes, not per request or second.
+        // More requests may coincide in one second and need more space then: kilobytes, not a growth per request or
+        // second.
         assert!(long.peak - short.peak < 20_000, "{name}: {short:?} {long:?}");
     }
 }
@@ -178,7 +179,7 @@ fn a_request_allocates_nothing() {
         let more = twice.finished - once.finished;
         assert!(more > 90_000, "{name}: {once:?} {twice:?}");
         let spent = twice.calls.abs_diff(once.calls);
-        // What remains is snapshots: the same number of seconds, with some more buckets to write.
+        // Only snapshots remain: the same number of seconds, with some more buckets to write.
         assert!(spent < 100, "{name}: {spent} allocations for {more} requests more: {once:?} {twice:?}");
     }
 }

@@ -14,7 +14,7 @@ use brunt_sim::{ServerPeer, SimReply};
 use super::harness::{MS, SECOND, ServerLog, SimPlan, each_seed};
 use super::sim_result::SimResult;
 
-/// Rows: the two requests, the page's resources, and behind the names iterations and the group, two each.
+/// Rows: the two requests, the page's resources, and after the names iterations and the group, two each.
 const PAGE: u16 = 0;
 const AFTER: u16 = 1;
 const RESOURCES: u16 = 2;
@@ -24,7 +24,7 @@ const GROUP: u16 = 5;
 const HTML: &str = "<html><link rel=stylesheet href=/r/1><script src=r/2></script><img src=/r/3><img src='/r/3#x'><img src=/r/4>\
     <img src=/r/5><img src=http://elsewhere/x><img src=//elsewhere/y>";
 
-/// Creates users who load a page with its resources, two at once, and then another.
+/// Creates users who load a page with its resources, two at once, and then another page.
 fn paging(scene: SimPlan, options: &[(&str, &str)]) -> SimPlan {
     scene.with(|plan| {
         let url = |url: &str, name: &str| WeightedUrl { name: Some(name.into()), ..WeightedUrl::plain(url) };

@@ -1,6 +1,6 @@
 //! Laws of queueing theory against which figures are checked. Rates are per second, times in seconds.
 
-/// Mean response time of one server with exponential service: 1/(μ−λ); infinite where it cannot keep up.
+/// Mean response time of one server with exponential service: 1/(μ−λ); infinite if it cannot keep up.
 pub fn mm1_mean(service_rate: f64, arrival_rate: f64) -> f64 {
     mmc_mean(1, service_rate, arrival_rate)
 }
@@ -21,7 +21,7 @@ pub fn erlang_c(servers: u32, service_rate: f64, arrival_rate: f64) -> f64 {
     blocked / (1.0 - load * (1.0 - blocked))
 }
 
-/// Mean response time of `servers` with exponential service and one queue; infinite where they cannot keep up.
+/// Mean response time of `servers` with exponential service and one queue; infinite if they cannot keep up.
 pub fn mmc_mean(servers: u32, service_rate: f64, arrival_rate: f64) -> f64 {
     let spare = f64::from(servers) * service_rate - arrival_rate;
     if spare <= 0.0 {
@@ -40,12 +40,12 @@ pub struct StallLaw {
     pub capacity: f64,
     /// Length of the run in seconds.
     pub run: f64,
-    /// Length of the stop in seconds.
+    /// Length of the stall in seconds.
     pub stall: f64,
 }
 
 impl StallLaw {
-    /// Share of the requests that the stop delays: f = T·μ/((μ−λ)·D).
+    /// Share of the requests that the stall delays: f = T·μ/((μ−λ)·D).
     pub fn affected_share(self) -> f64 {
         self.stall * self.capacity / ((self.capacity - self.rate) * self.run)
     }

@@ -15,7 +15,8 @@ use brunt_sim::{PeerActions, SimPeer};
 use super::harness::{MS, SECOND, SimPlan, each_seed};
 use super::sim_result::SimResult;
 
-/// A server that counts connections, and requests that should have come first on theirs (`back`).
+/// A server that counts connections, and the requests (`back`) that should have come first on their connection but did
+/// not.
 #[derive(Clone)]
 struct ConnectionCounter(Arc<Mutex<ConnectionCounts>>, &'static [u8]);
 

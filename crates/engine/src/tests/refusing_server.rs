@@ -1,4 +1,4 @@
-//! Servers that refuse all connections: the requests that fail by it carry the server's own code.
+//! Servers that refuse all connections: the requests that fail because of that carry the server's own code.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

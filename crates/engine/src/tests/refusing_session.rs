@@ -1,4 +1,4 @@
-//! A session that refuses a request it was thought to have room for: the request has failed, and was never sent.
+//! A session that refuses a request although it seemed to have room: the request has failed, and was never sent.
 
 use std::sync::Arc;
 

@@ -9,8 +9,8 @@ use brunt_plan::{Arrivals, Load, Stage, WeightedUrl};
 use super::harness::{MS, SECOND, SimPlan, after};
 use super::sim_result::SimResult;
 
-/// Numbers of users and of rows: with several workers the users are uneven, or the rows do not divide, or there are
-/// fewer than users.
+/// Numbers of users and of rows: with several workers, the users are unevenly distributed, or the rows do not divide
+/// evenly, or there are fewer rows than users.
 const TABLE: [(u32, u64); 6] = [(3, 100), (5, 31), (10, 100), (7, 3), (1, 9), (4, 40)];
 
 fn send(url: u32) -> Step {
@@ -70,7 +70,7 @@ fn each_iteration_takes_another_row_for_all_of_its_requests() {
             let played = scene.play(|| after(MS));
             let found = ["/a", "/b"].map(|path| taken(&played, path));
             assert_eq!(found, [each(rows, 1), each(rows, 1)], "{users} users, {workers} workers, {ahead}");
-            // Steps before a user's first iteration use the row of that one; a user without an iteration does nothing.
+            // Steps before a user's first iteration use that iteration's row; a user without an iteration does nothing.
             let before = taken(&played, "/once");
             assert_eq!(before.len() as u64, if ahead { rows.min(u64::from(users)) } else { 0 }, "{before:?}");
         }

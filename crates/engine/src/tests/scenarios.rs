@@ -1,4 +1,4 @@
-//! Scenarios side by side: exact counts of each, whatever the number of workers; none waits for another's server.
+//! Concurrent scenarios: exact counts of each, whatever the number of workers; none waits for another's server.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ fn pause(millis: u64) -> Step {
     Step::Pause(Pause::Uniform { from: time, to: time })
 }
 
-/// Creates a scenario that lasts as long as its load, with all else as plans have it.
+/// Creates a scenario that lasts as long as its load, with defaults for everything else.
 pub fn scenario(name: &str, load: Load, steps: Vec<Step>) -> ScenarioPlan {
     let lasts = load.stages().iter().fold(Nanos::ZERO, |sum, stage| sum + stage.lasts);
     ScenarioPlan {
@@ -123,7 +123,7 @@ fn each_counts_what_is_its_own_exactly_with_one_worker_and_with_four() {
             assert_eq!(admin.iterations, [33, 33, 0, 0, 0], "{workers} workers");
             assert_eq!((shop.requests, admin.requests), ([400, 400, 0, 0], [33, 33, 0, 0]));
             assert_eq!((heard(&played, "/a"), heard(&played, "/b")), (400, 33));
-            // Little's law for iterations: users at a time are their rate times how long they last.
+            // Little's law for iterations: the mean number of users is the rate of iterations times their duration.
             let (users_ns, lasted) = (shop.users_ns as f64, shop.took.sum() as f64);
             assert!((users_ns / lasted - 1.0).abs() < 0.01, "{users_ns} {lasted}");
             let sum = &played.sum;
@@ -188,7 +188,7 @@ fn one_begins_later_and_ends_earlier_and_what_is_left_of_it_is_cut() {
     for workers in [1, 2] {
         let played = scene(vec![long.clone(), short.clone()]).with(|plan| plan.workers = workers).play(|| after(MS));
         let short = scenario_result(&played, 1, 2);
-        // Each begins once, sends two requests, and is in the middle of its second pause when its time is over.
+        // Each user begins once, sends two requests, and is in the middle of its second pause when the time is over.
         assert_eq!((short.iterations, short.requests), ([3, 0, 0, 3, 0], [6, 6, 0, 0]));
         assert!((1_199_000_000..1_210_000_000).contains(&short.at_least.max()), "{}", short.at_least.max());
         let asked: Vec<Nanos> = played.asks.iter().filter(|(_, path)| path == "/b").map(|(at, _)| *at).collect();
@@ -239,7 +239,8 @@ fn each_user_has_so_many_iterations_and_they_come_at_a_rate() {
         let played = scene(vec![each.clone()]).with(|plan| plan.workers = workers).play(|| after(MS));
         let came = scenario_result(&played, 0, 1);
         assert_eq!(came.iterations, [24, 24, 0, 0, 0]);
-        // One every tenth of a second, whichever worker it belongs to, which runs until its four iterations are over.
+        // A user starts every tenth of a second, whichever worker it belongs to, and runs until its four iterations are
+        // over.
         let tenths = played.asks.iter().fold([0; 7], |mut tenths, (at, _)| {
             tenths[(since_start(*at) as usize / 100).min(6)] += 1;
             tenths
@@ -295,7 +296,7 @@ fn littles_law_holds_for_the_iterations_of_each() {
     assert!((at_a_time(&open) - mean).abs() < 0.2, "{} users, {mean} expected", at_a_time(&open));
 }
 
-/// Checks two scenarios, each at its own queue: each is the M/M/1 that it would be alone, its second step too.
+/// Checks two scenarios, each with its own queue: each is the same M/M/1 as if it were alone, for both steps.
 #[test]
 fn two_steps_at_a_queue_take_as_long_beside_another_scenario_as_theory_says() {
     let (service, lasts) = (0.01, Nanos::from_secs(1500));
@@ -319,7 +320,7 @@ fn two_steps_at_a_queue_take_as_long_beside_another_scenario_as_theory_says() {
     }
 }
 
-/// Users with `think` in a scenario: a pause after each of its requests.
+/// Checks users with `think` in a scenario: a pause after each of their requests.
 #[test]
 fn think_and_pace_of_scenarios_hold_after_failures_in_closed_and_open_load() {
     let three = Nanos::from_secs(3);

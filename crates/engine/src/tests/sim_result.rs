@@ -131,7 +131,8 @@ impl SimResult {
         sum
     }
 
-    /// Returns the seconds without what no simulation can repeat: the CPU time of the thread that ran it.
+    /// Returns the seconds without the one figure that a simulation cannot repeat: the CPU time of the thread that ran
+    /// it.
     pub fn timeless(&self) -> Vec<Second> {
         self.seconds.iter().map(|s| Second { cpu_ns: 0, ..s.clone() }).collect()
     }

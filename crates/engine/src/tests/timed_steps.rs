@@ -47,7 +47,7 @@ fn send(url: u32) -> Step {
     Step::Request { url, on_failure: OnFailure::GoOn }
 }
 
-/// Returns how many of a row were due, succeeded and failed.
+/// Returns how many requests of a row were due, succeeded and failed.
 fn row(played: &SimResult, name: u16) -> [u64; 3] {
     let mut all = BTreeMap::<u16, NamedFigures>::new();
     played.seconds.iter().flat_map(|s| &s.named).for_each(|named| all.entry(named.name).or_default().merge(named));

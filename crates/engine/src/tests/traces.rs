@@ -17,7 +17,7 @@ use super::sim_result::SimResult;
 /// Service times by span id, as recorded by the service.
 type SpanTimes = Arc<Mutex<BTreeMap<String, Nanos>>>;
 
-/// Creates requests that carry their trace where the simulated service sees it.
+/// Creates requests that carry their trace where the simulated service can see it.
 fn scene(share: &str) -> SimPlan {
     SimPlan::open(200.0, Arrivals::Constant, Nanos::from_secs(3)).with(|plan| {
         let url = WeightedUrl::plain(format!("http://test/?{{traceparent {share}}}"));

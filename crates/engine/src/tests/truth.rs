@@ -10,7 +10,7 @@ use brunt_sim::{SimDelay, SimInterval, SimQueue, SimReply, SimSettings};
 
 use super::harness::{MINUTE, MS, SECOND, SimPlan, SimResult, after, never};
 
-/// Sets the network's round trip to 2 ns: what is left is the server.
+/// Sets the network's round trip to 2 ns, so that only the server counts.
 fn near(sim: &mut SimSettings) {
     sim.latency = SimDelay::fixed(Nanos(1));
     sim.connect_delay = SimDelay::fixed(Nanos(2));
@@ -83,8 +83,8 @@ fn one_queue_with_exponential_service_is_the_formula() {
         let played = scene.play(|| queue(SimQueue::exponential(1, Nanos::from_millis(2), 100 + seed)));
         played.check();
         let l = &played.sum.latency.response;
-        // Successive responses are correlated: 480,000 of them are worth some 4,000 independent ones at this
-        // utilisation.
+        // Successive responses are correlated: at this utilisation, 480,000 of them are worth about 4,000 independent
+        // ones.
         let mean = l.mean().unwrap().as_secs_f64();
         let expected = mm1_mean(mu, lambda);
         assert!((mean / expected - 1.0).abs() < 0.08, "seed {seed}: mean {mean}, {expected}");
@@ -188,7 +188,7 @@ fn at_least(played: &SimResult, q: f64) -> Nanos {
 
 #[test]
 fn a_server_that_hangs_leaves_lower_bounds_only() {
-    // The run ends before anything times out: all is censored, each at its own age.
+    // The run ends before anything times out: all requests are censored, each at its own age.
     let played = SimPlan::open(100.0, Arrivals::Constant, Nanos::from_secs(4)).play(never);
     played.check();
     assert_eq!((played.sum.due, played.sum.finished, played.sum.censored), (400, 0, 400));

@@ -10,7 +10,7 @@ use brunt_sim::{PeerActions, SimPeer};
 use super::harness::{MS, SECOND, SimPlan};
 use super::held_connections::{sending, upgrade_response};
 
-/// A host with closed ports: every datagram is refused when it comes.
+/// A host with closed ports: every datagram is refused when it arrives.
 struct ClosedPort;
 
 impl SimPeer for ClosedPort {
@@ -158,8 +158,8 @@ impl SimPeer for DelayedEcho {
     }
 }
 
-/// Checks that one surplus answer, which shifts all that follow, is found: the last is still on its way at the end,
-/// whatever the number of requests.
+/// Checks that one surplus answer, which shifts all that follow, is found: whatever the number of requests, the last
+/// answer is still on its way at the end.
 #[test]
 fn a_single_answer_too_many_is_waited_for() {
     for requests in [2, 39, 40, 41] {
@@ -173,7 +173,7 @@ fn a_single_answer_too_many_is_waited_for() {
     }
 }
 
-/// A server that sends a message of its own with each answer: in the same piece, or right behind it.
+/// A server that sends a message of its own with each answer: in the same piece, or right after it.
 struct PushingServer {
     apart: bool,
 }
@@ -184,7 +184,7 @@ impl SimPeer for PushingServer {
         if bytes.starts_with(b"GET ") {
             return say.send(conn, &upgrade_response(bytes));
         }
-        // A message of one byte, behind header and mask.
+        // A message of one byte, after header and mask.
         for _ in 0..bytes.len() / 7 {
             if self.apart {
                 say.send(conn, b"\x81\x01a");

@@ -1,4 +1,4 @@
-//! Unsolicited messages, as received by a scenario from another crate: one user publishes, the others receive its
+//! Unsolicited messages, as a scenario from another crate receives them: one user publishes, the others receive its
 //! messages, and the delay is measured.
 
 use std::sync::{Arc, Mutex};
@@ -137,7 +137,7 @@ fn what_one_user_publishes_the_others_hear_in_its_order_with_its_bytes_and_act_u
             let of = |user: u32| heard.iter().filter(move |(of, ..)| *of == user).map(|(_, text, _)| text.as_str());
             let nth = |nth: usize| match frames {
                 true => vec![format!("news {nth}"), format!("and {nth}")],
-                // Without framing, whatever comes at once is one message.
+                // Without framing, everything that arrives at once is one message.
                 false => vec![format!("news {nth}and {nth}")],
             };
             let all: Vec<String> = (0..NEWS).flat_map(nth).collect();
@@ -145,7 +145,7 @@ fn what_one_user_publishes_the_others_hear_in_its_order_with_its_bytes_and_act_u
             for user in [1, 2] {
                 assert_eq!(of(user).collect::<Vec<_>>(), all, "user {user}, frames: {frames}");
             }
-            // Both directions of the network.
+            // The delay covers both directions of the network.
             assert!(heard.iter().all(|(.., took)| (1..5 * MS.0).contains(&took.0)), "{heard:?}");
             assert_eq!(pushes(&played), heard.len() as u64);
             // Each reported ready; the two that received the third message did so once more.

@@ -1,4 +1,4 @@
-//! Simulated networks of a run's workers: watched, and kept in step where workers wait for each other.
+//! Simulated networks of a run's workers: watched, and kept in step if workers wait for each other.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex};
@@ -15,7 +15,7 @@ use crate::Stop;
 const SPINS: u32 = 100_000;
 
 /// Workers on threads, each with its own clock: only the one whose clock is furthest behind runs, so that their
-/// messages come in the order of time, and every run is the same.
+/// messages arrive in the order of time and every run is the same.
 pub(super) struct StepLock {
     clocks: Mutex<Vec<Nanos>>,
     moved: Condvar,
@@ -26,7 +26,7 @@ impl StepLock {
         StepLock { clocks: Mutex::new(vec![Nanos::ZERO; workers as usize]), moved: Condvar::new() }
     }
 
-    /// Records that this worker has come to `now`, and waits until it is its turn.
+    /// Records that this worker has reached `now`, and waits for its turn.
     fn wait(&self, index: u32, now: Nanos) {
         let mut clocks = self.clocks.lock().unwrap_or_else(|broken| broken.into_inner());
         clocks[index as usize] = now;

@@ -1,9 +1,9 @@
-//! Arrivals that are due and cannot be sent: at a rate beyond what the server (or brunt itself) can handle their number
-//! grows.
+//! Arrivals that are due and cannot be sent: their number grows at a rate beyond what the server (or brunt itself) can
+//! handle.
 //!
-//! As many wait for a connection as memory is reserved for; the others wait in the schedule, which is arithmetic. They
-//! are taken in order, and their latency counts from when they were due. Those left at the end of the run are counted:
-//! one by one if they are few, else in batches as given by the schedule.
+//! A limited number waits for a connection, in reserved memory; the others wait in the schedule, which is mere
+//! arithmetic. They are taken in order, and their latency counts from when they were due. Those left at the end of the
+//! run are counted: one by one if they are few, else in batches as given by the schedule.
 
 use brunt_contract::{Network, UserValues};
 use brunt_measure::Nanos;
@@ -53,8 +53,8 @@ impl WorkerUsers {
         many: u64,
     ) {
         let user = self.sources.get(scenario).users().add_arrival();
-        // A visit begins with a request. The scenario is woken for a user without values to see with which; nothing of
-        // it is counted.
+        // A visit begins with a request. The scenario is woken for a user without values to find out which one; nothing
+        // of that is counted.
         let (source, mut acts) = (self.sources.of(user), Actions::new());
         source.wake(Wakeup::new(user.index(), UserEvent::Begin, due), &mut UserValues::default(), &mut acts);
         let request = acts.iter().find_map(|act| match act {

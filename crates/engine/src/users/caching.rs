@@ -37,7 +37,7 @@ impl WorkerUsers {
         }
     }
 
-    /// Like [`WorkerUsers::cached`], for the target of a redirect; its user goes on.
+    /// Like [`WorkerUsers::cached`], for the target of a redirect; its user continues.
     #[cold]
     pub(crate) fn hop_cached<N: Network>(
         &mut self,
@@ -53,7 +53,7 @@ impl WorkerUsers {
         }
         c.traffic().count_checks_passed(RequestId::NONE, over.name, due);
         match found.filter(|_| self.loads_pages(user)) {
-            // The request that was redirected there was sent.
+            // The request that was redirected here had been sent.
             Some(page) => self.pages.push((user, due), over.timeout, UserEvent::PASSED, page),
             None => self.advance(c, user, due, UserEvent::PASSED),
         }

@@ -11,7 +11,7 @@ use crate::outcome::{FinishedRequest, NotSentCause, UserOutcome};
 
 use super::WorkerUsers;
 
-/// Pause of a user that may not connect yet because too many do.
+/// Pause of a user that may not connect yet because too many others are connecting.
 const CONNECT_RETRY: Nanos = Nanos::from_millis(100);
 
 impl WorkerUsers {
@@ -44,13 +44,13 @@ impl WorkerUsers {
 
     /// Starts the requests of a user whose connection is open.
     pub(crate) fn user_connected<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId) {
-        // At once: a pause is between messages, and one before the first would be repeated with each connection.
+        // Continue at once: pauses are between messages, and one before the first message would be repeated with each
+        // connection.
         self.advance(c, user, c.now(), UserEvent::Resumed);
         self.process_outcomes(c);
     }
 
-    /// Handles the loss of an idle user's connection: it connects again, a little later if the connection was of no
-    /// use.
+    /// Handles the loss of an idle user's connection: it connects again, a little later if the connection was useless.
     pub(crate) fn user_lost_connection<N: Network>(
         &mut self,
         c: &mut WorkerConnections<N>,

@@ -1,4 +1,4 @@
-//! Users with iterations: their begin, the counts of iterations and groups, and their cut.
+//! Users with iterations: beginning, counting and cutting iterations and groups.
 
 use brunt_contract::Network;
 use brunt_measure::Nanos;
@@ -38,7 +38,7 @@ impl WorkerUsers {
         c.traffic().iteration_begins(user);
     }
 
-    /// Counts the begin or end of an iteration or group.
+    /// Counts the beginning or end of an iteration or group.
     pub(super) fn record_span<N: Network>(
         &mut self,
         c: &mut WorkerConnections<N>,

@@ -1,4 +1,4 @@
-//! `--together`: all users of all workers start at one moment, once every connection stands or has failed.
+//! `--together`: all users of all workers start at the same time, once every connection is open or has failed.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::barrier::Barrier;
 
 use super::Worker;
 
-/// Connections begun in one turn of the loop.
+/// Number of connections started in one turn of the loop.
 const OPENED_A_TURN: u32 = 32;
 
 /// The state of one worker before a common start.
@@ -19,7 +19,7 @@ pub(crate) struct CommonStart {
     /// Number of connections not yet started.
     to_open: u32,
     reported: bool,
-    /// Moment it began to open them, and the duration.
+    /// Time when it began to open them, and how long that took.
     since: Nanos,
     took: Nanos,
     /// Due time of the first arrival, had the run begun as planned.

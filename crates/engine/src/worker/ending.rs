@@ -5,7 +5,7 @@ use brunt_measure::Nanos;
 /// The progress of a worker at a moment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RunProgress {
-    /// Set if nothing new is started.
+    /// Set if no new requests are started.
     pub closing: bool,
     /// Set if an arrival is due, now or later.
     pub any_due: bool,
@@ -21,7 +21,7 @@ pub(super) struct RunProgress {
 }
 
 impl RunProgress {
-    /// Returns `true` if nothing is left to wait for, or the time for it is over.
+    /// Returns `true` if nothing is left to wait for, or the time to wait is over.
     pub fn is_over(&self) -> bool {
         let nothing_more = (self.closing && !self.any_due) || self.sources_over;
         let overdue = self.closing && self.now >= self.ends;

@@ -1,4 +1,4 @@
-//! Time in a worker: its beginning, what is due when, timeouts, seconds, and the end.
+//! Time in a worker: the beginning, what is due and when, and the end.
 
 use brunt_contract::Network;
 use brunt_measure::Nanos;
@@ -28,7 +28,7 @@ impl<N: Network> Worker<N> {
         }
         let mut users_start = limits.start;
         if let Some(start) = &mut self.common_start {
-            // Nothing of the run has begun before the common start: no second ends, no user starts, nothing is due.
+            // The run has not begun before the common start: no second ends, no user starts, nothing is due.
             self.connections.wait_for_start();
             users_start = Nanos::MAX;
             start.begin(self.connections.now(), self.users.sources.only().suspend());
@@ -36,7 +36,7 @@ impl<N: Network> Worker<N> {
         self.users.sources.all_mut().iter_mut().for_each(|source| source.users().begin_at(users_start));
     }
 
-    /// Returns the moment until which the network may sleep.
+    /// Returns the time until which the network may sleep.
     pub(super) fn next_moment(&mut self) -> Nanos {
         let Worker { users, connections: c, common_start, .. } = self;
         let opens = common_start.as_ref().is_some_and(|start| start.opens());
@@ -78,7 +78,7 @@ impl<N: Network> Worker<N> {
         self.check_end(stop);
     }
 
-    /// Applies the requested changes of load; each takes effect at its future moment.
+    /// Applies the requested changes of the load; each takes effect at the time set for it.
     #[inline]
     fn apply_changes(&mut self) {
         let now = self.connections.now();
@@ -89,7 +89,7 @@ impl<N: Network> Worker<N> {
             self.connections.traffic().load_changed();
             self.users.sources.change(self.connections.limits(), at, change, now);
             if change == Change::Drain {
-                // What was already reported of a window that continued remains.
+                // Seconds that were already reported as part of the window remain so.
                 self.connections.traffic().ends_by(at.max(now));
             }
         }
@@ -97,7 +97,7 @@ impl<N: Network> Worker<N> {
 
     fn check_end(&mut self, stop: &Stop) {
         if !self.connections.is_closing() && self.connections.now() >= self.connections.next_end() {
-            // Arrivals that were due in the window and are late are sent in the drain: none is skipped.
+            // Arrivals that were due in the window but are late are sent in the drain; none is skipped.
             self.connections.close();
             self.users.stop_users(&mut self.connections);
         }
@@ -116,9 +116,9 @@ impl<N: Network> Worker<N> {
         }
     }
 
-    /// Ends the run early, after a stop seen behind a wait that began at `waits`: arrived data is processed, and
-    /// nothing more is sent, since it could only be unfinished. Arrivals that came due during the sleep came with the
-    /// stop or after it, and are no longer scheduled; those of a longer absence were due.
+    /// Ends the run early, after a stop noticed at the end of a wait that began at `waits`: data that arrived is
+    /// processed, and nothing more is sent, because it could only stay unfinished. Arrivals that came due during a
+    /// normal sleep came with the stop or after it, and no longer count; those of a longer absence were due.
     pub(super) fn interrupted(&mut self, stop: &Stop, waits: Nanos) {
         let now = self.connections.now();
         let until = waits.max(now - ASLEEP).min(now);
@@ -138,8 +138,8 @@ impl<N: Network> Worker<N> {
         self.finish(stop, true, until);
     }
 
-    /// Ends the worker: unfinished requests are censored, arrivals due until then and not sent too, and all counts are
-    /// reported.
+    /// Ends the worker: unfinished requests are censored, as are arrivals due by `until` that were not sent, and all
+    /// counts are reported.
     fn finish(&mut self, stop: &Stop, interrupted: bool, until: Nanos) {
         let now = self.connections.now();
         self.connections.traffic().report_early(true);

@@ -1,5 +1,5 @@
 //! Ends of requests: their results are counted, the first failure of each kind is kept, state is updated from
-//! responses, and users are told.
+//! responses, and users are notified.
 
 use brunt_cause::StaticCause;
 use brunt_contract::{
@@ -27,12 +27,12 @@ impl Traffic {
         }
     }
 
-    /// Reports failures of the first moments, once: when it is time, or `now_or_never`.
+    /// Reports the failures of the run's first moments, once: when it is time, or at once with `now_or_never`.
     pub fn report_early(&mut self, now_or_never: bool) {
         self.recorder.report_early(self.stamp, now_or_never);
     }
 
-    /// Ends an exchange that its session ended. `late` is set if it had timed out before; `broken` is the protocol
+    /// Ends an exchange that its session has ended. `late` is set if it had timed out before; `broken` is the protocol
     /// error, if any.
     #[inline]
     pub fn ended(
@@ -49,7 +49,7 @@ impl Traffic {
                 None => Some(0),
                 Some(_) => done.take_failed_checks(ended.id),
             };
-            // The response that a redirect leads to is checked in its place; resources of a page have no checks.
+            // Of a redirected request, only the final response is checked; resources of a page have no checks.
             if let Some(failed) = failed.filter(|_| ended.follow_up.is_none() && x.flags & OF_PAGE == 0) {
                 self.recorder.checked(x.warmup, checks.checks_of(x), failed);
             }
@@ -80,7 +80,7 @@ impl Traffic {
         self.outcomes.push(UserOutcome::Finished(over));
     }
 
-    /// Updates a user's state with what the response to its request set.
+    /// Updates a user's state from the response to its request; returns the page resources to be found, if any.
     #[cold]
     fn update_state(&mut self, x: &Exchange, id: ExchangeId, update: StateUpdate) -> Option<ResourceSearch> {
         let fill = self.in_flight.filled(x, id);
@@ -96,9 +96,9 @@ impl Traffic {
 
     fn ended_with_fault(&mut self, x: &Exchange, ended: &ExchangeEnd, kind: FaultKind, broken: Option<StaticCause>) {
         let phase = match kind {
-            // A stream whose messages came has begun to be answered, whatever its final status.
+            // A stream with messages has begun to be answered, whatever its final status.
             FaultKind::WrongStatus if x.last_message > Nanos::ZERO => Phase::Transfer,
-            // A fault of a whole response does not depend on the pieces it came in.
+            // The phase of a whole response's fault must not depend on the pieces in which it arrived.
             FaultKind::WrongStatus | FaultKind::WrongHeader | FaultKind::TooManyRedirects => Phase::FirstByte,
             FaultKind::WrongBody => Phase::Transfer,
             FaultKind::Timeout if self.in_flight.began_late(ended.id, x) => Phase::FirstByte,
@@ -116,8 +116,8 @@ impl Traffic {
         self.failed(x, ended.id, &cause, ended.excerpt.as_deref());
     }
 
-    /// Looks a request up in its user's cache: a hit is counted, and the user's state is updated from it. Returns the
-    /// page resources to be found in it, if any.
+    /// Looks a request up in its user's cache: a hit is counted, and the user's state is updated from it. Returns
+    /// `None` on a miss, otherwise the page resources to be found in the answer, if any.
     pub fn cached(
         &mut self,
         (user, name): (UserId, u16),
@@ -161,7 +161,7 @@ impl Traffic {
         }
     }
 
-    /// Records a failed connection that no request waits for: no request fails, but the failure is visible.
+    /// Records a failed connection that no request waits for: no request fails, but the failure is reported.
     pub fn connection_failed(&mut self, cause: &FailureCause<'_>) {
         self.recorder.count_failure(cause.sort);
         let code = Some(cause.code).filter(|code| *code > 0).map(|code| self.workload.code_name(code));
@@ -219,13 +219,13 @@ impl Traffic {
         }));
     }
 
-    /// Returns what the request waited for in vain, if other messages came.
+    /// Returns a description of what the request waited for in vain, if other messages came.
     fn awaited(&self, x: &Exchange, id: ExchangeId) -> Option<brunt_cause::Cause> {
         let request = self.in_flight.request(&*self.workload, x, id).filter(|_| x.state == ExchangeState::InFlight)?;
         Some(brunt_cause::connecting::none_like(self.workload.response_condition(request)?))
     }
 
-    /// Keeps the trace of a request that is over, if it is among the slowest.
+    /// Keeps the trace of a request that is over, if that is among the slowest.
     #[inline]
     pub fn traced(&mut self, x: &Exchange, id: ExchangeId, outcome: traces::TracedOutcome) {
         if self.recorder.has_traces()
