@@ -1,4 +1,4 @@
-//! The parts of a worker except its network.
+//! The parts of a worker apart from its network.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -43,7 +43,7 @@ use crate::{Setup, Stop};
 const QUEUE: u64 = 1 << 20;
 const QUEUE_OF_ONE: u64 = 1 << 14;
 
-/// The parts of a worker except its network.
+/// The parts of a worker apart from its network.
 pub(crate) struct WorkerBuilder<'a> {
     pub workload: Arc<dyn Workload>,
     pub setup: &'a Setup,
@@ -56,7 +56,7 @@ pub(crate) struct WorkerBuilder<'a> {
     /// Barriers of the workers: before a common start, and before connections are held.
     pub barriers: [Arc<Barrier>; 2],
     pub pools: &'a [(Origin, Vec<PeerAddress>)],
-    /// The requests users choose from; each worker seeds its own copy.
+    /// The requests that users choose from; each worker seeds its own copy.
     pub requests: &'a RequestMix,
     pub report: Box<dyn FnMut(WorkerMessage) + Send>,
     pub spinning: SpinBudget,
@@ -82,7 +82,7 @@ impl WorkerBuilder<'_> {
         let window = self.start + plan.warmup;
         let nominal = brunt_load::nominal_end(plan);
         let ends = [brunt_load::run_ends(plan), nominal].into_iter().flatten().min();
-        // The duration of iterations cannot be planned, whatever their number.
+        // The duration of iterations cannot be predicted, even if their number is fixed.
         let by_iterations = plan.has_flows() && plan.requests.is_some();
         let nominal = nominal.filter(|_| !by_iterations);
         let ends = ends.filter(|_| !by_iterations).or_else(|| brunt_load::run_ends(plan));
@@ -164,7 +164,7 @@ impl WorkerBuilder<'_> {
         Box::new(if plan.hold.is_some() { own.once() } else { own })
     }
 
-    /// Creates the state of the users, which begins with the values that all of them share.
+    /// Creates the state of the users, which starts with the values that all of them share.
     fn memories(&self) -> UserStates {
         let plan = &self.setup.plan;
         let clears = plan.flows().map(|(_, flow)| flow.clear_cookies).collect();
@@ -283,7 +283,7 @@ impl WorkerBuilder<'_> {
         let mut source = self.sources(&limits, seed);
         let users = source.only().users().peak();
         let (dialogue, security) = (Arc::clone(&self.workload), Arc::clone(&self.setup.security));
-        // Connections have their own numbering.
+        // Connections are numbered independently of requests.
         let fills =
             SlotSource::new(self.share, limits.per_user, (!seed, plan.seed), NumberSequence::in_turn(self.share), true);
         let mut links = Links::new(net, dialogue, security, limits.connect_timeout, (Rng::new(seed).fork(3), fills));
@@ -357,7 +357,7 @@ fn user_lifetime_values(plan: &Plan) -> Vec<Vec<bool>> {
     plan.flows().map(|(_, flow)| of_one(flow)).collect()
 }
 
-/// Returns the values that users of a flow have from their beginning.
+/// Returns the values that users of a flow have from the start.
 pub(crate) fn initial_values(flow: &brunt_plan::flow::Flow) -> UserValues {
     let mut values = UserValues::default();
     flow.known.iter().for_each(|known| values.set_list(known.variable, &known.value, &known.ends));

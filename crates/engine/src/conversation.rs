@@ -1,5 +1,5 @@
-//! A single connection outside the load, which sends a few requests one after the other and keeps the beginning of its
-//! transcript. It serves the probe and the requests before and after a run. The connection goes through the same life
+//! A single connection outside the load, on which a few requests are sent one after the other, with a transcript of its
+//! beginning. It serves the probe and the requests before and after a run. The connection goes through the same life
 //! cycle as those of a run ([`Links`]).
 
 mod errors;
@@ -32,7 +32,7 @@ use crate::links::{CLOSED_IN_HANDSHAKE, CLOSED_IN_TUNNEL, LinkEvent, Links, Open
 use crate::slot_values::SlotSource;
 use crate::{Setup, Stop, lookup};
 
-/// Maximum number of retries of a request the peer did not process, as in a run.
+/// Maximum number of retries of a request that the peer did not process, as in a run.
 const UNTOUCHED_AT_MOST: u32 = 8;
 /// Maximum interval between checks of the stop flag.
 const ATTENTION: Nanos = Nanos::from_millis(50);
@@ -42,7 +42,7 @@ pub(crate) struct OneShotError {
     pub why: Cause,
     /// Set if the target cannot be reached at all.
     pub unreachable: bool,
-    /// The kind of failure a run would count, if there was a response.
+    /// The kind of failure that a run would count, if there was a response.
     pub fault: Option<FaultKind>,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct OneShot<'a> {
     pub deadline: Nanos,
     /// Set if nothing more is sent after a failed request.
     pub until_failure: bool,
-    /// Collected page resources, where the user fetches them.
+    /// Collector of pages, if the user fetches their resources.
     pub pages: Option<&'a Pages>,
 }
 
@@ -85,7 +85,7 @@ impl Copy for OneShot<'_> {}
 
 impl<'a> OneShot<'a> {
     /// Sends the requests one after the other on a connection to the first address that accepts one; without requests,
-    /// the connection is opened and its handshake done. Returns the outcome of each, in order.
+    /// the connection is only opened, including its handshakes. Returns the outcome of each, in order.
     pub fn run(
         &self,
         requests: &[&'a Request],
@@ -174,7 +174,7 @@ struct OneShotConversation<'a> {
     requests: Vec<&'a Request>,
     /// Number of completed requests whose outcome was reported.
     reported: usize,
-    /// Number of submitted requests, without those the peer did not process.
+    /// Number of submitted requests, not counting those that the peer did not process.
     submitted: usize,
     /// Number of requests whose timeout is running.
     begun: usize,
@@ -182,11 +182,11 @@ struct OneShotConversation<'a> {
     untouched: u32,
     /// Slot values of the current request.
     context: SlotContext<'static>,
-    /// Moment to send a withheld body even without a response (`Expect: 100-continue`).
+    /// Time at which a withheld body is sent even without a response (`Expect: 100-continue`).
     release_at: Nanos,
     ears: TranscriptTap,
     ended: Vec<ExchangeEnd>,
-    /// Failed checks of the last response as bits; None if none was evaluated.
+    /// Failed checks of the last response as bits; `None` if none was evaluated.
     failed_checks: Option<u32>,
 }
 
@@ -279,7 +279,7 @@ impl<'a> OneShotConversation<'a> {
         self.is_ready && (failed || self.completed() >= self.requests.len())
     }
 
-    /// Handles one arrival from the network.
+    /// Handles one event from the network.
     fn handle(&mut self, arrived: LinkEvent) -> Result<(), ConversationEnd> {
         match arrived {
             LinkEvent::Sent(_) => Ok(()),
@@ -395,7 +395,7 @@ impl<'a> OneShotConversation<'a> {
         over && self.submitted == self.completed()
     }
 
-    /// Attaches a protocol error to the failed request where no other cause is known.
+    /// Attaches a protocol error to the failed request if no other cause is known.
     fn explain(&mut self, broken: ProtocolError) {
         if let Some(ended) = self.ended.last_mut().filter(|ended| ended.fault == Some(FaultKind::BrokenProtocol))
             && ended.cause.is_none()
@@ -488,7 +488,7 @@ impl<'a> OneShotConversation<'a> {
         self.links.flush();
     }
 
-    /// Handles the end of the connection, orderly or by an error. `cut` is set if TLS was not closed properly.
+    /// Handles the end of the connection, graceful or by an error. `cut` is set if TLS was not closed properly.
     fn on_closed(&mut self, why: Option<Errno>, cut: bool) -> Result<(), ConversationEnd> {
         let in_order = why.is_none();
         let Some(session) = self.links.session(self.conn) else {
@@ -506,11 +506,11 @@ impl<'a> OneShotConversation<'a> {
         let goodbye = self.links.session(self.conn).and_then(|session| session.close_reason());
         self.collect();
         let nothing_came = self.ears.both()[1].total == 0;
-        // The same texts as in a run, so that one failure is not described in two ways.
+        // These are the texts of a run, so that a failure is not described in two ways.
         Err(match (goodbye, why) {
             _ if greeted && self.is_over() => return Ok(()),
             (Some(words), _) => no_answer(words),
-            // A TLS server may close on a client that does not speak TLS, without an alert.
+            // A TLS server may close the connection of a client that does not speak TLS without an alert.
             (None, None) if nothing_came && !self.one_shot.origin.tls => no_answer(response::closed_without_a_word()),
             (None, Some(errno)) => no_answer(response::lost(describe(errno.0))),
             (None, None) => no_answer(response::closed()),

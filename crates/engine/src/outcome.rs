@@ -1,4 +1,4 @@
-//! Outcomes of wanted requests: produced by connections, consumed by users.
+//! Outcomes of requests: produced by connections, consumed by users.
 
 use brunt_contract::{FollowUp, ResourceSearch};
 use brunt_measure::Nanos;
@@ -17,7 +17,7 @@ pub(crate) enum UserOutcome {
         /// The user.
         user: UserId,
     },
-    /// An unsolicited message came on a user's connection.
+    /// An unsolicited message arrived on a user's connection.
     Message {
         /// The user.
         user: UserId,
@@ -30,7 +30,7 @@ pub(crate) enum UserOutcome {
         user: UserId,
         /// Set if it was open.
         stood: bool,
-        /// Set if it was of no use.
+        /// Set if it was useless: nothing was answered on it.
         in_vain: bool,
     },
     /// The connection that a user was about to use failed to open: the request it would have sent has failed.
@@ -73,14 +73,14 @@ impl NotSentCause {
         NotSentCause { sort: cause.sort, code: cause.code, why: cause.why.cloned() }
     }
 
-    /// Returns it as the cause of a failed request.
+    /// Returns the cause as that of a failed request.
     pub fn cause(&self) -> FailureCause<'_> {
         FailureCause { sort: self.sort, code: self.code, why: self.why.as_ref() }
     }
 }
 
 impl FinishedRequest {
-    /// Creates the end of a request that leads to no further one.
+    /// Creates the outcome of a request that leads to no further one.
     pub fn of(user: UserId, event: UserEvent) -> FinishedRequest {
         FinishedRequest {
             user,

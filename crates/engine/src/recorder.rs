@@ -1,8 +1,8 @@
-//! The recorder of a worker: every step of a request and of a connection is counted here, once, in the second it falls
-//! in.
+//! The recorder of a worker: every step of a request and of a connection is counted here, once, in the second in which
+//! it happens.
 //!
 //! It makes no decisions. A request is `due`, `started`, `sent`, and then over in one of four ways: it succeeded,
-//! failed, was written (one-way), or is unfinished at the end. Requests of the warm-up are in no figure.
+//! failed, was written (one-way), or is unfinished at the end. Requests of the warm-up are not reported.
 
 mod caching;
 mod checks;
@@ -24,7 +24,7 @@ use crate::worker_message::WorkerMessage;
 
 /// The counts of one worker since the last second was passed on.
 pub(crate) struct Recorder {
-    /// Set if latency counts from when a request was due.
+    /// Set if latency counts from the time when a request was due.
     open: bool,
     /// Set if requests are due at times that brunt may miss: arrivals, and steps of flows.
     records_lateness: bool,
@@ -46,7 +46,7 @@ pub(crate) struct Recorder {
 pub(crate) struct Gauges {
     pub waiting: u64,
     pub connections: u64,
-    /// Bytes that the network has sent, and refusals of datagrams that it found, since the run began.
+    /// Bytes that the network has sent, and datagram refusals that it found, since the run began.
     pub bytes_sent: u64,
     pub refused: u64,
 }
@@ -109,7 +109,7 @@ impl Recorder {
         }
     }
 
-    /// Records a start; `ready` is when a connection became available.
+    /// Records the start of a request; `ready` is when a connection became available.
     #[inline]
     pub fn started(&mut self, x: &mut Exchange, ready: Nanos, now: Nanos) {
         x.started = now;
@@ -171,8 +171,8 @@ impl Recorder {
         }
     }
 
-    /// Ends a request's time in flight. For requests in the service histogram that time is added from its sum at the
-    /// end of the second: Little's law then checks the reported figures.
+    /// Ends a request's time in flight. The time of requests in the service histogram is added at the end of the
+    /// second, from the histogram's sum, so that Little's law checks the reported figures.
     #[inline]
     pub fn end(&mut self, x: &Exchange, now: Nanos, in_histogram: bool) {
         if x.state != ExchangeState::Waiting {
@@ -306,7 +306,7 @@ impl Recorder {
         }
     }
 
-    /// Records the time until now as a lower bound: the request ranks behind all that finished.
+    /// Records the time until now as a lower bound: the request ranks above all that finished.
     fn at_least(&mut self, x: &Exchange, now: Nanos) {
         let latency = &mut self.tally.latency;
         if self.open {
@@ -350,7 +350,7 @@ impl Recorder {
         }
     }
 
-    /// Passes on a message at once.
+    /// Sends a message at once.
     pub fn report(&mut self, message: WorkerMessage) {
         (self.report)(message);
     }
@@ -380,7 +380,7 @@ impl Recorder {
         self.second_from
     }
 
-    /// Ends this second at the end of the window, which was not known before.
+    /// Ends this second at `end`, the end of the window, which was not known before.
     pub fn ends_at(&mut self, end: Nanos) {
         self.second_to = self.second_to.min(end);
     }
@@ -449,7 +449,7 @@ mod tests {
         }
     }
 
-    /// A request that was due at `due` and is in flight since.
+    /// Creates a request that was due at `due` and has been in flight since then.
     fn in_flight(recorder: &mut Recorder, limits: &Limits, due: u64) -> Exchange {
         let mut x = Exchange::due(Nanos(due), Nanos(due), RequestId(0), 0, UserId(0));
         x.warmup = x.intended < limits.window;

@@ -25,11 +25,10 @@ use crate::{
     processes, single_pass,
 };
 
-/// Delay between the decision to start and the start: by then workers have made their networks.
+/// Delay between the decision to start and the start: workers create their networks in that time.
 const LEAD: Nanos = Nanos::from_millis(20);
 
-/// Returns the options without the names of checks and the timeouts and counts of steps, which do not concern
-/// protocols.
+/// Returns the options without check names and the timeouts and counts of steps, which are no concern of protocols.
 pub(crate) fn without_names(config: &ProtocolConfig) -> Cow<'_, ProtocolConfig> {
     let ours = [CHECK_NAMES, brunt_plan::flow::TIMEOUT, brunt_plan::flow::AT_MOST];
     if !config.url_options.iter().any(|own| ours.iter().any(|name| own.contains_key(*name))) {
@@ -51,7 +50,7 @@ impl PreparedRun {
     /// Encodes everything that can be encoded before the run.
     ///
     /// # Errors
-    /// The user's mistake, naming the option.
+    /// The usage error, which names the option.
     pub fn of(protocol: &dyn Protocol, config: &ProtocolConfig) -> Result<Arc<PreparedRun>, UsageError> {
         let checks = Checks::read(config, |url| protocol.checks(url))?;
         let dialogue = protocol.prepare(&without_names(config))?;
@@ -59,11 +58,12 @@ impl PreparedRun {
         Ok(Arc::new(PreparedRun { workload: dialogue, fixed: protocol.fixed_connections(), checks }))
     }
 
-    /// Prepares the inquiry the target must answer before requests can be prepared, given `asked.learnt`. Its probe
-    /// sends it, and [`PreparedRun::inquiry_result`] returns the result. None if there is nothing (more) to ask.
+    /// Prepares the next inquiry that the target must answer before requests can be prepared, given what `asked.learnt`
+    /// holds already. [`PreparedRun::probe`] sends it, and [`PreparedRun::inquiry_result`] then returns the result.
+    /// `None` if there is nothing (more) to ask.
     ///
     /// # Errors
-    /// The user's mistake, naming the option.
+    /// The usage error, which names the option.
     pub fn inquiry(protocol: &dyn Protocol, config: &ProtocolConfig) -> Result<Option<Arc<PreparedRun>>, UsageError> {
         let inquiry = protocol.inquiry(&without_names(config))?;
         Ok(inquiry.map(|dialogue| Arc::new(PreparedRun { workload: dialogue, fixed: false, checks: None })))
@@ -79,7 +79,8 @@ impl PreparedRun {
         self.workload.prepared().holds_only
     }
 
-    /// Returns the number of planned connections and the capacity of the descriptor tables, if the plan exceeds it.
+    /// Returns the number of planned connections and the capacity of the descriptor tables, if the former exceeds the
+    /// latter.
     pub fn too_many(&self, plan: &Plan) -> Option<(u64, u64)> {
         let connections = connections(plan, &*self.workload);
         DescriptorTables::capacity_exceeded(connections).map(|most| (connections, most))
@@ -113,7 +114,7 @@ impl PreparedRun {
     /// Sends the first request once, alone, and returns the response. A stop request cancels it.
     ///
     /// # Errors
-    /// The reason there is no response.
+    /// The reason why there is no response.
     pub fn probe(&self, setup: &Setup, stop: &Stop) -> Result<ProbeResult, Box<ProbeFailure>> {
         let memory = probe::initial_state(setup);
         let request = first_request(&setup.plan, &mut memory.borrow_mut().values);
@@ -141,7 +142,7 @@ impl PreparedRun {
         single_pass::tear_down(&self.workload, setup, stop, within)
     }
 
-    /// Runs the plan's flow once, alone and without pauses, if there is one.
+    /// Runs the plan's first flow once, alone and without pauses, if there is one.
     pub fn run_single_pass(&self, setup: &Setup, stop: &Stop, on_event: &mut dyn FnMut(PassEvent)) {
         if let Some((_, flow)) = setup.plan.flows().next() {
             single_pass::walk(&self.workload, (setup, stop), flow, &mut |mut walked| {
@@ -154,7 +155,7 @@ impl PreparedRun {
         }
     }
 
-    /// Returns the result of an inquiry after its probe.
+    /// Returns the result of an inquiry once its probe has succeeded.
     pub fn inquiry_result(&self) -> Option<Vec<u8>> {
         self.workload.take_inquiry_response()
     }
@@ -210,7 +211,7 @@ impl PreparedRun {
         });
     }
 
-    /// Runs the workers of a share, for a run coordinated by another process.
+    /// Runs the workers assigned to this process, for a run coordinated by another one.
     pub fn take_share(&self, setup: &Setup, assignment: Assignment) {
         let task = assignment.task;
         let tables = DescriptorTables { workers: task.of, ..self.tables(&setup.plan) };
@@ -233,7 +234,7 @@ impl PreparedRun {
         DescriptorTables::for_run(connections(plan, &*self.workload), worker_count(plan))
     }
 
-    /// Returns the backend, and a notice if it is not the requested one.
+    /// Returns the backend, and the subject of a notice if it is not the requested one.
     fn backend(&self, plan: &Plan) -> (Backend, Option<Subject>) {
         let datagrams = self.workload.origins().iter().any(|origin| origin.datagrams);
         let backend = backend::choose(plan.net, datagrams);
@@ -267,7 +268,7 @@ impl PreparedRun {
     }
 }
 
-/// Returns the number of workers: min(requested, users or connections).
+/// Returns the number of workers: as requested, but at most the number of users or connections.
 pub fn worker_count(plan: &Plan) -> u32 {
     let most_of = |load: &Load, max_connections: u32| match load {
         Load::Closed { .. } => load.peak().round() as u32,
@@ -275,7 +276,7 @@ pub fn worker_count(plan: &Plan) -> u32 {
     };
     let most = match &plan.scenarios[..] {
         [] => most_of(&plan.load, plan.max_connections),
-        // A worker that may have no user of a scenario would drop all arrivals assigned to it.
+        // A worker that may have no user of a scenario would drop all of that scenario's arrivals assigned to it.
         all => {
             let users = |s: &ScenarioPlan| most_of(&s.load, s.max_connections);
             let sum = all.iter().map(users).fold(0, u32::saturating_add);
@@ -335,7 +336,7 @@ fn started(setup: &Setup, net: &str, workers: u32) -> RunStarted {
     }
 }
 
-/// Returns the machines of a run, this one first.
+/// Returns the generator hosts of a run, this one first.
 fn hosts(setup: &Setup) -> Vec<brunt_record::GeneratorHost> {
     let others = setup.processes.iter().flat_map(|processes| processes.launcher.hosts());
     std::iter::once(setup.host.clone()).chain(others).collect()

@@ -1,36 +1,36 @@
-//! The number of answers that may be waited for before they are read together.
+//! Batching of arrivals: how many answers to wait for before reading them together.
 //!
-//! A wakeup for each answer costs more than reading it, so a network that can wait for several is asked to, within a
-//! bound: by the density of arrivals, waiting must not add more than 2 % to the service times, not even to the
-//! shortest. The beginning of every second is measured without waiting, because a density caused by our own waiting
-//! proves nothing. When fewer are in flight than were then, arrivals are not waited for.
+//! A wakeup for each answer costs more than reading it, so a network that can wait for several is asked to do so,
+//! within a bound: given the rate of arrivals, waiting must not add more than 2 % to service times, not even to the
+//! shortest. The beginning of every second is measured without such waiting, because a rate that it influenced would
+//! prove nothing. If fewer requests are in flight later than at that time, arrivals are read one by one again.
 
 use brunt_contract::Network;
 use brunt_measure::Nanos;
 
 use crate::recorder::Recorder;
 
-/// Time at the beginning of each second without waiting.
+/// Time at the beginning of each second in which arrivals are not waited for together.
 const MEASURE_TIME: Nanos = Nanos::from_millis(20);
-/// Minimum number of answers from which a short service time can be estimated.
+/// Minimum number of answers needed to estimate a short service time.
 const MIN_ANSWERS: u64 = 200;
-/// Divisor of a short service time that the first of those read together may wait: 4 %; on average they wait half of
-/// it.
+/// Divisor of a short service time, which gives the longest wait of an answer for those read with it: 4 %. The average
+/// wait is half of that.
 const WAIT_DIVISOR: u64 = 25;
-/// Divisor of the rank of a short service time: one in 20 is no longer.
+/// Divisor of the number of answers, which gives the rank of a short service time: one in 20 is no longer than that.
 const SHORT_RANK_DIVISOR: u64 = 20;
-/// Maximum number read together: more save nothing.
+/// Maximum number of arrivals read together: more would save nothing.
 const MAX_TOGETHER: u32 = 16;
-/// Number of connections per arrival that may be waited for: the others may be silent.
+/// Number of connections needed for each arrival waited for: the others may be silent.
 const CONNECTIONS_PER_ARRIVAL: u32 = 2;
 
 /// Arrivals counted since the second began, and the decision made from them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Batching {
     from: Nanos,
-    /// Time at which the count is evaluated; `MAX` once it was.
+    /// Time at which the count is evaluated; `MAX` afterwards.
     until: Nanos,
-    /// Reads that brought something.
+    /// Number of reads that returned bytes.
     reads: u64,
     /// Minimum number of requests in flight for arrivals to be waited for together; 0 if they are not.
     in_flight: u64,
@@ -39,19 +39,19 @@ pub(super) struct Batching {
 impl Batching {
     pub const NONE: Batching = Batching { from: Nanos::ZERO, until: Nanos::MAX, reads: 0, in_flight: 0 };
 
-    /// Counts a read that brought bytes.
+    /// Counts a read that returned bytes.
     #[inline]
     pub fn count_read(&mut self) {
         self.reads += 1;
     }
 
-    /// Begins a second: waits for single arrivals until enough were counted.
+    /// Begins a second: arrivals are not waited for together until enough were counted.
     pub fn begin_second(&mut self, now: Nanos, net: &mut impl Network) {
         net.wait_for_at_least(1);
         *self = Batching { from: now, until: now + MEASURE_TIME, ..Batching::NONE };
     }
 
-    /// Evaluates the count when it is due: arrivals that come close enough are waited for together, while enough
+    /// Evaluates the count when that is due: arrivals that are dense enough are waited for together, as long as enough
     /// requests are in flight.
     #[inline]
     pub fn evaluate_if_due(&mut self, now: Nanos, net: &mut impl Network, recorder: &mut Recorder, connections: u32) {
@@ -74,7 +74,7 @@ impl Batching {
         let Batching { from, reads, .. } = std::mem::replace(self, Batching::NONE);
         let arrivals = arrivals_together(reads, now - from, short, connections);
         if arrivals > 1 {
-            // An eighth has been answered and has not been sent again yet.
+            // Up to an eighth may have been answered with the next request not sent yet.
             self.in_flight = recorder.in_flight() - recorder.in_flight() / 8;
             net.wait_for_at_least(arrivals);
         }
@@ -83,7 +83,7 @@ impl Batching {
 
 /// Returns the number of arrivals to wait for together, where `reads` came within `span`.
 fn arrivals_together(reads: u64, span: Nanos, short: Nanos, connections: u32) -> u32 {
-    // Those that come in the allowed part of a short service time, in addition to the one that is waited for anyway.
+    // Arrivals expected within the allowed part of a short service time, in addition to the one waited for anyway.
     let part = u128::from(span.0.max(1)) * u128::from(WAIT_DIVISOR);
     let more = (u128::from(reads) * u128::from(short.0) + part / 2) / part;
     (1 + more).min(u128::from((connections / CONNECTIONS_PER_ARRIVAL).clamp(1, MAX_TOGETHER))) as u32
@@ -97,11 +97,11 @@ mod tests {
     fn no_more_are_waited_for_than_come_within_four_percent_of_a_short_service_time() {
         let ms = Nanos::from_millis;
         let table = [
-            // A hundred users that take 1 ms each: a read every 10 µs, four in 40 µs.
+            // A hundred users with 1 ms per request: a read every 10 µs, four in 40 µs.
             (2_000, 20, Nanos(1_000_000), 100, 5),
-            // Ten of them.
+            // Ten of these users.
             (200, 20, Nanos(1_000_000), 10, 1),
-            // Slow ones among fast ones: the fast ones decide.
+            // Slow requests among fast ones: the fast ones decide.
             (220, 20, Nanos(1_000_000), 100, 1),
             // Ten thousand users.
             (2_000, 20, Nanos(100_000_000), 10_000, 16),

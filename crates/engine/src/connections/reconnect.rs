@@ -1,9 +1,9 @@
 //! Users who disconnect and come back (`close` in a flow): their connections are closed, and their next request to each
-//! server is sent on a connection opened for it.
+//! server is sent on a new connection.
 //!
-//! With connections owned by users, that is all. With shared ones, the user is marked instead: the connection that it
-//! would have used next (the one used last) is closed, and its next request takes none left by others. So each `close`
-//! costs a connect, as it does for users who come back in reality, and the size of the pool stays the same.
+//! If users own their connections, that is all. If connections are shared, the one that the user would have taken next
+//! (the one used last) is closed, and the user is marked, so that its next request takes none left by others. Each
+//! `close` thus costs a connect, as it does for real users who come back, and the size of the pool stays the same.
 
 use brunt_contract::{Network, Workload};
 use brunt_plan::Plan;
@@ -15,10 +15,10 @@ use crate::api::CHECKED;
 use crate::ids::{ConnId, ExchangeId, OriginId, PoolId, UserId};
 use crate::pool::SERVED;
 
-/// The users whose next request is to open a connection.
+/// The users whose next request must open a connection.
 #[derive(Debug)]
 pub(crate) struct Reconnects {
-    /// The origins concerned, by scenario and by `close` of its flow; `None` for all.
+    /// The origins affected, by scenario and by `close` of its flow; `None` for all.
     closes: Vec<Vec<Option<Vec<OriginId>>>>,
     /// The state of each user towards each pool, by pool and user.
     states: Vec<Vec<ReconnectState>>,
@@ -32,11 +32,11 @@ enum ReconnectState {
     Unused,
     /// The user has sent requests there.
     Used,
-    /// The user's next request there is to open a connection.
+    /// The user's next request there must open a connection.
     Reconnect,
 }
 
-/// Returns the origins of a run that a `close` concerns, by the servers it names; `None` for all of them.
+/// Returns the origins of a run that a `close` of these servers affects; `None` for all of them.
 pub(crate) fn origins_of(servers: &[String], plan: &Plan, workload: &dyn Workload) -> Option<Vec<OriginId>> {
     let meant = |url: &str| servers.iter().any(|server| server_of(server) == server_of(url));
     let urls = plan.urls.iter().zip(workload.requests().iter());
@@ -73,8 +73,8 @@ impl Reconnects {
 }
 
 impl<N: Network> WorkerConnections<N> {
-    /// Disconnects a user from the servers named by a `close` of its flow. `ending` is set once all requests of the run
-    /// were started.
+    /// Disconnects a user from the servers of the `close` with the index `which` in its flow. `ending` is set once all
+    /// requests of the run were started.
     #[cold]
     pub(crate) fn disconnect_user(&mut self, user: UserId, which: usize, ending: bool) {
         let Some(anew) = &mut self.reconnects else { return };
@@ -110,16 +110,16 @@ impl<N: Network> WorkerConnections<N> {
         self.close_and_grow(conn);
     }
 
-    /// Places a request where users of a flow own connections or reconnect. Returns `false` if the request takes a free
-    /// connection.
+    /// Places a request where users of a flow own connections or reconnect. Returns `false` if the request takes any
+    /// free connection.
     #[cold]
     pub(crate) fn place_on_user_connection(&mut self, id: ExchangeId, pool: PoolId) -> bool {
         self.reconnects.is_some() && self.open_for_reconnect(id, pool)
             || self.owned.is_some() && self.place_on_owned(id, pool)
     }
 
-    /// Opens a connection for a request of a user who had disconnected. Returns `false` if the request takes a
-    /// connection like any other.
+    /// Opens a connection for a request whose user had disconnected. Returns `false` if the request takes a connection
+    /// like any other.
     #[cold]
     fn open_for_reconnect(&mut self, id: ExchangeId, pool: PoolId) -> bool {
         let x = *self.traffic.in_flight.get(id);
@@ -134,7 +134,7 @@ impl<N: Network> WorkerConnections<N> {
         }
         let full = |pools: &crate::pool::Pools| pools.group(pool).by_arrivals && pools.group(pool).is_full();
         if full(&self.pools) {
-            // One connection is closed to make room for the new one.
+            // Close one connection to make room for the new one.
             let idle = self.pools.get(pool).idle.last().copied().filter(|conn| self.links.conn(*conn).in_flight() == 0);
             if let Some(conn) = idle.or_else(|| self.pools.spare(pool)) {
                 self.close_gracefully(conn);
@@ -154,9 +154,8 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Checks a waiting request that is about to get a connection used by others although its user had disconnected:
-    /// that connection is closed, and another is opened in its place. Returns `false` if the request may have the
-    /// connection.
+    /// Replaces the connection that a waiting request is about to get, if others have used it and the request's user
+    /// had disconnected: it is closed, and a new one is opened. Returns `false` if the request may have the connection.
     #[cold]
     pub(crate) fn open_instead_of_used(&mut self, id: ExchangeId, conn: ConnId) -> bool {
         let (user, c) = (self.traffic.in_flight.get(id).user, self.links.conn(conn));
@@ -172,7 +171,7 @@ impl<N: Network> WorkerConnections<N> {
         true
     }
 
-    /// Clears the state of a user that has left: its number may be assigned to another user.
+    /// Clears the state of a user that has left: its index may be assigned to another user.
     #[cold]
     pub(crate) fn forget_reconnects(&mut self, user: UserId) {
         let Some(anew) = &mut self.reconnects else { return };

@@ -1,8 +1,9 @@
-//! Connections owned by a user during its flow: requests on them may depend on earlier ones (a transaction), or they
-//! were opened with values that only this user has (a WebSocket).
+//! Connections owned by a user during its flow, because requests on them may depend on earlier ones (a transaction), or
+//! because they were opened with values that only this user has (a WebSocket).
 //!
 //! A user owns at most one connection to each origin, from its first request there to the end of its iteration. The
-//! loss of such a connection is not hidden: the next request on it fails, and the one after that opens another.
+//! loss of such a connection is not hidden: the next request fails, and only the one after that opens another
+//! connection.
 
 use brunt_cause::StaticCause;
 use brunt_contract::{ConnectionOwner, FaultKind, Network, Phase, Workload};
@@ -19,13 +20,13 @@ const BUSY: StaticCause = brunt_cause::response::step_busy();
 /// The connections owned by users, by user and origin.
 #[derive(Debug)]
 pub(crate) struct UserConnections {
-    /// The owner of connections, by origin; connections to origins found by redirects are owned by no user.
+    /// The owner of connections, by origin; connections to origins that only redirects led to are owned by no user.
     belongs: Vec<ConnectionOwner>,
     /// The index of each origin among the owned connections of a user; `None` if its connections are shared.
     indexes: Vec<Option<u32>>,
     /// Number of origins whose connections are owned.
     per_user: usize,
-    /// The entries of each scenario: `each` per user.
+    /// The entries of each scenario: `per_user` for each user.
     conns: Vec<Vec<OwnedConnection>>,
 }
 
@@ -40,7 +41,7 @@ enum OwnedConnection {
 }
 
 impl UserConnections {
-    /// Creates the state for the origins of a dialogue; `None` if no connection is owned by a user.
+    /// Creates the state for the origins of a workload; `None` if no connection is owned by a user.
     pub fn of(workload: &dyn Workload, scenarios: usize) -> Option<UserConnections> {
         let belongs: Vec<ConnectionOwner> =
             workload.origins().iter().map(|origin| workload.connection_owner(origin)).collect();
@@ -65,8 +66,7 @@ impl UserConnections {
         self.origin_index(pool_id).map_or(ConnectionOwner::default(), |at| self.belongs[at])
     }
 
-    /// Returns the index of the origin that a pool leads to, if it was known before the run: each scenario has its own
-    /// pools.
+    /// Returns the index of the origin of a pool, if it was known before the run. Each scenario has its own pools.
     fn origin_index(&self, pool: PoolId) -> Option<usize> {
         let (pool, origins) = (pool.at(), self.belongs.len());
         (pool < origins * self.conns.len()).then(|| pool % origins)
@@ -99,7 +99,7 @@ impl UserConnections {
         }
     }
 
-    /// Takes all connections that a user owns; they are no longer owned.
+    /// Moves all connections that a user owns to `all`; it no longer owns them.
     fn take_all(&mut self, user: UserId, all: &mut Vec<ConnId>) {
         let from = user.index().at() * self.per_user;
         let conns = self.conns.get_mut(user.scenario().at());
@@ -126,8 +126,8 @@ impl<N: Network> WorkerConnections<N> {
         if x.is_held_back() { self.traffic.stamp } else { x.intended.max(self.links.conn(conn).free_since) }
     }
 
-    /// Places a request to an origin where its user owns a connection, or opens that. Returns `false` if the request
-    /// takes a free one, which the user then owns.
+    /// Places a request on the connection that its user owns to the origin, or opens that connection. Returns `false`
+    /// if the request takes a free one, which the user may then own.
     #[cold]
     pub(crate) fn place_on_owned(&mut self, id: ExchangeId, pool_id: PoolId) -> bool {
         let x = *self.traffic.in_flight.get(id);
@@ -143,7 +143,7 @@ impl<N: Network> WorkerConnections<N> {
                         let ready = self.ready_time(id, conn);
                         self.submit(id, conn, ready);
                     }
-                    // Several at once: the others take free connections, which are shared afterwards.
+                    // Of several requests at once, all but the first take free connections, which stay shared.
                     ConnectionOwner::Iteration if busy => return false,
                     _ => {
                         let why = if busy { BUSY } else { LOST };
@@ -174,7 +174,7 @@ impl<N: Network> WorkerConnections<N> {
         true
     }
 
-    /// Makes the connection on which a request is submitted its user's own, where connections to that origin are owned.
+    /// Makes the connection on which a request was submitted its user's own, if connections to that origin are owned.
     #[cold]
     pub(crate) fn take_ownership(&mut self, user: UserId, conn: ConnId) {
         let pool_id = self.links.conn(conn).pool;
@@ -220,14 +220,14 @@ impl<N: Network> WorkerConnections<N> {
         self.released = all;
     }
 
-    /// Ends a request whose end came before it was sent.
+    /// Ends a request whose response arrived before it was sent.
     #[cold]
     pub(crate) fn end_answered_early(&mut self, conn: ConnId) {
         self.links.report_early_answer(conn);
         self.process_events(conn, None);
     }
 
-    /// Counts messages that were never awaited as pushes, now that no request can await them any more.
+    /// Counts unread messages as unsolicited, now that no request can await them any more.
     pub(crate) fn count_unawaited(&mut self, conn: ConnId) {
         let unheard = self.links.session(conn).map_or(0, |session| session.unread_messages());
         self.traffic.recorder.counts().unsolicited += u64::from(unheard);

@@ -1,8 +1,9 @@
-//! Users who fetch the resources of pages, as browsers do: several at once, and the flow goes on once the last is over.
+//! Users who fetch the resources of pages, as browsers do: several at once, and the flow continues once the last is
+//! over.
 //!
-//! The flow is not aware of it: it is told the end of a page's request when the whole page is over. Parsing a page may
-//! take long. It happens after the end of its response was stamped and after all due bytes were written, so that it
-//! counts as our lateness and not as service time. Runs without pages only check whether two lists are empty.
+//! The flow is not aware of it: the page's request ends for it when the whole page is over. Parsing a page may take
+//! long. It happens after the end of its response was stamped and after all due bytes were written, so that it counts
+//! as our lateness and not as service time. Runs without pages only check whether two lists are empty.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -95,7 +96,7 @@ impl WorkerUsers {
             self.pages.unparsed.pop_front()
         {
             let page = found();
-            // Later events are late by the time of parsing, and due as if it had taken none.
+            // Parsing delays what follows, which is due as if parsing had taken no time.
             c.read_clock();
             c.traffic().set_event_time(at);
             let window = c.limits().window;
@@ -140,7 +141,7 @@ impl WorkerUsers {
         self.fetch_more(c, user);
     }
 
-    /// Sends resources up to the concurrency limit; after the last one, the user goes on.
+    /// Sends resources up to the concurrency limit; the user continues after the last one.
     pub(crate) fn fetch_more<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId) {
         while let Some(visit) = self.pages.open.get_mut(&user) {
             if visit.in_flight >= visit.page.max_in_flight {
@@ -155,7 +156,8 @@ impl WorkerUsers {
                 if let Some(visit) = self.pages.open.get_mut(&user) {
                     visit.in_flight += 1;
                     if visit.event == UserEvent::Cached {
-                        // The page itself was in the cache; its user sends a request all the same, and waits for that.
+                        // The page itself was in the cache, but its user sends a request nevertheless, and waits for
+                        // its end.
                         visit.event = UserEvent::PASSED;
                     }
                 }

@@ -75,14 +75,14 @@ impl WorkerUsers {
             Some(Action::Pause(pause)) if iterates => self.sources.pause(user, due.saturating_add(pause)),
             Some(Action::Pause(pause)) => self.sources.pause(user, c.now() + pause),
             Some(Action::Hold) => self.user_holds(c, user),
-            // The next iteration begins when this one was over, however late we are.
+            // The next iteration is due when this one was over, however late we are.
             Some(Action::Done) if iterates && !arrives => self.advance(c, user, due, UserEvent::Begin),
             Some(_) => self.user_ends(c, user),
         }
     }
 
-    /// Passes an unsolicited message to its user. A user that begins nothing further receives it, but sends nothing in
-    /// response.
+    /// Passes an unsolicited message to its user. A user that starts nothing new still receives it, but sends nothing
+    /// in response.
     #[cold]
     pub(super) fn receive_message<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId, message: &[u8]) {
         let source = self.sources.of(user);
@@ -100,9 +100,9 @@ impl WorkerUsers {
         self.finish_actions(c, user, at, last);
     }
 
-    /// Returns `false` if a user in closed load begins nothing further, though it may have something left to do. An
-    /// iteration that began goes on even if its user is retired, the quota is used up, or the window is over; the end
-    /// of the drain cuts it.
+    /// Returns `false` if a user in closed load must start nothing new, even if it has something left to do. An
+    /// iteration that has begun continues even if its user is retired, the quota is used up, or the window is over; the
+    /// end of the drain cuts it.
     #[inline]
     fn may_go_on<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId, event: UserEvent) -> bool {
         let over = c.window_over();
@@ -115,7 +115,7 @@ impl WorkerUsers {
         !over && source.users().may_go_on(user) && !spent && source.has_iteration_left(user)
     }
 
-    /// Returns the number of a user's requests in flight, apart from the one whose end it is told of.
+    /// Returns the number of a user's requests in flight, apart from the one whose end `news` reports.
     fn others_in_flight(&mut self, user: UserId, event: UserEvent) -> u32 {
         let ended = matches!(event, UserEvent::Ended { .. } | UserEvent::Cached);
         self.sources.of(user).under_way(user).saturating_sub(u32::from(ended))
@@ -169,7 +169,7 @@ impl WorkerUsers {
                     SendResult::Submitted => self.sources.of(user).sends(user, at, &mut actions),
                 }
             }
-            // A user whose cache had the answer goes on as if a response had come.
+            // A user whose cache had the answer continues as if a response had arrived.
             if recalled == 0 {
                 break;
             }
@@ -247,14 +247,14 @@ impl WorkerUsers {
         SendResult::Submitted
     }
 
-    /// Lets a user that could not reach its server wait before it goes on. A user brought by an arrival is not held
-    /// back: it goes on as after any failed request.
+    /// Lets a user that could not reach its server wait before it continues. A user brought by an arrival is not held
+    /// back: it continues as after any failed request.
     pub(crate) fn user_backs_off<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId, event: UserEvent) {
         if self.sources.of(user).users().by_arrivals() {
             return self.advance(c, user, c.event_time(), event);
         }
         let rests = Wakeup { disconnected: true, ..Wakeup::new(user.index(), event, c.now()) };
-        // Failing makes no user faster: one that would have paused anyway pauses for the longer of both.
+        // A failure must not make a user faster: one that would have paused anyway pauses for the longer of both times.
         let pause = match self.wake_and_act(c, user, rests) {
             Some(Action::Wait) => return,
             Some(Action::Pause(pause)) => pause,

@@ -1,4 +1,4 @@
-//! User-facing side of the requests: values, caches, iterations and their counts.
+//! The part of [`Traffic`] that serves users: values, caches, iterations and their counts.
 
 use brunt_contract::{Request, RequestNames, UserValues};
 use brunt_measure::Nanos;
@@ -22,7 +22,7 @@ impl Traffic {
         &mut self.recorder
     }
 
-    /// Returns the names of requests in figures.
+    /// Returns the names of requests in the figures.
     pub fn names(&self) -> &RequestNames {
         self.workload.names()
     }
@@ -102,14 +102,14 @@ impl Traffic {
         self.in_flight.set_number_fresh(user, false);
     }
 
-    /// Begins an iteration of a user: its values of the previous one are cleared.
+    /// Begins an iteration of a user: the values of its previous one are cleared.
     pub fn iteration_begins(&mut self, user: UserId) {
         if let Some(memories) = &mut self.user_states {
             memories.iteration_begins(user);
         }
     }
 
-    /// Counts the begin or end of an iteration or group whose figures are in row `row`.
+    /// Counts the beginning or end of an iteration or group, whose figures are in row `row`.
     pub fn record_span(&mut self, row: u16, span_event: &SpanEvent) {
         self.recorder.span(row, span_event, &self.limits);
     }
@@ -124,12 +124,12 @@ impl Traffic {
         self.recorder.unsent(of, self.stamp - due, many, due <= self.held_back);
     }
 
-    /// Counts how late a user is woken whose pause ended at `until`.
+    /// Records how late a user is woken whose pause ended at `until`.
     pub fn woken_late(&mut self, until: Nanos) {
         self.recorder.counts().woken_late_ns += self.limits.in_window(until, self.stamp).0;
     }
 
-    /// Counts the failure of a request that a user would have sent on a connection that failed to open.
+    /// Counts the failure of a request that was not sent because its user's connection failed to open.
     pub fn fail_unsent(&mut self, user: UserId, cause: &FailureCause<'_>) {
         let id = self.add(self.stamp, RequestId(0), self.workload.names().index_of(0), user, 0);
         self.fail(id, cause, true);
