@@ -345,7 +345,8 @@ fn secrets(values: &SettingValues, plan: &Plan) -> Vec<(String, String)> {
         .options
         .iter()
         .flat_map(|(name, values)| values.iter().map(|value| (value.clone(), mask::option(name, value))));
-    let whole = ["curl", "bearer", "cookie", "proxy-user", "probe-token"].into_iter().flat_map(|name| values.named(name));
+    let whole =
+        ["curl", "bearer", "cookie", "proxy-user", "probe-token"].into_iter().flat_map(|name| values.named(name));
     let commands = whole.map(|said| (said.text.clone(), mask::MASK.to_string()));
     let key = plan.tls.key.iter().map(|key| (key.clone(), mask::MASK.to_string()));
     urls.chain(watched).chain(options).chain(commands).chain(key).filter(|(raw, shown)| raw != shown).collect()

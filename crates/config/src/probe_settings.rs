@@ -141,10 +141,8 @@ pub(super) fn shown(
 
 fn follow(values: &SettingValues) -> Result<ServiceSelector, UsageError> {
     match (values.get(&PORT)?, values.get(&PID)?) {
-        (Some(_), Some(_)) => {
-            Err(values
-                .wrong(&PORT, "cannot be combined with --pid, which already names the service; leave one of them out"))
-        }
+        (Some(_), Some(_)) => Err(values
+            .wrong(&PORT, "cannot be combined with --pid, which already names the service; leave one of them out")),
         (port, pid) => Ok(port.map(ServiceSelector::Port).or(pid.map(ServiceSelector::Process)).unwrap_or_default()),
     }
 }

@@ -241,8 +241,14 @@ impl ConformanceSession {
         let origin = dialogue.origins()[0].clone();
         let established = EstablishedConnection { bound: origin.bound, ..EstablishedConnection::default() };
         let (session, out) = (dialogue.session(&origin, &established), OutputBuffer::default());
-        let mut talk =
-            ConformanceSession { session, workload: dialogue, out, done: EventBuffer::default(), submitted: false, broken: None };
+        let mut talk = ConformanceSession {
+            session,
+            workload: dialogue,
+            out,
+            done: EventBuffer::default(),
+            submitted: false,
+            broken: None,
+        };
         talk.session.open(&mut talk.out);
         talk.submit_request();
         talk

@@ -8,7 +8,11 @@ use brunt_contract::{ProtocolConfig, UsageError};
 ///
 /// # Errors
 /// The value is neither a number nor a range.
-pub fn read_range(config: &ProtocolConfig, option: &str, what: &str) -> Result<Option<RangeInclusive<u64>>, UsageError> {
+pub fn read_range(
+    config: &ProtocolConfig,
+    option: &str,
+    what: &str,
+) -> Result<Option<RangeInclusive<u64>>, UsageError> {
     let Some(text) = config.value(option) else { return Ok(None) };
     let span = match text.split_once("..") {
         None => text.parse().ok().map(|n| n..=n),

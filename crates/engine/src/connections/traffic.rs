@@ -62,8 +62,15 @@ pub(crate) struct TrafficParts {
 impl Traffic {
     /// Creates the state without requests.
     pub fn new(parts: TrafficParts) -> Traffic {
-        let TrafficParts { workload: dialogue, limits, now, in_flight: flights, recorder: books, user_states: memories, checks } =
-            parts;
+        let TrafficParts {
+            workload: dialogue,
+            limits,
+            now,
+            in_flight: flights,
+            recorder: books,
+            user_states: memories,
+            checks,
+        } = parts;
         Traffic {
             stamp: now,
             event_time: now,

@@ -40,7 +40,12 @@ pub struct SkippedResources {
 impl SinglePass<'_> {
     /// Fetches the resources of a response if it is a page; returns the failure this causes for the page. Requests of a
     /// batch (not `alone`) fetch no resources.
-    pub(super) fn fetch(&mut self, request: usize, alone: bool, on_event: &mut dyn FnMut(PassEvent)) -> Option<FaultKind> {
+    pub(super) fn fetch(
+        &mut self,
+        request: usize,
+        alone: bool,
+        on_event: &mut dyn FnMut(PassEvent),
+    ) -> Option<FaultKind> {
         let heard = self.pass.take_pages();
         if !alone || self.fetched.is_none() {
             return None;

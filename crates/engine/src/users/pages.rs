@@ -111,8 +111,15 @@ impl WorkerUsers {
             } else if page.resources == 0 {
                 self.advance(c, user, at, news);
             } else {
-                let visit =
-                    PageVisit { page, ended: at, full: false, in_flight: 0, timeout: within, event: news, back_off: false };
+                let visit = PageVisit {
+                    page,
+                    ended: at,
+                    full: false,
+                    in_flight: 0,
+                    timeout: within,
+                    event: news,
+                    back_off: false,
+                };
                 self.pages.open.insert(user, visit);
                 self.fetch_more(c, user);
             }

@@ -42,7 +42,11 @@ pub struct FilledRequest {
 impl FilledRequest {
     /// Records the context of a request that was just filled.
     pub fn new(filled: &Arc<Http1Template>, context: &SlotContext) -> FilledRequest {
-        FilledRequest { template: Arc::clone(filled), context: context.without_values(), values: context.values.clone() }
+        FilledRequest {
+            template: Arc::clone(filled),
+            context: context.without_values(),
+            values: context.values.clone(),
+        }
     }
 
     /// Returns the context.

@@ -311,7 +311,8 @@ impl Workload for Http1Workload {
         let expected = request.slots.as_ref().and_then(|slots| slots.expected(&with));
         let need = checks.needed_parts(expected.is_some());
         let kept = self.with_cache(request, context, memory, |cache, sent| cache.fresh(rule, sent, need))?;
-        let judge = ResponseEvaluation::expecting(expected, if checks.captures.is_empty() { 0 } else { context.random });
+        let judge =
+            ResponseEvaluation::expecting(expected, if checks.captures.is_empty() { 0 } else { context.random });
         let lesson = judge.recall((&self.rules, checks), &kept)?;
         Some(CacheHit { bytes: kept.size, code: u32::from(kept.status), update: lesson })
     }

@@ -449,7 +449,13 @@ impl Session for WebSocketSession {
             return 0;
         }
         talk.write_replies(&rules.side_messages, unix_ns, |message, fill, captured| {
-            message.write(MessageInput { context: fill, captured }, deflate.as_mut(), masks.key(), out.buffer(), |_, _| {});
+            message.write(
+                MessageInput { context: fill, captured },
+                deflate.as_mut(),
+                masks.key(),
+                out.buffer(),
+                |_, _| {},
+            );
         })
     }
 

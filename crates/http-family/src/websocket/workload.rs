@@ -94,7 +94,8 @@ impl Protocol for WebSocketProtocol {
 fn of_steps(config: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
     let wishes = WebSocketOptions::read(config)?;
     let WebSocketSteps { requests, names, origins, upgrades, each, end } = WebSocketSteps::read(config)?;
-    let beside = SideMessages::read(config, |_, _, _| Ok(WebSocketMessage::new(Template::fixed(Vec::new()), false, 0)))?;
+    let beside =
+        SideMessages::read(config, |_, _, _| Ok(WebSocketMessage::new(Template::fixed(Vec::new()), false, 0)))?;
     let rules = WebSocketRules::new(WebSocketOptions { push: true, ..wishes }, upgrades, ExpectedText::None, beside);
     let rules = Arc::new(WebSocketRules { steps: each, ..rules });
     let prepared = PreparedWorkload {
