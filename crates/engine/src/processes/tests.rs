@@ -179,7 +179,12 @@ fn a_run_begins_once_all_have_prepared_and_whoever_cannot_is_not_waited_for() {
 
 #[test]
 fn one_that_tells_nothing_while_others_go_on_is_given_up_before_memory_is_and_the_record_says_so() {
-    let all_told = Arc::new(AtomicBool::new(false));
+    let (one_told, all_told) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let wait_for = |flag: &AtomicBool| {
+        while !flag.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
     let play = move |task: Task, assignment: Assignment| {
         serve(assignment, 1, &Control::default(), |report, _, _, start| {
             let worker = task.from as usize;
@@ -192,12 +197,13 @@ fn one_that_tells_nothing_while_others_go_on_is_given_up_before_memory_is_and_th
             if worker == 1 {
                 // It has two requests in flight when it is stopped.
                 report.send((worker, second(0, 12))).unwrap();
-                while !all_told.load(Ordering::Relaxed) {
-                    std::thread::sleep(Duration::from_millis(1));
-                }
+                one_told.store(true, Ordering::Relaxed);
+                wait_for(&all_told);
                 return;
             }
-            // An hour of seconds, as fast as they come.
+            // An hour of seconds, as fast as they come, once the only one of the other process has had time to arrive.
+            wait_for(&one_told);
+            std::thread::sleep(Duration::from_millis(100));
             for nth in 0..3600 {
                 report.send((worker, second(nth, 10))).unwrap();
             }
