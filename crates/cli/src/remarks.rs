@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use brunt_contract::OrderedResponses;
 use brunt_record::{HostCounters, Notice, RunEvent, RunListener, RunPart, Second, Subject};
 
-/// The state collected from the seconds so far.
+/// The state collected from the seconds and counters so far.
 #[derive(Default)]
 pub struct RunRemarks {
     status: BTreeMap<String, u64>,

@@ -226,7 +226,7 @@ settings! {
 /// The settings of all commands that render a record.
 pub const DOCUMENT: [SettingSpec; 3] = [FORMAT.spec, OUTPUT.spec, LANG.spec];
 
-/// Returns all settings.
+/// Returns all settings of a run.
 pub fn all() -> impl Iterator<Item = &'static SettingSpec> {
     HEADINGS.iter().flat_map(|(_, specs)| *specs)
 }

@@ -7,7 +7,7 @@ use crate::UserValues;
 pub struct SlotContext<'a> {
     /// Number of requests sent in the run before this one; unique within the run.
     pub number: u64,
-    /// Number of the user who sends it, counted over the whole run; in open load, that of the virtual user that arrives
+    /// Number of the sending user, counted over the whole run; under open load, that of the virtual user that arrives
     /// with the request.
     pub user: u64,
     /// Random bits.

@@ -1,7 +1,7 @@
 //! A rate over time as linear pieces, and the inverse of its integral: at what time are `x` arrivals due?
 //!
 //! Every answer is computed from the beginning of its piece, never from the previous answer, so nothing drifts however
-//! long a run lasts. Level pieces that begin at a whole number of arrivals, which is every constant rate, are computed
+//! long a run lasts. Level pieces that begin at a whole number of arrivals, as every constant rate does, are computed
 //! in 128-bit integers; ramps by the formula of MEASUREMENT 1.5 in the form that also holds for slope zero.
 
 use brunt_measure::Nanos;

@@ -12,7 +12,7 @@ use brunt_measure::{Histogram, Nanos};
 use rustix::io::Errno as Os;
 use rustix::time::{ClockId, clock_gettime};
 
-/// Period, in seconds, of the one second with timestamps.
+/// One second in this many has timestamps.
 const SECONDS: i64 = 4;
 
 /// Collects how late reads were; clones share one collection.

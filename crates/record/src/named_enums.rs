@@ -174,7 +174,7 @@ words! {
 }
 
 words! {
-    /// Phase of a request in which it failed: the names of `brunt_contract::Phase`.
+    /// Phase in which a request failed: the names of `brunt_contract::Phase`.
     Phase {
         /// Resolving the name.
         Resolve = "resolve",

@@ -11,7 +11,7 @@ use crate::sums::RunSums;
 
 /// Share of the scheduled rate below which a server did not keep up.
 const KEPT: f64 = 0.95;
-/// Minimum queue length of an overload, at any rate.
+/// Minimum queue length for an overload, whatever the request rate.
 const LEAST_QUEUE: f64 = 10.0;
 /// Length of the window, in seconds, below which the growth of a queue cannot be determined.
 const LEAST_S: f64 = 2.0;

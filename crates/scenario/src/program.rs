@@ -209,7 +209,7 @@ impl<'a> FlowCompiler<'a> {
     }
 
     /// Emits the sections outside of the sequential steps: called flows, and the start and end sections. An iteration
-    /// ends at the end of the list.
+    /// ends at the end of the operations.
     fn sections(&mut self) {
         let flow = self.flow;
         let mut ends = vec![self.push(FlowOp::Goto(0))];

@@ -48,7 +48,7 @@ pub(super) struct PendingArrivals {
 }
 
 impl SimConnection {
-    /// Returns `true` if the next connection may use the slot.
+    /// Returns `true` if the slot is no longer in use and can be put back among the free slots.
     pub(super) fn is_free(&self) -> bool {
         !self.vacant && !self.held && !self.served && self.to_peer.first().is_none()
     }

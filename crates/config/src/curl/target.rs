@@ -80,7 +80,7 @@ impl CurlTarget {
         format!("{}://{}{}", self.scheme, self.authority, self.line())
     }
 
-    /// Returns the host without port and brackets.
+    /// Returns the host without its port or brackets.
     pub fn host(&self) -> &str {
         let host = match self.authority.rsplit_once(':') {
             Some((host, port)) if !port.contains(']') => host,

@@ -1,4 +1,4 @@
-//! Messages between a probe and its client, and the proof of a token. Parsers do not trust the peer.
+//! Messages between a probe and its client, and the proof that the client has the token. Parsers do not trust the peer.
 
 use std::net::SocketAddr;
 

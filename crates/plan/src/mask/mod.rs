@@ -30,7 +30,7 @@ pub fn url(text: &str) -> String {
     SecretSpans::of_url(text).masked()
 }
 
-/// Masks the secrets of a text that was written, sent or received, by their position.
+/// Masks the secrets in a text that was written, sent or received, recognized by their context.
 pub fn exchange(text: &str) -> String {
     SecretSpans::of_text(text).masked()
 }

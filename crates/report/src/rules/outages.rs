@@ -21,7 +21,7 @@ const LEAST: Nanos = Nanos::from_secs(1);
 const TIMES: u64 = 3;
 /// Minimum number of requests due in it, under open load: fewer may be that far apart by chance.
 const DUE: f64 = 10.0;
-/// Maximum number of outages kept, the longest ones; more of them would not explain a run of hours any better.
+/// Maximum number of outages kept (the longest): more would add nothing, even for a run that lasts hours.
 const KEPT: usize = 64;
 /// Share of the window without a success above which, under closed load, the figures are invalid.
 const CLOSED_FAIL: f64 = 0.25;

@@ -21,7 +21,7 @@ fn sample(at_ns: i64, host: &str, values: &[(&str, u64)]) -> RunEvent {
     RunEvent::Counters(HostCounters { at_ns, host: host.into(), values, ..HostCounters::default() })
 }
 
-/// Creates four seconds of ten users, with counts before, within and after the window.
+/// Creates a run of four seconds with ten users, and this many listen overflows before, within and after the window.
 fn run(before: u64, within: u64, after: u64) -> RunBuilder {
     let mut run = closed(10, 4);
     let listener = [("listener.127.0.0.1:8080.limit", 5), ("listener.127.0.0.1:8080.queue", 0)];

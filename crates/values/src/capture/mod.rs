@@ -143,10 +143,10 @@ impl Capture {
         self.source.part()
     }
 
-    /// Takes the value; `random` decides if any result may be chosen.
+    /// Takes the value; with the ending `random`, the argument `random` selects the result.
     ///
     /// # Errors
-    /// Nothing was found, with a description of what was there instead; or the value is too long.
+    /// Nothing was found (described with what was there instead), too few results were found, or the value is too long.
     pub fn take(&self, answer: &CaptureInput<'_>, random: u64) -> Result<Vec<u8>, Cause> {
         self.take_with_documents((answer, &BodyDocuments::of(answer.body)), random).map(|(value, _)| value)
     }

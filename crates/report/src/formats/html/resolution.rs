@@ -26,7 +26,7 @@ const ROWS: u64 = 100_000;
 const UNKNOWN: u64 = 3_600;
 /// Resolution of the histograms of names, as a power of two: values are off by at most 1.6 %.
 const NAMES: u32 = 5;
-/// Number of names with blocks, those with the most requests.
+/// Maximum number of names that get blocks: those with the most requests.
 const NAMED: usize = 200;
 /// Maximum number of readings of a prominent counter, and of one that is found by search.
 const TELLING: usize = 600;
