@@ -166,7 +166,7 @@ fn a_trusted_certificate_must_still_name_the_host_and_be_in_its_time() {
     let past =
         ["-addext", "subjectAltName=DNS:localhost", "-not_before", "20200101000000Z", "-not_after", "20200102000000Z"];
     for (test, options, wanted) in [
-        ("cn-only", &[][..], "it has no subjectAltName, and its CN is ignored; create it with -addext"),
+        ("cn-only", &[][..], "it has no subjectAltName, and its CN is ignored; recreate it with -addext"),
         ("another", &["-addext", "subjectAltName=DNS:elsewhere"], "is for a different name: elsewhere"),
         ("past", &past, "expired on 2020-01-02"),
     ] {
