@@ -13,18 +13,6 @@ pub(crate) struct FailureClass {
 /// The largest error number (of Linux).
 pub(crate) const MAX_ERRNO: i32 = 4095;
 
-/// All phases, in the order of their numbers.
-pub(crate) const PHASES: [Phase; 8] = [
-    Phase::Resolve,
-    Phase::Wait,
-    Phase::Connect,
-    Phase::Tls,
-    Phase::Greeting,
-    Phase::FirstByte,
-    Phase::Transfer,
-    Phase::Hold,
-];
-
 /// The symbolic name of an errno (`ECONNREFUSED`), or `errno 42`.
 pub(crate) fn errno_name(errno: i32) -> String {
     let name = match errno {

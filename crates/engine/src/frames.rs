@@ -16,7 +16,7 @@ use brunt_record::frames::FrameProtocol;
 
 use crate::decode::{cause, cause_bytes};
 use crate::early_failures::{self, EarlyFailures};
-use crate::failure_class::{FailureClass, MAX_ERRNO, PHASES};
+use crate::failure_class::{FailureClass, MAX_ERRNO};
 use crate::tally::decode;
 use crate::used_values::RequestValue;
 use crate::worker_message::{EXCERPT, RawExample, WorkerMessage};
@@ -223,7 +223,7 @@ fn sort_bytes(sort: FailureClass) -> [u8; 7] {
 
 fn sort(bytes: &mut &[u8]) -> Option<FailureClass> {
     let kind: FaultKind = *FaultKind::ALL.get(byte(bytes)? as usize)?;
-    let phase: Phase = *PHASES.get(byte(bytes)? as usize)?;
+    let phase: Phase = *Phase::ALL.get(byte(bytes)? as usize)?;
     let known = byte(bytes)? == 1;
     let errno = i32::try_from(number(bytes)?).ok().filter(|errno| *errno <= MAX_ERRNO)?;
     Some(FailureClass { kind, phase, errno: known.then_some(errno) })

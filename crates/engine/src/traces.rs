@@ -4,13 +4,13 @@
 //! Ids follow from the number of a request ([`crate::slot_values::SlotSource::repeat`]), so they are derived after
 //! completion, and stored for a few requests only.
 
-use brunt_contract::{FaultKind, Trace};
+use brunt_contract::{FaultKind, Phase, Trace};
 use brunt_measure::Nanos;
 use brunt_record::{Failure, HasRank, Rank, RequestSpan, TraceId, TracedRequest, is_slow, keep_slowest};
 
 use crate::decode::{number_of, word};
 use crate::exchange::{Exchange, ExchangeState};
-use crate::failure_class::{FailureClass, MAX_ERRNO, PHASES, errno_name};
+use crate::failure_class::{FailureClass, MAX_ERRNO, errno_name};
 use crate::ids::RequestId;
 
 /// Number of slowest requests kept of a second among the sampled ones, and again among the others.
@@ -245,7 +245,7 @@ fn decode_one(bytes: &mut &[u8]) -> Option<ReportedRequest> {
 
 fn sort(packed: u32) -> Option<FailureClass> {
     let kind = *FaultKind::ALL.get(packed as usize & 0xff)?;
-    let phase = *PHASES.get(packed as usize >> 8 & 0x7f)?;
+    let phase = *Phase::ALL.get(packed as usize >> 8 & 0x7f)?;
     let errno = i32::try_from(packed >> 16).ok().filter(|errno| *errno <= MAX_ERRNO)?;
     Some(FailureClass { kind, phase, errno: (packed >> 15 & 1 == 1).then_some(errno) })
 }

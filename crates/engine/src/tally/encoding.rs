@@ -1,13 +1,13 @@
 //! The encoding of a worker's second. The reader may be another process: each length has a bound, and no count can
 //! overflow a sum over all workers.
 
-use brunt_contract::FaultKind;
+use brunt_contract::{FaultKind, Phase};
 use brunt_measure::Nanos;
 use brunt_record::{Latency, MAX_CODES, RunPart};
 
 use super::{LossCount, SecondCounts, WORDS, WorkerTally};
 use crate::decode::{self, number_of, word};
-use crate::failure_class::{FailureClass, MAX_ERRNO, PHASES};
+use crate::failure_class::{FailureClass, MAX_ERRNO};
 use crate::name_rows::{self, NameFigures};
 use crate::named_checks;
 use crate::traces::{self, TracesReport};
@@ -115,7 +115,7 @@ fn losses(bytes: &mut &[u8]) -> Option<Vec<LossCount>> {
     for _ in 0..number_of(bytes, SORTS)? {
         let (packed, errno, count, len) = (word(bytes)?, errno(bytes)?, count(bytes)?, number_of(bytes, WORDS)?);
         let kind = *FaultKind::ALL.get(packed as usize & 0xff)?;
-        let phase = *PHASES.get(packed as usize >> 8 & 0xff)?;
+        let phase = *Phase::ALL.get(packed as usize >> 8 & 0xff)?;
         let errno = (packed >> 16 & 1 == 1).then_some(errno);
         losses.push((LossCount { kind, phase, errno, detail: String::new(), cause: None, count }, len));
     }
@@ -163,7 +163,7 @@ pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
     for _ in 0..number_of(bytes, SORTS)? {
         let (packed, errno, n) = (word(bytes)?, errno(bytes)?, count(bytes)?);
         let kind = *FaultKind::ALL.get(packed as usize & 0xff)?;
-        let phase = *PHASES.get(packed as usize >> 8 & 0xff)?;
+        let phase = *Phase::ALL.get(packed as usize >> 8 & 0xff)?;
         failures.push((FailureClass { kind, phase, errno: (packed >> 16 & 1 == 1).then_some(errno) }, n));
     }
     let (losses, unopened) = (losses(bytes)?, losses(bytes)?);
