@@ -303,7 +303,7 @@ impl<'a> Collector<'a> {
         second.connections.ahead_ns = second.connections.ahead_ns.max(a.ahead_ns);
         second.in_flight_ns += u128::from(a.area_ns);
         second.service_ns += i128::from(a.service_ns) + i128::from(a.after_ns as i64) - i128::from(a.before_ns as i64);
-        second.generator.merge_worker(a.busiest_cpu_ns, a.ready_ns, (a.throttled, a.periods));
+        second.generator.merge_worker(a.busiest_cpu_ns, a.ready_ns, (a.throttled, a.periods), a.resolution_ns);
         let success = |since: u64| (since > 0).then(|| s.from_ns + since as i64 - 1);
         second.first_success_ns = [second.first_success_ns, success(a.first_success)].into_iter().flatten().min();
         second.last_success_ns = second.last_success_ns.max(success(a.last_success));
@@ -335,6 +335,8 @@ impl<'a> Collector<'a> {
             named.counts.add(&told.counts);
             named.latency.merge(&told.latency);
             named.at_least.merge(&told.at_least);
+            named.latency_delayed.merge(&told.latency_delayed);
+            named.latency_undelayed.merge(&told.latency_undelayed);
             for (code, n) in told.codes {
                 let name = if code == OTHER { brunt_record::OTHER_CODES.to_owned() } else { (self.code_name)(code) };
                 brunt_record::add_code(&mut named.status, brunt_record::counted_name(&self.codes, &name), n);

@@ -36,6 +36,7 @@ use crate::ids::{ConnId, ExchangeId, OriginId, PoolId, RequestId, UserId};
 use crate::limits::Limits;
 use crate::links::{LinkEvent, Links};
 use crate::lookup::Lookups;
+use crate::own_delay::{EndedWait, ReadGaps};
 use crate::pool::{ConnStage, NOT_IDLE, Pools};
 use crate::turn::Turn;
 
@@ -83,6 +84,7 @@ pub(crate) struct WorkerConnections<N: Network> {
     rng: Rng,
     batching: Batching,
     health: Health,
+    gaps: ReadGaps,
     spin: SpinWait,
     /// Set while the run waits for its common start: nothing is recorded yet.
     before_start: bool,
@@ -133,6 +135,7 @@ impl<N: Network> WorkerConnections<N> {
             rng: parts.rng,
             batching: Batching::NONE,
             health: Health::default(),
+            gaps: ReadGaps::new(now),
             spin: SpinWait::new(parts.spinning, now),
             before_start: false,
             closing: false,
@@ -168,7 +171,7 @@ impl<N: Network> WorkerConnections<N> {
     pub fn before_wait(&mut self) {
         self.read_clock();
         if !self.turn.is_cut() {
-            self.health.begin_poll(self.traffic.stamp, self.links.net(), self.traffic.recorder.times());
+            self.health.begin_poll(self.traffic.stamp, self.traffic.recorder.times());
         }
         self.spin.end_turn(self.traffic.stamp);
     }
@@ -195,7 +198,17 @@ impl<N: Network> WorkerConnections<N> {
         self.read_clock();
         self.spin.end_wait(wait, began, self.traffic.stamp);
         if !self.turn.is_cut() {
-            self.health.end_wait(until, self.traffic.stamp, self.links.net(), self.traffic.recorder.times());
+            self.health.end_wait(until, self.traffic.stamp, self.traffic.recorder.times());
+        }
+        if !self.turn.is_cut() {
+            let wait = EndedWait {
+                began,
+                until,
+                ended: self.traffic.stamp,
+                unread_since: self.turn.unread_since(),
+                expecting: self.traffic.in_flight.alive() > 0,
+            };
+            self.gaps.end_wait(wait, self.links.net(), &mut self.traffic.recorder);
         }
         self.turn.end_wait(until, self.traffic.stamp);
         began

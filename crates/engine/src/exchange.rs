@@ -4,6 +4,7 @@ use brunt_measure::Nanos;
 use brunt_plan::flow::OnFailure;
 
 use crate::ids::{ConnId, ExchangeId, RequestId, UserId};
+use crate::own_delay::CompactDelay;
 
 /// A request from the time it is due to its end.
 #[derive(Clone, Copy, Debug)]
@@ -32,14 +33,12 @@ pub(crate) struct Exchange {
     pub name: u16,
     /// Current state.
     pub state: ExchangeState,
-    /// Set if it was due within the warm-up, and is thus not reported.
-    pub warmup: bool,
-    /// Set if a timer of the wheel watches this slot.
-    pub watched: bool,
+    /// Delay before it was sent that may be brunt's own.
+    pub delayed: CompactDelay,
     /// Number of redirects before it.
     pub hops: u8,
-    /// Flags of how it was sent: [`REUSED`], [`ONE_WAY`], [`HELD_BACK`], [`OF_PAGE`]; and the reaction to its failure
-    /// ([`ON_FAILURE`]).
+    /// Flags of how it was sent: [`REUSED`], [`ONE_WAY`], [`HELD_BACK`], [`OF_PAGE`], [`WARMUP`], [`WATCHED`]; and the
+    /// reaction to its failure ([`ON_FAILURE`]).
     pub flags: u8,
     /// Number of times it was sent to a peer that did not process it.
     pub resent: u8,
@@ -61,8 +60,7 @@ impl Exchange {
             name,
             serial: 0,
             state: ExchangeState::Waiting,
-            warmup: false,
-            watched: false,
+            delayed: CompactDelay::NONE,
             hops: 0,
             flags: 0,
             resent: 0,
@@ -72,6 +70,24 @@ impl Exchange {
     /// Returns `true` if it was sent on this connection and is not over.
     pub fn is_on(&self, conn: ConnId) -> bool {
         self.state == ExchangeState::InFlight && self.conn == conn
+    }
+
+    /// Returns `true` if it was due within the warm-up, and is thus not reported.
+    #[inline]
+    pub fn is_warmup(&self) -> bool {
+        self.flags & WARMUP != 0
+    }
+
+    /// Returns `true` if a timer of the wheel watches this slot.
+    #[inline]
+    pub fn is_watched(&self) -> bool {
+        self.flags & WATCHED != 0
+    }
+
+    /// Sets whether a timer of the wheel watches this slot.
+    #[inline]
+    pub fn set_watched(&mut self, watched: bool) {
+        self.flags = (self.flags & !WATCHED) | (WATCHED * u8::from(watched));
     }
 
     /// Returns `true` if others of its batch had to end before it was sent.
@@ -124,6 +140,11 @@ pub(crate) const ONE_WAY: u8 = 2;
 /// Set for a resource of a page, or a redirect of one: it is not checked.
 pub(crate) const OF_PAGE: u8 = 32;
 
+/// Set if it was due within the warm-up.
+pub(crate) const WARMUP: u8 = 64;
+/// Set if a timer of the wheel watches its slot.
+const WATCHED: u8 = 128;
+
 /// Bits of the reaction to its failure, as an index into [`REACTIONS`].
 const ON_FAILURE: u8 = 3 * ON_FAILURE_UNIT;
 const ON_FAILURE_UNIT: u8 = 8;
@@ -144,9 +165,9 @@ impl ExchangeSlab {
         match self.free.pop() {
             Some(id) => {
                 let slot = &mut self.slots[id.at()];
-                let watched = slot.watched;
+                let watched = slot.is_watched();
                 *slot = exchange;
-                slot.watched = watched;
+                slot.set_watched(watched);
                 id
             }
             None => {

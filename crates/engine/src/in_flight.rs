@@ -219,12 +219,12 @@ impl InFlight {
         if let Some(apart) = &mut self.own_timeouts {
             let slot = id.at();
             let until = since + apart.by_slot[slot];
-            if !x.watched || apart.checks_at[slot] > until {
+            if !x.is_watched() || apart.checks_at[slot] > until {
                 apart.checks_at[slot] = self.timeouts.watch(id.0, until);
             }
-            x.watched = true;
-        } else if !x.watched {
-            x.watched = true;
+            x.set_watched(true);
+        } else if !x.is_watched() {
+            x.set_watched(true);
             self.timeouts.watch(id.0, since + self.timeout);
         }
     }
@@ -258,8 +258,8 @@ impl InFlight {
         }
         let x = self.slab.get(ExchangeId(slot));
         let since = if x.state == ExchangeState::Waiting { x.intended } else { x.started };
-        x.watched = x.state != ExchangeState::Vacant && since + timeout > now;
-        if x.watched {
+        x.set_watched(x.state != ExchangeState::Vacant && since + timeout > now);
+        if x.is_watched() {
             let looks = self.timeouts.watch(slot, since + timeout);
             if let Some(apart) = &mut self.own_timeouts {
                 apart.checks_at[slot as usize] = looks;

@@ -35,6 +35,7 @@ mod name_rows;
 mod named_checks;
 mod opening_timers;
 mod outcome;
+mod own_delay;
 mod pool;
 mod population;
 mod probe;

@@ -8,7 +8,10 @@ use brunt_record::{MAX_CODES, NamedCounts};
 
 use crate::decode::{number_of, word};
 use crate::ids::{ScenarioId, UserId};
+use crate::recorder::is_delayed;
 
+/// Number of histograms of a name: see [`times_of`].
+const ROWS_PER_NAME: usize = 4;
 /// The code that stands for all codes beyond the first [`MAX_CODES`] of a second; no protocol uses it.
 pub(crate) const OTHER: u32 = u32::MAX;
 
@@ -48,7 +51,7 @@ impl NameRows {
             Box::new(NameRows {
                 rows,
                 scenarios,
-                times: HistogramRows::new(2 * names),
+                times: HistogramRows::new(ROWS_PER_NAME * names),
                 used: Vec::with_capacity(names),
             })
         })
@@ -83,11 +86,16 @@ impl NameRows {
         &mut row.counts
     }
 
-    /// Counts a success.
+    /// Counts a success, of whose latency `own` may be brunt's.
     #[inline]
-    pub fn finished(&mut self, name: u16, latency: Nanos) {
+    pub fn finished(&mut self, name: u16, latency: Nanos, own: Nanos) {
         self.counts(name).finished += 1;
-        self.times.record(2 * usize::from(name), latency);
+        let [finished, _, delayed, undelayed] = times_of(name);
+        self.times.record(finished, latency);
+        if is_delayed(latency, own) {
+            self.times.record(delayed, latency);
+            self.times.record(undelayed, latency - own);
+        }
     }
 
     /// Records a lower bound of the latency of a request that did not finish.
@@ -98,7 +106,8 @@ impl NameRows {
     /// Like [`NameRows::at_least`], for many requests.
     pub fn at_least_n(&mut self, name: u16, latency: Nanos, many: u64) {
         self.counts(name);
-        self.times.record_n(2 * usize::from(name) + 1, latency, u32::try_from(many).unwrap_or(u32::MAX));
+        let [_, at_least, ..] = times_of(name);
+        self.times.record_n(at_least, latency, u32::try_from(many).unwrap_or(u32::MAX));
     }
 
     /// Counts the status code of an answer; 0 stands for none.
@@ -127,7 +136,7 @@ impl NameRows {
                 word(bytes, u64::from(*code));
                 word(bytes, *n);
             }
-            for times in [2 * usize::from(*name), 2 * usize::from(*name) + 1] {
+            for times in times_of(*name) {
                 let at = bytes.len();
                 word(bytes, 0);
                 self.times.pack(times, bytes);
@@ -143,8 +152,7 @@ impl NameRows {
             let row = &mut self.rows[usize::from(name)];
             row.codes.clear();
             (row.counts, row.used) = (NamedCounts::default(), false);
-            self.times.clear(2 * usize::from(name));
-            self.times.clear(2 * usize::from(name) + 1);
+            times_of(name).into_iter().for_each(|times| self.times.clear(times));
         }
     }
 }
@@ -162,6 +170,13 @@ pub(crate) fn count_code(codes: &mut Vec<(u32, u64)>, code: u32) {
     }
 }
 
+/// Returns the histograms of a name: latencies, lower bounds, delayed latencies, and those without the delay.
+#[inline]
+fn times_of(name: u16) -> [usize; ROWS_PER_NAME] {
+    let first = ROWS_PER_NAME * usize::from(name);
+    [first, first + 1, first + 2, first + 3]
+}
+
 /// The figures of one name in a second.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NameFigures {
@@ -170,6 +185,8 @@ pub(crate) struct NameFigures {
     pub codes: Vec<(u32, u64)>,
     pub latency: PackedHistogram,
     pub at_least: PackedHistogram,
+    pub latency_delayed: PackedHistogram,
+    pub latency_undelayed: PackedHistogram,
 }
 
 /// Decodes the output of [`NameRows::encode`]; `None` if the bytes are malformed.
@@ -193,7 +210,8 @@ pub(crate) fn decode(bytes: &mut &[u8]) -> Option<Vec<NameFigures>> {
             *bytes = rest;
             PackedHistogram::from_bytes(packed)
         };
-        all.push(NameFigures { name, counts, codes, latency: times()?, at_least: times()? });
+        let (latency, at_least, latency_delayed, latency_undelayed) = (times()?, times()?, times()?, times()?);
+        all.push(NameFigures { name, counts, codes, latency, at_least, latency_delayed, latency_undelayed });
     }
     Some(all)
 }
@@ -222,7 +240,7 @@ mod tests {
     fn what_is_encoded_is_decoded_and_only_names_with_anything_to_tell_are() {
         let mut rows = NameRows::of(5, 0).expect("several names");
         rows.counts(3).due += 2;
-        rows.finished(3, Nanos::from_millis(5));
+        rows.finished(3, Nanos::from_millis(5), Nanos::from_millis(1));
         rows.code(3, 200);
         rows.code(3, 0);
         rows.counts(1).failed += 1;
@@ -234,6 +252,8 @@ mod tests {
         assert_eq!((told[0].counts.due, told[0].counts.finished, &told[0].codes[..]), (2, 1, &[(200, 1)][..]));
         let mut at_least = Histogram::new();
         told[1].at_least.add_to(&mut at_least);
+        let moved = [&told[0].latency_delayed, &told[0].latency_undelayed].map(|moved| moved.count());
+        assert_eq!(moved, [1, 1]);
         assert_eq!((told[1].counts.failed, at_least.max(), told[1].latency.is_empty()), (1, 10_000_000_000, true));
         (1..bytes.len()).for_each(|cut| assert_eq!(decode(&mut &bytes[..cut]), None, "cut at {cut}"));
         rows.clear();

@@ -57,6 +57,8 @@ pub(crate) struct FinishedRequest {
     pub event: UserEvent,
     /// Set if nothing could be reached: the user waits before the next attempt.
     pub back_off: bool,
+    /// Delay of the request that may be brunt's own.
+    pub own: Nanos,
 }
 
 /// The cause of a request that could not be sent.
@@ -91,6 +93,7 @@ impl FinishedRequest {
             timeout: Nanos::ZERO,
             event,
             back_off: false,
+            own: Nanos::ZERO,
         }
     }
 }

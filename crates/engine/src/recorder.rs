@@ -10,7 +10,7 @@ mod spans;
 mod traces;
 
 use brunt_contract::{FaultKind, Phase};
-use brunt_measure::{Clock, Nanos};
+use brunt_measure::{Clock, Histogram, Nanos};
 use brunt_record::Latency;
 
 use crate::early_failures::EarlyFailures;
@@ -114,21 +114,26 @@ impl Recorder {
     pub fn started(&mut self, x: &mut Exchange, ready: Nanos, now: Nanos) {
         x.started = now;
         self.in_flight.start(now);
-        if self.records_lateness && !x.warmup {
-            let (wait, late) = x.split_wait(ready);
-            if self.open {
-                self.tally.latency.wait_conn.record(wait);
-            }
-            self.tally.latency.gen_late.record(late);
+        if !self.records_lateness {
+            return;
         }
+        let (wait, late) = x.split_wait(ready);
+        x.delayed.add(late);
+        if x.is_warmup() {
+            return;
+        }
+        if self.open {
+            self.tally.latency.wait_conn.record(wait);
+        }
+        self.tally.latency.gen_late.record(late);
     }
 
     /// Records that a request was written; `reused` is set if its connection had carried a request before.
     #[inline]
     pub fn sent(&mut self, x: &Exchange, reused: bool) {
-        self.tally.counts.connections.reused += u64::from(reused && !x.warmup);
+        self.tally.counts.connections.reused += u64::from(reused && !x.is_warmup());
         let first = u64::from(x.resent == 0);
-        match x.warmup {
+        match x.is_warmup() {
             true => self.tally.counts.warmup += first,
             false => self.tally.counts.sent += first,
         }
@@ -137,7 +142,7 @@ impl Recorder {
     /// Records a message of the stream that answers a request.
     pub fn message(&mut self, x: &mut Exchange, now: Nanos) {
         let before = std::mem::replace(&mut x.last_message, now);
-        if x.warmup {
+        if x.is_warmup() {
             return;
         }
         self.tally.counts.messages += 1;
@@ -150,7 +155,7 @@ impl Recorder {
     /// given up before.
     #[inline]
     pub fn responded(&mut self, x: &Exchange, code: u32, payload: u64, late: bool) {
-        if x.warmup {
+        if x.is_warmup() {
             return;
         }
         // The status is not the result of a request that had been given up.
@@ -166,7 +171,7 @@ impl Recorder {
 
     /// Counts a status code for a request that failed without a response.
     pub fn code(&mut self, x: &Exchange, code: u32) {
-        if !x.warmup {
+        if !x.is_warmup() {
             self.tally.code((x.name, x.user), code);
         }
     }
@@ -181,23 +186,35 @@ impl Recorder {
         }
     }
 
-    /// Records a success.
+    /// Records a success, whose end may have been read late by `read_late`.
     #[inline]
-    pub fn succeeded(&mut self, x: &Exchange, now: Nanos) {
+    pub fn succeeded(&mut self, x: &Exchange, now: Nanos, read_late: Nanos) {
         self.record_success_time(now);
-        if x.warmup {
+        if x.is_warmup() {
             self.tally.finished_of_warmup((x.name, x.user));
             return;
         }
         self.tally.counts.finished += 1;
+        let (service, response) = (now - x.started, now - x.intended);
+        let own = read_late + x.delayed.get();
+        // Where requests have no schedule, only the opening of a connection delays them after their start.
+        let read_late = if self.records_lateness { read_late } else { own };
         if let Some(named) = &mut self.tally.named {
-            let took = now - if self.open { x.intended } else { x.started };
-            named.count(x.name, x.user, |named, row| named.finished(row, took));
+            let (took, own) = if self.open { (response, own) } else { (service, read_late) };
+            named.count(x.name, x.user, |named, row| named.finished(row, took, own));
         }
         let latency = &mut self.tally.latency;
-        latency.service.record(now - x.started);
+        latency.service.record(service);
+        if is_delayed(service, read_late) {
+            latency.service_delayed.record(service);
+            latency.service_undelayed.record(service - read_late);
+        }
         if self.open {
-            latency.response.record(now - x.intended);
+            latency.response.record(response);
+            if is_delayed(response, own) {
+                latency.response_delayed.record(response);
+                latency.response_undelayed.record(response - own);
+            }
         }
         let first = if x.first_byte == Nanos::ZERO { now } else { x.first_byte };
         latency.first_byte.record(first - x.written);
@@ -207,7 +224,7 @@ impl Recorder {
     /// Records a one-way request that was written: it succeeded, without a latency.
     pub fn written(&mut self, x: &Exchange, now: Nanos) {
         self.record_success_time(now);
-        if x.warmup {
+        if x.is_warmup() {
             self.tally.finished_of_warmup((x.name, x.user));
             return;
         }
@@ -239,7 +256,7 @@ impl Recorder {
         if timed_out {
             self.count_unanswered(x, limits, now);
         }
-        if x.warmup {
+        if x.is_warmup() {
             return;
         }
         self.tally.failure((x.name, x.user), sort);
@@ -266,7 +283,7 @@ impl Recorder {
     pub fn unfinished(&mut self, x: &Exchange, limits: &Limits, now: Nanos) {
         self.end(x, now, false);
         self.count_unanswered(x, limits, now);
-        if x.warmup {
+        if x.is_warmup() {
             return;
         }
         self.tally.counts.censored += 1;
@@ -420,6 +437,12 @@ impl Recorder {
     }
 }
 
+/// Returns `true` if the part of a latency that may be brunt's own is more than a bucket of its histogram.
+#[inline]
+pub(crate) fn is_delayed(latency: Nanos, own: Nanos) -> bool {
+    own > Nanos::ZERO && !Histogram::same_bucket(latency, latency - own)
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::{Receiver, channel};
@@ -452,8 +475,8 @@ mod tests {
     /// Creates a request that was due at `due` and has been in flight since then.
     fn in_flight(recorder: &mut Recorder, limits: &Limits, due: u64) -> Exchange {
         let mut x = Exchange::due(Nanos(due), Nanos(due), RequestId(0), 0, UserId(0));
-        x.warmup = x.intended < limits.window;
-        recorder.due(0, UserId(0), x.warmup);
+        x.flags |= crate::exchange::WARMUP * u8::from(x.intended < limits.window);
+        recorder.due(0, UserId(0), x.is_warmup());
         recorder.started(&mut x, Nanos(due), Nanos(due));
         x.state = ExchangeState::InFlight;
         recorder.sent(&x, false);
@@ -467,9 +490,9 @@ mod tests {
         let all: Vec<Exchange> = (0..4).map(|n| in_flight(&mut books, &limits, 200 + n)).collect();
         let warm = in_flight(&mut books, &limits, 50);
         books.end(&warm, Nanos(300), false);
-        books.succeeded(&warm, Nanos(300));
+        books.succeeded(&warm, Nanos(300), Nanos::ZERO);
         books.end(&all[0], Nanos(300), true);
-        books.succeeded(&all[0], Nanos(300));
+        books.succeeded(&all[0], Nanos(300), Nanos::ZERO);
         books.end(&all[1], Nanos(400), false);
         let sort = FailureClass { kind: FaultKind::Timeout, phase: Phase::FirstByte, errno: None };
         books.failed(&all[1], sort, &limits, Nanos(400));
@@ -494,7 +517,7 @@ mod tests {
         let x = in_flight(&mut books, &limits, 10);
         let first = rolled(&mut books, &limits, 1_000_000_000, &told);
         books.end(&x, Nanos(1_500_000_000), true);
-        books.succeeded(&x, Nanos(1_500_000_000));
+        books.succeeded(&x, Nanos(1_500_000_000), Nanos::ZERO);
         let second = rolled(&mut books, &limits, 2_000_000_000, &told);
         assert_eq!((first.counts.due, first.counts.finished, second.counts.due, second.counts.finished), (1, 0, 0, 1));
         // Little's law: the time integral of requests in flight equals the sum of their times.

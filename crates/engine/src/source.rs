@@ -169,6 +169,12 @@ impl LoadSource {
         self.scenario.on_sent(user.index(), at, actions);
     }
 
+    /// Calls [`Scenario::on_delayed`].
+    #[inline]
+    pub fn delayed(&mut self, user: UserId, own: Nanos) {
+        self.scenario.on_delayed(user.index(), own);
+    }
+
     /// Calls [`Scenario::on_leave`]: a user brought by an arrival makes room for another.
     #[inline]
     pub fn leaves(&mut self, user: UserId, at: Nanos, actions: &mut Actions) {

@@ -41,6 +41,8 @@ brunt_record::counts! {
         /// Scheduling of the thread: time on a core, time ready without one, periods of its CPU quota, and throttled
         /// periods.
         busiest_cpu_ns, ready_ns, periods, throttled,
+        /// The resolution of the worker: see [`brunt_record::GeneratorUsage`].
+        resolution_ns,
         /// Times of the first and the last success since the second's beginning, plus one; zero if there was none.
         first_success, last_success,
         /// Duration of the current busy period at the first success, else at the second's end, plus one; zero if

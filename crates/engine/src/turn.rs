@@ -33,6 +33,8 @@ pub(crate) struct Turn {
     /// Time until which sockets may hold more than one piece each, because we were late.
     backlog_until: Nanos,
     late: Nanos,
+    /// Set if the turn left bytes unread.
+    has_rest: bool,
 }
 
 impl Turn {
@@ -64,6 +66,13 @@ impl Turn {
         }
     }
 
+    /// Returns the time up to which everything that had arrived was read, if sockets may hold bytes that earlier turns
+    /// left there.
+    #[inline]
+    pub fn unread_since(&self) -> Option<Nanos> {
+        self.has_rest.then_some(self.caught_up)
+    }
+
     /// Returns `true` if the turn was interrupted and will be resumed after the next wait.
     #[inline]
     pub fn is_cut(&self) -> bool {
@@ -80,6 +89,7 @@ impl Turn {
     #[inline]
     pub fn end(&mut self, rest: TurnRemainder, connections: u32, now: Nanos) {
         self.cut = rest == TurnRemainder::Unfinished;
+        self.has_rest = rest != TurnRemainder::Nothing;
         if self.cut {
             return;
         }

@@ -113,6 +113,9 @@ impl WorkerUsers {
     #[inline]
     fn request_over<N: Network>(&mut self, c: &mut WorkerConnections<N>, mut over: FinishedRequest) {
         let user = over.user;
+        if over.own > Nanos::ZERO {
+            self.sources.of(user).delayed(user, over.own);
+        }
         if let Some(page) = over.page_finder.take().filter(|_| self.loads_pages(user)) {
             return self.pages.push((user, c.event_time()), over.timeout, over.event, page);
         }

@@ -210,6 +210,28 @@ impl Histogram {
         Nanos(low + width).max(value)
     }
 
+    /// Returns `true` if both values fall into the same bucket.
+    #[inline]
+    pub fn same_bucket(a: Nanos, b: Nanos) -> bool {
+        index_of(a.0) == index_of(b.0)
+    }
+
+    /// Returns a copy in which the values of `old`, a subset, are replaced by those of `new`. The copy's minimum and
+    /// maximum are as exact as a bucket.
+    pub fn with_replaced(&self, old: &Histogram, new: &Histogram) -> Histogram {
+        let mut copy = Histogram::new();
+        for index in self.filled() {
+            let gone = old.counts.get(index).copied().unwrap_or(0);
+            let left = self.counts[index].saturating_sub(gone);
+            if left > 0 {
+                copy.record_n(Nanos(middle_of(index).clamp(self.min, self.max)), left);
+            }
+        }
+        copy.merge(new);
+        copy.sum = (self.sum + new.sum).saturating_sub(old.sum);
+        copy
+    }
+
     /// Returns the number of values that are certainly at most `limit`: those whose whole bucket is, and all values if
     /// the exact maximum is.
     pub fn count_at_most(&self, limit: Nanos) -> u64 {

@@ -68,6 +68,12 @@ pub struct NamedFigures {
     /// Lower bounds of the latency of requests that did not finish.
     #[serde(default, skip_serializing_if = "PackedHistogram::is_empty")]
     pub at_least: PackedHistogram,
+    /// The subset of `latency` that brunt itself may have delayed by more than a bucket.
+    #[serde(default, skip_serializing_if = "PackedHistogram::is_empty")]
+    pub latency_delayed: PackedHistogram,
+    /// The same requests without the delay that may be brunt's own.
+    #[serde(default, skip_serializing_if = "PackedHistogram::is_empty")]
+    pub latency_undelayed: PackedHistogram,
 }
 
 impl NamedFigures {
@@ -79,6 +85,8 @@ impl NamedFigures {
         }
         self.latency.merge(&other.latency);
         self.at_least.merge(&other.at_least);
+        self.latency_delayed.merge(&other.latency_delayed);
+        self.latency_undelayed.merge(&other.latency_undelayed);
     }
 
     /// Returns the figures of this name in a list sorted by name, inserted if absent.

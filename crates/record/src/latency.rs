@@ -62,6 +62,18 @@ histograms! {
         service_at_least,
         /// Lower bounds of `wait_conn` of requests that were never sent.
         wait_conn_at_least,
+        /// `response` of the requests that brunt itself may have delayed by more than a bucket: a subset.
+        #[serde(default)]
+        response_delayed,
+        /// The same requests without the delay that may be brunt's own; response time is at least that.
+        #[serde(default)]
+        response_undelayed,
+        /// `service` of the requests that brunt itself may have delayed by more than a bucket: a subset.
+        #[serde(default)]
+        service_delayed,
+        /// The same requests without the delay that may be brunt's own; service time is at least that.
+        #[serde(default)]
+        service_undelayed,
         /// Time between the messages of a stream.
         #[serde(default)]
         message_gap,

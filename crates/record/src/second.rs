@@ -79,6 +79,13 @@ second! {
         /// woke the users late (nanoseconds).
         #[serde(default)]
         woken_late_ns,
+        /// Time of the window in which workers with requests in flight were away from their sockets for longer than
+        /// their loops take, summed over the workers (nanoseconds).
+        #[serde(default)]
+        away_ns,
+        /// Part of `away_ns` for which the worker's thread was ready to run and had no core (nanoseconds).
+        #[serde(default)]
+        away_ready_ns,
         /// Failed steps of a flow that end the run (`on-failure: stop-run`).
         #[serde(default)]
         run_stops,
@@ -205,14 +212,19 @@ pub struct GeneratorUsage {
     pub periods: u64,
     /// Number of these periods in which the generator was throttled (`nr_throttled`).
     pub throttled: u64,
+    /// Resolution of the coarsest worker: the median time from the last look at a socket to the reading of a response
+    /// (nanoseconds).
+    #[serde(default)]
+    pub resolution_ns: u64,
 }
 
 impl GeneratorUsage {
     /// Merges the figures of one worker.
-    pub fn merge_worker(&mut self, cpu_ns: u64, ready_ns: u64, (throttled, periods): (u64, u64)) {
+    pub fn merge_worker(&mut self, cpu_ns: u64, ready_ns: u64, (throttled, periods): (u64, u64), resolution_ns: u64) {
         self.busiest_cpu_ns = self.busiest_cpu_ns.max(cpu_ns);
         self.ready_ns = self.ready_ns.max(ready_ns);
         (self.throttled, self.periods) = (self.throttled, self.periods).max((throttled, periods));
+        self.resolution_ns = self.resolution_ns.max(resolution_ns);
     }
 }
 

@@ -398,11 +398,11 @@ impl FlowScenario {
         if self.program.spans == 1 {
             return;
         }
-        let slept = self.positions[user.at()].paused;
+        let FlowPosition { paused, delayed, .. } = self.positions[user.at()];
         for span in 1..self.program.spans {
             let group = &mut self.spans_of(user)[span];
             if group.began == SOON {
-                (group.began, group.paused_before) = (at, slept);
+                (group.began, group.paused_before, group.delayed_before) = (at, paused, delayed);
                 self.span_events.push(SpanEvent { user, span: span as u16, began: at, kind: SpanEventKind::Began });
             }
         }
@@ -421,7 +421,8 @@ impl FlowScenario {
     fn record_end(&mut self, user: UserIndex, span: u16, ended: OpenSpan, (until, slept): (Nanos, Nanos)) {
         let slept = slept - ended.paused_before;
         let lasted = until - ended.began;
-        let what = SpanEventKind::Ended { passed: !ended.failed, lasted, active: lasted - slept };
+        let own = self.positions[user.at()].delayed - ended.delayed_before;
+        let what = SpanEventKind::Ended { passed: !ended.failed, lasted, active: lasted - slept, own };
         self.span_events.push(SpanEvent { user, span, began: ended.began, kind: what });
     }
 
@@ -518,6 +519,11 @@ impl Scenario for FlowScenario {
     fn on_sent(&mut self, user: UserIndex, at: Nanos, actions: &mut Actions) {
         self.begin_groups(user, at);
         actions.extend(self.span_events.drain(..).map(Action::Report));
+    }
+    fn on_delayed(&mut self, user: UserIndex, own: Nanos) {
+        if let Some(position) = self.positions.get_mut(user.at()) {
+            position.delayed += own;
+        }
     }
     fn on_leave(&mut self, user: UserIndex, at: Nanos, anew: bool, actions: &mut Actions) {
         self.cut_spans(user, at, anew);

@@ -30,7 +30,7 @@ impl<N: Network> WorkerConnections<N> {
                 Event::Heartbeat => self.heartbeat_answered(conn),
                 Event::Refused(id) => self.requeue(conn, id),
                 Event::RestNotSent(id) => {
-                    self.traffic.recorder.counts().declined += u64::from(!self.traffic.in_flight.get(id).warmup)
+                    self.traffic.recorder.counts().declined += u64::from(!self.traffic.in_flight.get(id).is_warmup())
                 }
                 Event::Unsolicited(_, message) => self.unsolicited(conn, message),
                 Event::ReplyDue => self.write_replies(conn),
@@ -98,7 +98,9 @@ impl<N: Network> WorkerConnections<N> {
         if !c.is_set(USEFUL) && ended.fault != Some(FaultKind::Closed) {
             self.mark_useful(conn);
         }
-        self.traffic.ended(&x, ended, (late, broken), self.links.done());
+        let (read_late, service) = (self.gaps.read_late(self.traffic.stamp), self.traffic.stamp - x.started);
+        self.gaps.record_response(self.traffic.stamp, service);
+        self.traffic.ended(&x, ended, (late, broken), read_late, self.links.done());
     }
 
     /// Looks a prepared request up in its user's cache: `None` means that it must be sent, otherwise the resources to

@@ -8,6 +8,7 @@ use crate::ids::{ConnId, ExchangeId};
 use crate::pool::ConnStage;
 use crate::recorder::Gauges;
 
+use crate::own_delay::ReadGaps;
 use super::{HeartbeatRounds, WorkerConnections};
 use crate::worker_message::WorkerMessage;
 
@@ -15,6 +16,12 @@ use crate::worker_message::WorkerMessage;
 pub(crate) const STOP_CHECK_INTERVAL: Nanos = Nanos::from_millis(50);
 
 impl<N: Network> WorkerConnections<N> {
+    /// Returns the longest wait while responses are expected.
+    #[inline]
+    pub fn longest_wait(&self) -> Nanos {
+        self.gaps.longest_wait()
+    }
+
     /// Begins the run.
     pub fn begin(&mut self) {
         self.traffic.stamp = self.links.net().now();
@@ -102,6 +109,7 @@ impl<N: Network> WorkerConnections<N> {
     /// Begins the first second of a run (or of its common start).
     fn begin_second(&mut self, at: Nanos) {
         self.traffic.recorder.begin(&self.traffic.limits, at, self.traffic.stamp);
+        self.gaps = ReadGaps::new(self.traffic.stamp);
         self.health.begin(self.links.net().thread_stats(), self.traffic.stamp);
         self.batching.begin_second(self.traffic.stamp, self.links.net());
     }
@@ -162,7 +170,7 @@ impl<N: Network> WorkerConnections<N> {
             if x.state == ExchangeState::InFlight
                 && x.conn != ConnId::NONE
                 && self.links.release(x.conn, id)
-                && !x.warmup
+                && !x.is_warmup()
             {
                 self.traffic.recorder.counts().released += 1;
             }
@@ -224,6 +232,7 @@ impl<N: Network> WorkerConnections<N> {
         let busy_since = self.traffic.recorder.busy_since();
         let polled = self.health.poll_time(running, self.spin.take_spun());
         self.traffic.recorder.counts().spun_ns = polled.0;
+        self.traffic.recorder.counts().apart.resolution_ns = self.gaps.resolution().0;
         self.health.count(running, polled, busy_since, to, &mut self.traffic.recorder.counts().apart);
         let gauges = self.gauges();
         self.traffic.recorder.roll(to, &self.traffic.limits, &gauges);

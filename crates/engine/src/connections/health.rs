@@ -5,12 +5,12 @@
 //!
 //! - `loop_gap`: stretches in which the loop did not poll its sockets: the length of a turn, and the delay of the end
 //!   of a wait.
-//! - `wake_delay`: how long the thread waited for a core after a wait, as reported by the scheduler, for a sample of
-//!   the waits.
+//! - `wake_delay`: how long the thread waited for a core after a wait, as reported by the scheduler, for all waits but
+//!   the shortest ([`crate::own_delay`]).
 //! - how the thread ran in each second: its time on a core, its time ready without one, and enforcement of its CPU
 //!   quota.
 
-use brunt_contract::{Network, ThreadStats};
+use brunt_contract::ThreadStats;
 use brunt_measure::Nanos;
 use brunt_record::Latency;
 
@@ -18,8 +18,6 @@ use crate::tally::UnsummedCounts;
 
 /// Minimum length of a recorded gap: a turn of a few requests takes that long.
 const MIN_GAP: Nanos = Nanos::from_micros(20);
-/// Minimum interval between samples: 200 per second cost less than 0.1 % of a core.
-const SAMPLE_EVERY: Nanos = Nanos::from_millis(5);
 
 /// A worker's observations of itself since the last second was passed on.
 #[derive(Debug, Default)]
@@ -28,9 +26,6 @@ pub(super) struct Health {
     last_poll: Nanos,
     /// Time when the current wait should end; zero if there is none.
     wait_end: Nanos,
-    next_sample: Nanos,
-    /// Reading of the scheduler's counter before a sampled wait.
-    sampled: Option<Nanos>,
     /// The thread's statistics when the second began.
     second_began: ThreadStats,
 }
@@ -73,27 +68,18 @@ impl Health {
         }
     }
 
-    /// Records that the sockets are polled next: the gap since the last poll, and the start of a sample if one is due.
+    /// Records that the sockets are polled next: the gap since the last poll.
     #[inline]
-    pub fn begin_poll(&mut self, now: Nanos, net: &mut impl Network, times: &mut Latency) {
+    pub fn begin_poll(&mut self, now: Nanos, times: &mut Latency) {
         note(now - self.last_poll, times);
         self.last_poll = now;
-        if now >= self.next_sample {
-            self.next_sample = now + SAMPLE_EVERY;
-            self.sampled = net.ready_time();
-        }
     }
 
     /// Records the end of a wait that should have ended at `until`.
     #[inline]
-    pub fn end_wait(&mut self, until: Nanos, now: Nanos, net: &mut impl Network, times: &mut Latency) {
+    pub fn end_wait(&mut self, until: Nanos, now: Nanos, times: &mut Latency) {
         note(now - until.max(self.last_poll), times);
         (self.last_poll, self.wait_end) = (now, Nanos::ZERO);
-        if let Some(before) = self.sampled.take()
-            && let Some(ready) = net.ready_time()
-        {
-            times.wake_delay.record(ready - before);
-        }
     }
 
     /// Splits a gap at `to`, the end of the warm-up or the window: the part before is recorded now, and the rest counts

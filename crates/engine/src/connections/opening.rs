@@ -36,7 +36,7 @@ impl<N: Network> WorkerConnections<N> {
         let at_limit = self.pools.group(pool_id).by_arrivals && self.pools.group(pool_id).is_full();
         let x = *self.traffic.in_flight.get(id);
         if self.pools.get(pool_id).addresses.is_empty() || at_limit || self.pools.are_shared(pool_id) {
-            self.traffic.recorder.counts().limited += u64::from(at_limit && !x.warmup);
+            self.traffic.recorder.counts().limited += u64::from(at_limit && !x.is_warmup());
             self.traffic.in_flight.watch(id, x.intended);
             self.pools.get_mut(pool_id).waiting.push_back(id);
             return self.grow(pool_id);
@@ -238,6 +238,10 @@ impl<N: Network> WorkerConnections<N> {
 
     /// Acts on the step that an opening connection has reached.
     fn apply_step(&mut self, conn: ConnId, step: Result<OpeningStep, OpeningError>) {
+        let owner = self.links.conn(conn).last;
+        if owner != ExchangeId::NONE {
+            self.traffic.in_flight.get(owner).delayed.add(self.gaps.read_late(self.traffic.stamp));
+        }
         match step {
             Ok(OpeningStep::Open) => self.connection_opened(conn),
             Ok(OpeningStep::Opening | OpeningStep::Tunnelling) => self.links.flush(),

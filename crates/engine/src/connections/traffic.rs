@@ -11,7 +11,7 @@ use brunt_contract::{StateUpdate, Workload};
 use brunt_measure::Nanos;
 
 use crate::examples::ExampleFilter;
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, WARMUP};
 use crate::ids::{ExchangeId, RequestId, UserId};
 use crate::in_flight::InFlight;
 use crate::limits::Limits;
@@ -92,8 +92,9 @@ impl Traffic {
     /// Adds a request that is due: an exchange that waits for a connection.
     pub(super) fn add(&mut self, due: Nanos, request: RequestId, name: u16, user: UserId, hops: u8) -> ExchangeId {
         let warmup = due < self.limits.window;
+        let flags = WARMUP * u8::from(warmup);
         self.recorder.due(name, user, warmup);
-        self.in_flight.add(Exchange { warmup, hops, ..Exchange::due(due, self.taken_up(due), request, name, user) })
+        self.in_flight.add(Exchange { flags, hops, ..Exchange::due(due, self.taken_up(due), request, name, user) })
     }
 
     /// Returns `true` if no further arrival may wait for a connection. The number of waiting arrivals is a difference

@@ -217,7 +217,7 @@ fn frames() -> Vec<Vec<u8>> {
     let histograms = tally.latency.all_mut().enumerate();
     histograms.for_each(|(nth, histogram)| histogram.record_n(Nanos(1000 << nth), 3));
     let named = tally.named.as_mut().expect("three names");
-    named.finished(2, Nanos(900));
+    named.finished(2, Nanos(900), Nanos(0));
     named.at_least(0, Nanos(1 << 40));
     let second = encode(&tally, (Nanos(5), Nanos(1_000_000_005)), brunt_record::RunPart::Drain, Nanos(5));
     let told = messages().into_iter().chain([WorkerMessage::Snapshot(second)]);

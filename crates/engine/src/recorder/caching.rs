@@ -30,7 +30,7 @@ impl Recorder {
 
     /// Counts how an answer changed its user's cache.
     pub fn cache_update(&mut self, x: &Exchange, saved: CacheSavings) {
-        if !x.warmup {
+        if !x.is_warmup() {
             self.tally.counts.not_modified += u64::from(saved.confirmed);
             self.tally.counts.cache_bytes += saved.bytes;
             self.tally.counts.not_cached += u64::from(saved.not_cached);

@@ -17,9 +17,9 @@ impl Recorder {
             SpanEventKind::Ended { passed: true, .. } if warmup => named.counts(row).finished_of_warmup += 1,
             _ if warmup => {}
             SpanEventKind::Began => named.counts(row).due += 1,
-            SpanEventKind::Ended { passed: true, lasted, active } => {
-                named.finished(row, lasted);
-                named.finished(row + 1, active);
+            SpanEventKind::Ended { passed: true, lasted, active, own } => {
+                named.finished(row, lasted, own);
+                named.finished(row + 1, active, own);
             }
             SpanEventKind::Ended { passed: false, .. } => named.counts(row).failed += 1,
             SpanEventKind::Cut(lasted) => {

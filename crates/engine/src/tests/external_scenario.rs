@@ -25,7 +25,7 @@ struct BookScenario {
 impl BookScenario {
     fn ends(&self, user: UserIndex, at: Nanos, passed: bool, actions: &mut Actions) {
         let (began, paused) = self.began[user.at()];
-        let what = SpanEventKind::Ended { passed, lasted: at - began, active: at - began - paused };
+        let what = SpanEventKind::Ended { passed, lasted: at - began, active: at - began - paused, own: Nanos::ZERO };
         actions.push_back(Action::Report(SpanEvent { user, span: 0, began, kind: what }));
     }
 }

@@ -89,6 +89,7 @@ impl WorkerUsers {
             held.settle(user);
         }
         c.traffic().push_outcome(UserOutcome::Finished(FinishedRequest {
+            own: Nanos::ZERO,
             back_off,
             ..FinishedRequest::of(user, UserEvent::Resumed)
         }));

@@ -11,8 +11,6 @@ use crate::control::ScheduledChange;
 use super::Worker;
 use super::ending::RunProgress;
 
-/// Maximum wait while responses are expected: a longer one reveals that the process was suspended.
-const WATCHFUL: Nanos = Nanos::from_millis(10);
 /// Maximum lateness of a wake-up that still counts as a normal sleep at a stop.
 const ASLEEP: Nanos = Nanos::from_millis(5);
 /// Polling interval while a lookup or a common start is pending.
@@ -46,7 +44,7 @@ impl<N: Network> Worker<N> {
         }
         let at_most = match c.needs_frequent_checks() {
             true => IMPATIENCE,
-            false if c.has_requests() => WATCHFUL,
+            false if c.has_requests() => c.longest_wait(),
             false => STOP_CHECK_INTERVAL,
         };
         (c.now() + at_most)

@@ -40,6 +40,8 @@ pub struct FlowPosition {
     pub has_iterated: bool,
     /// Total of the pauses of this iteration so far.
     pub paused: Nanos,
+    /// Total of the delays of this iteration's requests that may be the generator's own.
+    pub delayed: Nanos,
     pub last_answer: Nanos,
     /// Total of the pauses before the last response.
     pub paused_by_answer: Nanos,
@@ -61,6 +63,8 @@ pub struct OpenSpan {
     pub began: Nanos,
     /// Total of the user's pauses when the span began.
     pub paused_before: Nanos,
+    /// Total of the delays that may be the generator's own when the span began.
+    pub delayed_before: Nanos,
     pub failed: bool,
 }
 
@@ -82,8 +86,14 @@ pub const NEW: FlowPosition = FlowPosition {
     leaving: false,
     has_iterated: false,
     paused: Nanos::ZERO,
+    delayed: Nanos::ZERO,
     last_answer: Nanos::ZERO,
     paused_by_answer: Nanos::ZERO,
 };
 /// A span that has not begun.
-pub const NOT_BEGUN: OpenSpan = OpenSpan { began: NEVER, paused_before: Nanos::ZERO, failed: false };
+pub const NOT_BEGUN: OpenSpan = OpenSpan {
+    began: NEVER,
+    paused_before: Nanos::ZERO,
+    delayed_before: Nanos::ZERO,
+    failed: false,
+};

@@ -31,6 +31,8 @@ pub enum SpanEventKind {
         lasted: Nanos,
         /// Duration without pauses.
         active: Nanos,
+        /// Part of both that may be the generator's own: the delays of its requests.
+        own: Nanos,
     },
     /// The run ended first; holds the duration up to then.
     Cut(Nanos),

@@ -62,7 +62,7 @@ fn a_group_lasts_from_its_first_request_to_its_last_response_and_an_iteration_to
     assert_eq!(told(&mut flow), [(0, SpanEventKind::Began), (1, SpanEventKind::Began)]);
     assert_eq!(wake(&mut flow, OK, 140), Action::Pause(Nanos(7)));
     assert_eq!(wake(&mut flow, UserEvent::Resumed, 147), Action::Done);
-    let ended = |lasted, active| SpanEventKind::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(active) };
+    let ended = |lasted, active| SpanEventKind::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(active), own: Nanos::ZERO };
     assert_eq!(
         told(&mut flow),
         [(1, ended(30, 25)), (0, ended(47, 25))],
@@ -91,7 +91,7 @@ fn after_a_failed_step_the_pauses_and_the_pace_of_the_iteration_hold() {
         let slept: u64 = waited.iter().sum();
         assert_eq!(
             iteration,
-            (0, SpanEventKind::Ended { passed: false, lasted: Nanos(at), active: Nanos(at - slept) })
+            (0, SpanEventKind::Ended { passed: false, lasted: Nanos(at), active: Nanos(at - slept), own: Nanos::ZERO })
         );
         waited
     };
@@ -139,7 +139,7 @@ fn what_comes_from_a_cache_begins_and_ends_no_group() {
     flow.apply_event(USER, UserEvent::Resumed, Nanos(165));
     assert_eq!(flow.next_action(USER, Nanos(165), &mut UserValues::default()), Action::Send(RequestId(0)));
     assert_eq!(recalled(&mut flow, 165), Action::Done);
-    let ended = |lasted, active| SpanEventKind::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(active) };
+    let ended = |lasted, active| SpanEventKind::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(active), own: Nanos::ZERO };
     assert_eq!(
         told(&mut flow),
         [(0, SpanEventKind::Began), (2, SpanEventKind::Began), (2, ended(5, 5)), (0, ended(65, 5))]
@@ -163,7 +163,7 @@ fn what_failed_is_left_and_what_is_left_in_the_middle_is_cut() {
     let mut failing = flow(steps());
     wake(&mut failing, UserEvent::Begin, 0);
     assert_eq!(wake(&mut failing, BAD, 9), Action::Done);
-    let failed = SpanEventKind::Ended { passed: false, lasted: Nanos(9), active: Nanos(9) };
+    let failed = SpanEventKind::Ended { passed: false, lasted: Nanos(9), active: Nanos(9), own: Nanos::ZERO };
     assert_eq!(told(&mut failing)[2..], [(1, failed), (0, failed)]);
     let mut cut = flow(steps());
     wake(&mut cut, UserEvent::Begin, 0);
@@ -313,7 +313,7 @@ fn a_batch_has_so_many_under_way_and_ends_with_the_last() {
     assert_eq!(wake(&mut flow, OK, 40), Action::Send(RequestId(4)));
     assert_eq!((flow.in_flight(USER), flow.last_batch_member(USER)), (1, None));
     assert_eq!(wake(&mut flow, OK, 50), Action::Done);
-    let passed = |lasted| SpanEventKind::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(lasted) };
+    let passed = |lasted| SpanEventKind::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(lasted), own: Nanos::ZERO };
     assert_eq!(
         told(&mut flow),
         [(0, SpanEventKind::Began), (1, SpanEventKind::Began), (1, passed(30)), (0, passed(50))]

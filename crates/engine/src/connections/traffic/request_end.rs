@@ -33,16 +33,17 @@ impl Traffic {
     }
 
     /// Ends an exchange that its session has ended. `late` is set if it had timed out before; `broken` is the protocol
-    /// error, if any.
+    /// error, if any. The end may have been read late by `read_late`.
     #[inline]
     pub fn ended(
         &mut self,
         x: &Exchange,
         ended: ExchangeEnd,
         (late, broken): (bool, Option<StaticCause>),
+        read_late: Nanos,
         done: &mut EventBuffer,
     ) {
-        self.recorder.end(x, self.stamp, ended.fault.is_none() && !x.warmup);
+        self.recorder.end(x, self.stamp, ended.fault.is_none() && !x.is_warmup());
         self.recorder.responded(x, ended.code, ended.payload, late);
         if let Some(checks) = &self.checks {
             let failed = match ended.fault {
@@ -51,12 +52,12 @@ impl Traffic {
             };
             // Of a redirected request, only the final response is checked; resources of a page have no checks.
             if let Some(failed) = failed.filter(|_| ended.follow_up.is_none() && x.flags & OF_PAGE == 0) {
-                self.recorder.checked(x.warmup, checks.checks_of(x), failed);
+                self.recorder.checked(x.is_warmup(), checks.checks_of(x), failed);
             }
         }
         match ended.fault {
             None => {
-                self.recorder.succeeded(x, self.stamp);
+                self.recorder.succeeded(x, self.stamp, read_late);
                 self.traced(x, ended.id, traces::TracedOutcome { code: ended.code, failed: None });
             }
             Some(kind) => self.ended_with_fault(x, &ended, kind, broken),
@@ -76,6 +77,7 @@ impl Traffic {
             timeout: within,
             event: news,
             back_off: false,
+            own: read_late + x.delayed.get(),
         };
         self.outcomes.push(UserOutcome::Finished(over));
     }
@@ -146,6 +148,7 @@ impl Traffic {
         let fault = Some(cause.sort.kind);
         let news = UserEvent::Ended { code: cause.code, fault, on_failure: x.on_failure() };
         self.outcomes.push(UserOutcome::Finished(FinishedRequest {
+            own: x.delayed.get(),
             name: x.name,
             back_off,
             ..FinishedRequest::of(x.user, news)
@@ -156,7 +159,7 @@ impl Traffic {
     pub fn failed(&mut self, x: &Exchange, id: ExchangeId, cause: &FailureCause<'_>, excerpt: Option<&[u8]>) {
         self.recorder.failed(x, cause.sort, &self.limits, self.stamp);
         self.traced(x, id, traces::TracedOutcome { code: cause.code, failed: Some(cause.sort) });
-        if !x.warmup {
+        if !x.is_warmup() {
             self.keep_example(cause, Some((x, id)), excerpt);
         }
     }
@@ -229,7 +232,7 @@ impl Traffic {
     #[inline]
     pub fn traced(&mut self, x: &Exchange, id: ExchangeId, outcome: traces::TracedOutcome) {
         if self.recorder.has_traces()
-            && !x.warmup
+            && !x.is_warmup()
             && let Some(trace) = self.trace_of(x, id)
         {
             self.recorder.traced(x, trace, outcome, self.stamp);
