@@ -1,4 +1,4 @@
-//! Unit types: a bare number never crosses a crate.
+//! Unit types: bare numbers never cross crate boundaries.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -45,7 +45,7 @@ impl Nanos {
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
-    /// Returns the sum, or "never" if it does not fit.
+    /// Returns the sum, or [`Nanos::MAX`] if it overflows.
     pub fn saturating_add(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_add(other.0))
     }
