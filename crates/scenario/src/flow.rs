@@ -139,8 +139,8 @@ impl FlowScenario {
         }
     }
 
-    /// Starts the end section of a user that begins no further iteration; returns `false` if it has none or has already
-    /// run it.
+    /// Starts the end section of a user that begins no further iteration; returns `false` if there is no end section to
+    /// run.
     fn enter_end_section(&mut self, user: UserIndex, at: Nanos) -> bool {
         let iterated = |player: &&FlowPosition| {
             player.section == FlowSection::Iterations || (player.section == FlowSection::Start && !player.leaving)

@@ -1,4 +1,4 @@
-//! Iterations and groups of a flow, counted in the rows after those of the names.
+//! Iterations and groups of a flow, counted in the rows that follow those of the names.
 
 use brunt_measure::Nanos;
 use brunt_scenario::{SpanEvent, SpanEventKind, StopScope};
