@@ -32,7 +32,8 @@ pub(crate) const CLOSED_IN_TUNNEL: StaticCause = brunt_cause::proxy::closed();
 /// The peer closed the connection during the TLS handshake without an alert.
 pub(crate) const CLOSED_IN_HANDSHAKE: StaticCause = brunt_cause::tls::closed();
 
-/// Number of ping replies after which the unsent bytes are checked.
+/// Number of pending ping replies from which the unsent bytes are checked, and the number of unsent bytes below which
+/// the replies count as sent.
 const MIN_REPLIES_CHECKED: u32 = 1024;
 const MAX_REPLIES_UNSENT: usize = 64 << 10;
 
