@@ -47,7 +47,7 @@ pub(crate) struct Recorder {
 pub(crate) struct Gauges {
     pub waiting: u64,
     pub connections: u64,
-    /// Bytes that the network has sent since the run began.
+    /// Number of bytes sent by the network, and of datagram refusals that it found, since the run began.
     pub bytes_sent: u64,
     pub refused: u64,
 }

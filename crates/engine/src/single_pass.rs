@@ -179,7 +179,7 @@ struct SinglePass<'a> {
 }
 
 impl SinglePass<'_> {
-    /// Runs steps once and reports each.
+    /// Runs steps once and reports each; `on_event` returns the duration of pauses.
     fn run(&mut self, steps: &Flow, most: Option<usize>, on_event: &mut dyn FnMut(PassEvent) -> Nanos) {
         let program = Arc::new(FlowProgram::of(steps).expect(CHECKED));
         let mut user = brunt_scenario::FlowScenario::new(Arc::clone(&program), self.seed);

@@ -105,8 +105,8 @@ pub(crate) struct Stragglers {
 #[derive(Clone, Copy, Default)]
 struct Silence {
     heard: u64,
-    /// Number of checks since the stop. Checks are counted instead of timed, so that a pause of the whole machine is
-    /// not blamed on a process.
+    /// Number of consecutive checks in which the process was overdue and silent. Checks are counted instead of timed,
+    /// so that a pause of the whole machine is not blamed on a process.
     looks: u32,
 }
 

@@ -75,7 +75,7 @@ pub(super) enum Wait {
 #[derive(Debug)]
 pub(super) struct SpinWait {
     budget: SpinBudget,
-    /// Polling time left in the budget, in nanoseconds.
+    /// Polling time left in the budget in nanoseconds, and the time at which it was last replenished.
     available_ns: i64,
     filled_at: Nanos,
     /// Lead with which sleep ends before a due time, in nanoseconds.

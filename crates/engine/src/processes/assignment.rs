@@ -17,7 +17,7 @@ use crate::frames::{self, Order};
 use crate::resource_errors::no_thread;
 use crate::worker_message::WorkerMessage;
 
-/// Interval at which a worker thread checks whether the run starts.
+/// Polling interval while waiting for the start of the run.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// The share of a run assigned to this process.

@@ -20,7 +20,7 @@ pub(crate) struct CommonStart {
     /// Number of connections not yet started.
     to_open: u32,
     reported: bool,
-    /// Time at which it began to open connections.
+    /// Time at which it began to open connections, and how long opening them took.
     since: Nanos,
     took: Nanos,
     /// Due time of the first arrival if the run had begun as planned.
