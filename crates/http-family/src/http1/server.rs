@@ -1,4 +1,5 @@
-//! Server side of a connection: requests are reported as they complete, and replies leave in the order of the requests.
+//! Server side of a connection: requests are reported as they complete, and replies are sent in the order of the
+//! requests.
 //!
 //! A request that arrives whole is parsed in place. Flags of up to 16 requests in flight fit in one word; replies given
 //! out of order are encoded and held back. Bodies are counted, and their beginning is reported. `Date` and `Server`
