@@ -1,7 +1,7 @@
 //! permessage-deflate (RFC 7692), client side: the offer, the accepted answers, and the two streams.
 //!
-//! The offer allows the server every parameter. A connection that agreed on it holds two windows, about 300 KiB, which
-//! is why it is off by default.
+//! The offer allows the server every parameter. A connection that uses compression holds two windows, about 300 KiB,
+//! which is why compression is off by default.
 
 use brunt_contract::ProtocolError;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};

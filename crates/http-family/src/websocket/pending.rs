@@ -26,7 +26,7 @@ pub struct PendingMessages {
     others: Option<Box<FurtherMessages>>,
 }
 
-/// Further messages in flight, boxed so that a connection without any pays only a pointer.
+/// Further messages in flight, boxed so that a connection without any pays only for a pointer.
 #[derive(Debug, Default)]
 struct FurtherMessages(VecDeque<PendingMessage>);
 

@@ -1,7 +1,7 @@
 //! Decodes header blocks (RFC 7541 6) field by field, as borrowed text.
 //!
-//! A caller need not read all fields; [`HeaderFields::finish`] reads the rest, because every block changes the meaning
-//! of the next. Servers repeat themselves in response after response, so the last blocks that left the table unchanged
+//! A caller need not read all fields; [`HeaderFields::finish`] reads the rest, because every block may change the
+//! meaning of the next. Servers send the same blocks again and again, so the last blocks that left the table unchanged
 //! are remembered with a number chosen by the caller, and need not be decoded again.
 
 use brunt_cause::StaticCause;
@@ -101,9 +101,9 @@ enum StringLocation {
 }
 
 impl HeaderFields<'_> {
-    /// Returns the digest passed to [`Self::remember`] for an identical block, if it still means the same. `sort` is 0
-    /// or 1 and separates blocks that are read in different ways (heads and trailers). The block may then be read, but
-    /// need not be.
+    /// Returns the digest passed to [`Self::remember`] for an identical block, if the block still has the same meaning.
+    /// `sort` is 0 or 1 and separates blocks that are read in different ways (heads and trailers). The block may then
+    /// be read, but need not be.
     #[inline]
     pub fn remembered_digest(&mut self, sort: usize) -> Option<u64> {
         let is_it = |seen: &&RememberedBlock| seen.generation == self.generation && *seen.block == *self.block;
@@ -112,7 +112,7 @@ impl HeaderFields<'_> {
         Some(digest)
     }
 
-    /// Reads the rest and remembers the block's digest if the block can be recognized again.
+    /// Reads the remaining fields, and remembers the digest of the block if the block can be recognized again.
     ///
     /// # Errors
     /// Fails like [`Self::next`].
@@ -136,7 +136,7 @@ impl HeaderFields<'_> {
         Ok(())
     }
 
-    /// Reads the rest.
+    /// Reads the remaining fields.
     ///
     /// # Errors
     /// Fails like [`Self::next`].
