@@ -120,7 +120,7 @@ impl RawField {
         }
     }
 
-    /// Like [`RawField::read`], but also returns the end offset, and tells a missing number from an invalid one.
+    /// Like [`RawField::read`], but returns the end offset too, and distinguishes a missing number from an invalid one.
     #[inline]
     pub fn find(&self, first: &[u8], second: &[u8]) -> FieldResult {
         if matches!(self.kind, NumberEncoding::Varint | NumberEncoding::Zigzag) {

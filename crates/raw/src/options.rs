@@ -69,8 +69,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     many("after", "TEXT", "Send TEXT once after the run", "压测后发送一次"),
 ];
 
-/// Returns the templates of the requests, at least one: texts first, then hexadecimal, base64 and
-/// files.
+/// Returns the templates of the requests, at least one: texts first, then hex, base64 and files.
 ///
 /// # Errors
 /// Fails with the first invalid option.

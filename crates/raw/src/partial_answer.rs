@@ -8,7 +8,7 @@ use super::framing::AnswerEnd;
 use super::rules::RawRules;
 use brunt_values::pattern::SplitSearch;
 
-/// The state of a partial answer. Its memory is bounded whatever the answer's length.
+/// The state of a partial answer. Its memory is bounded, however long the answer is.
 #[derive(Debug, Default)]
 pub struct PartialAnswer {
     /// The first bytes, which contain the fields and are shown in examples.

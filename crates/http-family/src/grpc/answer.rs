@@ -379,7 +379,7 @@ impl GrpcEventHandler<'_> {
         }
     }
 
-    /// Returns the check that a successful response fails, if any; otherwise reports its captures.
+    /// Returns the check that a successful response fails, if any; otherwise reports the captures.
     fn examine(&mut self, call: &GrpcCall, status: u32) -> Option<(FaultKind, Cause)> {
         if !call.success.has(status) {
             return None;

@@ -197,7 +197,8 @@ impl GrpcChecks {
         taken.add(of_body, &CaptureInput { body: &whole, ..CaptureInput::default() }, random)
     }
 
-    /// Returns the text for rules and captures about the whole response: its message, or the list of its messages.
+    /// Returns the text that rules and captures for the whole response apply to: its message, or the list of its
+    /// messages.
     fn whole_text(&self, texts: &[Vec<u8>]) -> Vec<u8> {
         match texts {
             [one] if !self.streams => one.clone(),

@@ -1,6 +1,6 @@
 //! Messages with slots: everything but the values of slots is encoded before the run.
 //!
-//! A call thus costs only the encoding of its values: its JSON is not parsed again, and nothing is allocated.
+//! A call therefore costs only the encoding of its values: its JSON is not parsed again, and nothing is allocated.
 
 use brunt_contract::SlotContext;
 use prost_reflect::EnumDescriptor;

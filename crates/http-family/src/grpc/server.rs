@@ -115,7 +115,7 @@ impl MessageSplitter {
     }
 }
 
-/// Returns the number of bytes needed to go on: a prefix, or a whole message.
+/// Returns the number of bytes needed to continue: a prefix, or a whole message.
 fn needed(bytes: &[u8]) -> Result<usize, CallError> {
     let Some(&[flag, a, b, c, d]) = bytes.first_chunk::<PREFIX>() else { return Ok(PREFIX) };
     let size = u32::from_be_bytes([a, b, c, d]) as usize;

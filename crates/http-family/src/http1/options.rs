@@ -240,7 +240,7 @@ impl HttpSettings {
         }
     }
 
-    /// Returns `true` if redirects are followed or responses cached: only then are the recipes needed during the run.
+    /// Returns `true` if redirects are followed or responses cached, in which case the run needs the recipes.
     pub fn needs_recipes(&self) -> bool {
         self.redirects > 0 || self.cache.is_some()
     }

@@ -41,11 +41,11 @@ pub struct HttpRequest {
     pub(crate) bytes: Box<[u8]>,
     /// The bytes that follow, possibly shared.
     pub(crate) tail: Option<Arc<RequestTail>>,
-    /// Index of its recipe in [`HttpRules::recipes`].
+    /// Index of the recipe in [`HttpRules::recipes`].
     pub(crate) recipe_index: u32,
     /// Session flags, such as `LAST`.
     pub(crate) flags: u8,
-    /// Index of its checks, for [`HttpRules::checks`].
+    /// Index of the checks on the response, for [`HttpRules::checks`].
     pub(crate) checks: u16,
     /// The recipe, if it is not in the list.
     pub(crate) recipe: Option<Arc<Recipe>>,
@@ -132,7 +132,7 @@ pub struct ResponseChecks {
     pub(crate) captures: Vec<(u16, Capture)>,
     /// Set if the decoded body is returned to the caller.
     pub(crate) returns_body: bool,
-    /// Set if trailers are examined, and thus kept.
+    /// Set if trailers are examined, and therefore kept.
     pub(crate) trailers: bool,
     /// Set if resources of pages are fetched, so that pages are kept.
     pub(crate) fetches_resources: bool,

@@ -368,7 +368,7 @@ impl PlannedPages {
     }
 }
 
-/// Returns `true` if the URL with this index has checks of its own.
+/// Returns `true` if the URL with this index has its own checks.
 fn has_own_checks(config: &ProtocolConfig, index: usize) -> bool {
     config.url_options.get(index).is_some_and(|own| own.keys().any(|name| RESPONSE_OPTIONS.contains(&name.as_str())))
 }

@@ -1,7 +1,7 @@
 //! Splits bytes into frames and handles DATA, HEADERS and CONTINUATION (RFC 9113 4.3, 6.1, 6.2, 6.10).
 //!
 //! A frame that arrives whole is processed in place; an incomplete one is kept until the rest arrives. DATA is never
-//! kept: whatever has arrived is passed on.
+//! kept: it is passed on as it arrives.
 
 use brunt_cause::StaticCause;
 

@@ -172,7 +172,7 @@ pub enum ResourceOutcome {
     Disallowed,
 }
 
-/// The body of a page, as far as it is kept.
+/// The kept part of a page's body.
 #[derive(Debug)]
 pub struct PageBody {
     kept: BudgetedBuffer,

@@ -55,7 +55,7 @@ fn parameters<'a>(parts: impl Iterator<Item = &'a [u8]>) -> Result<DeflateParame
         match (name, value) {
             (b"server_no_context_takeover", None) => agreed.server_forgets = true,
             (b"client_no_context_takeover", None) => agreed.client_forgets = true,
-            // Our window for reading has the full size, whatever the server's is.
+            // Our window for reading has the full size, regardless of the server's.
             (b"server_max_window_bits", Some(value)) => drop(bits(value)?),
             (b"client_max_window_bits", Some(value)) => agreed.client_bits = bits(value)?,
             _ => return Err(PARAMETER),

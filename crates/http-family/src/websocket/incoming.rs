@@ -137,7 +137,7 @@ impl IncomingFrames {
         }
     }
 
-    /// Returns the next bytes of the frame's payload and whether they are its last; `at` advances beyond them.
+    /// Returns the next bytes of the frame's payload and whether they complete it; `at` advances beyond them.
     pub fn payload<'a>(&mut self, bytes: &'a [u8], at: &mut usize) -> (&'a [u8], bool) {
         let rest = &bytes[*at..];
         let n = usize::try_from(self.left).unwrap_or(usize::MAX).min(rest.len());

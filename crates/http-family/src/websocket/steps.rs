@@ -164,7 +164,7 @@ fn read(config: &ProtocolConfig) -> Result<(WebSocketStep, WebSocketMessage), Us
     Ok((step, message))
 }
 
-/// Returns the upgrade request for a URL: as given by its first step, which no other may contradict.
+/// Returns the upgrade request for a URL: as given by the URL's first step, which no other step may contradict.
 fn upgrade(
     config: &ProtocolConfig,
     (urls, number): (&[&str], usize),
@@ -222,8 +222,8 @@ impl StepInbox {
         self.awaiting.is_some()
     }
 
-    /// Gives up the step. Returns `true` if a late message for it can be told apart from those that other steps wait
-    /// for.
+    /// Gives up the step. Returns `true` if a late message for it can be distinguished from those that other steps
+    /// wait for.
     pub fn cancel(&mut self, steps: &[WebSocketStep]) -> bool {
         let given_up = self.awaiting.take();
         given_up.is_none_or(|awaiting| !matches!(steps[awaiting.step].awaits, AwaitCondition::Any))

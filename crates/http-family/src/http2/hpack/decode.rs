@@ -18,7 +18,7 @@ const REMEMBERED_BOUND: usize = 1024;
 /// The maximum number of remembered blocks per kind: responses of several URLs alternate.
 const REMEMBERED: usize = 4;
 
-/// A malformed block: the connection cannot go on (RFC 9113 4.3).
+/// A malformed block: the connection cannot continue (RFC 9113 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HpackError(pub StaticCause);
 
@@ -203,7 +203,7 @@ impl HeaderFields<'_> {
     }
 
     /// Returns a name from the table. A name in the dynamic table is copied, because its entry may be evicted by the
-    /// one that is being added (4.4).
+    /// entry being added (4.4).
     fn table_name(&mut self, index: usize) -> Result<StringLocation, HpackError> {
         if let Some((name, _)) = static_table::ENTRIES.get(index.wrapping_sub(1)) {
             return Ok(StringLocation::Static(name));

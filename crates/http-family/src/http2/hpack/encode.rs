@@ -75,8 +75,7 @@ impl Lexicon {
         number
     }
 
-    /// Returns `true` if a field is cheap to add: the lexicon or the static table contains it, or peers have space for
-    /// it.
+    /// Returns `true` if a field is cheap to add: the lexicon or the static table has it, or peers have space for it.
     pub fn has_room_for(&self, name: &str, value: &str) -> bool {
         static_table::find(name, value).0.is_some()
             || self.size + (name.len() + value.len()) as u32 + 32 <= TABLE_BOUND

@@ -182,7 +182,7 @@ fn answers_that_nobody_reads_are_bounded_whatever_comes_between() {
         let why = "a flood of PING or SETTINGS while the server does not read the acknowledgements";
         assert_eq!(talk.broken, Some(why));
         assert!(talk.out.len() < 1 << 20, "{}", talk.out.len());
-        // The server may go on if it reads the replies.
+        // The server may continue if it reads the replies.
         let mut read = Http2Client::after(&[], 1);
         read.hear(&[settings(&[]), head(1, OK)].concat());
         for _ in 0..100 {
