@@ -73,7 +73,7 @@ impl DurationCounts {
     }
 }
 
-/// Sums counts with saturation: a record from elsewhere may hold any counts.
+/// Sums counts with saturation, because a record from another source may contain any counts.
 fn total<'a>(times: impl Iterator<Item = &'a (f64, u64)>) -> u64 {
     times.fold(0, |sum, (_, n)| sum.saturating_add(*n))
 }

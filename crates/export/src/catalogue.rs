@@ -70,7 +70,7 @@ impl Family<'_> {
     }
 }
 
-/// Maximum number of exponential buckets of the run's own histograms, and of each name's.
+/// Maximum number of exponential buckets of the histograms of the run, and of those of each name.
 const FINE: usize = 2560;
 const COARSE: usize = 320;
 

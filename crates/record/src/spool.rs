@@ -1,7 +1,7 @@
 //! Temporary storage for the past seconds of a run that is not recorded.
 //!
-//! They go to an unnamed temporary file (which disappears with the process, however it ends) and are read back for the
-//! documents at the end, so that memory does not grow with the length of a run.
+//! Seconds are written to an unnamed temporary file, which disappears with the process in any case, and are read back
+//! for the documents at the end, so that memory does not grow with the length of a run.
 
 use std::fs::File;
 use std::io::{self, Read};

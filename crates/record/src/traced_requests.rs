@@ -89,7 +89,7 @@ pub struct RequestSpans {
 /// The sort key by which slow requests are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rank {
-    /// Set if the service was told to record the trace: sampled requests are kept apart from the others.
+    /// Set if the service was asked to record the trace: sampled requests are kept apart from the others.
     pub sampled: bool,
     /// Index of the request's name.
     pub name: u16,

@@ -36,7 +36,7 @@ impl Grade {
     }
 }
 
-/// A finding about the validity of the run's own figures.
+/// A finding about the validity of a run's figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// Stable identifier for documents. No logic in brunt depends on it.

@@ -44,7 +44,7 @@ impl DerefMut for Summary {
 /// A live run, summed up and judged so far.
 #[derive(Clone, Debug)]
 pub struct InterimSummary {
-    /// Sums so far; the window is as long as it has lasted until now.
+    /// Sums so far; the window ends with the last second seen.
     pub sums: RunSums,
     /// Verdict on whether the results can be trusted.
     pub trust: Trust,

@@ -1,8 +1,8 @@
 //! The sums of a run: its head, the totals of its seconds, kept examples and notices, and its end. Nothing is judged
 //! here.
 //!
-//! They are computed by streaming the events once. The seconds themselves are not kept: a format that shows them reads
-//! them again from the record or the spool.
+//! The sums are computed in one pass over the events. Seconds are not kept: a format that shows them reads them again
+//! from the record or the spool.
 
 use brunt_measure::Nanos;
 use brunt_plan::Change;

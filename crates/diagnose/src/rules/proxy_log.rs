@@ -25,7 +25,7 @@ pub fn found(case: &Case, claim: Text, signs: &[(&str, &'static str)]) -> Option
     Some(proved(claim, evidence(lines, text)))
 }
 
-/// Tests a rule that finds lines of one kind, and nothing in a log of other lines or in a run without failures.
+/// Asserts that a rule has a finding for log lines of one kind, but none for other lines or a run without failures.
 #[cfg(test)]
 pub fn assert_finds(rule: &LimitRule, name: &str) {
     use super::made_up::{counted, judged_told};

@@ -1,4 +1,5 @@
-//! The rule for the clock of the generator's machine (V23): every latency includes the cost of reading the clock twice.
+//! The rule for the clock of the generator's machine (V23): every latency includes the cost of reading a slow clock
+//! twice.
 
 use brunt_record::RunEvent;
 

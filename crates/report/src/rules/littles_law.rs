@@ -1,5 +1,5 @@
-//! The rule by Little's law, second by second (V3): compares requests in flight with throughput × service time, which
-//! are counted independently.
+//! The rule based on Little's law (V3): in each second, requests in flight are compared with throughput × service time,
+//! which is counted independently.
 
 use brunt_measure::Nanos;
 use brunt_record::{RunEvent, RunPart, Second};

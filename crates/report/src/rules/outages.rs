@@ -96,8 +96,8 @@ impl Outages {
     }
 
     /// Returns the usual duration of answered requests. If most of the run consists of outages, there are hardly any
-    /// normal seconds to compare with: under closed load, the slow requests are used instead (with few users, the slow
-    /// ones may be all that is left), and under open load the median.
+    /// normal seconds to compare with: under closed load, the 99th percentile of all requests is used instead (with few
+    /// users, all of them may wait in the same outage), and under open load the median.
     fn usual(&self, totals: &RunTotals, open: bool) -> Nanos {
         let at = |ranks: &Histogram, q: f64| ranks.at_rank(quantile::rank_of(ranks.count(), q)).unwrap_or_default();
         match self.calm * 2 >= self.seconds {

@@ -51,7 +51,7 @@ pub(super) fn head(name: &str, summary: &Summary, grain: &Resolution) -> Value {
     })
 }
 
-/// Returns `[q, nanoseconds (null: withheld), whether it is only a lower bound, interval (null: none)]`.
+/// Returns `[q, nanoseconds (null: withheld), true if only a lower bound, interval (null: none)]`.
 fn percentile(q: f64, quantile: QuantileEstimate) -> Value {
     let ns = match quantile.figure {
         Figure::Exact(time) | Figure::AtLeast(time) => Some(time.0),
