@@ -1,4 +1,4 @@
-//! Every sentence of the reports, in every language: one table.
+//! All sentences of the reports, in every language.
 //!
 //! `{name}` is filled in by `brunt_i18n::Lang::fill`.
 
@@ -181,7 +181,7 @@ pub(crate) const ON_REUSED: Text = text(
     "发生在复用的连接上：请求发出时，服务器可能恰好关闭了空闲连接",
 );
 pub(crate) const RECEIVED: Text = text("received", "收到");
-/// Values of a user that a request contained.
+/// Label of the user's values in a request.
 pub(crate) const VALUES: Text = text("values", "变量");
 pub(crate) const NOT_KNOWN: Text = text("(not known)", "（未知）");
 pub(crate) const CONNECTIONS: Text = text("Connections", "连接");

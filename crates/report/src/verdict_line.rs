@@ -1,4 +1,4 @@
-//! The verdict line printed before all figures: whether they can be trusted, why not, and what to do about it.
+//! The verdict line printed before all figures: whether they can be trusted, and if not, why, and what to do about it.
 
 use crate::early_end::EarlyEnd;
 use crate::finding::{Finding, Grade};
@@ -142,7 +142,7 @@ fn verdict(summary: &Summary, lang: Lang) -> String {
     }
 }
 
-/// Returns the remedy, if it is not part of the finding's sentence.
+/// Returns the remedy for a finding; `None` if its sentence already contains one, or if there is none.
 fn advice(found: &Finding) -> Option<Text> {
     ADVICE.iter().find(|(code, _)| *code == found.code).map(|(_, advice)| *advice)
 }

@@ -43,7 +43,7 @@ const EVIDENCE: Text = text(
     "{refused} 个请求因建连被拒绝而失败（ECONNREFUSED）；计划共 {scheduled} 个请求",
 );
 
-/// Minimum share of refused requests if there was no outage, as when one of several servers is down.
+/// Minimum share of refused requests without an outage, as when one of several servers is down.
 const SHARE: f64 = 0.01;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
@@ -72,7 +72,7 @@ mod tests {
     use crate::rules::made_up::{counted, judged, run};
     use brunt_i18n::Lang;
 
-    /// Refused connects, with or without an outage of a second or more.
+    /// Adds `n` refused connects to a run, with or without an outage of a second or more.
     fn refused(n: u64, outage: Option<Outage>) -> impl FnOnce(&mut LoadResults) {
         move |run| {
             run.outage = outage;

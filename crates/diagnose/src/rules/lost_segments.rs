@@ -1,4 +1,4 @@
-//! L2: responses that took 200 ms longer than the others: the shortest retransmission timeout.
+//! L2: responses took 200 ms, the shortest retransmission timeout, longer than the others.
 
 use super::*;
 

@@ -41,7 +41,7 @@ const OPENING_REMEDY: Text = text(
 const EVIDENCE: Text =
     text("{waited} of {scheduled} requests waited for a connection", "{scheduled} 个请求中有 {waited} 个等待连接");
 
-/// Share of the connections' capacity below which the requests in flight do not account for all connections.
+/// Share of the total connection capacity below which requests in flight do not account for all connections.
 const IN_USE: f64 = 0.75;
 /// Minimum share of arrivals that waited.
 const SHARE: f64 = 0.01;

@@ -1,4 +1,4 @@
-//! N8: sending is stalled until the peer reads what was sent before.
+//! N8: the sender stalls until the peer has read earlier data.
 
 use super::*;
 
@@ -56,11 +56,11 @@ const OUR_EXPERIMENT: Text = text(
 
 /// Minimum share of the sending time that was stalled.
 const SHARE: f64 = 0.05;
-/// Minimum share of the whole time: on loopback, the window of a reader that keeps up is full for 3 % of it.
+/// Minimum stalled share of the whole time: on loopback, a reader that keeps up has a full window for 3 % of it.
 const SHARE_OF_ALL: f64 = 0.1;
 /// Minimum sending time in total, in seconds.
 const LEAST_BUSY_S: f64 = 0.5;
-/// Minimum mean number of unread bytes on a connection: fewer are in transit to a reader that keeps up.
+/// Minimum mean number of unread bytes on a connection; with a reader that keeps up, fewer are in transit.
 const UNREAD_LEAST: f64 = 4096.0;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
@@ -128,8 +128,8 @@ impl SendStats {
         LocalizedSentence::new(EVIDENCE, facts)
     }
 
-    /// Adds the bytes unread at the receiver; `None` if it had read everything, and something else kept the window
-    /// small.
+    /// Returns the evidence, including the unread bytes at the receiver; `None` if it had read everything, so that
+    /// something else kept the window small.
     fn evidence_beside(&self, unread: f64) -> Option<LocalizedSentence> {
         let lay = ("unread", format!("{:.0}", unread / 1000.0));
         (unread >= UNREAD_LEAST).then(|| self.evidence().with_clause(UNREAD, [lay]))
@@ -142,7 +142,8 @@ mod tests {
     use crate::case::ServiceHost;
     use crate::rules::made_up::{counted, judged, run};
 
-    /// Eight connections over ten seconds: time sending and time stalled in total, and bytes unread on each.
+    /// Returns counters of eight connections over ten seconds: total time sending, total time stalled, and unread bytes
+    /// per connection.
     fn connections(name: &str, busy_s: f64, limited_s: f64, unread: f64) -> CounterSummary {
         let names = ["time", "busy", "window_limited", "sockets", "unread", "rtt"].map(|what| format!("{name}.{what}"));
         let from = [0.0, 0.0, 0.0, 8.0, 8.0 * unread, 2e4];

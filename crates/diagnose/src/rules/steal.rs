@@ -27,7 +27,7 @@ const CLAIM: Text = text(
 const EVIDENCE: Text =
     text("steal in /proc/stat: +{stolen} s in {span} s", "/proc/stat 中的 steal：{span} 秒内 +{stolen} 秒");
 
-/// Minimum share of stolen CPU time that affects results (V7).
+/// Share of stolen CPU time above which results are affected (V7).
 const SHARE: f64 = 0.03;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {

@@ -1,5 +1,5 @@
-//! The rule for iterations that were due while all users were busy: they were dropped, and the load was less
-//! than requested.
+//! The rule for iterations that were dropped because all users were busy when they were due: the load was lower than
+//! requested.
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
@@ -20,7 +20,7 @@ const OF_SCENARIO: Text = text(
 /// Threshold for a finding: one dropped iteration in this many.
 const ONE_IN: u64 = 1000;
 
-/// Returns the flow with the most dropped iterations, if there are enough to report.
+/// Returns the iterations of the flow with the most dropped ones, if there are enough to report.
 pub(crate) fn worst(run: &RunSums) -> Option<SpanRow<'_>> {
     let told = |row: &SpanRow<'_>| {
         let counts = &row.totals.counts;

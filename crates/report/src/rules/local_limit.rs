@@ -1,5 +1,5 @@
-//! The rule for requests that never left this machine, because it had no ports or descriptors left for them
-//! (V14, V15): the failures are our own. Fewer users ran than the report states, and the target is not the cause.
+//! The rule for requests that never left this machine because it had no ports or descriptors left (V14, V15). Such
+//! failures are our own: fewer users ran than the report states, and the target is not the cause.
 
 use brunt_record::Kind;
 
