@@ -76,7 +76,7 @@ impl NumberFormat {
             NumberFormat::Bytes { .. } => 256,
             NumberFormat::Varint { .. } => 1 << VARINT_BITS,
         };
-        // More than 40 digits exceed 64 bits in any base, and 128 would overflow.
+        // 40 digits exceed 64 bits in every supported base, and a power that overflows is larger still.
         let past = base.checked_pow(bytes.min(40) as u32).unwrap_or(u128::MAX);
         u64::try_from(past - 1).unwrap_or(u64::MAX)
     }
