@@ -104,7 +104,7 @@ impl Redaction {
         }
     }
 
-    /// Masks a first answer.
+    /// Masks the response to the first request.
     pub fn probe(&self, probe: &mut FirstResponse) {
         if self.0.is_some() {
             probe.url = mask::url(&probe.url);

@@ -22,7 +22,7 @@ fn objective_names(plan: &Plan) -> Vec<String> {
 /// Adds the scenarios of the file to the plan, or only the selected one, with pages as groups.
 ///
 /// # Errors
-/// A setting is not allowed with scenarios, or only allowed with them.
+/// A setting is not allowed with scenarios or without them.
 pub(super) fn apply(draft: &RunDraft, plan: Plan, protocol: &dyn Protocol) -> Result<Plan, UsageError> {
     let said = &draft.values;
     if draft.scenarios.is_empty() {

@@ -116,7 +116,7 @@ pub fn completions(words: &[String], spoken: &[ProtocolOptions]) -> Result<Strin
 /// Returns the manual page of `brunt man` in roff.
 ///
 /// # Errors
-/// An unexpected argument.
+/// There is an unexpected argument.
 pub fn manual(words: &[String], spoken: &[ProtocolOptions]) -> Result<String, UsageError> {
     if let Some(word) = words.first() {
         return Err(UsageError::new(word, "is an extra argument; use `brunt man`"));

@@ -106,7 +106,7 @@ impl SettingValues {
     /// Returns the parsed values of a setting.
     ///
     /// # Errors
-    /// A value is invalid; the error is about the first one.
+    /// A value is invalid; the error reports the first one.
     pub fn each<T>(&self, setting: &TypedSetting<T>) -> Result<Vec<T>, UsageError> {
         self.named(setting.spec.name).map(|said| read(setting, said)).collect()
     }
@@ -114,7 +114,7 @@ impl SettingValues {
     /// Rejects these settings with a message.
     ///
     /// # Errors
-    /// One of them has a value; the error is about the first one.
+    /// One of the settings has a value; the error reports the first one.
     pub fn refuse(&self, settings: &[SettingSpec], trouble: &str) -> Result<(), UsageError> {
         let said = |spec: &SettingSpec| Some(self.named(spec.name).next()?.wrong(&spec.display_name(), trouble));
         settings.iter().find_map(said).map_or(Ok(()), Err)

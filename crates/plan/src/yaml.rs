@@ -49,7 +49,7 @@ const DEEPEST: usize = 16;
 /// Parses a file.
 ///
 /// # Errors
-/// The text is not valid YAML or uses an unsupported feature; the error is about the first such part.
+/// The text is not valid YAML or uses an unsupported feature; the error reports the first such part.
 pub fn parse(text: &str) -> Result<YamlNode, YamlError> {
     let mut open: Vec<OpenNode> = Vec::new();
     let mut root = None;

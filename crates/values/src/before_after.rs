@@ -7,7 +7,7 @@ use brunt_contract::{ProtocolConfig, UsageError};
 /// value.
 ///
 /// # Errors
-/// The first value that is not a valid request.
+/// A value is not a valid request; the error names the first one.
 pub fn compile_lists<R>(
     config: &ProtocolConfig,
     mut compile: impl FnMut(&str, &str) -> Result<R, UsageError>,

@@ -1,4 +1,4 @@
-//! Files named by options. Each is read completely, once, before the run. The size is limited, because a device or a
+//! Files named by options. Each is read completely and once, before the run. The size is limited, because a device or a
 //! pipe may be endless and a wrong path must not exhaust the memory.
 //!
 //! All processes of a run, on this machine or others, prepare the same requests. The first process gathers the files
@@ -166,7 +166,7 @@ pub fn without_byte_order_mark(text: &str) -> &str {
 /// Checks that a file can be opened for reading. Only regular files are tried, because a pipe can be opened only once.
 ///
 /// # Errors
-/// The error of the operating system.
+/// The file cannot be opened.
 pub fn check_readable(path: &str) -> io::Result<()> {
     let data = std::fs::metadata(path)?;
     if data.is_file() { File::open(path).map(drop) } else { Ok(()) }

@@ -25,7 +25,7 @@ pub const PATIENCE: PipeTimeouts = PipeTimeouts { writer: Duration::from_secs(5)
 /// Reads a pipe to its end, or up to one byte beyond `bound`.
 ///
 /// # Errors
-/// No writer or no more data within the timeout, or an I/O error.
+/// The pipe has no writer or no more data within the timeout, or reading fails.
 pub fn read(path: &Path, bound: u64, patience: PipeTimeouts) -> io::Result<Vec<u8>> {
     let (tell, pieces) = sync_channel(1);
     let path = path.to_owned();

@@ -7,7 +7,7 @@ use brunt_contract::{ProtocolConfig, UsageError};
 /// the URL has no options of its own.
 ///
 /// # Errors
-/// An option that is not in `known`, or an error from `read`.
+/// An option is not in `known`, or `read` fails.
 pub fn read_overrides<W>(
     config: &ProtocolConfig,
     index: usize,

@@ -1,6 +1,6 @@
 //! Unmodified curl commands: `--curl 'curl …'` and `--curl-file FILE`.
 //!
-//! A command fills a draft: URLs with options of their own, and settings of the run. Its meaning is defined by curl's
+//! A command becomes a draft: URLs with their own options, and settings of the run. Its meaning is defined by curl's
 //! manual and by the requests that curl sends; tests compare these byte for byte. All options of curl are known. An
 //! option that cannot be honoured is reported with its consequence. What curl does with a response is not imitated.
 

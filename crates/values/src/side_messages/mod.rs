@@ -81,7 +81,7 @@ impl<M: SideMessage> SideMessages<M> {
     /// that it may use.
     ///
     /// # Errors
-    /// The first invalid value.
+    /// A value is invalid; the error names the first one.
     pub fn read(
         config: &ProtocolConfig,
         mut compile: impl FnMut(&str, &str, SlotScope<'static>) -> Result<M, UsageError>,

@@ -7,7 +7,7 @@ use brunt_contract::{Event, EventBuffer, ProtocolError, SlotContext};
 use super::{SideMessage, SideMessages};
 use crate::template::{CapturedGroups, MOST_CAPTURED, Template};
 
-/// The kind of a message that is not an answer to a request.
+/// The kind of a message that is not a response to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnsolicitedKind {
     /// Matches no pattern.

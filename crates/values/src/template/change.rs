@@ -1,6 +1,6 @@
 //! Changes to a value before it is sent, other than encodings: `{page | add 1}`, `{name | upper}`, `{auth | slice
-//! 7..}`. Changes work in place and do not allocate. An impossible change leaves the value as it is, because filling
-//! never fails.
+//! 7..}`. Changes work in place and do not allocate. A change that cannot be applied leaves the value unchanged,
+//! because filling never fails.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

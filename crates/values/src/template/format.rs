@@ -48,7 +48,7 @@ impl NumberFormat {
     /// Returns the same format with leading zeros.
     ///
     /// # Errors
-    /// A description of what is wrong with the width.
+    /// The width is invalid; the error describes why.
     pub fn with_width(self, text: &str) -> Result<NumberFormat, String> {
         let NumberFormat::Digits { base, .. } = self else {
             let trouble = "a width is for digits, and u8 to u64, varint and zigzag have their own; leave one of \

@@ -43,7 +43,7 @@ struct NameResolver {
     names: Vec<String>,
     parts: Vec<TemplatePart>,
     enclosing: Vec<Enclosure>,
-    /// Index of the part that each place belongs to.
+    /// Index of the part to which each place belongs.
     owners: Vec<usize>,
 }
 

@@ -235,7 +235,7 @@ impl AnswerChecks {
     /// Returns the whole decoded body.
     ///
     /// # Errors
-    /// The body is not available; the cause is why.
+    /// The body was not kept completely or cannot be decoded.
     pub fn decoded_body(&self, budget: &MemoryBudget) -> Result<DecodedBody<'_>, Cause> {
         match self.not_kept {
             Some(missed) => Err(missed.cause()),
