@@ -1,4 +1,4 @@
-//! Causes of failed captures.
+//! Causes for failed captures.
 
 crate::sentences! { "captures":
     too_long(capture, bytes, most) =

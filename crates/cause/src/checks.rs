@@ -1,4 +1,4 @@
-//! Causes of failed checks: the expected and the actual content.
+//! Causes for failed checks, with the expected and the actual content.
 
 crate::sentences! { "checks":
     body_lacks(text, found) =

@@ -1,4 +1,4 @@
-//! Causes of failed connections: names, addresses, connections, and errors of the operating system.
+//! Causes for failed connections: name resolution, addresses, connection attempts, and errors of the operating system.
 
 crate::sentences! { "reaching":
     no_connection(who, why) = "{who} does not respond: {why}", "{who} 没有响应：{why}", before;
@@ -41,8 +41,8 @@ crate::sentences! { "reaching":
     epoll(why) = "epoll: {why}", "epoll：{why}";
 }
 
-/// Returns the cause for an error of the operating system, by its symbolic name; `words` is the system library's
-/// description of it.
+/// Returns the cause for the error of the operating system with this symbolic name; `words` is its description by the
+/// system library.
 pub fn of_system(words: &str, errno: &str) -> crate::Cause {
     match errno {
         "ECONNREFUSED" => refused(errno),

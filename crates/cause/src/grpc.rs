@@ -1,4 +1,4 @@
-//! Causes of gRPC: messages, streams and statuses.
+//! Causes for gRPC: messages, streams and statuses.
 
 crate::sentences! { "grpc":
     no_length_prefix = "the bytes between messages are not a length prefix", "消息之间的字节不是有效的长度前缀";

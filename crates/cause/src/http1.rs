@@ -1,4 +1,4 @@
-//! Causes of HTTP/1: message framing and malformed heads.
+//! Causes for HTTP/1: message framing and malformed heads.
 
 crate::sentences! { "http1":
     instead_of_continue =

@@ -1,4 +1,4 @@
-//! Causes of HTTP/2: frames, streams, header lists.
+//! Causes for HTTP/2: frames, streams, header lists.
 
 crate::sentences! { "http2":
     turned_away =

@@ -1,9 +1,9 @@
-//! Sentences of records made before causes were stored: recognized by their English text.
+//! Recognition of sentences in records from before causes were stored, by their English text.
 
 use crate::{Cause, CauseArgument, Sentence, all};
 
 impl Cause {
-    /// Recognizes the cause in the text of such a record; `None` if it matches no sentence of that time.
+    /// Returns the cause for a text from such a record; `None` if the text matches no sentence of that time.
     pub fn from_legacy_text(text: &str) -> Option<Cause> {
         let bare = text.strip_suffix('.').unwrap_or(text);
         all().filter(|sentence| sentence.before).find_map(|sentence| {
@@ -14,7 +14,7 @@ impl Cause {
     }
 }
 
-/// English texts in such records of sentences that have been reworded since, by key.
+/// English texts that such records have for sentences that have since been reworded, by key.
 const REWORDED: [(&str, &str); 6] = [
     ("proxy.no_password", "the proxy {proxy} requires a name and a password; write {option}"),
     ("reaching.none_like_within", "no message like {awaited} came within {time}"),
@@ -30,7 +30,7 @@ const REWORDED: [(&str, &str); 6] = [
     ),
 ];
 
-/// Matches a text against the English of a sentence and returns its arguments; `None` if it does not match.
+/// Matches a text against the English text `en` of a sentence and returns the arguments; `None` if it does not match.
 fn match_arguments(text: &str, sentence: &Sentence, en: &'static str) -> Option<Vec<CauseArgument>> {
     let (parts, last) = sentence.parts(en);
     let mut places = vec![CauseArgument::Words(String::new()); sentence.places.len()];

@@ -1,4 +1,4 @@
-//! Causes of MySQL: packets, logins and results.
+//! Causes for MySQL: packets, logins and results.
 
 crate::sentences! { "mysql":
     refused(error) = "the server refuses the connection: {error}", "服务器拒绝连接：{error}", fixed;

@@ -1,4 +1,4 @@
-//! Causes of PostgreSQL: messages, logins and results.
+//! Causes for PostgreSQL: messages, logins and results.
 
 crate::sentences! { "postgres":
     wrong_password = "the server refused the login: the password is wrong (28P01)", "服务器拒绝登录：密码错误（28P01）";

@@ -1,4 +1,4 @@
-//! Causes of proxies.
+//! Causes for proxies.
 
 crate::sentences! { "proxy":
     not_found(proxy, why) = "the proxy {proxy} cannot be found: {why}", "找不到代理 {proxy}：{why}", before;

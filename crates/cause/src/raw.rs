@@ -1,4 +1,4 @@
-//! Causes of raw protocols with declared framing.
+//! Causes for raw protocols with declared framing.
 
 crate::sentences! { "raw":
     unsolicited = "unsolicited bytes", "收到没有对应请求的数据";

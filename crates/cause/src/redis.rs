@@ -1,4 +1,4 @@
-//! Causes of Redis: replies and the meaning of errors.
+//! Causes for Redis: replies, and explanations of errors.
 
 crate::sentences! { "redis":
     full = "the server refuses connections: maxclients is reached", "服务器拒绝连接：已达到 maxclients";

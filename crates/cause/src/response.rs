@@ -1,4 +1,4 @@
-//! Causes of missing or broken responses, independent of the protocol.
+//! Causes for missing or broken responses, independent of the protocol.
 
 crate::sentences! { "response":
     stopped = "the run was stopped before the first response", "压测在收到首次响应之前被停止", before;

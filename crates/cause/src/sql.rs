@@ -1,4 +1,4 @@
-//! Causes shared by MySQL and PostgreSQL.
+//! Causes common to MySQL and PostgreSQL.
 
 crate::sentences! { "sql":
     rows_unchecked(why) = "the rows were not checked: {why}", "行未检查：{why}";

@@ -1,4 +1,4 @@
-//! Causes of TLS: certificates, handshakes and records.
+//! Causes for TLS: certificates, handshakes and records.
 
 crate::sentences! { "tls":
     plain_http(host) =

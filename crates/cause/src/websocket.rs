@@ -1,4 +1,4 @@
-//! Causes of WebSocket: upgrade, frames and closing.
+//! Causes for WebSocket: upgrade, frames and closing.
 
 crate::sentences! { "websocket":
     no_websocket =
