@@ -93,8 +93,8 @@ impl EventBuffer {
 /// A single event on a connection.
 #[derive(Debug)]
 pub enum Event {
-    /// The first byte of a response arrived. Comes before the event that ends the response; may be omitted if one read
-    /// held both.
+    /// The first byte of a response arrived. Precedes the event that ends the response; may be omitted if one read
+    /// contained both.
     FirstByte(ExchangeId),
     /// A message of this many bytes within an exchange whose response is a stream of messages.
     Message(ExchangeId, u32),

@@ -85,15 +85,15 @@ pub enum TurnRemainder {
 pub trait Network {
     /// Reads the clock: about 20 ns on real networks.
     fn now(&mut self) -> Nanos;
-    /// Starts a connect; `Connected` or `Closed` follows, never from within this call.
+    /// Starts to connect; `Connected` or `Closed` follows, but never during this call.
     ///
     /// # Errors
-    /// Returns an immediate error of the operating system (EMFILE, EADDRNOTAVAIL …); no slot is taken.
+    /// Returns an error that the operating system reports at once (EMFILE, EADDRNOTAVAIL …); no slot is taken.
     fn connect(&mut self, dial: &ConnectParameters) -> Result<ConnId, Errno>;
-    /// Queues the bytes of `out` for sending and empties it. They leave as soon as the socket takes them; failures
-    /// arrive as `Closed`.
+    /// Queues the bytes of `out` for sending and empties `out`. The bytes are sent as soon as the socket accepts them;
+    /// failures are reported as `Closed`.
     fn send(&mut self, conn: ConnId, out: &mut OutputBuffer);
-    /// Closes the connection: bytes not yet taken by the socket are dropped.
+    /// Closes the connection: bytes that the socket has not accepted yet are dropped.
     fn close(&mut self, conn: ConnId);
     /// Like `close`, but the peer sees a reset (no TIME_WAIT is left behind).
     fn abort(&mut self, conn: ConnId) {
@@ -116,24 +116,25 @@ pub trait Network {
     fn local_addr(&self, listener: ListenerId) -> Option<SocketAddr>;
     /// Stops or resumes accepting connections: a stalled accept loop, for fault injection.
     fn set_accepting(&mut self, listener: ListenerId, accepting: bool);
-    /// Lets [`Self::wait`] return only once this many arrivals have come (1: at the first), if the network can wait for
-    /// several without a wake-up for each. If fewer come within a few milliseconds, it stops waiting for the rest.
+    /// Makes [`Self::wait`] return only once this many arrivals are available (1: at the first), if the network can
+    /// wait for several without waking up for each. If fewer arrive within a few milliseconds, it stops waiting for the
+    /// rest.
     fn wait_for_at_least(&mut self, _arrivals: u32) {}
-    /// Sends what is queued and waits for an event, or until `until`. Returns at once if something is pending, which
-    /// need not yield an event. An unfinished turn is continued.
+    /// Sends queued bytes and waits for an event, at most until `until`. Returns at once if something is pending, even
+    /// if that yields no event. Continues an unfinished turn.
     fn wait(&mut self, until: Nanos);
     /// Returns the next event of this turn; further data of a connection is returned in the next turn.
     fn next(&mut self) -> Option<NetworkEvent<'_>>;
-    /// Returns the time at which the most recently returned bytes were read, however long they have been processed
-    /// since. Must be called before any other method.
+    /// Returns the time at which the most recently returned bytes were read, regardless of how long they have been
+    /// processed since. Must be called before any other method.
     fn last_read_at(&mut self) -> Nanos {
         self.now()
     }
-    /// Returns what remains unread in the turn and beyond it.
+    /// Returns what is left to read in this turn and after it.
     fn remaining(&mut self) -> TurnRemainder {
         TurnRemainder::Nothing
     }
-    /// Returns the number of bytes the sockets have taken so far.
+    /// Returns the number of bytes that the sockets have accepted so far.
     fn bytes_sent(&self) -> u64;
     /// Returns how many rejections (ICMP) of earlier datagrams have been reported by later sends; the socket stays
     /// open.

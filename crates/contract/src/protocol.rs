@@ -37,7 +37,7 @@ impl Origin {
     }
 }
 
-/// Static description of a protocol: its name, its options and its abilities.
+/// Static description of a protocol: its name, options and capabilities.
 #[derive(Clone, Copy, Debug)]
 pub struct ProtocolDescription<'a> {
     /// Name in plans and reports.
@@ -98,7 +98,8 @@ pub trait Protocol: Send + Sync + 'static {
     }
     /// Returns a workload whose first request asks the target for something that is needed before requests can be
     /// prepared (a schema); [`Workload::take_inquiry_response`] then returns the response. Called again with all
-    /// responses so far ([`ProtocolConfig::inquiry_responses`]) until it returns `None`: nothing (more) is needed.
+    /// responses so far ([`ProtocolConfig::inquiry_responses`]) until it returns `None`, which means that nothing more
+    /// is needed.
     ///
     /// # Errors
     /// Returns a usage error that names the option.
@@ -160,8 +161,8 @@ pub struct PreparedWorkload {
     /// Requests sent once before the run (`--before`) and not counted in any figure: on one connection to each origin,
     /// one after the other, in this order. If one fails, the run does not start.
     pub before: Vec<Arc<Request>>,
-    /// Like `before`, but sent once the run is over (`--after`), also if it was interrupted. If one fails, that is
-    /// reported, and the rest are still sent.
+    /// Like `before`, but sent once the run is over (`--after`), even if it was interrupted. A failure is reported, and
+    /// the rest are still sent.
     pub after: Vec<Arc<Request>>,
     /// Set if a connection serves one exchange only.
     pub one_exchange_per_connection: bool,
@@ -252,7 +253,7 @@ pub trait Workload: Send + Sync + 'static {
     fn carries_no_trace(&self, _request: &Request) -> bool {
         false
     }
-    /// Stores in a user's state what a response to one of its requests asked it to keep
+    /// Updates a user's state with what a response to one of its requests asked it to keep
     /// ([`crate::Event::StateUpdate`]). Returns a closure that finds the resources named in the response, to be called
     /// once the end of the response has been timestamped.
     fn update_state(
@@ -274,19 +275,19 @@ pub trait Workload: Send + Sync + 'static {
         None
     }
     /// Returns a description of the message that is the response to a request (`json $.type == "joined"`), if other
-    /// messages may come before it: shown to users whose run never receives one.
+    /// messages may precede it. Shown to users if no such message arrives during the run.
     fn response_condition(&self, _request: &Request) -> Option<String> {
         None
     }
-    /// Returns a request as users write it, for messages that name it. Overridden by protocols whose encoded bytes are
-    /// not what was written.
+    /// Returns a request as users write it, for messages that name it. Overridden by protocols whose encoded bytes
+    /// differ from what users write.
     fn display_request(&self, request: &Request) -> String {
         let sent = self.encoded_with(request, &SlotContext::default(), None);
         String::from_utf8_lossy(&sent).trim().to_owned()
     }
-    /// Returns the bytes of a connection, sent ones first, in readable form: for `--debug`, by protocols whose bytes
-    /// are not text. `None` if the bytes are shown as they are. A few bytes may expand to a huge text, so none is
-    /// produced beyond [`MAX_SHOWN_BYTES`].
+    /// Returns the bytes of a connection in readable form, sent bytes first, for `--debug`; implemented by protocols
+    /// whose bytes are not text. `None` if the bytes are shown unchanged. A few bytes may expand to a huge text, so no
+    /// text is produced beyond [`MAX_SHOWN_BYTES`].
     fn display_bytes(
         &self,
         _established: &EstablishedConnection,
@@ -370,7 +371,7 @@ pub struct EstablishedConnection {
     /// Random number drawn from the run's seed, for what must differ between connections (masks, keys, nonces).
     pub seed: u64,
     /// Slot context for the messages that open the connection. Its `number` is the connection's, unique within the run
-    /// (0 outside of the load), and its `user` is the one that the connection is opened for.
+    /// (0 outside of the load), and its `user` is the user for whom the connection is opened.
     pub context: SlotContext<'static>,
 }
 
@@ -429,7 +430,7 @@ pub trait Session: Send {
         context: &SlotContext<'_>,
         out: &mut OutputBuffer,
     ) -> Result<SubmitOutcome, SessionFull>;
-    /// Like [`Session::submit`], for a user who keeps state from earlier responses: called instead of it if
+    /// Like [`Session::submit`], for a user who keeps state from earlier responses; called instead if
     /// [`PreparedWorkload::keeps_state`] is set.
     ///
     /// # Errors
@@ -463,8 +464,8 @@ pub trait Session: Send {
     fn sequence(&self) -> u64 {
         0
     }
-    /// Returns the number of received messages that were buffered for a later request and never awaited by one. Once
-    /// the connection is closed they count as pushes.
+    /// Returns the number of received messages that are buffered for a later request but have not been awaited by any.
+    /// Once the connection is closed, they count as pushes.
     fn unread_messages(&self) -> u32 {
         0
     }
@@ -489,15 +490,15 @@ pub trait Session: Send {
     fn pending_replies(&self) -> u32 {
         0
     }
-    /// Resets the count of [`Session::pending_replies`], since nearly all of them have been sent.
+    /// Resets the count of [`Session::pending_replies`]; called once nearly all of these replies have been sent.
     fn reset_pending_replies(&mut self) {}
     /// Returns, in a sentence, what the peer announced about the end of the connection before it closed; `None` if it
     /// announced nothing. Used as the detail of exchanges that fail with the connection.
     fn close_reason(&self) -> Option<StaticCause> {
         None
     }
-    /// Like [`Session::close_reason`], with the details particular to this peer (a reason, a private code): lost
-    /// connections are grouped by it.
+    /// Like [`Session::close_reason`], including details particular to this peer (a reason, a private code). Lost
+    /// connections are grouped by this cause.
     fn close_cause(&self) -> Option<Cause> {
         self.close_reason().map(Cause::from)
     }
@@ -520,7 +521,8 @@ pub trait Session: Send {
     fn refusal_kind(&self) -> FaultKind {
         FaultKind::BrokenProtocol
     }
-    /// Returns the status code (as in [`crate::ExchangeEnd::code`]) of such a refusal; 0 if the peer sent none.
+    /// Returns the status code (as in [`crate::ExchangeEnd::code`]) to count when [`Session::receive`] returned an
+    /// error; 0 if the peer sent none.
     fn refusal_code(&self) -> u32 {
         0
     }
