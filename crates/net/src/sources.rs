@@ -1,4 +1,4 @@
-//! Source addresses, chosen so that many connections to one destination find ports.
+//! Selection of source addresses, so that many connections to one destination find free ports.
 //!
 //! A connection is identified by source address, source port, destination address and port, so one source has one
 //! ephemeral port range per destination. Long before the range is used up, the kernel's search for a free port becomes
@@ -75,7 +75,7 @@ mod tests {
             (40_000..=40_999, "127.0.0.1:80", 334, 2),
             (40_000..=40_000, "127.0.0.1:80", 3, 3),
             (USUAL, "127.0.0.1:80", usize::MAX, MOST),
-            // Other destinations have no such addresses: the user names the sources.
+            // For other destinations there are no such addresses: the user must specify the sources.
             (USUAL, "10.0.0.1:80", 1_000_000, 0),
             (USUAL, "[::1]:80", 1_000_000, 0),
             (USUAL, "[::ffff:127.0.0.1]:80", 1_000_000, 0),

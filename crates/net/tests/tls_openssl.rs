@@ -75,7 +75,7 @@ fn get(security: &RustlsSecurity, port: u16) -> Result<(Handshake, Vec<u8>), Str
     channel.start(&mut cipher);
     let mut piece = [0; 333];
     loop {
-        // A server that gave up may have closed before it read everything; what it sent is still to be read.
+        // A server that gave up may have closed before it read everything; what it sent must still be read.
         let _ = socket.write_all(cipher.bytes());
         cipher.clear();
         let n = socket.read(&mut piece).unwrap_or(0);

@@ -25,7 +25,7 @@ pub(super) fn failure(host: &str, error: &Error, heard: Option<&[u8]>) -> Cause 
     }
 }
 
-/// Our own certificate and key cannot be used.
+/// Returns the error for a certificate or key of our own that cannot be used.
 pub(super) fn own_certificate(error: &Error) -> UsageError {
     match error {
         Error::InconsistentKeys(_) => UsageError::new("--key", "the key does not belong to the certificate of --cert"),
@@ -63,7 +63,7 @@ fn certificate(host: &str, error: &CertificateError) -> Cause {
     }
 }
 
-/// Returns the names as rustls gives them, without the type around them: `DnsName("a")` becomes `a`.
+/// Returns the names as rustls gives them, without their type: `DnsName("a")` becomes `a`.
 fn names(presented: &[String]) -> CauseArgument {
     let plain = |n: &String| match n.split_once("(\"").and_then(|(_, rest)| rest.split_once("\")")) {
         Some((name, _)) => name.to_owned(),
@@ -106,7 +106,7 @@ fn incompatible(host: &str, why: &PeerIncompatible) -> Cause {
     }
 }
 
-/// Returns the date of a moment in UTC, `2031-05-20`.
+/// Formats the date of a time in UTC: `2031-05-20`.
 fn day(moment: &UnixTime) -> String {
     Calendar::of(moment.as_secs()).date()
 }
