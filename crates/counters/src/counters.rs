@@ -45,8 +45,8 @@ impl Counters {
 /// Maximum length of a counter's name.
 const LONGEST_NAME: usize = 300;
 
-/// Returns whether a name chosen by another program is acceptable for a counter: of bounded length, without control
-/// characters.
+/// Returns `true` if a name chosen by another program is acceptable for a counter: of bounded length and without
+/// control characters.
 pub fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= LONGEST_NAME && !name.chars().any(char::is_control)
 }
