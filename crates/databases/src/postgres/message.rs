@@ -1,7 +1,7 @@
 //! Message framing of bytes that arrive in pieces of any size.
 //!
 //! Rows and other messages that are only counted are skipped wherever they are split. A message that is read (an error,
-//! the end of a statement) is read in place if it arrives whole; otherwise it is reassembled in a buffer that is kept
+//! the end of a statement) is read in place if it arrives whole; otherwise it is reassembled in a buffer, which is kept
 //! from then on.
 
 use brunt_contract::ProtocolError;
@@ -51,7 +51,7 @@ impl MessageReader {
     /// Returns the next whole message of `bytes` from `at` on and advances `at`; `None` once all bytes are consumed.
     ///
     /// # Errors
-    /// The bytes are not a valid message.
+    /// Returns an error if the bytes are not a valid message.
     #[inline]
     pub fn next<'a>(
         &'a mut self,

@@ -31,7 +31,7 @@ pub type CommandWord = Vec<WordPiece>;
 /// Splits a line into commands of at least one word.
 ///
 /// # Errors
-/// An unclosed quote, or a command without words.
+/// Returns a usage error for an unclosed quote or a command without words.
 pub fn split_commands(line: &str, place: &str) -> Result<Vec<Vec<CommandWord>>, UsageError> {
     let wrong = |trouble: &str| Err(UsageError::new(place, format!("\"{line}\" {trouble}")));
     let mut commands = vec![Vec::new()];
