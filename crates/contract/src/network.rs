@@ -37,7 +37,7 @@ pub struct ConnectParameters {
     pub single_use: bool,
 }
 
-/// Scheduler statistics of the calling thread since it started; zero if the operating system has none.
+/// Scheduler statistics of the calling thread since it started; zero if the operating system provides none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadStats {
     /// Time on a core.
@@ -75,15 +75,14 @@ pub enum TurnRemainder {
     Nothing,
     /// Some connections have more to read, after one read each.
     MoreToRead,
-    /// Number of connections that were not read in this turn; those that have waited longest come first in the next
-    /// one.
+    /// Number of connections that were not read in this turn; the next turn begins with those that have waited longest.
     UnreadConnections(u32),
 }
 
 /// Sockets of one worker, in completion style. Events are returned in turns: a turn begins with [`Network::wait`] and
 /// reads at most one piece per connection, so that no peer keeps the loop from checking the time.
 pub trait Network {
-    /// Reads the clock: about 20 ns on real networks.
+    /// Reads the clock; takes about 20 ns on real networks.
     fn now(&mut self) -> Nanos;
     /// Starts to connect; `Connected` or `Closed` follows, but never during this call.
     ///
@@ -143,11 +142,11 @@ pub trait Network {
     }
     /// Returns the number of bytes still queued on this connection.
     fn unsent(&self, conn: ConnId) -> usize;
-    /// Returns the scheduler statistics of the calling thread; reads some files, so call it once a second.
+    /// Returns the scheduler statistics of the calling thread. This reads some files, so call it only once a second.
     fn thread_stats(&mut self) -> ThreadStats {
         ThreadStats::default()
     }
-    /// Returns [`ThreadStats::ready`] alone, if available: about 1 µs.
+    /// Returns only [`ThreadStats::ready`], if available; takes about 1 µs.
     fn ready_time(&mut self) -> Option<Nanos> {
         None
     }

@@ -164,7 +164,7 @@ impl ProtocolConfig {
     }
 }
 
-/// A usage error in one sentence: the option or line, what was wrong, what would be right.
+/// A usage error in one sentence: the option or line, what was wrong, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsageError {
     /// Option (`--header`) or line (`urls.txt line 3`).
@@ -189,7 +189,7 @@ impl UsageError {
 
 impl fmt::Display for UsageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Always one line, whatever it quotes.
+        // The message is always one line, whatever it quotes.
         write!(f, "{}: {}", clipped(&sanitize::line(&self.location)), clipped(&sanitize::line(&self.problem)))?;
         self.extra_lines.iter().try_for_each(|line| write!(f, "\n  {}", sanitize::line(line)))
     }

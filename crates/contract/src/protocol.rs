@@ -22,8 +22,8 @@ pub struct Origin {
     pub tls: bool,
     /// Set if connections carry datagrams (UDP) instead of a stream.
     pub datagrams: bool,
-    /// Index, private to the workload, of what a connection is bound to besides the address (a WebSocket's path, a
-    /// database). 0 if a connection can serve any request to the address.
+    /// Index, private to the workload, of what a connection is bound to in addition to the address (a WebSocket's path,
+    /// a database). 0 if a connection can serve any request to the address.
     pub bound: u32,
     /// Set if an HTTP proxy reads the requests in cleartext: no tunnel is opened, and requests carry absolute URLs
     /// ([`crate::ProxyRules::forwarding_for`]).
@@ -91,7 +91,7 @@ pub trait Protocol: Send + Sync + 'static {
     /// Checks that connections of this run have a heartbeat that the peer answers.
     ///
     /// # Errors
-    /// Returns why they have none and what to do instead, phrased to follow `--ping:`.
+    /// Returns why they have none and what to do instead, worded to follow `--ping:`.
     fn check_heartbeats(&self, _asked: &ProtocolConfig) -> Result<(), String> {
         let ProtocolDescription { name, heartbeats, .. } = self.description();
         if heartbeats { Ok(()) } else { Err(format!("{name} has no heartbeat; leave it out")) }
@@ -139,7 +139,7 @@ impl dyn Protocol {
 /// Maximum number of bytes shown for each direction of a connection; bytes beyond it are only counted.
 pub const MAX_SHOWN_BYTES: usize = 1 << 20;
 
-/// Kind of responses that are matched to requests by their order alone.
+/// Kind of responses that are matched to requests only by their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrderedResponses {
     /// Datagrams, which the network may duplicate.
@@ -195,7 +195,7 @@ pub struct PreparedWorkload {
 }
 
 impl PreparedWorkload {
-    /// Creates a prepared workload of requests with their names and origins, with one exchange at a time on each
+    /// Creates a prepared workload from requests with their names and origins, with one exchange at a time on each
     /// connection.
     pub fn new(requests: impl RequestList + 'static, origins: Vec<Origin>, names: RequestNames) -> PreparedWorkload {
         PreparedWorkload {
@@ -368,7 +368,8 @@ pub struct EstablishedConnection {
     pub alpn: Option<Vec<u8>>,
     /// Set if the connection uses TLS.
     pub tls: bool,
-    /// Random number drawn from the run's seed, for what must differ between connections (masks, keys, nonces).
+    /// Random number derived from the run's seed, for values that must differ between connections (masks, keys,
+    /// nonces).
     pub seed: u64,
     /// Slot context for the messages that open the connection. Its `number` is the connection's, unique within the run
     /// (0 outside of the load), and its `user` is the user for whom the connection is opened.
@@ -390,7 +391,7 @@ pub enum SubmitOutcome {
     AlreadyComplete,
 }
 
-/// Error of a submit: the session currently has no room for another exchange.
+/// Error of a submit: the session currently accepts no further exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionFull;
 
@@ -404,7 +405,7 @@ impl fmt::Display for ProtocolError {
     }
 }
 
-/// The client side of one connection. Bytes in, bytes out, finished exchanges out.
+/// The client side of one connection. It takes received bytes, and returns bytes to send and finished exchanges.
 pub trait Session: Send {
     /// Appends the bytes that open the connection, before any request: preface, upgrade, AUTH.
     fn open(&mut self, _out: &mut OutputBuffer) {}
@@ -481,12 +482,13 @@ pub trait Session: Send {
     /// Handles the peer's close. A response delimited by the end of the connection is then complete; the engine fails
     /// everything else in flight.
     fn peer_closed(&mut self, _done: &mut EventBuffer) {}
-    /// Returns what was received of an incomplete response, if it was buffered: shown when the exchange fails.
+    /// Returns the received part of an incomplete response, if it was buffered. Shown when the exchange fails.
     fn partial_response(&self) -> &[u8] {
         &[]
     }
     /// Returns the number of replies to unsolicited messages (pings) that may not have been sent yet. The session
-    /// bounds it: a peer that keeps asking and never reads causes a protocol error instead of filling our memory.
+    /// bounds this number: a peer that keeps asking and never reads causes a protocol error instead of filling our
+    /// memory.
     fn pending_replies(&self) -> u32 {
         0
     }
@@ -511,7 +513,7 @@ pub trait Session: Send {
     fn heartbeat(&mut self, _out: &mut OutputBuffer) -> bool {
         false
     }
-    /// Appends what the protocol sends before a close by the client: close frame, GOAWAY, COM_QUIT.
+    /// Appends the bytes that a client sends before it closes the connection: a close frame, GOAWAY, COM_QUIT.
     fn finish(&mut self, _out: &mut OutputBuffer) {}
     /// Returns the number of exchanges that the session would accept now. 0 with nothing in flight means that the
     /// connection is used up (unless it is [`Session::is_opening`]).

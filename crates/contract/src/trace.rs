@@ -15,7 +15,7 @@ pub struct Trace {
     pub id: u128,
     /// Span id of the request.
     pub span: u64,
-    /// Set if the service was told to record the trace.
+    /// Set if the service is asked to record the trace.
     pub sampled: bool,
 }
 

@@ -109,7 +109,7 @@ impl CounterSink {
         Counters { moment, values: values.into_iter().collect(), labels, unobservable }
     }
 
-    /// Drops cached names once most are stale: processes come and go, and their names with them.
+    /// Drops cached names once most are stale: processes start and end, and their names change with them.
     fn forget_names(&mut self, in_use: usize) {
         if self.names.len() > 4096 + 4 * in_use {
             self.names.clear();

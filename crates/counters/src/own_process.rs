@@ -28,7 +28,7 @@ impl ThreadLabels {
     }
 }
 
-/// Number of names of former threads that are remembered, so that none is reused.
+/// Number of names of former threads that are remembered, so that no name is reused.
 const NAMES: usize = 1024;
 
 /// Unique names of threads. No two threads have the same name, not even one after the other, because they would share a

@@ -193,7 +193,7 @@ impl Service {
         }
         let family =
             if self.holders.is_empty() { BTreeSet::new() } else { family(source, &self.holders, self.own_pid) };
-        // Listening processes come first.
+        // Processes that hold the sockets come first.
         let (first, then): (Vec<u32>, Vec<u32>) = family.into_iter().partition(|pid| self.holders.contains(pid));
         self.follow(first.into_iter().chain(then));
         let took = Clock.thread_cpu_time() - before;

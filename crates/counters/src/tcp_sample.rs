@@ -1,7 +1,7 @@
 //! TCP statistics of some connections: whether sending waits for the peer to read, and how much received data is
 //! waiting to be read here.
 //!
-//! Up to 64 connections are followed while they are open. What a connection did before it was first seen is not
+//! Up to 64 connections are followed while they are open. Activity of a connection before it was first seen is not
 //! counted: the sums cover only the time in which it was observed.
 
 use std::collections::BTreeMap;
@@ -186,7 +186,7 @@ mod tests {
     fn told(sampled: &mut TcpSample, at_s: u64, sockets: Vec<Socket>) -> Counters {
         let (fake, mut sink) = (FakeHost::new(&[]), CounterSink::default());
         let source = CounterSource { sockets, ..fake.source() };
-        // Due again at once, however long the last reading took.
+        // The sample is due again at once, however long the last reading took.
         sampled.pace = CpuBudget::at_most_every(Nanos::ZERO);
         sampled.report(&source, Nanos::from_secs(at_s), &mut sink);
         sink.take(Nanos::from_secs(at_s))

@@ -57,8 +57,9 @@ pub struct Epoll {
     /// Number of connections in `later` that are still to be read in this turn, after its events.
     later_budget: usize,
     unsent: BTreeMap<u32, SendBacklog>,
-    /// Queued datagrams, and the errors of refused ones.
+    /// Queued datagrams, by slot.
     waiting: BTreeMap<u32, QueuedDatagrams>,
+    /// Errors of refused datagrams, by slot.
     refusals: BTreeMap<u32, Errno>,
     /// Number of refusals of earlier datagrams that were found when sending.
     refused: u64,

@@ -1,9 +1,10 @@
 //! Return of unused memory to the system: the memory of one large message from a peer must not be held forever.
 //!
-//! glibc keeps what is freed: after the first large buffer with a block of its own is freed, later ones come from a
+//! glibc keeps freed memory: after the first large buffer with its own block is freed, later ones are allocated on a
 //! heap, and a heap only shrinks from its end. Nothing is changed with other C libraries.
 
-/// Buffers of at least this size get blocks of their own, which are returned at once when freed.
+/// Buffers of at least this size in bytes get their own blocks, which are returned to the system as soon as they are
+/// freed.
 #[cfg(target_env = "gnu")]
 const LARGE: i32 = 128 << 10;
 

@@ -1,7 +1,7 @@
 //! Descriptor tables: how one process holds more sockets than its descriptor limit.
 //!
-//! `RLIMIT_NOFILE` bounds a *table* of descriptors, not a process, and a thread may leave its process's table for one
-//! of its own (`CLONE_FILES`, unshare(2)); no privilege is needed. An unshared table is also cheaper: the kernel then
+//! `RLIMIT_NOFILE` bounds a *table* of descriptors, not a process, and a thread may replace its process's table by its
+//! own copy (`CLONE_FILES`, unshare(2)); no privilege is needed. An unshared table is also cheaper: the kernel then
 //! counts no references at each system call. A thread that owns its table holds copies of the descriptors that were
 //! open before; opening or closing descriptors later, on either side, does not affect the other.
 //!
@@ -17,8 +17,8 @@ use rustix::process::{Resource, getrlimit};
 /// Descriptors of a table reserved for other uses than connections: epoll or ring, resolver, report files.
 const RESERVE: usize = 16;
 
-/// Gives the calling thread a descriptor table of its own, a copy of the one it shared. Threads it starts from now on
-/// share the new one.
+/// Gives the calling thread its own descriptor table, a copy of the table it shared. Threads that it starts from now on
+/// share the new table.
 ///
 /// # Errors
 /// Returns the error of the operating system; the thread then still shares its table.

@@ -1,4 +1,4 @@
-//! The end of a connection is read however much data precedes it, on every network.
+//! The end of a connection is read, however much data precedes it, on every network.
 
 use std::io::Write as _;
 use std::os::unix::net::UnixListener;

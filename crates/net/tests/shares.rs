@@ -9,8 +9,9 @@ use brunt_contract::{ConnId, ConnectParameters, Network, NetworkEvent, PeerAddre
 use brunt_measure::Nanos;
 use brunt_net::{Epoll, Uring};
 
-/// Number of four-byte numbers that one connection sends, and the maximum number of its bytes in a turn.
+/// Number of four-byte numbers that one connection sends.
 const NUMBERS: u32 = 3_000_000;
+/// Maximum number of bytes that the connection may receive in a turn.
 const SHARE: usize = 64 * 1024;
 /// Number of messages that the other connection sends meanwhile.
 const WORDS: usize = 20;

@@ -64,7 +64,7 @@ fn serve(files: &Files, options: &[&str]) -> Option<Server> {
     Some(Server { child, port })
 }
 
-/// Sends one GET on a connection of its own and reads the response in small pieces.
+/// Sends one GET on a separate connection and reads the response in small pieces.
 fn get(security: &RustlsSecurity, port: u16) -> Result<(Handshake, Vec<u8>), String> {
     let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();

@@ -15,7 +15,7 @@ use brunt_contract::{
 use brunt_measure::Rng;
 use brunt_protocols::http2::frames;
 
-/// An allocator that counts the bytes that this thread holds.
+/// An allocator that counts the bytes that this thread has allocated.
 struct ConformanceAllocator;
 
 thread_local! {
@@ -171,9 +171,9 @@ fn two_lines(_: &[u8]) -> Vec<u8> {
 }
 
 const PIECE: usize = 16 * 1024;
-/// Length of the endless response in bytes, and how many of them a session may hold in memory: as many as are kept of
-/// searched responses.
+/// Length of the endless response in bytes.
 const ENDLESS: usize = 96 << 20;
+/// Maximum number of bytes that a session may hold in memory: as many as are kept of searched responses.
 const MOST: isize = 24 << 20;
 
 /// An OK packet of MySQL.

@@ -107,7 +107,7 @@ pub(crate) fn is_local(address: IpAddr, fib_trie: &str, if_inet6: &str) -> bool 
     }
 }
 
-/// Searches the trie: an address has a line of its own, and its type on the line below.
+/// Searches the trie, in which each address has its own line, with its type on the line below.
 fn is_local_v4(address: Ipv4Addr, fib_trie: &str) -> bool {
     let mut at = false;
     fib_trie.lines().any(|line| match line.trim_start().strip_prefix("|-- ") {

@@ -279,7 +279,7 @@ impl JoinedProbe {
         Ok(HostCounters { at_ns: self.clock.to_local(sample.at_ns), ..sample })
     }
 
-    /// Returns a sample that marks all its counters as gone.
+    /// Returns a sample that marks all counters of the probe as gone.
     fn gone_sample(&mut self, why: &str) -> HostCounters {
         HostCounters {
             at_ns: Clock.now().0.cast_signed(),
@@ -291,7 +291,7 @@ impl JoinedProbe {
     }
 }
 
-/// A joined probe whose events are being passed on, until this is dropped.
+/// A joined probe whose events are passed on until this is dropped.
 pub struct ProbeReceiver {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<ClockReading>>,

@@ -39,7 +39,7 @@ pub(super) struct CounterRequest {
     pub proof: Vec<u8>,
     /// Address under load.
     pub target: Option<SocketAddr>,
-    /// Kernel and network namespace of the client: 127.0.0.1 is the same address only if both sides share them.
+    /// Kernel and network namespace of the client: 127.0.0.1 is the same host for both sides only if they share these.
     pub place: KernelNamespace,
 }
 

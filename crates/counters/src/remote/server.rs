@@ -23,8 +23,9 @@ use super::messages::{
 use super::{PATIENCE, ProbeConnection, TlsWrapper, timed_out};
 use crate::{CounterSource, HostReader, Service};
 
-/// Maximum number of clients served at once, and of open connections, including those that have not sent a hello.
+/// Maximum number of clients served at once.
 const CLIENTS: usize = 8;
+/// Maximum number of open connections, including those that have not sent a hello.
 const CONNECTIONS: usize = 2 * CLIENTS;
 /// Interval of samples.
 const EVERY: Nanos = Nanos::from_secs(1);

@@ -162,7 +162,7 @@ fn what_children_did_that_came_and_went_counts_once() {
     scene.after_secs(1);
     let told = scene.after_secs(1);
     assert_eq!((pids(&told), told.get("service.all.cpu")), (vec![1, 2], Some(400_000_000)));
-    // It ran for 5 more ticks before it ended; others came and went unseen, with 7.
+    // It ran for 5 more ticks before it ended; other children that were never seen ran for 7.
     scene.ends(PID + 2);
     scene.fake.write(&format!("proc/{0}/task/{0}/children", PID + 1), "");
     works(&scene, 42);

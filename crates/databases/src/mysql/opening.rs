@@ -69,8 +69,9 @@ pub struct MysqlOpening {
     pub agreed: AgreedCapabilities,
     /// Statements prepared so far.
     pub ready: Vec<PreparedStatement>,
-    /// Error message of a server that refused the connection, and its number.
+    /// Error message of a server that refused the connection; empty otherwise.
     pub error_text: Box<[u8]>,
+    /// Error number of such a server; 0 otherwise.
     pub code: u16,
 }
 

@@ -63,9 +63,11 @@ pub struct MysqlSession {
     pub(super) context: SlotContext<'static>,
     /// State that only flow steps need.
     pub(super) flow_state: Option<Box<MysqlFlowState>>,
-    /// Bytes of rows of the exchange in flight, followed by the number of rows returned or changed.
+    /// Number of bytes in the rows of the exchange in flight.
     pub(super) payload: u64,
+    /// Number of rows returned or changed.
     pub(super) rows: u64,
+    /// Number of descriptions still to come.
     pub(super) remaining: u64,
     /// Number of bytes still to be skipped in a packet that is only counted.
     pub(super) skip: u32,

@@ -24,7 +24,7 @@ pub struct BackendMessage<'a> {
 pub struct MessageReader {
     /// Received part of a split message that is read.
     kept: Vec<u8>,
-    /// Number of body bytes still to come.
+    /// Number of body bytes that have not arrived yet.
     remaining: u32,
     head: [u8; HEAD],
     /// Number of bytes of type and length received.

@@ -1,17 +1,17 @@
 //! RESP2 and RESP3: the line that begins every value. Stateless.
 //!
-//! "Redis serialization protocol specification", redis.io. The line of strings and aggregates announces how much
+//! "Redis serialization protocol specification", redis.io. The line of a string or an aggregate announces how much
 //! follows; all other values consist of that line alone. Rejected: streamed strings and aggregates (`$?`, `*?`, `;`,
 //! `.`), which no server sends.
 
 use brunt_contract::ProtocolError;
 
-/// Maximum length of a reply line, in bytes: simple strings and errors have no length of their own.
+/// Maximum length of a reply line, in bytes: simple strings and errors have no announced length.
 pub const LINE_BOUND: usize = 64 * 1024;
 /// Maximum number of elements or bytes that one line may announce.
 const ANNOUNCED_BOUND: u64 = 1 << 40;
 
-/// The meaning of a line.
+/// A parsed line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplyLine {
     /// A value that consists of the line alone: a simple string, a number, a boolean.

@@ -96,7 +96,7 @@ fn closing_quote(text: &str) -> Option<usize> {
 }
 
 /// Returns the end of a bare piece, and whether a `;` there ends the command. Braces are read as in templates: doubled
-/// ones are literal, also inside a slot, where they come in pairs.
+/// braces are literal, even inside a slot, where they occur in pairs.
 fn bare_end(text: &str) -> (usize, bool) {
     let bytes = text.as_bytes();
     // Number of open literal braces for each open slot.

@@ -1,8 +1,8 @@
 //! The client session on one connection: replies in the order of the commands, read in place.
 //!
-//! Replies are only counted: the state consists of the number of values and bytes still to come, whatever the nesting.
-//! Buffers for a split line, for an error that becomes an example, and for a searched text are allocated when they are
-//! first needed.
+//! Replies are only counted: the state consists of the number of values and bytes that have not arrived yet, whatever
+//! the nesting. Buffers for a split line, for an error that becomes an example, and for a searched text are allocated
+//! when they are first needed.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -72,9 +72,9 @@ pub struct RedisSession {
     first: PendingExchange,
     /// Exchanges after the first, in order.
     queued: VecDeque<PendingExchange>,
-    /// Number of values of the reply still to come; 0 between replies.
+    /// Number of values of the reply that have not arrived yet; 0 between replies.
     values: u64,
-    /// Number of bytes of a string still to come, including its CR LF.
+    /// Number of bytes of a string that have not arrived yet, including its CR LF.
     bytes: u64,
     /// Number of payload bytes so far.
     payload: u64,

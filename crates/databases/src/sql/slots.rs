@@ -121,7 +121,7 @@ pub fn escape_pairs(from: usize, out: &mut Vec<u8>, pair: fn(u8) -> Option<[u8; 
     );
 }
 
-/// Returns a slot as a template of its own.
+/// Returns a slot as a separate template.
 pub fn braced(slot: &str) -> String {
     format!("{{{slot}}}")
 }

@@ -11,7 +11,8 @@ use super::file_verifier::is_of_an_authority;
 /// The `-addext` argument for the host names of a certificate to be recreated.
 const EXTENSION: &str = "'subjectAltName=DNS:NAME,IP:ADDRESS'";
 
-/// Describes a failed handshake or record of `host`. `heard` holds the first bytes if nothing valid has arrived so far.
+/// Describes a failed handshake or record of `host`. `heard` contains the first bytes received if nothing valid has
+/// arrived yet.
 pub(super) fn failure(host: &str, error: &Error, heard: Option<&[u8]>) -> Cause {
     match (error, heard) {
         (Error::InvalidMessage(_) | Error::InappropriateMessage { .. }, Some(first)) => no_tls(host, first),
@@ -25,7 +26,7 @@ pub(super) fn failure(host: &str, error: &Error, heard: Option<&[u8]>) -> Cause 
     }
 }
 
-/// Returns the error for a certificate or key of our own that cannot be used.
+/// Returns the usage error for a certificate or key of the user that cannot be used.
 pub(super) fn own_certificate(error: &Error) -> UsageError {
     match error {
         Error::InconsistentKeys(_) => UsageError::new("--key", "the key does not belong to the certificate of --cert"),

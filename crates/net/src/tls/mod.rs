@@ -1,9 +1,9 @@
 //! TLS as a layer without I/O: rustls behind [`brunt_contract::SecureChannelFactory`] and
 //! [`brunt_contract::SecureChannel`].
 //!
-//! The unbuffered interface of rustls is used, because an idle connection then holds its keys and nothing else: bytes
-//! are decrypted in a scratch buffer of the thread, and only an incomplete record is kept. rustls 0.24 replaces that
-//! interface with a better one; everything that depends on it is in `channel.rs`.
+//! The unbuffered interface of rustls is used, because an idle connection then holds only its keys: bytes are decrypted
+//! in a scratch buffer of the thread, and only an incomplete record is kept. rustls 0.24 replaces that interface with a
+//! better one; everything that depends on it is in `channel.rs`.
 //!
 //! [`TlsNetwork`] adds the server side to a listening network.
 //!
@@ -64,9 +64,9 @@ pub enum Versions {
     /// 1.2 and 1.3.
     #[default]
     Both,
-    /// 1.2 alone.
+    /// Only 1.2.
     Only12,
-    /// 1.3 alone.
+    /// Only 1.3.
     Only13,
 }
 

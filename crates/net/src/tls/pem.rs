@@ -39,7 +39,7 @@ pub(super) fn private_key(option: &str, bytes: &[u8]) -> Result<PrivateKeyDer<'s
     })
 }
 
-/// Returns a description of what the file holds instead.
+/// Returns a description of what the file contains instead.
 fn instead(bytes: &[u8], wanted: &str) -> String {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return "; it is empty".into();

@@ -3,7 +3,7 @@
 //! Receives are multishot into a shared ring of buffers, so that an idle connection holds no buffer and a receive costs
 //! no submission. Sends are tried at submission and never wait in the kernel (`MSG_DONTWAIT`); only incomplete ones
 //! post a completion, and their rest is sent once the socket is writable. Completions are reaped only inside `enter`
-//! (`DEFER_TASKRUN`), on the one thread that submits. Connections are opened and closed with ordinary calls. Listening
+//! (`DEFER_TASKRUN`), on the only thread that submits. Connections are opened and closed with ordinary calls. Listening
 //! and datagrams are left to [`crate::Epoll`].
 //!
 //! A connection that sends faster than it is read gets its share of each turn and no more (`deferred`).
@@ -54,8 +54,9 @@ pub struct Uring {
     free: Vec<u32>,
     /// Connections whose receive must be armed again, longest waiting first.
     rearm: VecDeque<u32>,
-    /// Arrivals deferred by earlier turns, and the number not yet visited in this one.
+    /// Arrivals deferred by earlier turns.
     aside: VecDeque<DeferredArrival>,
+    /// Number of deferred arrivals not yet visited in this turn.
     recalls: usize,
     /// Number of completions at the beginning of this turn.
     completions: usize,

@@ -1,5 +1,5 @@
-//! Sends on io_uring: small ones are queued and leave together, large ones are written at once, and what a socket did
-//! not accept waits until it accepts more.
+//! Sends on io_uring: small ones are queued and submitted together, large ones are written at once, and bytes that a
+//! socket did not accept wait until it accepts more.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) const COPY: usize = 4096;
 pub(super) const ARENA: usize = SENDS * COPY;
 
 impl Uring {
-    /// Queues a small send; it leaves with the next `enter`.
+    /// Queues a small send, which the next `enter` submits.
     #[inline]
     pub(super) fn queue(&mut self, slot: u32, bytes: &[u8]) {
         let (s, len) = (self.slots[slot as usize], bytes.len());
@@ -57,7 +57,7 @@ impl Uring {
         self.queued = 0;
     }
 
-    /// Keeps what a socket did not accept, and asks to be notified when it accepts more.
+    /// Keeps the bytes that a socket did not accept, and requests a notification for when it accepts more.
     pub(super) fn keep_unsent(&mut self, slot: u32, bytes: &[u8]) {
         self.slots[slot as usize].nagle = self.slots[slot as usize].nagle.before_write(self.fd(slot), false);
         let s = &mut self.slots[slot as usize];

@@ -115,7 +115,7 @@ struct MemberSettings {
 }
 
 impl MemberSettings {
-    /// Replaces the URL number in an error, which counts only the member's URLs, by the number among all URLs.
+    /// Replaces the URL number in an error, which counts only the member's URLs, with the number among all URLs.
     fn renumbered(&self, complaint: UsageError) -> UsageError {
         let Some(rest) = complaint.location.strip_prefix("URL ") else { return complaint };
         let (number, behind) = rest.split_once(',').unwrap_or((rest, ""));

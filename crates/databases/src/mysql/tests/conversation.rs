@@ -35,7 +35,7 @@ fn prepared(id: u8, columns: u8, parameters: u8) -> Vec<u8> {
     bytes
 }
 
-/// Checks that these turns have the same result however they are split.
+/// Checks that these turns have the same result, however they are split.
 #[track_caller]
 fn always(workload: &Arc<dyn Workload>, turns: &[Vec<u8>]) -> MysqlTranscript {
     let whole = play_turns(workload, turns, 0, TurnSplit::Nowhere);

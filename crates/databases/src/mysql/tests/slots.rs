@@ -58,7 +58,7 @@ fn statements_are_cut_where_they_end_and_nowhere_else() {
     }
 }
 
-/// Returns what is sent for a statement as text: the SQL that is prepared, and the packet of an execution.
+/// Returns the bytes sent for a statement, as text: the SQL that is prepared, and the packet of an execution.
 fn sent(text: &str, way: StatementMode, context: &SlotContext) -> (Vec<String>, Vec<u8>) {
     let mut compiler = MysqlCompiler::default();
     let pieces = statements(text).unwrap().remove(0);
