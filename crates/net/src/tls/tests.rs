@@ -60,7 +60,7 @@ impl TlsPair {
         for part in bytes.chunks(piece.max(1)) {
             let mut out = OutputBuffer::default();
             let fed = self.client.feed(part, &mut self.plain, &mut out);
-            // A server that rejects what it receives reports it with its next bytes.
+            // A server that rejects what it receives reports that with its next bytes.
             heard.extend(self.server.receive(out.bytes()).unwrap_or_default());
             match fed.map_err(|why| why.to_string())? {
                 ChannelProgress::Established => self.established += 1,

@@ -66,7 +66,7 @@ const CASES: &[RedisReplyCase] = &[
         &["0 ended ok 2", "1 wrong_status ERR 33 \"-ERR max number of clients reached\\r\\n\""],
         None,
     ),
-    // With and without the end of a line.
+    // A TLS alert, with and without the end of a line.
     ("\u{15}\u{3}\u{3}\0\u{2}\u{2}\n", 1, &["0 broken_protocol other error 0"], Some(TLS)),
     ("\u{15}\u{3}\u{3}\0\u{2}\u{2}(", 1, &["0 broken_protocol other error 0"], Some(TLS)),
     ("hello\r\n", 1, &["0 broken_protocol other error 0"], Some(NO_TYPE)),
