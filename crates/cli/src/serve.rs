@@ -13,7 +13,7 @@ use brunt_config::TargetSettings;
 /// Serves until SIGINT or SIGTERM.
 ///
 /// # Errors
-/// The user's mistake: an address that cannot be listened on.
+/// Returns an error if the address cannot be listened on.
 pub fn serve(serving: TargetSettings) -> CommandResult {
     if serving.with_parent && !follow_parent() {
         return Ok(Exit::Ok.code());

@@ -39,7 +39,7 @@ export class View {
   began: number | null = $state(null);
   /** Whether the page is printed: completely, and in the light theme. */
   printing: boolean = $state(false);
-  /** Announcement of what was just copied, for screen readers. */
+  /** Announcement for screen readers, such as that something was copied. */
   said: string = $state('');
 
   constructor(lang: string, kindly = kept()) {
