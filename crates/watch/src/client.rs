@@ -166,7 +166,7 @@ struct WatchLink {
 impl WatchLink {
     fn ask(&mut self, request: &Request) -> io::Result<Result<ResponseContent, String>> {
         let fill = SlotContext { random: random(), ..SlotContext::default() };
-        // A connection that takes no request has been closed in the meantime.
+        // A session that accepts no request has been closed in the meantime.
         let sent = self.session.submit(ExchangeId(0), request, &fill, &mut self.out);
         sent.map_err(|SessionFull| ErrorKind::UnexpectedEof)?;
         let (mut answer, mut begun): (Option<Box<ResponseContent>>, _) = (None, false);

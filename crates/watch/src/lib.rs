@@ -79,7 +79,7 @@ impl WatchedService {
     ///
     /// # Errors
     ///
-    /// Returns what is wrong with it, and an accepted form.
+    /// Returns a message that says what is wrong with the text, and an accepted form.
     pub fn parse(text: &str) -> Result<WatchedService, String> {
         let (kind, place) =
             text.split_once('=').ok_or_else(|| format!("`{text}` does not start with a kind of service; {RIGHT}"))?;
@@ -108,7 +108,7 @@ impl WatchedService {
         }
     }
 
-    /// Creates a watch on the log of a service, whose lines are counted by their content.
+    /// Creates the watch of a service's log, whose lines are counted by their content.
     pub fn log(path: &str) -> WatchedService {
         WatchedService {
             name: format!("log={path}"),
@@ -123,7 +123,7 @@ impl WatchedService {
         &self.name
     }
 
-    /// Beginning of the reason that is given if an answer did not arrive in time.
+    /// Beginning of the reason given if an answer did not arrive in time.
     pub const LATE: &str = "it did not respond within";
 
     /// Returns the current counters.

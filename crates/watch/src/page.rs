@@ -10,7 +10,7 @@ const TONGUE: ServerProtocol =
 ///
 /// # Errors
 ///
-/// Returns what is wrong with it.
+/// Returns a message that says what is wrong with the text.
 pub fn client(text: &str) -> Result<WatchClient, String> {
     let (tls, rest) = match (text.strip_prefix("http://"), text.strip_prefix("https://")) {
         (Some(rest), _) => (false, rest),
