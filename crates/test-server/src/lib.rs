@@ -42,11 +42,12 @@
 //! | `/short/N`, `/long/N` | fewer or more bytes than the announced length | a message that does not end, or that is followed by bytes that are no frame |
 //! | `/garbage`, `/endless-headers` | bytes that are no frame, then closed | bytes that are no frame, then closed |
 //!
-//! gRPC calls go to the service `brunt.Target` (Unary, ClientStream, ServerStream, Bidi), whose methods echo, count or
-//! repeat messages; health checks and reflection are answered as well. The metadata key
-//! `brunt-path` has the role of the path in HTTP, and also accepts `grpc-status=N`. `/status/N` is answered in plain
-//! HTTP without a gRPC status, `/bytes/N` with a Payload of N bytes of text; `/cut/K` resets the stream after K bytes
-//! of a message; `/short/N` and `/long/N` send a message whose length differs from its prefix.
+//! gRPC calls go to the service `brunt.Target` (Unary, ClientStream, ServerStream, Bidi), whose
+//! methods echo, count or repeat messages; health checks and reflection are answered as well. The
+//! metadata key `brunt-path` has the role of the HTTP path, and also accepts `grpc-status=N`.
+//! `/status/N` is answered in plain HTTP without a gRPC status, `/bytes/N` with a Payload of N
+//! bytes of text; `/cut/K` resets the stream after K bytes of a message; `/short/N` and `/long/N`
+//! send a message whose length differs from its prefix.
 //!
 //! Bodies above 16 MiB need HTTP/1.1. `--error-rate` closes a WebSocket with 1011.
 //!
