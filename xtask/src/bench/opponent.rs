@@ -96,7 +96,7 @@ pub(super) fn target(settings: &BenchSettings) -> Result<Option<BenchServer>, St
 pub(super) fn redis(_: &BenchSettings) -> Result<Option<BenchServer>, String> {
     let port = free_port()?;
     let line = format!("--port {port} --bind 127.0.0.1 --save --appendonly no --daemonize no");
-    // An empty argument cannot be part of the line, so `save ""` is written to a file.
+    // The command line cannot contain an empty argument, so `save ""` is in a file.
     let file = places::scratch("redis")?.join("redis.conf");
     std::fs::write(&file, "save \"\"\n").map_err(|e| format!("cannot write {}: {e}", file.display()))?;
     let line = format!("{} {}", file.display(), line.replace("--save ", ""));
