@@ -15,7 +15,7 @@ use super::stream::{SimPiece, SimSignal, SimStream};
 /// Number of timer calls at the same time after which the peer is considered stuck.
 const STUCK: u32 = 10_000_000;
 
-/// Side for which something in flight is meant.
+/// The destination of something in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SimSide {
     Peer,

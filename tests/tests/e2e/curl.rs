@@ -21,7 +21,7 @@ const UNREAD: [(&str, &str); 3] =
 
 const EMPTY: &str = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
-/// Commands from documentation and from browsers, as people paste them. `DIR` is a folder with `data.json`,
+/// Commands as copied from documentation and browsers. `DIR` is a folder with `data.json`,
 /// `picture.bin`, `note.txt` and `cookies.txt`.
 const COMMANDS: &[(&str, &str)] = &[
     // GitHub: REST API, quickstart and endpoints.
@@ -244,7 +244,7 @@ fn shell(command: &str, folder: &Path) -> Output {
 /// Normalizes the parts that are allowed to differ.
 fn comparable(request: &[u8]) -> String {
     let text: String = request.iter().map(|b| char::from(*b)).collect();
-    // The body size from which curl sends `Expect` has changed between versions.
+    // The body size above which curl sends `Expect` has changed between versions.
     let mut text = text.replace("Expect: 100-continue\r\n", "").replace("expect: 100-continue\r\n", "");
     let agents = ["User-Agent: curl/", "user-agent: curl/"];
     for agent in text.clone().lines().filter(|line| agents.iter().any(|name| line.starts_with(name))) {
@@ -309,7 +309,7 @@ fn seen(server: ExternalServer) -> Vec<String> {
     let one = |request: &Value| {
         let fields = request["fields"].as_array().expect("fields");
         let mut lines: Vec<String> = fields.iter().map(|f| format!("{}: {}\r\n", text(&f[0]), text(&f[1]))).collect();
-        // The target is already in the first line.
+        // The first line already contains the target.
         lines.retain(|line| !line.starts_with(":path: "));
         let pseudo = lines.iter().take_while(|line| line.starts_with(':')).count();
         lines[..pseudo].sort();
