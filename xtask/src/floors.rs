@@ -102,7 +102,7 @@ fn floor_of(name: &str) -> Option<usize> {
     FLOORS.iter().position(|floor| floor.contains(&name))
 }
 
-/// Returns one sentence for each edge or crate that breaks the rules.
+/// Returns a message for each edge or crate that breaks the rules.
 fn judge(packages: &[Package]) -> Vec<String> {
     let mut wrong = Vec::new();
     for Package { name, uses } in packages {

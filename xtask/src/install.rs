@@ -105,7 +105,8 @@ pub fn from_registries() {
     let root = places::peers();
     if places::find("oha").is_none() {
         println!("building oha into {} (takes some minutes, once)", root.display());
-        // A build directory of its own would be thrown away; the shared one would mix its profile with ours.
+        // Without the variable, cargo builds in a temporary directory; the shared one would mix the
+        // profiles.
         let mut build = shell::cargo(&["install", "oha", "--locked", "--root"]);
         build.arg(&root).env_remove("CARGO_TARGET_DIR");
         report_failure(shell::run(&mut build));

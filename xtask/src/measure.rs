@@ -71,8 +71,8 @@ pub fn pin(command: &mut Command, core: usize) {
     }
 }
 
-/// Runs a program to completion; a child that runs longer than `longest` is killed, as its exit code shows.
-/// `meanwhile` is called every few hundredths of a second.
+/// Runs a program to completion; a child that runs longer than `longest` is killed, as its exit
+/// code shows. `meanwhile` is called every few hundredths of a second while the program runs.
 pub fn run(
     what: &Invocation,
     core: usize,

@@ -28,7 +28,7 @@ pub struct CounterReadings {
     window_begins: Option<Nanos>,
 }
 
-/// A source of counters that is being read.
+/// An active source of counters.
 struct SourceReading {
     /// The reading thread; `None` if it could not be started, and the run goes on without it.
     sampler: Option<Sampler>,

@@ -15,7 +15,7 @@ use crate::view::View;
 use crate::{document, report_output, screen};
 use brunt_config::Presentation;
 
-/// Maximum number of runs that can be told apart.
+/// Maximum number of runs compared; more would not be distinguishable.
 const MOST: usize = 6;
 
 /// Writes the comparison of these records. The command succeeds once it is written, even if the runs themselves failed.

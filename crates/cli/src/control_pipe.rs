@@ -1,6 +1,6 @@
-//! A run controlled by another program: the console starts it as a separate process, controls it by lines through a
-//! named pipe, and reads its record while it is being written. The pipe outlives its writers, so a run continues when
-//! the console ends.
+//! A run controlled by another program: the console starts it as a separate process, controls it by
+//! lines through a named pipe, and reads its record while it grows. The pipe outlives its writers,
+//! so a run continues when the console ends.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -24,7 +24,7 @@ use brunt_config::Intent;
 /// Interval between checks for the end of the run.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// Maximum duration of a run that would not end by itself: nobody may be watching any more.
+/// Maximum duration of a run that does not end by itself, since nobody may be watching any more.
 const LONGEST: Nanos = Nanos::from_secs(24 * 3600);
 
 /// Maximum length of a command line: a word and a number.

@@ -33,7 +33,7 @@ const NOTHING: Text = text("nothing in the way", "未发现问题");
 const UNREAD: Text = text("not observable", "无法读取");
 const COMMAND: Text = text("change: {command}", "改进：{command}");
 
-/// The exit code if a run cannot go as planned: its results would be misleading.
+/// The exit code if a run cannot go as planned, so that its results would be misleading.
 const UNFIT: u8 = 20;
 
 /// Shows the limits of this machine, and those that a planned run would reach.

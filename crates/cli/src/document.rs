@@ -54,8 +54,9 @@ fn temporary_path(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.{}.part", std::process::id()))
 }
 
-/// Checks before a run that `-o FILE` can be written after it. An existing file is not touched, and no new one is left
-/// behind: a script that waits for the file would take it for the report of a finished run.
+/// Checks before a run that `-o FILE` can be written after it. An existing file is not modified,
+/// and no new one remains, because a script that waits for the file would take it for the report of
+/// a finished run.
 ///
 /// # Errors
 /// Returns the reason why it cannot be written.
@@ -190,7 +191,7 @@ mod tests {
         assert_eq!(said.to_string(), "the seconds cannot be read");
         assert_eq!(fs::read_to_string(&path).unwrap(), "a good one");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");
-        // A new file is not left behind either.
+        // A new file does not remain either.
         let new = directory.path().join("new.json");
         assert!(replace(&new.to_string_lossy(), half).is_err() && !new.exists());
     }

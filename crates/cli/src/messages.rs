@@ -162,7 +162,7 @@ pub const PUBLIC_ASK: Text = text(
     "{host} ({address}) is a public address, and {load} is real load. Are you allowed to load-test it? [y/N] ",
     "{host}（{address}）是公网地址，本次压测为 {load}。您有权对它压测吗？[y/N] ",
 );
-/// Refusal of a public address if there is nobody to ask.
+/// Refusal of a public address if no confirmation can be requested.
 pub const PUBLIC_REFUSED: Text = text(
     "{host} ({address}) is a public address and {load} may harm it; add --yes if you are allowed to load-test it, or use at \
      most 50 users or 1000/s",

@@ -116,8 +116,8 @@ fn level_of(plan: &Plan) -> f64 {
 /// addresses. From then on, load on any other public address is refused.
 ///
 /// # Errors
-/// Returns an error (exit code 64) if the run must not begin, because there was nobody to ask or
-/// the answer was no.
+/// Returns an error (exit code 64) if the run must not begin, because no confirmation could be
+/// requested or the answer was no.
 pub fn confirm_targets(
     plan: &Plan,
     origins: &[Origin],

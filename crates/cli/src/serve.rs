@@ -49,5 +49,5 @@ fn follow_parent() -> bool {
             == rustix::process::getppid().map(|p| p.as_raw_nonzero().get())
 }
 
-/// The environment variable that tells the target which process started it.
+/// The environment variable that contains the id of the process that started the target.
 pub const PARENT: &str = "BRUNT_TARGET_PARENT";

@@ -47,7 +47,7 @@ struct FeedHistory {
     over: bool,
 }
 
-/// A run whose record is being read.
+/// The live feed of a run.
 pub struct Feed {
     history: Mutex<FeedHistory>,
     news: watch::Sender<u64>,

@@ -28,7 +28,7 @@ const LONGEST: Duration = Duration::from_secs(20);
 /// Maximum number of plans parsed concurrently.
 const AT_ONCE: usize = 16;
 
-/// A bounded executor for parsing: each plan on a thread of its own, with a timeout.
+/// A bounded executor for parsing: each plan on its own thread, with a timeout.
 #[derive(Clone)]
 pub struct PlanExecutor {
     plans: Arc<dyn PlanService>,
@@ -64,7 +64,7 @@ impl PlanExecutor {
         let thread = std::thread::Builder::new().name("plan".into()).spawn(move || {
             // Released however the parsing ends.
             let _place = place;
-            // The caller may have given up.
+            // The caller may have timed out.
             let _ = tell.send(ask(&*plans));
         });
         thread.map_err(Problem::machine)?;

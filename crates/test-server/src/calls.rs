@@ -87,7 +87,7 @@ pub struct TargetCall {
     pub(crate) last_due: Nanos,
     /// Deadline of the call.
     pub(crate) deadline: Nanos,
-    /// Number of parts waiting for their time; later parts wait behind them.
+    /// Number of parts waiting for their due time; later parts wait until these are sent.
     pub(crate) waiting: u32,
     /// Set once the end of the call is planned.
     pub(crate) end_planned: bool,

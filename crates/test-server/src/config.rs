@@ -66,7 +66,7 @@ impl Default for Config {
 ///
 /// # Errors
 ///
-/// Returns one sentence that states the accepted forms.
+/// Returns a message that states the accepted forms.
 pub fn place(text: &str) -> Result<PeerAddress, String> {
     if let Some(path) = text.strip_prefix("unix:").or_else(|| text.starts_with('/').then_some(text)) {
         return Ok(PeerAddress::Unix(Arc::new(PathBuf::from(path))));
@@ -85,7 +85,7 @@ pub fn place(text: &str) -> Result<PeerAddress, String> {
 ///
 /// # Errors
 ///
-/// Returns one sentence that states the accepted forms.
+/// Returns a message that states the accepted forms.
 pub fn share(text: &str) -> Result<f64, String> {
     let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     let share = number.parse::<f64>().map(|n| n / scale).ok().filter(|n| (0.0..=1.0).contains(n));

@@ -1,7 +1,7 @@
 //! Lanes. A lane is a listening socket with the workers that, one after another, accept its
 //! connections.
 //!
-//! The descriptor limit applies to each descriptor table, and each worker has a table of its own
+//! The descriptor limit applies to each descriptor table, and each worker has its own table
 //! ([`brunt_net::tables`]). A worker whose table is nearly full stops accepting and notifies the
 //! foreman, which starts the next one on the same listening socket; connections in the socket's
 //! queue wait for it. Listening sockets and workers are created by the foreman, whose table stays

@@ -23,11 +23,11 @@
 //! | `/-/stats` | the counters as JSON |
 //! | `/-/reset-stats` | resets the counters to zero |
 //!
-//! Query parameters add to the path and win if both set the same thing: `delay=DIST`, `status=CODE`, `size=N`,
-//! `header=NAME:VALUE` (repeatable), `cut=K`, `close=1`, and `station=N&service=DIST`: a real queue with N
-//! servers, first come first served over the whole process (one queue for each pair of N and DIST). Percent
-//! escapes are decoded. Unknown paths are answered 404, invalid values 400, each with a sentence; unknown
-//! parameters are ignored.
+//! Query parameters add to the path and win if both set the same thing: `delay=DIST`,
+//! `status=CODE`, `size=N`, `header=NAME:VALUE` (repeatable), `cut=K`, `close=1`, and
+//! `station=N&service=DIST`: a real queue with N servers, first come first served over the whole
+//! process (one queue for each pair of N and DIST). Percent escapes are decoded. Unknown paths are
+//! answered 404, invalid values 400, each with a message; unknown parameters are ignored.
 //!
 //! One port serves HTTP/1.1, HTTP/2 (by its preface; with TLS also by ALPN) and, after an upgrade, WebSocket
 //! ([`DetectingSession`]). WebSocket messages are echoed, each after the delay of its path; a path with a size is

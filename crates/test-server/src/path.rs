@@ -50,7 +50,7 @@ impl Default for PathOptions {
     }
 }
 
-/// A status and a sentence to answer with instead.
+/// The status and message of an error answer.
 pub(crate) type ErrorAnswer = (u16, String);
 
 /// Parses a path and query into `wish`; the kind is known even if the rest is invalid.

@@ -1,8 +1,9 @@
 //! The parsed form of a path: parsed once per distinct path, prepared as far as possible, shared by all
 //! requests for it.
 //!
-//! The language is documented at the crate's root. Because users write it, an unknown path is answered with 404 and an
-//! invalid value with 400, each with a sentence that states what is accepted.
+//! The language is documented at the crate's root. Because users write it, an unknown path is
+//! answered with 404 and an invalid value with 400, each with a message that states the accepted
+//! form.
 
 use std::sync::{Arc, Mutex};
 
@@ -166,7 +167,7 @@ impl PathSpec {
         }
     }
 
-    /// Creates an answer that consists of a status and a sentence.
+    /// Creates an answer that consists of a status and a message.
     pub fn sentence(path: &str, kind: PathKind, status: u16, sentence: &str) -> PathSpec {
         PathSpec {
             path: path.into(),

@@ -450,7 +450,7 @@ impl<N: Network, S: TargetSession, F: FnMut() -> S> TargetWorker<N, S, F> {
                 let due = line.waiting.front().is_some_and(|plan| plan.due <= now);
                 let begun = line.large_answer.is_some() || line.session.waits_for_room();
                 line.watched = line.end != CloseMode::Open || begun || due;
-                // A socket that emptied has room now, whatever was written before.
+                // A socket whose output was sent has room again.
                 moved |= line.watched && net.unsent(ConnId(slot)) == 0;
                 line.watched
             }

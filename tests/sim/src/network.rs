@@ -98,7 +98,7 @@ impl<P: SimPeer + ?Sized> Sim<P> {
         }
     }
 
-    /// Wakes the client's thread at `moment`, or when the pause that holds it is over.
+    /// Wakes the client's thread at `moment`, or at the end of the pause that contains it.
     fn wake(&mut self, moment: Nanos) {
         self.now = self.now.max(moment);
         while let Some(pause) = self.world.settings.pauses.get(self.next_pause).filter(|p| p.from <= self.now) {

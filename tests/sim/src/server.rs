@@ -10,7 +10,7 @@ use brunt_measure::Nanos;
 
 use super::peer::{PeerActions, SimPeer};
 
-/// A reply that waits for its time.
+/// A reply to a request.
 #[derive(Clone, Debug)]
 pub struct SimReply {
     /// Status code.

@@ -1,10 +1,11 @@
 //! Tests of curl commands: curl and brunt run the same commands, and the requests that a server receives are compared
 //! byte for byte.
 //!
-//! No real host is ever contacted: both programs are told to connect to a server of the test (`--connect-to`). Without
-//! TLS every byte is compared. Over TLS, in HTTP/2 and HTTP/1.1, the requests as seen by a third-party server (Node)
-//! are compared: fields with their order and case, body, and server name. Allowed differences are curl's version, the
-//! boundary of a form, the case of `%3a`, the order of HTTP/2's pseudo-fields, and `Expect`, which brunt does not send.
+//! No real host is ever contacted: `--connect-to` makes both programs connect to a server of the
+//! test. Without TLS every byte is compared. Over TLS, in HTTP/2 and HTTP/1.1, the requests as seen
+//! by a third-party server (Node) are compared: fields with their order and case, body, and server
+//! name. Allowed differences are curl's version, the boundary of a form, the case of `%3a`, the
+//! order of HTTP/2's pseudo-fields, and `Expect`, which brunt does not send.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

@@ -20,7 +20,7 @@ export interface Span {
   to: number;
 }
 
-/** Something that happened at a moment. */
+/** An event at a time, in seconds since the start of the window. */
 export interface Mark {
   at: number;
   kind: 'stage' | 'change' | 'notice' | 'warmup' | 'drain';

@@ -66,7 +66,7 @@ export interface TimeDrawing extends Frame {
   span: Span;
   log: boolean;
   marks: readonly Mark[];
-  /** Returns the time of day of a moment, if known. */
+  /** Formats a time as time of day; absent if that is unknown. */
   wall?: (at: number) => string;
 }
 

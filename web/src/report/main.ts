@@ -1,5 +1,5 @@
-// The page of a report: unpacks its lines and shows them. `window.brunt.figures()` returns the numbers behind the
-// charts, for tests and scripts.
+// The page of a report: unpacks its lines and shows them. `window.brunt.figures()` returns the numbers in the charts,
+// for tests and scripts.
 
 import '../styles/base.css';
 import { mount } from 'svelte';

@@ -138,7 +138,7 @@ pub(super) fn grpc_go(_: &BenchSettings) -> Result<Option<BenchServer>, String> 
     BenchServer::start(Some(program), port, &format!("--port {port}"))
 }
 
-/// MariaDB in a directory of its own, with sysbench's table.
+/// MariaDB in its own directory, with sysbench's table.
 pub(super) fn mariadb(_: &BenchSettings) -> Result<Option<BenchServer>, String> {
     let (Some(install), Some(sysbench)) = (places::find("mariadb-install-db"), places::find("sysbench")) else {
         return Ok(None);

@@ -181,13 +181,13 @@ impl Index {
         self.catch_up()
     }
 
-    /// Replaces the file with one that has one line for each run.
+    /// Rewrites the file with a single line for each run.
     fn rewrite(&mut self) -> io::Result<()> {
         let mut text = Vec::new();
         write_line(&mut text, &IndexLine::BruntLibrary(VERSION))?;
         self.runs.values().try_for_each(|run| write_line(&mut text, &IndexLine::Run(Box::new(run.clone()))))?;
         let part = self.path.with_extension("part");
-        // A killed process may have left it behind.
+        // A killed process may have left this file.
         let _ = std::fs::remove_file(&part);
         let mut file = opened(&part)?;
         file.write_all(&text)?;
