@@ -8,7 +8,7 @@ use brunt_contract::UsageError;
 
 use crate::serve;
 
-/// The target process, which `Drop` ends, or the kernel if this process is killed.
+/// The target process. `Drop` ends it, or the kernel does if this process is killed.
 pub struct SecondProcess {
     child: Child,
     /// The URL of the target.
