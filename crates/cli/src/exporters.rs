@@ -34,7 +34,7 @@ impl Exporters {
     /// Opens the requested exporters before anything is sent.
     ///
     /// # Errors
-    /// An address that cannot be listened on, or a wrong setting.
+    /// Returns an error if the address cannot be listened on or a setting is wrong.
     pub fn begin(asked: &ExportSettings) -> Result<Exporters, UsageError> {
         if asked.prometheus.is_none() && asked.otlp.is_none() {
             return Ok(Exporters::default());

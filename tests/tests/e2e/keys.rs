@@ -8,7 +8,7 @@ use std::time::Duration;
 use brunt_tests::program::until;
 use brunt_tests::{TargetProcess, TestReport, brunt};
 
-/// A shell on a terminal of its own.
+/// A shell on its own terminal.
 struct TestTerminal {
     child: Child,
     keys: ChildStdin,
@@ -47,7 +47,7 @@ impl TestTerminal {
         until(&format!("the terminal shows `{text}`"), || self.shown().contains(text));
     }
 
-    /// Waits for the shell to end. Returns the exit code and the output.
+    /// Waits for the shell to exit. Returns the exit code and the output.
     fn end(mut self) -> (Option<i32>, String) {
         drop(self.keys);
         let code = self.child.wait().expect("it ends").code();

@@ -1,4 +1,5 @@
-//! Tests of invalid command lines: one sentence names the option, says what is wrong, and what would be right.
+//! Tests of invalid command lines: one sentence names the option, and says what is wrong and what
+//! would be right.
 
 use brunt_tests::{TargetProcess, brunt};
 
