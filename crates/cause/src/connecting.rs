@@ -16,7 +16,7 @@ crate::sentences! { "reaching":
     refused(errno) = "Connection refused ({errno})", "连接被拒绝（{errno}）", before;
     reset(errno) = "Connection reset by peer ({errno})", "连接被对端重置（{errno}）", before;
     timed_out(errno) = "Connection timed out ({errno})", "连接超时（{errno}）", before;
-    no_route(errno) = "No route to host ({errno})", "没有到达主机的路由（{errno}）", before;
+    no_route(errno) = "No route to host ({errno})", "没有到主机的路由（{errno}）", before;
     no_network(errno) = "Network is unreachable ({errno})", "网络不可达（{errno}）", before;
     broken_pipe(errno) = "Broken pipe ({errno})", "管道已断开（{errno}）", before;
     no_file(errno) = "No such file or directory ({errno})", "文件不存在（{errno}）", before;

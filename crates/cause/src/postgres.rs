@@ -45,9 +45,9 @@ crate::sentences! { "postgres":
         "服务器要求的 SCRAM-SHA-256 迭代次数无效";
     scram_signature =
         "the server does not know the password itself: its SCRAM-SHA-256 signature is wrong",
-        "服务器自己并不知道密码：它的 SCRAM-SHA-256 签名有误";
+        "服务器并不知道该密码：其 SCRAM-SHA-256 签名有误";
     copy_both = "the server wants to copy in both directions, which is not supported", "服务器要求双向 COPY，brunt 不支持";
-    ready_too_soon = "the server is ready before the login finished", "登录尚未完成，服务器就已就绪";
+    ready_too_soon = "the server is ready before the login finished", "登录尚未完成，服务器就发来了就绪消息";
     misplaced = "a message that PostgreSQL does not send at this point", "收到 PostgreSQL 此时不会发送的消息";
     unsolicited = "unsolicited bytes", "收到没有对应请求的数据";
 }

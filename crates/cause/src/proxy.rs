@@ -17,9 +17,9 @@ crate::sentences! { "proxy":
         "代理 {proxy} 既不支持密码认证，也不支持匿名访问";
     long_name(bytes) = "a name of {bytes} bytes is too long for a SOCKS proxy", "主机名有 {bytes} 字节，超出 SOCKS 代理的限制";
     give_password(status) = "{status}; give credentials with -U NAME:PASSWORD", "{status}；请用 -U 用户名:密码 提供凭据";
-    not_accepted(status) = "{status}; it does not accept this name and password", "{status}；它不接受该用户名和密码";
+    not_accepted(status) = "{status}; it does not accept this name and password", "{status}；代理不接受该用户名和密码";
     unresolved(host) = "the name {host} was not found; socks5h:// lets the proxy resolve it", "找不到主机名 {host}；改用 socks5h:// 可由代理解析";
-    failure(code) = "general failure (reply {code})", "一般性失败（应答 {code}）";
+    failure(code) = "general failure (reply {code})", "一般性错误（应答 {code}）";
     not_allowed(code) = "not allowed by its rules (reply {code})", "代理的规则不允许（应答 {code}）";
     no_network(code) = "network unreachable (reply {code})", "网络不可达（应答 {code}）";
     no_host(code) = "host unreachable (reply {code})", "主机不可达（应答 {code}）";

@@ -150,7 +150,7 @@ pub const DEBUG_CUT: Text =
 /// Message of `--debug` for a flow in a long loop.
 pub const DEBUG_TOO_FAR: Text = text(
     "=== stopped after {n} requests; its loop condition may never change",
-    "=== 已在 {n} 个请求后停止；可能有条件永远不会改变",
+    "=== 已在 {n} 个请求后停止；循环条件可能永远不变",
 );
 /// Message of `--debug` for a flow with an endless loop that sends nothing.
 pub const DEBUG_ENDLESS: Text = text(
@@ -160,13 +160,13 @@ pub const DEBUG_ENDLESS: Text = text(
 /// Question before load on a public address.
 pub const PUBLIC_ASK: Text = text(
     "{host} ({address}) is a public address, and {load} is real load. Are you allowed to load-test it? [y/N] ",
-    "{host}（{address}）是公网地址，本次压测为 {load}。您有权对它压测吗？[y/N] ",
+    "{host}（{address}）是公网地址，本次压测为 {load}。您有权压测该地址吗？[y/N] ",
 );
 /// Refusal of a public address if there is nobody to ask.
 pub const PUBLIC_REFUSED: Text = text(
     "{host} ({address}) is a public address and {load} may harm it; add --yes if you are allowed to load-test it, or use at \
      most 50 users or 1000/s",
-    "{host}（{address}）是公网地址，{load} 可能对其造成损害；如果您有权对它压测，请加 --yes；否则请不要超过 50 个用户或 1000/s",
+    "{host}（{address}）是公网地址，{load} 可能对其造成损害；如果您有权压测该地址，请加 --yes；否则请不要超过 50 个用户或 1000/s",
 );
 /// Shown if the question was answered with no.
 pub const PUBLIC_DECLINED: Text = text("not confirmed; nothing was sent", "未确认；没有发送任何请求");

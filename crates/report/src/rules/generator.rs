@@ -27,7 +27,7 @@ const BUSY_ADVICE: Text = text(
 const ABSENT: Text = text(
     "brunt itself was paused: {lost} of the window was lost in pauses of 10 ms or more, the longest {longest}; \
         responses that arrived during them were read late",
-    "发压端自身曾被暂停：统计窗口的 {lost} 耗在 10 毫秒以上的停顿上，最长 {longest}；其间到达的响应被推迟读取",
+    "发压端自身曾被暂停：统计窗口的 {lost} 花在 10 毫秒以上的停顿上，最长 {longest}；其间到达的响应被推迟读取",
 );
 const READ_LATE: Text = text(
     "brunt itself was held up: it did not read for up to {longest}, often enough that {quantile} ({figure}) is \

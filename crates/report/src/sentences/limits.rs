@@ -10,7 +10,7 @@ pub(crate) const REMEDY: Text = text("change", "改进");
 pub(crate) const EXPERIMENT: Text = text("check", "验证");
 pub(crate) const ALSO: Text = text("also", "另外");
 pub(crate) const NOT_REACHED: Text =
-    text("no limit was reached: the requested load was sustained", "没有遇到瓶颈：服务承受住了要求的负载");
+    text("no limit was reached: the requested load was sustained", "没有遇到瓶颈：服务承受住了设定的负载");
 pub(crate) const USERS: Text = text(
     "the number of users: the mean response time is hardly longer than the shortest, so nothing was queueing, and \
         more users (-c) would give more throughput",
@@ -18,7 +18,7 @@ pub(crate) const USERS: Text = text(
 );
 pub(crate) const MAX_USERS: Text = text(
     "max-users: no user was free for iterations that were due, and they were dropped; a higher max-users shows whether the service keeps up with the rate",
-    "max-users：迭代应开始时没有空闲用户，因而被放弃；提高 max-users 可看出服务能否跟上该速率",
+    "max-users：迭代到了开始时间却没有空闲用户，只能放弃；提高 max-users 可看出服务能否跟上该速率",
 );
 pub(crate) const AT_MOST: Text = text(
     "the plan: `at-most` of step `{step}`, {rate}/s, of which every turn was used; more users would only wait for the same turns",
