@@ -14,7 +14,7 @@ crate::sentences! { "checks":
     no_json(found) = "expected JSON, found {found}", "预期 JSON，实际为 {found}";
     nothing_at(rule, place) = "expected {rule}, found nothing at {place}", "预期 {rule}，但 {place} 处没有内容";
     differs(rule, found) = "expected {rule}, found {found}", "预期 {rule}，实际为 {found}";
-    awaited_unreadable(why) = "the `await` condition cannot be read: {why}", "无法检查 `await` 条件：{why}";
+    awaited_unreadable(why) = "the `await` condition cannot be checked: {why}", "无法检查 `await` 条件：{why}";
     and_more(found, n) = "{found} and {n} more", "{found}，另有 {n} 个";
     header_differs(header, found) = "expected the header {header}, found {found}", "预期响应头 {header}，实际为 {found}";
     trailer_differs(trailer, found) =

@@ -23,8 +23,8 @@ crate::sentences! { "reaching":
     unknown_name = "Name or service not known", "域名不存在", before;
     names_away = "Temporary failure in name resolution", "域名解析暂时失败", before;
     no_thread(why, limit, own) =
-        "cannot start a thread: {why}; this user may have {limit} processes and threads, and brunt needs more than its \
-            {own}: raise the limit by 10 or more (ulimit -u), or use fewer workers (-w)",
+        "cannot start a thread: {why}; this user may have {limit} processes and threads, and brunt needs more than the \
+            {own} it has: raise the limit by 10 or more (ulimit -u), or use fewer workers (-w)",
         "无法启动线程：{why}；该用户最多可有 {limit} 个进程和线程，而 brunt 需要的线程多于现有的 {own} 个：请把上限至少提高 10（ulimit -u），或减少工作线程（-w）", before;
     no_descriptors(limit, beside) =
         "out of file descriptors: this process may have {limit} (ulimit -n), and brunt needs {beside} plus one per \

@@ -36,7 +36,8 @@ crate::sentences! { "grpc":
         "该用户的另一个步骤正在使用此流；请让这些步骤先后执行";
     no_room_for_streams =
         "the server accepts no more streams on this user's connection", "服务器不允许在该用户的连接上再打开新的流";
-    awaited_in_vain = "an earlier step waited in vain and gave up the stream", "前面的步骤没有等到消息，已放弃该流";
+    awaited_in_vain =
+        "an earlier step did not get its message and gave up the stream", "前面的步骤没有等到消息，已放弃该流";
     ended_ok = "the stream ended with OK before the message that this step waits for", "此步骤等待的消息尚未到达，流已以 OK 结束";
     cancelled = "the call was cancelled, usually by the caller", "调用已取消，通常是调用方取消的";
     unknown = "an unspecified error, or an exception in the handler", "未知错误，或服务端处理程序抛出异常";

@@ -32,7 +32,7 @@ crate::sentences! { "http2":
     on_stream = "a connection-level frame was sent on a stream", "连接级的帧出现在流上";
     pushes = "the server sent a push although push is disabled", "推送已禁用，服务器却仍在推送";
     enables_push =
-        "the server's SETTINGS enable push, which only a client may",
+        "the server's SETTINGS enable push, which only a client may do",
         "服务器的 SETTINGS 启用了推送，但只有客户端才能启用";
     wrong_frame_size =
         "SETTINGS_MAX_FRAME_SIZE is not between 16384 and 16777215",

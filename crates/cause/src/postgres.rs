@@ -26,7 +26,7 @@ crate::sentences! { "postgres":
     no_tls = "the server does not support TLS, which was requested (ssl)", "要求使用 TLS（ssl），但服务器不支持";
     clear_after_tls = "the server sent cleartext after agreeing to TLS", "服务器同意 TLS 之后发送了明文";
     wrong_ssl_response = "the response to SSLRequest is neither S nor N", "对 SSLRequest 的响应既不是 S 也不是 N";
-    wrong_authentication = "an authentication message that makes no sense", "无法识别的认证消息";
+    wrong_authentication = "an invalid authentication message", "无法识别的认证消息";
     asks_again = "the server keeps asking for the password", "服务器反复索要密码";
     no_own_proof =
         "the server accepts the login without its own SCRAM-SHA-256 proof",

@@ -5,7 +5,8 @@ crate::sentences! { "proxy":
     refused(proxy, target, why) = "the proxy {proxy} refused the tunnel to {target}: {why}", "代理 {proxy} 拒绝建立到 {target} 的隧道：{why}", before;
     wrong_password(proxy) = "the proxy {proxy} does not accept this name and password", "代理 {proxy} 不接受该用户名和密码", before;
     no_password(proxy, option) =
-        "the proxy {proxy} requires a name and a password; use {option}", "代理 {proxy} 需要用户名和密码，请写 {option}", before;
+        "the proxy {proxy} requires a name and a password; use {option}",
+        "代理 {proxy} 需要用户名和密码，请使用 {option}", before;
     unauthorized(option) = "the proxy requires a valid name and password: {option}", "代理要求有效的用户名和密码：{option}", before;
     closed = "the proxy closed the connection before connecting to the target", "代理在连上目标之前就关闭了连接", before;
     no_http(proxy) = "{proxy} does not respond like an HTTP proxy; is it one?", "{proxy} 的响应不像 HTTP 代理，请确认地址是否正确", before;

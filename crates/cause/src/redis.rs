@@ -1,7 +1,7 @@
 //! Causes of Redis: replies and the meaning of errors.
 
 crate::sentences! { "redis":
-    full = "the server refuses connections: maxclients is reached", "服务器拒绝连接：已达到 maxclients";
+    full = "the server refuses connections: maxclients has been reached", "服务器拒绝连接：已达到 maxclients";
     empty_line = "an empty line where a reply should start", "应该是应答的位置出现了空行";
     wrong_value = "a reply whose value does not match its type", "应答的值与其类型不符";
     streamed = "a streamed reply, which is not supported", "收到流式应答，brunt 不支持";

@@ -3,7 +3,7 @@
 crate::sentences! { "response":
     stopped = "the run was stopped before the first response", "压测在收到首次响应之前就已停止", before;
     closed_without_a_word =
-        "the connection was closed without a response; if this port uses TLS, write the scheme with TLS",
+        "the connection was closed without a response; if this port uses TLS, use a scheme with TLS",
         "连接被关闭，没有收到响应；如果该端口使用 TLS，请改用相应的协议前缀", before;
     closed = "the connection was closed before the response was complete", "响应尚未收完，连接就被关闭", before;
     lost(why) = "the connection was lost before the response was complete: {why}", "响应尚未收完，连接就中断了：{why}", before;

@@ -141,7 +141,7 @@ pub const DEBUG_RESOURCE_FAILED: Text =
 pub const DEBUG_FROM_CACHE: Text = text("from the cache", "来自缓存");
 /// Resources that are not fetched.
 pub const DEBUG_ELSEWHERE: Text = text(
-    "--- {n} {n|resource|resources} of other hosts not fetched; name these with --resources-from",
+    "--- {n} {n|resource|resources} on other hosts not fetched; name the hosts with --resources-from",
     "--- 未获取其他主机的 {n} 个资源；可用 --resources-from 指定这些主机",
 );
 pub const DEBUG_BEYOND: Text = text("--- {n} more {n|resource|resources} not fetched", "--- 另有 {n} 个资源未获取");
@@ -211,7 +211,7 @@ pub const DEMO_NEXT: Text = text(
 );
 /// Shown after a demo on a machine that was too busy.
 pub const DEMO_WORKED: Text = text(
-    "The demo itself worked (exit code 0): a run that is not trusted would end with 20.",
+    "The demo itself worked (exit code 0): a run that is not trusted would exit with 20.",
     "演示本身运行成功（退出码 0）：不可信的压测退出码为 20。",
 );
 /// First line that the target prints; brunt reads the address from its last word.

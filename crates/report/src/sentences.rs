@@ -265,7 +265,7 @@ pub(crate) const CAUTION: Text = text("WITH CAUTION", "谨慎使用");
 pub(crate) const NOT_TRUSTED: Text = text("NOT TRUSTED", "不可信");
 pub(crate) const OVERLOAD: Text = text(
     "the server is overloaded: it sustained about {sustained}/s of the {scheduled}/s scheduled, and the queue grew \
-        by {growth}/s. Latency is that of a growing queue: a lower rate shows the server's own.",
+        by {growth}/s. Latency is mostly time in that queue: a lower rate shows the server's own.",
     "服务过载：计划 {scheduled}/s，实际只能维持约 {sustained}/s；队列每秒增长 {growth}。测得的延迟主要是排队时间：降低速率才能看到服务本身的延迟。",
 );
 pub(crate) const OVERLOAD_TIMED_OUT: Text = text(
