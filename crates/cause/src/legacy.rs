@@ -15,7 +15,24 @@ impl Cause {
 }
 
 /// English texts that such records have for sentences that have since been reworded, by key.
-const REWORDED: [(&str, &str); 6] = [
+const REWORDED: [(&str, &str); 11] = [
+    (
+        "reaching.no_thread",
+        "cannot start a thread: {why}; this user may have {limit} processes and threads, and brunt needs more than its {own}: raise the limit by 10 or more (ulimit -u), or use fewer workers (-w)",
+    ),
+    (
+        "response.closed_without_a_word",
+        "the connection was closed without a response; if this port uses TLS, write the scheme with TLS",
+    ),
+    (
+        "tls.plain_http",
+        "{host} does not use TLS on this port: it responded in plain HTTP; write the scheme without TLS (http://, ws://)",
+    ),
+    ("tls.no_tls", "{host} does not use TLS on this port; write the scheme without TLS"),
+    (
+        "tls.closed",
+        "the connection was closed during the TLS handshake; if this port does not use TLS, write the scheme without TLS",
+    ),
     ("proxy.no_password", "the proxy {proxy} requires a name and a password; write {option}"),
     ("reaching.none_like_within", "no message like {awaited} came within {time}"),
     ("reaching.none_like", "no message like {awaited} came in time"),

@@ -100,8 +100,7 @@ impl Exporters {
 
 fn listen(address: SocketAddr, figures: &LiveFigures) -> Result<PrometheusServer, UsageError> {
     PrometheusServer::listen(address, figures.clone()).map_err(|why| {
-        let trouble =
-            format!("{address} cannot be used for listening: {why}; use another address, or 0 for any free port");
+        let trouble = format!("cannot listen on {address}: {why}; use another address, or 0 for any free port");
         UsageError::new("--prometheus", trouble)
     })
 }

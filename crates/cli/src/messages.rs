@@ -141,7 +141,7 @@ pub const DEBUG_RESOURCE_FAILED: Text =
 pub const DEBUG_FROM_CACHE: Text = text("from the cache", "来自缓存");
 /// Resources of a page that are not fetched in --debug.
 pub const DEBUG_ELSEWHERE: Text = text(
-    "--- {n} {n|resource|resources} of other hosts not fetched; name these with --resources-from",
+    "--- {n} {n|resource|resources} on other hosts not fetched; name the hosts with --resources-from",
     "--- 未获取其他主机的 {n} 个资源；可用 --resources-from 指定这些主机",
 );
 pub const DEBUG_BEYOND: Text = text("--- {n} more {n|resource|resources} not fetched", "--- 另有 {n} 个资源未获取");
@@ -150,7 +150,7 @@ pub const DEBUG_CUT: Text =
 /// Message of `--debug` for a flow in a long loop.
 pub const DEBUG_TOO_FAR: Text = text(
     "=== stopped after {n} requests; its loop condition may never change",
-    "=== 已在 {n} 个请求后停止；可能有条件永远不会改变",
+    "=== 已在 {n} 个请求后停止；循环条件可能永远不变",
 );
 /// Message of `--debug` for a flow with an endless loop that sends nothing.
 pub const DEBUG_ENDLESS: Text = text(
@@ -160,13 +160,13 @@ pub const DEBUG_ENDLESS: Text = text(
 /// Question before load on a public address.
 pub const PUBLIC_ASK: Text = text(
     "{host} ({address}) is a public address, and {load} is real load. Are you allowed to load-test it? [y/N] ",
-    "{host}（{address}）是公网地址，本次压测为 {load}。您有权对它压测吗？[y/N] ",
+    "{host}（{address}）是公网地址，本次压测为 {load}。您有权压测该地址吗？[y/N] ",
 );
 /// Refusal of a public address if no confirmation can be requested.
 pub const PUBLIC_REFUSED: Text = text(
     "{host} ({address}) is a public address and {load} may harm it; add --yes if you are allowed to load-test it, or use at \
      most 50 users or 1000/s",
-    "{host}（{address}）是公网地址，{load} 可能对其造成损害；如果您有权对它压测，请加 --yes；否则请不要超过 50 个用户或 1000/s",
+    "{host}（{address}）是公网地址，{load} 可能对其造成损害；如果您有权压测该地址，请加 --yes；否则请不要超过 50 个用户或 1000/s",
 );
 /// Shown if the question was answered with no.
 pub const PUBLIC_DECLINED: Text = text("not confirmed; nothing was sent", "未确认；没有发送任何请求");
@@ -211,7 +211,7 @@ pub const DEMO_NEXT: Text = text(
 );
 /// Shown after a demo on a machine that was too busy.
 pub const DEMO_WORKED: Text = text(
-    "The demo itself worked (exit code 0): a run that is not trusted would end with 20.",
+    "The demo itself worked (exit code 0): a run that is not trusted would exit with 20.",
     "演示本身运行成功（退出码 0）：不可信的压测退出码为 20。",
 );
 /// First line that the target prints; brunt reads the address from its last word.

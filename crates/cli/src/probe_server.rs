@@ -38,8 +38,7 @@ pub fn probe(probing: ProbeSettings, host: &brunt_record::GeneratorHost) -> Comm
         cores: host.cores,
         ..HostDescription::default()
     };
-    let refused =
-        |error: io::Error| UsageError::new("--listen", format!("{listen} cannot be used for listening: {error}"));
+    let refused = |error: io::Error| UsageError::new("--listen", format!("cannot listen on {listen}: {error}"));
     let listener = TcpListener::bind(listen).map_err(refused)?;
     let serving = ProbeServer::start(listener, ProbeServerOptions { token, service: follow, host: facts, tls: seal })
         .map_err(refused)?;

@@ -223,7 +223,7 @@ pub fn protocol_of(
             written,
             0,
             format!(
-                "`{}` and `{}` are not of the same protocol; use URLs of one protocol in a run",
+                "`{}` and `{}` use different protocols; use URLs of a single protocol in a run",
                 mask::url(&urls[0].url),
                 mask::url(&other.url)
             ),

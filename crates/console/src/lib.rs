@@ -111,7 +111,7 @@ impl Console {
     pub fn start(settings: ConsoleSettings) -> Result<Console, (&'static str, String)> {
         let ConsoleSettings { listen, mut names, password, tls, library, kept, program, plans } = settings;
         let library = Arc::new(Library::open(&library, kept).map_err(|why| ("--library", why))?);
-        let cannot = |error: std::io::Error| ("--listen", format!("{listen} cannot be used for listening ({error})"));
+        let cannot = |error: std::io::Error| ("--listen", format!("cannot listen on {listen} ({error})"));
         let listener = std::net::TcpListener::bind(listen).map_err(cannot)?;
         listener.set_nonblocking(true).map_err(cannot)?;
         let address = listener.local_addr().map_err(cannot)?;

@@ -95,7 +95,7 @@ const LISTEN: Text = text("accept queues of up to {most} (somaxconn)", "accept �
 const IDLE: Text = text(
     "an idle core takes up to {exit} to wake up (cpuidle); under an open load, workers wake up that much earlier \
         and poll (see --precise)",
-    "空闲的核最多需要 {exit} 才能唤醒（cpuidle）；固定速率压测的工作线程会提前唤醒并轮询，见 --precise",
+    "空闲的核最多需要 {exit} 才能唤醒（cpuidle）；开放模型下，工作线程会提前唤醒并轮询（见 --precise）",
 );
 
 /// Describes the capabilities of the machine, independently of the run.
@@ -249,7 +249,7 @@ fn tracked(read: CounterLookup<'_>, planned: &RunRequirements) -> Option<Advice>
 const QUEUE: Text = text(
     "the target's accept queue holds {limit}: {connections} connections opened at once may overflow it, and a \
         dropped one is retried only after a second",
-    "目标的 accept 队列只有 {limit}：同时新建的 {connections} 个连接可能使其溢出，被丢弃的连接要等 1 秒才会重试",
+    "目标的 accept 队列长度只有 {limit}：同时新建的 {connections} 个连接可能使其溢出，被丢弃的连接要等 1 秒才会重试",
 );
 const LONGER: Text = text(
     "raise the backlog in the service's listen(), or open connections more slowly (--connect-rate)",

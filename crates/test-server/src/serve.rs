@@ -208,7 +208,7 @@ fn cannot_listen(place: &PeerAddress, why: &io::Error) -> io::Error {
         PeerAddress::Tcp(addr) | PeerAddress::Udp(addr) => addr.to_string(),
         PeerAddress::Unix(path) => path.display().to_string(),
     };
-    io::Error::new(why.kind(), format!("{name} cannot be used for listening: {why}"))
+    io::Error::new(why.kind(), format!("cannot listen on {name}: {why}"))
 }
 
 /// Opens all listening sockets at one address; returns that address with the actual port.

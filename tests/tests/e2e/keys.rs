@@ -123,7 +123,7 @@ fn keys_change_users_too_and_speak_chinese() {
     terminal.shows("按键：");
     until("the run has begun", || target.requests() > 100);
     terminal.press("+");
-    terminal.shows("起 11 个用户");
+    terminal.shows("起为 11 个用户");
     terminal.press("p");
     terminal.shows("起暂停");
     rests(&target);

@@ -126,7 +126,7 @@ fn a_slot_of_a_file_says_what_is_missing_or_misspelt() {
         ),
         (
             format!("{{csv {file}.name uniqe}}"),
-            "--data: \"uniqe\" is not a word of {csv}; use unique if you meant that".to_owned(),
+            "--data: \"uniqe\" is not a keyword of {csv}; use unique if you meant that".to_owned(),
         ),
         (
             "{csv nowhere.csv}".to_owned(),

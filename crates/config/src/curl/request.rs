@@ -46,7 +46,7 @@ pub fn requests(asked: &CurlOptions, place: &str, origin: &ValueOrigin) -> Resul
     let bodies = [data.is_some() && !get, !forms.is_empty(), !uploads.is_empty(), head && !get];
     if bodies.iter().filter(|given| **given).count() > 1 {
         return wrong(
-            "has more than one of -d, -F, -T and -I, and a request has one method and one body; keep one of them",
+            "has more than one of -d, -F, -T and -I, but a request has only one method and one body; keep one of them",
         );
     }
     let mut all = CurlRequests::default();

@@ -256,7 +256,7 @@ impl ShellReader<'_> {
         let line = self.line;
         if self.peek(0) == Some('`') || self.peek(1) == Some('(') {
             let trouble =
-                "a shell would run another command here (`…` or $(…)), which brunt does not; write what it prints";
+                "a shell would run another command here (`…` or $(…)), which brunt does not; write its output instead";
             return Err((line, trouble.into()));
         }
         self.next();
@@ -281,7 +281,7 @@ impl ShellReader<'_> {
             return Err((line, format!("the variable ${name} is not set; set it, or write its value")));
         };
         if word.len() + value.len() > WORD_BOUND {
-            let trouble = "makes a word of more than 64 MiB; put long values in a file and use -d @FILE";
+            let trouble = "expands to a word of more than 64 MiB; put long values in a file and use -d @FILE";
             return Err((line, format!("the variable ${name} {trouble}")));
         }
         self.values += value.len();

@@ -127,7 +127,7 @@ impl PlanFileReader {
         common: &mut Flow,
     ) -> Result<(), UsageError> {
         if all.is_empty() || all.len() > SCENARIOS {
-            return self.wrong(at, "scenarios", format!("are {}; use 1 to {SCENARIOS}", all.len()));
+            return self.wrong(at, "scenarios", format!("there are {}; use 1 to {SCENARIOS}", all.len()));
         }
         let steps =
             |of: fn(&Flow) -> &[Step]| all.iter().flat_map(|written| of(&written.scenario.flow).to_vec()).collect();

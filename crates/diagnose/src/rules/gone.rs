@@ -7,7 +7,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     rule: "N11",
     origin: CounterOrigin::Generator,
     stage: PathStage::ServerKernel,
-    title: text("Nothing listening", "无人监听"),
+    title: text("Nothing listening", "端口无人监听"),
     symptom: text(
         "connects start being refused, for a while or for good, after earlier ones succeeded",
         "原本能成功的建连，从某一刻起或在一段时间内被拒绝",

@@ -29,16 +29,16 @@ pub(super) const RULE: LimitRule = LimitRule {
 
 const CLAIM: Text = text(
     "the service reads slowly: for {share} of the time spent sending to it, sending was stalled until it read more",
-    "服务读取缓慢：向其发送数据的时间有 {share} 处于停顿，等待服务继续读取",
+    "服务读取缓慢：向其发送数据的时间里，有 {share} 停下来等待服务读取",
 );
 const UNSEEN: Text = text(
     "for {share} of the time spent sending to the service, sending was stalled: it reads slowly, or its receive \
         buffer is too small for a round trip of {rtt}",
-    "向服务发送数据的时间有 {share} 处于停顿：服务读取缓慢，或其接收缓冲区太小，不足以应对 {rtt} 的往返时间",
+    "向服务发送数据的时间里，有 {share} 处于停顿：服务读取缓慢，或其接收缓冲区太小，不足以应对 {rtt} 的往返时间",
 );
 const OURS: Text = text(
     "brunt reads slowly: for {share} of the time the service spent sending, it was stalled until brunt read more",
-    "brunt 读取缓慢：服务发送数据的时间有 {share} 处于停顿，等待 brunt 继续读取",
+    "brunt 读取缓慢：服务发送数据的时间里，有 {share} 停下来等待 brunt 读取",
 );
 const EVIDENCE: Text = text(
     "tcp_info of {sockets} connections, on the sending side: the receive window was full for {limited} s of {busy} s",

@@ -6,7 +6,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     rule: "C3",
     origin: CounterOrigin::Either,
     stage: PathStage::Generator,
-    title: text("Stolen CPU time", "CPU 时间被窃取"),
+    title: text("Stolen CPU time", "CPU 时间被抢占（steal）"),
     symptom: text(
         "on virtual machines, latency jitters at low CPU usage and varies from hour to hour",
         "虚拟机的 CPU 使用率不高，延迟却有抖动，且随时段变化",

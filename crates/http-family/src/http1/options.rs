@@ -348,7 +348,7 @@ fn target(text: &str) -> Result<String, UsageError> {
         return Ok(text.to_owned());
     }
     let trouble =
-        format!("\"{text}\" has spaces, which would break the request line; write a target without, for example /a?b");
+        format!("\"{text}\" has spaces, which would break the request line; write it without spaces, for example /a?b");
     Err(UsageError::new(TARGET, trouble))
 }
 

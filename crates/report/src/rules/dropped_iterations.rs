@@ -10,11 +10,11 @@ use crate::text::{Text, text};
 
 const DROPPED: Text = text(
     "{dropped} of {due} iterations were dropped: no user was free for them (max-users), so less load was sent than was scheduled, and the latency is that of the others",
-    "{due} 次迭代中有 {dropped} 次被放弃：应开始时没有空闲用户（max-users），因此实际负载低于计划，延迟只反映其余迭代",
+    "{due} 次迭代中有 {dropped} 次被放弃：到了开始时间却没有空闲用户（max-users），因此实际负载低于计划，延迟只反映其余迭代",
 );
 const OF_SCENARIO: Text = text(
     "{dropped} of {due} iterations of {scenario} were dropped: no user was free for them (max-users), so less load was sent than was scheduled, and the latency is that of the others",
-    "{scenario} 的 {due} 次迭代中有 {dropped} 次被放弃：应开始时没有空闲用户（max-users），因此实际负载低于计划，延迟只反映其余迭代",
+    "{scenario} 的 {due} 次迭代中有 {dropped} 次被放弃：到了开始时间却没有空闲用户（max-users），因此实际负载低于计划，延迟只反映其余迭代",
 );
 
 /// Threshold for a finding: one dropped iteration in this many.

@@ -27,7 +27,7 @@ const BUSY_ADVICE: Text = text(
 const ABSENT: Text = text(
     "brunt itself was paused: {lost} of the window was lost in pauses of 10 ms or more, the longest {longest}; \
         responses that arrived during them were read late",
-    "发压端自身曾被暂停：统计窗口的 {lost} 耗在 10 毫秒以上的停顿上，最长 {longest}；其间到达的响应被推迟读取",
+    "发压端自身曾被暂停：统计窗口的 {lost} 花在 10 毫秒以上的停顿上，最长 {longest}；其间到达的响应被推迟读取",
 );
 const READ_LATE: Text = text(
     "brunt itself was held up: it did not read for up to {longest}, often enough that {quantile} ({figure}) is \
@@ -35,8 +35,8 @@ const READ_LATE: Text = text(
     "发压端自身有停顿：最长有 {longest} 没有读取响应，次数之多已影响到 {quantile}（{figure}）；请为它预留 CPU 核，或降低负载",
 );
 const STARVED: Text = text(
-    "brunt itself had to wait for a CPU core: p99 {delay} of a p99 of {figure}; give it dedicated cores, or a \
-        higher priority",
+    "brunt itself had to wait for a CPU core: a p99 of {delay}, out of a measured p99 of {figure}; give it \
+        dedicated cores, or a higher priority",
     "发压端自身在等待 CPU：等待时间的 p99 为 {delay}，而测得的 p99 为 {figure}；请为它预留 CPU 核或提高其优先级",
 );
 const THROTTLED: Text = text(
@@ -44,7 +44,7 @@ const THROTTLED: Text = text(
     "发压端自身受到 CPU 配额限制：{periods} 个周期中有 {throttled} 个用完了配额（cgroup）；请提高配额或降低负载",
 );
 const LATE: Text = text(
-    "brunt sent requests late: by {quantile} {late}, with a response time {quantile} of {response}",
+    "brunt sent requests late: the delay has a {quantile} of {late}, and the response time a {quantile} of {response}",
     "发压端发送过晚：{quantile} 晚 {late}，而响应时间的 {quantile} 为 {response}",
 );
 const LATE_MEAN: Text = text(

@@ -11,13 +11,13 @@ use crate::text::{Text, text};
 
 const LITTLE: Text = text(
     "Little's law holds: off by at most {worst}, in the second at {at} ({judged} checked)",
-    "符合利特尔法则：最大偏差 {worst}，位于 {at} 处（共检查 {judged} 秒）",
+    "符合利特尔法则：最大偏差 {worst}，出现在 {at}（共检查 {judged} 秒）",
 );
 const LITTLE_EXACT: Text =
     text("Little's law holds in every second ({judged} checked)", "每一秒都符合利特尔法则（共检查 {judged} 秒）");
 const LITTLE_BROKEN: Text = text(
     "Little's law: requests in flight and throughput × service time differ by {worst} in the second at {at}",
-    "利特尔法则：在 {at} 处，在途请求数与吞吐量 × 服务时间相差 {worst}",
+    "利特尔法则：在 {at} 这一秒，在途请求数与吞吐量 × 服务时间相差 {worst}",
 );
 const LITTLE_NOT_JUDGED: Text =
     text("Little's law: too few requests in flight to check", "利特尔法则：在途请求太少，无法检查");

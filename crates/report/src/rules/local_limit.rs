@@ -12,7 +12,7 @@ use crate::text::{Text, text};
 const LOCAL: Text = text(
     "{failed} {failed|request|requests} failed on this machine, which ran out of local ports or file descriptors: \
         the load was lower than requested",
-    "{failed} 个请求因本机端口或文件描述符耗尽而失败：实际负载低于要求",
+    "{failed} 个请求因本机端口或文件描述符耗尽而失败：实际负载低于设定值",
 );
 
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {

@@ -13,7 +13,7 @@ const IDLE: Text = text("nothing was measured for scenario {scenario}", "场景 
 const FURTHER: Text = text(", {scenario}", "、{scenario}");
 const WHY: Text = text(
     ": none of its iterations was due in the window, after the warm-up",
-    "：预热之后的统计窗口内，没有应开始的迭代",
+    "：预热之后的统计窗口内没有计划开始的迭代",
 );
 
 const SPLIT: Text = text(

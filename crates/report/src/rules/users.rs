@@ -12,21 +12,21 @@ use crate::text::{Text, text};
 const STUCK: Text = text(
     "users were stuck: {share} of their waiting time went to requests that never completed, and they sent nothing \
         else meanwhile",
-    "有用户被卡住：等待时间的 {share} 花在始终没有完成的请求上，这些用户在此期间没有发送其他请求",
+    "有用户卡住：等待时间的 {share} 花在始终没有完成的请求上，这些用户在此期间没有发送其他请求",
 );
 const KEPT_OUT: Text = text(
     "users were kept out: they spent {share} of their time without a usable connection (refused, or dropped before \
         a response), so the load was lower than requested",
-    "有用户被拒之门外：用户有 {share} 的时间没有可用的连接，实际负载低于要求",
+    "有用户连不上服务：用户有 {share} 的时间没有可用的连接，实际负载低于设定值",
 );
 
 const WOKEN_LATE: Text = text(
     "brunt woke users late from their pauses, by {share} of their time, and their requests left {late} late on average, so the load was lower than requested",
-    "brunt 没有及时唤醒停顿中的用户：延误占用户时间的 {share}，其请求平均晚发 {late}，实际负载低于要求",
+    "brunt 没有及时唤醒停顿中的用户：延误占用户时间的 {share}，其请求平均晚发 {late}，实际负载低于设定值",
 );
 const LEFT: Text = text(
     "{n} {n|user|users} left for good because a step failed (`on-failure: stop-user`), so the load was lower from then on",
-    "有 {n} 个用户因步骤失败而永久离开（`on-failure: stop-user`），此后的负载低于要求",
+    "有 {n} 个用户因步骤失败而不再运行（`on-failure: stop-user`），此后的负载低于设定值",
 );
 const ENDLESS: Text = text(
     "{n} {n|user was|users were} in a loop of the flow that sends nothing and never ends",

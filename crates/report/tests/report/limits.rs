@@ -153,6 +153,6 @@ fn a_step_of_which_every_turn_was_taken_is_the_limit_and_not_the_number_of_users
     };
     let (outcome, text) = told(20);
     assert_eq!(outcome, "at_most");
-    assert!(text.contains("`at-most` of step `u`, 20") && !text.contains("more users (-c)"), "{text}");
+    assert!(text.contains("step `u` used up its `at-most` of 20") && !text.contains("more users (-c)"), "{text}");
     assert_eq!(told(15).0, "not_reached", "users pause of themselves, and turns are left");
 }

@@ -111,7 +111,7 @@ fn row(words: &str, lines: bool, files: &mut DataFiles) -> Result<SlotValue, Str
             None => (words, None),
         };
     let column = files.column(named, lines).map_err(|trouble| match misspelled_keyword(named) {
-        Some((word, right)) => format!("\"{word}\" is not a word of {{csv}}; use {right} if you meant that"),
+        Some((word, right)) => format!("\"{word}\" is not a keyword of {{csv}}; use {right} if you meant that"),
         None => trouble,
     })?;
     files.record_choice(named, choice, column.count())?;

@@ -7,7 +7,7 @@ type RedisReplyCase = (&'static str, u32, &'static [&'static str], Option<&'stat
 
 const NO_TYPE: &str = "a reply that does not start with a RESP2 or RESP3 type";
 const TLS: &str = "the server uses TLS on this port; use rediss://";
-const FULL: &str = "the server refuses connections: maxclients is reached";
+const FULL: &str = "the server refuses connections: maxclients has been reached";
 const PROTECTED: &str = "the server is in protected mode and only accepts local connections";
 const NO_LENGTH: &str = "a reply whose length is not a number";
 
