@@ -386,7 +386,7 @@ impl Recorder {
         self.second_to = self.second_to.min(end);
     }
 
-    /// Returns since when requests have been in flight without a break; `None` if none is.
+    /// Returns the time since which requests have been in flight without a break; `None` if none is in flight.
     pub fn busy_since(&self) -> Option<Nanos> {
         (self.in_flight.now > 0).then_some(self.in_flight.busy_since)
     }

@@ -7,7 +7,7 @@ use crate::ids::{ScenarioId, UserId};
 use crate::limits::Limits;
 use crate::source::LoadSource;
 
-/// The load of one worker: all of its sources.
+/// The load of one worker, as a set of sources.
 pub(crate) struct LoadSources {
     all: Vec<LoadSource>,
 }

@@ -85,7 +85,7 @@ impl WorkerUsers {
         c.add_request(DueRequest { user, due: c.event_time(), request, on_failure, held_back: false });
     }
 
-    /// Processes queued outcomes: each user continues, bytes are written, and pages are parsed.
+    /// Processes queued outcomes: users continue, bytes are written, and pages are parsed.
     #[inline]
     pub fn process_and_flush<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
         self.process_outcomes(c);
@@ -95,7 +95,7 @@ impl WorkerUsers {
         }
     }
 
-    /// Processes all messages and outcomes: each user sends, pauses or leaves.
+    /// Processes all messages and outcomes, after which each user sends, pauses or leaves.
     #[inline]
     fn process_outcomes<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
         while let Some(outcome) = c.traffic().next_outcome() {
@@ -109,7 +109,7 @@ impl WorkerUsers {
         }
     }
 
-    /// Handles the end of a request: redirects are followed, pages queued for parsing, users woken.
+    /// Handles the end of a request: follows redirects, queues pages for parsing, and wakes users.
     #[inline]
     fn request_over<N: Network>(&mut self, c: &mut WorkerConnections<N>, mut over: FinishedRequest) {
         let user = over.user;

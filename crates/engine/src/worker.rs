@@ -1,4 +1,4 @@
-//! One worker: one thread, one loop, one network, nothing shared.
+//! A worker: one thread, one loop, one network, and no shared state.
 //!
 //! A worker has two parts. [`WorkerUsers`] handles users: scenarios, arrivals, pages, iterations. [`WorkerConnections`]
 //! handles the transport of requests: pools, links, handshakes, backoff, recording. Their interface consists of
@@ -75,7 +75,7 @@ impl<N: Network> Worker<N> {
         self.connections.end_turn();
     }
 
-    /// Handles one event, and resumes the user concerned.
+    /// Handles one event, and resumes the user that it concerns.
     #[inline]
     fn dispatch(&mut self, arrived: LinkEvent) {
         self.connections.process(arrived);

@@ -1,10 +1,10 @@
 //! A fixed number of Poisson arrivals, shared between workers without communication.
 //!
 //! The run ends with the first n arrivals of the union of all streams, so no single stream can have a fixed number:
-//! streams that each stopped at n/T would end one after the other, the last long after the union had reached n. But
-//! given the time S of the union's arrival n + 1, measured in expected arrivals, the n arrivals before it are
-//! independent uniform points of [0, S), each equally likely to belong to any worker. So S and the number of points of
-//! each worker are drawn from the common seed, and every worker then draws the times of its own points.
+//! streams that each stopped at n/T would end one after another, the last long after the union had reached n. But given
+//! the time S of the union's arrival n + 1, measured in expected arrivals, the n arrivals before it are independent
+//! uniform points of [0, S), each equally likely to belong to any worker. So S and the number of points of each worker
+//! are drawn from the common seed, and every worker then draws the times of its own points.
 
 use brunt_measure::{Nanos, Rng};
 use brunt_plan::{Change, Share, Stage};

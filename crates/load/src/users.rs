@@ -64,13 +64,13 @@ impl UserProfile {
         users
     }
 
-    /// Multiplies the users if each keeps `each` requests in flight: the engine then drives `each` times as many, dealt
-    /// to the shares in groups of `each`.
+    /// Multiplies the users if each keeps `each` requests in flight. The engine then handles `each` times as many
+    /// users, dealt to the shares in groups of `each`.
     pub fn each(self, each: u32) -> UserProfile {
         UserProfile { each: each.max(1), ..self }
     }
 
-    /// Delays the users by a span, before which there are none.
+    /// Delays the profile by a span, before which there are no users.
     pub fn delayed(mut self, by: Nanos) -> UserProfile {
         for stretch in &mut self.stretches {
             (stretch.start, stretch.end) = (stretch.start.saturating_add(by), stretch.end.saturating_add(by));
@@ -81,7 +81,7 @@ impl UserProfile {
         self
     }
 
-    /// Limits the users to a time, after which there are none.
+    /// Ends the profile at a time, after which there are no users.
     pub fn until(mut self, end: Nanos) -> UserProfile {
         self.stretches.retain(|stretch| stretch.start < end);
         if let Some(cut) = self.stretches.last_mut().filter(|stretch| stretch.end > end) {

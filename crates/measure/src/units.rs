@@ -33,15 +33,15 @@ impl Nanos {
     pub fn from_secs_f64(s: f64) -> Nanos {
         Nanos((s * 1e9).round().max(0.0) as u64)
     }
-    /// Returns fractional seconds.
+    /// Returns the duration in fractional seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
-    /// Returns fractional microseconds.
+    /// Returns the duration in fractional microseconds.
     pub fn as_micros_f64(self) -> f64 {
         self.0 as f64 / 1e3
     }
-    /// Returns fractional milliseconds.
+    /// Returns the duration in fractional milliseconds.
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }

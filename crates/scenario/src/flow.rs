@@ -183,8 +183,8 @@ impl FlowScenario {
         }
     }
 
-    /// Handles a request answered from the user's cache. The user goes on, but after many of these in a row it yields
-    /// to others.
+    /// Handles a request answered from the user's cache. The user continues, but yields to others after many of these
+    /// in a row.
     fn request_cached(&mut self, user: UserIndex, at: Nanos) {
         let Some(player) = self.positions.get(user.at()) else { return };
         let FlowPosition {

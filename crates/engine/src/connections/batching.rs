@@ -97,7 +97,7 @@ mod tests {
     fn no_more_are_waited_for_than_come_within_four_percent_of_a_short_service_time() {
         let ms = Nanos::from_millis;
         let table = [
-            // A hundred users with 1 ms per request: a read every 10 µs, four in 40 µs.
+            // A hundred users with 1 ms per request: one read every 10 µs, four in 40 µs.
             (2_000, 20, Nanos(1_000_000), 100, 5),
             // Ten of these users.
             (200, 20, Nanos(1_000_000), 10, 1),

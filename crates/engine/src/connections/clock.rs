@@ -183,8 +183,8 @@ impl<N: Network> WorkerConnections<N> {
         self.traffic.event_time = now;
     }
 
-    /// Like [`WorkerConnections::read_clock`], for bytes just read: they are stamped with the time of the read, however
-    /// long parsing took.
+    /// Like [`WorkerConnections::read_clock`], for bytes just read, which are timestamped with the time of the read,
+    /// however long parsing took.
     #[inline]
     pub(crate) fn use_read_time(&mut self) {
         let read = self.links.net().last_read_at();

@@ -179,7 +179,7 @@ fn play(seed: u64, faults: bool) -> SimResult {
     if faults {
         scene = with_faults(scene, seed);
     } else if !seed.is_multiple_of(8) {
-        // Without a route, half a million requests would fail per second.
+        // Without latency, there would be half a million requests per second.
         scene.sim.latency = SimDelay::fixed(MS);
     }
     let (mut worker, longest) = (0, scene.sim.read_size.saturating_mul(PIECES));

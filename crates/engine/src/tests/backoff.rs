@@ -108,7 +108,7 @@ fn a_pool_grows_to_what_is_needed_once_the_server_takes_connections_again() {
     let s = &played.sum;
     assert_eq!((s.due, s.censored), (s.finished + s.failed, 0));
     assert!((1500..=2600).contains(&s.failed), "{}: two seconds' worth, and a pause", s.failed);
-    // A hundred are in flight at a time, each on a connection of its own.
+    // A hundred requests are in flight at a time, each on its own connection.
     let last = &played.seconds[5];
     assert!(last.finished > 950 && last.waiting < 20, "{} finished, {} wait", last.finished, last.waiting);
 }
@@ -171,7 +171,7 @@ impl SimPeer for FullRedisServer {
 #[test]
 fn a_server_that_answers_only_that_it_is_full_is_not_stormed_and_its_word_is_counted() {
     let lasts = Nanos::from_secs(3);
-    // Two users find room, four do not; arrivals find only what one connection carries.
+    // Two users are accepted and four are not; arrivals get only one connection.
     let scenes =
         [("closed", SimPlan::closed(6, lasts), 4), ("open", SimPlan::open(50_000.0, Arrivals::Poisson, lasts), 1)];
     for (name, scene, who) in scenes {

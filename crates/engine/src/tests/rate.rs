@@ -52,7 +52,7 @@ fn one_worker_and_four_make_the_same_merged_record() {
         times.sort_unstable();
         times
     };
-    // The server cannot tell them apart, except the first request of each worker, which opens its connection.
+    // The server cannot distinguish them, except for the first request of each worker, which opens its connection.
     assert_eq!(times(&one)[4..], times(&four)[4..]);
 }
 

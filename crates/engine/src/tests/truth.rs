@@ -96,7 +96,7 @@ fn one_queue_with_exponential_service_is_the_formula() {
 }
 
 /// Returns the response times of `servers` that each take `service`, first come, first served (an arrival is served
-/// once the one `servers` before it is over), and how many of them waited.
+/// once the arrival `servers` before it has been served), and how many of them waited.
 fn in_one_queue(due: &[Nanos], servers: usize, service: Nanos) -> (Histogram, u64) {
     let (mut begun, mut responses, mut waited) = (Vec::with_capacity(due.len()), Histogram::new(), 0);
     for (i, due) in due.iter().enumerate() {

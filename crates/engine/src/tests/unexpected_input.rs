@@ -173,7 +173,7 @@ fn a_single_answer_too_many_is_waited_for() {
     }
 }
 
-/// A server that sends a message of its own with each answer: in the same piece, or right after it.
+/// A server that sends an unsolicited message with each answer: in the same piece, or right after it.
 struct PushingServer {
     apart: bool,
 }

@@ -109,7 +109,7 @@ impl WorkerUsers {
         c.traffic().iteration_dropped(row, due);
     }
 
-    /// Cuts scenarios that ended and whose time to finish is over.
+    /// Cuts scenarios that have ended and whose time to finish is over.
     pub(crate) fn cut_scenarios<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
         for scenario in self.sources.ids() {
             if self.sources.get(scenario).is_cut(c.now()) {
