@@ -1,8 +1,8 @@
-"""A server of a length-prefixed binary protocol, for the tests of declared framing.
+"""A server with a length-prefixed binary protocol, for the tests of declared framing.
 
-A frame is a sequence number (4 bytes), a kind (1), a status (1), the length of what follows (2, big endian) and that.
-Kind 1 is echoed with status 0, kind 2 is answered with the number of frames of kind 1 so far, any other has status 9.
-Frames of a connection are answered in pairs in reversed order where the first argument is "shuffled".
+A frame consists of a sequence number (4 bytes), a kind (1), a status (1), the length of the body (2, big endian) and the body.
+Kind 1 is echoed with status 0, kind 2 is answered with the number of frames of kind 1 so far, any other kind with status 9.
+If the first argument is "shuffled", the frames of a connection are answered in pairs, in reverse order.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ async def serve(reader, writer):
         while True:
             number, kind, _, length = HEAD.unpack(await reader.readexactly(HEAD.size))
             held.append(answer(number, kind, await reader.readexactly(length)))
-            # A frame that nothing follows is not held back.
+            # A frame without a successor is answered at once.
             if len(held) == 2 or not sys.argv[1:] == ["shuffled"] or not reader._buffer:
                 writer.write(b"".join(reversed(held)))
                 held.clear()

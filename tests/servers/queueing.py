@@ -1,22 +1,22 @@
-"""A small HTTP server with one limit of its own: `queueing.py PORT KIND …`.
+"""A small HTTP server with a single limit: `queueing.py PORT KIND …`.
 
-pool PLACES MS   works on so many requests at a time, each for so long
-backlog N MS     one blocking acceptor with a queue of N, a connection for each request, each for so long
-burn MS          one thread that computes for so long a request
-varied MS        answers after an exponential time of this mean, all at once
-slower MS AT     answers after this time, and after twice as long from second AT on
-warming MS FOR   answers after three times this time, and after this time from second FOR on
-leak             opens a file for each request and keeps it
-threads N        answers at once, with so many idle threads beside
-nagle            writes head and body apart, and lets the kernel hold the second back
-whole            the same in one write
-stalls MS EVERY  answers after 5 ms, and stands still for so long every so many seconds
-timeouts S PART  answers after 5 ms, one in so many requests after so many seconds
-reads BYTES      reads bodies at so many bytes a second on each connection
-takes MS         reads bodies at once, and answers after this time
-named MS         answers at once; beside it a name server at 127.0.0.1:53 that answers after this time, and knows every name
-asks PART        looks a name up for each request, at a name server at 127.0.0.1:53 that loses one in so many questions
-forks MS         a process for each connection, which computes for so long a request
+pool PLACES MS   serves PLACES requests at a time, each for MS
+backlog N MS     a single blocking acceptor with a queue of N; a connection for each request, served for MS
+burn MS          one thread that computes for MS per request
+varied MS        answers after an exponentially distributed time with this mean, all requests concurrently
+slower MS AT     answers after MS, and after twice that time from second AT on
+warming MS FOR   answers after three times MS, and after MS from second FOR on
+leak             opens a file for each request and keeps it open
+threads N        answers at once, with N additional idle threads
+nagle            writes head and body separately, so that the kernel holds the body back
+whole            like nagle, but with a single write
+stalls MS EVERY  answers after 5 ms, and stalls for MS every EVERY seconds
+timeouts S PART  answers after 5 ms, but one in PART requests after S seconds
+reads BYTES      reads bodies at BYTES per second on each connection
+takes MS         reads bodies at once, and answers after MS
+named MS         answers at once; also runs a name server at 127.0.0.1:53 that answers after MS and knows every name
+asks PART        looks a name up for each request, at a name server at 127.0.0.1:53 that drops one in PART queries
+forks MS         a process for each connection, which computes for MS per request
 """
 
 import asyncio
@@ -49,7 +49,7 @@ def backlog(port, number, milliseconds):
 
 
 def thread_each(port, parts):
-    """A thread for each connection, whose responses are written in these parts, with Nagle's algorithm."""
+    """Serves each connection on a thread, and writes each response in these parts, with Nagle's algorithm."""
     listener = socket.create_server(("127.0.0.1", port), backlog=1024)
 
     def serve_one(connection):
@@ -82,9 +82,9 @@ def forks(port, milliseconds):
 
 
 def takes_bodies(port, pause_for, pause_at_end):
-    """A thread for each connection that reads bodies in pieces and rests after each piece and before the answer."""
+    """Serves each connection on a thread that reads bodies in pieces, and pauses after each piece and before the answer."""
     listener = socket.create_server(("127.0.0.1", port), backlog=1024)
-    # Left to itself the kernel may let a window grow until it holds whole bodies: sometimes nobody would wait.
+    # By default, the window may grow until it holds whole bodies, and the client would sometimes not have to wait.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 131072)
 
     def serve_one(connection):
@@ -108,7 +108,7 @@ def takes_bodies(port, pause_for, pause_at_end):
 
 
 def name_server(delay_of):
-    """Answers every question with 127.0.0.1 (questions of other kinds than A with nothing), so much later; none: never."""
+    """Answers A queries with 127.0.0.1, and others with no record, after a delay; drops those whose delay is None."""
     server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     server.bind(("127.0.0.1", 53))
 
@@ -128,7 +128,7 @@ def name_server(delay_of):
 
 
 def asks(port, part):
-    """A thread for each connection, which looks a name up for each request."""
+    """Serves each connection on a thread, which looks a name up for each request."""
     asked = 0
 
     def delay():

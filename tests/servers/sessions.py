@@ -1,8 +1,8 @@
-"""A server of HTTP/1.1 that keeps sessions by a cookie and asks for bodies, for the tests of cookies and of `Expect`.
+"""An HTTP/1.1 server that keeps sessions by cookie and asks for bodies, for the tests of cookies and of `Expect`.
 
-`/` begins a session where the request has no cookie of one, and counts the request for it. `/login` begins one and leads to
-`/home`. `/end` takes the cookie away again. `/refuse` answers 413 without asking for the body, `/echo` asks for it and repeats it.
-What it counted is said when its input ends: `sessions requests strangers continued`.
+`/` begins a session if the request has no session cookie, and otherwise counts the request. `/login` begins a session and
+redirects to `/home`. `/end` deletes the cookie. `/refuse` answers 413 without asking for the body, `/echo` asks for it and echoes it.
+When its input ends, it prints its counts: `sessions requests strangers continued`.
 """
 
 import sys

@@ -1,4 +1,4 @@
-//! The console in its own process, with a client that acts as a browser or a script would.
+//! The console in its own process, and a client that acts like a browser or a script.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -44,7 +44,7 @@ impl ConsoleResponse {
         lines.into_iter().find(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
-    /// Returns the response if it has this status.
+    /// Returns the response if it has the expected status.
     ///
     /// # Panics
     /// Panics if it has another status.

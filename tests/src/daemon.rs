@@ -65,7 +65,7 @@ impl Daemon {
     /// Waits until `holds` returns `true`, which shows that the server is up.
     ///
     /// # Panics
-    /// Panics if the server exits before, or if the condition never holds.
+    /// Panics if the server exits first, or if the condition never holds.
     pub fn up(mut self, mut holds: impl FnMut(&Daemon) -> bool) -> Daemon {
         until(&format!("{} is up", self.name), || {
             if let Ok(Some(status)) = self.child.try_wait() {
@@ -81,7 +81,7 @@ impl Daemon {
         self.directory.path()
     }
 
-    /// Returns a file of its directory; empty if there is none.
+    /// Returns the contents of a file in its directory; empty if there is none.
     pub fn text(&self, name: &str) -> String {
         let bytes = std::fs::read(self.directory.path().join(name)).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()

@@ -1,9 +1,9 @@
-//! Worked examples of the guide, as commands.
+//! The guide's worked examples, as commands.
 
 /// Returns the guide's commands for this URL, each as its arguments, with the server's port filled in.
 ///
 /// # Panics
-/// Panics if the guide has none.
+/// Panics if the guide has no such command.
 pub fn from_guide(url: &str, port: u16) -> Vec<Vec<String>> {
     let pages = concat!(include_str!("../../docs/guide/raw.md"), include_str!("../../docs/guide/websocket.md"));
     let block = pages.split("```").find(|block| block.starts_with("sh ") && block.contains(url));

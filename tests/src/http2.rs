@@ -10,7 +10,7 @@ use crate::external::{BuildOnce, ExternalServer, sources};
 use crate::program::until;
 use crate::target::free_port;
 
-/// A server that counts; killed on drop.
+/// A running server that counts its requests; killed on drop.
 pub struct Http2TestServer(ExternalServer);
 
 impl Http2TestServer {
@@ -62,7 +62,8 @@ pub struct Nghttpd {
 }
 
 impl Nghttpd {
-    /// Starts it with further arguments; it serves the file `x` of five bytes. Returns `None` if it is not installed.
+    /// Starts nghttpd with additional arguments; it serves the file `x` of five bytes. Returns
+    /// `None` if it is not installed.
     ///
     /// # Panics
     /// Panics if it does not come up.
@@ -83,7 +84,7 @@ impl Nghttpd {
         Some(server)
     }
 
-    /// Returns the URL of its file.
+    /// Returns the URL of the file `x`.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}/x", self.port)
     }

@@ -1,7 +1,8 @@
 //! Support for the end-to-end tests: the real program, the built-in target, nginx, and misbehaving servers.
 //!
-//! All servers listen on this machine only, on ports chosen by the kernel, and end when the value that started them is
-//! dropped. Nothing here asserts how long something took: a deadline only turns a hang into a failure.
+//! All servers listen on this machine only, on ports chosen by the kernel, and end when the value
+//! that started them is dropped. No assertion here depends on how long something took: a deadline
+//! only turns a hang into a failure.
 
 pub mod certificates;
 pub mod console;

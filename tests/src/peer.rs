@@ -83,7 +83,7 @@ impl PeerConnection {
         let _ = rustix::net::sockopt::set_socket_linger(&self.stream, Some(Duration::ZERO));
     }
 
-    /// Closes the sending direction only.
+    /// Closes only the sending direction.
     pub fn half_close(&mut self) {
         let _ = self.stream.shutdown(Shutdown::Write);
     }

@@ -15,7 +15,8 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(100);
 
 /// Returns the path of the program.
 ///
-/// Uses `$BRUNT` if a test run has built it already; otherwise builds it into the directory of this test.
+/// Uses `$BRUNT` if it is set, because a test run has then built the program already; otherwise
+/// builds it in the directory of this test.
 ///
 /// # Panics
 /// Panics if it cannot be built.
@@ -42,7 +43,8 @@ fn build() -> PathBuf {
     profile.join("brunt")
 }
 
-/// The program, not started yet, with its own home directory and in English even if the tester's environment differs.
+/// A command that runs the program with its own home directory, and in English even if the tester's
+/// environment differs.
 pub struct ProgramCommand {
     command: Command,
     home: TempDir,
@@ -155,7 +157,7 @@ impl RunningProgram {
         resident(self.id())
     }
 
-    /// Returns `true` while it runs.
+    /// Returns `true` while the program runs.
     pub fn runs(&mut self) -> bool {
         self.child.try_wait().expect("it is our child").is_none()
     }
@@ -195,7 +197,7 @@ impl Drop for RunningProgram {
     }
 }
 
-/// Names of the program itself in its messages, in either language.
+/// Words that denote the program itself in its messages, in either language.
 const OF_ITSELF: [&str; 2] = ["brunt ", "发压端"];
 
 /// Returns `true` if a run exited with 20 instead of the expected code only because of doubts about the generator.

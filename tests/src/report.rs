@@ -1,4 +1,4 @@
-//! The JSON document of a run, and the identities that hold in every one.
+//! The JSON document of a run, and the identities that hold in every such document.
 
 use serde_json::Value;
 
@@ -170,7 +170,7 @@ impl TestReport {
 }
 
 impl std::fmt::Display for TestReport {
-    /// Formats the document without the parts that are too long for people to read.
+    /// Formats the document without its longest parts.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut short = self.json.clone();
         strip(&mut short);

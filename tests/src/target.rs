@@ -39,7 +39,7 @@ impl TargetProcess {
         TargetProcess::run(Command::new(program::path()), address, flags)
     }
 
-    /// Runs the target with the program that `command` begins with.
+    /// Runs the target by the program of `command`.
     ///
     /// # Panics
     /// Panics if it does not come up.
@@ -65,7 +65,7 @@ impl TargetProcess {
         TargetProcess::at(&format!("unix:{}", path.display()), &[])
     }
 
-    /// Returns the URL of a path, which is given without its first slash.
+    /// Returns the URL of a path, which is given without its leading slash.
     pub fn url(&self, path: &str) -> String {
         format!("{}{path}", self.address)
     }
@@ -94,7 +94,7 @@ impl TargetProcess {
         self.child.id()
     }
 
-    /// Kills it.
+    /// Kills the target.
     pub fn kill(&mut self) {
         // Both fail only if it has exited already.
         let _ = self.child.kill();

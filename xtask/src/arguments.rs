@@ -1,7 +1,7 @@
 //! The arguments after a command's name.
 //!
-//! Parsed by hand: a command has a handful of options, and an argument parser would be the slowest thing to compile
-//! here.
+//! They are parsed by hand, because a command has only a few options, and a parser library would
+//! take longer to compile than the rest of this crate.
 
 /// Options and words not yet consumed.
 pub struct Arguments {
@@ -14,14 +14,14 @@ impl Arguments {
         Self { rest: words.collect() }
     }
 
-    /// Takes a switch; returns `true` if it was given.
+    /// Removes a switch; returns `true` if it was given.
     pub fn switch(&mut self, name: &str) -> bool {
         let before = self.rest.len();
         self.rest.retain(|word| word != name);
         self.rest.len() < before
     }
 
-    /// Takes every `NAME VALUE` (or `NAME=VALUE`) and returns the values.
+    /// Removes every `NAME VALUE` (or `NAME=VALUE`) and returns the values.
     pub fn values(&mut self, name: &str) -> Result<Vec<String>, String> {
         let mut found = Vec::new();
         while let Some(at) = self.rest.iter().position(|w| w == name || w.starts_with(&format!("{name}="))) {
@@ -37,7 +37,7 @@ impl Arguments {
         Ok(found)
     }
 
-    /// Takes `NAME NUMBER`; the last one wins.
+    /// Removes every `NAME NUMBER` and returns the last number, or `default` if there is none.
     pub fn number(&mut self, name: &str, default: u32) -> Result<u32, String> {
         match self.values(name)?.pop() {
             None => Ok(default),

@@ -32,7 +32,7 @@ const SHARED: [&str; 9] = [
     "--error-format",
 ];
 
-/// A cargo command whose crates are linted while they are compiled.
+/// Creates a cargo command that lints the crates of the workspace while compiling them.
 pub fn linting(arguments: &[&str]) -> Result<Command, String> {
     let mut command = shell::cargo(arguments);
     command
@@ -57,7 +57,7 @@ fn copy_of_this_program() -> Result<PathBuf, String> {
         .clone()
 }
 
-/// Compiles a crate if cargo called this program as a compiler.
+/// Compiles a crate if cargo called this program as a compiler; returns `None` otherwise.
 pub fn when_asked() -> Option<ExitCode> {
     env::var_os(SWITCH)?;
     let words: Vec<OsString> = env::args_os().skip(1).collect();
@@ -89,8 +89,8 @@ fn run(command: &mut Command) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(String::new()) }
 }
 
-/// The arguments of rustdoc: the source and the options shared with rustc. Tests, build scripts and queries (`-vV`,
-/// `--print`) have no documentation.
+/// Returns the arguments of rustdoc: the source and the options shared with rustc. Returns `None`
+/// for tests, build scripts and queries (`-vV`, `--print`), which have no documentation.
 fn documented(words: &[OsString]) -> Option<Vec<&OsStr>> {
     let word = |at: usize| words.get(at).and_then(|word| word.to_str()).unwrap_or_default();
     let name = (0..words.len()).find(|at| word(*at) == "--crate-name").map(|at| word(at + 1))?;

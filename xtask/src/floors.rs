@@ -1,7 +1,7 @@
 //! The floors of the design: a crate uses only floors below its own.
 //!
-//! Read from the manifests through `cargo metadata`, so that new crates and new edges are checked
-//! automatically. Development dependencies are exempt: tests may use any crate.
+//! They are checked against the manifests through `cargo metadata`, so that new crates and edges
+//! are included automatically. Development dependencies are exempt: tests may use any crate.
 
 use std::fs;
 
@@ -23,7 +23,7 @@ const FLOORS: [&[&str]; 10] = [
     &["cli"],
 ];
 
-/// Intended edges within one floor, each with its reason.
+/// Permitted edges within one floor, each with its reason.
 const MEANT: [(&str, &str, &str); 1] = [("record", "plan", "a record holds the plan of its run")];
 
 /// Edges that go down but are forbidden, each with the invariant it would break.
@@ -75,7 +75,7 @@ pub fn check() -> Result<(), String> {
     Err(wrong.join("\n  "))
 }
 
-/// The crates in `crates/`; tests and xtask are outside the floors and may use all of them.
+/// Returns the crates in `crates/`; tests and xtask are on no floor and may use all of them.
 fn packages(metadata: &Value) -> Vec<Package> {
     let all = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
     all.iter()
@@ -102,7 +102,7 @@ fn floor_of(name: &str) -> Option<usize> {
     FLOORS.iter().position(|floor| floor.contains(&name))
 }
 
-/// One sentence for each edge or crate that is out of place.
+/// Returns a message for each edge or crate that breaks the rules.
 fn judge(packages: &[Package]) -> Vec<String> {
     let mut wrong = Vec::new();
     for Package { name, uses } in packages {

@@ -1,8 +1,8 @@
-//! Files of the repository that the program writes itself: the JSON Schemas of its documents, the pages of its rules,
-//! and the reference of options and plan keys.
+//! Files of the repository that the program generates: the JSON Schemas of its documents, the pages
+//! of its rules, and the reference of options and plan keys.
 //!
-//! They come from a built example of `report` and from the built program, not from the crates, so that this task
-//! compiles whatever state those are in.
+//! They come from a built example of `report` and from the built program, not from the crates, so
+//! that this task compiles even if the crates do not.
 
 use std::fs;
 use std::path::PathBuf;
@@ -47,7 +47,7 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     if check { compare() } else { write() }
 }
 
-/// Writes all of them.
+/// Writes all generated files.
 fn write() -> Result<(), String> {
     for generated in &GENERATED {
         let path = path(generated);

@@ -1,14 +1,15 @@
 //! Programs other than Rust that tests and benchmarks need, and their sources.
 //!
-//! As root, Debian's packages are installed without questions; otherwise one line says how to. Peers that no package
-//! carries are built into the build output, never into the user's home.
+//! As root, Debian packages are installed without asking; otherwise a message says how to install
+//! them. Peers without a package are built into the build output, never into the user's home
+//! directory.
 
 use std::env;
 use std::process::Command;
 
 use crate::{places, shell};
 
-/// A program and the Debian package that carries it.
+/// A program and the Debian package that contains it.
 #[derive(Clone, Copy)]
 pub struct Tool {
     /// The executable.
@@ -94,7 +95,7 @@ pub fn from_debian(tools: &[Tool]) -> Vec<&'static str> {
     missing(tools)
 }
 
-/// The programs that are not installed.
+/// Returns the programs that are not installed.
 pub fn missing(tools: &[Tool]) -> Vec<&'static str> {
     tools.iter().map(|tool| tool.program).filter(|program| places::find(program).is_none()).collect()
 }
@@ -104,7 +105,8 @@ pub fn from_registries() {
     let root = places::peers();
     if places::find("oha").is_none() {
         println!("building oha into {} (takes some minutes, once)", root.display());
-        // A build directory of its own would be thrown away; the shared one would mix its profile with ours.
+        // Without the variable, cargo builds in a temporary directory; the shared one would mix the
+        // profiles.
         let mut build = shell::cargo(&["install", "oha", "--locked", "--root"]);
         build.arg(&root).env_remove("CARGO_TARGET_DIR");
         report_failure(shell::run(&mut build));
@@ -135,7 +137,7 @@ fn report_failure(outcome: Result<(), String>) {
     }
 }
 
-/// Returns `true` if this is the superuser.
+/// Returns `true` if this process runs as the superuser.
 pub fn is_root() -> bool {
     // SAFETY: geteuid has no conditions and cannot fail.
     unsafe { libc::geteuid() == 0 }

@@ -34,7 +34,7 @@ pub fn check() -> Result<(), String> {
     Err(wrong.join("\n  "))
 }
 
-/// The documents for readers: those at the root and all below `docs/`.
+/// Returns the documents for readers: those at the root and all below `docs/`.
 pub fn documents_of(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![root.join("docs")];
@@ -77,7 +77,7 @@ fn dead(documents: &Documents, exists: &dyn Fn(&Path) -> bool) -> Vec<String> {
     wrong
 }
 
-/// Finds pages missing from the table of contents, and links that leave the book.
+/// Finds pages missing from the table of contents, and links to pages outside the book.
 fn outside_the_book(documents: &Documents) -> Vec<String> {
     let links_of = |path: &Path, text: &str| -> Vec<(usize, PathBuf)> {
         let links = links_in(text).into_iter();
@@ -117,7 +117,8 @@ fn beside(document: &Path, link: &str) -> PathBuf {
     path
 }
 
-/// Targets of the links to files and headings, with their lines: neither code nor links to the web.
+/// Returns the targets of links to files and headings, with their line numbers; links in code and
+/// to the web are ignored.
 fn links_in(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (line, prose) in prose_of(text) {
@@ -132,7 +133,7 @@ fn links_in(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The anchors of the headings, as GitHub and mdBook make them.
+/// Returns the anchors of the headings, as GitHub and mdBook generate them.
 fn anchors_in(text: &str) -> BTreeSet<String> {
     let mut anchors = BTreeSet::new();
     for (_, line) in prose_of(text) {
@@ -147,7 +148,7 @@ fn anchors_in(text: &str) -> BTreeSet<String> {
     anchors
 }
 
-/// The lines outside fenced blocks, with their numbers.
+/// Returns the lines outside fenced blocks, with their numbers.
 fn prose_of(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut fenced = false;
     text.lines().enumerate().filter_map(move |(number, line)| {
@@ -159,7 +160,7 @@ fn prose_of(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// A line without the text between backticks.
+/// Returns a line without the text between backticks.
 fn without_code(line: &str) -> String {
     line.split('`').step_by(2).collect()
 }

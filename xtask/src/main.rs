@@ -27,10 +27,10 @@ mod truth;
 
 use std::process::ExitCode;
 
-/// The result of a task: nothing, or one sentence that says what went wrong.
+/// The result of a task: nothing, or an error message.
 type Outcome = Result<(), String>;
 
-/// One task.
+/// A task.
 struct Chore {
     name: &'static str,
     what: &'static str,

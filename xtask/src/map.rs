@@ -26,7 +26,7 @@ pub fn check() -> Result<(), String> {
     Err(wrong.join("\n  "))
 }
 
-/// All files and folders below a folder, without build output.
+/// Collects all files and folders below a folder, without build output.
 fn collect(folder: &Path, into: &mut Vec<PathBuf>) {
     for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
         if path.is_dir() && !path.ends_with("node_modules") && !path.ends_with("target") {

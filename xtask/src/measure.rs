@@ -1,7 +1,8 @@
 //! One child process, pinned to a core and measured by the kernel's accounting.
 //!
-//! Processor time is what `wait4` reports (user and system, all threads). Peak memory is the high-water mark in
-//! `/proc`, read while the child runs: the `ru_maxrss` of `wait4` starts at the size of the process that forked it.
+//! CPU time is that reported by `wait4` (user and system, all threads). Peak memory is the
+//! high-water mark in `/proc`, read while the child runs: the `ru_maxrss` of `wait4` starts at the
+//! size of the process that forked it.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -11,12 +12,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The core of the servers; generators use the other.
+/// The core of the servers.
 pub const SERVER_CORE: usize = 0;
 /// The core of the generators.
 pub const GENERATOR_CORE: usize = 1;
 
-/// A program to be run and measured.
+/// A program to run and measure.
 #[derive(Clone, Debug)]
 pub struct Invocation {
     pub program: PathBuf,
@@ -50,7 +51,7 @@ impl Usage {
     }
 }
 
-/// Lets a command run on one core only, with as many descriptors as the hard limit allows.
+/// Restricts a command to one core, and raises its descriptor limit to the hard limit.
 pub fn pin(command: &mut Command, core: usize) {
     // SAFETY: between fork and exec only async-signal-safe system calls are made, on values that live on this stack.
     unsafe {
@@ -70,8 +71,8 @@ pub fn pin(command: &mut Command, core: usize) {
     }
 }
 
-/// Runs a program to completion; a child that runs longer than `longest` is killed, as its exit code shows.
-/// `meanwhile` is called every few hundredths of a second.
+/// Runs a program to completion; a child that runs longer than `longest` is killed, as its exit
+/// code shows. `meanwhile` is called every few hundredths of a second while the program runs.
 pub fn run(
     what: &Invocation,
     core: usize,
@@ -116,16 +117,17 @@ pub fn run(
 
 /// Sends a signal to a child that has not been waited for.
 pub fn signal(process: u32, number: i32) {
-    // SAFETY: the id is that of a child of ours that was not reaped yet, so it belongs to nobody else.
+    // SAFETY: the id is that of a child of ours that was not reaped yet, so the id cannot have been
+    // reused.
     unsafe { libc::kill(process as libc::pid_t, number) };
 }
 
-/// Collects a child that ended, with what it used.
+/// Reaps a child that has ended; returns its exit code and resource usage.
 fn reap(child: &Child, flags: i32) -> Result<Option<(i32, libc::rusage)>, String> {
     let mut status = 0;
-    // SAFETY: rusage is plain numbers, for which all zeroes is a value.
+    // SAFETY: rusage is plain numbers, for which all zeroes is a valid value.
     let mut used: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: both pointers lead to values that outlive the call.
+    // SAFETY: both pointers are to values that outlive the call.
     let found = unsafe { libc::wait4(child.id() as libc::pid_t, &mut status, flags, &mut used) };
     match found {
         0 => Ok(None),
@@ -142,18 +144,20 @@ fn field_kib(status: &str, name: &str) -> Option<u64> {
     status.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()
 }
 
-/// Processor time a running process has used so far, in seconds: user and system, from `/proc`.
+/// Returns the CPU time (user and system) that a running process has used so far, in seconds, from
+/// `/proc`.
 pub fn cpu_of(process: u32) -> f64 {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // The name in parentheses may hold spaces; fields 14 and 15 are counted from behind it.
+    // The name in parentheses may hold spaces; fields 14 and 15 are counted from its end.
     let Some((_, rest)) = stat.rsplit_once(')') else { return 0.0 };
     let ticks: f64 = rest.split_whitespace().skip(11).take(2).filter_map(|t| t.parse::<f64>().ok()).sum();
     ticks / ticks_per_second()
 }
 
-/// Processor time of all children that were waited for so far, in seconds.
+/// Returns the CPU time of all children reaped so far, in seconds.
 pub fn cpu_of_ended_children() -> f64 {
-    // SAFETY: rusage is plain numbers, for which all zeroes is a value, and it outlives the call.
+    // SAFETY: rusage is plain numbers, for which all zeroes is a valid value, and it outlives the
+    // call.
     let used = unsafe {
         let mut used: libc::rusage = std::mem::zeroed();
         libc::getrusage(libc::RUSAGE_CHILDREN, &mut used);
@@ -162,7 +166,7 @@ pub fn cpu_of_ended_children() -> f64 {
     seconds(used.ru_utime) + seconds(used.ru_stime)
 }
 
-/// The unit of `/proc`'s times.
+/// Returns the clock ticks per second, the unit of times in `/proc`.
 pub fn ticks_per_second() -> f64 {
     // SAFETY: sysconf has no conditions.
     let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };

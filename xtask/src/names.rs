@@ -1,6 +1,6 @@
-//! One name, one type: within the workspace each type name is declared once, whatever the crate.
+//! Unique type names: each is declared only once in the workspace.
 //!
-//! Test code is exempt: its helpers never leave their file.
+//! Test code is exempt, because its helpers are local to a file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub fn complaints<'a>(declared: impl Iterator<Item = (&'a Path, &'a str)>) -> Ve
     unused.chain(shared).collect()
 }
 
-/// The name of the type that a line declares.
+/// Returns the name of the type that a line declares.
 pub fn declared_type(line: &str) -> Option<&str> {
     let line = match line.strip_prefix("pub") {
         Some(rest) => rest.strip_prefix('(').map_or(rest, |scope| scope.split_once(')').map_or(rest, |(_, rest)| rest)),

@@ -1,7 +1,7 @@
 //! nginx as an independent server: one process on the first core, answering one byte.
 //!
-//! Benchmarks run it without a log, accuracy runs with one. Its `stub_status` counts all requests; it is read through
-//! a separate port, and each reading is itself one request.
+//! Benchmarks run it without a log, accuracy tests with one. Its `stub_status` counts all requests;
+//! it is read through a separate port, and each reading counts as a request.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -34,7 +34,7 @@ pub struct NginxConfig {
 }
 
 impl NginxConfig {
-    /// A one-byte response to every request, no log, on free ports.
+    /// Creates a configuration with a one-byte response to every request, no log, and free ports.
     pub fn plain() -> Result<Self, String> {
         Ok(Self { port: free_port()?, status_port: free_port()?, access_log: None, cut_percent: 0 })
     }
@@ -65,24 +65,24 @@ impl Nginx {
         Ok(server)
     }
 
-    /// The URL of the one-byte response.
+    /// Returns the URL of the one-byte response.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}/", self.port)
     }
 
-    /// Kills it at once; open connections are cut.
+    /// Kills nginx at once, which cuts open connections.
     pub fn stop(mut self) {
         measure::signal(self.child.id(), libc::SIGTERM);
-        // An error means that it is already gone.
+        // An error means that the process has already exited.
         let _ = self.child.wait();
     }
 
-    /// The process id.
+    /// Returns the process id.
     pub fn process(&self) -> u32 {
         self.child.id()
     }
 
-    /// Reads its counters; this request is counted too.
+    /// Reads the counters of nginx; this request is counted, too.
     pub fn counts(&self) -> Result<NginxStatus, String> {
         counts_at(self.status_port)
     }
@@ -100,7 +100,7 @@ fn counts_at(port: u16) -> Result<NginxStatus, String> {
 
 impl Drop for Nginx {
     fn drop(&mut self) {
-        // The stall benchmark may have stopped it; errors mean that it is already gone.
+        // The stall benchmark may have stopped it; errors mean that it has already exited.
         measure::signal(self.child.id(), libc::SIGCONT);
         let _ = self.child.kill();
         let _ = self.child.wait();

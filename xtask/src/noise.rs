@@ -1,9 +1,10 @@
 //! Detection of disturbances while a figure is measured.
 //!
-//! A virtual machine's two cores sometimes do the work of one, and its counters need not show it. Three signs are
-//! checked: time reported as stolen by the hypervisor or missing from the counters, work of other processes, and the
-//! duration of a fixed amount of arithmetic on both cores at once, right before and after the run, against the best
-//! seen so far. A run with a sign is measured again.
+//! The two cores of a virtual machine sometimes do the work of one, without any sign in its
+//! counters. Three symptoms are checked: time reported as stolen by the hypervisor or missing from
+//! the counters, work of other processes, and the duration of a fixed amount of arithmetic on both
+//! cores at once, right before and after the run, compared with the best so far. A run with any of
+//! them is measured again.
 
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
@@ -15,9 +16,9 @@ const SPIN: u64 = 20_000_000;
 
 /// Detects disturbed runs, and learns how fast this machine is when it is quiet.
 pub struct NoiseGuard {
-    /// The shortest spin of a core while the other spins too.
+    /// Shortest spin of a core while the other one spins, too.
     best: Duration,
-    /// The shortest spin of a core alone.
+    /// Shortest spin of a core alone.
     alone: Duration,
 }
 
@@ -96,12 +97,13 @@ impl NoiseGuard {
 /// Describes the disturbance, if there is one.
 fn judge(delta: CoreTimes, wall: f64, ours_s: f64, speed: f64) -> Option<String> {
     if wall < 0.5 {
-        // Too short for counters that advance a hundred times a second.
+        // The run is too short for counters that advance a hundred times a second.
         return None;
     }
     let expected = wall * delta.count;
     let stolen = delta.stolen / expected;
-    // Busy time is sampled at the tick and misses short bursts between two sleeps; our own children's is exact.
+    // Busy time is sampled at each tick and misses short bursts between two sleeps; the time of our
+    // own children is exact.
     let missing = 1.0 - (delta.busy.max(ours_s) + delta.idle + delta.stolen) / expected;
     let others = (delta.busy - ours_s) / wall;
     if stolen > 0.03 {
@@ -129,8 +131,8 @@ fn spin() -> Duration {
 }
 
 fn pin_this_thread(core: usize) {
-    // SAFETY: the set is plain bits on this stack and outlives the call; a core that does not exist is refused by the
-    // kernel, and the thread then stays where it is.
+    // SAFETY: the set consists of plain bits on this stack and outlives the call; a core that does
+    // not exist is refused by the kernel, and the thread then stays where it is.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         libc::CPU_SET(core, &mut set);

@@ -34,16 +34,16 @@ pub struct LoggingTarget {
     log: PathBuf,
 }
 
-/// A line of the target's log: times in nanoseconds of one clock.
+/// A line of the target's log: times in nanoseconds, on the same clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LoggedArrival {
     pub arrived: u64,
-    /// 0 if there was no answer.
+    /// Time of the answer; 0 if there was none.
     pub answered: u64,
 }
 
 impl LoggingTarget {
-    /// Starts it with additional options and waits until it answers.
+    /// Starts the target with additional options and waits until it answers.
     pub fn start(brunt: &Path, name: &str, options: &str) -> Result<Self, String> {
         let port = places::free_port()?;
         let log = places::scratch("target")?.join(format!("{name}.arrivals"));
@@ -64,7 +64,7 @@ impl LoggingTarget {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    /// Stops it gracefully and reads its log, sorted by arrival.
+    /// Stops the target gracefully and returns its log, sorted by arrival.
     pub fn finish(mut self) -> Result<Vec<LoggedArrival>, String> {
         measure::signal(self.child.id(), libc::SIGTERM);
         let began = Instant::now();
@@ -81,7 +81,7 @@ impl LoggingTarget {
 
 impl Drop for LoggingTarget {
     fn drop(&mut self) {
-        // An error means that it is already gone.
+        // An error means that the process has already exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -108,7 +108,7 @@ pub fn generate(
 ) -> Result<(Value, Usage), String> {
     let folder = places::scratch("pair")?;
     let document = folder.join(format!("{name}.json"));
-    // A report of an earlier run must not be taken for this one's; there may be none.
+    // A report left by an earlier run must not be taken for that of this run.
     let _ = fs::remove_file(&document);
     let mut arguments: Vec<OsString> = vec![url.into()];
     arguments.extend(options.split_whitespace().map(OsString::from));

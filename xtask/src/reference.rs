@@ -23,7 +23,8 @@ Generated from `brunt --help` and `brunt plan --schema` by `cargo xtask generate
 
 /// Commands that have options of their own.
 const COMMANDS: [&str; 7] = ["report", "plan", "demo", "calibrate", "target", "probe", "ui"];
-/// The group of options that every command has, and of those that a command alone has.
+/// The heading in `--help` of the options that every command has, and of those that only one
+/// command has.
 const EVERYWHERE: &str = "Options";
 
 /// An option as `--help` shows it.
@@ -45,7 +46,7 @@ impl OptionHelp {
 /// A group of options: its heading and the options.
 type HelpGroup = (String, Vec<OptionHelp>);
 
-/// The whole page.
+/// Generates the whole page.
 pub fn page() -> Result<String, String> {
     let schema: Value = serde_json::from_str(&said(&["plan", "--schema"])?).map_err(|e| format!("the schema: {e}"))?;
     let keys = properties(&schema);
@@ -70,8 +71,8 @@ fn said(words: &[&str]) -> Result<String, String> {
     shell::capture(Command::new(places::brunt("debug")).args(words))
 }
 
-/// The options in a help text. A line that begins with a dash within six columns is an option; a line indented deeper
-/// continues it.
+/// Parses the options in a help text. A line that begins with a dash within six columns is an
+/// option; a line indented deeper continues it.
 fn groups(help: &str) -> Vec<HelpGroup> {
     let mut groups: Vec<HelpGroup> = Vec::new();
     for line in help.lines() {
@@ -97,8 +98,8 @@ fn groups(help: &str) -> Vec<HelpGroup> {
     groups
 }
 
-/// The options of a command, without those of every command. For a command that takes the options of a run, those are
-/// shown already.
+/// Returns the options of a command, except for those of every command. If the command takes the
+/// options of a run, these are omitted as well.
 fn own_options(help: &str) -> Vec<OptionHelp> {
     let groups = groups(help);
     let reads_a_run = groups.iter().any(|(title, _)| title == "Load");
@@ -106,13 +107,13 @@ fn own_options(help: &str) -> Vec<OptionHelp> {
     own.flat_map(|(_, options)| options).filter(|option| !["help", "version"].contains(&option.key())).collect()
 }
 
-/// The description of a command: the text before its usage.
+/// Returns the description of a command: the text before its usage.
 fn about(help: &str) -> String {
     let lines = help.lines().take_while(|line| !line.starts_with("Usage:"));
     lines.filter(|line| !line.trim().is_empty()).map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
-/// Keys that no option has, and those of steps and scenarios.
+/// Appends the keys that no option has, and those of steps and scenarios.
 fn plan_keys(page: &mut String, keys: &Map<String, Value>, groups: &[HelpGroup]) {
     let is_option = |name: &str| groups.iter().flat_map(|(_, options)| options).any(|option| option.key() == name);
     heading(page, 2, "Keys of plan files only");
@@ -153,13 +154,13 @@ fn plan_keys(page: &mut String, keys: &Map<String, Value>, groups: &[HelpGroup])
     table_of_keys(page, own.map(|(name, schema)| (name, same_as_key(schema).unwrap_or_else(|| description(schema)))));
 }
 
-/// The key that an alias stands for.
+/// Returns the key of which a key is an alias.
 fn same_as(schema: &Value, keys: &Map<String, Value>) -> Option<String> {
     let known = ["stage", "objective", "source", "ping"].into_iter().find(|name| keys.get(*name) == Some(schema))?;
     Some(format!("Same as `{known}`"))
 }
 
-/// The plan key that a scenario key corresponds to.
+/// Returns the plan key to which a scenario key corresponds.
 fn same_as_key(schema: &Value) -> Option<String> {
     let name = schema.get("$ref")?.as_str()?.rsplit('/').next()?;
     schema.get("description").is_none().then(|| format!("As the key `{name}` of a plan"))
@@ -170,7 +171,7 @@ fn properties(schema: &Value) -> &Map<String, Value> {
     schema["properties"].as_object().unwrap_or(&NONE)
 }
 
-/// The description of a key, with its allowed values.
+/// Returns the description of a key, with its allowed values.
 fn description(schema: &Value) -> String {
     let list =
         |name: &str| -> Vec<&str> { schema[name].as_array().into_iter().flatten().filter_map(Value::as_str).collect() };
@@ -188,7 +189,7 @@ fn heading(page: &mut String, level: usize, title: &str) {
     let _ = writeln!(page, "\n{} {title}", "#".repeat(level));
 }
 
-/// A table of options; `keys` are the keys of plan files.
+/// Appends a table of options; `keys` are the keys of plan files.
 fn table(page: &mut String, options: &[OptionHelp], keys: Option<&Map<String, Value>>) {
     page.push_str(if keys.is_some() {
         "\n| option | plan | |\n|---|---|---|\n"
@@ -215,7 +216,7 @@ fn table_of_keys<'a>(page: &mut String, keys: impl Iterator<Item = (&'a String, 
     }
 }
 
-/// Plain text as a table cell, with Markdown escaped outside backticks.
+/// Formats plain text as a table cell, with Markdown escaped outside backticks.
 fn cell(text: &str) -> String {
     let parts = text.split('`').enumerate().map(|(n, part)| {
         let part = part.replace('|', "\\|");
@@ -224,7 +225,7 @@ fn cell(text: &str) -> String {
     parts.collect::<Vec<_>>().join("`")
 }
 
-/// The meaning of an option in another protocol, `[grpc: …]`, on a line of its own.
+/// Puts the meaning of an option in another protocol, `[grpc: …]`, on a line of its own.
 fn by_protocol(text: &str) -> String {
     let mut lines = String::new();
     let mut depth = 0;

@@ -1,13 +1,14 @@
 //! Running other programs: cargo and the package managers.
 //!
-//! Output goes straight to the terminal; a task that needs to read it too passes it through line by line.
+//! Output goes directly to the terminal, or passes line by line through a task that also reads it.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use crate::places;
 
-/// A cargo command, run at the root, with the cargo that runs this task.
+/// Creates a cargo command that runs in the root of the repository, with the cargo that runs this
+/// task.
 pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(places::root());
@@ -20,7 +21,8 @@ pub fn run(command: &mut Command) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("{} ended with {status}", shown(command))) }
 }
 
-/// Runs a command without output, for use alongside other steps; the error includes what it wrote.
+/// Runs a command without showing its output, for use alongside other steps; the error includes the
+/// output.
 pub fn quietly(command: &mut Command) -> Result<(), String> {
     let output = command.stdin(Stdio::null()).output().map_err(|e| format!("cannot start {}: {e}", shown(command)))?;
     if output.status.success() {
@@ -54,7 +56,7 @@ pub fn watch(command: &mut Command, mut reader: impl FnMut(&str)) -> Result<(), 
     if status.success() { Ok(()) } else { Err(format!("{} ended with {status}", shown(command))) }
 }
 
-/// The command line as typed, without the program's directory.
+/// Formats a command line as typed, without the program's directory.
 pub fn shown(command: &Command) -> String {
     let program = std::path::Path::new(command.get_program());
     let mut text = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();

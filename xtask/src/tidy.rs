@@ -1,7 +1,8 @@
 //! Rules of this repository that no compiler checks: banned patterns, and the header of a file.
 //!
-//! A plain search over the sources. Code behind a file's `#[cfg(test)]`, modules declared that way, tests and examples
-//! may `unwrap`. Patterns are concatenated from halves so that this file does not match them.
+//! They are checked by a plain text search. Code after a file's `#[cfg(test)]`, modules with this
+//! attribute, tests and examples may `unwrap`. Patterns are concatenated from halves so that this
+//! file does not match them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -78,7 +79,7 @@ fn collect(folder: &Path, into: &mut Vec<PathBuf>) -> Result<(), String> {
     Ok(())
 }
 
-/// The modules that a file declares for tests only, as paths without extension.
+/// Returns the modules that a file declares for tests only, as paths without extension.
 fn test_modules(path: &Path, text: &str) -> Vec<PathBuf> {
     let plain = path.file_stem().is_some_and(|stem| stem != "mod" && stem != "lib" && stem != "main");
     let folder = if plain { path.with_extension("") } else { path.parent().unwrap_or(path).to_owned() };
@@ -87,13 +88,13 @@ fn test_modules(path: &Path, text: &str) -> Vec<PathBuf> {
     after_attribute.filter_map(declared).map(|name| folder.join(name)).collect()
 }
 
-/// The name in `mod name;` of any visibility.
+/// Returns the name in `mod name;` of any visibility.
 fn declared(line: &str) -> Option<&str> {
     let (_, name) = line.strip_suffix(';')?.split_once("mod ")?;
     Some(name)
 }
 
-/// The violations in one file.
+/// Returns the violations in one file.
 fn complaints(name: &str, text: &str, for_tests: bool) -> Vec<String> {
     let mut wrong = Vec::new();
     if !text.starts_with("//!") && !text.starts_with("#!") && !name.ends_with("/tests.rs") {
@@ -116,7 +117,7 @@ struct CodeLine<'a> {
     in_tests: bool,
 }
 
-/// The lines of a file that are not comments, without their indentation.
+/// Returns the lines of a file that are not comments, without their indentation.
 fn code<'a>(name: &str, text: &'a str, for_tests: bool) -> impl Iterator<Item = CodeLine<'a>> {
     let mut in_tests = for_tests || is_for_tests(name);
     let mut lines = text.lines().map(str::trim_start).enumerate().peekable();

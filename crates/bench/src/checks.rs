@@ -13,10 +13,11 @@ use brunt_report::numbers;
 use crate::{data_end, host, objective_names, proxy_route};
 use brunt_config::Intent;
 
-/// Returns the options that a plan passes to its protocol, with its URLs. `urls` should not be shared, or it is copied.
+/// Returns the options that a plan passes to its protocol, with its URLs. `urls` is copied if it is
+/// shared.
 ///
 /// # Errors
-/// A proxy of the plan is invalid.
+/// Returns an error if a proxy of the plan is invalid.
 pub(crate) fn protocol_options(plan: &Plan, urls: Urls) -> Result<ProtocolConfig, UsageError> {
     let own = urls.iter().any(|url| !url.options.is_empty());
     let named = urls.iter().any(|url| url.name.is_some());
@@ -37,11 +38,11 @@ pub(crate) fn protocol_options(plan: &Plan, urls: Urls) -> Result<ProtocolConfig
     })
 }
 
-/// Checks everything that can be checked without the target; returns the number of workers of the run. If there are
-/// very many URLs, the intent keeps only the first ones.
+/// Checks everything that can be checked without the target; returns the number of workers of the
+/// run. If there are very many URLs, only the first ones stay in the intent.
 ///
 /// # Errors
-/// The user's mistake, naming the option.
+/// Returns an error that names the wrong option.
 pub fn check(intent: &mut Intent, protocol: &dyn Protocol) -> Result<u32, UsageError> {
     intent.shown = intent.shown.clone().listed();
     let urls = intent.plan.take_urls();
@@ -133,7 +134,7 @@ fn sources(plan: &Plan) -> Result<Vec<IpAddr>, UsageError> {
 /// Returns the source addresses of the plan, all of which must be addresses of this machine.
 ///
 /// # Errors
-/// The first address that is not one of this machine.
+/// Returns the first address that is not one of this machine.
 pub(crate) fn local_sources(plan: &Plan) -> Result<Vec<IpAddr>, UsageError> {
     let all = sources(plan)?;
     for address in &all {
@@ -149,7 +150,7 @@ pub(crate) fn local_sources(plan: &Plan) -> Result<Vec<IpAddr>, UsageError> {
 /// Creates the TLS settings of a plan from the files that it names.
 ///
 /// # Errors
-/// The wrong option, and why.
+/// Returns an error that names the wrong option and the reason.
 pub(crate) fn security(plan: &Plan) -> Result<RustlsSecurity, UsageError> {
     let content = |name: &str, path: &Option<String>| match path {
         None => Ok(None),

@@ -11,7 +11,7 @@ use brunt_report::numbers;
 /// individually.
 ///
 /// # Errors
-/// The plan has a warm-up, which would use up rows.
+/// Returns an error if the plan has a warm-up, which would use up rows.
 pub fn requests(plan: &Plan, prepared: &PreparedRun) -> Result<Option<u64>, UsageError> {
     let Some(rows) = prepared.requests_at_most() else { return Ok(plan.requests) };
     if plan.warmup > brunt_measure::Nanos::ZERO {
@@ -29,7 +29,7 @@ pub fn requests(plan: &Plan, prepared: &PreparedRun) -> Result<Option<u64>, Usag
 /// limits the run.
 ///
 /// # Errors
-/// The requests of a scenario cannot be prepared.
+/// Returns an error if the requests of a scenario cannot be prepared.
 pub fn iterations(
     plan: &Plan,
     protocol: &dyn Protocol,

@@ -13,10 +13,10 @@ use brunt_contract::{Origin, PeerAddress};
 use brunt_engine::Resolver;
 use brunt_plan::address;
 
-/// A resolver that only returns confirmed public addresses.
+/// A resolver that returns a public address only if its host is confirmed.
 pub struct PublicAddressGuard {
     inner: Arc<dyn Resolver>,
-    /// The hosts on public addresses that are allowed; None: all.
+    /// The hosts on public addresses that are allowed; `None` allows all.
     allowed: RwLock<Option<Vec<String>>>,
     /// Hosts that were requested and are not allowed.
     refused: Mutex<BTreeMap<String, IpAddr>>,
@@ -44,7 +44,7 @@ impl PublicAddressGuard {
         }
     }
 
-    /// Returns the hosts that are allowed; None: all.
+    /// Returns the hosts that are allowed; `None` if all are.
     pub fn allowed(&self) -> Option<Vec<String>> {
         self.allowed.read().ok()?.clone()
     }
@@ -58,7 +58,7 @@ impl PublicAddressGuard {
     /// left to the proxy.
     ///
     /// # Errors
-    /// The origin is on a public address that was not confirmed.
+    /// Returns an error if the origin is on a public address that was not confirmed.
     pub fn check_origin(&self, origin: &Origin) -> Result<(), Cause> {
         match self.allowed().map(|_| self.inner.resolve(origin)) {
             Some(Ok(_)) => self.resolve(origin).map(drop),

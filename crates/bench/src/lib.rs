@@ -45,14 +45,14 @@ pub struct Bench {
     prepared: Arc<PreparedRun>,
     /// The setup for the plan as requested; each trial brings its own load.
     setup: Setup,
-    /// Set if its workers run in separate processes.
+    /// The inputs of worker processes; `None` if the workers are threads.
     worker_processes: Option<WorkerProcesses>,
     guard: Arc<PublicAddressGuard>,
     resolver: Arc<SystemResolver>,
     redaction: Redaction,
     /// The counters that are read during a measurement.
     watching: CounterSources,
-    /// The failure if the target was unreachable already before the requests were prepared.
+    /// The failure if the target was already unreachable before the requests were prepared.
     refused: Option<Box<ProbeFailure>>,
     /// Number of iterations for which the data of each scenario suffices.
     rows: Vec<Option<u64>>,
@@ -80,18 +80,20 @@ pub struct FirstOutcome {
 
 /// The reason why no load can be sent.
 pub struct NoLoadReason {
-    /// Recorded in place of a first answer; holds the reason, with secrets masked.
+    /// The response recorded in place of a first answer; it contains the reason, with secrets
+    /// masked.
     pub answer: FirstResponse,
     /// Set if the target cannot be reached at all.
     pub unreachable: bool,
 }
 
 impl Bench {
-    /// Checks and encodes everything possible before anything is sent. If there are very many URLs, the intent keeps
-    /// only the first ones. `launcher` starts processes if the plan asks for them.
+    /// Checks and encodes everything possible before anything is sent. If there are very many URLs,
+    /// only the first ones stay in the intent. `launcher` starts processes if the plan asks for
+    /// them.
     ///
     /// # Errors
-    /// The user's mistake, naming the option.
+    /// Returns an error that names the wrong option.
     pub fn prepare(
         intent: &mut Intent,
         protocol: &dyn Protocol,
@@ -196,10 +198,10 @@ impl Bench {
         Arc::clone(&self.prepared).take_share(&self.setup, assignment);
     }
 
-    /// Sends the requests that the plan has before the load.
+    /// Sends the requests that precede the load in the plan.
     ///
     /// # Errors
-    /// No load may be sent.
+    /// Returns the reason why no load may be sent.
     pub fn before(&self, stop: &Stop) -> Result<(), Box<NoLoadReason>> {
         if self.refused.is_some() {
             return Ok(());
@@ -211,7 +213,7 @@ impl Bench {
     /// captured.
     ///
     /// # Errors
-    /// No load may be sent.
+    /// Returns the reason why no load may be sent.
     pub fn set_up(&mut self, stop: &Stop) -> Result<(), Box<NoLoadReason>> {
         let flow = self.setup.plan.setup_flow();
         if self.refused.is_some() || self.is_set_up || flow.is_none_or(|flow| flow.setup.is_empty()) {
@@ -251,7 +253,7 @@ impl Bench {
     /// Sends the first request once; its answer is the first answer of all following measurements.
     ///
     /// # Errors
-    /// The target is unreachable, or no load may be sent.
+    /// Returns the reason why no load may be sent, such as an unreachable target.
     pub fn first_answer(&mut self, stop: &Stop) -> Result<FirstOutcome, Box<NoLoadReason>> {
         let outcome = match &self.refused {
             Some(failure) => Err(failure.clone()),
@@ -281,7 +283,7 @@ impl Bench {
     /// Runs a trial; the listeners receive the events as they happen, with secrets masked.
     ///
     /// # Errors
-    /// The load does not fit these requests.
+    /// Returns an error if the load does not fit these requests.
     pub fn measure(
         &self,
         trial: &Trial,
@@ -343,7 +345,8 @@ impl Bench {
         Ok(Setup { plan: Arc::new(plan), shown, processes, ..self.setup.clone() })
     }
 
-    /// Sends the requests that the plan has after the load, all within `within`; returns a notice if one failed.
+    /// Sends the requests that follow the load in the plan, all of them within `within`; returns a
+    /// notice if one failed.
     pub fn after(&self, stop: &Stop, within: Option<Nanos>) -> Option<Notice> {
         Some(match self.prepared.after(&self.setup, stop, within)? {
             AfterFailure::Interrupted => Notice::new(Subject::AfterInterrupted, []),
@@ -351,8 +354,8 @@ impl Bench {
         })
     }
 
-    /// Returns the notices that are known before the run, such as checks that the user switched off, or an end by
-    /// used-up data.
+    /// Returns the notices that are known before the run, such as checks that the user disabled, or
+    /// data that ends the run early.
     pub fn remarks(&self) -> Vec<Notice> {
         let (plan, prepared) = (&self.setup.plan, &self.prepared);
         let tls = prepared.origins().iter().any(|origin| origin.tls);

@@ -13,7 +13,7 @@ const LISTED: usize = 5;
 /// Rejects objectives for names that do not occur in the run.
 ///
 /// # Errors
-/// The first such objective, and a similar name.
+/// Returns an error with the first such name, and with similar or existing ones.
 pub fn check_objectives(plan: &Plan, prepared: &PreparedRun) -> Result<(), UsageError> {
     let spans = plan.spans();
     let scenarios = plan.scenarios.iter().map(|scenario| format!("scenario {}", scenario.name));

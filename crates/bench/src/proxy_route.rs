@@ -1,6 +1,7 @@
 //! Routing of connections through a proxy: their first address, and the handshake there.
 //!
-//! The engine asks for addresses and channels by origin; whether a proxy is in between is decided only here.
+//! The engine asks for addresses and channels by origin; only this module knows whether a proxy is
+//! in between.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -23,7 +24,7 @@ use crate::resolver::SystemResolver;
 /// Returns the proxies of a plan.
 ///
 /// # Errors
-/// A proxy of the plan is invalid.
+/// Returns an error if a proxy of the plan is invalid.
 pub fn proxies(plan: &Plan) -> Result<ProxyRules, UsageError> {
     let proxy = |text: &Option<String>| text.as_deref().map(Proxy::parse).transpose();
     let wrong = |trouble: String| UsageError::new("-x", trouble);
@@ -37,7 +38,7 @@ pub fn proxies(plan: &Plan) -> Result<ProxyRules, UsageError> {
 /// Rejects an explicitly set proxy for datagrams, which cannot go through one.
 ///
 /// # Errors
-/// The plan has an origin of datagrams together with a proxy.
+/// Returns an error if the plan has both a datagram origin and such a proxy.
 pub fn check(plan: &Plan, origins: &[Origin]) -> Result<(), UsageError> {
     let asked = !plan.proxies.is_none() && plan.proxies.variables.is_empty();
     match origins.iter().find(|origin| asked && origin.datagrams) {
@@ -63,7 +64,7 @@ impl ProxyRoute {
     /// Creates the routing on top of direct connections.
     ///
     /// # Errors
-    /// A message that says what is wrong with a rule of `--connect-to`.
+    /// Returns a message that says what is wrong with a rule of `--connect-to`.
     pub fn new(
         plan: &Plan,
         proxies: Arc<ProxyRules>,

@@ -28,7 +28,7 @@ pub struct CounterReadings {
     window_begins: Option<Nanos>,
 }
 
-/// A source of counters that is being read.
+/// An active source of counters.
 struct SourceReading {
     /// The reading thread; `None` if it could not be started, and the run goes on without it.
     sampler: Option<Sampler>,
@@ -63,7 +63,8 @@ impl ServiceStats {
         }
     }
 
-    /// Returns the notice for the end. A single missed reading affects only one second of a run and gets none.
+    /// Returns the notice for the end of the run. A single missed reading affects only one second,
+    /// so it gets none.
     fn loss(&self, window_begins: Nanos) -> Option<Notice> {
         let (first, why) = self.lost.as_ref().filter(|_| self.missed > 1)?;
         let at = Nanos(first.0.saturating_sub(window_begins.0)).as_secs_f64().round().to_string();
@@ -96,7 +97,7 @@ impl CounterReadings {
     /// Starts reading. `target` is the address under load; `None` behind a proxy.
     ///
     /// # Errors
-    /// A service to be watched that does not exist, naming the option.
+    /// Returns an error that names the option if a service to be watched does not exist.
     pub fn begin(
         machine: &str,
         watching: &CounterSources,
@@ -179,7 +180,7 @@ const TRIES: usize = 3;
 /// Checks, before anything is sent, that everything to be watched exists.
 ///
 /// # Errors
-/// The first source that does not exist, naming the option.
+/// Returns an error for the first source that does not exist, naming the option.
 pub fn check(watching: &CounterSources, plan: &Plan) -> Result<(), UsageError> {
     service(&HostReader::new(CounterSource::here()), watching, None)?;
     for mut watched in watched_services(watching, plan)? {

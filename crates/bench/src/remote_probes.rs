@@ -27,7 +27,7 @@ pub struct ProbeLink {
 /// Connects to all probes.
 ///
 /// # Errors
-/// The address of the probe that cannot be connected to, and the reason.
+/// Returns the address of the first probe that cannot be connected to, and the reason.
 pub fn join(probes: &ProbeTargets, target: Option<SocketAddr>) -> Result<Vec<ProbeLink>, UsageError> {
     let cacert = |file: &String| {
         std::fs::read(file).map_err(|e| UsageError::new("--probe-cacert", format!("{file} cannot be read: {e}")))
@@ -47,7 +47,8 @@ pub fn join(probes: &ProbeTargets, target: Option<SocketAddr>) -> Result<Vec<Pro
 /// Reads one sample of each probe.
 ///
 /// # Errors
-/// The address of the probe that cannot be connected to or sent nothing, and the reason.
+/// Returns the address of the first probe that cannot be connected to or sends nothing, and the
+/// reason.
 pub fn look(probes: &ProbeTargets, target: Option<SocketAddr>) -> Result<Vec<ProbeSnapshot>, UsageError> {
     join(probes, target)?.into_iter().map(ProbeLink::snapshot).collect()
 }

@@ -42,7 +42,7 @@ impl SystemResolver {
     /// Creates a resolver for a plan whose `connect_to` rules were checked.
     ///
     /// # Errors
-    /// A message that says what is wrong with a rule.
+    /// Returns a message that says what is wrong with a rule.
     pub fn new(plan: &Plan) -> Result<SystemResolver, String> {
         Ok(SystemResolver {
             unix: plan.unix_socket.as_ref().map(|path| Arc::new(PathBuf::from(path))),

@@ -1,8 +1,8 @@
-//! The share of a run that another process takes (`--processes`): its input, and its execution.
+//! The share of a run that another process executes (`--processes`): its input, and its execution.
 //!
-//! The process receives the whole plan, secrets included, and the files that the plan names, on standard input and in
-//! no other way. It reads no local files, because it may run on a machine that does not have them. Results go to
-//! standard output as frames; the parent process merges them.
+//! The process receives the whole plan, secrets included, and the files that the plan names, only
+//! on standard input. It reads no local files, because it may run on a machine that does not have
+//! them. Results go to standard output as frames; the parent process merges them.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub const WORD: &str = "take-share";
 #[derive(Serialize, Deserialize)]
 struct ShareInput {
     plan: Plan,
-    /// The hosts on public addresses that may be loaded; None: all.
+    /// The hosts on public addresses that may be loaded; `None` allows all.
     allowed: Option<Vec<String>>,
 }
 
@@ -35,7 +35,7 @@ pub fn briefing(plan: Plan, bundle: Bundle, allowed: Option<Vec<String>>) -> Bri
 /// Prepares the plan of an assignment and runs its share.
 ///
 /// # Errors
-/// The share cannot be run; the parent process receives the error, too.
+/// Returns an error if the share cannot be run; the parent process receives it, too.
 pub fn run_assignment(
     mut assignment: Assignment,
     protocols: &[Arc<dyn Protocol>],

@@ -19,7 +19,7 @@ pub type InquiryOutcome = (Arc<PreparedRun>, Option<Box<ProbeFailure>>);
 /// and the prepared query in place of the requests.
 ///
 /// # Errors
-/// The user's mistake, naming the option; or a target that cannot be queried.
+/// Returns an error that names the wrong option or says that the target cannot be queried.
 pub fn prepare(
     protocol: &dyn Protocol,
     asked: &mut ProtocolConfig,
@@ -30,7 +30,7 @@ pub fn prepare(
         let Some(inquiry) = PreparedRun::inquiry(protocol, asked)? else { break };
         let failure = match inquiry.probe(setup, &Stop::default()) {
             Ok(_) => None,
-            // No server, or none that answers: not a mistake in the command line.
+            // A missing or silent server is not a mistake in the command line.
             Err(mut failure)
                 if failure.unreachable || matches!(failure.fault, None | Some(FaultKind::BrokenProtocol)) =>
             {

@@ -1,11 +1,11 @@
-//! Causes of failed captures.
+//! Causes for failed captures.
 
 crate::sentences! { "captures":
     too_long(capture, bytes, most) =
         "the value found by {capture} is {bytes} bytes long, and the limit is {most}",
         "{capture} 找到的值有 {bytes} 字节，超过上限 {most}";
     found_only(capture, n) = "{capture} found only {n}", "{capture} 只找到 {n} 个";
-    found_nothing(capture, instead) = "{capture} found nothing; {instead}", "{capture} 什么都没有找到；{instead}";
+    found_nothing(capture, instead) = "{capture} found nothing; {instead}", "{capture} 没有找到任何内容；{instead}";
     has_headers(names) = "the response has {names}", "响应中有 {names}";
     has_no_header = "the response has no header", "响应中没有任何响应头";
     has_cookies(names) = "the response set {names}", "响应设置了 {names}";
@@ -21,7 +21,7 @@ crate::sentences! { "captures":
         "the body is {bytes}; only documents of up to {most} are searched", "正文大小为 {bytes}，超过可搜索的上限 {most}";
     too_many_nodes(most) =
         "the document has more than {most} elements and text nodes; write regex PATTERN, or between 'A' 'B'",
-        "文档的元素和文本超过 {most} 个；请改用 regex PATTERN，或 between 'A' 'B'";
+        "文档的元素和文本节点超过 {most} 个；请改用 regex PATTERN，或 between 'A' 'B'";
     too_deep(deepest) =
         "the document nests elements {deepest} deep; write regex PATTERN, or between 'A' 'B'",
         "文档的元素嵌套达 {deepest} 层；请改用 regex PATTERN，或 between 'A' 'B'";

@@ -1,4 +1,4 @@
-//! Causes of failed checks: the expected and the actual content.
+//! Causes for failed checks, with the expected and the actual content.
 
 crate::sentences! { "checks":
     body_lacks(text, found) =
@@ -14,7 +14,7 @@ crate::sentences! { "checks":
     no_json(found) = "expected JSON, found {found}", "预期 JSON，实际为 {found}";
     nothing_at(rule, place) = "expected {rule}, found nothing at {place}", "预期 {rule}，但 {place} 处没有内容";
     differs(rule, found) = "expected {rule}, found {found}", "预期 {rule}，实际为 {found}";
-    awaited_unreadable(why) = "the `await` condition cannot be read: {why}", "无法读取所等待的消息：{why}";
+    awaited_unreadable(why) = "the `await` condition cannot be checked: {why}", "无法检查 `await` 条件：{why}";
     and_more(found, n) = "{found} and {n} more", "{found}，另有 {n} 个";
     header_differs(header, found) = "expected the header {header}, found {found}", "预期响应头 {header}，实际为 {found}";
     trailer_differs(trailer, found) =
@@ -34,7 +34,7 @@ crate::sentences! { "checks":
     no_room =
         "too much response data is being held at once across all connections; use fewer connections, or fewer checks of \
             large responses",
-        "各连接同时缓存的响应数据总量过大；请减少连接数，或少检查大响应";
+        "所有连接同时缓存的响应数据过多；请减少连接数，或减少对大响应的检查";
     undecodable(bytes) =
         "the body ({bytes}) cannot be decoded by its Content-Encoding",
         "正文（{bytes}）无法按 Content-Encoding 解码";

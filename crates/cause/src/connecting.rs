@@ -1,4 +1,4 @@
-//! Causes of failed connections: names, addresses, connections, and errors of the operating system.
+//! Causes for failed connections: name resolution, addresses, connection attempts, and errors of the operating system.
 
 crate::sentences! { "reaching":
     no_connection(who, why) = "{who} does not respond: {why}", "{who} 没有响应：{why}", before;
@@ -16,15 +16,15 @@ crate::sentences! { "reaching":
     refused(errno) = "Connection refused ({errno})", "连接被拒绝（{errno}）", before;
     reset(errno) = "Connection reset by peer ({errno})", "连接被对端重置（{errno}）", before;
     timed_out(errno) = "Connection timed out ({errno})", "连接超时（{errno}）", before;
-    no_route(errno) = "No route to host ({errno})", "没有到达主机的路由（{errno}）", before;
+    no_route(errno) = "No route to host ({errno})", "没有到主机的路由（{errno}）", before;
     no_network(errno) = "Network is unreachable ({errno})", "网络不可达（{errno}）", before;
     broken_pipe(errno) = "Broken pipe ({errno})", "管道已断开（{errno}）", before;
     no_file(errno) = "No such file or directory ({errno})", "文件不存在（{errno}）", before;
     unknown_name = "Name or service not known", "域名不存在", before;
     names_away = "Temporary failure in name resolution", "域名解析暂时失败", before;
     no_thread(why, limit, own) =
-        "cannot start a thread: {why}; this user may have {limit} processes and threads, and brunt needs more than its \
-            {own}: raise the limit by 10 or more (ulimit -u), or use fewer workers (-w)",
+        "cannot start a thread: {why}; this user may have {limit} processes and threads, and brunt needs more than the \
+            {own} it has: raise the limit by 10 or more (ulimit -u), or use fewer workers (-w)",
         "无法启动线程：{why}；该用户最多可有 {limit} 个进程和线程，而 brunt 需要的线程多于现有的 {own} 个：请把上限至少提高 10（ulimit -u），或减少工作线程（-w）", before;
     no_descriptors(limit, beside) =
         "out of file descriptors: this process may have {limit} (ulimit -n), and brunt needs {beside} plus one per \
@@ -41,8 +41,8 @@ crate::sentences! { "reaching":
     epoll(why) = "epoll: {why}", "epoll：{why}";
 }
 
-/// Returns the cause for an error of the operating system, by its symbolic name; `words` is the system library's
-/// description of it.
+/// Returns the cause for the error of the operating system with this symbolic name; `words` is its description by the
+/// system library.
 pub fn of_system(words: &str, errno: &str) -> crate::Cause {
     match errno {
         "ECONNREFUSED" => refused(errno),

@@ -1,4 +1,4 @@
-//! Causes of gRPC: messages, streams and statuses.
+//! Causes for gRPC: messages, streams and statuses.
 
 crate::sentences! { "grpc":
     no_length_prefix = "the bytes between messages are not a length prefix", "消息之间的字节不是有效的长度前缀";
@@ -35,11 +35,12 @@ crate::sentences! { "grpc":
         "another step of the same user is in progress on the stream; run them one after another",
         "该用户的另一个步骤正在使用此流；请让这些步骤先后执行";
     no_room_for_streams =
-        "the server accepts no more streams on this user's connection", "服务器不允许该用户的连接再打开新的流";
-    awaited_in_vain = "an earlier step waited in vain and gave up the stream", "前面有步骤没有等到消息，已放弃该流";
+        "the server accepts no more streams on this user's connection", "服务器不允许在该用户的连接上再打开新的流";
+    awaited_in_vain =
+        "an earlier step did not get its message and gave up the stream", "前面的步骤没有等到消息，已放弃该流";
     ended_ok = "the stream ended with OK before the message that this step waits for", "此步骤等待的消息尚未到达，流已以 OK 结束";
-    cancelled = "the call was cancelled, usually by the caller", "调用被取消，通常由调用方取消";
-    unknown = "an unspecified error, or an exception in the handler", "未指明的错误，或处理程序中的异常";
+    cancelled = "the call was cancelled, usually by the caller", "调用已取消，通常是调用方取消的";
+    unknown = "an unspecified error, or an exception in the handler", "未知错误，或服务端处理程序抛出异常";
     invalid_argument = "the request itself is invalid, whatever the server's state", "请求本身无效，与服务器状态无关";
     deadline_exceeded = "the deadline passed before the call finished", "调用完成前已超过截止时间";
     not_found = "the requested entity does not exist", "请求的对象不存在";
@@ -51,7 +52,7 @@ crate::sentences! { "grpc":
         "the call was aborted by a conflict, such as between two transactions", "调用因冲突而中止，例如两个事务之间的冲突";
     beyond_range = "the call went past the end of a valid range", "调用超出了有效范围";
     unimplemented = "the server does not know the method", "服务器不支持该方法";
-    internal = "an invariant is broken: a bug or a broken peer", "内部约束被破坏：程序有缺陷，或对端有误";
+    internal = "an invariant is broken: a bug or a broken peer", "违反内部约束：程序有缺陷，或对端异常";
     unavailable = "the service is currently unavailable; a retry may succeed", "服务当前不可用；重试可能成功";
     data_loss = "data is unrecoverably lost", "数据已丢失且无法恢复";
     unauthenticated =

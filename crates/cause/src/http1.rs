@@ -1,4 +1,4 @@
-//! Causes of HTTP/1: message framing and malformed heads.
+//! Causes for HTTP/1: message framing and malformed heads.
 
 crate::sentences! { "http1":
     instead_of_continue =
@@ -17,7 +17,7 @@ crate::sentences! { "http1":
     uses_http2 = "the server uses HTTP/2 on this port; add --http2", "服务器在该端口使用 HTTP/2；请加 --http2";
     no_field = "a header line is not NAME: VALUE", "有头部行不是 NAME: VALUE 格式";
     control_character = "a header line contains a control character", "有头部行含有控制字符";
-    folded = "a header line is folded", "有头部行被折行";
+    folded = "a header line is folded", "有头部行使用了折行";
     length_not_a_number = "Content-Length is not a number", "Content-Length 不是数字";
     length_twice = "Content-Length is given twice with different values", "Content-Length 出现两次且值不同";
     chunked_twice = "Transfer-Encoding has chunked twice", "Transfer-Encoding 中 chunked 出现两次";

@@ -1,9 +1,9 @@
-//! Causes of HTTP/2: frames, streams, header lists.
+//! Causes for HTTP/2: frames, streams, header lists.
 
 crate::sentences! { "http2":
     turned_away =
         "the server kept closing the connection before accepting the stream (GOAWAY)",
-        "服务器总是在受理该流之前关闭连接（GOAWAY）", before;
+        "服务器每次都在接受该流之前就关闭了连接（GOAWAY）", before;
     refused =
         "the server kept refusing the stream (RST_STREAM REFUSED_STREAM) on live connections: it is overloaded, or \
             accepts fewer streams at a time than its SETTINGS_MAX_CONCURRENT_STREAMS says; lower the load, or lower \
@@ -32,14 +32,14 @@ crate::sentences! { "http2":
     on_stream = "a connection-level frame was sent on a stream", "连接级的帧出现在流上";
     pushes = "the server sent a push although push is disabled", "推送已禁用，服务器却仍在推送";
     enables_push =
-        "the server's SETTINGS enable push, which only a client may",
+        "the server's SETTINGS enable push, which only a client may do",
         "服务器的 SETTINGS 启用了推送，但只有客户端才能启用";
     wrong_frame_size =
         "SETTINGS_MAX_FRAME_SIZE is not between 16384 and 16777215",
         "SETTINGS_MAX_FRAME_SIZE 不在 16384 到 16777215 之间";
     flood_of_acknowledgements =
         "a flood of PING or SETTINGS while the server does not read the acknowledgements",
-        "服务器大量发送 PING 或 SETTINGS，却不读取确认";
+        "服务器不断发送 PING 或 SETTINGS，却不读取 ACK";
     empty_window_update = "WINDOW_UPDATE of zero", "WINDOW_UPDATE 的增量为零";
     never_opened = "a frame on a stream that was never opened", "在从未打开的流上收到帧";
     wrong_size = "a frame has a size that its type does not allow", "帧的大小不符合该类型的要求";
@@ -51,7 +51,7 @@ crate::sentences! { "http2":
     lone_continuation = "CONTINUATION without HEADERS before it", "CONTINUATION 之前没有 HEADERS";
     endless_headers = "endless headers: a header block is larger than 256 KiB", "响应头过长：头部块超过 256 KiB";
     closed_stream = "a frame on a closed stream", "在已关闭的流上收到帧";
-    flood = "a flood of useless frames", "大量无用的帧";
+    flood = "a flood of useless frames", "收到大量无用的帧";
     too_padded = "a frame's padding is longer than the frame", "帧的填充比帧本身还长";
     no_status = "the response headers do not start with :status", "响应头没有以 :status 开头";
     wrong_status = "the response's :status is not a number from 100 to 999", "响应的 :status 不是 100 到 999 之间的数字";
@@ -62,14 +62,14 @@ crate::sentences! { "http2":
     wrong_length =
         "the response's content-length is not a number, or is given twice with different values",
         "响应的 content-length 不是数字，或出现两次且值不同";
-    table_size = "a header block changes the table size where it must not", "头部块在不允许的位置更改了表的大小";
+    table_size = "a header block changes the table size where it must not", "头部块在不允许的位置修改了动态表大小";
     integer = "a header block has an integer out of range", "头部块中有超出范围的整数";
     endless_list = "endless headers: a header list is larger than 256 KiB", "响应头过长：头部列表超过 256 KiB";
     no_entry = "a header block refers to an entry not in its table", "头部块引用了表中不存在的条目";
     no_huffman = "a header block has an invalid Huffman code", "头部块中有无效的 Huffman 编码";
     cut_field = "a header block ends within a field", "头部块在字段中间就结束了";
     body_too_short = "the response's body is shorter than its content-length", "响应正文比其 content-length 短";
-    bad_trailer = "a trailer of the response has a field not allowed in trailers", "响应的尾部含有不允许出现的字段";
+    bad_trailer = "a trailer of the response has a field not allowed in trailers", "响应的尾部字段中有不允许出现的字段";
     body_too_long = "the response's body is longer than its content-length", "响应正文比其 content-length 长";
     switches =
         "the server switches protocols (101), which HTTP/2 does not support",
@@ -78,8 +78,8 @@ crate::sentences! { "http2":
     no_redirect_url = "the response redirects to something other than an HTTP URL", "响应重定向的目标不是 HTTP URL";
     body_first = "the response body comes before its headers", "响应正文先于头部到达";
     headers_within = "a second set of headers came within the response body", "响应正文中间出现了第二组头部";
-    no_preface = "the connection preface is not valid HTTP/2", "连接前言不符合 HTTP/2";
-    open_trailer = "a trailer that does not end its stream", "收到尾部后流没有结束";
+    no_preface = "the connection preface is not valid HTTP/2", "连接前言（preface）不是有效的 HTTP/2";
+    open_trailer = "a trailer that does not end its stream", "收到尾部字段，流却没有结束";
     no_room_for_requests = "incomplete requests take up more than 16 MiB", "尚未收完的请求占用超过 16 MiB";
     misplaced = "a frame is on a stream where it is not allowed", "帧出现在不该出现的流上";
     client_pushes = "a client must not push", "客户端不能推送";

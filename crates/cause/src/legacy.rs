@@ -1,9 +1,9 @@
-//! Sentences of records made before causes were stored: recognized by their English text.
+//! Recognition of sentences in records from before causes were stored, by their English text.
 
 use crate::{Cause, CauseArgument, Sentence, all};
 
 impl Cause {
-    /// Recognizes the cause in the text of such a record; `None` if it matches no sentence of that time.
+    /// Returns the cause for a text from such a record; `None` if the text matches no sentence of that time.
     pub fn from_legacy_text(text: &str) -> Option<Cause> {
         let bare = text.strip_suffix('.').unwrap_or(text);
         all().filter(|sentence| sentence.before).find_map(|sentence| {
@@ -14,8 +14,25 @@ impl Cause {
     }
 }
 
-/// English texts in such records of sentences that have been reworded since, by key.
-const REWORDED: [(&str, &str); 6] = [
+/// English texts that such records have for sentences that have since been reworded, by key.
+const REWORDED: [(&str, &str); 11] = [
+    (
+        "reaching.no_thread",
+        "cannot start a thread: {why}; this user may have {limit} processes and threads, and brunt needs more than its {own}: raise the limit by 10 or more (ulimit -u), or use fewer workers (-w)",
+    ),
+    (
+        "response.closed_without_a_word",
+        "the connection was closed without a response; if this port uses TLS, write the scheme with TLS",
+    ),
+    (
+        "tls.plain_http",
+        "{host} does not use TLS on this port: it responded in plain HTTP; write the scheme without TLS (http://, ws://)",
+    ),
+    ("tls.no_tls", "{host} does not use TLS on this port; write the scheme without TLS"),
+    (
+        "tls.closed",
+        "the connection was closed during the TLS handshake; if this port does not use TLS, write the scheme without TLS",
+    ),
     ("proxy.no_password", "the proxy {proxy} requires a name and a password; write {option}"),
     ("reaching.none_like_within", "no message like {awaited} came within {time}"),
     ("reaching.none_like", "no message like {awaited} came in time"),
@@ -30,7 +47,7 @@ const REWORDED: [(&str, &str); 6] = [
     ),
 ];
 
-/// Matches a text against the English of a sentence and returns its arguments; `None` if it does not match.
+/// Matches a text against the English text `en` of a sentence and returns the arguments; `None` if it does not match.
 fn match_arguments(text: &str, sentence: &Sentence, en: &'static str) -> Option<Vec<CauseArgument>> {
     let (parts, last) = sentence.parts(en);
     let mut places = vec![CauseArgument::Words(String::new()); sentence.places.len()];

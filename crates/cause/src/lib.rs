@@ -1,13 +1,13 @@
-//! Causes: why requests fail, connections are lost and runs cannot begin. Each sentence is defined once, in English and
-//! in Chinese.
+//! Causes: the reasons why requests fail, connections are lost and runs cannot begin. Each sentence is defined once, in
+//! English and Chinese.
 //!
-//! A [`Cause`] is a sentence with its arguments. Code that detects an error creates one with the function named after
-//! the sentence, so that every error has a defined sentence; records store it next to the English text, and reports
-//! write it in the reader's language. Third-party text (an error message of a server, an excerpt of a body) is never
-//! translated: it is an argument, or a cause of its own ([`verbatim`]).
+//! A [`Cause`] is a sentence with its arguments. Code that detects an error creates a cause with the function named
+//! after the sentence, so that every error has a defined sentence. Records store the cause next to the English text,
+//! and reports show it in the reader's language. Third-party text (an error message of a server, an excerpt of a body)
+//! is never translated: it is an argument or a separate cause ([`verbatim`]).
 //!
-//! A record made before causes were stored has only the English text: [`Cause::from_legacy_text`] recognizes its
-//! sentence.
+//! Records from before causes were stored have only the English text, whose sentence [`Cause::from_legacy_text`]
+//! recognizes.
 
 mod legacy;
 mod message;
@@ -40,7 +40,7 @@ mod tests;
 pub use message::{Cause, CauseArgument, StaticCause, StaticSentence};
 pub use sentence::Sentence;
 
-/// All sentences by area. The text of an old record is matched to the first sentence that fits.
+/// All sentences by area. The text of an old record is assigned to the first sentence that matches.
 const AREAS: &[&[Sentence]] = &[
     connecting::ALL,
     proxy::ALL,
@@ -66,7 +66,7 @@ pub fn all() -> impl Iterator<Item = &'static Sentence> {
     AREAS.iter().copied().flatten()
 }
 
-/// Creates a cause from a third party's words, unchanged.
+/// Creates a cause from unchanged third-party text.
 pub fn verbatim(words: impl Into<String>) -> Cause {
     Cause::new(&sentence::SAID, [CauseArgument::Words(words.into())])
 }

@@ -28,14 +28,14 @@ pub enum CauseArgument {
     Cause(Cause),
 }
 
-/// A sentence without arguments, or with an argument given at compile time. Needs no allocation.
+/// A sentence without arguments, or with one known at compile time; needs no allocation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct StaticCause(&'static StaticSentence);
 
 /// The static part of a [`StaticCause`].
 pub struct StaticSentence {
     sentence: &'static Sentence,
-    /// Argument of the sentence, if it has one.
+    /// Argument of the sentence; unused if the sentence has none.
     word: &'static str,
 }
 
@@ -45,7 +45,7 @@ impl StaticSentence {
         StaticSentence { sentence, word }
     }
 
-    /// Returns the cause of a sentence known at compile time.
+    /// Returns the cause for this sentence.
     pub const fn plain(&'static self) -> StaticCause {
         StaticCause(self)
     }
@@ -82,7 +82,7 @@ impl Cause {
         }
     }
 
-    /// Returns the Chinese text; `None` for a sentence of a later version or of a third-party protocol.
+    /// Returns the Chinese text; `None` for a sentence from a later version or a third-party protocol.
     pub fn zh(&self) -> Option<Cow<'static, str>> {
         (!self.sentence.zh.is_empty()).then(|| match self.places.is_empty() {
             true => self.sentence.zh.into(),
@@ -100,7 +100,7 @@ impl Cause {
         out + rest
     }
 
-    /// Returns all words in the arguments, for masking or shortening.
+    /// Returns all words in the arguments, for masking or truncation.
     pub fn words_mut(&mut self) -> Vec<&mut String> {
         let mut all = Vec::new();
         for place in &mut self.places {
@@ -112,7 +112,7 @@ impl Cause {
         all
     }
 
-    /// Returns the same cause with each argument truncated to `at_most` bytes, since peers control their length.
+    /// Returns the cause with each argument truncated to `at_most` bytes, because peers control their length.
     pub fn truncated(&self, at_most: usize) -> Cause {
         let mut cut = self.clone();
         for words in cut.words_mut() {
@@ -247,8 +247,8 @@ impl Serialize for Cause {
 }
 
 impl<'de> Deserialize<'de> for Cause {
-    /// Reads an unknown sentence, or one with a different number of arguments, as a cause without a text of its own:
-    /// only the English text stored next to it is known.
+    /// Deserializes an unknown sentence, or one with a different number of arguments, as a cause without text, for
+    /// which only the English text stored next to it is known.
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Cause, D::Error> {
         let RecordedCause { is, of } = RecordedCause::deserialize(from)?;
         let sentence = Sentence::of(&is);

@@ -1,4 +1,4 @@
-//! Causes of MySQL: packets, logins and results.
+//! Causes for MySQL: packets, logins and results.
 
 crate::sentences! { "mysql":
     refused(error) = "the server refuses the connection: {error}", "服务器拒绝连接：{error}", fixed;
@@ -11,7 +11,7 @@ crate::sentences! { "mysql":
     too_many_columns =
         "the server announces a result with an impossible number of columns", "服务器声明的结果列数不合理";
     no_pong = "the server did not respond to a ping with OK", "服务器对 ping 的响应不是 OK";
-    ends_idle = "the server ends an idle connection with an error", "服务器返回错误并断开了空闲连接";
+    ends_idle = "the server closed an idle connection with an error", "服务器返回错误并断开了空闲连接";
     unsolicited = "the server sent an unsolicited packet", "服务器发来没有对应请求的数据包";
     no_rsa_key =
         "the public key the server sent for the password is not an RSA key", "服务器发来的密码加密公钥不是 RSA 密钥";

@@ -1,4 +1,4 @@
-//! Causes of PostgreSQL: messages, logins and results.
+//! Causes for PostgreSQL: messages, logins and results.
 
 crate::sentences! { "postgres":
     wrong_password = "the server refused the login: the password is wrong (28P01)", "服务器拒绝登录：密码错误（28P01）";
@@ -26,7 +26,7 @@ crate::sentences! { "postgres":
     no_tls = "the server does not support TLS, which was requested (ssl)", "要求使用 TLS（ssl），但服务器不支持";
     clear_after_tls = "the server sent cleartext after agreeing to TLS", "服务器同意 TLS 之后发送了明文";
     wrong_ssl_response = "the response to SSLRequest is neither S nor N", "对 SSLRequest 的响应既不是 S 也不是 N";
-    wrong_authentication = "an authentication message that makes no sense", "无法识别的认证消息";
+    wrong_authentication = "an invalid authentication message", "无法识别的认证消息";
     asks_again = "the server keeps asking for the password", "服务器反复索要密码";
     no_own_proof =
         "the server accepts the login without its own SCRAM-SHA-256 proof",
@@ -45,9 +45,9 @@ crate::sentences! { "postgres":
         "服务器要求的 SCRAM-SHA-256 迭代次数无效";
     scram_signature =
         "the server does not know the password itself: its SCRAM-SHA-256 signature is wrong",
-        "服务器自己并不知道密码：它的 SCRAM-SHA-256 签名有误";
+        "服务器并不知道该密码：其 SCRAM-SHA-256 签名有误";
     copy_both = "the server wants to copy in both directions, which is not supported", "服务器要求双向 COPY，brunt 不支持";
-    ready_too_soon = "the server is ready before the login finished", "登录尚未完成，服务器就已就绪";
+    ready_too_soon = "the server is ready before the login finished", "登录尚未完成，服务器就发来了就绪消息";
     misplaced = "a message that PostgreSQL does not send at this point", "收到 PostgreSQL 此时不会发送的消息";
     unsolicited = "unsolicited bytes", "收到没有对应请求的数据";
 }

@@ -1,8 +1,8 @@
-//! Causes of Redis: replies and the meaning of errors.
+//! Causes for Redis: replies, and explanations of errors.
 
 crate::sentences! { "redis":
-    full = "the server refuses connections: maxclients is reached", "服务器拒绝连接：已达到 maxclients";
-    empty_line = "an empty line where a reply should start", "本应是应答的地方是一个空行";
+    full = "the server refuses connections: maxclients has been reached", "服务器拒绝连接：已达到 maxclients";
+    empty_line = "an empty line where a reply should start", "应该是应答的位置出现了空行";
     wrong_value = "a reply whose value does not match its type", "应答的值与其类型不符";
     streamed = "a streamed reply, which is not supported", "收到流式应答，brunt 不支持";
     no_type = "a reply that does not start with a RESP2 or RESP3 type", "应答开头不是 RESP2 或 RESP3 的类型标记";
@@ -11,7 +11,7 @@ crate::sentences! { "redis":
     no_count = "a reply whose length is not a number", "应答的长度不是数字";
     unsolicited = "an unsolicited reply", "收到没有对应请求的应答";
     unended = "a string that does not end where its length says", "字符串的实际长度与声明的不符";
-    endless = "a line of more than 64 KiB where a reply should be", "本应是应答的地方是超过 64 KiB 的一行";
+    endless = "a line of more than 64 KiB where a reply should be", "应该是应答的位置出现了超过 64 KiB 的一行";
     refused = "the server refused the connection with an error", "服务器拒绝了连接并返回错误";
     line_end = "a line that does not end in CR LF", "行没有以 CR LF 结尾";
     push_within = "a push message inside a reply", "应答中间夹有推送消息";
@@ -24,7 +24,7 @@ crate::sentences! { "redis":
     no_hello = "the server refused HELLO 3; leave out --resp 3", "服务器拒绝了 HELLO 3；请去掉 --resp 3";
     no_auth = "the server refused AUTH", "服务器拒绝了 AUTH";
     select_not_permitted = "the server does not permit SELECT (NOPERM)", "服务器不允许 SELECT（NOPERM）";
-    no_select = "the server refused to SELECT the database of the URL", "服务器拒绝 SELECT 到 URL 指定的数据库";
+    no_select = "the server refused to SELECT the database of the URL", "服务器拒绝用 SELECT 切换到 URL 指定的数据库";
     too_large =
         "the reply is too large to check: more than 16 MiB, or too much together with all the others held",
         "应答过大，无法检查：超过 16 MiB，或同时缓存的内容过多";
@@ -34,10 +34,10 @@ crate::sentences! { "redis":
     moved =
         "MOVED: this cluster node does not serve the key's slot; the one named in the reply does. Target that node, or \
             put the keys in one slot with a hash tag ({{tag}} in a command)",
-        "MOVED：该键的槽不在此集群节点上，而在应答所指的节点上。请直接压测那个节点，或用哈希标签（命令中的 {{tag}}）把键放入同一个槽";
+        "MOVED：该键的槽不在此集群节点上，而在应答给出的节点上。请直接压测该节点，或用哈希标签（命令中的 {{tag}}）把键放入同一个槽";
     ask =
         "ASK: the key's slot is migrating to the node named in the reply, which has to serve this one command",
-        "ASK：该键的槽正在迁移到应答所指的节点，此命令须由那个节点处理";
+        "ASK：该键的槽正在迁移到应答给出的节点，此命令须由该节点处理";
     auth_required =
         "the server requires a password; put it in the URL: redis://:password@host, or redis://name:password@host",
         "服务器要求密码；请写入 URL：redis://:password@host 或 redis://name:password@host";
@@ -52,7 +52,7 @@ crate::sentences! { "redis":
     read_only = "this server is a read-only replica", "该服务器是只读副本";
     cluster_down =
         "the cluster does not serve the slot: part of it is down, or slots are unassigned",
-        "集群中该槽不可用：部分节点已停止，或有槽未分配";
+        "集群中该槽不可用：部分节点已下线，或有槽未分配";
     cross_slot =
         "the command's keys are in different cluster slots; give them the same hash tag ({{tag}} in a command)",
         "该命令的键位于不同的集群槽；请为它们加上相同的哈希标签（命令中的 {{tag}}）";

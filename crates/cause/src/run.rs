@@ -1,4 +1,4 @@
-//! Causes of failures in requests sent once before or after a run.
+//! Causes for failures of requests sent once before or after a run.
 
 crate::sentences! { "run":
     failed(what, why) = "`{what}` failed: {why}", "`{what}` 失败：{why}";

@@ -1,25 +1,26 @@
 //! A sentence in all languages, with placeholders for arguments.
 
-/// A sentence in English and Chinese. `{name}` is a placeholder if it is one of `places`; other braces are literal.
+/// A sentence in English and Chinese. `{name}` is a placeholder if `places` contains the name; other braces are
+/// literal.
 #[derive(Debug)]
 pub struct Sentence {
     /// Key of the sentence in records: its area and its name, `tls.expired`.
     pub key: &'static str,
-    /// Names of its placeholders, in the order of the arguments.
+    /// Names of the placeholders, in the order of the arguments.
     pub places: &'static [&'static str],
-    /// English.
+    /// English text.
     pub en: &'static str,
-    /// Chinese (simplified).
+    /// Simplified Chinese text.
     pub zh: &'static str,
-    /// Set if records made before causes were stored may contain its English text.
+    /// Set if records from before causes were stored may contain the English text.
     pub before: bool,
 }
 
-/// The sentence that consists of a third party's words.
+/// The sentence that consists only of third-party text.
 pub(crate) static SAID: Sentence =
     Sentence { key: "said", places: &["words"], en: "{words}", zh: "{words}", before: false };
 
-/// The sentence of a later version, or of a third-party protocol.
+/// The placeholder for a sentence from a later version or a third-party protocol.
 pub(crate) static UNKNOWN: Sentence = Sentence { key: "", places: &[], en: "", zh: "", before: false };
 
 impl Sentence {
@@ -28,8 +29,8 @@ impl Sentence {
         super::all().chain([&SAID]).find(|sentence| sentence.key == key).unwrap_or(&UNKNOWN)
     }
 
-    /// Splits a text of the sentence at its placeholders: the text before each with its index, and the text after the
-    /// last.
+    /// Splits a text of the sentence at its placeholders. Returns the text before each placeholder with the index of
+    /// its argument, and the text after the last one.
     pub(crate) fn parts(&self, text: &'static str) -> (Vec<(&'static str, usize)>, &'static str) {
         let (mut parts, mut rest, mut from) = (Vec::new(), text, 0);
         while let Some(at) = rest[from..].find('{').map(|at| from + at) {

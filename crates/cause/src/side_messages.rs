@@ -1,4 +1,4 @@
-//! Causes of failures of side messages (WebSocket and raw).
+//! Causes for failures of side messages (WebSocket and raw).
 
 crate::sentences! { "beside":
     wrong_opening =

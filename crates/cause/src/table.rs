@@ -1,10 +1,10 @@
 //! The macro that declares the sentences of an area.
 
-/// Declares the sentences of an area, each with its name, which becomes a function, its placeholders, and its English
-/// and Chinese text. `before` marks a sentence whose English text may occur in records made before causes were stored;
-/// `fixed` marks one whose argument is given at compile time.
+/// Declares the sentences of an area. Each has a name, which becomes a function, placeholders, and an English and a
+/// Chinese text. `before` marks a sentence whose English text may occur in records from before causes were stored;
+/// `fixed` marks a sentence whose argument is given at compile time.
 ///
-/// A third-party protocol declares its sentences in the same way; reports show them in English.
+/// Third-party protocols declare their sentences in the same way; reports show these in English.
 #[macro_export]
 macro_rules! sentences {
     ($area:literal: $($name:ident $(($($place:ident),+))? = $en:literal, $zh:literal $(, $how:ident)?;)+) => {

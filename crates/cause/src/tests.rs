@@ -53,7 +53,7 @@ fn what_stands_in_places_is_masked_and_cut() {
     assert_eq!(verbatim("一二三").truncated(4).en(), "一");
 }
 
-/// A sentence must not be hidden by another one that matches its text too.
+/// No sentence may be hidden by another one that also matches its text.
 #[test]
 fn sentences_of_older_records_are_found_again() {
     for sentence in all().filter(|sentence| sentence.before) {
@@ -127,7 +127,7 @@ fn every_sentence_is_said_somewhere() {
     }
 }
 
-/// Free text is reserved for the words of a peer, or of the simulation that takes its place.
+/// Free text is reserved for text from a peer, or from the simulation in its place.
 #[test]
 fn nothing_is_said_freely() {
     for (path, text) in sources().iter().filter(|(path, _)| !path.to_string_lossy().contains("/sim/")) {

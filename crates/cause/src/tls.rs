@@ -1,14 +1,14 @@
-//! Causes of TLS: certificates, handshakes and records.
+//! Causes for TLS: certificates, handshakes and records.
 
 crate::sentences! { "tls":
     plain_http(host) =
-        "{host} does not use TLS on this port: it responded in plain HTTP; write the scheme without TLS (http://, ws://)",
-        "{host} 的这个端口不使用 TLS（它以明文 HTTP 响应），请改用不带 TLS 的协议前缀（http://、ws://）", before;
+        "{host} does not use TLS on this port: it responded in plain HTTP; use a scheme without TLS (http://, ws://)",
+        "{host} 在该端口不使用 TLS（它以明文 HTTP 响应），请改用不带 TLS 的协议前缀（http://、ws://）", before;
     no_tls(host) =
-        "{host} does not use TLS on this port; write the scheme without TLS",
-        "{host} 的这个端口不使用 TLS，请改用不带 TLS 的协议前缀", before;
+        "{host} does not use TLS on this port; use a scheme without TLS",
+        "{host} 在该端口不使用 TLS，请改用不带 TLS 的协议前缀", before;
     closed =
-        "the connection was closed during the TLS handshake; if this port does not use TLS, write the scheme without TLS",
+        "the connection was closed during the TLS handshake; if this port does not use TLS, use a scheme without TLS",
         "连接在 TLS 握手期间被关闭；如果该端口不使用 TLS，请改用不带 TLS 的协议前缀", before;
     expired(host) = "the certificate of {host} has expired", "{host} 的证书已过期", before;
     expired_on(host, day) = "the certificate of {host} expired on {day}", "{host} 的证书已于 {day} 过期", before;
@@ -34,9 +34,9 @@ crate::sentences! { "tls":
         "{host} requires a client certificate; give it with --cert and --key",
         "{host} 要求客户端证书，请用 --cert 和 --key 提供", before;
     plain_http2(host) =
-        "{host} does not use TLS on this port: it responded in plain HTTP/2; write the scheme without TLS (http:// with \
+        "{host} does not use TLS on this port: it responded in plain HTTP/2; use a scheme without TLS (http:// with \
             --http2, grpc://)",
-        "{host} 的这个端口不使用 TLS（它以明文 HTTP/2 响应），请改用不带 TLS 的协议前缀（http:// 加 --http2、grpc://）";
+        "{host} 在该端口不使用 TLS（它以明文 HTTP/2 响应），请改用不带 TLS 的协议前缀（http:// 加 --http2、grpc://）";
     not_before(host, day) =
         "the certificate of {host} is valid only from {day}; is the clock right?",
         "{host} 的证书自 {day} 起才有效；请检查时钟是否正确";

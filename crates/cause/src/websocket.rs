@@ -1,4 +1,4 @@
-//! Causes of WebSocket: upgrade, frames and closing.
+//! Causes for WebSocket: upgrade, frames and closing.
 
 crate::sentences! { "websocket":
     no_websocket =
@@ -39,7 +39,8 @@ crate::sentences! { "websocket":
     closed_private = "the server closed with a private code (4000 to 4999)", "服务器关闭了连接，使用的是私有状态码（4000 到 4999）";
     closed_with(code, name) = "the server closed with {code} ({name})", "服务器关闭了连接，状态码为 {code}（{name}）";
     with_reason(why, reason) = "{why}: {reason}", "{why}：{reason}";
-    reserved_bits = "a frame with reserved bits that no extension explains", "帧设置了保留位，但没有扩展使用它";
+    reserved_bits =
+        "a frame with reserved bits that no extension explains", "帧设置了保留位，但没有协商过使用保留位的扩展";
     masked = "the server masked a frame, which only clients may do", "服务器对帧加了掩码，但只有客户端才能加掩码";
     unmasked = "the client sent a frame without a mask", "客户端发送了没有掩码的帧";
     control_in_fragments = "a control frame in fragments", "控制帧被分片";

@@ -33,12 +33,13 @@ const FILE: &str = "calibration.json";
 /// Maximum size of a calibration file that is read.
 const LONGEST: u64 = 64 * 1024;
 
-/// Measures, saves and shows the result.
+/// Measures, saves and shows the cost of brunt on this machine.
 ///
-/// If the machine was disturbed, that is shown and nothing is saved: exit code 20.
+/// If the machine was disturbed, reports that, saves nothing and returns exit code 20.
 ///
 /// # Errors
-/// The second process does not start, nothing was answered, or the settings are invalid.
+/// Returns an error if the second process does not start, nothing is answered, or the settings are
+/// invalid.
 pub fn calibrate(
     asked: &CalibrateSettings,
     protocols: &[Arc<dyn Protocol>],

@@ -15,13 +15,13 @@ use crate::view::View;
 use crate::{document, report_output, screen};
 use brunt_config::Presentation;
 
-/// Maximum number of runs that can be told apart.
+/// Maximum number of runs compared; more would not be distinguishable.
 const MOST: usize = 6;
 
 /// Writes the comparison of these records. The command succeeds once it is written, even if the runs themselves failed.
 ///
 /// # Errors
-/// The user's mistake: no such record, or a format that shows only a single run.
+/// Returns an error if a record does not exist or the format shows only a single run.
 pub fn compare(files: &[String], shown: &Presentation) -> CommandResult {
     let lang = shown.language.unwrap_or_else(Lang::from_env);
     if files.len() > MOST {

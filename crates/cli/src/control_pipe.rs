@@ -1,6 +1,6 @@
-//! A run controlled by another program: the console starts it as a separate process, controls it by lines through a
-//! named pipe, and reads its record while it is being written. The pipe outlives its writers, so a run continues when
-//! the console ends.
+//! A run controlled by another program: the console starts it as a separate process, controls it by
+//! lines through a named pipe, and reads its record while it grows. The pipe outlives its writers,
+//! so a run continues when the console ends.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -24,7 +24,7 @@ use brunt_config::Intent;
 /// Interval between checks for the end of the run.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// Maximum duration of a run that would not end by itself: nobody may be watching any more.
+/// Maximum duration of a run that does not end by itself, since nobody may be watching any more.
 const LONGEST: Nanos = Nanos::from_secs(24 * 3600);
 
 /// Maximum length of a command line: a word and a number.
@@ -40,11 +40,11 @@ pub fn is_driven() -> bool {
     record().is_some()
 }
 
-/// Turns the run into a driven one if another program controls it: its record goes to the path that the program set,
-/// and nothing else is written.
+/// Sends the record of a controlled run to the path that the other program set, and suppresses all
+/// other output. Does nothing if no program controls the run.
 ///
 /// # Errors
-/// The plan asks for files.
+/// Returns an error if the plan asks for output files.
 pub fn redirect_record(intent: &mut Intent) -> Result<(), UsageError> {
     let Some(record) = record() else { return Ok(()) };
     for (option, file, what) in
@@ -67,7 +67,7 @@ pub struct ControlListener {
 }
 
 impl ControlListener {
-    /// Starts reading commands if this run is driven.
+    /// Starts reading commands if another program controls this run.
     pub fn listen(plan: &Plan, control: &Control, stop: &Stop) -> Option<ControlListener> {
         let mut pipe = record()?;
         pipe.push(run_control::PIPE);
@@ -138,7 +138,7 @@ impl CommandReader {
     }
 }
 
-/// Describes, for the driver, a valid plan that is run by this many workers.
+/// Returns the description of a valid plan, run by this many workers, for the controlling program.
 pub fn checked(intent: &Intent, workers: u32, unused: &[String]) -> Value {
     let said = preflight::announcement(&intent.shown, workers, intent.lang());
     let heavy = preflight::is_heavy(&intent.plan);
@@ -147,7 +147,7 @@ pub fn checked(intent: &Intent, workers: u32, unused: &[String]) -> Value {
     json!({ "ok": true, "said": said, "notes": notes, "heavy": heavy, "plan": intent.shown })
 }
 
-/// Describes, for the driver, the error in a plan.
+/// Returns the description of an error in a plan, for the controlling program.
 pub fn refused(complaint: &UsageError) -> Value {
     let UsageError { location: place, problem: trouble, extra_lines: below } = complaint;
     json!({ "ok": false, "place": place, "trouble": trouble, "below": below })

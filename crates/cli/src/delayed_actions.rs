@@ -9,10 +9,10 @@ use crate::screen;
 /// Delay after which the user gets a message.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Runs `act` on a separate thread after a delay, unless the returned value is dropped before.
+/// Runs `act` on a separate thread after a delay, unless the returned value is dropped before then.
 ///
 /// # Errors
-/// No thread could be started.
+/// Returns an error if no thread can be started.
 pub fn after(name: &str, time: Duration, act: impl FnOnce() + Send + 'static) -> io::Result<Sender<()>> {
     let (cancel, cancelled) = channel::<()>();
     std::thread::Builder::new().name(name.into()).spawn(move || {
@@ -23,8 +23,8 @@ pub fn after(name: &str, time: Duration, act: impl FnOnce() + Send + 'static) ->
     Ok(cancel)
 }
 
-/// Prints a message unless the returned value is dropped within a second: the first answer may take as long as the
-/// timeout, and a silent program looks dead.
+/// Prints a message unless the returned value is dropped within a second: the first answer may take
+/// as long as the timeout, and a silent program seems to hang.
 pub fn announce_wait(said: String) -> Option<Sender<()>> {
     // If no thread can be started, nothing is printed: the run itself reports why it cannot begin.
     after("waiting", PATIENCE, move || screen::print_error(&said)).ok()

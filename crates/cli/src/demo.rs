@@ -27,7 +27,7 @@ const DELAY: &str = "delay/10ms";
 /// to detect that.
 ///
 /// # Errors
-/// The second process does not start.
+/// Returns an error if the second process does not start.
 pub fn demo(
     demo: &DemoSettings,
     protocols: &[Arc<dyn Protocol>],
@@ -58,7 +58,7 @@ pub fn demo(
     Ok(code)
 }
 
-/// Parses the run that a command starts from the arguments that a user would write.
+/// Parses the arguments of a run that a command starts, as if a user had typed them.
 pub fn parse_run(
     command: &str,
     words: &[&str],

@@ -33,13 +33,13 @@ const NOTHING: Text = text("nothing in the way", "未发现问题");
 const UNREAD: Text = text("not observable", "无法读取");
 const COMMAND: Text = text("change: {command}", "改进：{command}");
 
-/// The exit code if a run cannot go as planned: its results would be misleading.
+/// The exit code if a run cannot go as planned, so that its results would be misleading.
 const UNFIT: u8 = 20;
 
 /// Shows the limits of this machine, and those that a planned run would reach.
 ///
 /// # Errors
-/// The user's mistake, naming the option.
+/// Returns an error that names the wrong option.
 pub fn examine_run(
     planned: Option<(&mut Intent, &dyn Protocol)>,
     facts: &brunt_record::GeneratorHost,
@@ -80,7 +80,7 @@ pub fn examine_run(
 /// Appends the limits of a host with a probe, and returns those that the run would reach there.
 fn push_other_host(page: &mut String, host: &ProbeSnapshot, run: &RunRequirements, lang: Lang) -> Vec<Advice> {
     let read = |name: &str| reading(&host.sample.values, name);
-    // A host that does not hold the target is not where the connections go.
+    // Connections do not go to a host that does not hold the target.
     let serves = host.holds_target || read("listener.limit").is_some() || read("service.room").is_some();
     page.push('\n');
     section(page, &lang.fill(if serves { THAT_MACHINE } else { ANOTHER }, &[("name", &host.name)]));

@@ -13,7 +13,7 @@ const PIECE: usize = 1 << 16;
 /// Buffers the output of `fill` into large writes.
 ///
 /// # Errors
-/// An error of writing or of `fill`.
+/// Returns the error of a write or of `fill`.
 pub fn in_pieces<W: Write>(to: W, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<W> {
     let mut pieces = BufWriter::with_capacity(PIECE, to);
     fill(&mut pieces)?;
@@ -23,9 +23,9 @@ pub fn in_pieces<W: Write>(to: W, fill: impl FnOnce(&mut dyn Write) -> io::Resul
 /// Replaces a file with the complete output of `fill`, or leaves it unchanged.
 ///
 /// # Errors
-/// An error of the operating system or of `fill`.
+/// Returns the error of the operating system or of `fill`.
 pub fn replace(path: &str, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    // A symbolic link stands for the file it points to.
+    // A symbolic link is followed: the file it points to is replaced.
     let path = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
     let old = fs::metadata(&path).ok();
     if old.as_ref().is_some_and(|old| !old.is_file()) {
@@ -33,8 +33,8 @@ pub fn replace(path: &str, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) 
     }
     let beside = temporary_path(&path);
     let Ok(file) = OpenOptions::new().write(true).create_new(true).open(&beside) else {
-        // A directory that takes no new files may contain a writable file, which is written once the output is
-        // complete.
+        // A file may be writable although no file can be created next to it; it is then written
+        // once the output is complete.
         let mut whole = in_pieces(tempfile::tempfile()?, fill)?;
         whole.rewind()?;
         return io::copy(&mut whole, &mut File::create(&path)?).map(drop);
@@ -54,11 +54,12 @@ fn temporary_path(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.{}.part", std::process::id()))
 }
 
-/// Checks before a run that `-o FILE` can be written after it. An existing file is not touched, and no new one is left
-/// behind: a script that waits for the file would take it for the report of a finished run.
+/// Checks before a run that `-o FILE` can be written after it. An existing file is not modified,
+/// and no new one remains, because a script that waits for the file would take it for the report of
+/// a finished run.
 ///
 /// # Errors
-/// The reason why it cannot be written.
+/// Returns the reason why it cannot be written.
 pub fn check_writable(place: &str, path: &str) -> Result<(), UsageError> {
     let wrong = |error: io::Error| {
         UsageError::new(place, format!("{path} cannot be written ({error}); use a path that can be written"))
@@ -82,7 +83,8 @@ pub fn check_writable(place: &str, path: &str) -> Result<(), UsageError> {
     }
 }
 
-/// File system of anonymous pipes (`PIPEFS_MAGIC` of linux/magic.h); named pipes are in other file systems.
+/// Type of the file system of anonymous pipes (`PIPEFS_MAGIC` in linux/magic.h); named pipes are in
+/// other file systems.
 const NAMELESS: i64 = 0x5049_5045;
 
 /// Returns `true` for a pipe with a name in the file system, which may not have a reader yet.
@@ -94,8 +96,8 @@ pub fn is_named_pipe(path: &Path) -> bool {
     is_pipe && !nameless()
 }
 
-/// Opens a named pipe that has a reader, and keeps it open until the process ends: the reader would take a close for
-/// the end of the document, before it has begun.
+/// Opens a named pipe that has a reader, and keeps it open until the process ends. The reader would
+/// take an earlier close for the end of the document.
 fn hold_pipe(path: &str) -> io::Result<()> {
     let pipe = OpenOptions::new().write(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32).open(path);
     let unread = |error: &io::Error| error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error());
@@ -107,7 +109,7 @@ fn hold_pipe(path: &str) -> io::Result<()> {
 /// accept both.
 ///
 /// # Errors
-/// Both go to the same file.
+/// Returns an error if both go to the same file.
 pub fn check_apart(report: &str, record: &str) -> Result<(), UsageError> {
     let place = |path: &str| {
         let path = std::path::absolute(path).ok()?;
@@ -189,7 +191,7 @@ mod tests {
         assert_eq!(said.to_string(), "the seconds cannot be read");
         assert_eq!(fs::read_to_string(&path).unwrap(), "a good one");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");
-        // A new file is not left behind either.
+        // A new file does not remain either.
         let new = directory.path().join("new.json");
         assert!(replace(&new.to_string_lossy(), half).is_err() && !new.exists());
     }

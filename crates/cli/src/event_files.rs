@@ -17,7 +17,7 @@ struct EventFile {
     path: PathBuf,
     /// Subject of the notice if it can no longer be written.
     trouble: Subject,
-    /// Set if the run continues for the sake of this file even if nobody is watching.
+    /// Set if the run continues for this file even if nobody is watching.
     asked_for: bool,
 }
 

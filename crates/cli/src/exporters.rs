@@ -34,7 +34,7 @@ impl Exporters {
     /// Opens the requested exporters before anything is sent.
     ///
     /// # Errors
-    /// An address that cannot be listened on, or a wrong setting.
+    /// Returns an error if the address cannot be listened on or a setting is wrong.
     pub fn begin(asked: &ExportSettings) -> Result<Exporters, UsageError> {
         if asked.prometheus.is_none() && asked.otlp.is_none() {
             return Ok(Exporters::default());
@@ -100,8 +100,7 @@ impl Exporters {
 
 fn listen(address: SocketAddr, figures: &LiveFigures) -> Result<PrometheusServer, UsageError> {
     PrometheusServer::listen(address, figures.clone()).map_err(|why| {
-        let trouble =
-            format!("{address} cannot be used for listening: {why}; use another address, or 0 for any free port");
+        let trouble = format!("cannot listen on {address}: {why}; use another address, or 0 for any free port");
         UsageError::new("--prometheus", trouble)
     })
 }

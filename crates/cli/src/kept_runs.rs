@@ -1,7 +1,7 @@
 //! The last few runs, saved automatically in `$XDG_STATE_HOME/brunt/runs`, so that `brunt report` can show the last
 //! one.
 //!
-//! This is a convenience: if it fails, the run reports that in its notices and continues.
+//! This is a convenience: if saving fails, the run reports that in a notice and continues.
 
 use std::fs::{DirBuilder, Permissions};
 use std::io;
@@ -32,7 +32,7 @@ fn directory_from(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf>
 /// Creates a writer for a new kept run, and returns its path. The oldest runs are deleted.
 ///
 /// # Errors
-/// An error of the operating system.
+/// Returns the error of the operating system.
 pub fn begin(directory: &Path) -> io::Result<(RecordWriter, PathBuf)> {
     DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     // Earlier versions made it readable by everybody.
@@ -53,7 +53,7 @@ pub fn begin(directory: &Path) -> io::Result<(RecordWriter, PathBuf)> {
 /// Returns the last run kept.
 ///
 /// # Errors
-/// An error of the operating system; `NotFound` if there is none.
+/// Returns the error of the operating system, or `NotFound` if there is no run.
 pub fn last(directory: &Path) -> io::Result<PathBuf> {
     kept(directory)?.pop().ok_or_else(|| io::ErrorKind::NotFound.into())
 }

@@ -17,7 +17,7 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp
 
 use crate::load_control::{LoadControl, STEP};
 
-/// Interval between checks that the run goes on and the process is still in the foreground.
+/// Interval between checks that the run continues and the process is still in the foreground.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
 /// The original terminal settings.

@@ -9,7 +9,7 @@ use brunt_plan::{Change, Load, Plan};
 /// Factor by which one key press changes the load.
 pub const STEP: f64 = 1.1;
 
-/// Limits of a step: holding down a key must not exceed what any machine can send or hold.
+/// Limits of a step, so that holding down a key does not exceed what any machine can send or hold.
 const MOST_RATE: f64 = 1e7;
 const MOST_USERS: u32 = 1_000_000;
 

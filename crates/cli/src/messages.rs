@@ -27,9 +27,9 @@ pub const LENGTH_BOTH: Text = text("{time} or {n} {n|request|requests}", "{time}
 pub const LENGTH_ITERATIONS: Text = text("{n} {n|iteration|iterations}", "{n} 次迭代");
 /// Length of a flow with a duration and a number of iterations.
 pub const LENGTH_BOTH_ITERATIONS: Text = text("{time} or {n} {n|iteration|iterations}", "{time} 或 {n} 次迭代");
-/// URL if there are several.
+/// The first URL and the number of further ones.
 pub const AND_MORE: Text = text("{url} and {n} more", "{url} 及另外 {n} 个");
-/// Warm-up, if there is one.
+/// Warm-up of a run that has one.
 pub const WARMUP: Text = text(", after {time} of warm-up", "，预热 {time}");
 /// Proxy of a run.
 pub const THROUGH: Text = text(", through {proxy}", "，经由 {proxy}");
@@ -47,7 +47,7 @@ pub const PROBE_STATUS: Text =
 /// First answer with the right status that fails another check.
 pub const PROBE_CHECK: Text =
     text("The first response failed; expect the same under load.", "首次响应未通过检查，压测中很可能也是如此。");
-/// Hint for the answer of a TLS server to plain HTTP.
+/// Hint shown if a TLS server answered plain HTTP.
 pub const PROBE_TLS: Text =
     text("If this port uses TLS, use https:// instead of http://.", "如果该端口使用 TLS，请把 http:// 改为 https://。");
 /// Message for exit code 30.
@@ -96,12 +96,12 @@ pub const WAITING: Text = text(
     "waiting for the first response from {address} (timeout {timeout}) …",
     "正在等待 {address} 的首次响应（超时 {timeout}）…",
 );
-/// Message for exit code 21 before the load.
+/// Message for exit code 21 if the run was stopped before the load.
 pub const STOPPED: Text = text(
     "brunt: interrupted before the first response; no load was sent.",
     "brunt: 在首次响应之前被中断，没有发出负载。",
 );
-/// Message for exit code 21 before the load.
+/// Message for exit code 21 if the timeout came before the load.
 pub const OUT_OF_TIME: Text = text(
     "brunt: stopped after {time} by --run-timeout, before the first response; no load was sent.",
     "brunt: 按 --run-timeout 的要求在 {time} 后停止，尚未收到首次响应，没有发出负载。",
@@ -110,16 +110,16 @@ pub const OUT_OF_TIME: Text = text(
 pub const NO_ANSWER: Text = text("brunt: no response: {failure}.", "brunt: 没有响应。\n  {failure}");
 /// Address in the first line of --debug.
 pub const DEBUG_THROUGH: Text = text("the proxy {proxy}", "代理 {proxy}");
-/// Heading of --debug.
+/// Heading of the bytes sent in --debug.
 pub const DEBUG_SENT: Text = text("--- sent, {n} {n|byte|bytes}", "--- 已发送 {n} 字节");
-/// Heading of --debug.
+/// Heading of the bytes received in --debug.
 pub const DEBUG_RECEIVED: Text = text("--- received, {n} {n|byte|bytes}", "--- 已接收 {n} 字节");
 /// End of a long answer in --debug.
 pub const DEBUG_LEFT_OUT: Text = text("--- {n} more {n|byte|bytes} not shown", "--- 另有 {n} 字节未显示");
-/// Verdict of --debug.
+/// Verdict of --debug for a success.
 pub const DEBUG_SUCCESS: Text =
     text("--- a run would count this exchange as a success", "--- 压测会把这次请求计为成功");
-/// Verdict of --debug.
+/// Verdict of --debug for a failure.
 pub const DEBUG_FAILURE: Text =
     text("--- a run would count this exchange as failed: {why}", "--- 压测会把这次请求计为失败：{why}");
 /// Passed check in --debug.
@@ -139,9 +139,9 @@ pub const DEBUG_RESOURCE: Text =
 pub const DEBUG_RESOURCE_FAILED: Text =
     text("--- resource of {page}: {url}  failed: {what}", "--- {page} 的资源：{url}  失败：{what}");
 pub const DEBUG_FROM_CACHE: Text = text("from the cache", "来自缓存");
-/// Resources that are not fetched.
+/// Resources of a page that are not fetched in --debug.
 pub const DEBUG_ELSEWHERE: Text = text(
-    "--- {n} {n|resource|resources} of other hosts not fetched; name these with --resources-from",
+    "--- {n} {n|resource|resources} on other hosts not fetched; name the hosts with --resources-from",
     "--- 未获取其他主机的 {n} 个资源；可用 --resources-from 指定这些主机",
 );
 pub const DEBUG_BEYOND: Text = text("--- {n} more {n|resource|resources} not fetched", "--- 另有 {n} 个资源未获取");
@@ -150,7 +150,7 @@ pub const DEBUG_CUT: Text =
 /// Message of `--debug` for a flow in a long loop.
 pub const DEBUG_TOO_FAR: Text = text(
     "=== stopped after {n} requests; its loop condition may never change",
-    "=== 已在 {n} 个请求后停止；可能有条件永远不会改变",
+    "=== 已在 {n} 个请求后停止；循环条件可能永远不变",
 );
 /// Message of `--debug` for a flow with an endless loop that sends nothing.
 pub const DEBUG_ENDLESS: Text = text(
@@ -160,13 +160,13 @@ pub const DEBUG_ENDLESS: Text = text(
 /// Question before load on a public address.
 pub const PUBLIC_ASK: Text = text(
     "{host} ({address}) is a public address, and {load} is real load. Are you allowed to load-test it? [y/N] ",
-    "{host}（{address}）是公网地址，本次压测为 {load}。您有权对它压测吗？[y/N] ",
+    "{host}（{address}）是公网地址，本次压测为 {load}。您有权压测该地址吗？[y/N] ",
 );
-/// Refusal of a public address if there is nobody to ask.
+/// Refusal of a public address if no confirmation can be requested.
 pub const PUBLIC_REFUSED: Text = text(
     "{host} ({address}) is a public address and {load} may harm it; add --yes if you are allowed to load-test it, or use at \
      most 50 users or 1000/s",
-    "{host}（{address}）是公网地址，{load} 可能对其造成损害；如果您有权对它压测，请加 --yes；否则请不要超过 50 个用户或 1000/s",
+    "{host}（{address}）是公网地址，{load} 可能对其造成损害；如果您有权压测该地址，请加 --yes；否则请不要超过 50 个用户或 1000/s",
 );
 /// Shown if the question was answered with no.
 pub const PUBLIC_DECLINED: Text = text("not confirmed; nothing was sent", "未确认；没有发送任何请求");
@@ -211,7 +211,7 @@ pub const DEMO_NEXT: Text = text(
 );
 /// Shown after a demo on a machine that was too busy.
 pub const DEMO_WORKED: Text = text(
-    "The demo itself worked (exit code 0): a run that is not trusted would end with 20.",
+    "The demo itself worked (exit code 0): a run that is not trusted would exit with 20.",
     "演示本身运行成功（退出码 0）：不可信的压测退出码为 20。",
 );
 /// First line that the target prints; brunt reads the address from its last word.

@@ -29,7 +29,7 @@ impl PlanParser {
         brunt_config::read(&line, &self.protocols, &self.defaults)
     }
 
-    /// Describes a plan that can be run.
+    /// Returns the description of a plan that can be run.
     fn checked(&self, words: &[&str]) -> Result<Value, UsageError> {
         let Command::Plan(mut intent, _) = self.read(words)? else { return Err(UsageError::new("plan", NO_PLAN)) };
         let unused = intent.unused_columns();

@@ -105,17 +105,19 @@ pub fn is_heavy(plan: &Plan) -> bool {
     level_of(plan) > if plan.load.is_open() { POLITE_RATE } else { POLITE_USERS }
 }
 
-/// Returns the number of users times the requests that each keeps in flight, or requests per second.
+/// Returns the level of the load: users times the requests that each keeps in flight, or requests
+/// per second.
 fn level_of(plan: &Plan) -> f64 {
     let pipeline = plan.options.get("pipeline").and_then(|values| values.last()?.parse::<f64>().ok());
     plan.load.peak() * pipeline.filter(|_| !plan.load.is_open()).unwrap_or(1.0).max(1.0)
 }
 
-/// Asks for confirmation, or refuses, if the load is heavy and some of the origins are on public addresses. From then
-/// on, no other public address can be loaded.
+/// Asks for confirmation, or refuses, if the load is heavy and some of the origins are on public
+/// addresses. From then on, load on any other public address is refused.
 ///
 /// # Errors
-/// The run must not begin: there was nobody to ask, or the answer was no (exit code 64).
+/// Returns an error (exit code 64) if the run must not begin, because no confirmation could be
+/// requested or the answer was no.
 pub fn confirm_targets(
     plan: &Plan,
     origins: &[Origin],

@@ -15,7 +15,7 @@ use brunt_config::ProbeSettings;
 /// Serves until SIGINT or SIGTERM.
 ///
 /// # Errors
-/// The user's mistake: an address that cannot be listened on, a service that does not exist.
+/// Returns an error if the address cannot be listened on or a service does not exist.
 pub fn probe(probing: ProbeSettings, host: &brunt_record::GeneratorHost) -> CommandResult {
     let signals = signals::EndSignals::register().map_err(|error| UsageError::new("signals", error.to_string()))?;
     let ProbeSettings { listen, token, tls, follow } = probing;
@@ -38,8 +38,7 @@ pub fn probe(probing: ProbeSettings, host: &brunt_record::GeneratorHost) -> Comm
         cores: host.cores,
         ..HostDescription::default()
     };
-    let refused =
-        |error: io::Error| UsageError::new("--listen", format!("{listen} cannot be used for listening: {error}"));
+    let refused = |error: io::Error| UsageError::new("--listen", format!("cannot listen on {listen}: {error}"));
     let listener = TcpListener::bind(listen).map_err(refused)?;
     let serving = ProbeServer::start(listener, ProbeServerOptions { token, service: follow, host: facts, tls: seal })
         .map_err(refused)?;

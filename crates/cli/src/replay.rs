@@ -16,7 +16,7 @@ use brunt_config::Presentation;
 /// Shows the run in `file`, or the last one kept; returns the exit code of the run.
 ///
 /// # Errors
-/// The user's mistake: there is no such record.
+/// Returns an error if there is no such record.
 pub fn replay(file: Option<&str>, shown: &Presentation) -> CommandResult {
     let lang = shown.language.unwrap_or_else(Lang::from_env);
     let path = match file {
@@ -38,7 +38,7 @@ pub fn replay(file: Option<&str>, shown: &Presentation) -> CommandResult {
 /// Summarizes a record.
 ///
 /// # Errors
-/// The record cannot be read, or was altered.
+/// Returns an error if the record cannot be read or was altered.
 pub fn summarize(past: &RecordFile) -> Result<Summary, UsageError> {
     if document::is_named_pipe(&past.0) {
         let trouble = format!("{} is a named pipe, and records cannot be read from one; name a file", past.0.display());
@@ -46,7 +46,8 @@ pub fn summarize(past: &RecordFile) -> Result<Summary, UsageError> {
     }
     let summary = Summary::from_past(past).map_err(|fault| unreadable(&past.0, &fault))?;
     if summary.exit == Exit::Bug {
-        // A run of ours with such counts has reported that itself; a record from elsewhere may have been altered.
+        // Our own runs report such counts themselves; a record from elsewhere may have been
+        // altered.
         return Err(contradiction(&past.0, &summary.totals));
     }
     Ok(summary)

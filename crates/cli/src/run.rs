@@ -33,7 +33,7 @@ pub type CommandResult = Result<u8, UsageError>;
 /// Executes a run.
 ///
 /// # Errors
-/// The user's mistake, naming the option.
+/// Returns an error that names the wrong option.
 pub fn run(
     intent: &mut Intent,
     protocol: &dyn Protocol,
@@ -64,10 +64,11 @@ pub fn run(
     show(&mut bench, intent, (interrupts, timer))
 }
 
-/// Measures a bench once, as the intent says, and shows everything from the first answer to the report.
+/// Measures a bench once, as the intent says, and shows the output from the first answer to the
+/// report.
 ///
 /// # Errors
-/// The user's mistake, naming the option.
+/// Returns an error that names the wrong option.
 pub fn show(bench: &mut Bench, intent: &Intent, (interrupts, timer): (&Interrupts, Option<Timer>)) -> CommandResult {
     let lang = intent.lang();
     let mut view = View::new(&intent.presentation, lang);
@@ -108,7 +109,7 @@ pub fn show(bench: &mut Bench, intent: &Intent, (interrupts, timer): (&Interrupt
     }
 }
 
-/// Requests and shows the first answer; `Err` means that no load can be sent, and holds the message that says so.
+/// Requests and shows the first answer; returns `Err` with a message if no load can be sent.
 fn probe(
     bench: &mut Bench,
     intent: &Intent,
@@ -176,7 +177,7 @@ fn load(
     let (mut summing, mut remarks) = (SummaryBuilder::default(), RunRemarks::new(bench.prepared().by_order()));
     let mut journal = Journal::new(intent.redaction.clone());
     logs.take_notices().into_iter().for_each(|trouble| journal.add_final_notice(trouble));
-    // All listeners of a run.
+    // The listeners of the run.
     journal.add_listener(view);
     logs.listeners().for_each(|log| journal.add_listener(log));
     exports.listeners().for_each(|listener| journal.add_listener(listener));
@@ -209,7 +210,7 @@ fn load(
             stop.request();
         }
     });
-    // The report is shown on a terminal whose settings are restored.
+    // The terminal settings are restored before the report is shown.
     drop((keys, driver));
     ran?;
     let (whole, mut summary) = (logs.is_recorded(lang), summing.finish());

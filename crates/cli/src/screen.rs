@@ -1,8 +1,9 @@
 //! The user's screen: lines on standard output and standard error, and a progress line on a terminal.
 //!
-//! `brunt URL | head` closes our output in the middle of a run. From then on nothing is written; this is no reason to
-//! panic, and the caller may check [`Screen::closed`] to decide whether to go on. A full disk is different: requested
-//! output is missing, which is reported on standard error and in the exit code.
+//! `brunt URL | head` closes our output in the middle of a run. From then on nothing is written,
+//! but the program does not panic; the caller may check [`Screen::closed`] to decide whether to
+//! continue. A full disk is different: requested output is missing, which is reported on standard
+//! error and in the exit code.
 //!
 //! Lines also contain text from servers, records and plans: control characters in it never reach the terminal.
 
@@ -52,7 +53,7 @@ impl Screen {
         self.terminal
     }
 
-    /// Returns the number of columns: those of the terminal, otherwise 80.
+    /// Returns the width in columns: that of the terminal, or else 80.
     pub fn width(&self) -> usize {
         let size = match self.stream {
             OutputStream::Out => rustix::termios::tcgetwinsize(io::stdout()),
@@ -66,7 +67,8 @@ impl Screen {
         self.closed
     }
 
-    /// Takes the error if standard output could not be written although it is not closed, for example on a full disk.
+    /// Takes the error of standard output, if it could not be written although it is not closed,
+    /// for example on a full disk.
     pub fn take_error(&mut self) -> Option<io::Error> {
         self.trouble.take()
     }
@@ -107,7 +109,7 @@ impl Screen {
         };
         match outcome {
             Err(error) if is_reader_gone(&error) => self.closed = true,
-            // Later writes may succeed, unless the reader took nothing until the run's time was over.
+            // Later writes may succeed, unless the reader took nothing until the run's timeout.
             Err(error) => {
                 self.closed |= error.kind() == io::ErrorKind::TimedOut;
                 self.trouble = Some(error).filter(|_| self.stream == OutputStream::Out);
@@ -134,7 +136,7 @@ pub fn print(text: &str, code: u8, lang: Lang) -> u8 {
     print_unescaped(&sanitize::text(text), code, lang)
 }
 
-/// Like [`print()`], for text of our own that needs no escaping: a shell script.
+/// Like [`print()`], for text of our own that needs no escaping, such as a shell script.
 pub fn print_unescaped(text: &str, code: u8, lang: Lang) -> u8 {
     match document(|out| out.write_all(text.as_bytes())) {
         Ok(()) => code,
@@ -153,7 +155,7 @@ pub fn not_written(error: &io::Error, lang: Lang) {
 /// Writes the output of `fill` to standard output.
 ///
 /// # Errors
-/// The error of a write that failed for another reason than a reader that has gone.
+/// Returns the error of a failed write, unless it failed because the reader has gone.
 pub fn document(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let written = in_pieces(TimedWriter(io::stdout().lock()), fill).map(drop);
     match written {

@@ -8,7 +8,7 @@ use brunt_contract::UsageError;
 
 use crate::serve;
 
-/// The target process, which `Drop` ends, or the kernel if this process is killed.
+/// The target process. `Drop` ends it, or the kernel does if this process is killed.
 pub struct SecondProcess {
     child: Child,
     /// The URL of the target.
@@ -19,7 +19,7 @@ impl SecondProcess {
     /// Starts the process for the command with this name.
     ///
     /// # Errors
-    /// The process does not start.
+    /// Returns an error if the process does not start.
     pub fn start(command: &str) -> Result<SecondProcess, UsageError> {
         let failed =
             |error: std::io::Error| UsageError::new(command, format!("the second process did not start ({error})"));

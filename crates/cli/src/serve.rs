@@ -13,7 +13,7 @@ use brunt_config::TargetSettings;
 /// Serves until SIGINT or SIGTERM.
 ///
 /// # Errors
-/// The user's mistake: an address that cannot be listened on.
+/// Returns an error if the address cannot be listened on.
 pub fn serve(serving: TargetSettings) -> CommandResult {
     if serving.with_parent && !follow_parent() {
         return Ok(Exit::Ok.code());
@@ -49,5 +49,5 @@ fn follow_parent() -> bool {
             == rustix::process::getppid().map(|p| p.as_raw_nonzero().get())
 }
 
-/// The environment variable that tells the target which process started it.
+/// The environment variable that contains the id of the process that started the target.
 pub const PARENT: &str = "BRUNT_TARGET_PARENT";

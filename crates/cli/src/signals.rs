@@ -30,7 +30,8 @@ fn ignores(status: &str, signal: i32) -> bool {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
-/// Turns a file size limit into an error that is reported like a full disk, instead of ending without a report.
+/// Ignores SIGXFSZ, so that reaching a file size limit is reported like a full disk instead of
+/// ending the process.
 pub fn ignore_file_size_signal() {
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
 }
@@ -46,7 +47,7 @@ impl Interrupts {
     /// Starts handling signals on a separate thread. SIGQUIT ends the process at once, after restoring the terminal.
     ///
     /// # Errors
-    /// An error of the operating system.
+    /// Returns the error of the operating system.
     pub fn listen() -> std::io::Result<Interrupts> {
         let mut signals = Signals::new(ending().into_iter().chain(unless_ignored(SIGQUIT)))?;
         let interrupts = Interrupts { stop: Stop::default(), orderly: Arc::default() };
@@ -71,12 +72,13 @@ impl Interrupts {
         Ok(interrupts)
     }
 
-    /// Changes the effect of the first signal: it now asks for an orderly end.
+    /// Makes the first signal ask for an orderly end from now on.
     pub fn enable_graceful_stop(&self) {
         self.orderly.store(true, Ordering::Relaxed);
     }
 
-    /// Ends the run because its time is over, in an orderly way if there is something to save.
+    /// Ends the run after its timeout, in an orderly way if there is something to save; prints
+    /// `said` otherwise.
     pub fn end_by_timeout(&self, said: &str) {
         if !self.orderly.load(Ordering::Relaxed) {
             crate::screen::print_error(said);
@@ -97,14 +99,14 @@ fn end(code: i32) -> ! {
     std::process::exit(code)
 }
 
-/// Signals for which a command only waits.
+/// The signals that end a command which only waits.
 pub struct EndSignals(Signals);
 
 impl EndSignals {
     /// Registers the signals, which no longer end the process by themselves.
     ///
     /// # Errors
-    /// An error of the operating system.
+    /// Returns the error of the operating system.
     pub fn register() -> std::io::Result<EndSignals> {
         Signals::new(ending()).map(EndSignals)
     }

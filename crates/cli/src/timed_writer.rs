@@ -1,8 +1,8 @@
-//! Output to a terminal or pipe that waits for its reader, but not after the run's time is over.
+//! Output to a terminal or pipe that waits for its reader, but hardly beyond the run's timeout.
 //!
-//! A pipe that nobody reads takes 64 KiB and then blocks its writer forever. `--run-timeout` has to end the program
-//! nevertheless, so each piece is written only once there is room for it, and after the timeout a reader that takes
-//! nothing is waited for no longer than [`GRACE`].
+//! A pipe that nobody reads takes 64 KiB and then blocks its writer forever. `--run-timeout` has to
+//! end the program nevertheless. So each piece is written only once there is room for it, and after
+//! the timeout the wait for a reader that takes nothing is limited to [`GRACE`].
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-/// End of the run's time.
+/// The time of the run's timeout.
 static LIMIT: OnceLock<Instant> = OnceLock::new();
 /// Time within which even a slow reader reads something.
 const GRACE: Duration = Duration::from_secs(1);
@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Size up to which a write to a pipe with any room does not block (`PIPE_BUF` of limits.h).
 const PIECE: usize = 4096;
 
-/// Sets the time after which no reader is waited for.
+/// Sets the time after which waits for a reader are limited.
 pub fn set_limit(at: Instant) {
     // A process has only one run, and so only one limit.
     let _ = LIMIT.set(at);
@@ -37,7 +37,7 @@ impl<F: AsFd> Write for TimedWriter<F> {
             let limit = || LIMIT.get().map(|limit| (*limit).max(began) + GRACE);
             await_room(self.0.as_fd(), limit)?;
             match rustix::io::write(&self.0, &bytes[..bytes.len().min(PIECE)]) {
-                // Another process that writes to it may have taken the room.
+                // Another process may have filled the pipe in the meantime.
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 written => return Ok(written?),
             }

@@ -26,7 +26,7 @@ impl Timer {
     /// Starts the timer. When it fires and nothing needs an orderly end, it prints `said` and ends the process.
     ///
     /// # Errors
-    /// An error of the operating system.
+    /// Returns the error of the operating system.
     pub fn start(after: Nanos, interrupts: &Interrupts, said: String) -> io::Result<Timer> {
         let after = Duration::from_nanos(after.0);
         let ends = Instant::now() + after;

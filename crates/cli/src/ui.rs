@@ -29,7 +29,7 @@ const EARLIER: Text = text(
 /// Serves until SIGINT or SIGTERM.
 ///
 /// # Errors
-/// The user's mistake: an address that cannot be listened on, a library that cannot be opened.
+/// Returns an error if the address cannot be listened on or the library cannot be opened.
 pub fn serve(asked: UiSettings, protocols: &[Arc<dyn Protocol>], defaults: &Defaults) -> CommandResult {
     let lang = asked.language.unwrap_or_else(Lang::from_env);
     let signals = signals::EndSignals::register().map_err(|error| UsageError::new("signals", error.to_string()))?;

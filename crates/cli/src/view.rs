@@ -109,7 +109,7 @@ impl View {
         Style { lang: self.lang, color: self.color, cells }
     }
 
-    /// Takes the error if standard output could not be written.
+    /// Takes the error of standard output, if it could not be written.
     pub fn take_error(&mut self) -> Option<std::io::Error> {
         self.screen.take_error()
     }

@@ -24,7 +24,8 @@ impl Launcher for SelfLauncher {
 /// Runs the share that standard input describes; ends when it is done or when standard input ends.
 ///
 /// # Errors
-/// There is no valid assignment, or the share cannot be run; the parent process receives the error, too.
+/// Returns an error if there is no valid assignment or the share cannot be run; the parent process
+/// receives it, too.
 pub fn run_share(protocols: &[Arc<dyn Protocol>], host: &GeneratorHost) -> CommandResult {
     ignore_interrupts().map_err(|error| UsageError::new("signals", error.to_string()))?;
     let assignment = Assignment::accept(std::io::stdin(), std::io::stdout()).map_err(|error| {

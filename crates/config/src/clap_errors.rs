@@ -1,4 +1,4 @@
-//! Conversion of clap's errors to our own messages, which say which option is wrong, why, and what to write instead.
+//! Conversion of clap's errors to our own messages, which name the wrong option, the reason, and what to write instead.
 
 use brunt_contract::UsageError;
 use clap::Command;
@@ -8,7 +8,7 @@ use super::suggestions::distance;
 use super::tool_options;
 use crate::other_tools;
 
-/// Converts one of clap's errors about the words after `command`.
+/// Converts an error of clap about the arguments of `command`.
 pub fn complaint(error: &clap::Error, command: &Command, line: &[String]) -> UsageError {
     let option = context(error, ContextKind::InvalidArg).unwrap_or_default();
     let (name, value) = option.split_once([' ', '=']).unwrap_or((option.as_str(), ""));
@@ -25,15 +25,15 @@ pub fn complaint(error: &clap::Error, command: &Command, line: &[String]) -> Usa
     }
 }
 
-/// Returns an error for a long option with a single dash, as in Go tools; `None` if there is none.
+/// Returns an error for a long option written with a single dash, as in Go tools; `None` if there is none.
 pub fn one_dash(line: &[String]) -> Option<UsageError> {
     let name = tool_options::one_dash(line)?;
     let ours = tool_options::hint(name, value_of(line, name))?;
     Some(with_translation(UsageError::new(name, format!("unknown option; {ours}")), name, line))
 }
 
-/// Completes an error about a bare number, which other tools accept for threads or seconds. In `--timeout 5` it cannot
-/// mean threads.
+/// Completes an error about a bare number, which other tools accept as a number of threads or seconds. In `--timeout
+/// 5`, it cannot mean threads.
 pub fn explain_bare_number(complaint: UsageError, line: &[String]) -> UsageError {
     if let Some(value) = value_of(line, "--timeout").filter(|_| complaint.location == "-t")
         && let Err(trouble) = brunt_plan::quantity::positive_duration(value)
@@ -48,7 +48,7 @@ pub fn explain_bare_number(complaint: UsageError, line: &[String]) -> UsageError
     }
 }
 
-/// Adds the equivalent brunt command to an error if the whole line is written for another tool.
+/// Adds the equivalent brunt command to an error if the whole command line is written for another tool.
 pub fn with_translation(complaint: UsageError, option: &str, line: &[String]) -> UsageError {
     match other_tools::guess_tool(line, option) {
         None => complaint,
@@ -59,7 +59,7 @@ pub fn with_translation(complaint: UsageError, option: &str, line: &[String]) ->
     }
 }
 
-/// Returns the value given to an option that brunt does not know: after `=`, after a letter, or the next word.
+/// Returns the value of an option unknown to brunt: the text after `=` or after a short option, or the next word.
 fn value_of<'a>(line: &'a [String], name: &str) -> Option<&'a str> {
     let at = line.iter().position(|word| word.starts_with(name))?;
     let rest = &line[at][name.len()..];
@@ -70,7 +70,7 @@ fn value_of<'a>(line: &'a [String], name: &str) -> Option<&'a str> {
     }
 }
 
-/// Returns the short name of a flag if it has one, which is what users type and all other errors use.
+/// Returns the short name of a flag if it has one, because users type it and all other errors use it.
 fn preferred_name(name: &str, command: &Command) -> String {
     let long = name.strip_prefix("--");
     let flag = command.get_arguments().find(|arg| long.is_some() && arg.get_long() == long);
@@ -82,7 +82,7 @@ fn unknown(name: &str, command: &Command, line: &[String]) -> UsageError {
         return UsageError::new(name, "is an extra argument; leave it out");
     }
     let flags: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
-    // Options of other tools are about runs.
+    // Equivalents of other tools' options exist only for runs.
     let runs = flags.contains(&"users");
     let value = value_of(line, name);
     if let Some(ours) = tool_options::hint(name, value).filter(|_| runs) {
@@ -99,12 +99,13 @@ fn unknown(name: &str, command: &Command, line: &[String]) -> UsageError {
     with_translation(UsageError::new(name, said), name, line)
 }
 
-/// Returns the most similar long name, and whether it is one of ours: one letter plus one in every six may differ.
+/// Returns the most similar long name, and whether it is an option of brunt. One letter plus one in every six may
+/// differ.
 fn nearest<'a>(name: &str, flags: &[&'a str], runs: bool) -> Option<(&'a str, bool)> {
     let wrong = name.strip_prefix("--").filter(|wrong| wrong.len() > 2)?;
     let theirs = tool_options::long_names().filter(|_| runs).map(|known| (known.trim_start_matches('-'), false));
     let all = flags.iter().map(|flag| (*flag, true)).chain(theirs);
-    // Our own name takes precedence if both are equally similar.
+    // If several names are equally similar, brunt's own takes precedence.
     let (letters, near) =
         all.map(|known| (distance(wrong, known.0), known)).min_by_key(|(letters, known)| (*letters, !known.1))?;
     let most = (1 + wrong.len() / 6).min(wrong.len() / 3);

@@ -1,6 +1,6 @@
-//! The command line: the options for clap, and the parsed values.
+//! The command line: options for clap, and parsed values.
 //!
-//! All values are taken as text and parsed by our own functions, so that error messages are our own.
+//! clap only collects the text of values. Our own functions parse it, so that error messages are our own.
 
 use brunt_contract::OptionArity;
 use clap::parser::ValueSource;
@@ -30,7 +30,7 @@ pub const EXAMPLE: TypedSetting<String> = one(
     "Print a commented plan to start from: smoke, load, users, stress, spike, soak, breakpoint, flow or scenarios",
 );
 
-/// Returns the command line of `brunt run`, which `brunt --help` shows as well.
+/// Returns the command line of `brunt run`, which `brunt --help` also shows.
 pub fn run_command(spoken: &[ProtocolOptions]) -> Command {
     let ((load, settings), others) = HEADINGS.split_first().expect("there are headings");
     let under =
@@ -48,7 +48,7 @@ pub fn run_command(spoken: &[ProtocolOptions]) -> Command {
         .args(others.iter().flat_map(|(heading, settings)| under(heading, settings)))
 }
 
-/// Returns the command line of `brunt plan`: all of `brunt run`, and the actions on a plan.
+/// Returns the command line of `brunt plan`: that of `brunt run` and the actions on a plan.
 pub fn plan_command(spoken: &[ProtocolOptions]) -> Command {
     run_command(spoken)
         .name("brunt plan")
@@ -60,7 +60,7 @@ pub fn plan_command(spoken: &[ProtocolOptions]) -> Command {
         .args(args(&[SHOW.spec, CHECK.spec, SCHEMA.spec, EXAMPLE.spec]))
 }
 
-/// Returns the command line of `brunt doctor`, which is that of the planned run.
+/// Returns the command line of `brunt doctor`, the same as that of the planned run.
 pub fn doctor_command(spoken: &[ProtocolOptions]) -> Command {
     let example = "Example: brunt doctor -r 2000/s -d 1m --no-keepalive http://10.0.0.7:8080/";
     run_command(spoken)
@@ -72,7 +72,7 @@ pub fn doctor_command(spoken: &[ProtocolOptions]) -> Command {
         .after_long_help(example)
 }
 
-/// Creates a command without those of clap's texts that we provide ourselves.
+/// Creates a command with brunt's own help flag instead of clap's.
 pub fn bare(name: &'static str) -> Command {
     Command::new(name)
         .version(env!("CARGO_PKG_VERSION"))
@@ -97,7 +97,7 @@ pub fn words(spec: &SettingSpec) -> Arg {
     Arg::new(spec.name).value_name(value).help(spec.help)
 }
 
-/// Returns the options of all commands that render a record.
+/// Returns the options common to all commands that render a record.
 pub fn document() -> impl Iterator<Item = Arg> {
     args(&DOCUMENT).map(|arg| arg.help_heading("Output")).chain(args(&[QUIET.spec, NO_COLOR.spec]))
 }
@@ -135,7 +135,7 @@ pub fn names(spoken: &[ProtocolOptions]) -> impl Iterator<Item = &'static str> +
     own.into_iter().chain(all().map(|spec| spec.name).collect::<Vec<_>>()).chain(options)
 }
 
-/// Collects the values of these names on a command line.
+/// Collects the values of the options with these names.
 pub fn values(matches: &ArgMatches, names: impl Iterator<Item = &'static str> + Clone) -> SettingValues {
     let mut values = SettingValues::default();
     for id in matches.ids().filter(|id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine)) {

@@ -22,13 +22,13 @@ pub struct DemoSettings {
 /// The settings of `brunt calibrate`.
 #[derive(Debug)]
 pub struct CalibrateSettings {
-    /// Duration of each of its measurements.
+    /// Duration of each measurement.
     pub duration: Nanos,
-    /// Number of users that send back to back, to measure the maximum rate of a core.
+    /// Number of users that send requests back to back, to measure the maximum rate of a core.
     pub users: u32,
-    /// Number of worker threads; `None`: as for a run.
+    /// Number of worker threads; `None` for the default of a run.
     pub workers: Option<u32>,
-    /// Language; `None`: that of the locale.
+    /// Language; `None` for that of the locale.
     pub language: Option<brunt_report::Lang>,
 }
 
@@ -48,10 +48,10 @@ pub fn demo_command() -> clap::Command {
         .args(command_line::document())
 }
 
-/// Reads `brunt demo`.
+/// Reads the settings of `brunt demo`.
 ///
 /// # Errors
-/// The user's mistake, naming the option.
+/// A setting is invalid; the error names the option.
 pub fn demo(values: &SettingValues) -> Result<DemoSettings, UsageError> {
     let duration = values.get(&DEMO_DURATION)?.unwrap_or(Nanos::from_secs(10));
     Ok(DemoSettings { duration, presentation: presentation(values)? })
@@ -85,10 +85,10 @@ pub fn calibrate_command() -> clap::Command {
         .args(command_line::args(&CALIBRATE))
 }
 
-/// Reads `brunt calibrate`.
+/// Reads the settings of `brunt calibrate`.
 ///
 /// # Errors
-/// The user's mistake, naming the option.
+/// A setting is invalid; the error names the option.
 pub fn calibrate(values: &SettingValues) -> Result<CalibrateSettings, UsageError> {
     Ok(CalibrateSettings {
         duration: values.get(&MEASURED)?.unwrap_or(Nanos::from_secs(3)),
@@ -114,10 +114,10 @@ pub fn report_command() -> clap::Command {
         .args(command_line::document())
 }
 
-/// Reads `brunt report`.
+/// Reads the files and the presentation of `brunt report`.
 ///
 /// # Errors
-/// The user's mistake, naming the option.
+/// A setting is invalid; the error names the option.
 pub fn report(values: &SettingValues) -> Result<(Vec<String>, Presentation), UsageError> {
     Ok((values.each(&FILE)?, presentation(values)?))
 }

@@ -8,28 +8,28 @@ use super::values::SettingValues;
 /// The sources of counters besides this machine itself.
 #[derive(Clone, Debug, Default)]
 pub struct CounterSources {
-    /// The local service; `None`: the one that listens on the address under load.
+    /// The local service; `None` for the service that listens on the address under load.
     pub service: Option<LocalService>,
-    /// Services that are queried for their own counters, as written: `redis=127.0.0.1:6379`.
+    /// Services to query for their own counters, as written: `redis=127.0.0.1:6379`.
     pub services: Vec<String>,
-    /// Log files that are followed.
+    /// Log files to follow.
     pub logs: Vec<String>,
     /// Probes on other hosts.
     pub probes: ProbeTargets,
 }
 
-/// The probes to connect to, and the credentials.
+/// The probes to connect to, and their credentials.
 #[derive(Clone, Debug, Default)]
 pub struct ProbeTargets {
-    /// Addresses, host and port.
+    /// Addresses, each with host and port.
     pub addresses: Vec<String>,
     /// Token for the probes.
     pub token: Option<String>,
-    /// CA certificates for the probes (PEM file); `None`: public CAs.
+    /// CA certificates for the probes (PEM file); `None` for public CAs.
     pub cacert: Option<String>,
 }
 
-/// Environment variable for the token of probes.
+/// Environment variable that contains the token for probes.
 pub const TOKEN: &str = "BRUNT_PROBE_TOKEN";
 
 /// A service on this machine.
@@ -44,7 +44,7 @@ pub enum LocalService {
 /// Reads the settings.
 ///
 /// # Errors
-/// The user's mistake, naming the option.
+/// A setting is invalid; the error names the option.
 pub fn read(values: &SettingValues) -> Result<CounterSources, UsageError> {
     let service = match (values.get(&WATCH_PID)?, values.get(&WATCH_PORT)?) {
         (Some(_), Some(_)) => {
@@ -59,7 +59,7 @@ pub fn read(values: &SettingValues) -> Result<CounterSources, UsageError> {
     Ok(CounterSources { service, services: told, logs, probes: probes(values)? })
 }
 
-/// Rejects an option that is given the same value twice.
+/// Rejects an option with the same value twice.
 fn refuse_twice(values: &SettingValues, option: &'static str, names: &[String]) -> Result<(), UsageError> {
     let twice = (0..names.len()).find(|at| names[at + 1..].contains(&names[*at]));
     let said = twice.and_then(|at| Some((values.named(option).nth(at)?, &names[at])));

@@ -15,7 +15,7 @@ use super::values::SettingValues;
 /// Reads `--unix-socket`.
 ///
 /// # Errors
-/// The user's mistake, naming the option.
+/// A setting is invalid; the error names the option.
 pub fn unix_socket(values: &SettingValues) -> Result<Option<String>, UsageError> {
     let Some(path) = values.text(&UNIX_SOCKET) else { return Ok(None) };
     let trouble = "is for TCP and cannot be combined with --unix-socket; leave one of them out";
@@ -29,10 +29,10 @@ pub fn unix_socket(values: &SettingValues) -> Result<Option<String>, UsageError>
     Err(values.wrong(&UNIX_SOCKET, trouble))
 }
 
-/// Reads the TLS settings; checks that the files can be read.
+/// Reads the TLS settings and checks that their files can be read.
 ///
 /// # Errors
-/// The user's mistake, naming the option.
+/// A setting is invalid; the error names the option.
 pub fn tls(values: &SettingValues) -> Result<Tls, UsageError> {
     for (one, other) in [(CERT, KEY), (KEY, CERT)] {
         if values.has(&one) && !values.has(&other) {
@@ -60,7 +60,7 @@ pub fn tls(values: &SettingValues) -> Result<Tls, UsageError> {
     })
 }
 
-/// Reads `--tlsv1.3` and `--tls-max`; returns the TLS version if they leave only one.
+/// Reads `--tlsv1.3` and `--tls-max`; returns the TLS version if they permit only one.
 fn version(values: &SettingValues) -> Result<Option<String>, UsageError> {
     let trouble = match (values.has(&TLS_1_3), values.text(&TLS_MAX)) {
         (true, Some("1.2")) => "1.2 and --tlsv1.3 contradict each other; leave one of them out".to_owned(),
@@ -75,7 +75,7 @@ fn version(values: &SettingValues) -> Result<Option<String>, UsageError> {
 /// Applies `--name` to the only URL.
 ///
 /// # Errors
-/// The user's mistake, naming the option.
+/// A setting is invalid; the error names the option.
 pub fn apply_request_name(values: &SettingValues, urls: &mut [WeightedUrl]) -> Result<(), UsageError> {
     let Some(name) = values.get(&NAME)? else { return Ok(()) };
     match urls {
@@ -92,7 +92,7 @@ pub fn apply_request_name(values: &SettingValues, urls: &mut [WeightedUrl]) -> R
     Ok(())
 }
 
-/// Settings whose value is never a URL.
+/// Settings whose value cannot be a URL.
 const EATERS: [SettingSpec; 13] = [
     RATE.spec,
     USERS.spec,
@@ -109,10 +109,10 @@ const EATERS: [SettingSpec; 13] = [
     MAX_CONNECTIONS.spec,
 ];
 
-/// Returns the URLs of the command line and of `--urls`, with their schemes; may be empty.
+/// Returns the URLs of the command line and of `--urls`, with their schemes; empty if there are none.
 ///
 /// # Errors
-/// The user's mistake, naming the option.
+/// A setting is invalid; the error names the option.
 pub fn command_line_urls(
     values: &SettingValues,
     protocols: &[Arc<dyn Protocol>],
@@ -134,7 +134,7 @@ pub fn command_line_urls(
     if let Some(path) = values.text(&URLS) {
         let text = brunt_protocols::file::text("--urls", path).map_err(|wrong| values.wrong(&URLS, wrong.problem))?;
         let mut listed = urls::from_file(path, &text, &schemes, |trouble| values.wrong(&URLS, trouble))?;
-        // URLs of the command line come first; the long list is not copied.
+        // URLs of the command line come first, without copying the list from the file.
         listed.splice(..0, urls);
         urls = listed;
     }
@@ -171,7 +171,7 @@ pub fn no_url(values: &SettingValues) -> String {
 /// Rejects options of single URLs that the protocol would ignore.
 ///
 /// # Errors
-/// The first URL that has such options.
+/// A URL has such options; the error names the first one.
 pub fn refuse_own_options(
     urls: &[WeightedUrl],
     written: &[DraftUrl],
@@ -190,16 +190,16 @@ pub fn refuse_own_options(
     }
 }
 
-/// Creates an error about a URL, which may be `written` in a file.
+/// Creates an error about a URL, with its origin in `written`, if any.
 fn wrong(written: &[DraftUrl], at: usize, trouble: String) -> UsageError {
     written.get(at).map_or(&ValueOrigin::CommandLine, |url| &url.origin).wrong("URL", trouble)
 }
 
-/// Returns the index of the protocol of all URLs; for a flow with several protocols, that of the one that combines
-/// them.
+/// Returns the index of the protocol of all URLs; for a flow with several protocols, the index of the protocol that
+/// combines them.
 ///
 /// # Errors
-/// The user's mistake, naming the option.
+/// A setting is invalid; the error names the option.
 pub fn protocol_of(
     urls: &[WeightedUrl],
     written: &[DraftUrl],
@@ -223,7 +223,7 @@ pub fn protocol_of(
             written,
             0,
             format!(
-                "`{}` and `{}` are not of the same protocol; use URLs of one protocol in a run",
+                "`{}` and `{}` use different protocols; use URLs of a single protocol in a run",
                 mask::url(&urls[0].url),
                 mask::url(&other.url)
             ),

@@ -1,5 +1,5 @@
-//! The input of a run before validation. Command lines, plan files and curl commands each produce a draft, and drafts
-//! are merged by precedence.
+//! The description of a run before validation. Command lines, plan files and curl commands each produce a draft, and
+//! drafts are merged by precedence.
 
 use brunt_contract::UsageError;
 use brunt_measure::Nanos;
@@ -24,11 +24,11 @@ pub struct RunDraft {
     pub scenarios: Vec<DraftScenario>,
     /// The common parts of the scenarios.
     pub common: Option<Flow>,
-    /// Differences from the given command: shown, and kept in the record.
+    /// Differences from the curl command, which are shown and recorded.
     pub notes: Vec<CurlNote>,
-    /// Remarks that are only shown: they do not affect the run.
+    /// Remarks that do not affect the run and are only shown.
     pub remarks: Vec<String>,
-    /// Hints for the author of a flow, a sentence each.
+    /// Hints for the author of a flow, one sentence each.
     pub flow_remarks: Vec<String>,
 }
 
@@ -41,11 +41,11 @@ pub struct DraftUrl {
     pub weight: f64,
     /// Name of its requests.
     pub name: Option<String>,
-    /// Position of the URL.
+    /// Origin of the URL.
     pub origin: ValueOrigin,
     /// Options of the URL itself.
     pub own: SettingValues,
-    /// Options of the run that do not apply to it.
+    /// Options of the run that do not apply to this URL.
     pub without: Vec<&'static str>,
 }
 
@@ -62,7 +62,7 @@ impl DraftUrl {
         }
     }
 
-    /// Converts the URL for a plan.
+    /// Converts the URL to the form used in plans.
     pub fn weighted(&self) -> WeightedUrl {
         let DraftUrl { url, weight, name, .. } = self;
         let mut options = self.own.options();
@@ -76,9 +76,9 @@ impl DraftUrl {
 pub struct DraftScenario {
     /// The scenario.
     pub scenario: ScenarioPlan,
-    /// Time for which its iterations may continue after its end.
+    /// Maximum time for which iterations may continue after the end of the scenario.
     pub graceful_stop: Option<Nanos>,
-    /// Maximum number of connections, if it has a rate.
+    /// Maximum number of connections, for a scenario with a rate.
     pub max_connections: Option<u32>,
 }
 
@@ -98,8 +98,8 @@ impl From<String> for CurlNote {
 }
 
 impl RunDraft {
-    /// Merges this draft over another: its values replace those of `below` on the same subject. A rate also replaces
-    /// users, and users replace arrivals; all URLs are one subject.
+    /// Merges this draft over another, whose values it replaces. A rate also replaces users, users also replace
+    /// arrivals, and URLs replace all URLs of `below`.
     pub fn merged_over(mut self, below: RunDraft) -> RunDraft {
         let hidden = self.hides();
         self.values = self.values.merged_over(below.values, hidden);
@@ -113,7 +113,7 @@ impl RunDraft {
         self
     }
 
-    /// Returns the settings of another draft that its load hides.
+    /// Returns the settings of another draft that the load of this draft hides.
     fn hides(&self) -> &'static [&'static str] {
         let said = &self.values;
         let staged = said.has(&STAGE);
@@ -130,7 +130,7 @@ impl RunDraft {
     /// Rejects options on the command line that the URLs set themselves.
     ///
     /// # Errors
-    /// The first option of the command line that would have no effect.
+    /// An option of the command line would have no effect; the error names the first one.
     pub fn refuse_overridden(&self) -> Result<(), UsageError> {
         let on_line = |name: &str| self.values.named(name).any(|said| said.origin == ValueOrigin::CommandLine);
         match self.urls.iter().flat_map(|url| url.own.iter()).find(|said| on_line(said.name)) {
@@ -142,13 +142,13 @@ impl RunDraft {
         }
     }
 
-    /// Returns the values of an option: those of the run, then those of its URLs.
+    /// Returns the values of an option, first those of the run, then those of the URLs.
     pub fn option<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a SettingValue> {
         self.values.named(name).chain(self.urls.iter().flat_map(move |url| url.own.named(name)))
     }
 
-    /// Returns the origin of the value that an error is about, by the option name used in errors: `--header`, `-t`,
-    /// `URL`. Of several values, it is the one that the error quotes, at least in part, or else the first.
+    /// Returns the origin of the value that caused an error, by the option name used in errors: `--header`, `-t`,
+    /// `URL`. Of several values, it selects the one that the error quotes, at least in part, or else the first.
     pub fn origin_of<'a>(&'a self, called: &'a str, trouble: &str) -> Option<&'a ValueOrigin> {
         let by_short = called.strip_prefix('-').and_then(|rest| {
             let mut letters = rest.chars();
@@ -164,7 +164,7 @@ impl RunDraft {
         meant.or_else(in_part).or(values.first()).map(|(_, origin)| *origin)
     }
 
-    /// Returns its secrets, except those of the command line.
+    /// Returns the secrets of the draft, except those of the command line.
     pub fn secrets(&self) -> Secrets {
         let mut secrets = Secrets::default();
         self.urls.iter().for_each(|url| secrets.learn_url(&url.url));

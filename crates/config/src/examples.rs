@@ -18,7 +18,7 @@ const EXAMPLES: [(&str, &str); 9] = [
 /// The address under test in the examples.
 const PLACEHOLDER: &str = "http://localhost:8080";
 
-/// Returns the plan of this name, with the address of a URL if given.
+/// Returns the plan with this name, with the address of a URL, if one is given.
 ///
 /// # Errors
 /// There is no plan with that name.
@@ -38,8 +38,8 @@ pub(super) fn find(name: &str, urls: &[&str]) -> Result<String, UsageError> {
     }
 }
 
-/// Puts an address into a plan: URLs of the plan without a path become `url` as written; the others become paths below
-/// it.
+/// Inserts an address into a plan: URLs of the plan without a path are replaced by `url`, the others by their path
+/// below it.
 fn with_address((name, text): (&str, &str), url: &str) -> Result<String, UsageError> {
     let has_path = url.split_once("://").is_some_and(|(_, behind)| behind.contains(['/', '?']));
     let alone = format!("{PLACEHOLDER}/\n");
@@ -74,7 +74,7 @@ mod tests {
         }
     }
 
-    /// Neither the examples nor the plans in the documentation get remarks.
+    /// Neither the examples nor the plans in the documentation cause remarks.
     #[test]
     fn no_plan_that_we_show_is_remarked_on() {
         let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");

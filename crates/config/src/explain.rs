@@ -1,10 +1,10 @@
-//! `brunt explain [RULE]`: the pages about the limits of a run.
+//! `brunt explain [RULE]`: pages about the limits of a run.
 
 use brunt_contract::UsageError;
 use brunt_diagnose::rules;
 use brunt_report::Lang;
 
-/// Returns the page of a rule, or the list of all; `all` returns them as the Markdown of the guide.
+/// Returns the page of a rule, or the list of all rules; `all` returns all pages as Markdown for the guide.
 ///
 /// # Errors
 /// There is no such rule.
@@ -24,7 +24,7 @@ pub fn explain(words: &[String]) -> Result<String, UsageError> {
     }
 }
 
-/// Splits off `--lang`.
+/// Returns the language of `--lang` and the remaining words.
 fn language(words: &[String]) -> Result<(Lang, &[String]), UsageError> {
     match words {
         [flag, lang, rest @ ..] if flag == "--lang" => {

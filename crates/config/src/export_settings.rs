@@ -14,20 +14,20 @@ use super::values::SettingValues;
 /// The exports of a run.
 #[derive(Clone, Debug, Default)]
 pub struct ExportSettings {
-    /// Address for Prometheus.
+    /// Address on which Prometheus metrics are served.
     pub prometheus: Option<SocketAddr>,
-    /// Time for which the final metrics can still be scraped; `None`: the usual scrape interval.
+    /// Time for which the final metrics can still be scraped; `None` for the usual scrape interval.
     pub linger: Option<Nanos>,
     /// The OpenTelemetry collectors.
     pub otlp: Option<OtlpCollectors>,
-    /// Set if requests belong to traces.
+    /// Set if requests are traced.
     pub traced: bool,
 }
 
 /// Reads the settings.
 ///
 /// # Errors
-/// The user's mistake, naming the option.
+/// A setting is invalid; the error names the option.
 pub fn read(values: &SettingValues) -> Result<ExportSettings, UsageError> {
     let prometheus = values.get(&PROMETHEUS)?;
     let linger = values.get(&LINGER)?;
@@ -38,11 +38,11 @@ pub fn read(values: &SettingValues) -> Result<ExportSettings, UsageError> {
     Ok(ExportSettings { prometheus, linger, otlp: otlp.transpose()?, traced: values.has(&TRACE) })
 }
 
-/// Adds the header line of `--trace SHARE` to every request, including those with header lines of their own. Requests
-/// of a protocol without headers belong to traces that only a collector sees. Returns the share.
+/// Adds the header line of `--trace SHARE` to every request, including those with their own header lines, and returns
+/// the share. Traces of a protocol without headers are visible only to a collector.
 ///
 /// # Errors
-/// The user's mistake, naming the option.
+/// A setting is invalid; the error names the option.
 pub fn trace(
     values: &SettingValues,
     specs: &[OptionSpec],
@@ -57,7 +57,7 @@ pub fn trace(
         return Ok(Some(part));
     }
     let all = || urls.iter().map(|url| &url.options).chain([&*options]).filter_map(|options| options.get("header"));
-    // A plan written from a run has both the option and the header line, with the same value.
+    // A plan generated from a run has both the option and the header line, with the same value.
     let same = |line: &str| {
         let text = line.strip_prefix(&format!("{HEADER}: {{{HEADER} ")).and_then(|text| text.strip_suffix('}'));
         text.and_then(share).is_some_and(|other| (other - part).abs() < 1e-9)

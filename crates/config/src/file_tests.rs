@@ -1,4 +1,4 @@
-//! Tables of plan files: the equivalent flags, the positions of mistakes, and the round trip through YAML.
+//! Tables of plan files: equivalent flags, positions of mistakes, and the round trip through YAML.
 
 use brunt_plan::{Plan, document};
 
@@ -24,7 +24,7 @@ pub(super) fn of_file(text: &str, words: &[&str]) -> Plan {
     with_file(text, words).unwrap_or_else(|complaint| panic!("{text}: {complaint}")).plan
 }
 
-/// Checks that a plan is refused with a message that contains this text.
+/// Checks that a plan is rejected with a message that contains this text.
 #[track_caller]
 pub(super) fn is_refused(text: &str, words: &[&str], expected: &str) {
     let said = with_file(text, words).expect_err(text).to_string();

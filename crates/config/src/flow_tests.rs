@@ -59,7 +59,7 @@ flows:
   inner: [h/inner]
 ";
 
-/// Parses a plan, and checks that its YAML output has the same flow.
+/// Parses a plan and checks that its YAML output has the same flow.
 fn flow(text: &str) -> Flow {
     let plan = of_file(text, &[]);
     let flow = plan.flow.clone().expect("a flow");
@@ -229,7 +229,7 @@ fn mistakes_are_named_where_they_stand() {
     }
     let deep = format!("flow: {}h{}", "[{repeat: 2, steps: ".repeat(40), "}]".repeat(40));
     is_refused(&deep, &[], "deep");
-    // The URL on the command line is wrong, not one in the file.
+    // The error is about the URL on the command line, not one in the file.
     is_refused("flow: [h]", &["http://other/"], "URL: cannot be combined with a flow");
     is_refused("flow: [h]", &["-u", "ftp://h"], "-u: `ftp://` is not supported");
 }

@@ -9,10 +9,10 @@ use super::draft::{DraftUrl, RunDraft};
 use super::origin::ValueOrigin;
 use super::settings::{self, CLEAR_COOKIES, HOLD, INTERVAL, ITERATIONS, THINK};
 
-/// Turns a draft into one whose requests are sent in order, by users that keep cookies.
+/// Adds to a draft a flow that sends its requests in order, with users that keep cookies.
 ///
 /// # Errors
-/// There are no requests, or more than a flow can have.
+/// There are no requests, or more than a flow may have.
 pub(super) fn into_flow(mut draft: RunDraft) -> Result<RunDraft, UsageError> {
     let trouble = match draft.urls.len() {
         0 => "needs curl commands; add --curl-file FILE".to_owned(),
@@ -35,10 +35,10 @@ pub(super) fn into_flow(mut draft: RunDraft) -> Result<RunDraft, UsageError> {
     Ok(draft)
 }
 
-/// Checks for settings that are not allowed with a flow, or only with one.
+/// Checks for settings that are not allowed with a flow or without one.
 ///
 /// # Errors
-/// The first setting that is not allowed.
+/// A setting is not allowed; the error names the first one.
 pub(super) fn validate(draft: &RunDraft, protocol: &dyn Protocol) -> Result<Option<Flow>, UsageError> {
     let said = &draft.values;
     let Some(flow) = &draft.flow else {
@@ -75,7 +75,7 @@ pub(super) fn validate(draft: &RunDraft, protocol: &dyn Protocol) -> Result<Opti
 /// Checks that the flow is compatible with the load of its plan.
 ///
 /// # Errors
-/// The section that is not compatible.
+/// A section of the flow is not compatible; the error names it.
 pub(super) fn check_load(plan: &Plan) -> Result<(), UsageError> {
     let Some(flow) = plan.flow.as_ref().filter(|_| plan.load.is_open()) else { return Ok(()) };
     for (name, section, place) in [("start", &flow.start, "first"), ("end", &flow.end, "last")] {

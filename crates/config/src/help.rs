@@ -1,6 +1,6 @@
-//! The texts of `--help` other than the help of flags.
+//! The texts of `--help`, except the help of single flags.
 
-/// Commands, above the flags.
+/// The list of commands above the flags.
 pub const COMMANDS: &str = include_str!("help/commands.txt").trim_ascii_end();
 
 /// The text of `-h`: the most common options, on one screen.
@@ -9,7 +9,7 @@ pub const SCREEN: &str = include_str!("help/screen.txt").trim_ascii_end();
 /// The text of `brunt help flow`.
 pub const FLOW: &str = include_str!("help/flow.txt").trim_ascii_end();
 
-/// Examples below `--help` and `brunt help all`.
+/// The examples below `--help` and `brunt help all`.
 pub const EXAMPLES: &str = include_str!("help/examples.txt").trim_ascii_end();
 
 /// The text below `brunt calibrate --help`.

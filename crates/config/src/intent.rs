@@ -1,4 +1,4 @@
-//! Conversion of a draft to an intent: the plan of a run, and its presentation and recording.
+//! Conversion of a draft to an intent: the plan of a run with its presentation and recording.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct Defaults {
     pub cores: f64,
     /// Soft limit of file descriptors.
     pub descriptors: u64,
-    /// Seed of a run that sets none.
+    /// Seed of a run without an explicit one.
     pub seed: u64,
 }
 
@@ -43,13 +43,13 @@ pub struct Presentation {
     pub format: &'static dyn ReportFormat,
     /// Set if the format was requested explicitly.
     pub format_given: bool,
-    /// Path of the report document, written in addition to the screen output.
+    /// Path of the report file, written in addition to the console output.
     pub output: Option<String>,
-    /// Language; `None`: that of the locale.
+    /// Language; `None` for that of the locale.
     pub language: Option<Lang>,
-    /// Set if there is no console output.
+    /// Set to suppress console output.
     pub quiet: bool,
-    /// Set if there are no colours.
+    /// Set to suppress colours.
     pub no_color: bool,
 }
 
@@ -68,27 +68,27 @@ pub struct Intent {
     pub presentation: Presentation,
     /// Path of the record of events.
     pub record: Option<String>,
-    /// Time after which the whole run is stopped.
+    /// Time after which the whole run is stopped, if limited.
     pub run_timeout: Option<Nanos>,
-    /// Set if only a single exchange is made and shown in full.
+    /// Set to make only a single exchange and show it in full.
     pub debug: bool,
-    /// Set if public addresses need no confirmation.
+    /// Set to send to public addresses without confirmation.
     pub yes: bool,
-    /// Masks the secrets of the plan; masks nothing with `--keep-secrets`.
+    /// The masking of the plan's secrets; none with `--keep-secrets`.
     pub redaction: Redaction,
     /// The counters that are read during the run.
     pub watching: CounterSources,
     /// The export of metrics during the run.
     pub exporting: ExportSettings,
-    /// Number of processes for the workers; `None`: threads of this process.
+    /// Number of processes for the workers; `None` to run them as threads of this process.
     pub processes: Option<u32>,
     /// Differences of the run from its curl commands.
     pub notes: Vec<String>,
     /// Parts of the curl commands that make no difference.
     pub remarks: Vec<String>,
-    /// Remarks on its flow.
+    /// Remarks on the flow.
     pub flow_remarks: Vec<String>,
-    /// The draft that the intent was built from.
+    /// The draft from which the intent was built.
     draft: RunDraft,
 }
 
@@ -103,14 +103,14 @@ impl Intent {
         self.draft.values.has(&WORKERS)
     }
 
-    /// Returns remarks on the plan's data files, a sentence each. Must be called before the URLs are taken out of the
+    /// Returns remarks on the plan's data files, one sentence each. Must be called before the URLs are taken from the
     /// plan.
     pub fn unused_columns(&self) -> Vec<String> {
         unused_columns::remarks(&self.plan, &self.draft)
     }
 
-    /// Completes an error from preparing or measuring the plan, which names only the option: adds the position of the
-    /// value, and masks secrets that it quotes.
+    /// Completes an error from preparing or measuring the plan: adds the position of the value and masks quoted
+    /// secrets.
     pub fn locate_error(&self, complaint: UsageError) -> UsageError {
         let UsageError { location: place, problem: trouble, extra_lines: below } = complaint;
         let named = place.rsplit(", ").next().unwrap_or_default();
@@ -119,10 +119,10 @@ impl Intent {
     }
 }
 
-/// Reads a run from the values of its command line; `words` is that line.
+/// Reads a run from the values of a command line, whose words are `words`.
 ///
 /// # Errors
-/// The user's mistake, naming the option.
+/// A setting is invalid; the error names the option.
 pub fn read(
     line: SettingValues,
     words: &[String],
@@ -137,7 +137,7 @@ pub fn read(
     let intent = build(&draft, words, protocols, defaults);
     let checked = intent.and_then(|intent| step_limits::check(&intent.plan).map(|()| intent));
     let mut intent = checked.map_err(|UsageError { location: place, problem: trouble, extra_lines: below }| {
-        // There is no plan yet: the error may quote the file or the curl command.
+        // There is no plan yet, and the error may quote the file or the curl command.
         let keep = draft.values.has(&KEEP_SECRETS);
         let redaction = if keep { Redaction::default() } else { Redaction::new(draft.secrets()) };
         UsageError { problem: redaction.sentence(&trouble), location: place, extra_lines: below }
@@ -182,7 +182,7 @@ fn curl_commands(values: &SettingValues) -> Result<RunDraft, UsageError> {
     if values.has(&AS_FLOW) { flows::into_flow(draft) } else { Ok(draft) }
 }
 
-/// Validates a draft and creates the intent.
+/// Validates a draft and converts it to an intent.
 fn build(
     draft: &RunDraft,
     words: &[String],
@@ -271,7 +271,7 @@ fn plan(
         load::read(said, protocol.fixed_connections(), !draft.scenarios.is_empty())?;
     let timeout = timeout(said)?.unwrap_or(Nanos::from_secs(10));
     let bound = defaults.descriptors.saturating_mul(3) / 4;
-    // A given number of workers limits the connections, so that a plan without a higher limit is not refused.
+    // A given number of workers limits the default number of connections, so that the plan is not rejected.
     let asked = said.text(&WORKERS).and_then(|text| text.parse::<u64>().ok());
     let held = asked.map(|workers| (brunt_net::tables::capacity() as u64).saturating_mul(workers));
     let bound = bound.min(held.unwrap_or(u64::MAX));
@@ -329,12 +329,12 @@ fn timeout(values: &SettingValues) -> Result<Option<Nanos>, UsageError> {
     }
 }
 
-/// Returns the address of a watched service: the text after its kind.
+/// Returns the address of a watched service, which follows its kind.
 fn place(watch: &str) -> Option<&str> {
     watch.split_once('=').map(|(_, place)| place)
 }
 
-/// Returns the secrets of a command line: as written, and masked.
+/// Returns the secrets of a command line, each as written and masked.
 fn secrets(values: &SettingValues, plan: &Plan) -> Vec<(String, String)> {
     let urls = [&TARGET, &URL, &PROXY, &OTLP].into_iter().flat_map(|setting| values.texts(setting));
     let urls = urls.map(|url| (url.to_string(), mask::url(url)));
@@ -352,7 +352,7 @@ fn secrets(values: &SettingValues, plan: &Plan) -> Vec<(String, String)> {
     urls.chain(watched).chain(options).chain(commands).chain(key).filter(|(raw, shown)| raw != shown).collect()
 }
 
-/// Returns the format for a file name.
+/// Returns the report format for a file name.
 fn format_of_file(path: &str) -> Option<&'static dyn ReportFormat> {
     formats::format_of_extension(Path::new(path).extension()?.to_str()?)
 }
@@ -360,7 +360,7 @@ fn format_of_file(path: &str) -> Option<&'static dyn ReportFormat> {
 /// Reads the presentation.
 ///
 /// # Errors
-/// The user's mistake, naming the option.
+/// A setting is invalid; the error names the option.
 pub fn presentation(values: &SettingValues) -> Result<Presentation, UsageError> {
     let format = values.get(&FORMAT)?;
     let ending = values.text(&OUTPUT).and_then(format_of_file);

@@ -1,5 +1,5 @@
-//! The user's input: command lines, plan files and curl commands, parsed into a plan, or into one error message with
-//! its position.
+//! Parsing of the user's input: command lines, plan files and curl commands become a plan, or an error with its
+//! position.
 
 mod clap_errors;
 mod command_line;
@@ -78,7 +78,7 @@ pub enum Command {
     Probe(Box<ProbeSettings>),
     /// `brunt ui`.
     Ui(Box<UiSettings>),
-    /// `brunt plan`: the flag is set if the plan is only checked.
+    /// `brunt plan`; the flag is set if the plan is only checked.
     Plan(Box<Intent>, bool),
     /// A requested text: help or version.
     Text(String),
@@ -87,7 +87,7 @@ pub enum Command {
 /// Parses a command line (without the name of the program).
 ///
 /// # Errors
-/// The user's mistake, naming the option.
+/// A setting is invalid; the error names the option.
 pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaults) -> Result<Command, UsageError> {
     if let Some((first, rest)) = words.split_first() {
         let spoken = protocol_flags::protocol_options(protocols);
@@ -159,9 +159,9 @@ pub fn schema(protocols: &[Arc<dyn Protocol>]) -> serde_json::Value {
 
 /// The action of `brunt plan`.
 enum PlanAction {
-    /// Prints a text that is not one of the user's plans.
+    /// Prints a text, such as the schema or an example.
     Text(String),
-    /// Reads the plan, to check it only or to show it.
+    /// Reads the plan; the flag is set to check it and clear to show it.
     Check(bool),
 }
 
@@ -193,7 +193,7 @@ fn planned(
     }
 }
 
-/// Reports a negative rate: clap would take `-5/s` for an unknown option.
+/// Reports a negative rate, because clap would treat `-5/s` as an unknown option.
 fn negative_rate(line: &[String]) -> Result<(), UsageError> {
     let is_negative = |word: &str| word.strip_prefix('-').is_some_and(|w| w.starts_with(|c: char| c.is_ascii_digit()));
     let wrong = line.windows(2).find(|pair| matches!(pair[0].as_str(), "-r" | "--rate") && is_negative(&pair[1]));

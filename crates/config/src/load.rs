@@ -18,15 +18,15 @@ pub struct LoadSettings {
     pub requests: Option<u64>,
     /// Time after which the run stops.
     pub duration: Option<Nanos>,
-    /// Number of connections for a rate, if the protocol keeps `-c` connections open.
+    /// Number of connections under a rate, if the protocol keeps `-c` connections open.
     pub connections: Option<u32>,
 }
 
-/// Reads the load. `fixed`: the protocol keeps `-c` connections open, so that `-c` can be combined with a rate.
-/// `several`: each scenario of the plan has its own load, to which the settings for rates apply.
+/// Reads the load. `fixed` is set if the protocol keeps `-c` connections open, so that `-c` can be combined with a
+/// rate. `several` is set if scenarios have their own loads, to which the settings for rates apply.
 ///
 /// # Errors
-/// The user's mistake, naming the option.
+/// A setting is invalid; the error names the option.
 pub fn read(values: &SettingValues, fixed: bool, several: bool) -> Result<LoadSettings, UsageError> {
     let requests = values.get(&REQUESTS)?;
     let requests = values.get(&ITERATIONS)?.or(requests);
@@ -121,9 +121,9 @@ fn closed(values: &SettingValues, stages: Vec<Stage>, several: bool) -> Result<L
     Ok(Load::Closed { stages, think: think.or(interval), together })
 }
 
-/// Returns `true` if arrivals wait for a connection in a single queue, and so need a single worker. If workers shared
-/// the limit, an arrival could wait at one while another has a free connection. `CONNECTIONS` and `RATE` are within the
-/// capacity of one worker.
+/// Returns `true` if a load must run on a single worker, so that all arrivals wait for a connection in one queue. With
+/// a connection limit per worker, an arrival could wait at one worker while another has a free connection. One worker
+/// can handle `CONNECTIONS` and `RATE`.
 pub fn needs_single_worker(load: &Load, limit: u32) -> bool {
     const CONNECTIONS: u32 = 4096;
     const RATE: f64 = 20_000.0;

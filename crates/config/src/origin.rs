@@ -1,4 +1,4 @@
-//! The origin of a value, so that an error names its position and not a flag that was never written.
+//! The origin of a value, so that an error names its position and not a flag that the user did not write.
 
 use std::sync::Arc;
 

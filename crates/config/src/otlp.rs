@@ -1,7 +1,8 @@
-//! The destination of `--otlp`: a URL, or the standard OpenTelemetry exporter variables. Other variables apply to both.
+//! The destination of `--otlp`: a URL, or that in the standard OpenTelemetry exporter variables. The other exporter
+//! variables apply in both cases.
 //!
-//! A variable alone enables nothing: it is often set for whole sessions, and the metrics of a load test are sent only
-//! on request.
+//! A variable alone does not enable the export: it is often set for whole sessions, and the metrics of a load test are
+//! sent only on request.
 
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ pub struct OtlpCollectors {
     pub traces: Option<OtlpCollector>,
 }
 
-/// Value of the option that selects the variables.
+/// Value of the option that selects the destination in the variables.
 const ENV: &str = "env";
 /// Common prefix of the variables.
 const PREFIX: &str = "OTEL_EXPORTER_OTLP_";
@@ -31,7 +32,7 @@ const PREFIX: &str = "OTEL_EXPORTER_OTLP_";
 /// Reads `--otlp` together with `variables`.
 ///
 /// # Errors
-/// The user's mistake, naming the option or the variable.
+/// A setting is invalid; the error names the option or the variable.
 pub fn read(value: &SettingValue, variables: &dyn Fn(&str) -> Option<String>) -> Result<OtlpCollectors, UsageError> {
     let url = Some(&value.text).filter(|text| !text.eq_ignore_ascii_case(ENV));
     let given = url.map(|url| Endpoint::parse(url)).transpose();
@@ -58,7 +59,7 @@ struct SignalVariables<'a> {
 }
 
 impl SignalVariables<'_> {
-    /// Returns the variable of the signal, or else that of all signals; empty ones are ignored.
+    /// Returns the variable of the signal, or else the common one of all signals; empty variables are ignored.
     fn variable(&self, name: &str) -> Option<EnvVariable> {
         let said = |name: String| {
             let text = (self.variables)(&name).filter(|text| !text.trim().is_empty())?;

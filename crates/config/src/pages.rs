@@ -1,4 +1,4 @@
-//! Pages that steps of a flow load with their resources: validation, and their groups.
+//! Validation and groups of pages that steps of a flow load with their resources.
 
 use brunt_contract::UsageError;
 use brunt_plan::flow::{GROUPS, Step, is_page};
@@ -12,7 +12,7 @@ use super::origin::ValueOrigin;
 /// Adds a group around each page of the plan.
 ///
 /// # Errors
-/// `resources` without a flow, without a number or on requests of a batch; or too many groups.
+/// `resources` is set without a flow, without a number or on a request of a batch, or there are too many groups.
 pub(super) fn add_page_groups(mut plan: Plan, draft: &RunDraft) -> Result<Plan, UsageError> {
     let asked = |name: &str| plan.options.contains_key(name) || plan.urls.iter().any(|u| u.options.contains_key(name));
     let wrong = |name: &str, trouble: &str| {

@@ -1,4 +1,4 @@
-//! Parsers for the values of settings, on top of the quantities that plans have.
+//! Parsers for the values of settings, based on the quantities of plans.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
@@ -13,9 +13,9 @@ use brunt_watch::WatchedService;
 pub const MOST_USERS: u64 = brunt_plan::Change::MOST_USERS as u64;
 /// Maximum number of worker threads.
 pub const MOST_WORKERS: u64 = 1024;
-/// Duration of a load that only `-n` ends: longer than any run.
+/// Duration of a load that ends only after `-n` requests; longer than any run.
 pub const UNTIL_DONE: Nanos = Nanos::from_secs(100 * 86_400);
-/// Default port of OpenTelemetry's Prometheus exporters, and of ours.
+/// Default port of the Prometheus exporter, the same as in OpenTelemetry.
 const PORT: u16 = 9464;
 
 /// Parses a number of users.
@@ -56,7 +56,7 @@ pub fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("`{text}` is not a seed; use a whole number, such as 42"))
 }
 
-/// Parses one of a few words.
+/// Parses one of these words.
 fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
     words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value).ok_or_else(|| {
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
@@ -74,7 +74,7 @@ pub fn net(text: &str) -> Result<NetKind, String> {
     word(text, &[("epoll", NetKind::Epoll), ("uring", NetKind::Uring)])
 }
 
-/// Parses the timeout on a command line, where a bare number such as `-t 8` may be a habit from wrk and mean threads.
+/// Parses the timeout on a command line, where a bare number such as `-t 8` may be meant as threads, as in wrk.
 pub fn timeout_on_line(text: &str) -> Result<Nanos, String> {
     if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) && text != "0" {
         return Err(format!("{text} is missing its unit; use `-w {text}` for workers or `-t {text}s`"));
@@ -111,14 +111,14 @@ pub fn request_name(text: &str) -> Result<String, String> {
     }
 }
 
-/// Returns the format of this name, or of the usual file extension if that is shorter.
+/// Returns the report format with this name or usual file extension.
 pub fn format(text: &str) -> Result<&'static dyn ReportFormat, String> {
     let name = if text == "md" { "markdown" } else { text };
     let unknown = || format!("`{text}` is not one of {}", FORMATS.map(ReportFormat::name).join(", "));
     formats::format(name).ok_or_else(unknown)
 }
 
-/// Parses a language, or a locale of it: `zh`, `zh-CN`, `zh_CN.UTF-8`.
+/// Parses a language or locale: `zh`, `zh-CN`, `zh_CN.UTF-8`.
 pub fn language(text: &str) -> Result<Lang, String> {
     match text.to_ascii_lowercase().split(['-', '_', '.']).next() {
         Some("en") => Ok(Lang::En),
@@ -140,7 +140,7 @@ pub fn port(text: &str) -> Result<u16, String> {
         .ok_or_else(|| format!("`{text}` is not a port; use a port from 1 to 65535"))
 }
 
-/// Parses a service with counters of its own; returns it as written, and its name.
+/// Parses a service with its own counters; returns it as written, and its name.
 pub fn watched(text: &str) -> Result<(String, String), String> {
     WatchedService::parse(text).map(|watched| (text.to_owned(), watched.name().to_owned()))
 }
@@ -161,20 +161,20 @@ pub fn share(text: &str) -> Option<f64> {
     number.ok().filter(|share| (0.0..=1.0).contains(share))
 }
 
-/// Parses a share of the traces.
+/// Parses the share of traces to sample.
 pub fn traces(text: &str) -> Result<f64, String> {
     share(text).ok_or_else(|| format!("`{text}` is not a share of the traces; use, for example, 1%"))
 }
 
-/// Parses an address to serve metrics on: a port of this machine, `:PORT` on all its addresses, or a host with or
-/// without a port.
+/// Parses an address on which metrics are served: a port of this machine, `:PORT` for all its addresses, or a host with
+/// an optional port.
 pub fn served_at(text: &str) -> Result<SocketAddr, String> {
     let whole = match (text.parse::<u16>(), text.strip_prefix(':')) {
         (Ok(_), _) => format!("127.0.0.1:{text}"),
         (_, Some(port)) => format!("0.0.0.0:{port}"),
         _ => text.to_owned(),
     };
-    // A bare number that is not a port would be resolved as an address with a single part.
+    // A bare number outside the range of ports would be resolved as an IPv4 address with a single part.
     let number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let named = || (&*whole, PORT).to_socket_addrs();
     let found = whole.to_socket_addrs().or_else(|why| if number { Err(why) } else { named() });

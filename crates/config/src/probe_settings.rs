@@ -21,15 +21,15 @@ pub struct ProbeSettings {
     pub listen: SocketAddr,
     /// Token that clients must send.
     pub token: Option<String>,
-    /// TLS configuration; `None`: plain TCP.
+    /// TLS configuration; `None` for plain TCP.
     pub tls: Option<RustlsServer>,
-    /// The service whose counters are sent.
+    /// The service whose counters the probe sends.
     pub follow: ServiceSelector,
 }
 
 impl std::fmt::Debug for ProbeSettings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // A token must not be shown.
+        // The token must not appear in debug output.
         f.debug_struct("Probing").field("listen", &self.listen).field("follow", &self.follow).finish_non_exhaustive()
     }
 }
@@ -57,10 +57,10 @@ pub fn command() -> clap::Command {
         .args(command_line::args(SETTINGS))
 }
 
-/// Reads `brunt probe`.
+/// Reads the settings of `brunt probe`.
 ///
 /// # Errors
-/// The user's mistake, naming the option.
+/// A setting is invalid; the error names the option.
 pub fn read(values: &SettingValues) -> Result<ProbeSettings, UsageError> {
     let listen = match values.get(&LISTEN_AT)? {
         Some(listen) => listen,
@@ -109,12 +109,12 @@ fn token(values: &SettingValues) -> Result<Option<String>, UsageError> {
     }
 }
 
-/// Returns the certificate, if one is given.
+/// Returns the TLS configuration, if a certificate is given.
 pub(super) fn tls(values: &SettingValues) -> Result<Option<RustlsServer>, UsageError> {
     shown(values, |file| std::fs::read(file).map_err(|e| format!("{file} cannot be read: {e}")), &[])
 }
 
-/// Returns the TLS configuration from a certificate and key whose files are read by `read`.
+/// Returns the TLS configuration for a certificate and a key, whose files `read` reads.
 ///
 /// # Errors
 /// One of the two is missing, cannot be read, or is invalid.
@@ -130,7 +130,7 @@ pub(super) fn shown(
         (Some(cert), Some(key)) => {
             let cert = read(cert).map_err(|trouble| values.wrong(&CERT, trouble))?;
             let key = read(key).map_err(|trouble| values.wrong(&KEY, trouble))?;
-            // The message names its option.
+            // The message begins with its option.
             RustlsServer::new(&cert, &key, alpn).map(Some).map_err(|sentence| match sentence.split_once(": ") {
                 Some((option, trouble)) if option.starts_with("--") => UsageError::new(option, trouble),
                 _ => values.wrong(&CERT, sentence),

@@ -1,7 +1,7 @@
 //! The options of all protocols as flags of one command.
 //!
-//! If several protocols have an option of the same name, it is a single flag, shown under the first of them, together
-//! with its meaning for the others. An option that the protocol of the run does not have is rejected, never ignored.
+//! An option that several protocols have is a single flag, shown under the first protocol with its meaning for the
+//! others. An option that the protocol of the run does not have is rejected and never ignored.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub fn protocol_options(protocols: &[Arc<dyn Protocol>]) -> Vec<ProtocolOptions>
     standalone(protocols).map(|p| (p.name(), p.options().to_vec())).collect()
 }
 
-/// Returns the protocols with options of their own, without the one that combines the others in a flow.
+/// Returns the protocols with their own options, without the protocol that combines others in a flow.
 fn standalone(protocols: &[Arc<dyn Protocol>]) -> impl Iterator<Item = &dyn Protocol> {
     protocols.iter().map(|p| &**p).filter(|p| !p.schemes().is_empty())
 }
@@ -90,7 +90,7 @@ fn help(of: &[(&str, &str)]) -> String {
 /// Rejects options that the protocol of the run does not have.
 ///
 /// # Errors
-/// The first such option, and the protocols that have it.
+/// There is such an option; the error names the first one and the protocols that have it.
 pub fn refuse_others(values: &SettingValues, protocols: &[Arc<dyn Protocol>], chosen: usize) -> Result<(), UsageError> {
     let own = protocols[chosen].options();
     for other in standalone(protocols) {

@@ -1,7 +1,7 @@
 //! `-x`, `--proxy-user`, `--noproxy`, and the environment variables as their defaults.
 //!
-//! They work as in curl, with two exceptions that matter for measurements: a proxy from the environment is never used
-//! for this machine itself, and `-x` is used even if `no_proxy` contains the host.
+//! They work as in curl, with two exceptions for the sake of measurements: a proxy from the environment is never used
+//! for connections to this machine, and `-x` applies even if `no_proxy` contains the host.
 
 use brunt_contract::{Origin, Proxy, ProxyException, UsageError};
 use brunt_plan::{ProxySettings, WeightedUrl};
@@ -12,13 +12,13 @@ use super::values::SettingValues;
 
 /// Names of this machine.
 const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
-/// The protocols whose clients use the environment.
+/// The protocols whose clients usually read proxies from the environment.
 const OF_THE_WEB: [&str; 3] = ["http", "websocket", "grpc"];
 
 /// Returns the proxies of a plan for `protocol` and these URLs; `variable` reads the environment.
 ///
 /// # Errors
-/// The user's mistake, naming the option or the variable.
+/// A setting is invalid; the error names the option or the variable.
 pub fn read(
     values: &SettingValues,
     protocol: &str,
@@ -52,7 +52,7 @@ pub fn read(
 /// Returns the proxy from the environment for a collector at this URL.
 ///
 /// # Errors
-/// The variable is invalid.
+/// A variable is invalid.
 pub fn collector_proxy(url: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Option<Proxy>, UsageError> {
     let ProxySettings { clear, tls, .. } = from_environment(None, &[WeightedUrl::plain(url)], variable)?;
     let used = if origin_of(url).tls { tls } else { clear };
@@ -107,11 +107,11 @@ fn from_environment(
     let all = ProxyException::parse_list(&except);
     let reached = |url: &&WeightedUrl| !all.iter().any(|except| except.matches(&origin_of(&url.url).host));
     let mut schemes = urls.iter().filter(reached).map(|url| origin_of(&url.url).tls);
-    // Proxies that no URL needs are left out, without a message.
+    // Proxies that no URL needs are silently left out.
     match schemes.next() {
         None => (clear_used, tls_used) = (false, false),
         Some(first) if schemes.all(|tls| tls == first) => {
-            // Redirects lead from one to the other.
+            // Redirects may lead to the other scheme, so its proxy is kept as well.
             let used = if first { tls_used } else { clear_used };
             (clear_used, tls_used) = (clear_used && used, tls_used && used);
         }
@@ -131,7 +131,7 @@ fn from_environment(
     Ok(if proxies.is_none() { ProxySettings::default() } else { proxies })
 }
 
-/// Returns the origin of a web URL, as far as proxies need it.
+/// Returns the origin of a web URL, for the choice of a proxy.
 fn origin_of(url: &str) -> Origin {
     let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();

@@ -1,5 +1,4 @@
-//! Masking of secrets in everything that leaves the program: events before they are shown or recorded, and our own
-//! messages.
+//! Masking of secrets in all output of the program: events before they are shown or recorded, and our own messages.
 
 use std::sync::RwLock;
 
@@ -7,14 +6,14 @@ use brunt_cause::Cause;
 use brunt_plan::mask::{self, Secrets};
 use brunt_record::{FirstResponse, RunEvent};
 
-/// Hides secrets by position and by value; with `--keep-secrets` it hides nothing.
+/// Masks secrets by position and by value, or nothing with `--keep-secrets`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Redaction(Option<Secrets>);
 
-/// The redaction of all error messages.
+/// The redaction that applies to all error messages.
 static UNSAID: RwLock<Redaction> = RwLock::new(Redaction(None));
 
-/// Returns an error message without the secrets that were passed to [`Redaction::apply_to_errors`].
+/// Masks the secrets of [`Redaction::apply_to_errors`] in an error message.
 pub fn redact_error(text: &str) -> String {
     UNSAID.read().map_or_else(|_| text.to_owned(), |redaction| redaction.sentence(text))
 }
@@ -25,33 +24,33 @@ impl Redaction {
         Redaction(Some(secrets))
     }
 
-    /// Creates a redaction of possible secrets on a command line, before it is parsed.
+    /// Creates a redaction of the possible secrets on a command line that is not parsed yet.
     pub fn for_command_line(line: &[String]) -> Redaction {
         let shown = line.iter().any(|word| word == "--keep-secrets");
         if shown { Redaction::default() } else { Redaction::new(Secrets::of_words(line)) }
     }
 
-    /// Hides these secrets in all further error messages as well.
+    /// Masks these secrets in all further error messages as well.
     pub fn apply_to_errors(&self) {
         if let (Ok(mut unsaid), Some(secrets)) = (UNSAID.write(), &self.0) {
             unsaid.0.get_or_insert_default().join(secrets);
         }
     }
 
-    /// Masks a message by value only: what it quotes may be secret, while its own words describe syntax.
+    /// Masks a message by value only: it may quote secrets, but its own words describe syntax and could be mistaken for
+    /// secrets.
     pub fn sentence(&self, text: &str) -> String {
         self.0.as_ref().map_or_else(|| text.to_owned(), |secrets| secrets.hide(text))
     }
 
-    /// Masks related texts: a secret found in one of them is hidden in all.
+    /// Masks related texts; a secret found in one of them is masked in all.
     pub fn texts<const N: usize>(&self, mut texts: [&mut String; N]) {
         if let Some(secrets) = &self.0 {
             secrets.hide_all(&mut texts.each_mut().map(|text| &mut **text));
         }
     }
 
-    /// Masks the bytes sent and received, and the captured values by name: a secret found in one of them is hidden in
-    /// all.
+    /// Masks the bytes sent and received, and captured values by name; a secret found in one of them is masked in all.
     pub fn exchange(&self, said: [&mut String; 2], captured: &mut [(String, String)]) {
         let Some(secrets) = &self.0 else { return };
         for (_, value) in captured.iter_mut().filter(|(name, _)| mask::is_secret_name(name)) {
@@ -61,7 +60,7 @@ impl Redaction {
         secrets.hide_all(&mut texts);
     }
 
-    /// Masks an event. The plan and the command in the record's header are masked where they are created.
+    /// Masks an event. The plan and the command in the header of the record are already masked.
     pub fn event(&self, event: &mut RunEvent) {
         match event {
             RunEvent::Example(example) => {
@@ -80,7 +79,7 @@ impl Redaction {
                 );
             }
             RunEvent::FirstResponse(found) => self.probe(found),
-            // The reasons may quote the server.
+            // The causes may quote the server.
             RunEvent::Second(second) => {
                 let losses = second.losses.iter_mut().chain(&mut second.unopened);
                 losses.for_each(|loss| self.reason(Some(&mut loss.detail), loss.cause.as_mut()));
@@ -89,9 +88,9 @@ impl Redaction {
                 notice.facts.values_mut().for_each(|fact| self.texts([fact]));
                 notice.causes.values_mut().for_each(|cause| self.reason(None, Some(cause)));
             }
-            // Thread names are chosen by the program that is watched.
+            // The watched program chooses the names of its threads.
             RunEvent::Counters(counters) => counters.labels.values_mut().for_each(|word| self.texts([word])),
-            // Some names are part of the request: a path, a statement.
+            // Some names come from the request, such as a path or a statement.
             RunEvent::Started(started) => {
                 started.names.iter_mut().chain(&mut started.checks).for_each(|name| self.texts([name]));
             }
@@ -105,7 +104,7 @@ impl Redaction {
         }
     }
 
-    /// Masks a first answer.
+    /// Masks the response to the first request.
     pub fn probe(&self, probe: &mut FirstResponse) {
         if self.0.is_some() {
             probe.url = mask::url(&probe.url);
@@ -114,7 +113,7 @@ impl Redaction {
         self.reason(probe.failure.as_mut(), probe.cause.as_mut());
     }
 
-    /// Masks the reason of a failure, in English and as a structured cause.
+    /// Masks the cause of a failure, both as English text and in structured form.
     fn reason(&self, detail: Option<&mut String>, cause: Option<&mut Cause>) {
         if let Some(secrets) = &self.0 {
             secrets.hide_all(

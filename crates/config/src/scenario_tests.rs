@@ -1,4 +1,4 @@
-//! Scenarios of plan files: parsed scenarios, positions of mistakes, and the round trip through YAML.
+//! Scenarios of plan files: parsing, positions of mistakes, and the round trip through YAML.
 
 use brunt_measure::Nanos;
 use brunt_plan::document;

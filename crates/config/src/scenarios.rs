@@ -11,7 +11,7 @@ use super::pages;
 use super::settings::*;
 use super::suggestions::nearest;
 
-/// Returns the names that objectives use for scenarios, their iterations and groups.
+/// Returns the names that objectives use for scenarios, iterations and groups.
 fn objective_names(plan: &Plan) -> Vec<String> {
     let spans = plan.spans();
     let groups = spans.iter().filter_map(|span| span.group).map(str::to_owned);
@@ -22,7 +22,7 @@ fn objective_names(plan: &Plan) -> Vec<String> {
 /// Adds the scenarios of the file to the plan, or only the selected one, with pages as groups.
 ///
 /// # Errors
-/// A setting that is not allowed with scenarios, or only with them.
+/// A setting is not allowed with scenarios or without them.
 pub(super) fn apply(draft: &RunDraft, plan: Plan, protocol: &dyn Protocol) -> Result<Plan, UsageError> {
     let said = &draft.values;
     if draft.scenarios.is_empty() {
@@ -40,7 +40,7 @@ pub(super) fn apply(draft: &RunDraft, plan: Plan, protocol: &dyn Protocol) -> Re
     };
     let scenarios: Vec<ScenarioPlan> = draft.scenarios.iter().map(scenario).collect();
     let load = brunt_plan::scenarios::total_load(&scenarios);
-    // If workers shared a small limit, each would have its own queue.
+    // If workers shared a small limit, each would have a separate queue.
     let bounded = |written: &DraftScenario| {
         let bound = written.scenario.max_users.or(written.max_connections);
         bound.is_some_and(|bound| needs_single_worker(&written.scenario.load, bound))
@@ -58,7 +58,7 @@ pub(super) fn apply(draft: &RunDraft, plan: Plan, protocol: &dyn Protocol) -> Re
             said.wrong(&SCENARIO, format!("there is no scenario `{name}`; use {right}"))
         })?;
         let known = objective_names(&plan);
-        // Objectives for the other scenarios do not apply.
+        // Objectives for other scenarios do not apply.
         let others = |name: &str| all.iter().any(|one| one == name) && !known.iter().any(|one| one == name);
         plan.objectives.retain(|text| {
             Objective::parse(text).ok().and_then(|objective| objective.name().map(others)) != Some(true)
@@ -73,10 +73,10 @@ pub(super) fn apply(draft: &RunDraft, plan: Plan, protocol: &dyn Protocol) -> Re
     Ok(plan)
 }
 
-/// Rejects flags for values that each scenario sets itself.
+/// Rejects flags for the values that each scenario sets.
 ///
 /// # Errors
-/// The first such flag.
+/// There is such a flag; the error names the first one.
 pub(super) fn refuse_loads(draft: &RunDraft) -> Result<(), UsageError> {
     let said = &draft.values;
     if draft.scenarios.is_empty() {

@@ -1,5 +1,5 @@
-//! Values in files, so that they do not appear on a command line, where every user of the machine can read them: `-H
-//! @FILE`, `--user @FILE`. `@-` is standard input.
+//! Values from files (`-H @FILE`, `--user @FILE`), so that they do not appear on the command line, which every user of
+//! the machine can read. `@-` is standard input.
 
 use std::io::Read;
 
@@ -7,16 +7,16 @@ use brunt_contract::UsageError;
 
 use super::values::{SettingValue, SettingValues};
 
-/// The options that accept a file, with their flag.
+/// The options that accept a file, with their flags.
 const SEALED: [(&str, &str); 2] = [("header", "-H"), ("user", "--user")];
 
-/// Maximum size of a file: a header line or a password, not a body.
+/// Maximum size of a file in bytes; it contains header lines or a password, not a body.
 const BOUND: u64 = 1 << 20;
 
-/// Replaces files by their contents: for headers, one per line, as in curl; for a user, the first line.
+/// Replaces files with their contents: for headers, one per line, as in curl; for a user, the first line.
 ///
 /// # Errors
-/// A file that cannot be read, or is empty.
+/// A file cannot be read or is empty.
 pub fn read_secret_files(options: SettingValues) -> Result<SettingValues, UsageError> {
     let mut open = SettingValues::default();
     for said in options {
@@ -31,7 +31,7 @@ pub fn read_secret_files(options: SettingValues) -> Result<SettingValues, UsageE
     Ok(open)
 }
 
-/// Returns the lines of the file that a value names, each as a separate value.
+/// Returns the lines of the file named by a value, each as a separate value.
 ///
 /// # Errors
 /// See [`lines`].
@@ -40,7 +40,7 @@ pub(super) fn lines_of(value: &SettingValue, flag: &str, path: &str) -> Result<V
     Ok(lines.into_iter().map(|text| SettingValue { text, ..value.clone() }).collect())
 }
 
-/// Returns the lines of a file that a flag names; errors do not quote them.
+/// Returns the lines of the file named by a flag. Errors do not quote them.
 ///
 /// # Errors
 /// The file cannot be read, or a line is not valid for the flag.
@@ -64,7 +64,7 @@ pub(super) fn lines(flag: &str, path: &str) -> Result<Vec<String>, UsageError> {
         match fault(flag, line) {
             _ if line.is_empty() => {}
             None => lines.push(line.to_owned()),
-            // The contents must not be shown: they are in a file in order to stay secret.
+            // The contents must not be shown, because they are in a file to keep them secret.
             Some(fault) => return Err(wrong(format!("@{path} line {at} {fault}"))),
         }
     }
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(read("header", &[&marked]), ["X-Api-Key: k1"]);
         let user = path("user", "ann:p w\n");
         assert_eq!(read("user", &[&user]), ["ann:p w"]);
-        // A user name that begins with `@`, and an option with another meaning of `@`.
+        // Neither a user name that begins with `@` nor the `@` of another option names a file.
         assert_eq!(read("user", &["@ann:pw"]), ["@ann:pw"]);
         assert_eq!(read("data", &["@x"]), ["@x"]);
     }

@@ -7,7 +7,7 @@ use brunt_contract::OptionArity;
 pub struct TypedSetting<T> {
     /// The part that does not depend on the type.
     pub spec: SettingSpec,
-    /// Parses its text; the error message is appended to the name or position of the value.
+    /// Parses the text of the value; an error message is appended to the name or position of the value.
     pub read: fn(&str) -> Result<T, String>,
 }
 
@@ -24,12 +24,12 @@ pub struct SettingSpec {
     pub help: &'static str,
     /// Alternative names in plan files: plurals, and the fields of a recorded plan.
     pub alias: Option<&'static str>,
-    /// Set if a plan file may contain it: it describes the run and not its presentation.
+    /// Set if a plan file may contain it, because it describes the run and not its presentation.
     pub is_key: bool,
 }
 
 impl SettingSpec {
-    /// Returns its name in errors about the command line: the short form if there is one.
+    /// Returns the name of the option in errors: the short form, if there is one.
     pub fn display_name(&self) -> String {
         self.short.map_or_else(|| format!("--{}", self.name), |short| format!("-{short}"))
     }

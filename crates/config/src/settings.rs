@@ -1,4 +1,4 @@
-//! The settings of a run, in the order of the help: one table defines the options of the command line, the keys of plan
+//! The settings of a run, in the order of the help. A single table defines the command-line options, the keys of plan
 //! files with their schema, and the parsers.
 
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ macro_rules! settings {
     };
 }
 
-/// URLs and plan files, which are positional.
+/// URLs and plan files, which are positional arguments.
 pub const TARGET: TypedSetting<String> = many(
     "target",
     "URL",
@@ -223,7 +223,7 @@ settings! {
     }
 }
 
-/// The settings of all commands that render a record.
+/// The settings common to all commands that render a record.
 pub const DOCUMENT: [SettingSpec; 3] = [FORMAT.spec, OUTPUT.spec, LANG.spec];
 
 /// Returns all settings of a run.

@@ -1,5 +1,5 @@
 //! Shorthand options: `--json`, `--bearer`, `--cookie`, `-L` and `--data @FILE` are expanded to header lines, a body
-//! and a number of redirects, so that protocols, plans and records know only one form of each.
+//! and a number of redirects, so that protocols, plans and records have only one form of each.
 
 use brunt_contract::{OptionSpec, UsageError};
 
@@ -10,13 +10,13 @@ use super::values::{SettingValue, SettingValues};
 /// Number of redirects for `-L`.
 const FOLLOWED: &str = "10";
 
-/// Maximum size of a file that `--data @FILE` joins into one line; larger bodies need `--data-file`.
+/// Maximum size in bytes of a file that `--data @FILE` joins into one line; larger bodies need `--data-file`.
 const BODY: u64 = 1 << 20;
 
 /// Expands all shorthands.
 ///
 /// # Errors
-/// The user's mistake, naming the option.
+/// A setting is invalid; the error names the option.
 pub fn expand(mut options: SettingValues, specs: &[OptionSpec]) -> Result<SettingValues, UsageError> {
     json(&mut options)?;
     bearer(&mut options)?;
@@ -33,7 +33,7 @@ pub fn expand(mut options: SettingValues, specs: &[OptionSpec]) -> Result<Settin
     Ok(options)
 }
 
-/// Expands `--json BODY`: the body, and the two header lines that curl sends with it, unless they are set.
+/// Expands `--json BODY` to the body and the two header lines that curl adds, unless these are set.
 fn json(options: &mut SettingValues) -> Result<(), UsageError> {
     let bodies = options.take("json");
     let Some(first) = bodies.first() else { return Ok(()) };
@@ -66,7 +66,7 @@ fn has_header(options: &SettingValues, name: &str) -> bool {
     options.named("header").any(|said| is_named(&said.text))
 }
 
-/// Expands `--bearer TOKEN`, or `@FILE`.
+/// Expands `--bearer TOKEN` or `--bearer @FILE`.
 fn bearer(options: &mut SettingValues) -> Result<(), UsageError> {
     let Some(token) = options.take("bearer").pop() else { return Ok(()) };
     let authorized = has_header(options, "authorization");
@@ -82,7 +82,8 @@ fn bearer(options: &mut SettingValues) -> Result<(), UsageError> {
     Ok(())
 }
 
-/// Expands `--cookie NAME=VALUE`, repeated, or `@FILE` with one per line: a single header line, as browsers send it.
+/// Expands repeated `--cookie NAME=VALUE`, or `@FILE` with one cookie per line, to a single header line, as in
+/// browsers.
 fn cookies(options: &mut SettingValues) -> Result<(), UsageError> {
     let values = options.take("cookie");
     let Some(origin) = values.first().map(|said| said.origin.clone()) else { return Ok(()) };
@@ -109,7 +110,7 @@ fn opened(flag: &str, value: SettingValue) -> Result<Vec<SettingValue>, UsageErr
     }
 }
 
-/// Expands `--data @FILE`: the text of the file without its line breaks, as in curl.
+/// Expands `--data @FILE` to the text of the file without line breaks, as in curl.
 fn data_files(options: &mut SettingValues) -> Result<(), UsageError> {
     if !options.named("data").any(|said| said.text.starts_with('@')) {
         return Ok(());

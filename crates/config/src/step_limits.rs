@@ -1,4 +1,4 @@
-//! Steps with a rate limit (`at-most`): remarks if the load of a plan exceeds it.
+//! Remarks on steps with a rate limit (`at-most`) that the load of a plan exceeds.
 
 use brunt_contract::UsageError;
 use brunt_plan::flow::{AT_MOST, Flow, Step};
@@ -7,7 +7,7 @@ use brunt_plan::{Plan, WeightedUrl};
 /// Maximum depth of calls between flows.
 const DEEPEST: usize = 32;
 
-/// Returns the remarks for the author before the run, a sentence each.
+/// Returns the remarks for the author before the run, one sentence each.
 pub(super) fn remarks(plan: &Plan) -> Vec<String> {
     let mut all = Vec::new();
     for (at, url) in plan.urls.iter().enumerate() {
@@ -27,12 +27,12 @@ pub(super) fn remarks(plan: &Plan) -> Vec<String> {
     all
 }
 
-/// Returns the name of a step, or else its URL: steps with the same name share a limit.
+/// Returns the name of a step, or else its URL. Steps with the same name share a limit.
 fn name(url: &WeightedUrl) -> &str {
     url.name.as_deref().unwrap_or(&url.url)
 }
 
-/// Returns the rate per second at which a plan runs the limited steps with a name, and the scenarios that do so.
+/// Returns the rate per second at which a plan would run the steps with this name, and the scenarios that run them.
 fn requested_rate<'a>(plan: &'a Plan, wanted: &str) -> (f64, Vec<&'a str>) {
     let alone = plan.flow.iter().map(|flow| (None, flow, &plan.load));
     let several = plan.scenarios.iter().map(|scenario| (Some(&*scenario.name), &scenario.flow, &scenario.load));
@@ -67,7 +67,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), UsageError> {
     Ok(())
 }
 
-/// Returns how often these steps send a request on average; steps that depend on values are not counted.
+/// Returns the mean number of times that these steps send a request. Steps that depend on values are not counted.
 fn mean_requests(flow: &Flow, steps: &[Step], wanted: u32, depth: usize) -> f64 {
     if depth > DEEPEST {
         return 0.0;

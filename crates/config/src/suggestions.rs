@@ -1,6 +1,6 @@
 //! Suggestions for misspelled words.
 
-/// Returns the most similar known word: up to a quarter of its letters may differ.
+/// Returns the most similar known word; up to a quarter of its letters may differ.
 pub fn nearest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let (letters, near) = known.map(|known| (distance(wrong, known), known)).min()?;
     (letters <= 1 + wrong.len() / 4).then_some(near)

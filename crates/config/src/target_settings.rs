@@ -18,7 +18,7 @@ use super::{command_line, parsers, probe_settings};
 pub struct TargetSettings {
     /// Configuration of the server.
     pub config: Config,
-    /// Set if it exits together with its parent process.
+    /// Set if the server exits together with its parent process.
     pub with_parent: bool,
 }
 
@@ -58,10 +58,10 @@ pub fn command() -> clap::Command {
         .arg(clap::Arg::new(WITH_PARENT.spec.name).long("with-parent").action(ArgAction::SetTrue).hide(true))
 }
 
-/// Reads `brunt target`.
+/// Reads the settings of `brunt target`.
 ///
 /// # Errors
-/// The user's mistake, naming the option.
+/// A setting is invalid; the error names the option.
 pub fn read(values: &SettingValues) -> Result<TargetSettings, UsageError> {
     let usual = Config::default();
     let config = Config {
@@ -94,7 +94,7 @@ fn listen(values: &SettingValues) -> Result<PeerAddress, UsageError> {
     }
 }
 
-/// Returns the certificate: a given one, or a new self-signed one.
+/// Returns the TLS configuration for a given certificate or for a new self-signed one.
 fn tls(values: &SettingValues) -> Result<Option<RustlsServer>, UsageError> {
     let given = probe_settings::shown(
         values,

@@ -14,7 +14,7 @@ pub fn protocols() -> Vec<Arc<dyn Protocol>> {
     brunt_protocols::all()
 }
 
-/// Splits at spaces; `_` stands for a space inside a word.
+/// Parses a command line, split at spaces; `_` represents a space within a word.
 fn command(line: &str) -> Result<Command, UsageError> {
     let words: Vec<String> = line.split(' ').filter(|w| !w.is_empty()).map(|w| w.replace('_', " ")).collect();
     read(&words, &protocols(), &DEFAULTS)
@@ -54,7 +54,7 @@ fn a_limit_of_connections_is_one_queue_whatever_the_number_of_cores() {
         ("-r 32/s --max-connections 2 a.b", 1),
         ("-r 20000/s --max-connections 4096 a.b", 1),
         ("--stage 1m:0/s..5000/s --max-connections 8 a.b", 1),
-        // Exceeds the capacity of one worker, or has no explicit limit.
+        // These exceed the capacity of one worker or have no explicit limit.
         ("-r 20001/s --max-connections 8 a.b", 4),
         ("-r 5000/s --max-connections 4097 a.b", 4),
         ("-r 32/s a.b", 4),

@@ -1,16 +1,16 @@
-//! Options of other tools that users type by habit, and their equivalents here.
+//! Options of other tools that users type by habit, and their equivalents in brunt.
 
 /// An option of another tool.
 struct ToolOption {
     names: &'static [&'static str],
-    /// The equivalent; `{}` is replaced by the given value.
+    /// The equivalent; `{}` is replaced with the given value.
     ours: &'static str,
-    /// The value to show if none was given, or an unsuitable one.
+    /// The value to show if no suitable one was given.
     example: &'static str,
     fits: ValueKind,
 }
 
-/// The kind of value that is kept; others are replaced by the example.
+/// The kind of value that is accepted; other values are replaced with the example.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ValueKind {
     Number,
@@ -101,7 +101,7 @@ const HABITS: &[ToolOption] = &[
     habit(&["--code", "-code", "--status"], "--expect-status {}", "200", ValueKind::Text),
 ];
 
-/// Returns a hint for an option of another tool: `use -r 5/s`, with the value that was given.
+/// Returns a hint for an option of another tool, with the given value: `use -r 5/s`.
 pub fn hint(name: &str, value: Option<&str>) -> Option<String> {
     let ours = HABITS.iter().find(|habit| habit.names.contains(&name))?.with(value);
     Some(if ours.starts_with("leave it out") { ours } else { format!("use {ours}") })
@@ -112,8 +112,8 @@ pub fn long_names() -> impl Iterator<Item = &'static str> {
     HABITS.iter().flat_map(|habit| habit.names).copied().filter(|name| name.starts_with("--"))
 }
 
-/// Finds a long option with a single dash, as in Go: `-disable-keepalive`. It would otherwise be parsed as `-d` with a
-/// value.
+/// Finds a long option written with a single dash, as in Go: `-disable-keepalive` would otherwise be parsed as `-d`
+/// with a value.
 pub fn one_dash(line: &[String]) -> Option<&'static str> {
     let known = HABITS.iter().flat_map(|habit| habit.names).copied();
     let long = known.filter(|name| name.len() > 2 && !name.starts_with("--")).collect::<Vec<_>>();

@@ -45,12 +45,12 @@ pub fn help(words: &[String], spoken: &[ProtocolOptions]) -> Result<String, Usag
     }
 }
 
-/// Returns the short help, which fits a screen.
+/// Returns the short help, which fits on one screen.
 pub fn short() -> String {
     help::SCREEN.into()
 }
 
-/// Formats options under one heading.
+/// Formats a page of options.
 fn page(about: String, args: impl Iterator<Item = Arg>) -> String {
     let args = args.map(|arg| arg.help_heading("Options"));
     let mut command = Command::new("brunt").disable_help_flag(true).max_term_width(110).about(about).args(args);
@@ -58,7 +58,7 @@ fn page(about: String, args: impl Iterator<Item = Arg>) -> String {
     command.render_help().to_string()
 }
 
-/// Returns the command line of a command.
+/// Returns the clap definition of a command.
 pub fn described(command: &str, spoken: &[ProtocolOptions]) -> Command {
     match command {
         "demo" => command_settings::demo_command(),
@@ -73,8 +73,8 @@ pub fn described(command: &str, spoken: &[ProtocolOptions]) -> Command {
     }
 }
 
-/// Returns the whole help, one line for each flag. clap's own long form uses three lines for every flag, which makes it
-/// hard to search.
+/// Returns the full help, with one line for each flag. The long form of clap uses three lines, which are hard to
+/// search.
 pub fn full(command: Command) -> String {
     let examples = command.get_after_long_help().cloned();
     let mut command = match examples {
@@ -116,13 +116,13 @@ pub fn completions(words: &[String], spoken: &[ProtocolOptions]) -> Result<Strin
 /// Returns the manual page of `brunt man` in roff.
 ///
 /// # Errors
-/// An unexpected argument.
+/// There is an unexpected argument.
 pub fn manual(words: &[String], spoken: &[ProtocolOptions]) -> Result<String, UsageError> {
     if let Some(word) = words.first() {
         return Err(UsageError::new(word, "is an extra argument; use `brunt man`"));
     }
     let mut page = Vec::new();
-    // Writing to memory does not fail.
+    // Writing to memory cannot fail.
     let _ = clap_mangen::Man::new(command_line::run_command(spoken)).render(&mut page);
     Ok(String::from_utf8_lossy(&page).into_owned())
 }

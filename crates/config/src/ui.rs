@@ -11,13 +11,13 @@ use super::setting::{SettingSpec, TypedSetting, many, one, settings, switch, tex
 use super::values::SettingValues;
 use super::{command_line, help, probe_settings, settings};
 
-/// Default address: a free port.
+/// Default address, with a free port.
 const LISTEN: &str = "127.0.0.1:0";
 
-/// Environment variable for the password.
+/// Environment variable that contains the password.
 const PASSWORD: &str = "BRUNT_UI_PASSWORD";
 
-/// Minimum length of the password, which alone keeps others on the network from sending load.
+/// Minimum length of the password, the only protection against others on the network who could send load.
 const SHORTEST: usize = 8;
 
 /// The settings of the console.
@@ -28,19 +28,19 @@ pub struct UiSettings {
     pub names: Vec<String>,
     /// Password required in addition to the link.
     pub password: Option<String>,
-    /// TLS configuration; `None`: plain HTTP.
+    /// TLS configuration; `None` for plain HTTP.
     pub tls: Option<RustlsServer>,
-    /// Directory of the library; `None`: the default one.
+    /// Directory of the library; `None` for the default one.
     pub library: Option<PathBuf>,
-    /// Set if a browser is opened.
+    /// Set to open a browser.
     pub open: bool,
-    /// Language; `None`: that of the locale.
+    /// Language; `None` for that of the locale.
     pub language: Option<Lang>,
 }
 
 impl std::fmt::Debug for UiSettings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // A password must not be shown.
+        // The password must not appear in debug output.
         f.debug_struct("Ui").field("listen", &self.listen).field("library", &self.library).finish_non_exhaustive()
     }
 }
@@ -69,10 +69,10 @@ pub fn command() -> clap::Command {
         .args(command_line::args(SETTINGS))
 }
 
-/// Reads `brunt ui`.
+/// Reads the settings of `brunt ui`.
 ///
 /// # Errors
-/// The user's mistake, naming the option.
+/// A setting is invalid; the error names the option.
 pub fn read(values: &SettingValues) -> Result<UiSettings, UsageError> {
     let listen = match values.get(&LISTEN_AT)? {
         Some(listen) => listen,

@@ -1,8 +1,8 @@
-//! Detection of a curl command that was typed or pasted after `brunt` without quotes around it.
+//! Detection of a curl command that was typed or pasted after `brunt` without quotes.
 
 use brunt_contract::UsageError;
 
-/// Returns the error for such a command line; `None` if it is not one.
+/// Returns the error for such a command line; `None` for any other.
 pub fn unquoted_curl(line: &[String]) -> Option<UsageError> {
     let of_option = |at: usize| at > 0 && line[at - 1].starts_with('-');
     let at = (0..line.len())

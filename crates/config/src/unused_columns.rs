@@ -1,14 +1,13 @@
-//! Unused columns of data files: too expensive to find before every run, but worth a remark when a plan is only
-//! checked.
+//! Remarks on unused columns of data files: too expensive before every run, but useful when a plan is only checked.
 
 use brunt_plan::Plan;
 
 use super::draft::{DraftUrl, RunDraft};
 
-/// Maximum number of columns of a file that are named.
+/// Maximum number of columns named for each file.
 const NAMED: usize = 8;
 
-/// Returns remarks on the data files of a plan, a sentence each.
+/// Returns remarks on the data files of a plan, one sentence each.
 pub(super) fn remarks(plan: &Plan, draft: &RunDraft) -> Vec<String> {
     let options = |options: &brunt_plan::PlanOptions| -> Vec<String> { options.values().flatten().cloned().collect() };
     let mut texts = options(&plan.options);
@@ -40,7 +39,7 @@ pub(super) fn remarks(plan: &Plan, draft: &RunDraft) -> Vec<String> {
     unused.iter().map(one).collect()
 }
 
-/// Returns the contents of the file that an option names: `@body.json`, `body.json`.
+/// Returns the contents of the file named by an option: `@body.json`, `body.json`.
 fn file_text(text: &str) -> Option<String> {
     let path = text.rsplit_once(['@', '<']).map_or(text, |(_, path)| path);
     let named = !path.is_empty() && path.len() < 1024 && !path.contains(['\n', '{', '\0']);

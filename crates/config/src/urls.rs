@@ -8,13 +8,13 @@ use brunt_protocols::template::slot_length;
 
 use super::suggestions::nearest;
 
-/// Commands of later versions, which are unlikely to be host names.
+/// Names of commands in this or later versions, which are unlikely to be host names.
 const LATER: [&str; 9] = ["sweep", "find", "ladder", "compare", "capacity", "agent", "ui", "import", "probe"];
 
 /// Returns a URL as typed, with its scheme.
 ///
 /// # Errors
-/// A message that says what is wrong with it.
+/// The URL is invalid; the error describes why.
 pub fn with_scheme(text: &str, schemes: &[&str]) -> Result<String, String> {
     let text = text.trim();
     if text.is_empty() {
@@ -48,7 +48,7 @@ pub fn with_scheme(text: &str, schemes: &[&str]) -> Result<String, String> {
     Ok(format!("{scheme}://{rest}"))
 }
 
-/// File extensions that are not top-level domains; those of scripts indicate other tools.
+/// File extensions that are not top-level domains; script extensions suggest other tools.
 const FILES: [&str; 12] =
     [".js", ".lua", ".jmx", ".har", ".json", ".jsonl", ".toml", ".txt", ".csv", ".html", ".xml", ".zst"];
 
@@ -74,13 +74,13 @@ fn no_url(text: &str, schemes: &[&str]) -> Option<String> {
     ))
 }
 
-/// Commands that are parsed before the others.
+/// Commands parsed before all others.
 const WORDS: [&str; 4] = ["explain", "help", "completions", "man"];
 
 /// Rejects a single word that is more likely a command than a host.
 ///
 /// # Errors
-/// The list of commands, and the syntax for a host of that name.
+/// The word is probably a command; the error lists the commands, and the syntax for a host of that name.
 pub fn refuse_command_words(word: &str, commands: &[&str]) -> Result<(), UsageError> {
     let is_word = !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
     if !is_word || word == "localhost" || word.bytes().all(|b| b.is_ascii_digit()) {
@@ -103,7 +103,7 @@ pub fn refuse_command_words(word: &str, commands: &[&str]) -> Result<(), UsageEr
     Err(UsageError::new(word, trouble))
 }
 
-/// Returns `true` for a word that is a plan file and not a URL.
+/// Returns `true` for a word that names a plan file and not a URL.
 pub fn is_plan(word: &str) -> bool {
     let ends = |endings: &[&str]| endings.iter().any(|ending| word.to_ascii_lowercase().ends_with(ending));
     let exists = || std::path::Path::new(word).is_file();
@@ -111,8 +111,8 @@ pub fn is_plan(word: &str) -> bool {
         && (ends(&[".yaml", ".yml"]) && (!word.contains(':') || exists()) || ends(&[".json"]) && exists())
 }
 
-/// Returns `true` if a text is almost certainly a host or a URL: if an option took it as its value, the value was
-/// forgotten.
+/// Returns `true` if a text is almost certainly a host or a URL: if it is the value of an option, the user probably
+/// forgot the value.
 pub fn looks_like_one(text: &str) -> bool {
     let host = text.split(['/', ':']).next().unwrap_or_default();
     let is_name = |host: &str| {
@@ -124,7 +124,7 @@ pub fn looks_like_one(text: &str) -> bool {
 /// Parses the URLs of a file: one per line, optionally followed by a weight; `#` begins a comment.
 ///
 /// # Errors
-/// The mistake, naming file and line.
+/// A line is invalid; the error names file and line.
 pub fn from_file(
     path: &str,
     text: &str,

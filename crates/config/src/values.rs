@@ -64,7 +64,7 @@ impl SettingValues {
         SettingValues(self.0.iter().filter(|said| wanted(said.name)).cloned().collect())
     }
 
-    /// Merges these values over others: adds those of `below` whose name is neither set here nor hidden.
+    /// Merges these values over others: adds the values of `below` whose names are neither set here nor in `hidden`.
     pub fn merged_over(mut self, below: SettingValues, hidden: &[&str]) -> SettingValues {
         let silent = |value: &SettingValue| !self.contains(value.name) && !hidden.contains(&value.name);
         let more: Vec<SettingValue> = below.0.into_iter().filter(silent).collect();
@@ -72,7 +72,7 @@ impl SettingValues {
         self
     }
 
-    /// Returns the texts alone, in the form that protocols take.
+    /// Returns only the texts, in the form that protocols accept.
     pub fn options(&self) -> PlanOptions {
         let mut options = PlanOptions::new();
         self.0.iter().for_each(|said| options.entry(said.name.to_owned()).or_default().push(said.text.clone()));
@@ -84,7 +84,7 @@ impl SettingValues {
         self.contains(setting.spec.name)
     }
 
-    /// Returns the text of a setting, the last of several.
+    /// Returns the text of a setting, the last one if there are several.
     pub fn text<T>(&self, setting: &TypedSetting<T>) -> Option<&str> {
         self.named(setting.spec.name).next_back().map(|said| said.text.as_str())
     }
@@ -97,7 +97,7 @@ impl SettingValues {
     /// Returns the parsed value of a setting.
     ///
     /// # Errors
-    /// The text of the setting is invalid.
+    /// The value is invalid.
     pub fn get<T>(&self, setting: &TypedSetting<T>) -> Result<Option<T>, UsageError> {
         let said = self.named(setting.spec.name).next_back();
         said.map(|said| read(setting, said)).transpose()
@@ -106,15 +106,15 @@ impl SettingValues {
     /// Returns the parsed values of a setting.
     ///
     /// # Errors
-    /// The first invalid text.
+    /// A value is invalid; the error reports the first one.
     pub fn each<T>(&self, setting: &TypedSetting<T>) -> Result<Vec<T>, UsageError> {
         self.named(setting.spec.name).map(|said| read(setting, said)).collect()
     }
 
-    /// Rejects settings.
+    /// Rejects these settings with a message.
     ///
     /// # Errors
-    /// The first of them that has a value, with this message.
+    /// One of the settings has a value; the error reports the first one.
     pub fn refuse(&self, settings: &[SettingSpec], trouble: &str) -> Result<(), UsageError> {
         let said = |spec: &SettingSpec| Some(self.named(spec.name).next()?.wrong(&spec.display_name(), trouble));
         settings.iter().find_map(said).map_or(Ok(()), Err)

@@ -73,7 +73,7 @@ impl Access {
     /// Creates new tokens. Browsers share cookies between ports, so the name of the cookie contains the port.
     ///
     /// # Errors
-    /// The system provides no random bits.
+    /// Returns an error if the system provides no random bits.
     pub fn new(password: Option<String>, port: u16) -> Result<Access, String> {
         let sessions = Mutex::default();
         Ok(Access { steer: random()?, look: random()?, password, cookie: format!("brunt-{port}"), sessions })
@@ -100,7 +100,7 @@ impl Access {
     /// Begins a session; returns the value of its cookie and its role.
     ///
     /// # Errors
-    /// The reason for the refusal.
+    /// Returns the reason for the refusal.
     pub fn begin(&self, token: &str, password: Option<&str>) -> Result<(String, Role), LoginRefusal> {
         let role = self.check_credentials(token, password)?;
         self.session_of(role)
@@ -109,7 +109,7 @@ impl Access {
     /// Begins a session with a link alone, without counting failures.
     ///
     /// # Errors
-    /// The reason for the refusal.
+    /// Returns the reason for the refusal.
     pub fn begin_uncounted(&self, token: &str) -> Result<(String, Role), LoginRefusal> {
         let role = self.role_of(token).ok_or(LoginRefusal::Token)?;
         if self.requires_password() { Err(LoginRefusal::Password) } else { self.session_of(role) }
@@ -170,12 +170,12 @@ impl Access {
     /// Returns the role and credentials of a request with these headers.
     ///
     /// # Errors
-    /// The credentials are wrong.
+    /// Returns an error if the credentials are wrong.
     pub fn authenticate(&self, headers: &HeaderMap) -> Result<Option<(Role, CredentialKind)>, LoginRefusal> {
         if let Some(value) = headers.get(AUTHORIZATION) {
             let value = value.to_str().unwrap_or_default();
             let token = value.strip_prefix("Bearer ").ok_or(LoginRefusal::Token)?;
-            // A required password follows the token: a token contains no colon.
+            // A required password follows the token after a colon, which a token never contains.
             let (token, password) = token.split_once(':').map_or((token, None), |(token, word)| (token, Some(word)));
             return self.check_credentials(token, password).map(|role| Some((role, CredentialKind::Header)));
         }

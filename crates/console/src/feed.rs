@@ -1,6 +1,6 @@
-//! Live events of a run for all its watchers: its record is read while it is written, once for all of them, and a late
-//! watcher receives the earlier messages as well. The run is never delayed: it writes its record in any case, and does
-//! not know about watchers.
+//! Live events of a run for its watchers. The record of the run is read while it is written, once
+//! for all watchers, and a late watcher also receives the earlier messages. The run is never
+//! delayed: it writes its record in any case and does not know about watchers.
 
 mod conversion;
 
@@ -19,9 +19,9 @@ use conversion::MessageConverter;
 const LOOK: Duration = Duration::from_millis(100);
 /// Time for which the record is still read after the last watcher left.
 const LINGER: Duration = Duration::from_secs(20);
-/// Maximum number of seconds kept for late watchers; above it, every other one of the older seconds is dropped.
-/// Messages with blocks are kept: they become rarer and rarer (`brunt_report::formats::html::LiveLines`), and without
-/// them a late watcher would miss requests of a name.
+/// Maximum number of seconds kept for late watchers; above it, every other one of the older seconds
+/// is dropped. Messages with blocks are kept, because a late watcher would otherwise miss requests
+/// of a name; they become rarer during a run (`brunt_report::formats::html::LiveLines`).
 const MOST: usize = 40_000;
 /// Maximum number of watchers of a run.
 const MOST_WATCHERS: usize = 100;
@@ -47,7 +47,7 @@ struct FeedHistory {
     over: bool,
 }
 
-/// A run whose record is being read.
+/// The live feed of a run.
 pub struct Feed {
     history: Mutex<FeedHistory>,
     news: watch::Sender<u64>,
@@ -139,8 +139,8 @@ pub struct Feeds {
 }
 
 impl Feeds {
-    /// Watches a run after message `seen`; `None` if there are too many watchers. `goes` returns whether more may be
-    /// written.
+    /// Watches a run after message `seen`; `None` if there are too many watchers. `goes` returns
+    /// `true` while more may be written.
     pub fn watch(
         self: &Arc<Feeds>,
         id: &str,
@@ -181,7 +181,7 @@ impl Feed {
     fn follow(&self, record: &std::path::Path, goes: impl Fn() -> bool) {
         let mut left = Instant::now();
         let mut wait = || {
-            // Checked before the wait: everything written until then is read after it.
+            // Checked before the wait, so that everything written until then is read after it.
             let more = goes();
             std::thread::sleep(if more { LOOK } else { Duration::ZERO });
             if self.watchers.load(Ordering::Relaxed) > 0 {

@@ -43,12 +43,12 @@ pub struct RunFigures {
     pub p50_us: Option<f64>,
     pub p95_us: Option<f64>,
     pub p99_us: Option<f64>,
-    /// Number of objectives, and of those that were met.
+    /// Number of objectives, and number of those that were met.
     pub objectives: u32,
     pub met: u32,
     /// Rule of the principal limit.
     pub limit: Option<String>,
-    /// Version of brunt that ran it.
+    /// Version of brunt that executed the run.
     pub brunt: String,
 }
 
@@ -56,7 +56,7 @@ impl RunFigures {
     /// Reads the figures of a record.
     ///
     /// # Errors
-    /// A message that says why it is not a record.
+    /// Returns a message that says why the file is not a record.
     pub fn of(record: &Path) -> Result<RunFigures, String> {
         let summary = summary(record)?;
         Ok(RunFigures::of_summary(&summary))
@@ -109,7 +109,7 @@ impl RunFigures {
 /// Summarizes a record, which may come from any source.
 ///
 /// # Errors
-/// A message that says why it cannot be summarized.
+/// Returns a message that says why the record cannot be summarized.
 pub fn summary(record: &Path) -> Result<Summary, String> {
     let past = BoundedRecord(RecordFile(record.to_owned()));
     // The path of a file in the library means nothing to the user.

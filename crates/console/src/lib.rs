@@ -1,8 +1,9 @@
 //! The console: brunt in the browser, and its HTTP API.
 //!
-//! A server on its own threads, on loopback by default; a library of runs; and runs started from it, each a brunt
-//! process with its own cores and descriptors, which survives a crash of the console. The console reads only the
-//! records of runs and knows neither the engine nor the protocols: plans are parsed and checked by brunt itself.
+//! It consists of a server on its own threads, on loopback by default, a library of runs, and the
+//! runs started from it. Each of these is a brunt process with its own cores and descriptors, and
+//! survives a crash of the console. The console reads only the records of runs and knows neither
+//! the engine nor the protocols: plans are parsed and checked by brunt itself.
 
 mod access;
 mod api;
@@ -63,7 +64,7 @@ const READERS: usize = 2;
 /// Maximum number of concurrent downloads per token.
 const DOWNLOADS: usize = 16;
 
-/// The state of all handlers.
+/// The state shared by all handlers.
 #[derive(Clone)]
 struct App(Arc<AppState>);
 
@@ -106,11 +107,11 @@ impl Console {
     /// Opens the library, listens and serves.
     ///
     /// # Errors
-    /// The wrong setting, and a message.
+    /// Returns the name of the wrong setting, and a message.
     pub fn start(settings: ConsoleSettings) -> Result<Console, (&'static str, String)> {
         let ConsoleSettings { listen, mut names, password, tls, library, kept, program, plans } = settings;
         let library = Arc::new(Library::open(&library, kept).map_err(|why| ("--library", why))?);
-        let cannot = |error: std::io::Error| ("--listen", format!("{listen} cannot be used for listening ({error})"));
+        let cannot = |error: std::io::Error| ("--listen", format!("cannot listen on {listen} ({error})"));
         let listener = std::net::TcpListener::bind(listen).map_err(cannot)?;
         listener.set_nonblocking(true).map_err(cannot)?;
         let address = listener.local_addr().map_err(cannot)?;
@@ -149,7 +150,7 @@ impl Console {
         self.address
     }
 
-    /// Returns the link that permits control, or only viewing.
+    /// Returns the link that permits control, or the one that permits only viewing.
     pub fn link(&self, may_steer: bool) -> String {
         let role = if may_steer { Role::Control } else { Role::View };
         let host = match self.address.ip() {
@@ -169,7 +170,7 @@ impl Drop for Console {
     fn drop(&mut self) {
         self.app.runs.stop_all();
         if let Some(runtime) = self.runtime.take() {
-            // Watchers are cut off: they would wait forever.
+            // Watchers are disconnected, since they would wait forever.
             runtime.shutdown_background();
         }
     }

@@ -1,5 +1,6 @@
-//! The library: all runs kept on this machine, in one directory with the records and an index of them. The records are
-//! authoritative: figures in the index are read from them, and runs missing in it are added again.
+//! The library: all runs kept on this machine, in one directory with the records and an index of
+//! them. The records are authoritative: figures in the index are read from them, and runs missing
+//! from it are added again.
 //!
 //! The command line keeps its last few runs in another directory. The library adopts them on refresh, by a hard link
 //! where possible, so that nothing is written twice; from then on a run stays until somebody deletes it.
@@ -32,7 +33,7 @@ pub enum RunSource {
     Console,
     /// Started on the command line of this machine.
     CommandLine,
-    /// Uploaded record.
+    /// Uploaded as a record.
     Dropped,
 }
 
@@ -62,7 +63,7 @@ pub struct LibraryRun {
     pub notes: String,
     pub favourite: bool,
     pub tags: Vec<String>,
-    /// Size of the record.
+    /// Size of the record in bytes.
     pub bytes: u64,
     /// Figures; `None` until something is known.
     pub figures: Option<RunFigures>,
@@ -90,7 +91,7 @@ impl RunEdits {
     /// Returns the changes with normalized texts.
     ///
     /// # Errors
-    /// One of them is too long.
+    /// Returns an error if one of them is too long.
     pub fn validated(mut self) -> Result<RunEdits, Problem> {
         let long = |text: &Option<String>, most: usize| text.as_ref().is_some_and(|text| text.chars().count() > most);
         if long(&self.name, LONGEST_NAME) || long(&self.notes, LONGEST_NOTES) {
@@ -126,7 +127,7 @@ impl Library {
     /// directory keeps its mode.
     ///
     /// # Errors
-    /// A message that says what cannot be created or read.
+    /// Returns a message that says what cannot be created or read.
     pub fn open(base: &Path, kept: Option<PathBuf>) -> Result<Library, String> {
         let made = |folder: &Path| DirBuilder::new().recursive(true).mode(0o700).create(folder);
         let folders = [base.to_owned(), base.join("records"), base.join("plans")];
@@ -160,7 +161,7 @@ impl Library {
     /// Adds a new run without figures. An existing run stays unchanged.
     ///
     /// # Errors
-    /// The index cannot be used.
+    /// Returns an error if the index cannot be used.
     pub fn begin(&self, id: &str, origin: RunSource, started_ms: u64) -> io::Result<()> {
         let run = LibraryRun {
             id: id.to_owned(),
@@ -181,7 +182,8 @@ impl Library {
     /// Reads figures and state of a run from its record.
     ///
     /// # Errors
-    /// The index cannot be used. An unreadable record is stored as the run's fault.
+    /// Returns an error if the index cannot be used. An unreadable record is stored as the run's
+    /// fault.
     pub fn read(&self, id: &str) -> io::Result<()> {
         let path = self.record(id);
         let goes = brunt_record::is_being_written(&path);
@@ -203,7 +205,7 @@ impl Library {
     /// Updates state and figures of a run.
     ///
     /// # Errors
-    /// The index cannot be used.
+    /// Returns an error if the index cannot be used.
     pub fn update(
         &self,
         id: &str,
@@ -219,7 +221,7 @@ impl Library {
     /// Returns a run by its id.
     ///
     /// # Errors
-    /// The index cannot be used.
+    /// Returns an error if the index cannot be used.
     pub fn run(&self, id: &str) -> io::Result<Option<LibraryRun>> {
         Ok(self.index().runs()?.get(id).cloned())
     }
@@ -227,23 +229,24 @@ impl Library {
     /// Returns the matching runs, the latest first.
     ///
     /// # Errors
-    /// The index cannot be used.
+    /// Returns an error if the index cannot be used.
     pub fn list(&self, query: &RunQuery) -> io::Result<RunPage> {
         Ok(query::list(self.index().runs()?, query))
     }
 
-    /// Applies the user's changes to a run; returns `false` if there is none.
+    /// Applies the user's changes to a run; returns `false` if there is no such run.
     ///
     /// # Errors
-    /// The index cannot be used.
+    /// Returns an error if the index cannot be used.
     pub fn edit(&self, id: &str, marks: &RunEdits) -> io::Result<bool> {
         self.index().add(&IndexLine::Marked(id.to_owned(), marks.clone()))
     }
 
-    /// Deletes a run with its files, including the record kept by the command line, which would bring it back.
+    /// Deletes a run with its files, including the record kept by the command line, from which it
+    /// would be added again; returns `false` if there is no such run.
     ///
     /// # Errors
-    /// The index cannot be used.
+    /// Returns an error if the index cannot be used.
     pub fn delete(&self, id: &str) -> io::Result<bool> {
         let kept = self.kept.as_ref().map(|kept| kept.join(format!("{id}{ENDING}")));
         for path in kept.into_iter().chain([self.record(id), self.plan(id)]) {
@@ -253,8 +256,8 @@ impl Library {
         self.index().add(&IndexLine::Deleted(id.to_owned()))
     }
 
-    /// Adds records that are missing in the index because it is new, or was damaged or deleted. They are read when
-    /// needed.
+    /// Adds records that are missing from the index because it is new, or was damaged or deleted.
+    /// They are read when needed.
     fn index_missing(&self) -> io::Result<()> {
         for (id, _) in records(&self.base.join("records")) {
             if self.run(&id)?.is_none() {
@@ -270,11 +273,11 @@ impl Library {
         Ok(())
     }
 
-    /// Adopts the runs of the command line, and reads again runs that were in progress and have ended; `ours` returns
+    /// Adopts the runs of the command line, and rereads runs that have ended since; `ours` returns
     /// `true` for those that are updated elsewhere.
     ///
     /// # Errors
-    /// The index cannot be used.
+    /// Returns an error if the index cannot be used.
     pub fn refresh(&self, ours: &dyn Fn(&str) -> bool) -> io::Result<()> {
         if let Some(kept) = &self.kept {
             records(kept).try_for_each(|(id, path)| self.adopt(&id, &path))?;
@@ -335,7 +338,7 @@ fn copied(from: &Path, to: &Path) -> io::Result<u64> {
     outcome
 }
 
-/// Returns `true` if a text is a valid run id: it becomes the name of a file.
+/// Returns `true` if a text is a valid run id, which is used as a file name.
 pub fn is_id(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }

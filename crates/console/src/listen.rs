@@ -68,6 +68,6 @@ async fn serve_connection(io: impl AsyncRead + AsyncWrite + Unpin, router: Route
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(LARGEST_HEAD).half_close(false);
-    // Errors of a connection that the peer breaks off are ignored.
+    // Errors of a connection that the peer aborts are ignored.
     let _ = http.serve_connection(TokioIo::new(io), answer).await;
 }

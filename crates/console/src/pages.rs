@@ -23,7 +23,8 @@ const FILES: [StaticFile; 2] = [
     ("editor.js", "text/javascript; charset=utf-8", || brunt_assets::EDITOR.as_bytes()),
 ];
 
-/// The page, which loads only the editor, and its content security policy: its own, plus a ban on framing.
+/// The page, which loads no other file than the editor, and its content security policy: that of
+/// its `meta` element, plus a ban on framing.
 struct ConsolePage {
     html: String,
     policy: String,

@@ -12,23 +12,23 @@ use crate::problem::Problem;
 
 /// A parser of plans, which sends nothing.
 pub trait PlanService: Send + Sync {
-    /// Describes a plan, or the error in it and its position.
+    /// Returns the description of a plan, or its error with the position.
     fn check(&self, plan: &Path, lang: &str) -> Value;
     /// Creates a plan that sends the same requests as curl commands, optionally as a flow.
     ///
     /// # Errors
-    /// A message that says what is wrong with the commands.
+    /// Returns a message that says what is wrong with the commands.
     fn plan_of_curl(&self, commands: &Path, as_flow: bool, lang: &str) -> Result<String, String>;
     /// Returns the JSON Schema of plan files.
     fn schema(&self) -> String;
 }
 
-/// Timeout of parsing a plan: it may name files that never end.
+/// Timeout for parsing a plan, which may name files that never end.
 const LONGEST: Duration = Duration::from_secs(20);
 /// Maximum number of plans parsed concurrently.
 const AT_ONCE: usize = 16;
 
-/// A bounded executor for parsing: each plan on a thread of its own, with a timeout.
+/// A bounded executor for parsing: each plan on its own thread, with a timeout.
 #[derive(Clone)]
 pub struct PlanExecutor {
     plans: Arc<dyn PlanService>,
@@ -44,7 +44,7 @@ impl PlanExecutor {
     /// Runs `ask` on a separate thread.
     ///
     /// # Errors
-    /// It takes too long, or too many others are running.
+    /// Returns an error if it takes too long or too many others are running.
     pub fn run<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&dyn PlanService) -> T + Send + 'static,
@@ -62,9 +62,9 @@ impl PlanExecutor {
         let (tell, told) = channel();
         let plans = Arc::clone(&self.plans);
         let thread = std::thread::Builder::new().name("plan".into()).spawn(move || {
-            // Released in whichever way the parsing ends.
+            // Released however the parsing ends.
             let _place = place;
-            // The caller may have given up.
+            // The caller may have timed out.
             let _ = tell.send(ask(&*plans));
         });
         thread.map_err(Problem::machine)?;

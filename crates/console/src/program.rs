@@ -42,10 +42,10 @@ impl BruntProgram {
         command
     }
 
-    /// Runs a command to its end, at most for `longest`.
+    /// Runs a command until it exits, for at most `longest`.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// Returns an error if it cannot be started.
     pub fn run(&self, command: &mut Command, longest: Duration) -> Result<ChildOutput, Problem> {
         let mut child =
             command.spawn().map_err(|error| Problem::machine(format!("brunt cannot be started ({error})")))?;
@@ -109,7 +109,8 @@ fn read(from: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<Str
     })
 }
 
-/// Waits for the end of a child; kills it after `longest`.
+/// Waits for a child to exit, and kills it after `longest`; returns `true` with its status if it
+/// was killed.
 fn end(child: &mut Child, longest: Duration) -> Result<(ExitStatus, bool), Problem> {
     let until = Instant::now() + longest;
     loop {

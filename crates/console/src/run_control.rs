@@ -15,11 +15,11 @@ pub const PIPE: &str = ".orders";
 pub enum RunCommand {
     /// Changes the load.
     Change(Change),
-    /// Multiplies the current load.
+    /// Multiplies the current load by this factor.
     Scale(f64),
-    /// Ends now: requests in flight stay unfinished.
+    /// Ends the run now; requests in flight stay unfinished.
     Stop,
-    /// Sends nothing more, and ends once nothing is in flight or the plan's drain is over.
+    /// Stops sending, and ends the run once nothing is in flight or the plan's drain is over.
     Drain,
 }
 
@@ -27,7 +27,7 @@ pub enum RunCommand {
 const STEPS: std::ops::RangeInclusive<f64> = 0.01..=100.0;
 
 impl RunCommand {
-    /// Parses the text form of a [`RunCommand`]; `None` if it is not one.
+    /// Parses the text form of a [`RunCommand`]; returns `None` if the line is not a command.
     pub fn parse(line: &str) -> Option<RunCommand> {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         match word {

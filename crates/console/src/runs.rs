@@ -20,7 +20,7 @@ use crate::run_control::{self, RunCommand};
 
 /// Maximum number of concurrent runs: they compete for cores.
 const MOST: usize = 4;
-/// Time within which a run that cannot begin usually reports it.
+/// Time within which a run that cannot begin usually reports the reason.
 const SAYS_SO: Duration = Duration::from_millis(400);
 /// Maximum size of a run's standard error that is kept.
 const SAID: usize = 16 << 10;
@@ -76,7 +76,7 @@ impl ActiveRuns {
     /// Starts a run; returns its id.
     ///
     /// # Errors
-    /// The reason why it did not begin.
+    /// Returns the reason why the run did not begin.
     pub fn start(self: &Arc<ActiveRuns>, asked: &RunRequest) -> Result<String, Problem> {
         let id = new_id()?;
         let going = Arc::new(ActiveRun::default());
@@ -133,7 +133,7 @@ impl ActiveRuns {
             runs.ended(&id, code, &going);
         };
         if std::thread::Builder::new().name("run".into()).spawn(watch).is_err() {
-            // The run continues, and is found again by its record.
+            // The run continues, and is found again through its record.
         }
     }
 
@@ -153,7 +153,8 @@ impl ActiveRuns {
         lock(&self.active).remove(id);
     }
 
-    /// Returns the error of a run that is refused right at the start, of which nothing is kept.
+    /// Returns the error of a run that was refused right at the start; nothing of such a run is
+    /// kept.
     fn early_failure(&self, id: &str, going: &ActiveRun) -> Option<Problem> {
         const USAGE: i32 = 64;
         let until = Instant::now() + SAYS_SO;
@@ -180,7 +181,7 @@ impl ActiveRuns {
     /// Sends a command to a run.
     ///
     /// # Errors
-    /// It has ended, or takes no commands.
+    /// Returns an error if the run has ended or takes no commands.
     pub fn send(&self, id: &str, order: RunCommand) -> Result<(), Problem> {
         let gone = || {
             Problem::conflict(
@@ -202,7 +203,7 @@ impl ActiveRuns {
     /// Ends a run that still waits for its first answer: there is nothing to drain.
     fn terminate(&self, id: &str) -> Option<()> {
         let going = lock(&self.active).get(id).cloned()?;
-        // Held until the signal was sent: after that the process id may be reused.
+        // Held until the signal is sent, so that the process id cannot be reused before.
         let process = lock(&going.process);
         kill_process((*process)?, Signal::TERM).ok()
     }
@@ -210,7 +211,7 @@ impl ActiveRuns {
     /// Returns the plan of a run from its record.
     ///
     /// # Errors
-    /// The record is still empty.
+    /// Returns an error if the record is still empty.
     pub fn plan_of(&self, id: &str) -> Result<brunt_plan::Plan, Problem> {
         let not_yet = || Problem::conflict("not_running", "this run has not started yet");
         let mut events = brunt_record::RecordReader::open(&self.library.record(id)).map_err(|_| not_yet())?;

@@ -4,7 +4,7 @@ use brunt_measure::Nanos;
 use brunt_record::{End, RunEnd, RunEvent, RunPart, RunStarted, Second, WindowStart};
 use serde_json::{Value, json};
 
-/// Exit code of the run: its seconds contain nothing about the generator.
+/// Exit code of the run, whose seconds contain nothing about the generator.
 pub const EXIT: u8 = 0;
 
 /// Creates the events of a run with ten requests per second.

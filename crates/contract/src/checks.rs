@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use crate::{ProtocolConfig, UsageError};
 
-/// Key among a URL's own options that gives its checks names: `expect-json 1 has a token` is the option, the index of
-/// its value, and the name.
+/// Key in a URL's own options that assigns names to its checks. A value such as `expect-json 1 has a token` consists of
+/// the option, the index of its value, and the name.
 pub const CHECK_NAMES: &str = "check-names";
 /// Maximum number of checks per request.
 pub const MAX_CHECKS: usize = 32;
@@ -19,9 +19,9 @@ const MAX_NAME_BYTES: usize = 100;
 pub struct Checks {
     /// Names of the checks in reports; equal names are counted together.
     pub names: Vec<String>,
-    /// Check sets of single requests: indices into `names`, in the order in which a session reports them.
+    /// Check sets of individual requests: indices into `names`, in the order in which a session reports them.
     pub sets: Vec<Box<[u16]>>,
-    /// Index of the set of each URL; empty if all URLs have the first one.
+    /// Index of each URL's set; empty if all URLs use the first set.
     pub set_of_url: Vec<u16>,
 }
 
@@ -167,7 +167,7 @@ impl CheckCollector {
     }
 }
 
-/// Bit set of failed checks, one bit per check in the order in which checks were made.
+/// Bit set of failed checks, one bit per check, in the order in which the checks were made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FailedChecks {
     bits: u32,

@@ -93,8 +93,8 @@ impl EventBuffer {
 /// A single event on a connection.
 #[derive(Debug)]
 pub enum Event {
-    /// The first byte of a response arrived. Comes before the event that ends the response; may be omitted if one read
-    /// held both.
+    /// The first byte of a response arrived. Precedes the event that ends the response; may be omitted if one read
+    /// contained both.
     FirstByte(ExchangeId),
     /// A message of this many bytes within an exchange whose response is a stream of messages.
     Message(ExchangeId, u32),
@@ -103,7 +103,7 @@ pub enum Event {
     /// The peer sent a code for the end of a connection or an exchange (GOAWAY, RST_STREAM), independent of the
     /// outcome of exchanges. Named like status codes ([`crate::Workload::code_name`]).
     PeerCode(u32),
-    /// State from a response for its user to keep; comes directly before the end of the exchange.
+    /// State from a response that its user keeps; directly precedes the end of the exchange.
     StateUpdate(ExchangeId, StateUpdate),
     /// The exchange ended.
     Ended(ExchangeEnd),
@@ -113,7 +113,7 @@ pub enum Event {
     /// The peer responded without asking for the part of the request that was held back
     /// ([`crate::SubmitOutcome::AwaitingContinue`]), which is therefore not sent.
     RestNotSent(ExchangeId),
-    /// An unsolicited message of this many bytes: a push, not a failure. Holds its bytes if they are wanted
+    /// An unsolicited message of this many bytes: a push, not a failure. Contains its bytes if they are wanted
     /// ([`EventBuffer::push_unsolicited`]).
     Unsolicited(u32, Option<Box<[u8]>>),
     /// A reply to an unsolicited message is due: [`crate::Session::write_replies`] writes it.
@@ -154,7 +154,7 @@ pub struct ExchangeEnd {
     pub cause: Option<Cause>,
     /// Received bytes, attached if the exchange failed and [`EventBuffer::wants_example`] returned `true`.
     pub excerpt: Option<Box<[u8]>>,
-    /// Next hop (a redirect): a request of its own, for the same user.
+    /// Next hop (a redirect): a separate request for the same user.
     pub follow_up: Option<Box<FollowUp>>,
 }
 

@@ -43,7 +43,7 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// Returns `true` if the server responded and its response is the failure.
+    /// Returns `true` if the server responded and the response itself is the failure.
     pub fn is_answer(self) -> bool {
         matches!(
             self,

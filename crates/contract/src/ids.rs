@@ -1,4 +1,4 @@
-//! Identifiers: each has a type of its own, so that they cannot be mixed up.
+//! Identifiers: each kind has its own type, so that they cannot be mixed up.
 
 /// Declares 32-bit index types whose highest value is reserved for `NONE`.
 #[macro_export]

@@ -1,6 +1,6 @@
-//! The contracts of brunt and nothing else: [`Protocol`], [`Workload`] and [`Session`] for protocols,
-//! [`ServerSession`] for their server side, [`Network`] for transports and [`SecureChannel`] for the TLS layer between
-//! the two.
+//! The contracts of brunt and nothing else: [`Protocol`], [`Workload`] and [`Session`] for protocols, [`ServerSession`]
+//! for their server side, [`Network`] for transports, and [`SecureChannel`] for the TLS layer between session and
+//! network.
 //!
 //! A session takes bytes in and gives bytes and finished exchanges out: no I/O, no clock, no threads. The same session
 //! runs on epoll, on io_uring and on the simulated network.

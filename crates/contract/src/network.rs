@@ -37,7 +37,7 @@ pub struct ConnectParameters {
     pub single_use: bool,
 }
 
-/// Scheduler statistics of the calling thread since it started; zero if the operating system has none.
+/// Scheduler statistics of the calling thread since it started; zero if the operating system provides none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadStats {
     /// Time on a core.
@@ -75,25 +75,24 @@ pub enum TurnRemainder {
     Nothing,
     /// Some connections have more to read, after one read each.
     MoreToRead,
-    /// Number of connections that were not read in this turn; those that have waited longest come first in the next
-    /// one.
+    /// Number of connections that were not read in this turn; the next turn begins with those that have waited longest.
     UnreadConnections(u32),
 }
 
 /// Sockets of one worker, in completion style. Events are returned in turns: a turn begins with [`Network::wait`] and
 /// reads at most one piece per connection, so that no peer keeps the loop from checking the time.
 pub trait Network {
-    /// Reads the clock: about 20 ns on real networks.
+    /// Reads the clock; takes about 20 ns on real networks.
     fn now(&mut self) -> Nanos;
-    /// Starts a connect; `Connected` or `Closed` follows, never from within this call.
+    /// Starts to connect; `Connected` or `Closed` follows, but never during this call.
     ///
     /// # Errors
-    /// Returns an immediate error of the operating system (EMFILE, EADDRNOTAVAIL …); no slot is taken.
+    /// Returns an error that the operating system reports at once (EMFILE, EADDRNOTAVAIL …); no slot is taken.
     fn connect(&mut self, dial: &ConnectParameters) -> Result<ConnId, Errno>;
-    /// Queues the bytes of `out` for sending and empties it. They leave as soon as the socket takes them; failures
-    /// arrive as `Closed`.
+    /// Queues the bytes of `out` for sending and empties `out`. The bytes are sent as soon as the socket accepts them;
+    /// failures are reported as `Closed`.
     fn send(&mut self, conn: ConnId, out: &mut OutputBuffer);
-    /// Closes the connection: bytes not yet taken by the socket are dropped.
+    /// Closes the connection: bytes that the socket has not accepted yet are dropped.
     fn close(&mut self, conn: ConnId);
     /// Like `close`, but the peer sees a reset (no TIME_WAIT is left behind).
     fn abort(&mut self, conn: ConnId) {
@@ -116,24 +115,25 @@ pub trait Network {
     fn local_addr(&self, listener: ListenerId) -> Option<SocketAddr>;
     /// Stops or resumes accepting connections: a stalled accept loop, for fault injection.
     fn set_accepting(&mut self, listener: ListenerId, accepting: bool);
-    /// Lets [`Self::wait`] return only once this many arrivals have come (1: at the first), if the network can wait for
-    /// several without a wake-up for each. If fewer come within a few milliseconds, it stops waiting for the rest.
+    /// Makes [`Self::wait`] return only once this many arrivals are available (1: at the first), if the network can
+    /// wait for several without waking up for each. If fewer arrive within a few milliseconds, it stops waiting for the
+    /// rest.
     fn wait_for_at_least(&mut self, _arrivals: u32) {}
-    /// Sends what is queued and waits for an event, or until `until`. Returns at once if something is pending, which
-    /// need not yield an event. An unfinished turn is continued.
+    /// Sends queued bytes and waits for an event, at most until `until`. Returns at once if something is pending, even
+    /// if that yields no event. Continues an unfinished turn.
     fn wait(&mut self, until: Nanos);
     /// Returns the next event of this turn; further data of a connection is returned in the next turn.
     fn next(&mut self) -> Option<NetworkEvent<'_>>;
-    /// Returns the time at which the most recently returned bytes were read, however long they have been processed
-    /// since. Must be called before any other method.
+    /// Returns the time at which the most recently returned bytes were read, regardless of how long they have been
+    /// processed since. Must be called before any other method.
     fn last_read_at(&mut self) -> Nanos {
         self.now()
     }
-    /// Returns what remains unread in the turn and beyond it.
+    /// Returns what is left to read in this turn and after it.
     fn remaining(&mut self) -> TurnRemainder {
         TurnRemainder::Nothing
     }
-    /// Returns the number of bytes the sockets have taken so far.
+    /// Returns the number of bytes that the sockets have accepted so far.
     fn bytes_sent(&self) -> u64;
     /// Returns how many rejections (ICMP) of earlier datagrams have been reported by later sends; the socket stays
     /// open.
@@ -142,11 +142,11 @@ pub trait Network {
     }
     /// Returns the number of bytes still queued on this connection.
     fn unsent(&self, conn: ConnId) -> usize;
-    /// Returns the scheduler statistics of the calling thread; reads some files, so call it once a second.
+    /// Returns the scheduler statistics of the calling thread. This reads some files, so call it only once a second.
     fn thread_stats(&mut self) -> ThreadStats {
         ThreadStats::default()
     }
-    /// Returns [`ThreadStats::ready`] alone, if available: about 1 µs.
+    /// Returns only [`ThreadStats::ready`], if available; takes about 1 µs.
     fn ready_time(&mut self) -> Option<Nanos> {
         None
     }

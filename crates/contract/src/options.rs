@@ -11,7 +11,7 @@ use crate::ProxyRules;
 /// Values of protocol options by long name, in the order given; a switch has one empty value.
 pub type OptionValues = std::collections::BTreeMap<String, Vec<String>>;
 
-/// A text in the languages of brunt's interface.
+/// A text in each language of brunt's interface.
 #[derive(Clone, Copy, Debug)]
 pub struct HelpText {
     /// English.
@@ -36,7 +36,7 @@ pub enum OptionArity {
 pub struct OptionSpec {
     /// Long flag and plan key: `expect-status`.
     pub name: &'static str,
-    /// Short flag, for options that users know by one.
+    /// Short flag, for options that users know by such a flag.
     pub short: Option<char>,
     /// Argument of the option.
     pub arity: OptionArity,
@@ -95,11 +95,11 @@ pub struct ProtocolConfig {
     pub urls: Vec<RequestedUrl>,
     /// Options of the protocol.
     pub options: OptionValues,
-    /// Names in reports for the requests of single URLs, by the URL's index; may be shorter than `urls`, the rest have
-    /// default names.
+    /// Names in reports for the requests of individual URLs, by the URL's index. May be shorter than `urls`; the
+    /// remaining URLs have default names.
     pub names: Vec<Option<String>>,
-    /// Options of single URLs that override the run's, by the URL's index; may be shorter than `urls`, the rest have
-    /// none.
+    /// Options of individual URLs that override the run's, by the URL's index. May be shorter than `urls`; the
+    /// remaining URLs have no options of their own.
     pub url_options: Vec<OptionValues>,
     /// Unix socket to connect to instead of the URLs' hosts.
     pub unix_socket: Option<String>,
@@ -109,7 +109,7 @@ pub struct ProtocolConfig {
     pub seed: u64,
     /// Responses of the target to the inquiries so far ([`crate::Protocol::inquiry`]), in order.
     pub inquiry_responses: Vec<Vec<u8>>,
-    /// Names of the variables of a flow's users: slots of these names are replaced by their values.
+    /// Names of a flow's variables: slots with these names are replaced by the user's values.
     pub variables: Arc<[String]>,
     /// Set if the URLs are steps of a flow that uses several protocols: what is sent on a connection may depend on what
     /// was received on it.
@@ -164,7 +164,7 @@ impl ProtocolConfig {
     }
 }
 
-/// A usage error in one sentence: the option or line, what was wrong, what would be right.
+/// A usage error in one sentence: the option or line, what was wrong, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsageError {
     /// Option (`--header`) or line (`urls.txt line 3`).
@@ -189,7 +189,7 @@ impl UsageError {
 
 impl fmt::Display for UsageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Always one line, whatever it quotes.
+        // The message is always one line, whatever it quotes.
         write!(f, "{}: {}", clipped(&sanitize::line(&self.location)), clipped(&sanitize::line(&self.problem)))?;
         self.extra_lines.iter().try_for_each(|line| write!(f, "\n  {}", sanitize::line(line)))
     }

@@ -12,7 +12,7 @@ pub struct OutputBuffer {
 }
 
 impl OutputBuffer {
-    /// Appends bytes (after any shared block, which is then copied in).
+    /// Appends bytes; a shared block appended earlier is first copied into the buffer.
     #[inline]
     pub fn put(&mut self, bytes: &[u8]) {
         if self.tail.is_some() {
@@ -29,7 +29,7 @@ impl OutputBuffer {
         self.tail = Some(Arc::clone(block));
     }
 
-    /// Ends a datagram here; ignored by stream networks.
+    /// Marks the end of a datagram; stream networks ignore it.
     pub fn end_datagram(&mut self) {
         self.fold();
         self.boundaries.push(self.bytes.len() as u32);

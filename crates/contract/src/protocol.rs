@@ -22,8 +22,8 @@ pub struct Origin {
     pub tls: bool,
     /// Set if connections carry datagrams (UDP) instead of a stream.
     pub datagrams: bool,
-    /// Index, private to the workload, of what a connection is bound to besides the address (a WebSocket's path, a
-    /// database). 0 if a connection can serve any request to the address.
+    /// Index, private to the workload, of what a connection is bound to in addition to the address (a WebSocket's path,
+    /// a database). 0 if a connection can serve any request to the address.
     pub bound: u32,
     /// Set if an HTTP proxy reads the requests in cleartext: no tunnel is opened, and requests carry absolute URLs
     /// ([`crate::ProxyRules::forwarding_for`]).
@@ -37,7 +37,7 @@ impl Origin {
     }
 }
 
-/// Static description of a protocol: its name, its options and its abilities.
+/// Static description of a protocol: its name, options and capabilities.
 #[derive(Clone, Copy, Debug)]
 pub struct ProtocolDescription<'a> {
     /// Name in plans and reports.
@@ -91,14 +91,15 @@ pub trait Protocol: Send + Sync + 'static {
     /// Checks that connections of this run have a heartbeat that the peer answers.
     ///
     /// # Errors
-    /// Returns why they have none and what to do instead, phrased to follow `--ping:`.
+    /// Returns why they have none and what to do instead, worded to follow `--ping:`.
     fn check_heartbeats(&self, _asked: &ProtocolConfig) -> Result<(), String> {
         let ProtocolDescription { name, heartbeats, .. } = self.description();
         if heartbeats { Ok(()) } else { Err(format!("{name} has no heartbeat; leave it out")) }
     }
     /// Returns a workload whose first request asks the target for something that is needed before requests can be
     /// prepared (a schema); [`Workload::take_inquiry_response`] then returns the response. Called again with all
-    /// responses so far ([`ProtocolConfig::inquiry_responses`]) until it returns `None`: nothing (more) is needed.
+    /// responses so far ([`ProtocolConfig::inquiry_responses`]) until it returns `None`, which means that nothing more
+    /// is needed.
     ///
     /// # Errors
     /// Returns a usage error that names the option.
@@ -138,7 +139,7 @@ impl dyn Protocol {
 /// Maximum number of bytes shown for each direction of a connection; bytes beyond it are only counted.
 pub const MAX_SHOWN_BYTES: usize = 1 << 20;
 
-/// Kind of responses that are matched to requests by their order alone.
+/// Kind of responses that are matched to requests only by their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrderedResponses {
     /// Datagrams, which the network may duplicate.
@@ -160,8 +161,8 @@ pub struct PreparedWorkload {
     /// Requests sent once before the run (`--before`) and not counted in any figure: on one connection to each origin,
     /// one after the other, in this order. If one fails, the run does not start.
     pub before: Vec<Arc<Request>>,
-    /// Like `before`, but sent once the run is over (`--after`), also if it was interrupted. If one fails, that is
-    /// reported, and the rest are still sent.
+    /// Like `before`, but sent once the run is over (`--after`), even if it was interrupted. A failure is reported, and
+    /// the rest are still sent.
     pub after: Vec<Arc<Request>>,
     /// Set if a connection serves one exchange only.
     pub one_exchange_per_connection: bool,
@@ -194,7 +195,7 @@ pub struct PreparedWorkload {
 }
 
 impl PreparedWorkload {
-    /// Creates a prepared workload of requests with their names and origins, with one exchange at a time on each
+    /// Creates a prepared workload from requests with their names and origins, with one exchange at a time on each
     /// connection.
     pub fn new(requests: impl RequestList + 'static, origins: Vec<Origin>, names: RequestNames) -> PreparedWorkload {
         PreparedWorkload {
@@ -252,7 +253,7 @@ pub trait Workload: Send + Sync + 'static {
     fn carries_no_trace(&self, _request: &Request) -> bool {
         false
     }
-    /// Stores in a user's state what a response to one of its requests asked it to keep
+    /// Updates a user's state with what a response to one of its requests asked it to keep
     /// ([`crate::Event::StateUpdate`]). Returns a closure that finds the resources named in the response, to be called
     /// once the end of the response has been timestamped.
     fn update_state(
@@ -274,19 +275,19 @@ pub trait Workload: Send + Sync + 'static {
         None
     }
     /// Returns a description of the message that is the response to a request (`json $.type == "joined"`), if other
-    /// messages may come before it: shown to users whose run never receives one.
+    /// messages may precede it. Shown to users if no such message arrives during the run.
     fn response_condition(&self, _request: &Request) -> Option<String> {
         None
     }
-    /// Returns a request as users write it, for messages that name it. Overridden by protocols whose encoded bytes are
-    /// not what was written.
+    /// Returns a request as users write it, for messages that name it. Overridden by protocols whose encoded bytes
+    /// differ from what users write.
     fn display_request(&self, request: &Request) -> String {
         let sent = self.encoded_with(request, &SlotContext::default(), None);
         String::from_utf8_lossy(&sent).trim().to_owned()
     }
-    /// Returns the bytes of a connection, sent ones first, in readable form: for `--debug`, by protocols whose bytes
-    /// are not text. `None` if the bytes are shown as they are. A few bytes may expand to a huge text, so none is
-    /// produced beyond [`MAX_SHOWN_BYTES`].
+    /// Returns the bytes of a connection in readable form, sent bytes first, for `--debug`; implemented by protocols
+    /// whose bytes are not text. `None` if the bytes are shown unchanged. A few bytes may expand to a huge text, so no
+    /// text is produced beyond [`MAX_SHOWN_BYTES`].
     fn display_bytes(
         &self,
         _established: &EstablishedConnection,
@@ -367,10 +368,11 @@ pub struct EstablishedConnection {
     pub alpn: Option<Vec<u8>>,
     /// Set if the connection uses TLS.
     pub tls: bool,
-    /// Random number drawn from the run's seed, for what must differ between connections (masks, keys, nonces).
+    /// Random number derived from the run's seed, for values that must differ between connections (masks, keys,
+    /// nonces).
     pub seed: u64,
     /// Slot context for the messages that open the connection. Its `number` is the connection's, unique within the run
-    /// (0 outside of the load), and its `user` is the one that the connection is opened for.
+    /// (0 outside of the load), and its `user` is the user for whom the connection is opened.
     pub context: SlotContext<'static>,
 }
 
@@ -389,7 +391,7 @@ pub enum SubmitOutcome {
     AlreadyComplete,
 }
 
-/// Error of a submit: the session currently has no room for another exchange.
+/// Error of a submit: the session currently accepts no further exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionFull;
 
@@ -403,7 +405,7 @@ impl fmt::Display for ProtocolError {
     }
 }
 
-/// The client side of one connection. Bytes in, bytes out, finished exchanges out.
+/// The client side of one connection. It takes received bytes, and returns bytes to send and finished exchanges.
 pub trait Session: Send {
     /// Appends the bytes that open the connection, before any request: preface, upgrade, AUTH.
     fn open(&mut self, _out: &mut OutputBuffer) {}
@@ -429,7 +431,7 @@ pub trait Session: Send {
         context: &SlotContext<'_>,
         out: &mut OutputBuffer,
     ) -> Result<SubmitOutcome, SessionFull>;
-    /// Like [`Session::submit`], for a user who keeps state from earlier responses: called instead of it if
+    /// Like [`Session::submit`], for a user who keeps state from earlier responses; called instead if
     /// [`PreparedWorkload::keeps_state`] is set.
     ///
     /// # Errors
@@ -463,8 +465,8 @@ pub trait Session: Send {
     fn sequence(&self) -> u64 {
         0
     }
-    /// Returns the number of received messages that were buffered for a later request and never awaited by one. Once
-    /// the connection is closed they count as pushes.
+    /// Returns the number of received messages that are buffered for a later request but have not been awaited by any.
+    /// Once the connection is closed, they count as pushes.
     fn unread_messages(&self) -> u32 {
         0
     }
@@ -480,24 +482,25 @@ pub trait Session: Send {
     /// Handles the peer's close. A response delimited by the end of the connection is then complete; the engine fails
     /// everything else in flight.
     fn peer_closed(&mut self, _done: &mut EventBuffer) {}
-    /// Returns what was received of an incomplete response, if it was buffered: shown when the exchange fails.
+    /// Returns the received part of an incomplete response, if it was buffered. Shown when the exchange fails.
     fn partial_response(&self) -> &[u8] {
         &[]
     }
     /// Returns the number of replies to unsolicited messages (pings) that may not have been sent yet. The session
-    /// bounds it: a peer that keeps asking and never reads causes a protocol error instead of filling our memory.
+    /// bounds this number: a peer that keeps asking and never reads causes a protocol error instead of filling our
+    /// memory.
     fn pending_replies(&self) -> u32 {
         0
     }
-    /// Resets the count of [`Session::pending_replies`], since nearly all of them have been sent.
+    /// Resets the count of [`Session::pending_replies`]; called once nearly all of these replies have been sent.
     fn reset_pending_replies(&mut self) {}
     /// Returns, in a sentence, what the peer announced about the end of the connection before it closed; `None` if it
     /// announced nothing. Used as the detail of exchanges that fail with the connection.
     fn close_reason(&self) -> Option<StaticCause> {
         None
     }
-    /// Like [`Session::close_reason`], with the details particular to this peer (a reason, a private code): lost
-    /// connections are grouped by it.
+    /// Like [`Session::close_reason`], including details particular to this peer (a reason, a private code). Lost
+    /// connections are grouped by this cause.
     fn close_cause(&self) -> Option<Cause> {
         self.close_reason().map(Cause::from)
     }
@@ -510,7 +513,7 @@ pub trait Session: Send {
     fn heartbeat(&mut self, _out: &mut OutputBuffer) -> bool {
         false
     }
-    /// Appends what the protocol sends before a close by the client: close frame, GOAWAY, COM_QUIT.
+    /// Appends the bytes that a client sends before it closes the connection: a close frame, GOAWAY, COM_QUIT.
     fn finish(&mut self, _out: &mut OutputBuffer) {}
     /// Returns the number of exchanges that the session would accept now. 0 with nothing in flight means that the
     /// connection is used up (unless it is [`Session::is_opening`]).
@@ -520,7 +523,8 @@ pub trait Session: Send {
     fn refusal_kind(&self) -> FaultKind {
         FaultKind::BrokenProtocol
     }
-    /// Returns the status code (as in [`crate::ExchangeEnd::code`]) of such a refusal; 0 if the peer sent none.
+    /// Returns the status code (as in [`crate::ExchangeEnd::code`]) to count when [`Session::receive`] returned an
+    /// error; 0 if the peer sent none.
     fn refusal_code(&self) -> u32 {
         0
     }

@@ -34,7 +34,7 @@ pub struct Proxy {
     pub host: String,
     /// Port.
     pub port: u16,
-    /// Name and password, decoded.
+    /// User name and password, percent-decoded.
     pub user: Option<(String, String)>,
 }
 
@@ -149,7 +149,7 @@ pub struct ProxyRules {
 }
 
 impl ProxyRules {
-    /// Returns the proxy for connections to `origin`.
+    /// Returns the proxy for connections to `origin`; `None` if they are direct.
     pub fn for_origin(&self, origin: &Origin) -> Option<&Arc<Proxy>> {
         let proxy = if origin.tls { self.tls.as_ref() } else { self.clear.as_ref() };
         proxy.filter(|_| !origin.datagrams && !self.exceptions.iter().any(|except| except.matches(&origin.host)))

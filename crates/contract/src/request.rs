@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use crate::RequestId;
 
-/// A request of some protocol: prepared before the run, or made during it. Only its protocol knows the type inside;
-/// all others hold a reference to a type-erased `Request`.
+/// A request of some protocol: prepared before the run, or made during it. Only its protocol knows the type inside; all
+/// other code refers to a type-erased `Request`.
 #[derive(Clone)]
 pub struct Request<T: ?Sized = dyn Any + Send + Sync>(T);
 
@@ -72,7 +72,7 @@ pub struct RequestDraft {
     pub url: Option<String>,
     /// Method, for protocols that have several.
     pub method: Option<String>,
-    /// Header fields, which are added or replace those of the same name.
+    /// Header fields to add; they replace existing fields of the same name.
     pub headers: Vec<(String, String)>,
     /// Body, or its equivalent in another protocol.
     pub body: Option<Vec<u8>>,

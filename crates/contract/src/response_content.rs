@@ -4,7 +4,7 @@
 /// requested by [`crate::ProtocolConfig::returns_content`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum ResponseContent {
-    /// The body of a response, or its equivalent in another protocol: a reply.
+    /// The body of a response, or its equivalent in another protocol, such as a reply.
     Body(Vec<u8>),
     /// Rows of a database result.
     Rows(Vec<DatabaseRow>),

@@ -19,7 +19,8 @@ pub trait SecureChannelFactory: Send + Sync {
     fn tunnel(&self, _origin: &Origin) -> Result<Option<Box<dyn SecureChannel>>, Cause> {
         Ok(None)
     }
-    /// Returns the proxy for connections to `origin`, as users write it, without its user name and password.
+    /// Returns the proxy for connections to `origin`, as users write it, without its user name and password; `None` if
+    /// there is none.
     fn proxy(&self, _origin: &Origin) -> Option<String> {
         None
     }
@@ -53,12 +54,13 @@ pub enum ChannelProgress {
 pub trait SecureChannel: Send {
     /// Appends a client's first flight; a server appends nothing and waits for it.
     fn start(&mut self, cipher: &mut OutputBuffer);
-    /// Processes bytes from the wire, split anywhere; appends plaintext, and the bytes to send in response.
+    /// Processes bytes from the wire, which may be split anywhere; appends the plaintext, and the bytes to send in
+    /// response.
     ///
     /// # Errors
     /// Returns an error that says what is wrong with the certificate, the handshake or a record.
     fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut OutputBuffer) -> Result<ChannelProgress, Cause>;
-    /// Encrypts plaintext; only after the handshake.
+    /// Encrypts plaintext; may be called only after the handshake.
     fn seal(&mut self, plain: &OutputBuffer, cipher: &mut OutputBuffer);
     /// Appends close_notify.
     fn finish(&mut self, cipher: &mut OutputBuffer);

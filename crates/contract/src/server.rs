@@ -73,12 +73,12 @@ pub trait ServerSession: Send {
     /// # Errors
     /// Returns [`ProtocolError`] if the client violates the protocol.
     fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ProtocolError>;
-    /// Responds to a received request. Responses may be given in any order; the session sends them in the one that the
-    /// protocol requires.
+    /// Responds to a received request. Responses may be given in any order; the session sends them in the order that
+    /// the protocol requires.
     fn respond(&mut self, id: u32, reply: &ServerResponse<'_>, out: &mut OutputBuffer);
     /// Appends replies that are due without a response (100 Continue, an acknowledgement): called after each
     /// `receive`.
     fn write_due(&mut self, _out: &mut OutputBuffer) {}
-    /// Returns `true` if the connection must be closed once everything was sent.
+    /// Returns `true` if the connection must be closed once everything has been sent.
     fn is_finished(&self) -> bool;
 }

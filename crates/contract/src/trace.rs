@@ -8,14 +8,14 @@ use crate::SlotContext;
 /// Name of the header.
 pub const TRACEPARENT: &str = "traceparent";
 
-/// Identifiers by which a request is found in the traces of its service.
+/// Identifiers that locate a request in the traces of its service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// Trace id, shared by all requests of an iteration.
     pub id: u128,
     /// Span id of the request.
     pub span: u64,
-    /// Set if the service was told to record the trace.
+    /// Set if the service is asked to record the trace.
     pub sampled: bool,
 }
 
@@ -28,7 +28,7 @@ impl Trace {
     /// all.
     #[inline]
     pub fn derive(context: &SlotContext<'_>, sampled: u64) -> Trace {
-        /// Separates spans from the random slots of the same request.
+        /// Salt that keeps span ids independent of the random slots in the same request.
         const SPAN: u64 = 0x7370_616e_u64.wrapping_mul(0xd1b5_4a32_d192_ed03);
         let (mut seed, mut number) = (context.run, context.number);
         seed ^= splitmix64(&mut number);

@@ -1,11 +1,11 @@
 //! Values that a flow captures from responses and puts into later requests.
 
-/// Values that one user of a flow has captured, by the index of their names in the run's variables
+/// Values that one user of a flow has captured, indexed like the run's variables
 /// ([`crate::ProtocolConfig::variables`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserValues(Vec<CapturedValue>);
 
-/// A captured value. Its buffer is kept when the value is forgotten, so that the next iteration does not allocate.
+/// A captured value. Its buffer is kept when the value is cleared, so that the next iteration does not allocate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct CapturedValue {
     is_set: bool,
@@ -56,7 +56,7 @@ impl UserValues {
         value.ends.extend_from_slice(ends);
     }
 
-    /// Forgets all values except those marked in `lasting`.
+    /// Clears all values except those marked in `lasting`.
     pub fn retain(&mut self, lasting: &[bool]) {
         for (at, value) in self.0.iter_mut().enumerate() {
             value.is_set &= lasting.get(at).copied().unwrap_or(false);
@@ -76,7 +76,7 @@ impl UserValues {
         self.0.get(usize::from(index)).map_or(&[], |value| &value.ends)
     }
 
-    /// Forgets all values.
+    /// Clears all values.
     pub fn clear(&mut self) {
         self.0.iter_mut().for_each(|value| value.is_set = false);
     }

@@ -45,8 +45,8 @@ impl Counters {
 /// Maximum length of a counter's name.
 const LONGEST_NAME: usize = 300;
 
-/// Returns whether a name chosen by another program is acceptable for a counter: of bounded length, without control
-/// characters.
+/// Returns `true` if a name chosen by another program is acceptable for a counter: of bounded length and without
+/// control characters.
 pub fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= LONGEST_NAME && !name.chars().any(char::is_control)
 }
@@ -109,7 +109,7 @@ impl CounterSink {
         Counters { moment, values: values.into_iter().collect(), labels, unobservable }
     }
 
-    /// Drops cached names once most are stale: processes come and go, and their names with them.
+    /// Drops cached names once most are stale: processes start and end, and their names change with them.
     fn forget_names(&mut self, in_use: usize) {
         if self.names.len() > 4096 + 4 * in_use {
             self.names.clear();

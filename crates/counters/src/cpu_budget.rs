@@ -4,7 +4,7 @@ use brunt_measure::Nanos;
 
 /// Inverse of the share of a core that an operation may use in the long run.
 const SHARE: u64 = 2000;
-/// Budget granted in advance, so that a short run is read each second as well, even if a reading takes a millisecond.
+/// Budget granted in advance, so that even a short run is read every second, although a reading may take a millisecond.
 const AHEAD: Nanos = Nanos::from_millis(5);
 
 /// A rate limiter that determines when an operation may be repeated.

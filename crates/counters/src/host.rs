@@ -50,7 +50,7 @@ pub struct HostReader {
     files: Vec<PersistentFile>,
     interfaces: Interfaces,
     own: OwnProcess,
-    /// Texts of the settings, or why they cannot be read.
+    /// Texts of the settings, or the reasons why they cannot be read.
     settings: Vec<Result<String, &'static str>>,
     /// Exit latency of the deepest idle state of the first core (microseconds).
     idle_exit_us: Option<u64>,
@@ -88,7 +88,7 @@ impl HostReader {
         self.service = Some(service);
     }
 
-    /// Includes TCP statistics of a sample of the connections from this host to an address in samples from now on.
+    /// Includes TCP statistics of some connections from this host to an address in samples from now on.
     pub fn sample_connections_to(&mut self, target: SocketAddr) {
         self.sampled = Some(TcpSample::to_target(target));
     }

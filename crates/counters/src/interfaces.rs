@@ -23,7 +23,7 @@ impl Interfaces {
         Interfaces { counters: PersistentFile::new("/proc/net/dev"), followed: BTreeMap::new() }
     }
 
-    /// Adds their counters under `net.NAME`.
+    /// Adds the counters of these interfaces under `net.NAME`.
     pub fn report(&mut self, source: &CounterSource, buffer: &mut Vec<u8>, sink: &mut CounterSink) {
         let text = match self.counters.read(source, buffer) {
             Ok(text) => text,

@@ -1,13 +1,11 @@
 //! The counters of a host, by name: read from `/proc`, from `/sys` and over netlink.
 //!
-//! A [`HostReader`] is read once a second into [`Counters`]; a [`Sampler`] does that on a thread of its own. A
-//! [`Service`] on this host adds its listen queue and its processes. This crate does not interpret the counters:
-//! diagnosis does.
+//! A [`HostReader`] is read once a second into [`Counters`]; a [`Sampler`] does that on its own thread. A [`Service`]
+//! on this host adds its listen queue and its processes. This crate does not interpret the counters: diagnosis does.
 //!
-//! Counters that cannot be read are absent and listed as such ([`Counters::unobservable`]); they are never zero and
-//! never guessed. All texts are parsed by pure functions (`parse`), as are the kernel's answers about sockets
-//! (`sock_diag`); the thin layer of I/O around them works on a root that tests can simulate ([`CounterSource`]). The
-//! names:
+//! Counters that cannot be read are absent, never zero or guessed, and are listed ([`Counters::unobservable`]). All
+//! texts are parsed by pure functions (`parse`), as are the kernel's answers about sockets (`sock_diag`); the thin
+//! layer of I/O around them works on a root that tests can simulate ([`CounterSource`]). The names:
 //!
 //! | names | unit |
 //! |---|---|

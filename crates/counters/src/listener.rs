@@ -48,7 +48,7 @@ impl TargetListener {
         Ok(best.map(|(_, address)| TargetListener { address }))
     }
 
-    /// Returns its sockets: several, if they share the port (`SO_REUSEPORT`).
+    /// Returns the sockets of the listener: several, if they share the port (`SO_REUSEPORT`).
     ///
     /// # Errors
     /// Returns the error of the kernel's socket query.

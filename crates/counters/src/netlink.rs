@@ -1,4 +1,5 @@
-//! Socket queries to the kernel, over netlink. Needs no privilege; a socket per query costs microseconds.
+//! Socket queries to the kernel, over netlink. They need no privilege; opening a socket for each query costs
+//! microseconds.
 
 use std::io::{self, ErrorKind};
 use std::time::Duration;

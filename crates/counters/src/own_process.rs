@@ -28,14 +28,14 @@ impl ThreadLabels {
     }
 }
 
-/// Number of names of former threads that are remembered, so that none is reused.
+/// Number of names of former threads that are remembered, so that no name is reused.
 const NAMES: usize = 1024;
 
-/// Unique names of threads. No two threads have the same name, not even one after the other: they would share a
+/// Unique names of threads. No two threads have the same name, not even one after the other, because they would share a
 /// counter.
 #[derive(Debug, Default)]
 struct ThreadNames {
-    /// The name that a thread requested and the one that it got, by thread id.
+    /// The name that a thread requested and the name that it was given, by thread id.
     assigned: BTreeMap<u32, (String, String)>,
     tid_by_name: BTreeMap<String, u32>,
 }
@@ -81,7 +81,7 @@ impl OwnProcess {
         }
     }
 
-    /// Adds its counters under `self`.
+    /// Adds the counters of the process under `self`.
     pub fn report(&mut self, source: &CounterSource, units: Units, buffer: &mut Vec<u8>, sink: &mut CounterSink) {
         self.quotas.report(source, buffer, "self", sink);
         let Some(looked) = self.process.read(source, units, buffer) else {

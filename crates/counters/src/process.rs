@@ -29,7 +29,7 @@ pub(crate) struct Process {
     pub threads: ProcessThreads,
     descriptor_limit: Option<u64>,
     last_reading: Option<ProcessReading>,
-    /// Set if any of its threads ran before the last reading.
+    /// Set if any of its threads ran between the last two readings.
     ran: bool,
 }
 
@@ -67,7 +67,7 @@ impl Process {
         }
     }
 
-    /// Reads the process; `None` once it has ended. If none of its threads ran, the last reading is returned.
+    /// Reads the process; returns `None` once it has ended. If none of its threads ran, the last reading is returned.
     pub fn read(&mut self, source: &CounterSource, units: Units, buffer: &mut Vec<u8>) -> Option<ProcessReading> {
         let ran = self.threads.read_known(source, buffer);
         self.ran = ran || self.threads.known.is_empty();
@@ -103,8 +103,8 @@ impl Process {
         Some(looked)
     }
 
-    /// Returns the live children of the process if it ran before the last reading; otherwise there are no new ones, and
-    /// the list is empty. Also empty if this kernel does not report children.
+    /// Returns the live children of the process if it ran between the last two readings. Otherwise it has no new ones,
+    /// and the list is empty; it is also empty if this kernel does not report children.
     pub fn new_children(&self, source: &CounterSource) -> Vec<u32> {
         if !self.ran {
             return Vec::new();
@@ -143,7 +143,7 @@ impl Process {
     }
 }
 
-/// Makes a word from elsewhere usable as one part of a name, in which dots and spaces separate parts.
+/// Makes a foreign word usable as one part of a name, in which dots and spaces separate parts.
 pub(crate) fn name_part(word: &str) -> Cow<'_, str> {
     let parts = |c: char| c == '.' || c.is_whitespace() || c.is_control();
     if word.contains(parts) { word.replace(parts, "-").into() } else { word.into() }
@@ -213,7 +213,7 @@ pub(crate) mod tests {
         assert_eq!((first, process_7.busiest()), (wanted, Some((7, "srv 7"))));
         stat_of(&fake, 7, 1, (11, 6), 1);
         assert_eq!(process_7.read(&source, UNITS, &mut buffer), Some(first), "it did not run");
-        // One of its threads ran and another was started: detected by the number of threads.
+        // One of its threads ran and started another, which is detected by the number of threads.
         fake.write("proc/7/task/7/schedstat", "1000 70 4\n");
         fake.write("proc/7/task/9/schedstat", "5000 1 1\n");
         fake.write("proc/7/task/9/status", "Name:\thot\nvoluntary_ctxt_switches:\t2\nnonvoluntary_ctxt_switches:\t0\n");

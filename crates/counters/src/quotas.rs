@@ -1,8 +1,8 @@
 //! The CPU quotas that processes run under, and their enforcement.
 //!
 //! Groups are nested, and any of them may have a quota. The tightest is reported. Enforcement is counted, for each
-//! interval between two readings, for the group that was throttled longest in it, since that is the one that had an
-//! effect.
+//! interval between two readings, for the group that was throttled longest in it, since that group's quota was the one
+//! in effect.
 
 use crate::counters::CounterSink;
 use crate::parse::quota::{CgroupVersion, Quota, QuotaEnforcement, enforced, folders};

@@ -1,13 +1,13 @@
-//! Counters of another host: `brunt probe` serves them there, `--probe` reads them here.
+//! Counters of another host: `brunt probe` serves them there, and `--probe` reads them here.
 //!
 //! The two sides exchange frames (`brunt_record::frames`). Each sends a hello; the probe sends a challenge; the client
 //! proves that it has the token, and sends the address under load; from then on the probe sends a sample a second, and
-//! its time on request. A client can send nothing else, so a probe changes nothing on its host. Nothing is read there
-//! while no client is connected.
+//! its time on request. A client can send nothing else, so a probe changes nothing on its host. It reads nothing while
+//! no client is connected.
 //!
 //! The clocks of two hosts are compared as in NTP (RFC 5905, section 8): four timestamps of an exchange give the
 //! offset, and half its round trip the maximum error. The exchange with the shortest round trip is the most precise;
-//! its error bound grows each second, as clocks drift.
+//! its error bound grows over time, because clocks drift.
 
 mod clock;
 mod joined_probe;
@@ -27,7 +27,7 @@ pub use joined_probe::{JoinOptions, JoinedProbe, ProbeEvent, ProbeReceiver};
 pub use messages::HostDescription;
 pub use server::{ProbeServer, ProbeServerOptions, ServiceSelector};
 
-/// A connection that is read and written as plaintext, whatever is on the wire.
+/// A connection that is read and written as plaintext, with or without TLS on the wire.
 pub trait ByteStream: Read + Write + Send {}
 
 impl<T: Read + Write + Send> ByteStream for T {}
@@ -35,7 +35,7 @@ impl<T: Read + Write + Send> ByteStream for T {}
 /// A function that wraps a socket in TLS, or returns it unchanged.
 pub type TlsWrapper = Box<dyn Fn(TcpStream) -> io::Result<Box<dyn ByteStream>> + Send + Sync>;
 
-/// Timeout for a peer that sends nothing, or does not read what is sent.
+/// Timeout for a peer that sends nothing, or does not read what it is sent.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A socket with its plaintext stream.

@@ -10,8 +10,8 @@ use brunt_measure::{Clock, Nanos};
 
 use crate::Counters;
 
-/// A periodic reader. Reads at once, then at each whole interval since a given time, and once more when it is stopped.
-/// Dropping it stops it.
+/// A periodic reader. It reads at once, then at each whole interval since a given time, and once more when it is
+/// stopped. Dropping it stops it.
 #[derive(Debug)]
 pub struct Sampler {
     stop: Arc<SamplerStop>,
@@ -29,7 +29,7 @@ impl SamplerStop {
         self.requested.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sleeps until the given time; returns `false` if it was stopped before.
+    /// Sleeps until the given time; returns `false` if the sampler was stopped before.
     fn sleep_until(&self, moment: Nanos) -> bool {
         let mut asked = self.lock();
         loop {
@@ -68,7 +68,7 @@ impl Sampler {
         Ok(Sampler { stop, thread: Some(thread) })
     }
 
-    /// Reads once more, waits until that is done, and ends the thread.
+    /// Reads once more, waits until that is done, and stops the thread.
     pub fn stop(mut self) {
         if let Err(broken) = self.end() {
             panic::resume_unwind(broken);

@@ -42,7 +42,7 @@ pub struct Service {
     sampled: Option<TcpSample>,
     inodes: BTreeSet<u32>,
     holders: BTreeSet<u32>,
-    /// Reason why the processes are unknown.
+    /// Reason why the processes are unknown; `None` if they are known.
     unobservable: Option<&'static str>,
     processes: BTreeMap<u32, ServiceProcess>,
     reported: BTreeSet<u32>,
@@ -127,7 +127,7 @@ impl Service {
         }
     }
 
-    /// Adds its counters under `listener` and `service`.
+    /// Adds the counters of the service under `listener` and `service`.
     pub(crate) fn report(
         &mut self,
         source: &CounterSource,
@@ -193,7 +193,7 @@ impl Service {
         }
         let family =
             if self.holders.is_empty() { BTreeSet::new() } else { family(source, &self.holders, self.own_pid) };
-        // Listening processes come first.
+        // Processes that hold the sockets come first.
         let (first, then): (Vec<u32>, Vec<u32>) = family.into_iter().partition(|pid| self.holders.contains(pid));
         self.follow(first.into_iter().chain(then));
         let took = Clock.thread_cpu_time() - before;
@@ -203,7 +203,8 @@ impl Service {
         self.listing.spend(now, took);
     }
 
-    /// Finds the new children of processes that ran: cheaper than listing all processes, and therefore done more often.
+    /// Finds the new children of processes that ran. This is cheaper than listing all processes, and therefore done
+    /// more often.
     fn find_children(&mut self, source: &CounterSource, now: Nanos) {
         if !self.asking.is_due(now) {
             return;
@@ -278,7 +279,7 @@ impl Service {
     fn ended(&mut self, pid: u32) {
         self.processes.remove(&pid);
         self.reported.remove(&pid);
-        // A successor, if there is one, may hold the socket by now.
+        // If there is a successor, it may already hold the socket.
         self.needs_search |= self.holders.remove(&pid) && self.selected_pid.is_none();
         if self.selected_pid == Some(pid) {
             self.unobservable = Some(ENDED);
@@ -304,8 +305,8 @@ impl Service {
     }
 }
 
-/// Returns the processes, parents before children: if a child has disappeared when it is read, its parent must not
-/// already have included the child's time when the parent was read.
+/// Returns the processes, parents before children: if a child turns out to have disappeared, the earlier reading of its
+/// parent must not already include the child's time.
 fn by_generation(processes: &BTreeMap<u32, ServiceProcess>) -> Vec<u32> {
     let parent = |pid: &u32| processes.get(pid)?.last.map(|last| last.parent);
     let depth = |pid: &u32| std::iter::successors(Some(*pid), parent).take(processes.len() + 1).count();

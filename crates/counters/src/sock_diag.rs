@@ -12,7 +12,7 @@ const REQUEST_AND_DUMP: u16 = 0x301;
 const TCP: u8 = 6;
 const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
-/// Attributes of an answer: `tcp_info`; memory of the socket, whose ninth number counts its drops; the IPv6-only flag.
+/// Attributes of an answer: `tcp_info`; the socket's memory, whose ninth number counts its drops; the IPv6-only flag.
 const INFO: u16 = 2;
 const MEMORY: u16 = 7;
 const DROPS: usize = 8;
@@ -38,7 +38,7 @@ pub(crate) struct SocketQuery {
     pub port: u16,
     /// Remote port; 0 for any.
     pub peer: u16,
-    /// Set if some of the sockets are enough, each with its `tcp_info`.
+    /// Set if a sample of the sockets suffices, each with its `tcp_info`.
     pub sampled: bool,
 }
 
@@ -93,15 +93,15 @@ pub(crate) struct Socket {
     pub limit: u32,
     /// Inode that its descriptors link to.
     pub inode: u32,
-    /// Number of packets for it that the kernel dropped.
+    /// Number of packets for the socket that the kernel dropped; `None` if unknown.
     pub drops: Option<u32>,
-    /// Set if it does not accept IPv4.
+    /// Set if the socket does not accept IPv4.
     pub only_v6: bool,
     /// TCP statistics, if requested.
     pub tcp: Option<TcpStats>,
 }
 
-/// TCP statistics of a connection: the parts of `tcp_info` that show what its sending waited for.
+/// TCP statistics of a connection: the parts of `tcp_info` that show what sending waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TcpStats {
     /// Smoothed round-trip time (µs).
@@ -110,9 +110,9 @@ pub(crate) struct TcpStats {
     pub retransmits: u32,
     /// Time in which there was data to send or to be acknowledged (µs).
     pub busy: u64,
-    /// Part of it in which the peer's receive window was full (µs).
+    /// Part of `busy` in which the peer's receive window was full (µs).
     pub window_limited: u64,
-    /// Part of it in which its own send buffer was full (µs).
+    /// Part of `busy` in which the connection's own send buffer was full (µs).
     pub buffer_limited: u64,
 }
 

@@ -142,7 +142,7 @@ impl PersistentFile {
     }
 }
 
-/// Reads from the beginning to the end; the buffer keeps its length, so that it is allocated once.
+/// Reads a file from beginning to end; the buffer keeps its length, so that it is allocated once.
 fn fill(file: &File, buffer: &mut Vec<u8>) -> io::Result<usize> {
     let mut length = 0;
     loop {

@@ -1,7 +1,7 @@
-//! TCP statistics of some connections: whether sending waits for the peer to read, and how much is waiting here to be
-//! read.
+//! TCP statistics of some connections: whether sending waits for the peer to read, and how much received data is
+//! waiting to be read here.
 //!
-//! Up to 64 connections are followed while they are open. What a connection did before it was first seen is not
+//! Up to 64 connections are followed while they are open. Activity of a connection before it was first seen is not
 //! counted: the sums cover only the time in which it was observed.
 
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ enum ConnectionEnd {
     Remote,
 }
 
-/// A sample of the connections at an address, or to one.
+/// A sample of the connections at an address, or to an address.
 #[derive(Debug)]
 pub(crate) struct TcpSample {
     address: SocketAddr,
@@ -38,7 +38,7 @@ pub(crate) struct TcpSample {
     pace: CpuBudget,
 }
 
-/// Sums over all connections, while they were followed.
+/// Sums over all connections, for the time in which they were followed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct TcpSums {
     time_us: u64,
@@ -186,7 +186,7 @@ mod tests {
     fn told(sampled: &mut TcpSample, at_s: u64, sockets: Vec<Socket>) -> Counters {
         let (fake, mut sink) = (FakeHost::new(&[]), CounterSink::default());
         let source = CounterSource { sockets, ..fake.source() };
-        // Due again at once, however long the last reading took.
+        // The sample is due again at once, however long the last reading took.
         sampled.pace = CpuBudget::at_most_every(Nanos::ZERO);
         sampled.report(&source, Nanos::from_secs(at_s), &mut sink);
         sink.take(Nanos::from_secs(at_s))
@@ -198,7 +198,8 @@ mod tests {
         let first = told(&mut sampled, 10, vec![connection(1, TARGET, 500, 400), connection(9, "10.0.0.2:80", 1, 1)]);
         let sum = |counters: &Counters, what: &str| counters.get(&format!("target.tcp.{what}"));
         assert_eq!((sum(&first, "busy"), sum(&first, "sockets"), sum(&first, "unread")), (Some(0), Some(1), Some(7)));
-        // A new connection starts at its current values; the other rose by 700, 600 of them for the window.
+        // A new connection starts at its current values; the other one's busy time rose by 700, 600 of them limited by
+        // the window.
         let both = vec![connection(2, TARGET, 9_000, 9_000), connection(1, TARGET, 1_200, 1_000)];
         let second = told(&mut sampled, 12, both);
         let sums = ["busy", "window_limited", "buffer_limited", "retransmits", "time", "rtt", "sockets"];

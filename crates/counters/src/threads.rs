@@ -74,7 +74,7 @@ pub(crate) struct ThreadTotals {
     pub wait: Option<u64>,
     pub voluntary: Option<u64>,
     pub involuntary: Option<u64>,
-    /// Sum over the intervals between readings of the CPU time of the thread that used the most.
+    /// Sum, over the intervals between readings, of the CPU time in nanoseconds of the thread that used the most.
     pub busiest: Option<u64>,
 }
 
@@ -95,7 +95,7 @@ pub(crate) struct ProcessThreads {
 }
 
 impl ProcessThreads {
-    /// Creates the threads of a folder such as `/proc/7/task`.
+    /// Creates a reader for the threads in a folder such as `/proc/7/task`.
     pub fn at(folder: String) -> ProcessThreads {
         ProcessThreads { folder, known: BTreeMap::new(), totals: ThreadTotals::default(), busiest: None, top: None }
     }
@@ -111,7 +111,7 @@ impl ProcessThreads {
     /// Lists the threads again, and reads the new ones.
     ///
     /// # Errors
-    /// Returns why they cannot be listed.
+    /// Returns the error if the threads cannot be listed.
     pub fn list(&mut self, source: &CounterSource, buffer: &mut Vec<u8>) -> io::Result<()> {
         let listed: Vec<u32> = source.numbers(&self.folder)?.collect();
         self.known.retain(|tid, _| listed.contains(tid));
@@ -182,7 +182,7 @@ mod tests {
         fake.remove(&format!("proc/7/task/{tid}"));
     }
 
-    /// Reads known threads and lists them again, like a caller that knows that threads have come or gone.
+    /// Reads known threads and lists them again, like a caller that knows that threads have started or ended.
     fn look(threads: &mut ProcessThreads, source: &CounterSource) -> ThreadTotals {
         let mut buffer = Vec::new();
         threads.read_known(source, &mut buffer);

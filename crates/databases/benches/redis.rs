@@ -1,5 +1,5 @@
 //! CPU cost of one Redis exchange in user mode, without a network: encoding of commands and parsing of replies. Prints
-//! the best and the median of many rounds in nanoseconds per exchange; `cargo bench -p brunt-protocols --bench redis`.
+//! the best and the median of many rounds, in nanoseconds per exchange: `cargo bench -p brunt-databases --bench redis`.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -22,7 +22,7 @@ fn main() {
     measure("LRANGE, 100 elements", "LRANGE l 0 99", 1, &[&b"*100\r\n"[..], &b"$3\r\nabc\r\n".repeat(100)].concat());
 }
 
-/// Measures batches of `pipeline` exchanges submitted and their replies received together.
+/// Measures batches of `pipeline` exchanges that are submitted together and whose replies are received together.
 fn measure(name: &str, command: &str, pipeline: u32, reply: &[u8]) {
     let url = RequestedUrl { url: "redis://127.0.0.1".into(), weight: 1.0 };
     let mut asked = ProtocolConfig { urls: vec![url], ..ProtocolConfig::default() };

@@ -8,8 +8,8 @@ use crate::load_results::LoadResults;
 pub struct Case {
     /// Results of the load, as recorded.
     pub run: LoadResults,
-    /// Counters of the machine that generates the load, and of the service if it runs there too. A rule about the
-    /// service's machine gets that machine's counters here ([`Case::on_service_host`]).
+    /// Counters of the machine that generates the load, and of the service if it runs there too. For a rule about the
+    /// service's machine, these are the counters of that machine ([`Case::on_service_host`]).
     pub counters: CounterSummary,
     /// The service's machine, if it is a different one and its counters were recorded.
     pub service_host: Option<ServiceHost>,
@@ -24,8 +24,8 @@ pub struct ServiceHost {
     pub host: String,
     /// Counters of the machine.
     pub counters: CounterSummary,
-    /// Set if it runs on the kernel of the generator, whose threads use its cores too: a container on the same
-    /// machine.
+    /// Set if it runs on the generator's kernel and thus shares its cores with the generator's threads (a container on
+    /// the same machine).
     pub shares_kernel: bool,
 }
 
@@ -42,7 +42,7 @@ impl Case {
         Some(Case { run, counters: elsewhere.counters.clone(), reported: self.reported.clone(), ..Case::default() })
     }
 
-    /// Iterates over the reported counters whose names begin with this prefix: `redis.`.
+    /// Iterates over the reported counters whose names begin with the prefix `kind` (such as `redis.`).
     pub fn reported_by(&self, kind: &'static str) -> impl Iterator<Item = &CounterSummary> {
         self.reported.iter().filter(move |counted| counted.name_middles(kind, "").next().is_some())
     }

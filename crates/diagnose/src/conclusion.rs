@@ -8,11 +8,11 @@ use crate::rules;
 /// The outcome of a diagnosis: what limited the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiagnosisOutcome {
-    /// A limit: the first of the findings. With any other outcome, the findings are not limits.
+    /// A limit: the first of the findings. With any other outcome, no finding is a limit.
     Limit,
     /// No limit: the requested load was sustained.
     NotReached,
-    /// The number of users: hardly any user waited for another.
+    /// The number of users: hardly any user waited for the others.
     Users,
     /// The maximum number of users of a rate: iterations that came due while all users were busy were dropped.
     MaxUsers,
@@ -70,7 +70,7 @@ impl CoreShares {
         }
         let (busy, cores) = case.counters.busy_cores()?;
         let service = case.counters.per_s("service.all.cpu")? / 1e9;
-        // Threads are timed exactly, but the machine only in ticks: the total must not be less than its parts.
+        // Threads are timed exactly, but the machine only in ticks, so the total could be less than its parts.
         let generator = case.run.generator_cores;
         Some(CoreShares { service, generator, busy: busy.max(service + generator), cores })
     }
@@ -101,10 +101,10 @@ impl Conclusion {
 /// Minimum length of a window, in seconds; a shorter one is not judged.
 const LEAST_S: f64 = 1.0;
 
-/// Maximum ratio of the mean response time to the shortest one, which included no queueing, without queueing.
+/// Maximum ratio of the mean response time to the shortest one (which included no queueing) if there was no queue.
 const ALONE: f64 = 1.5;
 
-/// Returns `true` if users never pause and hardly wait for each other: more users would bring more throughput.
+/// Returns `true` if users never pause and hardly wait for each other, so that more users would increase throughput.
 fn users_hardly_wait(run: &LoadResults) -> bool {
     run.is_saturated() && run.service.count >= 30 && run.service.mean <= ALONE * run.service.min
 }

@@ -65,7 +65,7 @@ impl CounterSummary {
         self.labels = names.into_iter().map(|(name, word)| (name.to_owned(), word.to_owned())).collect();
     }
 
-    /// Returns a label at the last reading.
+    /// Returns the value of a label at the last reading.
     pub fn label(&self, name: &str) -> Option<&str> {
         self.labels.get(name).map(String::as_str)
     }
@@ -80,8 +80,8 @@ impl CounterSummary {
         (self.to_ns - self.from_ns) as f64 / 1e9
     }
 
-    /// Returns the increase of a counter; `None` if it was not read, or if it fell (because another process took its
-    /// place, for example).
+    /// Returns the increase of a counter; `None` if it was not read, or if it fell (for example, because the process
+    /// was replaced).
     pub fn increase(&self, name: &str) -> Option<f64> {
         let course = self.summaries.get(name).filter(|course| course.readings > 1)?;
         Some(course.last - course.first).filter(|rise| *rise >= 0.0)
@@ -100,8 +100,8 @@ impl CounterSummary {
         self.increase(name).is_some_and(|rise| rise > 0.0)
     }
 
-    /// Returns the increase per second; also `None` if the span is too short for a rate: CPU times are counted in
-    /// ticks of 4 or 10 ms, and those of a service are not all read at each reading.
+    /// Returns the increase per second; `None` also if the span is too short for a rate, because CPU times are counted
+    /// in ticks of 4 or 10 ms, and not every reading covers all processes of a service.
     pub fn per_s(&self, name: &str) -> Option<f64> {
         (self.span_s() >= RATED_LEAST_S).then(|| self.increase(name))?.map(|rise| rise / self.span_s())
     }
@@ -121,8 +121,8 @@ impl CounterSummary {
         self.summaries.get(name).map(|course| course.sum / f64::from(course.readings))
     }
 
-    /// Returns the mean of the readings without the first and the last, which may be from a time without load, and the
-    /// number of readings averaged. `None` if there are none.
+    /// Returns the mean of the readings and the number of readings averaged, without the first and the last, which may
+    /// have been taken without load. `None` if no others exist.
     pub fn mean_within(&self, name: &str) -> Option<(f64, u32)> {
         let course = self.summaries.get(name)?;
         let within = course.readings.checked_sub(2).filter(|within| *within > 0)?;
@@ -134,13 +134,13 @@ impl CounterSummary {
         self.summaries.get(name).map(|course| course.last)
     }
 
-    /// Iterates over the middle parts of names between `before` and `after`: `eth0` of `net.eth0.rx_bytes`.
+    /// Iterates over the parts of counter names between `before` and `after`: `eth0` in `net.eth0.rx_bytes`.
     pub fn name_middles<'a>(&'a self, before: &'a str, after: &'a str) -> impl Iterator<Item = &'a str> {
         let middle = move |name: &'a String| name.strip_prefix(before)?.strip_suffix(after);
         self.summaries.keys().filter_map(middle)
     }
 
-    /// Returns the number of busy cores of a host and its number of cores; `None` if the span is too short to tell.
+    /// Returns the number of busy cores and the number of cores of the host; `None` if the span is too short.
     pub fn busy_cores(&self) -> Option<(f64, f64)> {
         if self.span_s() < RATED_LEAST_S {
             return None;

@@ -1,5 +1,5 @@
-//! Checks of a machine before a run: its abilities, the limits that the run would hit and when, and the commands that
-//! would raise them.
+//! Checks of a machine before a run: its capabilities, the limits that the run would reach and when, and the commands
+//! that raise them.
 //!
 //! The checks compute the use of ports, TIME_WAIT and queues; a change is advised only if a number of this run requires
 //! it.
@@ -53,7 +53,7 @@ pub enum Severity {
 /// A single result of the checks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Advice {
-    /// Severity for the run.
+    /// Severity of the problem for the run.
     pub prospect: Severity,
     text: LocalizedSentence,
     change: Option<LocalizedSentence>,
@@ -73,7 +73,7 @@ impl Advice {
         self.text.render(lang)
     }
 
-    /// Returns the command or change that would remedy it, if any.
+    /// Returns the command or change that would remedy the problem; `None` if there is none.
     pub fn command(&self, lang: Lang) -> Option<String> {
         self.change.as_ref().map(|change| change.render(lang))
     }
@@ -95,10 +95,10 @@ const LISTEN: Text = text("accept queues of up to {most} (somaxconn)", "accept �
 const IDLE: Text = text(
     "an idle core takes up to {exit} to wake up (cpuidle); under an open load, workers wake up that much earlier \
         and poll (see --precise)",
-    "空闲的核最多需要 {exit} 才能唤醒（cpuidle）；固定速率压测的工作线程会提前唤醒并轮询，见 --precise",
+    "空闲的核最多需要 {exit} 才能唤醒（cpuidle）；开放模型下，工作线程会提前唤醒并轮询（见 --precise）",
 );
 
-/// Describes the abilities of the machine, independent of the run.
+/// Describes the capabilities of the machine, independently of the run.
 pub fn abilities(read: CounterLookup<'_>) -> Vec<LocalizedSentence> {
     let whole = |n: f64| numbers::count(n as u64);
     let mut all = Vec::new();
@@ -128,7 +128,7 @@ fn quota(read: CounterLookup<'_>) -> Option<f64> {
     Some(read("self.cgroup.quota_us")? / read("self.cgroup.period_us").filter(|period| *period > 0.0)?)
 }
 
-/// Returns the number of usable local ports, without the reserved ones.
+/// Returns the number of local ports that are not reserved; `None` if unknown.
 fn ports(read: CounterLookup<'_>) -> Option<f64> {
     let range = read("setting.ip_local_port_range.high")? - read("setting.ip_local_port_range.low")? + 1.0;
     Some((range - read("setting.ip_local_reserved").unwrap_or(0.0)).max(0.0))
@@ -229,7 +229,7 @@ const RAISE_TRACKED: Text =
     text("sysctl -w net.netfilter.nf_conntrack_max={wanted}", "sysctl -w net.netfilter.nf_conntrack_max={wanted}");
 
 fn tracked(read: CounterLookup<'_>, planned: &RunRequirements) -> Option<Advice> {
-    // The module may be loaded without any rule that uses it: its table is then empty.
+    // The module may be loaded without any rule that uses it; its table is then empty.
     let count = read("conntrack.count").filter(|count| *count > 0.0)?;
     let max = read("conntrack.max").filter(|max| *max > 0.0)?;
     // Closed connections stay in the table for two minutes (nf_conntrack_tcp_timeout_time_wait).
@@ -249,7 +249,7 @@ fn tracked(read: CounterLookup<'_>, planned: &RunRequirements) -> Option<Advice>
 const QUEUE: Text = text(
     "the target's accept queue holds {limit}: {connections} connections opened at once may overflow it, and a \
         dropped one is retried only after a second",
-    "目标的 accept 队列只有 {limit}：同时新建的 {connections} 个连接可能使其溢出，被丢弃的连接要等 1 秒才会重试",
+    "目标的 accept 队列长度只有 {limit}：同时新建的 {connections} 个连接可能使其溢出，被丢弃的连接要等 1 秒才会重试",
 );
 const LONGER: Text = text(
     "raise the backlog in the service's listen(), or open connections more slowly (--connect-rate)",
@@ -271,7 +271,7 @@ fn listen_queue(read: CounterLookup<'_>, planned: &RunRequirements) -> Option<Ad
     let limit = read("listener.limit")?;
     (planned.connections as f64 > limit).then(|| {
         let facts = [("limit", numbers::count(limit as u64)), ("connections", numbers::count(planned.connections))];
-        // A longer backlog alone would be limited to the kernel's maximum.
+        // The kernel limits the backlog to its maximum, so a longer backlog alone does not help.
         let is_cut = read("setting.somaxconn").is_some_and(|most| (planned.connections as f64) > most);
         let change = match is_cut {
             true => LocalizedSentence::new(LONGER_BOTH, [("wanted", planned.connections.to_string())]),
@@ -312,7 +312,7 @@ mod tests {
         })
     }
 
-    /// A hundred users for ten minutes.
+    /// Returns a run of a hundred users for ten minutes.
     pub(super) fn run() -> RunRequirements {
         RunRequirements {
             connections: 100,

@@ -1,9 +1,9 @@
 //! Diagnosis of what limited a run, from its record: the results of the load, and the counters of the hosts during it.
 //!
-//! All functions are pure: a rule is a function of a [`Case`], so that today's rules also judge runs that were recorded
-//! long ago. A rule returns a [`LimitFinding`]: a claim, the counter that supports it and its increase, what to change,
-//! and one experiment that would refute it. [`conclude`] ranks the findings by their position on the request path and
-//! names one principal limit, or states that none was reached or that it is unknown.
+//! All functions are pure: a rule is a function of a [`Case`], so current rules can also judge runs recorded long ago.
+//! A rule returns a [`LimitFinding`]: a claim, the counter that supports it and its increase, what to change, and one
+//! experiment that would refute it. [`conclude`] ranks the findings by their position on the request path and names one
+//! principal limit, or states that none was reached or that it is unknown.
 //!
 //! The rules and their thresholds are those of `docs/measurement.md`, "What limited the run".
 

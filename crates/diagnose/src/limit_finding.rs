@@ -65,10 +65,10 @@ pub struct LimitFinding {
     pub stage: PathStage,
     /// Strength of the evidence.
     pub proof: Proof,
-    /// Set if it prevents the requested load; otherwise it only slows responses down, and is never the principal
-    /// limit.
+    /// Set if the finding prevents the requested load; otherwise it only slows down responses and is never the
+    /// principal limit.
     pub is_limit: bool,
-    /// Machine of the evidence, if it is not the generator's.
+    /// Machine that the evidence comes from; `None` for the generator's.
     pub host: Option<String>,
     pub(crate) claim: LocalizedSentence,
     pub(crate) evidence: LocalizedSentence,
@@ -84,7 +84,7 @@ impl LimitFinding {
         self.claim.render(lang)
     }
 
-    /// Returns the counters that support the claim.
+    /// Returns the counters and observations that support the claim.
     pub fn evidence(&self, lang: Lang) -> String {
         let evidence = self.evidence.render(lang);
         match &self.host {
@@ -93,7 +93,7 @@ impl LimitFinding {
         }
     }
 
-    /// Returns what to change.
+    /// Returns the recommended change.
     pub fn remedy(&self, lang: Lang) -> String {
         lang.of(self.remedy).to_owned()
     }
@@ -104,7 +104,7 @@ impl LimitFinding {
     }
 }
 
-/// The result of a rule for a case. Stage, remedy and experiment are the rule's unless set here.
+/// The result of a rule for a case. Stage, remedy and experiment override those of the rule.
 pub(crate) struct RuleVerdict {
     pub proof: Proof,
     pub claim: LocalizedSentence,

@@ -1,4 +1,4 @@
-//! The results of the load in the record, as far as the rules need them.
+//! The results of the load that the rules need, taken from the record.
 
 use std::collections::BTreeMap;
 
@@ -73,7 +73,7 @@ impl DurationCounts {
     }
 }
 
-/// Sums counts with saturation: a record from elsewhere may hold any counts.
+/// Sums counts with saturation, because a record from another source may contain any counts.
 fn total<'a>(times: impl Iterator<Item = &'a (f64, u64)>) -> u64 {
     times.fold(0, |sum, (_, n)| sum.saturating_add(*n))
 }
@@ -87,7 +87,7 @@ pub struct Outage {
     pub to_s: f64,
     /// Set if there was no later success.
     pub to_the_end: bool,
-    /// Number of other such periods.
+    /// Number of other periods without successes.
     pub more: u64,
 }
 
@@ -107,9 +107,9 @@ pub struct LoadResults {
     pub users: u32,
     /// Set if the load was changed during the run: averages then mix several loads.
     pub load_changed: bool,
-    /// Set if users paused between their requests, or waited for their turns.
+    /// Set if users paused between requests, or waited for their turn.
     pub has_pauses: bool,
-    /// Step of the plan that was sent at its maximum rate (`at-most`), and that rate per second.
+    /// Step of the plan that was sent at its maximum rate (`at-most`), and this rate per second.
     pub at_most: Option<(String, f64)>,
     /// Maximum number of connections of open load.
     pub connections: u32,
@@ -117,7 +117,7 @@ pub struct LoadResults {
     pub window_s: f64,
     /// Requests scheduled within the window.
     pub scheduled: u64,
-    /// Requests per iteration of a flow, whose rate counts iterations.
+    /// Requests per iteration; `None` unless the load is a flow, whose rate counts iterations.
     pub per_iteration: Option<f64>,
     /// Set if there are several scenarios, so that no option of the command line sets the whole load.
     pub has_scenarios: bool,
@@ -125,14 +125,14 @@ pub struct LoadResults {
     pub succeeded_per_s: f64,
     /// Requests that ended within the window ÷ its length, failures included.
     pub ended_per_s: f64,
-    /// Durations, from the first write to the last byte, of responses that failed a check, or whose status counts as a
+    /// Durations from the first write to the last byte, of responses that failed a check or whose status counts as a
     /// failure.
     pub failed_responses: DurationStats,
-    /// Maximum number of requests that share a connection of open load.
+    /// Maximum number of concurrent requests on a connection of open load.
     pub per_connection: u32,
     /// Number of connections that a database refused with an error about its connection limit.
     pub refused_by_database: u64,
-    /// Set if the server did not keep up with the rate of open load.
+    /// Set if the server did not sustain the rate of open load.
     pub is_overloaded: bool,
     /// Set if iterations were dropped because all users of a rate were busy when they were due.
     pub dropped_iterations: bool,
@@ -154,13 +154,13 @@ pub struct LoadResults {
     pub status: BTreeMap<String, u64>,
     /// Set if status codes of failures were expected (`--expect-status`).
     pub expects_status: bool,
-    /// Doubt that the trust rules raise about the generator itself, which is then the limit.
+    /// Doubt that the trust rules raise about the generator, which is then the limit.
     pub generator_doubt: Option<GeneratorDoubt>,
-    /// Requests that had not ended when the run was over.
+    /// Requests that had not ended at the end of the run.
     pub unfinished: u64,
     /// Failures on reused connections that the peer closed before the first byte of the response.
     pub closed_when_reused: u64,
-    /// Maximum number of failures in two adjacent seconds that may be due to such closes.
+    /// Maximum number of failures in two adjacent seconds that may be caused by such closes.
     pub closed_at_once: u64,
     /// Longest time without a success.
     pub outage: Option<Outage>,
@@ -172,7 +172,7 @@ pub struct LoadResults {
     pub times_from_start: DurationCounts,
     /// Distribution of the durations from the first byte of a response to its last.
     pub transfers: DurationCounts,
-    /// Third-slowest response time of each whole second of the window, in seconds; 0 if brunt itself was held up.
+    /// Third-slowest response time in each whole second of the window, in seconds; 0 if brunt itself was delayed.
     pub slow_each_second: Vec<f64>,
     /// Arrivals of open load waiting for a connection at the end of each second of the window.
     pub waiting_each_second: Vec<f64>,
@@ -180,9 +180,9 @@ pub struct LoadResults {
     pub workers: u32,
     /// CPU time of the busiest worker ÷ the length of the window.
     pub busiest_worker: f64,
-    /// CPU time of all workers in cores, including the polled part.
+    /// CPU time of all workers, in cores, including the part spent polling.
     pub generator_cores: f64,
-    /// Part of it that was spent polling: available to any process that wanted the core.
+    /// Part of `generator_cores` that was spent polling and was available to any other process.
     pub polled_cores: f64,
 }
 
@@ -193,7 +193,7 @@ pub enum GeneratorDoubt {
     Busy,
     /// A worker waited for a core that others used.
     Starved,
-    /// The CPU quota of its group was used up.
+    /// The CPU quota of the generator's cgroup was used up.
     Throttled,
     /// A worker did not read its sockets for a while.
     Absent,
@@ -213,15 +213,15 @@ impl LoadResults {
         format!("{:.0}/s", rate.max(1.0).round())
     }
 
-    /// Returns the number of complete responses per second, including those that failed a check: the service worked on
-    /// them as well.
+    /// Returns the number of complete responses per second, including those that failed a check, because the service
+    /// processed them as well.
     pub fn answered_per_s(&self) -> f64 {
         let failed = if self.window_s > 0.0 { self.failed_responses.count as f64 / self.window_s } else { 0.0 };
         self.succeeded_per_s + failed
     }
 
-    /// Returns the service's work per second, in responses of the shortest duration: a response that failed sooner
-    /// counts as a fraction.
+    /// Returns the service's work per second, in successful responses; a response that failed sooner than the shortest
+    /// success counts as a fraction.
     pub fn worked_per_s(&self) -> f64 {
         let part = if self.service.min > 0.0 { (self.failed_responses.mean / self.service.min).min(1.0) } else { 1.0 };
         self.succeeded_per_s + part * (self.answered_per_s() - self.succeeded_per_s)
@@ -243,7 +243,7 @@ impl LoadResults {
         self.service.longest.max(self.connect.longest) >= SENT_AGAIN || !self.failures.is_empty()
     }
 
-    /// Returns `true` if connecting took as long as a second SYN, or failed.
+    /// Returns `true` if any connect failed or took as long as one with a second SYN.
     pub fn waited_to_connect(&self) -> bool {
         self.connect.second_or_more > 0.0 || self.failures.iter().any(|f| f.phase == "connect")
     }
@@ -254,7 +254,7 @@ impl LoadResults {
         if self.is_open { self.is_overloaded || self.dropped_iterations } else { !self.has_pauses }
     }
 
-    /// Returns the number of responses with one of these codes.
+    /// Returns the number of responses with one of these status codes.
     pub fn answered(&self, codes: &[&str]) -> u64 {
         codes.iter().filter_map(|code| self.status.get(*code)).sum()
     }

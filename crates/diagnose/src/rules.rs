@@ -1,9 +1,9 @@
 //! The rules, one per file, and their list in the order of the request path.
 //!
 //! Rules are independent of each other; a new one is a file and a line in the list. Each is tested with the fault that
-//! it detects and with a case that looks alike but has another cause.
+//! it detects and with a similar case that has another cause.
 
-// Building blocks of rules, imported by each from here.
+// Building blocks that every rule imports from here.
 use brunt_i18n::text::{Text, text};
 use brunt_i18n::{Lang, LocalizedSentence, numbers};
 
@@ -87,7 +87,7 @@ pub fn rules() -> impl Iterator<Item = &'static LimitRule> {
     ALL.iter()
 }
 
-/// A rule: its documentation (the source of `brunt explain` and `docs/limits.md`), and its test of a case.
+/// A rule: its documentation (the source of `brunt explain` and `docs/limits.md`) and its check of a case.
 pub struct LimitRule {
     /// Identifier: `N2`.
     pub rule: &'static str,
@@ -97,14 +97,14 @@ pub struct LimitRule {
     stage: PathStage,
     /// Title of its page.
     pub title: Text,
-    /// Symptoms as seen by a user who runs a load.
+    /// Symptoms that a user sees when running a load.
     pub symptom: Text,
     /// Recommended change.
     pub remedy: Text,
-    /// Experiment that would refute it: `{url}` is the target, or the command that repeats the load; other placeholders
-    /// are filled by the verdict.
+    /// Experiment that would refute the finding: `{url}` is the target, or the command that repeats the load; other
+    /// placeholders are filled by the verdict.
     experiment: Text,
-    /// Common advice that is wrong, or a trap.
+    /// Common advice that is wrong, or a pitfall.
     pub caution: Option<Text>,
     judge: fn(&Case) -> Option<RuleVerdict>,
 }
@@ -125,7 +125,7 @@ const REMEDY: Text = text("change: {remedy}", "改进：{remedy}");
 const BEWARE: Text = text("beware: {beware}", "注意：{beware}");
 
 impl LimitRule {
-    /// Returns the paragraphs of its page, without the title.
+    /// Returns the paragraphs of the rule's page, without the title.
     pub fn paragraphs(&self, lang: Lang) -> Vec<String> {
         let mut all = vec![
             lang.fill(SIGN, &[("sign", lang.of(self.symptom))]),
@@ -135,7 +135,7 @@ impl LimitRule {
         all
     }
 
-    /// Returns its finding; `there` is the case as seen from the service's machine, if that is a different one.
+    /// Returns the rule's finding; `there` is the case as seen from the service's machine, if that is a different one.
     pub(crate) fn find(&self, case: &Case, there: Option<&Case>) -> Option<LimitFinding> {
         let elsewhere = || {
             let host = case.service_host.as_ref().map(|elsewhere| elsewhere.host.clone());
@@ -149,7 +149,7 @@ impl LimitRule {
         }
     }
 
-    /// Returns its finding for the counters of one machine.
+    /// Returns the rule's finding for the counters of one machine.
     fn judge_host(&self, case: &Case) -> Option<LimitFinding> {
         let verdict = (self.judge)(case)?;
         let mut facts = verdict.facts;
@@ -180,7 +180,7 @@ pub(crate) mod made_up {
     use crate::counter_summary::CounterSummary;
     use crate::load_results::{DurationStats, LoadResults};
 
-    /// A run of fifty users against a service with uniform behavior.
+    /// Returns a run of fifty users against a service with uniform response times.
     pub fn run() -> LoadResults {
         LoadResults {
             url: "http://127.0.0.1:8080/".into(),
@@ -202,7 +202,7 @@ pub(crate) mod made_up {
         }
     }
 
-    /// Counters with these values at the start of the window and at its end, ten seconds later.
+    /// Returns counters with these values at the start of the window and at its end, ten seconds later.
     pub fn counted(courses: &[(&str, f64, f64)]) -> CounterSummary {
         let mut counted = CounterSummary::default();
         for at in 0..=10 {
@@ -213,7 +213,7 @@ pub(crate) mod made_up {
         counted
     }
 
-    /// Counters of a machine with two cores, `busy` of them busy, in addition to other counters.
+    /// Returns counters of a machine with two cores, `busy` of them busy, and the other counters.
     pub fn cores(busy: f64, others: &[(&str, f64, f64)]) -> CounterSummary {
         let zero = |name| (name, 0.0, 0.0);
         let mut all = vec![

@@ -1,7 +1,8 @@
-//! Engine cost of one request, without a kernel: whole runs on the simulated network, CPU time and allocations.
+//! The engine's cost per request, in CPU time and allocations, measured by whole runs on the simulated network, without
+//! a kernel.
 //!
-//! The simulation has a cost too. A bare loop that sends the same bytes over the same network and does nothing else
-//! measures that cost, to be subtracted. `cargo bench -p brunt-engine --features simulation`.
+//! The cost of the simulation itself is measured by a bare loop that only sends the same bytes over the same network,
+//! and must be subtracted. Run it with `cargo bench -p brunt-engine --features simulation`.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -71,7 +72,7 @@ fn main() {
 
 type Round = dyn Fn() -> Cost;
 
-/// CPU time, requests and allocations of one run, including its start and its snapshots.
+/// The CPU time, requests and allocations of one run, including startup and snapshots.
 struct Cost {
     cpu: Nanos,
     requests: u64,
@@ -84,7 +85,7 @@ fn measured(work: impl FnOnce() -> u64) -> Cost {
     Cost { cpu: Clock.thread_cpu_time() - cpu, requests, calls: CALLS.load(Ordering::Relaxed) - calls }
 }
 
-/// A peer that answers everything it receives at once.
+/// A peer that immediately answers everything it receives.
 struct Answers;
 
 impl SimPeer for Answers {

@@ -12,10 +12,10 @@ use brunt_scenario::Scenario;
 use crate::control::Control;
 use crate::processes::Processes;
 
-/// The reason why the requests after a run are incomplete.
+/// The reason why the requests after a run were not completed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AfterFailure {
-    /// A stop was requested before they were done.
+    /// A stop was requested first.
     Interrupted,
     /// The first failure, as a sentence.
     Failed(Cause),
@@ -44,22 +44,22 @@ pub struct Setup {
     pub security: Arc<dyn SecureChannelFactory>,
     /// Source addresses, used in turn; if empty, the system chooses.
     pub sources: Vec<IpAddr>,
-    /// Set if the workers run in separate processes.
+    /// The processes in which the workers run; `None` for threads of this process.
     pub processes: Option<Processes>,
     /// The control that changes the load during the run.
     pub control: Control,
-    /// The collector of read delays of responses (epoll only).
+    /// The collector of delays in reading responses (epoll only).
     pub read_late: Option<brunt_net::ReadLateness>,
-    /// The script that users run instead of the plan's own flow, if any.
+    /// The scenario that users run instead of the plan's own flow, if any.
     pub scenario: Option<MakeScenario>,
 }
 
-/// A resolver of origins. It may block and is never called on a worker's thread.
+/// A resolver of origins. It may block, and is never called on a worker thread.
 pub trait Resolver: Send + Sync {
-    /// Returns at least one address; several are used in turn.
+    /// Returns at least one address; multiple addresses are used in turn.
     ///
     /// # Errors
-    /// The reason why there is none.
+    /// The reason why there is no address.
     fn resolve(&self, origin: &Origin) -> Result<Vec<PeerAddress>, Cause>;
 }
 
@@ -72,33 +72,33 @@ pub struct ProbeResult {
     pub transcript: Transcript,
 }
 
-/// The bytes exchanged, before TLS, or a readable form of them where the protocol is not text.
+/// The plaintext exchanged, in a readable form if the protocol is binary.
 #[derive(Clone, Debug, Default)]
 pub struct Transcript {
     /// Bytes sent, up to [`brunt_contract::MAX_SHOWN_BYTES`].
     pub sent: Vec<u8>,
     /// Bytes received, up to [`brunt_contract::MAX_SHOWN_BYTES`].
     pub received: Vec<u8>,
-    /// Total number of bytes sent and received.
+    /// Total number of bytes sent, and received.
     pub bytes: [u64; 2],
-    /// Number of bytes not shown, sent and received.
+    /// Number of bytes omitted from `sent` and from `received`.
     pub left_out: [u64; 2],
-    /// Failed checks of the response as bits, in the order in which its request has them; `None` if none was evaluated.
+    /// Failed checks of the response as a bit set, in the order of the request's checks; `None` if none was evaluated.
     pub failed_checks: Option<u32>,
-    /// The checks of the response by name, and whether each passed.
+    /// The checks of the response: name, and whether it passed.
     pub checks: Vec<(String, bool)>,
 }
 
 /// A probe without a response.
 #[derive(Clone, Debug)]
 pub struct ProbeFailure {
-    /// The result as recorded (`failure` is set).
+    /// The result as recorded, with `failure` set.
     pub probe: brunt_record::FirstResponse,
     /// The bytes exchanged.
     pub transcript: Transcript,
-    /// Set if the target cannot be reached at all (name, connect, TLS), which makes the run pointless.
+    /// Set if the target cannot be reached at all (name resolution, connecting, TLS), so that a run is pointless.
     pub unreachable: bool,
-    /// The kind of failure that a run would count, if there was a response.
+    /// The kind of failure that a run would count; `None` if there was no response.
     pub fault: Option<FaultKind>,
 }
 

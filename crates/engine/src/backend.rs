@@ -1,4 +1,4 @@
-//! Choice of the network backend of a run.
+//! The choice of the network backend of a run.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ pub(crate) enum Backend {
     Uring,
 }
 
-/// Returns the requested backend if it is available. The default is epoll, which never delays a response; datagrams are
-/// supported on epoll only.
+/// Returns the requested backend if it is available, otherwise epoll, which never delays a response and is the only one
+/// that supports datagrams.
 pub(crate) fn choose(asked: NetKind, datagrams: bool) -> Backend {
     match asked {
         NetKind::Uring if !datagrams && brunt_net::Uring::is_available() => Backend::Uring,

@@ -1,5 +1,5 @@
-//! Backoff: how long a server that refuses connections, or drops them before they served anything, is left alone before
-//! the next attempt (docs/decisions/0006).
+//! Backoff: the pause before the next attempt to connect to a server that refuses connections, or drops them before
+//! serving anything (docs/decisions/0006).
 
 use std::collections::BTreeMap;
 
@@ -8,24 +8,24 @@ use brunt_measure::random::Rng;
 
 use crate::ids::UserId;
 
-/// The pause after the first failed attempt. Each further one in a row doubles it.
+/// The pause after the first failed attempt. Each further consecutive failure doubles it.
 const MIN_PAUSE: Nanos = Nanos::from_millis(10);
 /// The longest pause. A connection that was open for this long does not count as a failed attempt, even if it carried
 /// nothing.
 pub(crate) const MAX_PAUSE: Nanos = Nanos::from_millis(500);
-/// The longest pause in open load: arrivals keep coming during the pause, and the wait of each is attributed to the
+/// The longest pause in open load, where arrivals continue during the pause and their waits are attributed to the
 /// target.
 pub(crate) const MAX_ARRIVAL_PAUSE: Nanos = Nanos::from_millis(100);
 
-/// Failed attempts of one opener of connections: a user, or the pool of an origin.
+/// Consecutive failed attempts by one opener of connections: a user, or the pool of an origin.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Backoff {
     failures: u8,
     /// Earliest time of the next attempt.
     pub until: Nanos,
-    /// Time of the last failure.
+    /// Time of the last failed attempt.
     last: Nanos,
-    /// Set if there has been another attempt since then.
+    /// Set if there has been another attempt since the last failure.
     retried: bool,
 }
 
@@ -46,9 +46,9 @@ impl Backoff {
         self.until
     }
 
-    /// Starts a pause with jitter, of between half and all of its nominal length, so that openers that failed together
-    /// do not come back together. The longest pause of arrivals has no jitter: a worker has one pause for all of them,
-    /// which allows ten attempts per second.
+    /// Starts a pause of between half and all of its nominal length, so that openers that failed together do not retry
+    /// together. The longest pause of arrivals has no jitter: all arrivals of a worker share one pause, which allows
+    /// ten attempts per second.
     pub fn pause(&mut self, now: Nanos, longest: Nanos, rng: &mut Rng) -> Nanos {
         let doublings = u32::from(self.failures.saturating_sub(1)).min(16);
         let whole = Nanos(MIN_PAUSE.0 << doublings).min(longest);
@@ -57,21 +57,21 @@ impl Backoff {
         self.until
     }
 
-    /// Records another attempt. Returns `true` if there was one since the last failure, whose connection must still be
-    /// open; that takes one failure back.
+    /// Records another attempt. Returns `true` if another one has been made since the last failure: its connection must
+    /// still be open, so one failure is taken back.
     pub fn record_attempt(&mut self) -> bool {
         let lives = std::mem::replace(&mut self.retried, true);
         self.failures -= u8::from(lives);
         lives
     }
 
-    /// Returns `true` if no attempt has failed since `since`.
+    /// Returns `true` if no attempt has failed at or after `since`.
     pub fn all_before(&self, since: Nanos) -> bool {
         since > self.last
     }
 }
 
-/// Backoff of the users whose last attempt failed; there are hardly ever any.
+/// The backoff of the users whose last attempt failed, which are rare.
 #[derive(Debug, Default)]
 pub(crate) struct UserBackoffs(BTreeMap<UserId, Backoff>);
 

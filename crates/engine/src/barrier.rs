@@ -1,4 +1,4 @@
-//! Barriers of the workers: before a common start, and before connections are held.
+//! Barriers for the workers: before a common start, and before connections are held.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use brunt_measure::Nanos;
 pub(crate) struct Barrier {
     missing: AtomicU32,
     go: AtomicU64,
-    /// Callback that reports this process as ready if several processes take part; the coordinator then sets the time
+    /// Callback that reports this process as ready if there are several processes; the coordinator then sets the time
     /// of release.
     report: Option<Box<dyn Fn() + Send + Sync>>,
 }

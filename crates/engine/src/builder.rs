@@ -1,4 +1,4 @@
-//! The parts of a worker apart from its network.
+//! The components of a worker except for its network.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -38,12 +38,11 @@ use crate::worker::{self, CommonStart, Worker};
 use crate::worker_message::WorkerMessage;
 use crate::{Setup, Stop};
 
-/// Maximum number of queued arrivals of a run (some hundred bytes each), and the minimum capacity of each worker's
-/// queue.
+/// Maximum number of queued arrivals of a run (a few hundred bytes each), and the minimum queue capacity per worker.
 const QUEUE: u64 = 1 << 20;
 const QUEUE_OF_ONE: u64 = 1 << 14;
 
-/// The parts of a worker apart from its network.
+/// The components of a worker except for its network.
 pub(crate) struct WorkerBuilder<'a> {
     pub workload: Arc<dyn Workload>,
     pub setup: &'a Setup,
@@ -56,7 +55,7 @@ pub(crate) struct WorkerBuilder<'a> {
     /// Barriers of the workers: before a common start, and before connections are held.
     pub barriers: [Arc<Barrier>; 2],
     pub pools: &'a [(Origin, Vec<PeerAddress>)],
-    /// The requests that users choose from; each worker seeds its own copy.
+    /// The requests from which users choose; each worker seeds its own copy.
     pub requests: &'a RequestMix,
     pub report: Box<dyn FnMut(WorkerMessage) + Send>,
     pub spinning: SpinBudget,
@@ -65,7 +64,7 @@ pub(crate) struct WorkerBuilder<'a> {
     pub stop: Stop,
 }
 
-/// Returns the requests that users of a run choose from.
+/// Returns the requests from which the users of a run choose.
 pub(crate) fn requests(workload: &dyn Workload) -> RequestMix {
     RequestMix::new(workload.requests().iter().map(|r| (r.weight, OriginId::of(r.origin))))
 }
@@ -108,8 +107,8 @@ impl WorkerBuilder<'_> {
         }
     }
 
-    /// Returns the drain time of requests in flight at the end of the run; with scenarios, the time until the last
-    /// graceful stop.
+    /// Returns the drain time for requests in flight at the end of the run; with scenarios, the time from then to the
+    /// end of the last graceful stop.
     fn drain(&self) -> Nanos {
         let plan = &self.setup.plan;
         let Some(end) = brunt_load::run_ends(plan).filter(|_| !plan.scenarios.is_empty()) else { return plan.drain };
@@ -120,7 +119,7 @@ impl WorkerBuilder<'_> {
         last.map_or(plan.drain, |last| last - end)
     }
 
-    /// Returns the groups that share connections, with the limit of each: one for the run, or one per scenario.
+    /// Returns the groups that share connections, with their limits: one for the run, or one per scenario.
     fn groups(&self) -> Vec<PoolGroup> {
         let plan = &self.setup.plan;
         let group = |load: &Load, most: u32, share: Share| {
@@ -189,8 +188,8 @@ impl WorkerBuilder<'_> {
         LoadSources::new(all)
     }
 
-    /// Returns the rendezvous of each request that has one, shared by all steps of one name and across all scenarios.
-    /// Empty if there is none.
+    /// Returns the rate limit of each request, shared by all steps of the same name and rate in all scenarios; empty if
+    /// no request has one.
     fn turns(&self) -> Vec<Option<RateLimit>> {
         let urls = &self.setup.plan.urls;
         if urls.iter().all(|url| url.max_rate().is_none()) {
@@ -252,8 +251,8 @@ impl WorkerBuilder<'_> {
         LoadSource::new(schedule, VirtualUsers::new(profile, ScenarioId(0)), self.scenario(seed), bounds)
     }
 
-    /// Returns the number of rows of counters (names, two per span of a flow, and one per scenario) and the number of
-    /// scenario rows.
+    /// Returns the total number of counter rows (one per name, two per span of a flow, one per scenario), and the
+    /// number of scenario rows.
     fn rows(&self) -> (usize, usize) {
         let plan = &self.setup.plan;
         let scenarios = plan.scenarios.len();
@@ -332,12 +331,12 @@ impl WorkerBuilder<'_> {
     }
 }
 
-/// Returns the timeout of each request whose step sets one.
+/// Returns the timeout of each request; `None` if its step sets none.
 fn own_timeouts(plan: &Plan) -> Vec<Option<Nanos>> {
     if plan.has_flows() { plan.urls.iter().map(brunt_plan::WeightedUrl::timeout).collect() } else { Vec::new() }
 }
 
-/// Returns `true` if requests carry their trace, or belong to one without a place to carry it.
+/// Returns `true` if requests carry a trace or, given a sampled `share`, belong to one that they cannot carry.
 fn traces(workload: &dyn Workload, share: Option<f64>) -> bool {
     let fill = SlotContext::default();
     let belongs = |request: &brunt_contract::Request| {
@@ -346,7 +345,7 @@ fn traces(workload: &dyn Workload, share: Option<f64>) -> bool {
     workload.prepared().has_slots && workload.requests().iter().any(|one| belongs(&one.request))
 }
 
-/// Returns, for the users of each scenario, which values last as long as the user.
+/// Returns, by scenario and value, whether the value lasts as long as its user.
 fn user_lifetime_values(plan: &Plan) -> Vec<Vec<bool>> {
     let of_all = plan.common.as_ref().map(|common| common.lasting_variables(&plan.urls)).unwrap_or_default();
     let of_one = |flow: &brunt_plan::flow::Flow| {

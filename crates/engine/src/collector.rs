@@ -23,10 +23,10 @@ use crate::worker_message::{EXCERPT, RawExample, WorkerMessage};
 
 /// Interval between checks for changes of the load.
 const LOOK: Duration = Duration::from_millis(50);
-/// Number of seconds held for workers that have not reported them: a minute, with up to 1.5 MB per second. Workers
-/// further behind are named to [`AwaitedWorkers`], and are given up at twice that number.
+/// Number of seconds held for workers that have not reported them; each takes up to 1.5 MB. Workers further behind are
+/// reported to [`AwaitedWorkers`], and are given up at twice that number.
 pub(crate) const HELD: usize = 60;
-/// Maximum number of failure sorts with an example.
+/// Maximum number of failure classes with an example.
 const SORTS: usize = 1 << 10;
 
 pub(crate) struct Collector<'a> {
@@ -37,11 +37,11 @@ pub(crate) struct Collector<'a> {
     sink: &'a mut dyn FnMut(RunEvent),
     /// End of the last reported second of each worker; `None` once the worker is done.
     reported_until: Vec<Option<i64>>,
-    /// Requests in flight of each worker, as of its last report.
+    /// Unfinished work of each worker, as of its last report.
     open: Vec<OpenWork>,
     losses: LostProcesses,
     seconds: BTreeMap<i64, Second>,
-    /// Sorts of failure whose example was passed on.
+    /// Failure classes for which an example was passed on.
     sorts: Vec<FailureClass>,
     named: HashSet<(u16, u32, FailureClass)>,
     /// Names of the status codes distinguished in this run.
@@ -92,7 +92,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Makes the collector name to `awaited` the workers for which it has waited too long.
+    /// Reports the workers for which the collector has waited too long to `awaited`.
     pub fn with_awaited(mut self, awaited: &AwaitedWorkers) -> Self {
         self.awaited = awaited.clone();
         self
@@ -110,8 +110,7 @@ impl<'a> Collector<'a> {
         self
     }
 
-    /// Receives messages until every worker is done. `warmup` is added to the last reported time to give the elapsed
-    /// time.
+    /// Receives messages until every worker is done. The elapsed time is `warmup` plus the last reported time.
     pub fn listen(mut self, told: &Receiver<(usize, WorkerMessage)>, warmup: Nanos) {
         while self.reported_until.iter().any(Option::is_some) {
             match told.recv_timeout(LOOK) {
@@ -139,7 +138,7 @@ impl<'a> Collector<'a> {
     pub fn receive(&mut self, worker: usize, message: WorkerMessage) {
         match message {
             WorkerMessage::Snapshot(bytes) => {
-                // A worker that is done or was given up is not waited for: its seconds were already passed on.
+                // A worker that is done or was given up is no longer waited for: its seconds were already passed on.
                 let Some(reached) = self.reported_until[worker] else { return };
                 match decode(&bytes).filter(|snapshot| snapshot.from_ns >= reached) {
                     Some(snapshot) => {
@@ -181,7 +180,7 @@ impl<'a> Collector<'a> {
         self.release();
     }
 
-    /// Records the start of the window on the clock, given by the first second.
+    /// Records the start of the window, which is known from the first second.
     fn set_window(&mut self, window: Nanos) {
         if self.window.replace(window).is_none() {
             let unix = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
@@ -195,7 +194,7 @@ impl<'a> Collector<'a> {
     pub fn end(mut self, warmup: Nanos) {
         self.reported_until.clear();
         self.release();
-        // A drained run ended as requested: the change is on record, and nothing was cut.
+        // A drained run ended as requested: the change is recorded, and nothing was cut.
         self.ended.reason = match (self.interrupted, self.partial) {
             (true, _) => End::Interrupted,
             (false, true) => End::Partial,
@@ -205,11 +204,11 @@ impl<'a> Collector<'a> {
         (self.sink)(RunEvent::Ended(self.ended));
     }
 
-    /// Passes on the seconds to which no worker can add any more.
+    /// Passes on the seconds to which no worker can still add.
     fn release(&mut self) {
         let complete = self.reported_until.iter().flatten().min().copied().unwrap_or(i64::MAX);
         while let Some(entry) = self.seconds.first_entry() {
-            // Requests left open by lost workers go into a second without length until other workers report that
+            // Requests left open by lost workers are counted in a second of zero length until other workers report that
             // second.
             let ends = entry.get().to_ns.max(entry.get().from_ns.saturating_add(1));
             if ends > complete {
@@ -226,8 +225,8 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Bounds the memory spent on silent workers: those that reported none of the later half of the held seconds are
-    /// named, and finally given up.
+    /// Bounds the memory that silent workers cost: those that reported none of the later half of the held seconds are
+    /// reported as awaited, and finally given up.
     #[cold]
     fn enforce_limit(&mut self) {
         let Some(middle) = self.seconds.keys().nth(self.seconds.len() / 2).copied() else { return };
@@ -380,7 +379,7 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// Limits the length of a text that a peer chose.
+/// Limits the length of a text chosen by a peer.
 fn clipped(mut detail: String) -> String {
     detail.truncate(detail.floor_char_boundary(EXCERPT));
     detail
@@ -415,7 +414,7 @@ fn add_failure(failures: &mut Vec<Failure>, sort: FailureClass, count: u64) {
     }
 }
 
-/// Returns bytes as text, cut after 4 KiB.
+/// Returns bytes as text, truncated after 4 KiB.
 pub fn readable(bytes: &[u8]) -> String {
     let mut text = brunt_measure::sanitize::bytes(&bytes[..bytes.len().min(EXCERPT)]);
     if bytes.len() > EXCERPT {

@@ -1,8 +1,8 @@
 //! Connection handling of a worker: pools, links, handshakes, backoff, timeouts, and the requests carried.
 //!
-//! A request that is due is placed on a connection ([`WorkerConnections::place`]), submitted and written; a response
-//! arrives, and the request is over. The result is an [`crate::outcome::FinishedRequest`] for the part of the worker
-//! that knows users; nothing here knows what users do.
+//! A due request is placed on a connection ([`WorkerConnections::place`]), submitted and written; the response ends it.
+//! The result is a [`crate::outcome::FinishedRequest`] for the part of the worker that handles users; this module knows
+//! nothing about their behaviour.
 
 mod answers;
 mod backoff;
@@ -63,7 +63,7 @@ pub(crate) struct WorkerConnections<N: Network> {
     lookups: Lookups,
     /// Set if parsing a response can take so long that the clock must be read again afterwards.
     parses_slowly: bool,
-    /// Set if sessions number the messages of a connection.
+    /// Set if sessions number the messages on a connection.
     counts_messages: bool,
     /// The current turn of the loop: how far the sockets have been read.
     turn: Turn,
@@ -101,7 +101,7 @@ pub(crate) struct ConnectionParts<N: Network> {
     pub fixed: Option<FixedConnections>,
     pub heartbeats: Option<HeartbeatRounds>,
     pub spinning: SpinBudget,
-    /// Set, by scenario, if arrivals bring its users, who then own no connection.
+    /// Set, by scenario, if its users come with arrivals and thus own no connections.
     pub by_arrivals: Vec<bool>,
     /// Connections owned by users of a flow.
     pub owned: Option<UserConnections>,
@@ -142,7 +142,7 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Returns the requests that these connections carry.
+    /// Returns the requests carried by these connections.
     #[inline]
     pub fn traffic(&mut self) -> &mut Traffic {
         &mut self.traffic
@@ -154,7 +154,7 @@ impl<N: Network> WorkerConnections<N> {
         self.traffic.stamp
     }
 
-    /// Returns the time at which the event now being processed was read.
+    /// Returns the time at which the current event was read.
     #[inline]
     pub fn event_time(&self) -> Nanos {
         self.traffic.event_time
@@ -165,8 +165,8 @@ impl<N: Network> WorkerConnections<N> {
         &self.traffic.limits
     }
 
-    /// Ends a turn before the next wait. A turn cut short for timers continues after it: the sockets are not polled
-    /// again before its end.
+    /// Prepares for the next wait. A turn interrupted for timers continues after the wait: the sockets are not polled
+    /// again before the turn ends.
     #[inline]
     pub fn before_wait(&mut self) {
         self.read_clock();
@@ -189,7 +189,7 @@ impl<N: Network> WorkerConnections<N> {
                 until
             }
             Wait::Poll => {
-                // Let a thread that waits for this core run first.
+                // Lets a thread that is waiting for this core run first.
                 std::thread::yield_now();
                 began
             }
@@ -239,7 +239,7 @@ impl<N: Network> WorkerConnections<N> {
         self.traffic.in_flight.alive() > 0
     }
 
-    /// Returns `true` if no further arrival may wait for a connection.
+    /// Returns `true` if no more arrivals may wait for a connection.
     #[inline]
     pub fn queue_is_full(&self) -> bool {
         self.traffic.queue_is_full()
@@ -262,7 +262,7 @@ impl<N: Network> WorkerConnections<N> {
         self.turn.is_long(self.traffic.stamp)
     }
 
-    /// Records that a request that was due has been sent.
+    /// Records that a due request has been sent.
     #[inline]
     pub fn mark_due_sent(&mut self) {
         self.spin.record_send(self.traffic.stamp);
@@ -281,7 +281,7 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Takes on a user's request: it is placed on a connection, gets one opened, or waits.
+    /// Accepts a request of a user, which is placed on a connection, opens one, or waits.
     #[inline]
     pub fn add_request(&mut self, want: DueRequest) {
         let DueRequest { user, due, request, on_failure, held_back } = want;
@@ -298,15 +298,16 @@ impl<N: Network> WorkerConnections<N> {
             let x = self.traffic.in_flight.get(id);
             on_failure.into_iter().for_each(|on_failure| x.set_on_failure(on_failure));
             if held_back {
-                // Counts as taken up when it was due: the wait since then is due to the batch's concurrency limit.
+                // It counts as taken up when it was due: the wait since then is caused by the concurrency limit of the
+                // batch.
                 (x.written, x.flags) = (due, x.flags | HELD_BACK);
             }
         }
         self.place(id, pool);
     }
 
-    /// Like [`WorkerConnections::add_request`], for a request that is composed now. One that cannot be composed counts
-    /// as due and as failed.
+    /// Like [`WorkerConnections::add_request`], for a request composed from a draft. If it cannot be composed, it
+    /// counts as due and failed.
     pub fn add_composed(&mut self, user: UserId, due: Nanos, draft: &RequestDraft) {
         let like = draft.base;
         let (name, within) =
@@ -334,7 +335,7 @@ impl<N: Network> WorkerConnections<N> {
         (id, pool)
     }
 
-    /// Submits the exchange on a connection with room, opens one for it, or queues it.
+    /// Submits the exchange on a connection with room, opens a connection for it, or queues it.
     #[inline]
     fn place(&mut self, id: ExchangeId, pool_id: PoolId) {
         if (self.owned.is_some() || self.reconnects.is_some()) && self.place_on_user_connection(id, pool_id) {
@@ -357,7 +358,8 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Step 5: the session appends the request's bytes; `ready` is when a connection became available.
+    /// Step 5: lets the session append the bytes of the request. `ready` is the time at which a connection became
+    /// available.
     #[inline]
     fn submit(&mut self, id: ExchangeId, conn: ConnId, ready: Nanos) {
         let x = self.traffic.in_flight.get(id);
@@ -413,7 +415,7 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Step 7: records bytes that arrived and that the session has parsed.
+    /// Step 7: records received bytes that the session has parsed.
     #[inline]
     fn received(&mut self, conn: ConnId, count: usize, read: Result<(), ProtocolError>) {
         self.use_read_time();
@@ -442,7 +444,7 @@ impl<N: Network> WorkerConnections<N> {
             self.advance_clock();
         }
         if let Err(ProtocolError(what)) = read {
-            // Malformed bytes that belong to no request fail none, but are counted nevertheless.
+            // Malformed bytes that belong to no request do not fail any, but are counted.
             let unseen = (self.traffic.recorder.counts().failed, self.traffic.recorder.counts().strays) == before;
             let c = self.links.conn(conn);
             let nobodys = c.in_flight() == 0 && c.stage == ConnStage::Open && unseen;
@@ -457,8 +459,8 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Offers a connection with room to waiting exchanges, or keeps it idle; closes one that takes no more and has
-    /// nothing in flight.
+    /// Offers a connection with room to waiting exchanges, or keeps it idle; closes it if it accepts no more exchanges
+    /// and has none in flight.
     #[inline]
     fn offer(&mut self, conn: ConnId) {
         let c = self.links.conn(conn);

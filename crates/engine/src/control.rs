@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use brunt_measure::{Clock, Nanos};
 use brunt_plan::{Change, Plan};
 
-/// Delay before a change takes effect: by then every worker in every process has received it.
+/// Delay before a change takes effect, by which time every worker in every process has received it.
 const AHEAD: Nanos = Nanos::from_millis(300);
 
 /// A handle that changes the load during a run, used by a terminal, a console or an agent. A change takes effect at a
@@ -16,7 +16,7 @@ pub struct Control(Arc<ChangeLog>);
 
 #[derive(Debug, Default)]
 struct ChangeLog {
-    /// Number of changes. Workers read only this, without a lock.
+    /// Number of changes. Workers poll only this, without a lock.
     count: AtomicUsize,
     list: Mutex<Vec<ScheduledChange>>,
 }
@@ -32,7 +32,7 @@ impl Control {
     /// Requests a change for a run of this plan. Returns the time (monotonic clock) at which it takes effect.
     ///
     /// # Errors
-    /// The plan does not support such a change; the message names one that it does.
+    /// The plan does not support this change; the message names one that it supports.
     pub fn change(&self, plan: &Plan, change: Change) -> Result<Nanos, String> {
         change.check(plan)?;
         let mut list = self.list();
@@ -67,7 +67,7 @@ impl Control {
     }
 }
 
-/// One worker's cursor into the changes of a control.
+/// One worker's position in the list of changes.
 #[derive(Debug)]
 pub(crate) struct ControlCursor {
     control: Control,

@@ -1,5 +1,5 @@
-//! A single connection outside the load, on which a few requests are sent one after the other, with a transcript of its
-//! beginning. It serves the probe and the requests before and after a run. The connection goes through the same life
+//! A single connection outside the load, on which a few requests are sent one after another, with a transcript of its
+//! beginning. It is used for the probe and for the requests before and after a run. The connection has the same life
 //! cycle as those of a run ([`Links`]).
 
 mod errors;
@@ -42,7 +42,7 @@ pub(crate) struct OneShotError {
     pub why: Cause,
     /// Set if the target cannot be reached at all.
     pub unreachable: bool,
-    /// The kind of failure that a run would count, if there was a response.
+    /// The kind of failure that a run would count; `None` if there was no response.
     pub fault: Option<FaultKind>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct OneShot<'a> {
     pub setup: &'a Setup,
     pub stop: &'a Stop,
     pub origin: &'a Origin,
-    /// The state of the user it sends for.
+    /// The state of the user for whom the requests are sent.
     pub memory: &'a RefCell<UserState>,
     /// Timeout of each response.
     pub timeout: Nanos,
@@ -72,7 +72,7 @@ pub(crate) struct OneShot<'a> {
     pub pages: Option<&'a Pages>,
 }
 
-/// Responses that are pages and have not been searched for resources.
+/// Pages among the responses that have not been searched for resources.
 pub(crate) type Pages = RefCell<Vec<ResourceSearch>>;
 
 impl Clone for OneShot<'_> {
@@ -84,8 +84,8 @@ impl Clone for OneShot<'_> {
 impl Copy for OneShot<'_> {}
 
 impl<'a> OneShot<'a> {
-    /// Sends the requests one after the other on a connection to the first address that accepts one; without requests,
-    /// the connection is only opened, including its handshakes. Returns the outcome of each, in order.
+    /// Sends the requests one after another on a connection to the first address that accepts it; without requests, the
+    /// connection is only opened, including its handshakes. Returns the outcome of each request, in order.
     pub fn run(
         &self,
         requests: &[&'a Request],
@@ -133,7 +133,7 @@ impl<'a> OneShot<'a> {
     }
 }
 
-/// An early end of a conversation.
+/// The premature end of a conversation.
 enum ConversationEnd {
     /// The connection was never established.
     Before(i32),
@@ -161,22 +161,22 @@ struct OneShotConversation<'a> {
     one_shot: OneShot<'a>,
     links: Links<Epoll>,
     conn: ConnId,
-    /// The peer, for messages.
+    /// Name of the peer for messages.
     name: brunt_cause::CauseArgument,
     /// Deadline of the current step.
     deadline: Nanos,
     spoken: String,
     established: Option<EstablishedConnection>,
-    /// Set if the connection has reached the target, past any proxy.
+    /// Set once the connection has reached the target, beyond any proxy.
     reached: bool,
     /// Set if the connection accepts requests.
     is_ready: bool,
     requests: Vec<&'a Request>,
-    /// Number of completed requests whose outcome was reported.
+    /// Number of completed requests whose outcome has been reported.
     reported: usize,
     /// Number of submitted requests, not counting those that the peer did not process.
     submitted: usize,
-    /// Number of requests whose timeout is running.
+    /// Number of requests whose timeout has started.
     begun: usize,
     /// Number of times the peer did not process the current request.
     untouched: u32,
@@ -186,7 +186,7 @@ struct OneShotConversation<'a> {
     release_at: Nanos,
     ears: TranscriptTap,
     ended: Vec<ExchangeEnd>,
-    /// Failed checks of the last response as bits; `None` if none was evaluated.
+    /// Failed checks of the last response as a bit set; `None` if none was evaluated.
     failed_checks: Option<u32>,
 }
 
@@ -319,7 +319,7 @@ impl<'a> OneShotConversation<'a> {
         }
     }
 
-    /// Notes that the connection has reached the target, unless a proxy still has to open the tunnel.
+    /// Records that the connection has reached the target, unless a proxy still has to open the tunnel.
     fn note_reached(&mut self, step: OpeningStep) {
         self.reached |= step != OpeningStep::Tunnelling;
         if step != OpeningStep::Tunnelling && !self.one_shot.origin.tls {
@@ -360,7 +360,7 @@ impl<'a> OneShotConversation<'a> {
         self.send_next();
     }
 
-    /// Handles the result of reading the arrived bytes.
+    /// Handles the result of parsing received bytes.
     fn on_read(&mut self, read: Result<(), ProtocolError>) -> Result<(), ConversationEnd> {
         let greets = !self.is_ready;
         self.links.flush();
@@ -371,7 +371,8 @@ impl<'a> OneShotConversation<'a> {
             self.is_ready |= step == OpeningStep::Open;
         }
         match read {
-            // A failed greeting also counts as complete, and without requests no other error would be reported.
+            // A failed greeting also counts as complete, and without requests its error would not be reported
+            // otherwise.
             Err(broken) if self.requests.is_empty() || !self.is_over() => Err(self.protocol_error(broken).into()),
             Err(broken) => {
                 self.explain(broken);
@@ -387,8 +388,8 @@ impl<'a> OneShotConversation<'a> {
         }
     }
 
-    /// Returns `true` if the peer accepts no more requests before all were sent; there is no need to wait for it to
-    /// hang up.
+    /// Returns `true` if the peer accepts no more requests although some were not sent, so that there is no need to
+    /// wait for it to hang up.
     fn is_refusing(&self) -> bool {
         let session = self.links.session(self.conn);
         let over = session.is_some_and(|s| !s.is_opening() && s.room() == 0 && s.close_reason().is_some());
@@ -419,12 +420,12 @@ impl<'a> OneShotConversation<'a> {
                     let (dialogue, request) = (self.one_shot.workload, self.requests[id.0 as usize]);
                     let found =
                         dialogue.update_state(request, &self.context, lesson, &mut self.one_shot.memory.borrow_mut());
-                    // Only callers that show each exchange fetch the resources of a page outside the load.
+                    // Outside the load, only callers that show each exchange fetch the resources of a page.
                     if let (Some(pages), Some(found)) = (self.one_shot.pages, found) {
                         pages.borrow_mut().push(found);
                     }
                 }
-                // The peer did not process the request: it is sent again within its timeout.
+                // The peer did not process the request, so it is sent again within its timeout.
                 Event::Refused(_) => (self.submitted, self.untouched) = (self.submitted - 1, self.untouched + 1),
                 Event::ReplyDue => owes = true,
                 _ => {}
@@ -495,7 +496,7 @@ impl<'a> OneShotConversation<'a> {
             let in_tunnel = self.links.in_tunnel(self.conn);
             return Err(unreachable(if in_tunnel { CLOSED_IN_TUNNEL } else { CLOSED_IN_HANDSHAKE }).into());
         };
-        // A greeting that is cut off also counts as complete, but did not succeed.
+        // A truncated greeting also counts as complete, but did not succeed.
         let greeted = !session.is_opening();
         if in_order {
             self.links.closed(self.conn);
@@ -506,7 +507,7 @@ impl<'a> OneShotConversation<'a> {
         let goodbye = self.links.session(self.conn).and_then(|session| session.close_reason());
         self.collect();
         let nothing_came = self.ears.both()[1].total == 0;
-        // These are the texts of a run, so that a failure is not described in two ways.
+        // The texts are those of a run, so that a failure is not described in two ways.
         Err(match (goodbye, why) {
             _ if greeted && self.is_over() => return Ok(()),
             (Some(words), _) => no_answer(words),

@@ -12,9 +12,9 @@ pub(crate) struct DueRequest {
     /// Time when it is due.
     pub due: Nanos,
     pub request: RequestRef,
-    /// The reaction of its user to a failure, for a request of a batch.
+    /// The reaction of the user to a failure, for a request of a batch.
     pub on_failure: Option<OnFailure>,
-    /// Set if the concurrency limit of its batch delayed it: that delay is not our lateness.
+    /// Set if the concurrency limit of its batch delayed it; that delay does not count as our lateness.
     pub held_back: bool,
 }
 
@@ -29,9 +29,9 @@ pub(crate) enum RequestRef {
 /// A request derived from a response: a hop of a redirect, or a resource of a page.
 pub(crate) struct DerivedRequest {
     pub follow: FollowUp,
-    /// Name in figures.
+    /// Index of its name in the figures.
     pub name: u16,
-    /// Number of redirects before it.
+    /// Number of preceding redirects.
     pub hops: u8,
     /// Timeout of the request.
     pub timeout: Nanos,
@@ -40,7 +40,7 @@ pub(crate) struct DerivedRequest {
 }
 
 impl DueRequest {
-    /// Creates a due request from a prepared one.
+    /// Creates a due request for a prepared request.
     #[inline]
     pub fn prepared(user: UserId, due: Nanos, request: RequestId) -> DueRequest {
         DueRequest { user, due, request: RequestRef::Prepared(request), on_failure: None, held_back: false }

@@ -1,4 +1,4 @@
-//! Early failures: a run in which all requests fail reports so within its first second.
+//! Early failures: a run in which all requests fail is reported within its first second.
 
 use brunt_measure::Nanos;
 use brunt_record::{Failure, Notice, Second, Subject};
@@ -25,7 +25,7 @@ impl EarlyFailures {
         EarlyFailures { at: start + REPORT_AFTER, finished: 0, failed: 0, classes: Vec::new() }
     }
 
-    /// Returns `true` if the time to report has come.
+    /// Returns `true` if it is time to report.
     pub fn is_due(&self, now: Nanos) -> bool {
         now >= self.at
     }
@@ -52,7 +52,7 @@ impl EarlyFailures {
         }
     }
 
-    /// Returns the most frequent kinds with their counts.
+    /// Returns the most frequent kinds and their counts as text.
     pub fn kinds(&self) -> String {
         let failure = |&(sort, count): &(FailureClass, u64)| Failure {
             kind: sort.kind.name().to_owned(),
@@ -64,13 +64,13 @@ impl EarlyFailures {
     }
 }
 
-/// Reporter that says once, and only at the beginning of a run, that all requests failed: as soon as every worker has
-/// reported its first moments, or with the first second in which anything ended, if that comes later.
+/// Detector that reports once, at the beginning of a run, if all requests failed: as soon as every worker has reported
+/// its first moments, or with the first second in which a request ended, if that is later.
 #[derive(Debug)]
 pub(crate) struct OnlyErrorsDetector {
     sum: EarlyFailures,
     reports: usize,
-    /// Set once that was reported, or something succeeded.
+    /// Set once the failure was reported, or a request succeeded.
     settled: bool,
 }
 
@@ -79,7 +79,7 @@ impl OnlyErrorsDetector {
         OnlyErrorsDetector { sum: EarlyFailures::new(Nanos::ZERO), reports: 0, settled: false }
     }
 
-    /// Adds the results of one of `workers`.
+    /// Adds the results of one of `workers` workers.
     pub fn early(&mut self, early: &EarlyFailures, workers: usize) -> Option<Notice> {
         self.sum.add(early);
         self.reports += 1;

@@ -1,4 +1,4 @@
-//! The choice of failure examples: the first of each sort, and some of each name.
+//! The choice of failure examples: the first of each class, and some of each name.
 
 use std::collections::HashSet;
 
@@ -6,12 +6,12 @@ use brunt_contract::{EventBuffer, FaultKind};
 
 use crate::failure_class::FailureClass;
 
-/// Maximum number of examples beyond the first of each sort: one of each name, sort and status.
+/// Maximum number of examples beyond the first of each class: one for each combination of name, class and status.
 pub(crate) const EXAMPLES_BY_NAME: usize = 256;
 /// Number of failures of a kind with a response excerpt attached, if the run has several names.
 const EXCERPTS: u32 = 1000;
 
-/// The failures of which an example was kept.
+/// The failures for which an example was kept.
 #[derive(Debug, Default)]
 pub(crate) struct ExampleFilter {
     /// Set if the run has several names.
@@ -19,12 +19,12 @@ pub(crate) struct ExampleFilter {
     sorts: Vec<FailureClass>,
     named: HashSet<(u16, u32, FailureClass)>,
     excerpts: [u32; FaultKind::ALL.len()],
-    /// Kinds with enough excerpts of which sessions have not been notified yet, as bits.
+    /// Kinds with enough excerpts of which the sessions have not been notified yet, as a bit set.
     enough: u32,
 }
 
 impl ExampleFilter {
-    /// Creates the set for a run with `names` names.
+    /// Creates the filter for a run with `names` names.
     pub fn of(names: usize) -> ExampleFilter {
         ExampleFilter { by_name: names > 1, ..ExampleFilter::default() }
     }

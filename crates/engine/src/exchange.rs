@@ -1,4 +1,4 @@
-//! Exchanges that are not over: one cache line each, in a slab whose index is the exchange's id.
+//! Exchanges in progress: one cache line each, in a slab indexed by exchange id.
 
 use brunt_measure::Nanos;
 use brunt_plan::flow::OnFailure;
@@ -10,26 +10,26 @@ use crate::own_delay::CompactDelay;
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Exchange {
-    /// t: the time when it was due.
+    /// t: the time at which it was due.
     pub intended: Nanos,
     /// s: the reading of the clock before its first write (or before `connect`, if it opens its own connection).
     pub started: Nanos,
-    /// Time when the request itself was written; equal to `started` on an open connection. Before that, the time when
-    /// the loop took it up.
+    /// Time at which the request itself was written; equal to `started` on an open connection. Before that, the time at
+    /// which the loop took it up.
     pub written: Nanos,
-    /// Time of the first byte of the answer; zero before.
+    /// Time of the first byte of the answer; zero before it arrives.
     pub first_byte: Nanos,
-    /// The connection it is on, or the one being opened for it.
+    /// The connection that carries it, or that is being opened for it.
     pub conn: ConnId,
-    /// Time of the last message of its stream; zero before.
+    /// Time of the last message of its stream; zero if there was none.
     pub last_message: Nanos,
     /// The user that sends it (closed load).
     pub user: UserId,
-    /// Index of the prepared request; [`RequestId::NONE`] if the request was made during the run.
+    /// Index of the prepared request; [`RequestId::NONE`] if the request was created during the run.
     pub request: RequestId,
     /// Key of its slot values ([`crate::slot_values::SlotSource::repeat`]).
     pub serial: u32,
-    /// Name in figures, as an index into the names of the run.
+    /// Name in the figures, as an index into the names of the run.
     pub name: u16,
     /// Current state.
     pub state: ExchangeState,
@@ -45,7 +45,7 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// Creates an exchange that is due, and was taken up at `now`; it waits for a connection.
+    /// Creates an exchange that was due at `intended`, was taken up at `now` and waits for a connection.
     #[inline]
     pub fn due(intended: Nanos, now: Nanos, request: RequestId, name: u16, user: UserId) -> Exchange {
         Exchange {
@@ -67,7 +67,7 @@ impl Exchange {
         }
     }
 
-    /// Returns `true` if it was sent on this connection and is not over.
+    /// Returns `true` if it was sent on this connection and is in flight.
     pub fn is_on(&self, conn: ConnId) -> bool {
         self.state == ExchangeState::InFlight && self.conn == conn
     }
@@ -96,21 +96,21 @@ impl Exchange {
         self.flags & HELD_BACK != 0
     }
 
-    /// Returns the reaction of the user to a failure of a batch's request.
+    /// Returns the reaction of the user to its failure, for a request of a batch.
     #[inline]
     pub fn on_failure(&self) -> OnFailure {
         REACTIONS[usize::from((self.flags & ON_FAILURE) / ON_FAILURE_UNIT)]
     }
 
-    /// Sets the reaction of its user to its failure, for a request of a batch.
+    /// Sets the reaction of the user to its failure, for a request of a batch.
     pub fn set_on_failure(&mut self, on_failure: OnFailure) {
         let at = REACTIONS.iter().position(|after| *after == on_failure).unwrap_or_default() as u8;
         self.flags = (self.flags & !ON_FAILURE) | (at * ON_FAILURE_UNIT);
     }
 
-    /// Splits the time before its start into `wait_conn` and `gen_late`; a connection became available at `ready`. A
-    /// request that the loop took up late and that then had to wait was late first: had it been taken up in time, the
-    /// connection would have been requested in time too, so that much is never blamed on the server.
+    /// Splits the time before its start into `wait_conn` and `gen_late`; a connection became available at `ready`. If
+    /// the loop took the request up late and it then had to wait, the lateness comes first: taken up in time, it would
+    /// have requested the connection in time, so the server is never blamed for that part.
     #[inline]
     pub fn split_wait(&self, ready: Nanos) -> (Nanos, Nanos) {
         let taken_up = if ready > self.written { self.written } else { self.intended };
@@ -130,14 +130,14 @@ pub(crate) enum ExchangeState {
     InFlight,
 }
 
-/// Set if it was sent on a connection that had carried a request before.
+/// Flag: it was sent on a connection that had carried a request before.
 pub(crate) const REUSED: u8 = 1;
-/// Set if the concurrency limit of its batch had been reached.
+/// Flag: the concurrency limit of its batch delayed it.
 pub(crate) const HELD_BACK: u8 = 4;
-/// Set if it is over once its bytes are written.
+/// Flag: it ends once its bytes are written.
 pub(crate) const ONE_WAY: u8 = 2;
 
-/// Set for a resource of a page, or a redirect of one: it is not checked.
+/// Flag: it is a resource of a page, or a redirect of one, and is not checked.
 pub(crate) const OF_PAGE: u8 = 32;
 
 /// Set if it was due within the warm-up.
@@ -193,7 +193,7 @@ impl ExchangeSlab {
         was
     }
 
-    /// Returns the ids of all exchanges that are not over.
+    /// Returns the ids of all exchanges in progress.
     pub fn alive(&self) -> impl Iterator<Item = ExchangeId> + '_ {
         self.slots
             .iter()

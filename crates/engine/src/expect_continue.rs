@@ -1,7 +1,7 @@
-//! Requests whose body waits until the peer asks for it, or for a maximum time.
+//! Requests whose body is withheld until the peer asks for it, or for a maximum time.
 //!
-//! They are watched like timeouts: one entry per slot of the slab, checked when it comes up. A body that the peer asked
-//! for in time costs nothing, and a run without such requests has no timers at all.
+//! They are watched like timeouts: there is one entry per slot of the slab, which is checked when it fires. A body that
+//! the peer asks for in time costs nothing, and a run without such requests has no timers.
 
 use brunt_contract::ExchangeId;
 use brunt_measure::Nanos;
@@ -18,9 +18,9 @@ pub(crate) struct ContinueTimers {
 
 #[derive(Clone, Copy, Debug)]
 struct ContinueSlot {
-    /// Time when the wait of the last such request in it is over.
+    /// Time at which the wait of the last such request in the slot ends.
     due: Nanos,
-    /// Set if a timer watches it.
+    /// Set if a timer watches the slot.
     watched: bool,
 }
 
@@ -39,13 +39,13 @@ impl ContinueTimers {
         }
     }
 
-    /// Returns when the next wait may be over.
+    /// Returns when the next wait may end.
     #[inline]
     pub fn next(&self) -> Nanos {
         self.timers.as_ref().map_or(Nanos::MAX, Wheel::next)
     }
 
-    /// Returns the exchanges whose wait is over at `now`; some may be over themselves.
+    /// Returns the exchanges whose wait is over at `now`; some may have ended.
     pub fn take_expired(&mut self, now: Nanos) -> Vec<ExchangeId> {
         let Some(timers) = &mut self.timers else { return Vec::new() };
         let mut came_up = Vec::new();
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!((withheld.next(), withheld.take_expired(SECOND)), (Nanos::MAX, Vec::new()), "nothing was withheld");
         withheld.watch(a, ms(0), SECOND);
         withheld.watch(b, ms(100), SECOND);
-        // The first body was asked for, and its slot serves another request.
+        // The first body was requested in time, and its slot is reused for another request.
         withheld.watch(a, ms(600), SECOND);
         assert_eq!(withheld.take_expired(ms(1010)), []);
         assert_eq!(withheld.take_expired(ms(1110)), [b]);

@@ -1,4 +1,4 @@
-//! The cause of a failure, on its way from detection to counting.
+//! The cause of a failure, passed from its detection to the recorder.
 
 use brunt_contract::{Errno, FaultKind, Phase};
 
@@ -10,7 +10,7 @@ pub(crate) struct FailureCause<'a> {
     pub sort: FailureClass,
     /// The status code with which the peer refused; 0 if none.
     pub code: u32,
-    /// Details beyond the sort: the last message of the peer, or our own.
+    /// Details: the last message of the peer, or our own.
     pub why: Option<&'a brunt_cause::Cause>,
 }
 
@@ -37,7 +37,7 @@ impl<'a> FailureCause<'a> {
     }
 }
 
-/// Returns the kind of failure an errno stands for.
+/// Returns the kind of failure that an errno indicates.
 pub(crate) fn kind_of(errno: Option<Errno>) -> FaultKind {
     match errno.map(|e| e.0) {
         None => FaultKind::Closed,

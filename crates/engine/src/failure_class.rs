@@ -1,8 +1,8 @@
-//! Kinds of failure: what went wrong, where in the life of a request, and the system's error number.
+//! Failure classes: the kind of fault, the phase of the request, and the error number of the system.
 
 use brunt_contract::{FaultKind, Phase};
 
-/// A kind of failure.
+/// A class of failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FailureClass {
     pub kind: FaultKind,
@@ -10,10 +10,10 @@ pub(crate) struct FailureClass {
     pub errno: Option<i32>,
 }
 
-/// The largest error number (of Linux).
+/// The largest error number on Linux.
 pub(crate) const MAX_ERRNO: i32 = 4095;
 
-/// The symbolic name of an errno (`ECONNREFUSED`), or `errno 42`.
+/// Returns the symbolic name of an errno (`ECONNREFUSED`), or `errno 42`.
 pub(crate) fn errno_name(errno: i32) -> String {
     let name = match errno {
         libc::ECONNREFUSED => "ECONNREFUSED",

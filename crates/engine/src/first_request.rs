@@ -1,4 +1,4 @@
-//! The first request of a user, which is also the pre-flight request, with the values that its user has at that point.
+//! The first request of a user, which is also the probe, with the values that the user has at that point.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use brunt_scenario::{Action, Actions, FlowProgram, Scenario, UserEvent, UserInde
 
 use crate::api::CHECKED;
 
-/// Number of pauses, iterations and thousands of steps without a request after which none is expected any more.
+/// Number of pauses, iterations and thousands of steps without a request after which the search is abandoned.
 const MOST: usize = 1000;
 
-/// Returns the index of the request that a user of a plan sends first; if there are several scenarios, that of one that
-/// starts first. List items and arguments of called flows are then among its values. `None` if every request depends on
-/// values from other ones.
+/// Returns the index of the request that a user of a plan sends first, in one of the earliest scenarios if there are
+/// several. `values` receives the list items and arguments of called flows that the user has at that point. `None` if
+/// every request depends on responses to others.
 pub(crate) fn first_request(plan: &Plan, values: &mut UserValues) -> Option<usize> {
     let Some((_, flow)) = plan.flows().next() else { return Some(0) };
     let user = Flow { start: flow.start.clone(), ..flow.with_steps(&flow.steps) };
@@ -57,8 +57,7 @@ mod tests {
         Step::ForEach { name: "item".into(), list, steps }
     }
 
-    /// Returns the request that comes first, and the value of `item` that its user has at that point; `ids` is a list
-    /// that `setup` captured.
+    /// Returns the first request, and the value of `item` at that point; `ids` is a list that `setup` captured.
     fn first(flow: Flow) -> (Option<usize>, Option<String>) {
         let plan = SimPlan::closed(1, SECOND).plan;
         let urls = ["h/0", "h/1?{item}", "h/2"].map(WeightedUrl::plain).to_vec();
@@ -81,7 +80,7 @@ mod tests {
         let with = BTreeMap::from([("item".to_owned(), "x{ids}".to_owned())]);
         let call = Step::Call { flow: "show".into(), with };
         assert_eq!(first(Flow { steps: vec![call], flows: called, ..Flow::default() }), (Some(1), Some("x7,8".into())));
-        // A user's `start` comes first of all.
+        // A user's `start` section comes first.
         assert_eq!(first(Flow { steps, start: vec![send(2)], ..Flow::default() }), (Some(2), None));
     }
 

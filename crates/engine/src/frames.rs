@@ -1,6 +1,6 @@
 //! Frames between the processes of a run and their coordinator (`brunt_record::frames`): a number (usually of a
-//! worker), a kind and a payload, all little-endian. Snapshots are already encoded. The reader trusts nothing in a
-//! frame.
+//! worker), a kind and a payload, all little-endian. Snapshots are already encoded. The reader does not trust any part
+//! of a frame.
 
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
@@ -23,23 +23,23 @@ use crate::worker_message::{EXCERPT, RawExample, WorkerMessage};
 
 pub(crate) use orders::Order;
 
-/// The link between processes. The length limit is far beyond the longest frame, a second with all histograms full.
+/// The link between processes. The length limit is far above the longest frame, a second with all histograms full.
 const LINK: FrameProtocol =
     FrameProtocol { hello: "brunt-link", version: 1, description: "the link between processes", max_length: 16 << 20 };
 /// Maximum length of a reason, in bytes.
 const REASON: usize = 4 << 10;
-/// Maximum length of a request or a response: the shown part, plus one byte that marks it as cut.
+/// Maximum length of a request or a response in bytes: the shown part, plus one byte that marks it as truncated.
 const SHOWN: usize = EXCERPT + 1;
-/// Maximum length of a cause: a few texts of [`EXCERPT`] bytes each, with all escapes.
+/// Maximum length of a cause in bytes: a few texts of [`EXCERPT`] bytes each, with all escapes.
 const CAUSE: usize = 32 * EXCERPT;
 
 /// A frame of a process.
 pub(crate) enum ProcessFrame {
-    /// The process is ready for a barrier.
+    /// The process is ready for the barrier with this index.
     Ready(u32),
-    /// A message of a worker.
+    /// A message of the worker with this number.
     Worker(u32, WorkerMessage),
-    /// The process cannot take its share, with the reason.
+    /// The process cannot take its share, for this reason.
     Refused(String),
 }
 
@@ -54,7 +54,7 @@ const REFUSED: u8 = 6;
 /// Marker of a missing name index.
 const NO_NAME: u32 = u32::MAX;
 
-/// Writes that the process is ready for a barrier.
+/// Writes a report that the process is ready for a barrier.
 pub(crate) fn write_ready(to: &mut dyn Write, barrier: u32) -> io::Result<()> {
     put(to, barrier, READY, &[])
 }
@@ -67,12 +67,12 @@ pub(crate) fn write_hello(to: &mut dyn Write) -> io::Result<()> {
 /// Reads the hello message of the peer.
 ///
 /// # Errors
-/// A sentence that says why none of the peer's frames could be understood.
+/// A sentence that explains why the peer's frames cannot be understood.
 pub(crate) fn read_hello(from: &mut dyn BufRead) -> io::Result<()> {
     LINK.read_hello(from)
 }
 
-/// Writes the reason why the process takes no share.
+/// Writes the reason why the process does not take its share.
 pub(crate) fn write_refusal(to: &mut dyn Write, why: &str) -> io::Result<()> {
     put(to, 0, REFUSED, why.as_bytes())
 }
@@ -122,7 +122,7 @@ fn put(to: &mut dyn Write, worker: u32, kind: u8, body: &[u8]) -> io::Result<()>
     LINK.write_frame(to, worker, kind, body)
 }
 
-/// Reads the next frame of a process; None at the end.
+/// Reads the next frame of a process; `None` at the end.
 pub(crate) fn read(from: &mut dyn Read) -> io::Result<Option<ProcessFrame>> {
     let Some(frame) = read_frame(from)? else { return Ok(None) };
     parse(&frame).map(Some).ok_or_else(malformed)
@@ -132,7 +132,7 @@ fn malformed() -> io::Error {
     io::Error::other("it sent an invalid frame")
 }
 
-/// Reads the next frame without its length; None at the end.
+/// Reads the next frame without its length; `None` at the end.
 fn read_frame(from: &mut dyn Read) -> io::Result<Option<Vec<u8>>> {
     LINK.read_frame(from)
 }
@@ -174,7 +174,7 @@ fn parse(mut frame: &[u8]) -> Option<ProcessFrame> {
     Some(ProcessFrame::Worker(worker, message))
 }
 
-/// Encodes the number of values, then for each its name, whether it was known, and the value.
+/// Encodes the number of values, then the name of each, whether it was known, and the value.
 fn used_bytes(values: &[RequestValue], body: &mut Vec<u8>) {
     body.push(values.len().min(255) as u8);
     for (name, value) in values.iter().take(255) {
@@ -198,7 +198,7 @@ fn used(bytes: &mut &[u8]) -> Option<Vec<RequestValue>> {
     (0..many).map(one).collect()
 }
 
-/// Encodes a trace, or all zeros if there is none: no trace has that id.
+/// Encodes a trace; all zeros, which no trace has as its id, if there is none.
 fn trace_bytes(trace: Option<Trace>) -> [u8; 25] {
     let mut bytes = [0; 25];
     if let Some(Trace { id, span, sampled }) = trace {
@@ -229,12 +229,12 @@ fn sort(bytes: &mut &[u8]) -> Option<FailureClass> {
     Some(FailureClass { kind, phase, errno: known.then_some(errno) })
 }
 
-/// Returns a reason as text, cut to the maximum length.
+/// Returns a reason as text, truncated to the maximum length.
 fn reason(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..bytes.len().min(REASON)]).into_owned()
 }
 
-/// Reads length-prefixed bytes; None if they exceed `at_most`.
+/// Reads length-prefixed bytes; `None` if there are more than `at_most`.
 fn part(bytes: &mut &[u8], at_most: usize) -> Option<Vec<u8>> {
     let length = usize::try_from(number(bytes)?).ok().filter(|length| *length <= at_most)?;
     let (part, rest) = bytes.split_at_checked(length)?;

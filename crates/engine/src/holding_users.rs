@@ -1,5 +1,5 @@
 //! Users whose connections are part of the plan (WebSocket, `--hold`): which of them hold their connection, and since
-//! when all do.
+//! when all of them do.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub(crate) struct HoldingUsers {
     /// Time for which connections are kept after all are open; `None` if the run ends otherwise.
     hold: Option<Nanos>,
     users: Vec<HoldState>,
-    /// Number of users that hold their connection, or failed to open it.
+    /// Number of users that hold their connection or failed to open it.
     settled: u32,
     barrier: Arc<Barrier>,
     reported: bool,
@@ -23,14 +23,14 @@ pub(crate) struct HoldingUsers {
 /// The state of a user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct HoldState {
-    /// Set once it has sent everything and keeps its connection.
+    /// Set while the user has sent everything and keeps its connection.
     holds: bool,
-    /// Set once it has held, or failed to connect: it is no longer waited for.
+    /// Set once the user has held its connection or failed to connect, and is no longer waited for.
     settled: bool,
 }
 
 impl HoldingUsers {
-    /// Creates an empty set; all workers wait for each other at `barrier`.
+    /// Creates an empty set; the workers wait for each other at `barrier`.
     pub fn new(hold: Option<Nanos>, barrier: Arc<Barrier>) -> HoldingUsers {
         HoldingUsers { hold, users: Vec::new(), settled: 0, barrier, reported: false }
     }
@@ -42,14 +42,14 @@ impl HoldingUsers {
         &mut self.users[user.at()]
     }
 
-    /// Records that a user holds, or failed to: it is no longer waited for.
+    /// Records that a user holds its connection or failed to connect, and is no longer waited for.
     pub fn settle(&mut self, user: UserId) {
         let settled = std::mem::replace(&mut self.user(user).settled, true);
         self.settled += u32::from(!settled);
     }
 
-    /// Reports once that all of `users` have settled; returns the time since which all users of the run hold, if it is
-    /// known.
+    /// Reports, once, that all of `users` have settled. Returns the time since which all users of the run hold their
+    /// connections, if it is known.
     fn hold_began(&mut self, users: u32, now: Nanos) -> Option<Nanos> {
         if self.settled == users && !std::mem::replace(&mut self.reported, true) {
             self.barrier.ready(now);
@@ -73,11 +73,11 @@ impl HoldingUsers {
         (0..self.users.len()).map(UserId::of).filter(|user| self.release(*user)).collect()
     }
 
-    /// Returns when held connections may be closed: the hold time after the last user of all workers held; this one has
-    /// `users`.
+    /// Returns when held connections may be closed: the hold time after the last user of any worker began to hold. This
+    /// worker has `users` users.
     pub fn ends(&mut self, users: u32, window: Nanos, now: Nanos) -> Option<Nanos> {
         let hold = self.hold?;
-        // Processes connect before the start of the run, which is a little ahead: the hold counts from the start.
+        // Processes may connect shortly before the run starts; the hold time counts from the start.
         self.hold_began(users, now).map(|go| go.max(window) + hold)
     }
 }

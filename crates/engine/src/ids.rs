@@ -1,7 +1,7 @@
-//! Ids that a worker assigns. Those of the contract are in [`brunt_contract`].
+//! Ids assigned by a worker. Ids shared with protocols and networks are in [`brunt_contract`].
 //!
-//! A user's id holds the number of its scenario in the upper bits, so the scenario is known without a table. A run with
-//! a single load has one scenario, with the number 0, and the ids of its users are plain numbers.
+//! A user's id holds the number of its scenario in the upper bits, so the scenario is known without a lookup. A run
+//! with a single load has one scenario with the number 0, so its user ids are plain numbers.
 
 use brunt_scenario::UserIndex;
 
@@ -10,13 +10,13 @@ pub(crate) use brunt_contract::{ConnId, ExchangeId, OriginId, RequestId};
 brunt_contract::ids! {
     /// A user of the run.
     UserId
-    /// One of the concurrent scenarios of a run; 0 if it has a single load.
+    /// One of the concurrent scenarios of a run; 0 if the run has a single load.
     ScenarioId
     /// The connections of one scenario to one origin.
     PoolId
 }
 
-/// Number of bits below the scenario in a user's id.
+/// Number of bits below the scenario number in a user's id.
 const SCENARIO_SHIFT: u32 = 26;
 /// Mask of these bits.
 const INDEX_MASK: u32 = (1 << SCENARIO_SHIFT) - 1;
@@ -33,13 +33,13 @@ impl UserId {
         UserId(scenario.0 << SCENARIO_SHIFT | index.0)
     }
 
-    /// Returns its scenario; that of [`UserId::NONE`] is the first.
+    /// Returns the user's scenario; for [`UserId::NONE`], the first scenario.
     #[inline]
     pub fn scenario(self) -> ScenarioId {
         if self == UserId::NONE { ScenarioId(0) } else { ScenarioId(self.0 >> SCENARIO_SHIFT) }
     }
 
-    /// Returns its number within its scenario.
+    /// Returns the user's number within its scenario.
     #[inline]
     pub const fn index(self) -> UserIndex {
         UserIndex(self.0 & INDEX_MASK)

@@ -1,4 +1,4 @@
-//! The exchanges that are not over: their requests, states and timeouts.
+//! The exchanges in progress: their requests, states and timeouts.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use crate::ids::{ConnId, ExchangeId, RequestId, UserId};
 use crate::slot_values::SlotSource;
 use crate::timers::Wheel;
 
-/// Timeouts of a run whose requests have different ones.
+/// Timeouts of a run whose requests have different timeouts.
 #[derive(Debug, Default)]
 struct RequestTimeouts {
     /// Timeout of each prepared request.
     by_request: Vec<Nanos>,
-    /// Timeout of the current exchange of each slot, or of its last one.
+    /// Timeout of the current or the last exchange of each slot.
     by_slot: Vec<Nanos>,
     /// Time at which each slot is checked: timers that fire earlier belong to an earlier exchange.
     checks_at: Vec<Nanos>,
@@ -32,11 +32,11 @@ impl RequestTimeouts {
     }
 }
 
-/// The exchanges of one worker that are not over.
+/// The exchanges of one worker that are in progress.
 pub(crate) struct InFlight {
     slab: ExchangeSlab,
     alive: u32,
-    /// Requests made during the run (hops of redirects), by the slot of their exchange.
+    /// Requests created during the run (such as hops of redirects), by the slot of their exchange.
     derived: Vec<Option<Arc<Request>>>,
     fills: SlotSource,
     /// Sequence numbers of requests on their connections, by the slot of their exchange; empty if none has any.
@@ -45,7 +45,7 @@ pub(crate) struct InFlight {
     timeouts: Wheel,
     /// Set if some requests have their own timeout.
     own_timeouts: Option<Box<RequestTimeouts>>,
-    /// Buffer, reused.
+    /// Reused buffer.
     expired: Vec<u32>,
 }
 
@@ -81,12 +81,12 @@ impl InFlight {
         }
     }
 
-    /// Returns `true` if timeouts are not all the same.
+    /// Returns `true` if requests have different timeouts.
     pub fn has_own_timeouts(&self) -> bool {
         self.own_timeouts.is_some()
     }
 
-    /// Returns the timeout of the exchange that is in its slot, or was there last.
+    /// Returns the timeout of an exchange that is in its slot, or was there last.
     #[inline]
     pub fn timeout(&self, id: ExchangeId) -> Nanos {
         match &self.own_timeouts {
@@ -101,14 +101,14 @@ impl InFlight {
         own.copied().unwrap_or(self.timeout)
     }
 
-    /// Sets the timeout of an exchange to that of the one it follows.
+    /// Sets the timeout of an exchange, which is that of the exchange it follows.
     pub fn set_timeout(&mut self, id: ExchangeId, timeout: Nanos) {
         if let Some(apart) = &mut self.own_timeouts {
             apart.set(id, timeout);
         }
     }
 
-    /// Returns the number of exchanges that are not over.
+    /// Returns the number of exchanges in progress.
     pub fn alive(&self) -> u32 {
         self.alive
     }
@@ -124,7 +124,7 @@ impl InFlight {
         id
     }
 
-    /// Sets the request of an exchange that was made during the run.
+    /// Sets the request of an exchange whose request was created during the run.
     pub fn set_request(&mut self, id: ExchangeId, request: Arc<Request>) {
         let slot = id.at();
         if self.derived.len() <= slot {
@@ -155,7 +155,7 @@ impl InFlight {
         }
     }
 
-    /// Returns the request of an exchange: one of the prepared ones, or its own.
+    /// Returns the request of an exchange: a prepared one, or its own.
     #[inline]
     pub fn request<'a>(&'a self, prepared: &'a dyn Workload, x: &Exchange, id: ExchangeId) -> Option<&'a Request> {
         match prepared.requests().get(x.request.at()) {
@@ -185,19 +185,19 @@ impl InFlight {
         self.fills.iteration_begins(user);
     }
 
-    /// Returns the slot values of an exchange submitted now.
+    /// Returns the slot values for an exchange submitted now.
     #[inline]
     pub fn fill(&mut self, id: ExchangeId, now: Nanos) -> SlotContext<'static> {
         self.fills.fill_for(self.slab.get(id), now)
     }
 
-    /// Returns the slot values for a request that may not have to be sent: a prepared one, or one derived from an
-    /// answer.
+    /// Returns the slot values for a request that may not have to be sent; `prepared` is set unless it was derived from
+    /// an answer.
     pub fn preview_fill(&self, user: UserId, prepared: bool, now: Nanos) -> SlotContext<'static> {
         if prepared { self.fills.peek(user, now) } else { self.fills.for_hop(now) }
     }
 
-    /// Returns the slot values with which an exchange was submitted that is in its slot, or was there last.
+    /// Returns the slot values of a submitted exchange that is in its slot, or was there last.
     pub fn filled(&self, x: &Exchange, id: ExchangeId) -> SlotContext<'static> {
         let sequence = self.sequences.get(id.at()).copied().unwrap_or(0);
         SlotContext { sequence, ..self.fills.repeat(x.serial, x.user, x.written) }
@@ -248,7 +248,7 @@ impl InFlight {
         self.expired = came_up;
     }
 
-    /// Checks a slot whose timer fired: returns its exchange if that has timed out at `now`; otherwise the timer is set
+    /// Checks a slot whose timer fired. Returns its exchange if it has timed out at `now`; otherwise sets the timer
     /// again.
     pub fn times_out(&mut self, slot: u32, now: Nanos) -> Option<Exchange> {
         let timeout = self.timeout(ExchangeId(slot));
@@ -286,7 +286,7 @@ impl InFlight {
         self.slab.get(id).intended + timeout <= now
     }
 
-    /// Returns the ids of all exchanges that are not over.
+    /// Returns the ids of all exchanges in progress.
     pub fn all(&self) -> Vec<ExchangeId> {
         self.slab.alive().collect()
     }
@@ -317,7 +317,7 @@ mod tests {
         in_flight.add(Exchange::due(Nanos::from_millis(at), Nanos::from_millis(at), request, 0, UserId(0)))
     }
 
-    /// Returns the slots whose time is over at `at`.
+    /// Returns the slots whose exchanges have timed out at `at`.
     fn over(in_flight: &mut InFlight, at: u64) -> Vec<u32> {
         let at = Nanos::from_millis(at);
         let came_up = in_flight.take_expired(at);

@@ -1,7 +1,7 @@
 //! The load engine: one worker per core, and the collector that merges them.
 //!
-//! The engine knows the contracts of [`brunt_contract`] and the events of [`brunt_record`]; it names no protocol, no report and no screen.
-//! Nothing on the path of a request locks, allocates, or is shared between workers.
+//! The engine depends on the contracts of [`brunt_contract`] and the events of [`brunt_record`], but on no protocol,
+//! report or user interface. Nothing on the path of a request locks, allocates, or is shared between workers.
 
 mod api;
 mod backend;

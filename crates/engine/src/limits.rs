@@ -1,4 +1,4 @@
-//! Limits of a worker: its share of the plan, as times and numbers.
+//! Limits of a worker: its share of the plan as times and numbers.
 
 use brunt_measure::Nanos;
 use brunt_record::RunPart;
@@ -9,24 +9,25 @@ const SECOND: u64 = 1_000_000_000;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Limits {
     pub open: bool,
-    /// Set if users go through flows: even in closed load, a step is due at a time that brunt may miss.
+    /// Set if users run flows: even in closed load, steps are due at times that brunt may miss.
     pub flows: bool,
-    /// Time when the run began.
+    /// Time at which the run began.
     pub start: Nanos,
-    /// Time when the window begins: the end of the warm-up.
+    /// Time at which the window begins: the end of the warm-up.
     pub window: Nanos,
-    /// Time when the window ends; `None` if it ends with the quota.
+    /// Time at which the window ends; `None` if it ends with the quota.
     pub end: Option<Nanos>,
     /// Set if the run ends with the quota, even if `end` is later.
     pub until_quota: bool,
-    /// The end to be used once the rate changes, if `end` was computed from a number of requests at the planned rate.
+    /// The end that applies once the rate changes; `None` unless `end` was computed from a number of requests at the
+    /// planned rate.
     pub end_at_other_rate: Option<Option<Nanos>>,
     /// Permitted lateness of arrivals, so that several can be sent together.
     pub slack: Nanos,
     pub drain: Nanos,
     pub timeout: Nanos,
     pub connect_timeout: Nanos,
-    /// Maximum number of arrivals that wait for a connection; further ones wait in the schedule, where they take no
+    /// Maximum number of arrivals that wait for a connection; any others wait in the schedule, where they use no
     /// memory.
     pub queue: u64,
     /// Set if each connection carries one exchange.
@@ -45,21 +46,21 @@ impl Limits {
         self.end.iter_mut().chain(self.end_at_other_rate.iter_mut().flatten()).for_each(|end| *end += by);
     }
 
-    /// Records that the load differs from the planned one from now on: how long a number of requests takes is no longer
-    /// known.
+    /// Records that the load differs from the plan from now on, so that the duration of a number of requests is no
+    /// longer known.
     pub fn load_changed(&mut self) {
         if let Some(end) = self.end_at_other_rate.take() {
             (self.end, self.until_quota) = (end, true);
         }
     }
 
-    /// Ends the window at `end`, if not before.
+    /// Ends the window at `end`, unless it ends earlier.
     pub fn ends_by(&mut self, end: Nanos) {
         self.end = Some(self.end.map_or(end, |planned| planned.min(end)));
     }
 
-    /// Returns the end of the second that contains `at`: seconds are counted from the window's start, and cut where it
-    /// begins and ends.
+    /// Returns the end of the second that contains `at`. Seconds are counted from the start of the window, and cut at
+    /// its start and end.
     pub fn second_after(&self, at: Nanos) -> Nanos {
         let window = self.window.0;
         let next = if at.0 < window {
@@ -82,7 +83,7 @@ impl Limits {
         }
     }
 
-    /// Returns the length of the overlap of `from` to `to` with the window.
+    /// Returns how much of the interval from `from` to `to` lies within the window.
     pub fn in_window(&self, from: Nanos, to: Nanos) -> Nanos {
         self.end.map_or(to, |end| end.min(to)) - from.max(self.window)
     }

@@ -1,10 +1,10 @@
-//! Connections of a worker (or of a one-shot conversation): the life of each from `connect` to its end, and the bytes
-//! that go over it.
+//! Connections of a worker (or of a one-shot conversation): the life cycle of each, from `connect` to its end, and the
+//! bytes it carries.
 //!
-//! A connection is connected, performs the TLS handshake and then the protocol's own handshake (greeting), and is open.
-//! Events come from [`Links::next`]; the caller calls the method for the event, and acts on the [`OpeningStep`]
-//! returned: it counts, assigns the connection to a request, or ends it. Nothing here knows about requests, users or
-//! figures.
+//! A connection is established, performs the TLS handshake and then the protocol's own handshake (greeting), and is
+//! then open. Events come from [`Links::next`]. The caller calls the method for the event and acts on the returned
+//! [`OpeningStep`]: it counts, assigns the connection to a request, or ends it. This module knows nothing about users
+//! or figures.
 
 mod closing;
 mod requests;
@@ -32,8 +32,8 @@ pub(crate) const CLOSED_IN_TUNNEL: StaticCause = brunt_cause::proxy::closed();
 /// The peer closed the connection during the TLS handshake without an alert.
 pub(crate) const CLOSED_IN_HANDSHAKE: StaticCause = brunt_cause::tls::closed();
 
-/// Number of replies to pings at which they are checked for having been written, and the number of unsent bytes below
-/// which they count as written.
+/// Number of pending ping replies from which the unsent bytes are checked, and the number of unsent bytes below which
+/// the replies count as sent.
 const MIN_REPLIES_CHECKED: u32 = 1024;
 const MAX_REPLIES_UNSENT: usize = 64 << 10;
 
@@ -41,7 +41,7 @@ const MAX_REPLIES_UNSENT: usize = 64 << 10;
 pub(crate) enum LinkEvent {
     /// The connection is established: see [`Links::connected`].
     Connected(ConnId),
-    /// This many bytes arrived, and the session has parsed them: its events are in [`Links::done`].
+    /// This many bytes arrived and were parsed by the session; its events are in [`Links::done`].
     Read(ConnId, usize, Result<(), ProtocolError>),
     /// This many bytes arrived for TLS: see [`Links::tls_established`] and [`Links::read_plain`].
     TlsRead(ConnId, usize, Result<ChannelProgress, Cause>),
@@ -54,11 +54,11 @@ pub(crate) enum LinkEvent {
 /// The state that an opening connection has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OpeningStep {
-    /// A proxy was sent the destination; the target has not been reached yet.
+    /// The destination was sent to a proxy; the target has not been reached yet.
     Tunnelling,
-    /// Opening continues; its bytes are sent with the next flush.
+    /// The opening continues; its bytes are sent with the next flush.
     Opening,
-    /// The connection takes exchanges.
+    /// The connection accepts exchanges.
     Open,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct Destination<'a> {
     pub origin: &'a Origin,
     /// The user for whom it is opened.
     pub user: UserId,
-    /// The slot values of its opening, if that user will own it ([`brunt_contract::ConnectionOwner::User`]).
+    /// The slot values of its opening, if the user will own it ([`brunt_contract::ConnectionOwner::User`]).
     pub fill: Option<SlotContext<'a>>,
 }
 
@@ -99,7 +99,7 @@ pub(crate) struct Links<N: Network> {
     next_source: usize,
     /// Set if each connection carries one exchange.
     once: bool,
-    /// Ended sessions for reuse, each with its pool; used if each session serves one exchange.
+    /// Ended sessions kept for reuse, each with its pool, if each session serves one exchange.
     idle_sessions: Vec<(PoolId, Box<dyn Session>)>,
     /// Source of the sessions' seeds.
     seeds: Rng,
@@ -115,8 +115,8 @@ pub(crate) struct Links<N: Network> {
 }
 
 impl<N: Network> Links<N> {
-    /// Creates a set without connections; each step of an opening may take `timeout`. The sessions' seeds are drawn
-    /// from `seeds`, their slot values from `fills`.
+    /// Creates a set without connections. Each step of an opening may take `timeout`. Seeds of sessions come from
+    /// `seeds`, slot values of openings from `fills`.
     pub fn new(
         mut net: N,
         workload: Arc<dyn Workload>,
@@ -148,7 +148,7 @@ impl<N: Network> Links<N> {
         }
     }
 
-    /// Sets the source addresses, used in turn beginning with the `first`.
+    /// Sets the source addresses, which are used in turn starting at index `first`.
     pub fn with_sources(self, sources: Vec<IpAddr>, first: usize) -> Links<N> {
         Links { sources, next_source: first, ..self }
     }
@@ -158,14 +158,14 @@ impl<N: Network> Links<N> {
         Links { tap: Some(tap), ..self }
     }
 
-    /// Returns the network, for operations that concern no connection.
+    /// Returns the network, for operations that are not specific to a connection.
     #[inline]
     pub fn net(&mut self) -> &mut N {
         &mut self.net
     }
 
-    /// Returns the number of bytes that the sockets have taken since the start, and that of refused datagrams that
-    /// sends reported.
+    /// Returns the number of bytes that the sockets have accepted since the start, and the number of refused datagrams
+    /// reported by sends.
     pub fn sent_and_refused(&self) -> (u64, u64) {
         (self.net.bytes_sent(), self.net.rejected_datagrams())
     }
@@ -191,7 +191,7 @@ impl<N: Network> Links<N> {
         &mut self.conns[conn.at()]
     }
 
-    /// Returns all connections, for the pools that index them.
+    /// Returns all connections, indexed by slot.
     #[inline]
     pub fn conns_mut(&mut self) -> &mut [Conn] {
         &mut self.conns
@@ -240,7 +240,7 @@ impl<N: Network> Links<N> {
         self.openings.times_out(conn, opening.then_some(c.since), now)
     }
 
-    /// Returns the next event of this turn; bytes that arrived have been read already.
+    /// Returns the next event of this turn; bytes that arrived have already been read.
     #[inline]
     pub fn next(&mut self) -> Option<LinkEvent> {
         loop {
@@ -276,13 +276,13 @@ impl<N: Network> Links<N> {
         }
     }
 
-    /// Returns what is left unread in this turn.
+    /// Returns what remains unread in this turn.
     #[inline]
     pub fn rest(&mut self) -> TurnRemainder {
         self.net.remaining()
     }
 
-    /// Handles a connection established to the target, or to a proxy, which is then sent the destination. The
+    /// Handles a connection established to the target, or to a proxy, to which the destination is then sent. The
     /// connecting stage lasts until the target is reached.
     ///
     /// # Errors
@@ -316,7 +316,7 @@ impl<N: Network> Links<N> {
         }
     }
 
-    /// Starts TLS between network and session; `outer` is set if no bytes of the protocol precede it.
+    /// Starts TLS between the network and the session; `outer` is set if no bytes of the protocol precede it.
     fn start_tls(
         &mut self,
         conn: ConnId,
@@ -358,7 +358,7 @@ impl<N: Network> Links<N> {
         OpeningStep::Opening
     }
 
-    /// Returns a session for an established connection: an ended one that is restarted if it fits, else a new one.
+    /// Returns a session for an established connection: a suitable ended session, restarted, or a new one.
     fn session_for(
         &mut self,
         (pool, origin): (PoolId, &Origin),
@@ -401,8 +401,8 @@ impl<N: Network> Links<N> {
         OpeningStep::Opening
     }
 
-    /// Advances the protocol's own handshake after the session has read more of it, until it is complete. Bytes that
-    /// the session wrote must have been flushed.
+    /// Continues the protocol's own handshake after the session has read more of it. Bytes that the session wrote must
+    /// have been flushed.
     ///
     /// # Errors
     /// The peer closed the connection along with its greeting, or TLS cannot be started.
@@ -415,7 +415,7 @@ impl<N: Network> Links<N> {
         if session.is_opening() {
             return Ok(OpeningStep::Opening);
         }
-        // A connection without room was never usable: if it counted as open, it would be held for nothing, or reopened
+        // A connection without room was never usable: if it counted as open, it would be held needlessly, or reopened
         // without a pause.
         if session.room() == 0 {
             return Err(OpeningError { kind: FaultKind::Closed, why: session.close_reason().map(Cause::from) });
@@ -442,15 +442,15 @@ impl<N: Network> Links<N> {
         Some(session.receive(&self.plain, &mut self.out, &mut self.done))
     }
 
-    /// Writes the replies that are due on a session, and returns their number. [`Links::flush`] sends them.
+    /// Writes the replies that a session owes to the peer, and returns their number. [`Links::flush`] sends them.
     pub fn write_replies(&mut self, conn: ConnId, now: Nanos) -> u32 {
         self.aim(conn);
         let (unix_ns, out) = (self.fill_source.unix_ns(now), &mut self.out);
         self.conns[conn.at()].session.as_mut().map_or(0, |session| session.write_replies(unix_ns, out))
     }
 
-    /// Resets the count of pending ping replies once the socket has taken them: a peer that reads them is not flooding
-    /// us.
+    /// Resets the count of pending ping replies once the socket has accepted them: a peer that reads them is not
+    /// flooding us.
     #[inline]
     pub fn check_replies(&mut self, conn: ConnId) {
         let Some(session) = &mut self.conns[conn.at()].session else { return };
@@ -459,12 +459,12 @@ impl<N: Network> Links<N> {
         }
     }
 
-    /// Returns the number of bytes that the socket has not taken yet.
+    /// Returns the number of bytes that the socket has not accepted yet.
     pub fn unsent(&self, conn: ConnId) -> usize {
         self.net.unsent(conn)
     }
 
-    /// Makes `out` the buffer of this connection; bytes for another one are flushed first.
+    /// Assigns `out` to this connection; bytes for another connection are flushed first.
     #[inline]
     fn aim(&mut self, conn: ConnId) {
         if self.out_for != conn {

@@ -1,4 +1,4 @@
-//! Name lookups outside the workers' threads.
+//! Name lookups outside the worker threads.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -13,8 +13,8 @@ use crate::{Resolver, Stop};
 /// Maximum interval between checks of the stop flag.
 const ATTENTION: Duration = Duration::from_millis(20);
 
-/// Returns the addresses of an origin, or `None` if a stop was requested first: the system waits longer for an
-/// unresponsive name server than a user would.
+/// Returns the addresses of an origin, or `None` if a stop was requested first, because the system waits for an
+/// unresponsive name server longer than a user would.
 pub(crate) fn find(
     resolver: &Arc<dyn Resolver>,
     origin: &Origin,
@@ -37,7 +37,7 @@ pub(crate) fn find(
 
 type LookupResult = (PoolId, Result<Vec<PeerAddress>, Cause>);
 
-/// The lookups of one worker, answered by a thread that ends with the worker, or at once (simulation).
+/// The lookups of one worker, performed by a thread that ends with the worker, or immediately (simulation).
 pub(crate) enum Lookups {
     Thread {
         ask: Sender<(PoolId, Origin)>,

@@ -1,7 +1,8 @@
-//! Workers lost with their process: figures already reported are kept, and requests in progress count as unfinished.
+//! Workers lost with their process. The figures already reported are kept, and requests in progress count as
+//! unfinished.
 //!
-//! The start of those requests was not reported, so the lower bound of their latency is zero: like any bound it ranks
-//! them above all that finished, and it claims nothing else.
+//! The start of those requests was not reported, so the lower bound of their latency is zero. Like any bound, it ranks
+//! them above all finished requests.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +11,18 @@ use brunt_record::{Notice, RunPart, Second, Subject};
 
 use crate::tally::Snapshot;
 
-/// Work in progress of one worker, as far as reported.
+/// Work in progress of one worker, as reported.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OpenWork {
-    /// Number of requests that were due and whose end has not been counted.
+    /// Number of requests that were due and whose end was not counted.
     pub requests: u64,
-    /// Number of these not sent yet.
+    /// Number of those requests that have not been sent.
     waiting: u64,
-    /// Number of heartbeats without an answer.
+    /// Number of unanswered heartbeats.
     pub beats: u64,
     /// The part of the run reported last.
     pub part: RunPart,
-    /// End of the last second of the window that was reported.
+    /// End of the last reported second of the window, in nanoseconds.
     pub window_ns: i64,
     /// Number of requests by name, if the run has several.
     named: BTreeMap<u16, u64>,
@@ -71,14 +72,14 @@ impl OpenWork {
 pub(crate) struct LostProcesses {
     processes: u64,
     requests: u64,
-    /// Time up to which all of them reported figures; `None` if one of them reported nothing.
+    /// Time up to which all of them reported figures, in nanoseconds; `None` if one of them reported nothing.
     until: Option<i64>,
     how: Vec<String>,
 }
 
 impl LostProcesses {
-    /// Adds a process: how it ended, the number of its unfinished requests and the end of its last report. Returns the
-    /// notice for all lost processes.
+    /// Adds a process, given how it ended, the number of its unfinished requests and the time of its last report.
+    /// Returns the notice for all lost processes.
     pub fn add(&mut self, how: &str, requests: u64, until: Option<i64>) -> Notice {
         let until = until.filter(|until| *until > i64::MIN);
         self.until = if self.processes == 0 { until } else { self.until.min(until) };

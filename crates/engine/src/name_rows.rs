@@ -1,6 +1,7 @@
-//! Figures by name, of one worker and one second. A run with a single name has none: its figures are those of the run.
+//! Figures of one worker and one second, by name. A run with a single name has none, because they would equal those of
+//! the run.
 //!
-//! No memory is held for a request: it carries the index of its name, and its results are counted in that name's row.
+//! No memory is kept per request: it carries the index of its name, and its results are counted in that row.
 
 use brunt_measure::{HistogramRows, Nanos, PackedHistogram};
 use brunt_plan::scenarios::SCENARIOS;
@@ -19,11 +20,11 @@ pub(crate) const OTHER: u32 = u32::MAX;
 #[derive(Debug)]
 pub(crate) struct NameRows {
     rows: Vec<NameRow>,
-    /// Index of the first scenario row, in a run that has some.
+    /// Index of the first scenario row; `None` if there are no scenario rows.
     scenarios: Option<u16>,
-    /// Two rows for each name: latencies, and lower bounds of unknown latencies.
+    /// Two histograms for each row: latencies, and lower bounds of unknown latencies.
     times: HistogramRows,
-    /// Names with anything to report.
+    /// Rows with anything to report.
     used: Vec<u16>,
 }
 
@@ -34,11 +35,11 @@ struct NameRow {
     used: bool,
 }
 
-/// Maximum number of rows: all names, the row of those beyond them, two rows for the iterations of each flow and each
-/// group, and one for each scenario.
+/// Maximum number of rows: one for each name, one for all further names, two for the iterations of each flow and for
+/// each group, and one for each scenario.
 pub(crate) const ROWS: usize = brunt_contract::MAX_NAMES + 1 + 2 * (SCENARIOS + brunt_plan::flow::GROUPS) + SCENARIOS;
 
-/// Number of status codes of a name that need no allocation.
+/// Number of status codes of a name that can be counted without allocating.
 const USUAL_CODES: usize = 4;
 
 impl NameRows {
@@ -57,7 +58,7 @@ impl NameRows {
         })
     }
 
-    /// Counts a request in the row of its name, and in that of its user's scenario if there are any.
+    /// Counts a request in the row of its name and, if there are scenario rows, in that of its scenario.
     #[inline]
     pub fn count(&mut self, name: u16, user: UserId, mut count: impl FnMut(&mut NameRows, u16)) {
         count(self, name);
@@ -110,7 +111,7 @@ impl NameRows {
         self.times.record_n(at_least, latency, u32::try_from(many).unwrap_or(u32::MAX));
     }
 
-    /// Counts the status code of an answer; 0 stands for none.
+    /// Counts the status code of an answer; 0 for none.
     #[inline]
     pub fn code(&mut self, name: u16, code: u32) {
         self.counts(name);
@@ -122,7 +123,7 @@ impl NameRows {
         self.used.is_empty()
     }
 
-    /// Appends the names with anything to report.
+    /// Appends the encoding of the rows with anything to report.
     pub fn encode(&self, bytes: &mut Vec<u8>) {
         let word = |bytes: &mut Vec<u8>, w: u64| bytes.extend_from_slice(&w.to_le_bytes());
         word(bytes, self.used.len() as u64);
@@ -146,7 +147,7 @@ impl NameRows {
         }
     }
 
-    /// Clears the second.
+    /// Clears the counts of the second.
     pub fn clear(&mut self) {
         for name in self.used.drain(..) {
             let row = &mut self.rows[usize::from(name)];
@@ -157,7 +158,7 @@ impl NameRows {
     }
 }
 
-/// Counts a status code; [`MAX_CODES`] of them are distinguished.
+/// Counts a status code; at most [`MAX_CODES`] are distinguished.
 #[inline]
 pub(crate) fn count_code(codes: &mut Vec<(u32, u64)>, code: u32) {
     if code == 0 {

@@ -1,4 +1,4 @@
-//! Named checks: which of them a request has, and how many passed and failed in a second.
+//! Named checks: which of them each request has, and how many passed and failed in a second.
 
 use brunt_contract::{Checks, Workload};
 
@@ -6,20 +6,20 @@ use crate::decode::{number_of, word};
 use crate::exchange::Exchange;
 use crate::ids::RequestId;
 
-/// Upper bound of one check's count in a second of a worker; sums over some thousand workers do not overflow.
+/// Upper bound of one check's count in a second of a worker, such that sums over some thousand workers do not overflow.
 const COUNTED: u64 = 1 << 52;
 
 /// The checks of a run, by request.
 #[derive(Debug, Default)]
 pub(crate) struct NamedChecks {
     checks: Checks,
-    /// The checks of a request caused by a redirect, of which only the name is known; set if all requests of that name
-    /// have the same checks.
+    /// The checks of requests caused by redirects, of which only the name is known, by name; `None` unless all requests
+    /// of a name have the same checks.
     by_name: Vec<Option<u16>>,
 }
 
 impl NamedChecks {
-    /// Creates the checks of a workload; None if requests cannot be mapped to URLs.
+    /// Creates the checks of a workload; `None` if requests cannot be mapped to URLs.
     pub fn of(checks: Checks, workload: &dyn Workload) -> Option<NamedChecks> {
         let (urls, names) = (&checks.set_of_url, workload.names());
         if !urls.is_empty() && urls.len() != workload.requests().len() {
@@ -45,7 +45,7 @@ impl NamedChecks {
         &self.checks.names
     }
 
-    /// Returns the checks of a URL of the plan by name, and whether each passed; the bits set in `failed` are failures.
+    /// Returns the checks of a URL of the plan as name and whether it passed; the bits set in `failed` are failures.
     pub fn results(&self, url: usize, failed: u32) -> Vec<(String, bool)> {
         let of_url = if self.checks.set_of_url.is_empty() { Some(&0) } else { self.checks.set_of_url.get(url) };
         let set = of_url.and_then(|set| self.checks.sets.get(usize::from(*set))).map_or(&[][..], |set| set);
@@ -56,13 +56,13 @@ impl NamedChecks {
         named.collect()
     }
 
-    /// Returns the checks of a request, in the order its session reports them.
+    /// Returns the checks of a request, in the order in which its session reports them.
     #[inline]
     pub fn checks_of(&self, x: &Exchange) -> &[u16] {
         self.checks_of_request(x.request, x.name)
     }
 
-    /// Returns the checks of a prepared request, or of one whose name alone is known ([`RequestId::NONE`]).
+    /// Returns the checks of a prepared request, or of one of which only the name is known ([`RequestId::NONE`]).
     #[inline]
     pub fn checks_of_request(&self, request: RequestId, name: u16) -> &[u16] {
         let set = match self.checks.set_of_url.get(request.at()) {
@@ -94,12 +94,12 @@ impl CheckCounts {
         }
     }
 
-    /// Clears the second.
+    /// Clears the counts of the second.
     pub fn clear(&mut self) {
         self.0.fill([0; 2]);
     }
 
-    /// Appends the checks with a count other than zero.
+    /// Appends the encoding of the checks with a count other than zero.
     pub fn encode(&self, bytes: &mut Vec<u8>) {
         let word = |bytes: &mut Vec<u8>, w: u64| bytes.extend_from_slice(&w.to_le_bytes());
         let used = || self.0.iter().enumerate().filter(|(_, counts)| **counts != [0; 2]);
@@ -110,7 +110,7 @@ impl CheckCounts {
     }
 }
 
-/// Decodes the output of [`CheckCounts::encode`]; None if the bytes are malformed.
+/// Decodes the output of [`CheckCounts::encode`]; `None` if the bytes are malformed.
 pub(crate) fn decode(bytes: &mut &[u8]) -> Option<Vec<brunt_record::CheckResults>> {
     let count = |bytes: &mut &[u8]| word(bytes).filter(|count| *count <= COUNTED);
     let mut all = Vec::new();

@@ -5,7 +5,7 @@ use brunt_measure::Nanos;
 use crate::ids::ConnId;
 use crate::timers::Wheel;
 
-/// A timer for each slot that was ever used: it outlives its connection, and then watches the next one in the slot.
+/// Timers of the slots used so far. A timer outlives its connection, and then watches the next one in the slot.
 #[derive(Debug)]
 pub(crate) struct OpeningTimers {
     timeout: Nanos,

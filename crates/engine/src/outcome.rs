@@ -10,7 +10,7 @@ use crate::ids::UserId;
 
 /// An event of a user's connection or request.
 pub(crate) enum UserOutcome {
-    /// A request is over.
+    /// A request has ended.
     Finished(FinishedRequest),
     /// The connection that a user opened for itself is open.
     Connected {
@@ -24,16 +24,16 @@ pub(crate) enum UserOutcome {
         /// The bytes of the message.
         message: Box<[u8]>,
     },
-    /// The connection of a user with nothing in flight is gone, or failed to open.
+    /// The connection of a user was lost with nothing in flight, or failed to open.
     Lost {
         /// The user.
         user: UserId,
-        /// Set if it was open.
+        /// Set if the connection had been open.
         stood: bool,
-        /// Set if it was useless: nothing was answered on it.
+        /// Set if the connection was useless: nothing was answered on it.
         in_vain: bool,
     },
-    /// The connection that a user was about to use failed to open: the request it would have sent has failed.
+    /// The connection that a user was about to use failed to open, so the request that it would have sent has failed.
     NotSent {
         /// The user.
         user: UserId,
@@ -42,20 +42,20 @@ pub(crate) enum UserOutcome {
     },
 }
 
-/// A request that is over.
+/// A request that has ended.
 pub(crate) struct FinishedRequest {
     pub user: UserId,
-    /// The name of the request in figures, shared by the hops that follow it.
+    /// Index of the request's name in the figures, shared by the hops that follow it.
     pub name: u16,
     pub hops: u8,
     /// The next hop, if the response is a redirect.
     pub follow: Option<Box<FollowUp>>,
-    /// The finder of the resources that the response names.
+    /// The search for the resources that the response names, if it is a page.
     pub page_finder: Option<ResourceSearch>,
-    /// Timeout of the hops that follow it, and of the resources it names.
+    /// Timeout of the hops that follow it and of its resources.
     pub timeout: Nanos,
     pub event: UserEvent,
-    /// Set if nothing could be reached: the user waits before the next attempt.
+    /// Set if the server could not be reached, so that the user waits before the next attempt.
     pub back_off: bool,
     /// Delay of the request that may be brunt's own.
     pub own: Nanos,
@@ -70,7 +70,7 @@ pub(crate) struct NotSentCause {
 }
 
 impl NotSentCause {
-    /// Creates it from the cause of a failure.
+    /// Creates the cause from that of a failure.
     pub fn of(cause: &FailureCause<'_>) -> NotSentCause {
         NotSentCause { sort: cause.sort, code: cause.code, why: cause.why.cloned() }
     }
@@ -82,7 +82,7 @@ impl NotSentCause {
 }
 
 impl FinishedRequest {
-    /// Creates the outcome of a request that leads to no further one.
+    /// Creates the outcome of a request that causes no further request.
     pub fn of(user: UserId, event: UserEvent) -> FinishedRequest {
         FinishedRequest {
             user,

@@ -1,6 +1,5 @@
-//! Connections of one worker by origin: which ones have room, which exchanges wait for one, and when to open more.
-//! Scenarios do not share connections: each has its own pools, so that one whose server stalls takes no connections
-//! from another.
+//! Connections of one worker by origin: which have room, which exchanges wait for one, and when to open more. Each
+//! scenario has its own pools, so that a scenario whose server stalls takes no connections from another.
 
 use std::collections::VecDeque;
 
@@ -16,7 +15,7 @@ use crate::limits::Limits;
 /// Index of a connection that is not idle.
 pub(crate) const NOT_IDLE: u32 = u32::MAX;
 
-/// One connection as seen by the engine: one cache line, stored at the index that the network assigned.
+/// One connection as seen by the engine: one cache line, stored at the index assigned by the network.
 #[repr(align(64))]
 pub(crate) struct Conn {
     /// The session; `None` until the connection is open.
@@ -24,34 +23,34 @@ pub(crate) struct Conn {
     /// TLS between network and session. Most connections have none, so it takes only one word.
     pub secure: Option<Box<Channel>>,
     pub pool: PoolId,
-    /// Number of exchanges on it.
+    /// Number of exchanges on the connection.
     in_flight: u32,
     /// The last exchange submitted, or the one for which the connection is being opened.
     pub last: ExchangeId,
-    /// The user that owns it (closed load), or [`UserId::NONE`].
+    /// The user that owns the connection (closed load), or [`UserId::NONE`].
     pub user: UserId,
     /// Index among the idle connections of its pool, or [`NOT_IDLE`].
     pub idle_at: u32,
     pub stage: ConnStage,
     /// Flags: [`SERVED`], [`USEFUL`], [`HEARTBEAT_PENDING`], [`SPARE`].
     flags: u8,
-    /// Time when it last became free for an exchange.
+    /// Time at which it last became free for an exchange.
     pub free_since: Nanos,
-    /// Time when its opening, or the current handshake, began; on an open connection with heartbeats, when the last one
-    /// was sent, or a fictitious time from which the first one is due.
+    /// Time at which its opening, or the current handshake, began. On an open connection with heartbeats, the time of
+    /// the last one, or a fictitious time from which the first one is due.
     pub since: Nanos,
 }
 
-/// A channel behind a pointer of one word.
+/// A TLS channel behind a thin pointer.
 pub(crate) struct Channel(pub Box<dyn SecureChannel>);
 
-/// Set once it has carried a request.
+/// Flag: the connection has carried a request.
 pub(crate) const SERVED: u8 = 1;
-/// Set once it was useful: something was answered on it.
+/// Flag: the connection was useful, i.e. something was answered on it.
 pub(crate) const USEFUL: u8 = 2;
-/// Set while its heartbeat has no answer.
+/// Flag: a heartbeat is unanswered.
 pub(crate) const HEARTBEAT_PENDING: u8 = 4;
-/// Set if its user is done and it is kept only for the final read.
+/// Flag: the user is done, and the connection is kept only for the final read.
 pub(crate) const SPARE: u8 = 8;
 
 const _: () = assert!(size_of::<Conn>() == 64, "one cache line");
@@ -83,18 +82,18 @@ impl Conn {
         }
     }
 
-    /// Creates a connection that is being connected since `now`.
+    /// Creates a connection whose opening begins at `now`.
     pub fn connecting(pool: PoolId, now: Nanos) -> Conn {
         Conn { pool, stage: ConnStage::Connecting, since: now, ..Conn::vacant() }
     }
 
-    /// Returns the number of exchanges on it.
+    /// Returns the number of exchanges on the connection.
     #[inline]
     pub fn in_flight(&self) -> u32 {
         self.in_flight
     }
 
-    /// Records that an exchange was submitted on it; returns `true` if it had carried one before.
+    /// Records that an exchange was submitted on the connection; returns `true` if it had carried one before.
     #[inline]
     pub fn begin_exchange(&mut self, id: ExchangeId) -> bool {
         self.in_flight += 1;
@@ -102,7 +101,7 @@ impl Conn {
         self.set_flag(SERVED, true)
     }
 
-    /// Records that an exchange on it is over.
+    /// Records that an exchange on the connection ended.
     #[inline]
     pub fn end_exchange(&mut self) {
         self.in_flight -= 1;
@@ -126,9 +125,9 @@ impl Conn {
 /// The connections of one scenario.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PoolGroup {
-    /// Set if arrivals share them; otherwise users own theirs.
+    /// Set if arrivals share the connections; otherwise each user owns one.
     pub by_arrivals: bool,
-    /// Maximum number of connections in this worker.
+    /// Maximum number of connections of this worker.
     pub limit: u32,
     /// Number of connections open or being opened.
     pub count: u32,
@@ -148,9 +147,9 @@ pub(crate) struct Pools {
     groups: Vec<PoolGroup>,
     /// Number of origins of each scenario that were known before the run.
     origins: u32,
-    /// Time when pools that are backing off try again.
+    /// Time at which pools that are backing off try again.
     retry_at: Nanos,
-    /// Index of the address that a pool uses first.
+    /// Index of the address that each pool uses first.
     first_address: usize,
     /// Number of exchanges that share a connection.
     shared: u32,
@@ -159,7 +158,7 @@ pub(crate) struct Pools {
 }
 
 impl Pools {
-    /// Creates the pools for these origins, for each of the scenarios, in the worker with this index.
+    /// Creates the pools for these origins in each scenario, for the worker with this index.
     pub fn new(origins: &[(Origin, Vec<PeerAddress>)], index: u32, groups: Vec<PoolGroup>) -> Pools {
         let first = index as usize;
         let of = |group| {
@@ -181,7 +180,7 @@ impl Pools {
         }
     }
 
-    /// Sets from the limits how many exchanges share a connection, or that each has its own.
+    /// Sets the number of exchanges per connection from the limits.
     pub fn with_limits(self, limits: &Limits) -> Pools {
         Pools { shared: limits.exchanges_per_connection, one_shot: limits.one_exchange_per_connection, ..self }
     }
@@ -238,7 +237,7 @@ impl Pools {
         self.ids().filter(move |other| *other != pool_id && self.get(*other).group == group)
     }
 
-    /// Returns `true` if connections are opened for any waiting request, not for one user or one request.
+    /// Returns `true` if connections are opened for any waiting request, not for a specific user or request.
     pub fn are_shared(&self, pool_id: PoolId) -> bool {
         self.shared > 1 || (self.group(pool_id).by_arrivals && !self.one_shot)
     }
@@ -249,7 +248,7 @@ impl Pools {
         self.siblings(pool_id).find_map(|other| self.get(other).idle.first().copied())
     }
 
-    /// Returns the cause of a connect call that failed at once.
+    /// Returns the cause of a connect call that failed immediately.
     pub fn connect_error(&self, pool_id: PoolId, errno: Errno) -> FailureCause<'static> {
         let (kind, phase) = match self.get(pool_id).addresses.is_empty() {
             true => (FaultKind::Resolve, Phase::Resolve),
@@ -288,12 +287,12 @@ impl Pools {
         self.retry_at
     }
 
-    /// Makes the pools try again at `at` at the latest.
+    /// Makes pools that are backing off try again at `at` at the latest.
     pub fn retry_by(&mut self, at: Nanos) {
         self.retry_at = self.retry_at.min(at);
     }
 
-    /// Returns the pools whose pause is over and where requests wait.
+    /// Returns the pools whose pause is over and that have waiting requests.
     pub fn take_ready(&mut self, now: Nanos) -> Vec<PoolId> {
         let paused = self.all.iter().map(|pool| pool.backoff.until).filter(|until| *until > now);
         self.retry_at = paused.min().unwrap_or(Nanos::MAX);
@@ -306,7 +305,7 @@ impl Pools {
         if self.group(pool_id).by_arrivals { MAX_ARRIVAL_PAUSE } else { MAX_PAUSE }
     }
 
-    /// Records a failed attempt: attempts are made one at a time from now on, after a pause.
+    /// Records a failed attempt. From now on, attempts are made one at a time, after a pause.
     pub fn back_off(&mut self, pool_id: PoolId, now: Nanos, rng: &mut Rng) {
         let longest = self.longest_pause(pool_id);
         let pool = self.get_mut(pool_id);
@@ -316,7 +315,7 @@ impl Pools {
     }
 
     /// Records an attempt to open a connection. After a failure, the next attempt waits until this one has proved
-    /// useful, or for a pause, which is halved if the previous attempt is still open.
+    /// useful, or for a pause, which is halved if the connection of the previous attempt is still open.
     pub fn record_attempt(&mut self, pool_id: PoolId, now: Nanos, rng: &mut Rng) {
         let longest = self.longest_pause(pool_id);
         let pool = self.get_mut(pool_id);
@@ -330,8 +329,8 @@ impl Pools {
         }
     }
 
-    /// Records that a connection whose opening began at `since` was useful: in a pool that was held back, the number of
-    /// connections opened at a time then doubles, if no attempt has failed since.
+    /// Records that a connection whose opening began at `since` was useful. In a pool that was held back, the number of
+    /// connections opened at a time then doubles, unless an attempt has failed since.
     pub fn mark_useful(&mut self, pool_id: PoolId, since: Nanos, now: Nanos) {
         let pool = self.get_mut(pool_id);
         if pool.max_opening < u32::MAX && pool.backoff.all_before(since) {
@@ -347,13 +346,13 @@ impl Pools {
 pub(crate) struct Pool {
     pub origin: Origin,
     pub addresses: Vec<PeerAddress>,
-    /// The scenario to which they belong.
+    /// The scenario to which the pool belongs.
     group: ScenarioId,
     next_address: usize,
     turn: usize,
-    /// Connections with room, used as a stack: the last one was used last and is taken first.
+    /// Connections with room, as a stack: the one used last is taken first.
     pub idle: Vec<ConnId>,
-    /// Time since which there has always been one.
+    /// Time since which at least one connection has been idle.
     pub idle_since: Nanos,
     /// Exchanges that found no connection, oldest first.
     pub waiting: VecDeque<ExchangeId>,
@@ -361,15 +360,15 @@ pub(crate) struct Pool {
     pub opening: u32,
     /// Number of connections open.
     pub live: u32,
-    /// Failed attempts to open one.
+    /// Backoff after failed attempts to open a connection.
     pub backoff: Backoff,
     /// Maximum number of connections opened at a time.
     pub max_opening: u32,
     /// Set while a lookup is in progress.
     pub looking_up: bool,
-    /// Time when the last lookup was requested.
+    /// Time at which the last lookup was requested.
     pub looked_up: Nanos,
-    /// Cause of the last failed lookup.
+    /// Cause of the last failed lookup, if any.
     pub lookup_error: Option<brunt_cause::Cause>,
 }
 
@@ -394,7 +393,7 @@ impl Pool {
         }
     }
 
-    /// Returns the address for the next connection; they are used in turn.
+    /// Returns the address for the next connection; addresses are used in turn.
     pub fn next_address(&mut self) -> Option<PeerAddress> {
         let place = self.addresses.get(self.next_address % self.addresses.len().max(1))?.clone();
         self.next_address = self.next_address.wrapping_add(1);
@@ -419,7 +418,7 @@ impl Pool {
         conns[conn.at()].idle_at = last as u32;
     }
 
-    /// Returns the idle connection to use: the one used last, or each in turn.
+    /// Returns the idle connection to use: the one used last or, with `in_turn`, each in turn.
     #[inline]
     pub fn choose_idle(&mut self, in_turn: bool) -> Option<ConnId> {
         if !in_turn {

@@ -7,21 +7,22 @@ use crate::ids::ScenarioId;
 /// The users of one scenario.
 #[derive(Clone, Copy, Debug, Default)]
 struct UserCount {
-    /// Set if they are reported: users brought by arrivals equal the requests in flight.
+    /// Set if the number of users is reported. Users brought by arrivals are not, because they equal the requests in
+    /// flight.
     reported: bool,
     alive: u32,
-    /// Time up to which they are counted in `area`.
+    /// Time up to which the users are counted in `area`.
     since: Nanos,
     /// User-nanoseconds not yet reported.
     area: u64,
 }
 
-/// The users of all scenarios, counted in one place.
+/// The users of all scenarios.
 #[derive(Debug, Default)]
 pub(crate) struct Population(Vec<UserCount>);
 
 impl Population {
-    /// Creates the counts of scenarios, with whether their users are reported.
+    /// Creates the counts; for each scenario, `told` gives whether its users are reported.
     pub fn of(told: impl Iterator<Item = bool>) -> Population {
         Population(told.map(|told| UserCount { reported: told, ..UserCount::default() }).collect())
     }
@@ -39,7 +40,7 @@ impl Population {
         (0..self.0.len()).map(ScenarioId::of)
     }
 
-    /// Returns the number of users, each of which keeps `per_user` requests in flight.
+    /// Returns the total number of users, each of which keeps `per_user` requests in flight.
     pub fn users(&self, per_user: u32) -> u64 {
         self.0.iter().filter(|users| users.reported).map(|users| u64::from(users.alive / per_user)).sum()
     }

@@ -1,4 +1,4 @@
-//! The probe before a run, and the requests a plan sends once before and after it.
+//! The probe before a run, and the requests that a plan sends once before and after it.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use crate::builder::initial_values;
 use crate::conversation::{ConnectionTranscript, OneShot, OneShotError, OpenConversation, Pages, no_answer};
 use crate::{AfterFailure, OneShotFailure, ProbeFailure, ProbeResult, Setup, Stop, Transcript};
 
-/// Timeout of each response before a run: such a request may fill a database table.
+/// Timeout of each response before a run. It is long, because such a request may fill a database table.
 const BEFORE: Nanos = Nanos::from_secs(600);
 /// Timeout of each response after a run.
 const AFTER: Nanos = Nanos::from_secs(60);
 
-/// Sends the first request of a user once, alone (`request`, with the values known at that point), and follows
-/// redirects as the workload does. If there is no such request, a connection is opened.
+/// Sends the first request of a user once, alone, with the values known at that point, and follows redirects as the
+/// workload does. If there is no such request, only opens a connection.
 pub(crate) fn probe(
     workload: &Arc<dyn Workload>,
     (setup, stop): (&Setup, &Stop),
@@ -34,7 +34,7 @@ pub(crate) fn probe(
     result
 }
 
-/// Like [`probe()`] for any request of the run, by a user that may be in the middle of its flow.
+/// Like [`probe()`], for any request of the run, sent by a user that may be in the middle of its flow.
 pub(crate) fn probe_of<'a>(
     workload: &'a Arc<dyn Workload>,
     request: usize,
@@ -75,7 +75,7 @@ pub(crate) struct RequestPass<'a> {
     until: Nanos,
     /// State of the user.
     pub memory: &'a RefCell<UserState>,
-    /// Pages among the responses, if the user fetches resources.
+    /// Pages among the responses; `None` unless the user fetches resources.
     pages: Option<&'a Pages>,
     /// The user's own connections, by origin ([`ConnectionOwner`]).
     own: RefCell<Vec<(&'a Origin, OpenConversation<'a>)>>,
@@ -102,12 +102,12 @@ impl<'a> RequestPass<'a> {
         RequestPass { pages: Some(pages), ..self }
     }
 
-    /// Takes the collected pages, each once.
+    /// Takes the pages collected since the last call.
     pub fn take_pages(&self) -> Vec<ResourceSearch> {
         self.pages.map(RefCell::take).unwrap_or_default()
     }
 
-    /// Closes the user's own connections to the matching origins.
+    /// Closes the user's own connections to origins for which `meant` returns `true`.
     pub fn close_connections(&self, meant: &dyn Fn(&Origin) -> bool) {
         let (gone, stay) = self.own.take().into_iter().partition(|(origin, _)| meant(origin));
         *self.own.borrow_mut() = stay;
@@ -142,7 +142,7 @@ impl<'a> RequestPass<'a> {
         }
     }
 
-    /// Sends a request on the user's own connection, which the first request opens.
+    /// Sends a request on the user's own connection, which is opened by the first request.
     fn on_own(
         &self,
         d: &'a Arc<dyn Workload>,
@@ -191,7 +191,7 @@ fn follow<'a>(
     hops(d, way, (hop, patience), probe, transcript)
 }
 
-/// Sends a request caused by a response, alone, and those caused by its responses in turn.
+/// Sends a single request caused by a response, and then those caused by its own responses.
 pub(crate) fn follow_up(
     d: &Arc<dyn Workload>,
     next: &FollowUp,
@@ -207,7 +207,7 @@ pub(crate) fn follow_up(
     outcome
 }
 
-/// Follows a response through all its hops; returns the outcome of the last one.
+/// Follows a response through all redirects; returns the outcome of the last hop.
 fn hops(
     d: &Arc<dyn Workload>,
     way: &RequestPass<'_>,
@@ -256,7 +256,7 @@ fn exchange(
     Ok(outcome?.pop())
 }
 
-/// Appends the transcript of one connection to those before.
+/// Appends the transcript of one connection to the previous transcripts.
 fn append_transcript(
     d: &dyn Workload,
     transcribed: ConnectionTranscript,
@@ -281,9 +281,9 @@ pub(crate) fn set_failure(probe: &mut FirstResponse, why: Cause) {
     (probe.failure, probe.cause) = (Some(why.to_string()), Some(why));
 }
 
-/// Appends to a transcript up to the display limit, whatever the number of hops.
+/// Appends to a transcript, up to the display limit for all hops together.
 fn append(told: &mut Vec<u8>, more: Vec<u8>) {
-    // A body may end without a line break, and another message follows.
+    // A body may end without a line break before the next message.
     if !more.is_empty() && told.last().is_some_and(|last| *last != b'\n') && told.len() < MAX_SHOWN_BYTES {
         told.push(b'\n');
     }
@@ -301,7 +301,7 @@ fn append(told: &mut Vec<u8>, more: Vec<u8>) {
 /// Sends the requests of a plan that precede the run, up to the first failure.
 ///
 /// # Errors
-/// The failed request, and the cause.
+/// The failed request and the cause.
 pub(crate) fn before(d: &Arc<dyn Workload>, setup: &Setup, stop: &Stop) -> Result<(), OneShotFailure> {
     let one_shots = OneShots { setup, stop, patience: BEFORE, until: Nanos::MAX, until_failure: true };
     one_shots.run(d, &d.prepared().before).map_or(Ok(()), Err)

@@ -1,9 +1,10 @@
-//! Runs in several processes: each takes a share of the workers, and their counts are merged as if they were threads.
+//! Runs in several processes: each takes a share of the workers, whose counts are merged as if they were threads of one
+//! process.
 //!
-//! Runs on several machines will use the same structure: each process gets the briefing (the plan with the files it
-//! names) and a task, orders follow (the release of a barrier, a stop), and frames with counts come back. The run
-//! begins once all processes are prepared. The death of a process is reported, and its counts up to then are kept;
-//! there is never a silent gap.
+//! Each process receives the briefing (the plan with the files it names) and a task, followed by orders (the release of
+//! a barrier, a stop), and returns frames with counts. The run begins once all processes are prepared. The death of a
+//! process is reported, and its counts up to then are kept, so there is never a silent gap. Runs on several machines
+//! can use the same structure.
 
 mod assignment;
 mod child;
@@ -34,22 +35,22 @@ use crate::stragglers::{AwaitedWorkers, Stragglers, WatchedProcess};
 use crate::worker_message::WorkerMessage;
 use crate::{Stop, tally};
 
-/// Delay between the decision to start and the start: by then all processes have the order, and their workers have
-/// created their networks.
+/// Delay between the decision to start and the start, in which all processes receive the order and their workers create
+/// their networks.
 const LEAD: Nanos = Nanos::from_millis(50);
 /// Interval at which the stop flag is checked.
 const STOP_LOOKS: Duration = Duration::from_millis(20);
-/// Number of barriers of a run: before a common start, before connections are held, and before everything.
+/// Number of barriers of a run: before a common start, before connections are held, and before the run begins.
 const BARRIERS: usize = 3;
 /// The barrier that all processes reach once their requests are prepared.
 const PREPARED: usize = 2;
-/// Maximum number of bytes of a file or of the plan in one frame.
+/// Maximum number of bytes of a file or of the description in one frame.
 const PIECE: usize = 256 << 10;
 
-/// Processes that take the workers of a run.
+/// The processes that run the workers of a run.
 #[derive(Clone)]
 pub struct Processes {
-    /// Number of processes; each takes a share of the workers.
+    /// Number of processes, each of which takes a share of the workers.
     pub number: u32,
     /// The launcher of the processes.
     pub launcher: Arc<dyn Launcher>,
@@ -57,14 +58,15 @@ pub struct Processes {
     pub briefing: Arc<Briefing>,
 }
 
-/// Links to the processes, and those missing at each barrier.
+/// Links to the processes, and the processes missing at each barrier.
 struct ProcessLinks {
     outboxes: Mutex<Vec<OrderQueue>>,
     missing: Mutex<[u32; BARRIERS]>,
     stragglers: Mutex<Stragglers>,
 }
 
-/// The order queue of one process. A separate thread writes it, so that a process that does not read delays no other.
+/// The order queue of one process. Each has its own writer thread, so that a process that does not read delays no
+/// other.
 struct OrderQueue {
     orders: Sender<Order>,
     clock: ClockOffset,
@@ -82,7 +84,7 @@ impl ProcessLinks {
         self.stragglers.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Marks a process as ready for a barrier; the last one sets the time of release.
+    /// Marks a process as ready for a barrier; the last one determines the time of release.
     fn ready(&self, barrier: usize) {
         let last = {
             let mut missing = self.missing.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -97,7 +99,7 @@ impl ProcessLinks {
     }
 }
 
-/// Starts processes that share `workers` workers; their messages go to `report`.
+/// Starts the processes, which share `workers` workers and whose messages go to `report`.
 pub(crate) fn start<'s>(
     scope: &'s Scope<'s, '_>,
     Processes { number, launcher, briefing }: &Processes,
@@ -163,7 +165,7 @@ pub(crate) fn start<'s>(
         }
     };
     if std::thread::Builder::new().spawn_scoped(scope, watch).is_err() {
-        // No one else would pass a stop on to them.
+        // Otherwise nobody would pass a stop on to them.
         stop.request();
         links.broadcast(|_| Order::Stop);
     }

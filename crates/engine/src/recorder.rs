@@ -1,8 +1,9 @@
-//! The recorder of a worker: every step of a request and of a connection is counted here, once, in the second in which
-//! it happens.
+//! The recorder of a worker: every step of a request or a connection is counted once, in the second in which it
+//! happens.
 //!
-//! It makes no decisions. A request is `due`, `started`, `sent`, and then over in one of four ways: it succeeded,
-//! failed, was written (one-way), or is unfinished at the end. Requests of the warm-up are not reported.
+//! The recorder makes no decisions. A request is `due`, `started` and `sent`, and then ends in one of four ways: it has
+//! succeeded, failed, been written (one-way), or is unfinished at the end of the run. Requests of the warm-up are not
+//! reported.
 
 mod caching;
 mod checks;
@@ -24,7 +25,7 @@ use crate::worker_message::WorkerMessage;
 
 /// The counts of one worker since the last second was passed on.
 pub(crate) struct Recorder {
-    /// Set if latency counts from the time when a request was due.
+    /// Set if latency counts from the time at which a request was due.
     open: bool,
     /// Set if requests are due at times that brunt may miss: arrivals, and steps of flows.
     records_lateness: bool,
@@ -33,7 +34,7 @@ pub(crate) struct Recorder {
     population: Population,
     second_from: Nanos,
     second_to: Nanos,
-    /// Total of all seconds before this one.
+    /// Total of all previous seconds.
     bytes_sent: u64,
     refused: u64,
     cpu: Nanos,
@@ -41,19 +42,19 @@ pub(crate) struct Recorder {
     report: Box<dyn FnMut(WorkerMessage) + Send>,
 }
 
-/// Values of a second that are not counted in it.
+/// Values of a second that are not event counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Gauges {
     pub waiting: u64,
     pub connections: u64,
-    /// Bytes that the network has sent, and datagram refusals that it found, since the run began.
+    /// Number of bytes sent by the network, and of datagram refusals that it found, since the run began.
     pub bytes_sent: u64,
     pub refused: u64,
 }
 
 impl Recorder {
-    /// Creates the recorder of a run with this many rows of figures: those of names, of iterations and groups, and last
-    /// those of scenarios.
+    /// Creates the recorder of a run, given the total number of rows (for names, for iterations and groups, and for
+    /// scenarios) and the number of scenario rows.
     pub fn new(
         limits: &Limits,
         (names, scenarios): (usize, usize),
@@ -77,13 +78,13 @@ impl Recorder {
         }
     }
 
-    /// Returns the counters that are updated directly: of connections, heartbeats and bytes.
+    /// Returns the counters that callers update directly: those of connections, heartbeats and bytes.
     #[inline]
     pub fn counts(&mut self) -> &mut SecondCounts {
         &mut self.tally.counts
     }
 
-    /// Returns the histograms that are updated directly: of connections, heartbeats and the loop.
+    /// Returns the histograms that callers update directly: those of connections, heartbeats and the loop.
     #[inline]
     pub fn times(&mut self) -> &mut Latency {
         &mut self.tally.latency
@@ -109,7 +110,7 @@ impl Recorder {
         }
     }
 
-    /// Records the start of a request; `ready` is when a connection became available.
+    /// Records the start of a request; `ready` is the time at which a connection became available.
     #[inline]
     pub fn started(&mut self, x: &mut Exchange, ready: Nanos, now: Nanos) {
         x.started = now;
@@ -151,14 +152,14 @@ impl Recorder {
         }
     }
 
-    /// Records a whole response with this status code and payload size in bytes; `late` is set if the request had been
-    /// given up before.
+    /// Records a complete response with this status code and payload size in bytes; `late` is set if the request had
+    /// already timed out.
     #[inline]
     pub fn responded(&mut self, x: &Exchange, code: u32, payload: u64, late: bool) {
         if x.is_warmup() {
             return;
         }
-        // The status is not the result of a request that had been given up.
+        // The status is not the result of the request, which had already timed out.
         match late {
             true => self.tally.counts.late += 1,
             false => self.tally.code((x.name, x.user), code),
@@ -176,8 +177,8 @@ impl Recorder {
         }
     }
 
-    /// Ends a request's time in flight. The time of requests in the service histogram is added at the end of the
-    /// second, from the histogram's sum, so that Little's law checks the reported figures.
+    /// Ends the time in flight of a request. For requests in the service histogram, the time is added at the end of the
+    /// second from the sum of the histogram, so that Little's law checks the reported figures.
     #[inline]
     pub fn end(&mut self, x: &Exchange, now: Nanos, in_histogram: bool) {
         if x.state != ExchangeState::Waiting {
@@ -272,7 +273,7 @@ impl Recorder {
         }
     }
 
-    /// Counts a failure of a request or of a connection for the warning about the first moments.
+    /// Counts a failure of a request or a connection for the early warning that all requests fail.
     pub fn count_failure(&mut self, sort: FailureClass) {
         if let Some(early) = &mut self.early {
             early.failed(sort);
@@ -293,8 +294,8 @@ impl Recorder {
         self.at_least(x, now);
     }
 
-    /// Records `many` arrivals that were due and never sent, the last of them `since` ago; their service time is
-    /// unknown. They waited for us, or (`held_back`) behind all those that waited for a connection.
+    /// Records `many` arrivals that were due and never sent, the last of them due `since` ago; their service time is
+    /// unknown. They waited for us or, if `held_back` is set, for the arrivals ahead of them to get a connection.
     pub fn unsent(&mut self, (name, user): (u16, UserId), since: Nanos, many: u64, held_back: bool) {
         self.tally.counts.due += many;
         self.tally.counts.censored += many;
@@ -316,14 +317,14 @@ impl Recorder {
         latency.gen_late.record_n(since, many);
     }
 
-    /// Counts the time of the window that a user spent on a request whose latency is unknown.
+    /// Counts the time within the window that a user spent on a request of unknown latency.
     fn count_unanswered(&mut self, x: &Exchange, limits: &Limits, now: Nanos) {
         if x.state != ExchangeState::Waiting {
             self.tally.counts.unanswered_ns += limits.in_window(x.started, now).0;
         }
     }
 
-    /// Records the time until now as a lower bound: the request ranks above all that finished.
+    /// Records the time until now as a lower bound of the latency, so that the request ranks above all finished ones.
     fn at_least(&mut self, x: &Exchange, now: Nanos) {
         let latency = &mut self.tally.latency;
         if self.open {
@@ -354,13 +355,13 @@ impl Recorder {
         self.tally.lost(kind, errno, why);
     }
 
-    /// Counts a connection that failed to open and that no request waits for.
+    /// Counts a connection that failed to open and for which no request waits.
     #[cold]
     pub fn connection_not_opened(&mut self, sort: FailureClass, why: Option<&brunt_cause::Cause>) {
         self.tally.not_opened(sort, why);
     }
 
-    /// Reports the failures of the first moments, once: when it is time, or when the run ends before.
+    /// Reports the early failures, once: when they are due, or when the run ends earlier.
     pub fn report_early(&mut self, now: Nanos, now_or_never: bool) {
         if let Some(early) = self.early.take_if(|early| now_or_never || early.is_due(now)) {
             (self.report)(WorkerMessage::Early(early));
@@ -381,7 +382,7 @@ impl Recorder {
         self.tally.latency.wake_delay.clear();
     }
 
-    /// Holds back the first second: the run has not begun.
+    /// Holds back the first second, because the run has not begun.
     pub fn hold(&mut self) {
         self.second_to = Nanos::MAX;
     }
@@ -397,12 +398,12 @@ impl Recorder {
         self.second_from
     }
 
-    /// Ends this second at `end`, the end of the window, which was not known before.
+    /// Ends this second at `end`, the end of the window, now that it is known.
     pub fn ends_at(&mut self, end: Nanos) {
         self.second_to = self.second_to.min(end);
     }
 
-    /// Returns since when requests have been in flight without a break; `None` if none is.
+    /// Returns the time since which requests have been in flight without a break; `None` if none is in flight.
     pub fn busy_since(&self) -> Option<Nanos> {
         (self.in_flight.now > 0).then_some(self.in_flight.busy_since)
     }

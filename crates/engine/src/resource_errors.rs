@@ -1,14 +1,15 @@
-//! Errors for threads or descriptors that the system refused: the limit, the number needed, and the remedy.
+//! Errors for threads or descriptors that the system refused to provide, with the limit, the number needed, and the
+//! remedy.
 
 use std::io;
 
 use brunt_cause::Cause;
 use rustix::process::{Resource, getrlimit};
 
-/// Descriptors of a run besides its connections: standard streams, loops, timers, counters, files.
+/// Number of descriptors of a run besides its connections: standard streams, event loops, timers, counters, files.
 const BESIDE: u64 = 32;
 
-/// Returns the cause for a thread that could not be started, with the limit that is the most likely reason.
+/// Returns the cause for a thread that could not be started, with the limit that is most likely responsible.
 pub fn no_thread(why: &io::Error) -> Cause {
     if why.raw_os_error() == Some(libc::EMFILE) {
         return no_descriptors();
@@ -38,7 +39,7 @@ mod tests {
             own > 0 && said.contains("ulimit -u") && said.contains("os error 11") && !said.contains('\n'),
             "{said}"
         );
-        // Not related to a limit of threads.
+        // An error unrelated to thread limits.
         let said = no_thread(&io::Error::from_raw_os_error(libc::EMFILE)).to_string();
         assert!(said.contains("needs 32 plus one per connection; raise the limit: ulimit -n"), "{said}");
         assert!(!said.contains("ulimit -u"), "{said}");

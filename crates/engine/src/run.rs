@@ -1,4 +1,4 @@
-//! A run from its plan to its last event: starts, reads and joins the workers.
+//! A run, from its plan to its last event: starts the workers, receives their reports, and joins them.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -25,10 +25,10 @@ use crate::{
     processes, single_pass,
 };
 
-/// Delay between the decision to start and the start: workers create their networks in that time.
+/// Delay between the decision to start and the start, in which workers create their networks.
 const LEAD: Nanos = Nanos::from_millis(20);
 
-/// Returns the options without check names and the timeouts and counts of steps, which are no concern of protocols.
+/// Returns the options without check names and without timeouts and limits of steps, which do not concern protocols.
 pub(crate) fn without_names(config: &ProtocolConfig) -> Cow<'_, ProtocolConfig> {
     let ours = [CHECK_NAMES, brunt_plan::flow::TIMEOUT, brunt_plan::flow::AT_MOST];
     if !config.url_options.iter().any(|own| ours.iter().any(|name| own.contains_key(*name))) {
@@ -39,7 +39,7 @@ pub(crate) fn without_names(config: &ProtocolConfig) -> Cow<'_, ProtocolConfig> 
     Cow::Owned(asked)
 }
 
-/// A run ready to start, with everything encoded that its protocol can encode in advance.
+/// A run that is ready to start: everything that its protocol can encode in advance is encoded.
 pub struct PreparedRun {
     workload: Arc<dyn Workload>,
     fixed: bool,
@@ -50,7 +50,7 @@ impl PreparedRun {
     /// Encodes everything that can be encoded before the run.
     ///
     /// # Errors
-    /// The usage error, which names the option.
+    /// A usage error that names the option.
     pub fn of(protocol: &dyn Protocol, config: &ProtocolConfig) -> Result<Arc<PreparedRun>, UsageError> {
         let checks = Checks::read(config, |url| protocol.checks(url))?;
         let dialogue = protocol.prepare(&without_names(config))?;
@@ -58,18 +58,18 @@ impl PreparedRun {
         Ok(Arc::new(PreparedRun { workload: dialogue, fixed: protocol.fixed_connections(), checks }))
     }
 
-    /// Prepares the next inquiry that the target must answer before requests can be prepared, given what `asked.learnt`
-    /// holds already. [`PreparedRun::probe`] sends it, and [`PreparedRun::inquiry_result`] then returns the result.
-    /// `None` if there is nothing (more) to ask.
+    /// Prepares the next inquiry that the target must answer before requests can be prepared, given the results so far
+    /// in `config.learnt`. [`PreparedRun::probe`] sends it, and [`PreparedRun::inquiry_result`] then returns the
+    /// result. `None` if there are no further inquiries.
     ///
     /// # Errors
-    /// The usage error, which names the option.
+    /// A usage error that names the option.
     pub fn inquiry(protocol: &dyn Protocol, config: &ProtocolConfig) -> Result<Option<Arc<PreparedRun>>, UsageError> {
         let inquiry = protocol.inquiry(&without_names(config))?;
         Ok(inquiry.map(|dialogue| Arc::new(PreparedRun { workload: dialogue, fixed: false, checks: None })))
     }
 
-    /// Returns the origins of its requests.
+    /// Returns the origins of the requests.
     pub fn origins(&self) -> &[Origin] {
         self.workload.origins()
     }
@@ -79,24 +79,24 @@ impl PreparedRun {
         self.workload.prepared().holds_only
     }
 
-    /// Returns the number of planned connections and the capacity of the descriptor tables, if the former exceeds the
-    /// latter.
+    /// Returns the number of planned connections and the capacity of the descriptor tables; `None` unless the number
+    /// exceeds the capacity.
     pub fn too_many(&self, plan: &Plan) -> Option<(u64, u64)> {
         let connections = connections(plan, &*self.workload);
         DescriptorTables::capacity_exceeded(connections).map(|most| (connections, most))
     }
 
-    /// Returns the number of workers: as planned, or more if the connections need more descriptor tables.
+    /// Returns the number of workers: the planned number, or more if the connections need more descriptor tables.
     pub fn workers(&self, plan: &Plan) -> u32 {
         self.tables(plan).workers
     }
 
-    /// Returns the names of its requests.
+    /// Returns the names of the requests.
     pub fn names(&self) -> &[String] {
         self.workload.names().list()
     }
 
-    /// Returns the names of its checks.
+    /// Returns the names of the checks.
     pub fn check_names(&self) -> &[String] {
         self.checks.as_ref().map_or(&[], |checks| checks.names())
     }
@@ -168,13 +168,13 @@ impl PreparedRun {
         probe::before(&self.workload, setup, stop)
     }
 
-    /// Sends the requests that follow the run; returns the first failure, as a sentence. All of it takes at most
-    /// `within` and is cancelled by a new stop request; the stop that ended the run does not cancel it.
+    /// Sends the requests that follow the run; returns the first failure, as a sentence. They take at most `within` in
+    /// total. A new stop request cancels them; the stop that ended the run does not.
     pub fn after(&self, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<AfterFailure> {
         probe::after(&self.workload, setup, stop, within)
     }
 
-    /// Runs the plan to its end. Events are passed to `sink` on the calling thread as they happen, at least one a
+    /// Runs the plan to its end. Events are passed to `sink` on the calling thread as they occur, at least one per
     /// second.
     pub fn run(&self, setup: &Setup, stop: &Stop, sink: &mut dyn FnMut(RunEvent)) {
         let plan = &setup.plan;
@@ -234,7 +234,7 @@ impl PreparedRun {
         DescriptorTables::for_run(connections(plan, &*self.workload), worker_count(plan))
     }
 
-    /// Returns the backend, and the subject of a notice if it is not the requested one.
+    /// Returns the backend and, if it is not the requested one, the subject of a notice.
     fn backend(&self, plan: &Plan) -> (Backend, Option<Subject>) {
         let datagrams = self.workload.origins().iter().any(|origin| origin.datagrams);
         let backend = backend::choose(plan.net, datagrams);
@@ -268,7 +268,7 @@ impl PreparedRun {
     }
 }
 
-/// Returns the number of workers: as requested, but at most the number of users or connections.
+/// Returns the requested number of workers, but at most the number of users or connections.
 pub fn worker_count(plan: &Plan) -> u32 {
     let most_of = |load: &Load, max_connections: u32| match load {
         Load::Closed { .. } => load.peak().round() as u32,
@@ -276,7 +276,7 @@ pub fn worker_count(plan: &Plan) -> u32 {
     };
     let most = match &plan.scenarios[..] {
         [] => most_of(&plan.load, plan.max_connections),
-        // A worker that may have no user of a scenario would drop all of that scenario's arrivals assigned to it.
+        // A worker with no user of a scenario would drop all arrivals of that scenario that are assigned to it.
         all => {
             let users = |s: &ScenarioPlan| most_of(&s.load, s.max_connections);
             let sum = all.iter().map(users).fold(0, u32::saturating_add);
@@ -286,7 +286,7 @@ pub fn worker_count(plan: &Plan) -> u32 {
     plan.workers.clamp(1, most.max(1))
 }
 
-/// Returns the names, by index, of requests sent only before and after the load.
+/// Returns the name indices of requests sent only before and after the load.
 fn names_outside_load(plan: &Plan, workload: &dyn Workload) -> Vec<u16> {
     let Some(around) = plan.setup_flow() else { return Vec::new() };
     let (names, mut all, mut of_users) = (workload.names(), BTreeSet::new(), BTreeSet::new());

@@ -1,4 +1,5 @@
-//! One worker on a given network, on the calling thread: the entry point for the benchmark and the memory tests.
+//! A run of one worker on a given network and on the calling thread: the entry point for the benchmark and the memory
+//! tests.
 //!
 //! Messages of the worker are collected whenever it waits, so that they do not accumulate in a long run.
 
@@ -26,7 +27,7 @@ use crate::{Setup, Stop};
 /// Runs the plan of `setup` with one worker on `net`, beginning at `start` on its clock.
 ///
 /// # Errors
-/// The options that the protocol does not accept.
+/// The protocol does not accept the options.
 pub fn run<N: Network>(
     protocol: &dyn Protocol,
     config: &ProtocolConfig,

@@ -1,5 +1,5 @@
-//! A single pass of one user through a flow: `--debug` (without pauses), and the steps done once before and after a
-//! run.
+//! A single pass of one user through a flow: `--debug` (without pauses), and the steps performed once before and after
+//! a run.
 
 mod pages;
 
@@ -34,10 +34,10 @@ pub enum PassEvent {
         outcome: Result<Box<ProbeResult>, Box<ProbeFailure>>,
         /// Values captured from the response, by name.
         captured: Vec<(String, Vec<u8>)>,
-        /// Values of the user from which the request was built.
+        /// Values of the user that the request uses.
         used: Vec<RequestValue>,
     },
-    /// A section done once for all users begins: `setup` or `teardown`.
+    /// A section that runs once for all users begins: `setup` or `teardown`.
     Section(&'static str),
     /// A resource of a page was fetched or found in the cache.
     Resource(Box<FetchedResource>),
@@ -51,8 +51,8 @@ pub enum PassEvent {
     Endless,
 }
 
-/// Runs the flow of a plan once, each request on a new connection unless the connection belongs to the user; `setup`
-/// and `teardown` come before and after.
+/// Runs the flow of a plan once, preceded by `setup` and followed by `teardown`. Each request uses a new connection
+/// unless users own the connection.
 pub(crate) fn walk(
     workload: &Arc<dyn Workload>,
     (setup, stop): (&Setup, &Stop),
@@ -116,8 +116,8 @@ pub(crate) fn tear_down(
     Some(if stop.requested() { AfterFailure::Interrupted } else { AfterFailure::Failed(failed.why) })
 }
 
-/// Runs steps once, with their pauses; returns the captured values. A failed step ends it unless the flow continues on
-/// failure.
+/// Runs steps once, with their pauses; returns the captured values. A failed step ends the pass unless the flow
+/// continues on failure.
 fn once(
     workload: &Arc<dyn Workload>,
     (setup, stop): (&Setup, &Stop),
@@ -174,12 +174,12 @@ struct SinglePass<'a> {
     seed: u64,
     /// Number of requests so far.
     sent: usize,
-    /// Number of page resources so far, if they are fetched.
+    /// Number of page resources fetched so far; `None` if they are not fetched.
     fetched: Option<usize>,
 }
 
 impl SinglePass<'_> {
-    /// Runs steps once and reports each; `told` returns the duration of pauses.
+    /// Runs steps once and reports each; `on_event` returns the duration of pauses.
     fn run(&mut self, steps: &Flow, most: Option<usize>, on_event: &mut dyn FnMut(PassEvent) -> Nanos) {
         let program = Arc::new(FlowProgram::of(steps).expect(CHECKED));
         let mut user = brunt_scenario::FlowScenario::new(Arc::clone(&program), self.seed);
@@ -204,7 +204,7 @@ impl SinglePass<'_> {
                     self.sleep(sleeps);
                     Some(UserEvent::Resumed)
                 }
-                // Either the start steps or the iteration are complete.
+                // Either the start section or the iteration is complete.
                 Action::Done => {
                     Some(if std::mem::take(&mut prepares) { UserEvent::Begin } else { UserEvent::NoMoreVisits })
                 }
@@ -253,7 +253,7 @@ impl SinglePass<'_> {
         fault
     }
 
-    /// Closes the user's own connections to these servers; all other connections serve one request each.
+    /// Closes the user's own connections to these servers; all other connections serve a single request anyway.
     fn close_connections(&self, servers: &[String]) {
         let origins = origins_of(servers, self.pass.plan(), &**self.workload);
         let all = self.workload.origins();

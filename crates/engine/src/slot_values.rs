@@ -1,4 +1,4 @@
-//! Slot values of requests. Numbers are unique within a run, whatever the number of workers.
+//! Slot values of requests. Numbers are unique within a run, regardless of the number of workers.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,16 +15,16 @@ use crate::ids::{RequestId, UserId};
 #[derive(Debug)]
 pub(crate) struct SlotSource {
     numbers: NumberSequence,
-    /// Share of the users, for each scenario.
+    /// This worker's share of the users, for each scenario.
     shares: Vec<Share>,
-    /// Number of requests each user keeps in flight; the engine drives each as a separate user.
+    /// Number of requests that each user keeps in flight; the engine handles each as a separate user.
     per_user: u32,
     random: u64,
     /// Random bits of the run, the same for all workers.
     run: u64,
     /// Iteration numbers of each scenario, if users run flows; if empty, each request has its own number.
     iterations: Vec<IterationNumbers>,
-    /// Users that were numbered before their first iteration.
+    /// Set, by user, if its number is for an iteration that it has not begun.
     fresh: Vec<bool>,
     /// Set if requests have slots.
     pub has_slots: bool,
@@ -32,7 +32,7 @@ pub(crate) struct SlotSource {
     unix: i128,
 }
 
-/// The numbers shared by all requests of an iteration, of one scenario.
+/// The iteration numbers of one scenario, each shared by all requests of an iteration.
 #[derive(Debug)]
 struct IterationNumbers {
     /// Current number of each user.
@@ -47,7 +47,7 @@ impl IterationNumbers {
 }
 
 impl SlotSource {
-    /// Creates the values for the worker with this share, whose requests take these numbers.
+    /// Creates the source for the worker with this share, whose requests use these numbers.
     pub fn new(
         share: Share,
         per_user: u32,
@@ -63,8 +63,8 @@ impl SlotSource {
         SlotSource { numbers, shares, per_user, random, run, iterations, fresh, has_slots: fills, unix }
     }
 
-    /// Gives all requests of an iteration one number. Several scenarios number their users and iterations
-    /// independently, given the share and the numbers of each.
+    /// Gives all requests of an iteration the same number. Scenarios number their users and iterations independently;
+    /// `scenarios` holds the share and the numbers of each.
     pub fn by_iteration(self, scenarios: &[(Share, NumberSequence)]) -> SlotSource {
         if scenarios.is_empty() {
             return SlotSource { iterations: vec![IterationNumbers::of(self.numbers)], ..self };
@@ -73,12 +73,12 @@ impl SlotSource {
         SlotSource { iterations, shares: scenarios.iter().map(|(share, _)| *share).collect(), ..self }
     }
 
-    /// Returns `true` if a user has a number for an iteration it has not begun.
+    /// Returns `true` if a user has a number for an iteration that it has not begun.
     pub fn is_fresh(&self, user: UserId) -> bool {
         self.fresh.get(user.at()).copied().unwrap_or(false)
     }
 
-    /// Sets whether a user's number is for an iteration it has not begun.
+    /// Sets whether the number of a user is for an iteration that it has not begun.
     pub fn set_fresh(&mut self, user: UserId, fresh: bool) {
         let user = user.at();
         if self.fresh.len() <= user && fresh {
@@ -99,7 +99,7 @@ impl SlotSource {
         of_users[user] = numbers.take();
     }
 
-    /// Creates the values for connections outside the load, which all have the number 0.
+    /// Creates the source for connections outside the load, whose requests all have the number 0.
     pub fn for_one_shots(run: u64) -> SlotSource {
         SlotSource::new(Share::WHOLE, 1, (0, run), NumberSequence::constant(0), true)
     }
@@ -110,8 +110,8 @@ impl SlotSource {
         (i128::from(now.0) + self.unix) as u64
     }
 
-    /// Returns the slot values of a request submitted now. A resent request gets its previous values. A request caused
-    /// by a response has no slots, since its text was filled with the request before it.
+    /// Returns the slot values of a request submitted now. A resent request keeps its values. A request caused by a
+    /// response has no slots, because its text is already complete.
     #[inline]
     pub fn fill_for(&mut self, x: &mut Exchange, now: Nanos) -> SlotContext<'static> {
         if x.request == RequestId::NONE {
@@ -125,25 +125,25 @@ impl SlotSource {
         fill
     }
 
-    /// Returns the values of a hop: only its time.
+    /// Returns the slot values of a redirect hop, which has only a time.
     pub fn for_hop(&self, now: Nanos) -> SlotContext<'static> {
         SlotContext { unix_ns: self.unix_ns(now), ..SlotContext::default() }
     }
 
-    /// Returns the values of a request that is not sent because its user has the response cached; the number remains
+    /// Returns the slot values of a request that may be answered from the user's cache; its number remains available
     /// for the next request.
     pub fn peek(&self, user: UserId, now: Nanos) -> SlotContext<'static> {
         self.of(self.numbers.peek(), user, now)
     }
 
-    /// Returns the values of the next request, and the key for [`SlotSource::repeat`].
+    /// Returns the slot values of the next request, and the key for [`SlotSource::repeat`].
     #[inline]
     pub fn fill(&mut self, user: UserId, now: Nanos) -> (SlotContext<'static>, u32) {
         let number = self.numbers.take();
         (self.of(number, user, now), number as u32)
     }
 
-    /// Returns the values of a request in flight; `known_by` holds the lower bits of its number.
+    /// Returns the slot values of a request in flight; `known_by` holds the lower bits of its number.
     pub fn repeat(&self, known_by: u32, user: UserId, now: Nanos) -> SlotContext<'static> {
         let next = self.numbers.peek();
         let back = (next as u32).wrapping_sub(known_by);

@@ -1,4 +1,5 @@
-//! Source of requests: when arrivals are due, which users run or pause, what each does next, and how many there are.
+//! Sources of requests: when arrivals are due, how many users there are, which of them run or pause, and what each does
+//! next.
 
 use brunt_contract::UserValues;
 use brunt_load::Schedule;
@@ -11,7 +12,7 @@ use crate::limits::Limits;
 use crate::timers::Pauses;
 use crate::virtual_users::VirtualUsers;
 
-/// Maximum delay that is caught up at once, with a rate of connecting.
+/// Maximum delay that is caught up at once if connections are started at a rate.
 const CATCH_UP: Nanos = Nanos::from_millis(100);
 
 /// The bounds of a source beyond its schedule or profile.
@@ -19,47 +20,47 @@ const CATCH_UP: Nanos = Nanos::from_millis(100);
 pub(crate) struct Bounds {
     /// Number of requests (in a flow: iterations) to start, warm-up not counted.
     pub quota: Option<u64>,
-    /// Set if each row of a data file is used once: an iteration number counts once it is taken, even if its iteration
-    /// never begins.
+    /// Set if each row of a data file is used only once: an iteration number counts when it is assigned, even if the
+    /// iteration never begins.
     pub rows_once: bool,
     /// Number of iterations of each user, warm-up not counted.
     pub iterations_per_user: Option<u32>,
     /// Number of users or connections started per second.
     pub start_rate: Option<f64>,
-    /// Maximum number of users at a time that arrivals may bring.
+    /// Maximum number of simultaneous users brought by arrivals.
     pub max_users: Option<u32>,
     /// End of the scenario, if it is one of several.
     pub end: Option<ScenarioEnd>,
-    /// Number of iterations and groups of the scenarios before it.
+    /// Number of iterations and groups of the scenarios before this one.
     pub spans_before: u16,
 }
 
 /// The end of one scenario among several.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ScenarioEnd {
-    /// Time from which no iteration begins; `None` if it ends when the counted ones are done.
+    /// Time after which no iteration begins; `None` if the scenario ends with its number of iterations.
     pub ends: Option<Nanos>,
-    /// Time when unfinished work is cut; `MAX` if it may take as long as it needs.
+    /// Time at which unfinished work is cut; `MAX` if it is never cut.
     pub cut_at: Nanos,
 }
 
-/// The load of one scenario: this worker's share of it.
+/// One worker's share of the load of a scenario.
 pub(crate) struct LoadSource {
     schedule: Option<Box<dyn Schedule>>,
     next_due: Nanos,
     scenario: Box<dyn Scenario>,
     users: VirtualUsers,
     pauses: Pauses,
-    /// Set if the load is paused, not over.
+    /// Set if the load is paused, as opposed to over.
     paused: bool,
     /// Number of requests started since the window began.
     started: u64,
-    /// Number of iterations that have a number already, but begin only after the start steps of their users.
+    /// Number of iterations that already have a number but begin only after the start steps of their users.
     reserved: u64,
     bounds: Bounds,
-    /// Number of iterations of each user since the window began, if that is bounded.
+    /// Number of iterations of each user since the window began, if that number is limited.
     done: Vec<u32>,
-    /// Time when the next connection may be started, if they are started at a rate.
+    /// Time at which the next connection may be started, if they are started at a rate.
     next_start: Nanos,
 }
 
@@ -103,8 +104,8 @@ impl LoadSource {
         std::mem::replace(&mut self.next_due, next)
     }
 
-    /// Takes all remaining arrivals due until `now` at once, in a few batches; `lump` gets the due time of the last one
-    /// of each and their number. Arrivals of the warm-up are left out.
+    /// Takes all remaining arrivals due until `now`, in a few lumps, except those of the warm-up. `lump` receives the
+    /// due time of the last arrival of each lump and the number of arrivals.
     pub fn take_rest(&mut self, limits: &Limits, now: Nanos, mut lump: impl FnMut(Nanos, u64)) {
         if self.next_due > now {
             return;
@@ -119,7 +120,7 @@ impl LoadSource {
         }
     }
 
-    /// Changes the load from `at` on. Arrivals due earlier stay as they are.
+    /// Changes the load from `at` on. Arrivals due earlier are unchanged.
     pub fn change(&mut self, limits: &Limits, at: Nanos, change: Change, now: Nanos) {
         let since_start = at - limits.start;
         match change {
@@ -131,7 +132,7 @@ impl LoadSource {
             let next = schedule.change(since_start, change);
             self.next_due = next.map_or(Nanos::MAX, |since_start| limits.start + since_start);
         }
-        // Users that are running at the end of the window may finish what they began, as at any end.
+        // Users running at the end of the window may finish their iterations, as at any end.
         if change != Change::Drain {
             self.users.replan(since_start, change, (now - limits.start, limits.start));
         }
@@ -211,14 +212,14 @@ impl LoadSource {
         }
     }
 
-    /// Returns `true` if a user has an iteration left.
+    /// Returns `true` if a user may begin another iteration.
     #[inline]
     pub fn has_iteration_left(&self, user: UserId) -> bool {
         let Some(each) = self.bounds.iterations_per_user else { return true };
         self.done.get(user.index().at()).is_none_or(|done| *done < each)
     }
 
-    /// Counts an iteration that a user begins; those of the warm-up are not counted, as for the total number.
+    /// Counts an iteration that a user begins, unless it belongs to the warm-up.
     #[inline]
     pub fn count_iteration(&mut self, user: UserId, limits: &Limits, now: Nanos) {
         if self.bounds.iterations_per_user.is_none() || now < limits.window {
@@ -231,19 +232,19 @@ impl LoadSource {
         self.done[user] += 1;
     }
 
-    /// Returns when the rest of a scenario among several is cut.
+    /// Returns when unfinished work of the scenario is cut; `MAX` if never.
     pub fn next_end(&self) -> Nanos {
         self.bounds.end.map_or(Nanos::MAX, |course| course.cut_at)
     }
 
-    /// Returns `true` once, when the rest of the scenario must be cut.
+    /// Returns `true` once, when unfinished work of the scenario must be cut.
     pub fn is_cut(&mut self, now: Nanos) -> bool {
         let cut = self.bounds.end.as_mut().filter(|course| course.cut_at <= now);
         cut.is_some_and(|course| std::mem::replace(&mut course.cut_at, Nanos::MAX) <= now)
     }
 
-    /// Sets the number of users to that of the profile at `now`. If they start at a rate, those of all workers come one
-    /// by one.
+    /// Sets the number of users to that of the profile at `now`. If they start at a rate, the users of all workers take
+    /// turns.
     pub fn change_users(&mut self, limits: &Limits, now: Nanos) {
         let (at, waited) = (self.users.next_change(), self.users.any_to_start());
         self.users.change(now - limits.start, limits.start);
@@ -261,7 +262,7 @@ impl LoadSource {
         self.users.any_to_start()
     }
 
-    /// Returns the origin of a connection that is opened ahead.
+    /// Returns the origin of the `nth` connection opened ahead of time.
     pub fn origin(&mut self, nth: u32) -> OriginId {
         self.scenario.origin_of(nth)
     }
@@ -281,7 +282,7 @@ impl LoadSource {
         &mut self.pauses
     }
 
-    /// Returns the number of iterations and groups of the scenarios before it.
+    /// Returns the number of iterations and groups of the scenarios before this one.
     pub fn spans_before(&self) -> u16 {
         self.bounds.spans_before
     }
@@ -304,12 +305,12 @@ impl LoadSource {
         self.started += u64::from(now >= limits.window);
     }
 
-    /// Records that a user has the number of its first iteration, and start steps to do before it.
+    /// Records that a user has the number of its first iteration, but start steps to perform first.
     pub fn reserve_iteration(&mut self) {
         self.reserved += 1;
     }
 
-    /// Records that a reserved iteration begins, or that its user leaves before that.
+    /// Records that a reserved iteration begins, or that its user leaves first.
     pub fn release_reserved(&mut self, begins: bool) {
         self.reserved -= 1;
         self.started += u64::from(!begins && self.bounds.rows_once);
@@ -321,10 +322,10 @@ impl LoadSource {
         self.bounds.quota.is_some_and(|quota| self.started + self.reserved >= quota) && now >= limits.window
     }
 
-    /// Returns `true` if no further requests come.
+    /// Returns `true` if the source has no further requests.
     pub fn is_over(&self, limits: &Limits, now: Nanos) -> bool {
         if self.users.by_arrivals() {
-            // Without a number of requests, the run lasts as long as requested, even if the last arrival came earlier.
+            // Without a number of requests, the run lasts for the requested time, even if the last arrival is earlier.
             let no_more = self.next_due == Nanos::MAX && !self.paused;
             let ends = match self.bounds.end {
                 None => limits.until_quota || limits.end.is_none(),
@@ -353,13 +354,13 @@ impl LoadSource {
         self.next_start <= now
     }
 
-    /// Like [`LoadSource::start_is_due`], and uses the permit up.
+    /// Like [`LoadSource::start_is_due`], but also consumes the permit.
     pub fn take_start_permit(&mut self, now: Nanos) -> bool {
         let Some(rate) = self.bounds.start_rate else { return true };
         if !self.start_is_due(now) {
             return false;
         }
-        // Delays while the loop was busy are caught up, but only by a limited amount.
+        // Delays while the loop was busy are caught up, up to a limit.
         let from = self.next_start.max(Nanos(now.0.saturating_sub(CATCH_UP.0)));
         self.next_start = from + Nanos::from_secs_f64(1.0 / rate);
         true

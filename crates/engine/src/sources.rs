@@ -1,4 +1,4 @@
-//! The scenarios of a run in one worker: one source each, in one loop.
+//! The scenarios of a run in one worker, each with its own source.
 
 use brunt_measure::Nanos;
 use brunt_plan::Change;
@@ -7,7 +7,7 @@ use crate::ids::{ScenarioId, UserId};
 use crate::limits::Limits;
 use crate::source::LoadSource;
 
-/// The load of one worker: all of its sources.
+/// The load of one worker, as a set of sources.
 pub(crate) struct LoadSources {
     all: Vec<LoadSource>,
 }
@@ -24,7 +24,7 @@ impl LoadSources {
         &mut self.all[user.scenario().at()]
     }
 
-    /// Returns the source of a run with only one.
+    /// Returns the only source of a run without several scenarios.
     #[inline]
     pub fn only(&mut self) -> &mut LoadSource {
         &mut self.all[0]
@@ -41,7 +41,7 @@ impl LoadSources {
         (0..self.all.len()).map(ScenarioId::of)
     }
 
-    /// Returns the number of iterations and groups of the scenarios before one.
+    /// Returns the number of iterations and groups of the scenarios before this one.
     pub fn spans_before(&self, scenario: ScenarioId) -> u16 {
         self.all[scenario.at()].spans_before()
     }
@@ -68,7 +68,7 @@ impl LoadSources {
         }
     }
 
-    /// Returns `true` if users go through iterations.
+    /// Returns `true` if users run iterations.
     #[inline]
     pub fn have_iterations(&self) -> bool {
         self.all[0].iterates()
@@ -104,13 +104,13 @@ impl LoadSources {
         self.all.iter_mut().map(|source| source.users().next_change()).min().unwrap_or(Nanos::MAX)
     }
 
-    /// Returns when the next user may start, if any has to.
+    /// Returns when the next user may start; `MAX` if none is waiting to start.
     pub fn next_start(&self) -> Nanos {
         let waits = self.all.iter().filter(|source| source.any_to_start());
         waits.map(LoadSource::next_start).min().unwrap_or(Nanos::MAX)
     }
 
-    /// Returns when the next scenario ends, or the rest of one is cut.
+    /// Returns when the next scenario ends or is cut.
     pub fn next_end(&self) -> Nanos {
         self.all.iter().map(LoadSource::next_end).min().unwrap_or(Nanos::MAX)
     }

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 pub struct Stop(Arc<AtomicU8>);
 
 impl Stop {
-    /// Requests a stop (Ctrl-C): sending stops, unfinished requests count as censored, and the results are reported.
+    /// Requests a stop (Ctrl-C): nothing more is sent, unfinished requests count as censored, and the results are
+    /// reported.
     pub fn request(&self) {
         self.0.fetch_max(1, Ordering::Relaxed);
     }

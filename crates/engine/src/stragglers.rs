@@ -1,9 +1,9 @@
-//! Detection of processes that do not end with their run: one that was suspended (SIGSTOP) would block the run forever.
+//! Detection of processes that do not end with their run: a suspended process (SIGSTOP) would block the run forever.
 //!
-//! Silence alone is no sign: nothing is reported while connections are opened for a common start, and closing a million
-//! of them takes half a minute. So a process is checked only after its time is over (or the time to prepare, once
-//! others have), and a suspended one gets less time. During the run the collector knows which workers delay all others
-//! ([`AwaitedWorkers`]).
+//! Silence alone is not sufficient: nothing is reported while connections are opened for a common start, and closing a
+//! million connections takes half a minute. So a process is checked only after its run should have ended (or its
+//! preparation, once others are prepared), and a suspended one is given less time. During the run, the collector knows
+//! which workers delay all others ([`AwaitedWorkers`]).
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -44,7 +44,7 @@ pub(crate) struct WatchedProcess {
     /// Set once all its workers are done.
     over: AtomicBool,
     killed: AtomicBool,
-    /// Set if all others waited for it.
+    /// Set if all other processes had to wait for it.
     silent: AtomicBool,
 }
 
@@ -59,7 +59,7 @@ impl WatchedProcess {
         self.over.store(true, Ordering::Relaxed);
     }
 
-    /// Polls for its exit; the watcher may kill it in the meantime.
+    /// Waits for its exit; the watcher may kill it in the meantime.
     pub fn end(&self) -> std::io::Result<String> {
         loop {
             if let Some(how) = self.ending.exit_text()? {
@@ -74,7 +74,7 @@ impl WatchedProcess {
         self.killed.load(Ordering::Relaxed)
     }
 
-    /// Returns the reason it was killed, if it was.
+    /// Returns the reason for killing it; `None` if it was not killed.
     pub fn why_killed(&self) -> Option<&'static str> {
         let silent = self.silent.load(Ordering::Relaxed);
         let why = if silent {
@@ -92,7 +92,7 @@ impl WatchedProcess {
     }
 }
 
-/// The processes of a run, and the duration of each one's silence.
+/// The processes of a run, and for how long each has been silent.
 #[derive(Default)]
 pub(crate) struct Stragglers {
     members: Vec<(Arc<WatchedProcess>, Silence)>,
@@ -105,13 +105,13 @@ pub(crate) struct Stragglers {
 #[derive(Clone, Copy, Default)]
 struct Silence {
     heard: u64,
-    /// Number of checks since then; counted instead of timed, so that a pause of the whole machine is not blamed on a
-    /// process.
+    /// Number of consecutive checks in which the process was overdue and silent. Checks are counted instead of timed,
+    /// so that a pause of the whole machine is not blamed on a process.
     looks: u32,
 }
 
 impl Stragglers {
-    /// Creates the watch for a run whose collector names awaited workers.
+    /// Creates the watcher for a run whose collector reports awaited workers.
     pub fn of(awaited: &AwaitedWorkers) -> Stragglers {
         Stragglers { awaited: awaited.clone(), ..Stragglers::default() }
     }
@@ -125,7 +125,7 @@ impl Stragglers {
         member
     }
 
-    /// Notes that a stop was passed on: processes that run end at once.
+    /// Records that a stop was passed on, after which running processes end soon.
     pub fn stopping(&mut self) {
         self.stopping = true;
         self.members.iter_mut().for_each(|(_, silence)| silence.looks = 0);
@@ -137,7 +137,7 @@ impl Stragglers {
         self.some_prepared = true;
     }
 
-    /// Checks all of them, [`SECOND`] times a second; kills those whose time is over.
+    /// Checks all processes and kills those whose time is over; called [`SECOND`] times a second.
     pub fn check(&mut self) {
         let some_over = self.members.iter().any(|(member, _)| member.over.load(Ordering::Relaxed));
         for (member, silence) in &mut self.members {
@@ -149,7 +149,8 @@ impl Stragglers {
             let late = self.some_prepared && !member.prepared.load(Ordering::Relaxed);
             let silent = heard == silence.heard && (self.stopping || some_over || late);
             *silence = Silence { heard, looks: if silent { silence.looks + 1 } else { 0 } };
-            // In seconds, for suspended and for running processes. After a stop suspended ones are not waited for.
+            // In seconds, for suspended and for running processes. After a stop, suspended processes are not waited
+            // for.
             let (still, running) = if self.stopping { (0, 30) } else { (10, 60) };
             let waits_long = silence.looks > still * SECOND && silence.looks.is_multiple_of(SECOND / 5);
             if waits_long && !member.was_killed() && (silence.looks > running * SECOND || member.ending.is_stopped()) {

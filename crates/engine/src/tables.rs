@@ -1,7 +1,7 @@
-//! Descriptor tables of a run. The descriptor limit bounds a table, not a process: a run with more connections than one
-//! table holds takes more workers, each a thread with its own table.
+//! Descriptor tables of a run. The descriptor limit applies to a table, not to a process: a run with more connections
+//! than fit into one table uses more workers, each a thread with its own table.
 
-/// Maximum number of threads added for their tables: each costs memory.
+/// Maximum number of threads added for their tables, because each costs memory.
 const MOST: u64 = 64;
 
 /// The distribution of a run's connections over tables.
@@ -14,7 +14,7 @@ pub(crate) struct DescriptorTables {
 }
 
 impl DescriptorTables {
-    /// Computes the tables for `connections` connections, where `asked` workers would run.
+    /// Computes the tables for `connections` connections and `asked` requested workers.
     pub fn for_run(connections: u64, asked: u32) -> DescriptorTables {
         DescriptorTables::over(connections, asked, brunt_net::tables::capacity() as u64)
     }
@@ -30,8 +30,8 @@ impl DescriptorTables {
         DescriptorTables { workers: asked.max(needed), own: connections > capacity }
     }
 
-    /// Gives the calling worker its table. If the operating system refuses, the worker shares the existing one, and the
-    /// lack shows as connections that fail for want of descriptors.
+    /// Gives the calling worker its own table. If the operating system refuses, the worker shares the existing table,
+    /// and connections may fail for lack of descriptors.
     pub fn take(self) {
         if self.own {
             let _ = brunt_net::tables::own_only(&[]);

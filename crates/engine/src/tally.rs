@@ -1,7 +1,7 @@
 //! The counts of one worker in one second, and their encoding.
 //!
-//! Counting allocates nothing: histograms and lists are reused. A worker emits only the encoding, so it may just as
-//! well run in another process or on another machine.
+//! Counting allocates nothing: histograms and lists are reused. A worker emits only the encoding, so it may run in
+//! another process or on another machine.
 
 use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
@@ -21,7 +21,7 @@ mod encoding;
 
 pub(crate) use encoding::{Snapshot, decode, encode, translate};
 
-/// Counts of a worker in a second: the additive ones, stored as in the record, and the others.
+/// Counts of a worker in a second: additive counts, stored as in the record, and others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SecondCounts {
     pub sums: brunt_record::Counts,
@@ -45,14 +45,14 @@ brunt_record::counts! {
         resolution_ns,
         /// Times of the first and the last success since the second's beginning, plus one; zero if there was none.
         first_success, last_success,
-        /// Duration of the current busy period at the first success, else at the second's end, plus one; zero if
-        /// nothing was in flight.
+        /// Duration of the current busy period at the first success or, without one, at the end of the second, plus
+        /// one; zero if nothing was in flight.
         busy_for,
         /// Time integral of the requests in flight.
         area_ns,
-        /// Summed service of those that ended.
+        /// Sum of the service times of the requests that ended.
         service_ns,
-        /// Boundary limits: time already spent by those in flight at the beginning, and at the end.
+        /// Boundary terms: time already spent by the requests in flight at the beginning, and at the end.
         before_ns, after_ns,
     }
 }
@@ -80,7 +80,7 @@ impl SecondCounts {
 }
 
 impl SecondCounts {
-    /// Counts an unsolicited response, which may have been taken for another request's.
+    /// Counts an unsolicited response, which may have been matched to another request.
     #[cold]
     pub fn stray(&mut self) {
         self.unsolicited += 1;
@@ -94,10 +94,10 @@ pub(crate) struct WorkerTally {
     pub counts: SecondCounts,
     pub latency: Latency,
     pub codes: Vec<(u32, u64)>,
-    /// Reasons peers gave for the end of connections and exchanges.
+    /// Reasons that peers gave for the end of connections and exchanges.
     pub closings: Vec<(u32, u64)>,
     pub failures: Vec<(FailureClass, u64)>,
-    /// Lost connections of the plan, by cause.
+    /// Lost connections that were part of the plan, by cause.
     pub losses: Vec<LossCount>,
     /// Connections that were not established and failed no request, by cause.
     pub failed_opens: Vec<LossCount>,
@@ -109,7 +109,7 @@ pub(crate) struct WorkerTally {
     pub traces: Option<Box<TraceSelection>>,
 }
 
-/// Connections lost by the same cause.
+/// The number of connections lost for the same cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LossCount {
     pub kind: FaultKind,
@@ -122,8 +122,8 @@ pub(crate) struct LossCount {
     pub count: u64,
 }
 
-/// Maximum number of distinct loss causes in a second, and of bytes kept of their texts: peers choose the texts, and
-/// could vary them.
+/// Maximum number of distinct loss causes in a second, and of bytes kept of their texts, which peers choose and could
+/// vary.
 const WAYS: usize = 16;
 const WORDS: usize = 160;
 
@@ -159,7 +159,7 @@ impl WorkerTally {
         }
     }
 
-    /// Counts a reason the peer gave for the end of a connection or an exchange.
+    /// Counts a reason that the peer gave for the end of a connection or an exchange.
     #[cold]
     pub fn closing(&mut self, word: u32) {
         count_code(&mut self.closings, word);
@@ -185,14 +185,14 @@ impl WorkerTally {
         }
     }
 
-    /// Counts a lost connection of the plan.
+    /// Counts the loss of a connection that is part of the plan.
     #[cold]
     pub fn lost(&mut self, kind: FaultKind, errno: Option<i32>, why: Option<&Cause>) {
         self.counts.connections.lost += 1;
         add_loss(&mut self.losses, FailureClass { kind, phase: Phase::Hold, errno }, why);
     }
 
-    /// Counts a connection that was not established and fails no request.
+    /// Counts a connection that was not established and failed no request.
     #[cold]
     pub fn not_opened(&mut self, sort: FailureClass, why: Option<&Cause>) {
         add_loss(&mut self.failed_opens, sort, why);
@@ -220,12 +220,12 @@ impl WorkerTally {
         let ConnectionFigures { opened, failed, lost, refused, .. } = c.connections;
         let connections = opened + failed + lost + refused + c.bytes.received;
         let beats = c.heartbeats.sent + c.heartbeats.answered + c.heartbeats.missed + c.heartbeats.open;
-        // An iteration may be cut while nothing else happens.
+        // An iteration may be cut in a second with no other event.
         requests + connections + beats == 0 && self.named.as_ref().is_none_or(|named| named.is_empty())
     }
 }
 
-/// Adds to the losses by the same cause.
+/// Adds a loss to those with the same cause.
 fn add_loss(losses: &mut Vec<LossCount>, sort: FailureClass, why: Option<&Cause>) {
     let detail = why.map_or(Cow::Borrowed(""), Cause::en);
     let cut = detail.floor_char_boundary(WORDS);
@@ -281,8 +281,8 @@ impl Concurrency {
         self.now -= 1;
         self.starts = self.starts.wrapping_sub(started.0);
     }
-    /// Closes the second at `at`; returns the area, and the time spent before and after by requests in flight at its
-    /// ends.
+    /// Closes the second at `at`. Returns the area, and the time already spent by the requests in flight at its
+    /// beginning and at its end.
     pub fn roll(&mut self, at: Nanos) -> (u64, u64, u64) {
         self.advance(at);
         let after = self.now.wrapping_mul(at.0).wrapping_sub(self.starts);

@@ -1,4 +1,4 @@
-//! The workers of one process: a thread each, with a share of the run.
+//! The workers of one process: one thread each, with a share of the run.
 
 use std::net::IpAddr;
 use std::ops::Range;
@@ -42,7 +42,7 @@ pub(crate) struct WorkerThreads<'a> {
 }
 
 impl<'a> WorkerThreads<'a> {
-    /// Starts the workers; each reports its counts with its number in the run.
+    /// Starts the workers; each sends its reports with its number in the run.
     pub fn start<'s>(&self, scope: &'s Scope<'s, '_>, report: &Sender<(usize, WorkerMessage)>, stop: &Stop)
     where
         'a: 's,
@@ -107,7 +107,7 @@ impl<'a> WorkerThreads<'a> {
     }
 }
 
-/// Counts a worker that cannot start as ready.
+/// Marks a worker that cannot start as ready at all barriers.
 fn release_barriers(barriers: &[Arc<Barrier>; 2]) {
     barriers.iter().for_each(|barrier| barrier.ready(Clock.now()));
 }
@@ -126,12 +126,12 @@ pub(crate) fn sources(setup: &Setup, pools: &[(Origin, Vec<PeerAddress>)], conne
 
 /// Returns the origins with their addresses.
 pub(crate) fn pools(origins: &[Origin], setup: &Setup, stop: &Stop) -> Vec<(Origin, Vec<PeerAddress>)> {
-    // The workers look up again an origin that does not resolve now; its requests wait and then fail.
+    // The workers repeat the lookup of an origin that does not resolve now; its requests wait and then fail.
     let places = |origin| lookup::find(&setup.resolver, origin, stop).and_then(Result::ok).unwrap_or_default();
     origins.iter().map(|origin| (origin.clone(), places(origin))).collect()
 }
 
-/// Pins the calling thread to one of the cores the process may use.
+/// Pins the calling thread to one of the cores that the process may use.
 fn pin(index: u32) {
     let Ok(allowed) = rustix::thread::sched_getaffinity(None) else { return };
     let cores: Vec<usize> = (0..rustix::thread::CpuSet::MAX_CPU).filter(|c| allowed.is_set(*c)).collect();

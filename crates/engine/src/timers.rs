@@ -1,7 +1,7 @@
 //! Timers without system calls: a wheel for timeouts, which hardly ever fire, and a heap for pauses, which always do.
 //!
-//! A timeout is watched lazily: the wheel holds at most one entry per slot of the slab, which is checked when it fires.
-//! A request that was answered in time costs nothing, and its successor in the slot is watched by the same entry.
+//! Timeouts are watched lazily: the wheel holds at most one entry per slot of the slab, which is checked when it fires.
+//! A request answered in time costs nothing, and its successor in the slot is watched by the same entry.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -29,8 +29,8 @@ impl Wheel {
         Wheel::for_timeouts((longest, longest), now)
     }
 
-    /// Creates a wheel for different timeouts: late by at most a 200th of the shortest, as far as the maximum number of
-    /// ticks reaches.
+    /// Creates a wheel for different timeouts. Entries fire late by at most a 200th of the shortest, if the maximum
+    /// number of ticks permits.
     pub fn for_timeouts((shortest, longest): (Nanos, Nanos), now: Nanos) -> Wheel {
         let tick = (shortest.0 / 200).max(longest.0 / MAX_BUCKETS as u64).max(100_000);
         let buckets = BUCKETS.max((longest.0 / tick) as usize + 2);
@@ -68,7 +68,7 @@ impl Wheel {
     }
 }
 
-/// Pausing users, by the time they wake.
+/// Pausing users, ordered by the time at which they wake.
 #[derive(Debug, Default)]
 pub(crate) struct Pauses(BinaryHeap<Reverse<(Nanos, UserId)>>);
 

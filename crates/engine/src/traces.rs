@@ -1,8 +1,8 @@
-//! Traced requests of one worker in one second: the slowest, and those that spans are made of. Unused in a run without
+//! Traced requests of one worker in one second: the slowest, and those exported as spans. Unused in a run without
 //! traces.
 //!
-//! Ids follow from the number of a request ([`crate::slot_values::SlotSource::repeat`]), so they are derived after
-//! completion, and stored for a few requests only.
+//! Ids are derived from the number of a request ([`crate::slot_values::SlotSource::repeat`]) after its completion, and
+//! stored for only a few requests.
 
 use brunt_contract::{FaultKind, Phase, Trace};
 use brunt_measure::Nanos;
@@ -13,11 +13,11 @@ use crate::exchange::{Exchange, ExchangeState};
 use crate::failure_class::{FailureClass, MAX_ERRNO, errno_name};
 use crate::ids::RequestId;
 
-/// Number of slowest requests kept of a second among the sampled ones, and again among the others.
+/// Number of slowest requests kept per second, among the sampled requests and among the others.
 pub(crate) const SLOWEST: usize = 8;
-/// Maximum number of failures of a second with spans.
+/// Maximum number of failed requests per second with spans.
 const FAILED: usize = 64;
-/// Maximum number of other sampled requests of a second with spans.
+/// Maximum number of other sampled requests per second with spans.
 const SAMPLED: usize = 256;
 /// Maximum distance of a moment from the start of the window (nanoseconds: 73 years).
 const FARTHEST: u64 = 1 << 61;
@@ -30,12 +30,12 @@ pub(crate) struct KeptTrace {
     scenario: u8,
     request: RequestId,
     outcome: TracedOutcome,
-    /// Latency, as reported in the headline of the run.
+    /// Latency as in the headline figures of the run.
     took: Nanos,
     intended: Nanos,
     started: Nanos,
     written: Nanos,
-    /// Moment of the first byte; zero if unknown.
+    /// Time of the first byte; zero if unknown.
     first_byte: Nanos,
     ended: Nanos,
 }
@@ -54,7 +54,7 @@ pub(crate) struct TracedOutcome {
 }
 
 impl TracedOutcome {
-    /// Returns `true` if it has a latency, or a bound of one.
+    /// Returns `true` if the request has a latency, or a lower bound of one.
     fn is_ranked(self) -> bool {
         self.failed.is_none_or(|sort| sort.kind == FaultKind::Timeout)
     }
@@ -93,7 +93,7 @@ impl Reservoir {
         Reservoir { kept: Vec::with_capacity(most), most, came: 0 }
     }
 
-    /// Adds a candidate. Each has the same chance (algorithm R), drawn from its random span id.
+    /// Adds a candidate. Each is kept with the same probability (algorithm R), using its span id as the random number.
     #[inline]
     fn take(&mut self, kept: KeptTrace) {
         self.came += 1;
@@ -147,7 +147,7 @@ impl TraceSelection {
         }
     }
 
-    /// Clears the second.
+    /// Clears the requests of the second.
     pub fn clear(&mut self) {
         self.slowest.clear();
         self.failed.clear();
@@ -189,7 +189,7 @@ pub(crate) struct TracesReport {
     pub slowest: Vec<ReportedRequest>,
     failed: Vec<ReportedRequest>,
     sampled: Vec<ReportedRequest>,
-    /// Total number of candidates of the last two.
+    /// Total number of candidates for the previous two fields.
     seen: u64,
 }
 
@@ -210,7 +210,7 @@ pub(crate) struct ReportedRequest {
     ended: i64,
 }
 
-/// Decodes the output of [`encode`]; None if the bytes are malformed.
+/// Decodes the output of [`encode`]; `None` if the bytes are malformed.
 pub(crate) fn decode(bytes: &mut &[u8]) -> Option<TracesReport> {
     let list = |bytes: &mut &[u8], most| {
         (0..number_of(bytes, most)?).map(|_| decode_one(bytes)).collect::<Option<Vec<ReportedRequest>>>()
@@ -256,7 +256,7 @@ pub(crate) fn id(trace: Trace) -> TraceId {
 }
 
 impl ReportedRequest {
-    /// Converts to the record format.
+    /// Converts the request to the record format.
     pub fn traced(&self, by_name: bool, code_name: &dyn Fn(u32) -> String) -> TracedRequest {
         TracedRequest {
             trace: id(self.trace),
@@ -275,7 +275,7 @@ impl ReportedRequest {
         if self.code == 0 { String::new() } else { code_name(self.code) }
     }
 
-    /// Converts to a span; `slow` is set if it is among the slowest.
+    /// Converts the request to a span; `slow` is set if it is among the slowest.
     fn span(&self, slow: bool, code_name: &dyn Fn(u32) -> String) -> RequestSpan {
         let failure = |sort: FailureClass| Failure {
             kind: sort.kind.name().into(),
@@ -303,7 +303,7 @@ impl ReportedRequest {
 }
 
 impl TracesReport {
-    /// Returns the requests that spans are made of, each once, and the number of further failures and sampled requests.
+    /// Returns the spans, one per request, and the number of further failures and sampled requests.
     pub fn spans(&self, code_name: &dyn Fn(u32) -> String) -> brunt_record::RequestSpans {
         let slow = |told: &ReportedRequest| self.slowest.iter().any(|slow| slow.trace == told.trace);
         let chosen = || self.failed.iter().chain(&self.sampled);

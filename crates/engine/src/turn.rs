@@ -1,12 +1,12 @@
-//! Turns of the loop, and what they prove about time: which answers arrived too late, and which requests may be timed
+//! Turns of the loop, and what they imply about time: which answers arrived too late, and which requests may be timed
 //! out.
 //!
-//! Timeouts measure the peer's time, not ours. An answer that lay in its socket while we were late did not time out;
-//! one that the peer had not sent by its deadline did, whatever else arrives in the meantime. Both follow from one
-//! point in time, [`Turn::caught_up`]: everything that had arrived by then has been read. It advances with every turn,
-//! even if the peers never pause, because a turn ends after one piece per connection at the latest. Only after a late
-//! wakeup may more than one piece lie in a socket: `caught_up` then stays where it is until everything is read, or
-//! until as much time has passed as we were late.
+//! Timeouts measure the peer's time, not ours. An answer that was waiting in its socket while we were late did not time
+//! out; an answer that the peer had not sent by its deadline did, whatever else has arrived. Both follow from
+//! [`Turn::caught_up`], the time up to which all data that had arrived has been read. It advances with every turn, even
+//! if the peers never pause, because a turn reads at most one piece per connection. Only after a late wakeup may a
+//! socket hold more than one piece: `caught_up` then does not advance until everything is read, or until as much time
+//! has passed as we were late.
 
 use brunt_contract::TurnRemainder;
 use brunt_measure::Nanos;
@@ -14,21 +14,21 @@ use brunt_measure::Nanos;
 /// Maximum length of a turn before it is interrupted for timers; it is resumed afterwards.
 const LONG: Nanos = Nanos::from_millis(1);
 
-/// The state of the loop in time.
+/// The state of the current turn.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Turn {
     /// Time up to which everything that had arrived has been read.
     pub caught_up: Nanos,
     /// Earliest time at which the data read in this turn may have arrived.
     pub data_since: Nanos,
-    /// Time when the wait of this turn began.
+    /// Time at which the wait of this turn began.
     wait_began: Nanos,
-    /// Time when that wait was over, or the turn was resumed.
+    /// Time at which that wait ended, or the turn was resumed.
     began: Nanos,
-    /// Set if the turn is interrupted, not over.
+    /// Set if the turn was interrupted and is not over.
     cut: bool,
-    /// Start of the round over all connections, if more lies in the sockets than a turn takes, and how many it has
-    /// visited.
+    /// Start of the round over all connections and the number visited so far, if the sockets hold more data than one
+    /// turn reads.
     round: Option<(Nanos, u32)>,
     /// Time until which sockets may hold more than one piece each, because we were late.
     backlog_until: Nanos,
@@ -42,7 +42,7 @@ impl Turn {
         Turn { caught_up: now, data_since: now, wait_began: now, began: now, ..Turn::default() }
     }
 
-    /// Records that a wait begins.
+    /// Records the beginning of a wait.
     #[inline]
     pub fn begin_wait(&mut self, now: Nanos) {
         if !self.cut {
@@ -51,13 +51,13 @@ impl Turn {
     }
 
     /// Records the end of a wait that should have ended at `until`. After a timely wakeup, events are as recent as the
-    /// wakeup; after a late one (the previous turn took long, or the thread did not run), they may date back to the
-    /// last time we had caught up.
+    /// wakeup. After a late one (because the previous turn took long, or the thread did not run), they may be as old as
+    /// the time up to which we had caught up.
     #[inline]
     pub fn end_wait(&mut self, until: Nanos, now: Nanos) {
         let late = now - until.max(self.began);
         self.began = now;
-        // A similar delay while we still read what the first one left is no new reason to wait.
+        // A similar delay while we still read the backlog of the first is no new reason to wait.
         if late > self.late + self.late {
             (self.late, self.backlog_until) = (late, now + late);
         }
@@ -85,7 +85,7 @@ impl Turn {
         now > self.began + LONG
     }
 
-    /// Ends or interrupts the turn, with `rest` left unread on this many connections.
+    /// Ends or interrupts the turn; `rest` is what remains unread on this many connections.
     #[inline]
     pub fn end(&mut self, rest: TurnRemainder, connections: u32, now: Nanos) {
         self.cut = rest == TurnRemainder::Unfinished;

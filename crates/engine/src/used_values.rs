@@ -1,16 +1,16 @@
-//! Values of a user that a request uses, for the examples of failures and for `--debug`.
+//! The values of a user that a request uses, for failure examples and for `--debug`.
 
 use brunt_contract::UserValues;
 use brunt_plan::Plan;
 
-/// Maximum number of values reported for one request, and of bytes of each.
+/// Maximum number of values reported for one request, and maximum length of each in bytes.
 const MOST: usize = 32;
 const BYTES: usize = 256;
 
 /// A value with its name, possibly truncated; `None` if it was not known.
 pub type RequestValue = (String, Option<Vec<u8>>);
 
-/// Returns the values used in a request to the URL of this index.
+/// Returns the values used in a request to the URL with this index.
 pub(crate) fn used_values(plan: &Plan, url: usize, values: &UserValues) -> Vec<RequestValue> {
     let Some(asked) = plan.urls.get(url) else { return Vec::new() };
     let names = plan.variables();

@@ -12,24 +12,24 @@ use crate::used_values::{RequestValue, used_values};
 #[derive(Debug, Default)]
 pub(crate) struct UserStates {
     states: Vec<Vec<UserState>>,
-    /// Set, by scenario, if nothing is kept from one iteration of its flow to the next.
+    /// Set, by scenario, if its users start each iteration with a cleared state.
     clears: Vec<bool>,
     /// Set, by scenario, for each value that lasts as long as its user.
     lasting: Vec<Vec<bool>>,
-    /// Values that all users have from the beginning.
+    /// Values that all users have from the start.
     initial: UserValues,
     /// The plan, if each request is one of its URLs.
     plan: Option<Arc<Plan>>,
 }
 
 impl UserStates {
-    /// Creates an empty set. With `clears`, the state of a user of a scenario lasts for one iteration, except lasting
-    /// values and those known to all.
+    /// Creates an empty set. If `clears` is set for a scenario, the state of its users is cleared with each iteration,
+    /// except for lasting values and the initial values of all users.
     pub fn new(clears: Vec<bool>, (lasting, known): (Vec<Vec<bool>>, UserValues)) -> UserStates {
         UserStates { states: Vec::new(), clears, lasting, initial: known, plan: None }
     }
 
-    /// Sets the plan whose URLs the requests are, by index.
+    /// Sets the plan, whose URLs correspond to the requests by index.
     pub fn of_plan(self, plan: Option<Arc<Plan>>) -> UserStates {
         UserStates { plan, ..self }
     }
@@ -55,7 +55,7 @@ impl UserStates {
     }
 
     fn index_of(&mut self, user: UserId) -> (usize, usize) {
-        // State without a user is short-lived.
+        // Requests without a user share a short-lived state.
         let (scenario, user) = (user.scenario().at(), if user == UserId::NONE { 0 } else { user.index().at() + 1 });
         if self.states.len() <= scenario {
             self.states.resize_with(scenario + 1, Vec::new);
@@ -75,7 +75,7 @@ impl UserStates {
         memory.map_or(UserValues::NONE, |memory| &memory.values)
     }
 
-    /// Clears the state of a user that is gone; its number may be assigned to another user.
+    /// Clears the state of a user that has left, because its number may be assigned to another user.
     pub fn forget(&mut self, user: UserId) {
         let each = self.states.get_mut(user.scenario().at());
         if let Some(memory) = each.and_then(|each| each.get_mut(user.index().at() + 1)) {

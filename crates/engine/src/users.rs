@@ -20,12 +20,12 @@ use crate::sources::LoadSources;
 
 use self::pages::PageVisits;
 
-/// Maximum number of arrivals sent before the next answer is read: about 20 µs of system calls, which is how late a
-/// read may be.
+/// Maximum number of arrivals sent before the next answer is read. They take about 20 µs of system calls, by which a
+/// read may be late.
 const SENDS_BETWEEN_READS: usize = 4;
 /// Time after which waking users is interrupted for other work.
 const MAX_WAKING: Nanos = Nanos::from_millis(1);
-/// Maximum number of users started in one turn of the loop, so that responses are read while many still connect.
+/// Maximum number of users started in one turn of the loop, so that responses are read while many users connect.
 const MAX_STARTS: usize = 32;
 
 /// The users of a worker: what each does, and when.
@@ -34,9 +34,9 @@ pub(crate) struct WorkerUsers {
     pub sources: LoadSources,
     /// Pages whose resources users fetch.
     pages: PageVisits,
-    /// Set if the number of connections is part of the plan.
+    /// The holding users, if the number of connections is part of the plan.
     holding: Option<HoldingUsers>,
-    /// Buffer for a user's next actions, reused.
+    /// Reused buffer for the next actions of a user.
     actions: Actions,
 }
 
@@ -46,8 +46,8 @@ impl WorkerUsers {
         WorkerUsers { sources: source, holding: held, pages: PageVisits::default(), actions: Actions::new() }
     }
 
-    /// Step 1: sends the arrivals that are due (open load); each is the visit of a user. Users of a closed load are
-    /// started and woken by [`WorkerUsers::keep_time`].
+    /// Step 1: sends the arrivals that are due (open load), each of which is the visit of a user. Users of a closed
+    /// load are started and woken by [`WorkerUsers::keep_time`].
     #[inline]
     pub(crate) fn send_due<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
         for _ in 0..SENDS_BETWEEN_READS {
@@ -85,7 +85,7 @@ impl WorkerUsers {
         c.add_request(DueRequest { user, due: c.event_time(), request, on_failure, held_back: false });
     }
 
-    /// Processes queued outcomes: each user continues, bytes are written, and pages are parsed.
+    /// Processes queued outcomes: users continue, bytes are written, and pages are parsed.
     #[inline]
     pub fn process_and_flush<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
         self.process_outcomes(c);
@@ -95,7 +95,7 @@ impl WorkerUsers {
         }
     }
 
-    /// Processes all messages and outcomes: each user sends, pauses or leaves.
+    /// Processes all messages and outcomes, after which each user sends, pauses or leaves.
     #[inline]
     fn process_outcomes<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
         while let Some(outcome) = c.traffic().next_outcome() {
@@ -109,7 +109,7 @@ impl WorkerUsers {
         }
     }
 
-    /// Handles the end of a request: redirects are followed, pages queued for parsing, users woken.
+    /// Handles the end of a request: follows redirects, queues pages for parsing, and wakes users.
     #[inline]
     fn request_over<N: Network>(&mut self, c: &mut WorkerConnections<N>, mut over: FinishedRequest) {
         let user = over.user;
@@ -135,7 +135,7 @@ impl WorkerUsers {
 
     /// Ends the users that wait to send their next request.
     pub(crate) fn stop_users<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
-        // Users in the middle of an iteration continue as long as the drain lasts.
+        // Users in the middle of an iteration continue during the drain.
         while !self.sources.have_iterations()
             && let Some((_, user)) = self.sources.take_woken(Nanos(u64::MAX - 1))
         {
@@ -145,7 +145,7 @@ impl WorkerUsers {
         self.sources.all_mut().iter_mut().for_each(|source| source.users().stop_starting());
     }
 
-    /// Does everything that is due at the current time: users start, wake and leave.
+    /// Starts, wakes and retires the users for whom that is due at the current time.
     #[inline]
     pub fn keep_time<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
         self.change_users(c);
@@ -156,7 +156,8 @@ impl WorkerUsers {
         }
     }
 
-    /// Wakes users whose think time no longer matters because all requests were sent: the run does not wait for them.
+    /// Wakes users whose think time no longer matters because all requests were sent, so that the run does not wait for
+    /// them.
     #[inline]
     fn wake_finished_users<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
         for scenario in self.sources.ids() {
@@ -192,7 +193,7 @@ impl WorkerUsers {
             let Some(user) = source.users().start() else { break };
             let now = c.now();
             c.traffic().recorder().set_users(scenario, source.users().alive(), now);
-            // A user with its own connection uses up its start permit when that is opened.
+            // A user with its own connection consumes its start permit when that connection is opened.
             let _ = c.are_fixed() || source.take_start_permit(c.now());
             self.advance(c, user, c.now(), UserEvent::Begin);
             self.process_and_flush(c);
@@ -207,7 +208,7 @@ impl WorkerUsers {
             if iterate && !self.sources.of(user).users().by_arrivals() {
                 c.traffic().woken_late(until);
             }
-            // The next step of an iteration is due when its pause was over, however late we are.
+            // The next step of an iteration is due when the pause ended, however late we are.
             self.advance(c, user, if iterate { until } else { c.now() }, UserEvent::Resumed);
             self.process_and_flush(c);
             c.read_clock();
@@ -217,7 +218,7 @@ impl WorkerUsers {
         }
     }
 
-    /// Ends a user that has no further request: its connection is closed.
+    /// Ends a user that has no further requests, and closes its connection.
     #[inline]
     pub(crate) fn user_ends<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId) {
         self.leave_iteration(c, user);

@@ -1,5 +1,5 @@
-//! The virtual users of one worker, in both loads: a closed load starts and retires them as its profile says; in an
-//! open load each arrival is the visit of a user, which leaves when it is over.
+//! The virtual users of one worker. A closed load starts and retires them according to its profile; in an open load,
+//! each arrival is the visit of a user, which leaves at the end of the visit.
 
 use brunt_load::UserProfile;
 use brunt_measure::Nanos;
@@ -8,16 +8,16 @@ use brunt_scenario::UserIndex;
 
 use crate::ids::{ScenarioId, UserId};
 
-/// The users by their numbers.
+/// The virtual users, by their numbers.
 #[derive(Debug)]
 pub(crate) struct VirtualUsers {
     /// Number of users over time; `None` if arrivals bring them.
     profile: Option<UserProfile>,
     /// The scenario of the users.
     scenario: ScenarioId,
-    /// Set for each user that was started, or will be.
+    /// Set for each user that runs or is about to start.
     running: Vec<bool>,
-    /// Free numbers, in an open load.
+    /// Free user numbers, in an open load.
     free: Vec<UserIndex>,
     alive: u32,
     /// Number of users that may run.
@@ -25,12 +25,12 @@ pub(crate) struct VirtualUsers {
     next_change: Nanos,
     /// Users to be started, the next one last.
     starting: Vec<UserIndex>,
-    /// Set once the first users were due to start.
+    /// Set once the first users are due to start.
     begun: bool,
 }
 
 impl VirtualUsers {
-    /// Creates the users of a scenario, as many as a profile says; without one, arrivals bring them.
+    /// Creates the users of a scenario according to a profile; without a profile, arrivals bring them.
     pub fn new(profile: Option<UserProfile>, scenario: ScenarioId) -> VirtualUsers {
         let peak = profile.as_ref().map_or(0, UserProfile::peak) as usize;
         VirtualUsers {
@@ -57,7 +57,7 @@ impl VirtualUsers {
         self.profile.as_ref().map_or(0, UserProfile::peak)
     }
 
-    /// Returns the number of running users, without those still to be started.
+    /// Returns the number of running users, excluding those still to be started.
     pub fn alive(&self) -> u32 {
         self.alive
     }
@@ -77,19 +77,19 @@ impl VirtualUsers {
         UserId::within(self.scenario, user)
     }
 
-    /// Returns when their number changes next.
+    /// Returns when the number of users changes next.
     pub fn next_change(&self) -> Nanos {
         self.next_change
     }
 
-    /// Sets when their number changes for the first time; it never does if arrivals bring them.
+    /// Sets when the number of users first changes; no effect if arrivals bring them.
     pub fn begin_at(&mut self, at: Nanos) {
         if !self.by_arrivals() {
             self.next_change = at;
         }
     }
 
-    /// Stops changing their number: users that were about to start do not.
+    /// Stops changing the number of users, and cancels pending starts.
     pub fn stop_starting(&mut self) {
         self.next_change = Nanos::MAX;
         self.cancel_starts_from(0);
@@ -105,7 +105,7 @@ impl VirtualUsers {
         });
     }
 
-    /// Changes their number from `at` on (since the start of the run); `now` is the time since `start`.
+    /// Changes the number of users from `at` on (since the start of the run); `now` is the time since `start`.
     pub fn replan(&mut self, at: Nanos, change: Change, (now, start): (Nanos, Nanos)) {
         let Some(profile) = &mut self.profile else { return };
         profile.change(at, change);
@@ -115,7 +115,7 @@ impl VirtualUsers {
         }
     }
 
-    /// Sets their number for a time since the start of the run.
+    /// Sets the number of users for a time since the start of the run.
     pub fn change(&mut self, since_start: Nanos, start: Nanos) {
         let Some(profile) = &self.profile else { return };
         self.begun = true;
@@ -132,8 +132,8 @@ impl VirtualUsers {
         }
     }
 
-    /// Returns which part of a round of dealing users to the workers in turn comes before this worker's first user, if
-    /// many come at once at this time since the start of the run.
+    /// Returns the fraction of a round of dealing that precedes this worker's first user, if users that start at this
+    /// time (since the start of the run) are dealt to the workers in turn.
     pub fn part_before(&self, since_start: Nanos) -> f64 {
         self.profile.as_ref().map_or(0.0, |profile| profile.part_before(since_start))
     }
@@ -150,18 +150,18 @@ impl VirtualUsers {
         Some(UserId::within(self.scenario, user))
     }
 
-    /// Returns `true` if the first users were due to start, and none is left to be started.
+    /// Returns `true` if the first users are due to start and no user is left to be started.
     pub fn all_started(&self) -> bool {
         self.begun && self.starting.is_empty()
     }
 
-    /// Returns `true` if a user may do more: it was not retired.
+    /// Returns `true` if a user may continue, i.e. it was not retired.
     #[inline]
     pub fn may_go_on(&self, user: UserId) -> bool {
         self.by_arrivals() || user.index().0 < self.target
     }
 
-    /// Ends a user's visit; returns `false` if it was over before.
+    /// Ends a user's visit; returns `false` if it had already ended.
     #[inline]
     pub fn end(&mut self, user: UserId) -> bool {
         let user = user.index();

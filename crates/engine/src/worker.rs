@@ -1,9 +1,9 @@
-//! One worker: one thread, one loop, one network, nothing shared.
+//! A worker: one thread, one loop, one network, and no shared state.
 //!
-//! It has two parts. [`WorkerUsers`] knows who does what, and when: scenarios, arrivals, pages, iterations.
-//! [`WorkerConnections`] knows how a request reaches its server: pools, links, handshakes, backoff, recording. They
-//! meet in a [`crate::due_request::DueRequest`] and its [`crate::outcome::FinishedRequest`], which the loop hands from
-//! one part to the other. Time, which concerns both, is in `time.rs`.
+//! A worker has two parts. [`WorkerUsers`] handles users: scenarios, arrivals, pages, iterations. [`WorkerConnections`]
+//! handles the transport of requests: pools, links, handshakes, backoff, recording. Their interface consists of
+//! [`crate::due_request::DueRequest`] and [`crate::outcome::FinishedRequest`], which the loop passes from one part to
+//! the other. Time, which concerns both, is in `time.rs`.
 
 mod common_start;
 mod ending;
@@ -19,7 +19,7 @@ use crate::users::WorkerUsers;
 
 pub(crate) use self::common_start::CommonStart;
 
-/// One worker. [`crate::builder::WorkerBuilder`] makes it.
+/// One worker, created by [`crate::builder::WorkerBuilder`].
 pub(crate) struct Worker<N: Network> {
     users: WorkerUsers,
     connections: WorkerConnections<N>,
@@ -61,7 +61,7 @@ impl<N: Network> Worker<N> {
     }
 
     /// Handles incoming events, at most one piece per connection, and sends due requests in between. A long turn is
-    /// interrupted to handle timers, and resumed afterwards.
+    /// interrupted for timers and resumed afterwards.
     #[inline]
     fn take_turn(&mut self) {
         loop {
@@ -75,7 +75,7 @@ impl<N: Network> Worker<N> {
         self.connections.end_turn();
     }
 
-    /// Handles one event, and resumes the user concerned.
+    /// Handles one event, and resumes the user that it concerns.
     #[inline]
     fn dispatch(&mut self, arrived: LinkEvent) {
         self.connections.process(arrived);

@@ -1,4 +1,4 @@
-//! Messages of a worker.
+//! Messages from a worker to the collector.
 
 use std::ops::Range;
 
@@ -12,14 +12,14 @@ use crate::used_values::RequestValue;
 /// Maximum number of shown bytes of a request or a response.
 pub(crate) const EXCERPT: usize = 4096;
 
-/// A message of a worker to the collector.
+/// A message from a worker to the collector.
 #[derive(Debug)]
 pub(crate) enum WorkerMessage {
     /// A second, encoded by [`crate::tally::encode`].
     Snapshot(Vec<u8>),
     /// Failures of the first moments.
     Early(EarlyFailures),
-    /// The first failure of a sort.
+    /// An example of a failure.
     Example(RawExample),
     /// The worker is done; `window` is the length of its window.
     Over { window: Nanos, interrupted: bool },
@@ -39,13 +39,13 @@ pub(crate) struct RawExample {
     pub code: u32,
     /// Time since the start of the window.
     pub at_ns: i64,
-    /// Details beyond the sort.
+    /// Details of the failure.
     pub why: Option<brunt_cause::Cause>,
     pub sent: Vec<u8>,
     pub received: Vec<u8>,
     pub reused: bool,
-    /// Trace that the request carried.
+    /// Trace that the request carried, if any.
     pub trace: Option<Trace>,
-    /// Values of the user from which the request was built.
+    /// Values of the user that the request uses.
     pub values: Vec<RequestValue>,
 }

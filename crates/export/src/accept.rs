@@ -1,6 +1,6 @@
-//! The client's request: the path, and the preferred exposition format.
+//! The request of a client: the path and the preferred exposition format.
 
-/// The resource and format that a request asks for.
+/// The resource and format of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScrapeRequest {
     /// The figures as text.
@@ -9,7 +9,7 @@ pub enum ScrapeRequest {
     Protobuf,
     /// The page that links to the figures.
     Root,
-    /// A path that does not exist.
+    /// Any other path.
     Nothing,
     /// A method that is not supported.
     Method,
@@ -18,11 +18,11 @@ pub enum ScrapeRequest {
 /// Maximum number of header fields in a request.
 const FIELDS: usize = 64;
 
-/// Parses the head of a request; `Ok(None)`: it is incomplete.
+/// Parses the head of a request; `Ok(None)` if it is incomplete.
 ///
 /// # Errors
 ///
-/// Returns an error if it is not HTTP.
+/// Returns an error if the head is not HTTP.
 pub fn parse_request(head: &[u8]) -> Result<Option<ScrapeRequest>, httparse::Error> {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS];
     let mut request = httparse::Request::new(&mut fields);

@@ -1,8 +1,8 @@
 //! Conversion of our histograms to the buckets of other systems: fixed bounds, and exponential ones.
 //!
-//! Each of our buckets is represented by its middle, and all its values are exported in one bucket. Thus no exported
+//! Each of our buckets is represented by its middle, so that all its values are exported in one bucket and no exported
 //! count ever decreases, which readers would take for a restart. In both conversions, a value is off by at most 0.2 %
-//! before it is put into a bucket of the other system.
+//! before it is assigned to a bucket of the other system.
 
 use brunt_measure::Histogram;
 
@@ -10,13 +10,13 @@ use brunt_measure::Histogram;
 pub(crate) const BOUNDS: [f64; 18] =
     [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
 
-/// Threshold below which values count as zero: there are none between zero and a nanosecond.
+/// Threshold (seconds) below which values count as zero: there are none between zero and a nanosecond.
 pub(crate) const ZERO: f64 = 1e-9;
 
-/// Finest scale: 256 buckets for each power of two, as many as ours. Prometheus supports none finer.
+/// Finest scale: 256 buckets per power of two, as many as ours. Prometheus supports no finer one.
 const FINEST: i32 = 8;
 
-/// Returns the cumulative counts: the number of values at most each of [`BOUNDS`].
+/// Returns the cumulative counts: for each of [`BOUNDS`], the number of values up to it.
 pub(crate) fn classic(of: &Histogram) -> [u64; BOUNDS.len()] {
     let mut counts = [0; BOUNDS.len()];
     for (low, width, n) in of.cells() {
@@ -69,7 +69,7 @@ impl ExponentialBuckets {
     }
 }
 
-/// Returns the value that represents a bucket of ours, in seconds.
+/// Returns the value that represents one of our buckets, in seconds.
 fn middle(low: u64, width: u64) -> f64 {
     (low as f64 + (width - 1) as f64 / 2.0) / 1e9
 }

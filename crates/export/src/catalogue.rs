@@ -1,8 +1,8 @@
 //! The catalogue of exported metrics, shared by all formats: families of points with a name, a unit and labels.
 //!
-//! Names are those of OpenTelemetry (`requests.scheduled`); Prometheus' names follow from them by its own rules
-//! (`brunt_requests_scheduled_total`), so that both exporters lead to the same names. Label cardinality is bounded:
-//! that of status codes and kinds of failure by the sums of the run, that of names here.
+//! Names are those of OpenTelemetry (`requests.scheduled`); the names in Prometheus are derived by its own rules
+//! (`brunt_requests_scheduled_total`), so that both exporters result in the same names. Label cardinality is bounded:
+//! for status codes and kinds of failure by the sums of the run, and for names here.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use brunt_report::{Grade, NamedTotals, RunSums};
 
 use crate::figures::FiguresSnapshot;
 
-/// Number of names with points of their own; the rest are summed under [`OTHERS`].
+/// Maximum number of names with points of their own; the others are summed under [`OTHERS`].
 pub(crate) const NAMES: usize = 100;
 /// Label value for all further names.
 pub(crate) const OTHERS: &str = "(others)";
@@ -70,7 +70,7 @@ impl Family<'_> {
     }
 }
 
-/// Maximum number of exponential buckets of the run's own histograms, and of each name's.
+/// Maximum number of exponential buckets of the histograms of the run, and of those of each name.
 const FINE: usize = 2560;
 const COARSE: usize = 320;
 
@@ -128,7 +128,7 @@ impl<'a> Family<'a> {
     }
 }
 
-/// Returns the description of the run, for display on panels.
+/// Returns the metric that describes the run, for display on panels.
 fn run(sums: &RunSums) -> Family<'_> {
     let none = labelled_gauges("run.info", "What is running: always 1.");
     let Some(started) = &sums.started else { return none };
@@ -308,8 +308,7 @@ fn add_cached<'a>(family: Family<'a>, name: &'a str, c: &NamedCounts) -> Family<
     if c.from_cache == 0 { family } else { family.with([("name", name)], PointValue::Count(c.from_cache)) }
 }
 
-/// Returns the number of responses that passed and failed each check, with individual points for the first
-/// checks.
+/// Returns the numbers of responses that passed and failed each check, with individual points for the first checks.
 fn checks(sums: &RunSums) -> Family<'_> {
     let family = counters("checks", "Responses by check and by whether they passed it; the warm-up is left out.");
     let rows: Vec<_> = sums.checks().collect();
@@ -323,8 +322,8 @@ fn checks(sums: &RunSums) -> Family<'_> {
     })
 }
 
-/// Returns the latency of a name. Unfinished requests are included, each with the time it took at least:
-/// without them a step that hangs would look fast.
+/// Returns the latency of a name. Unfinished requests are included with the lower bounds of their durations, because a
+/// step that hangs would look fast without them.
 fn latency_of(totals: &NamedTotals) -> PointValue<'_> {
     let ranked = totals.ranked();
     let times = match ranked.at_least.filter(|at_least| !at_least.is_empty()) {
@@ -371,7 +370,7 @@ fn spans(sums: &RunSums) -> Vec<Family<'_>> {
     counts.into_iter().chain(times).collect()
 }
 
-/// Returns whether the figures can be trusted, and whether the objectives hold, so far.
+/// Returns whether the figures can be trusted so far, and whether the objectives are met so far.
 fn judged(reading: &FiguresSnapshot) -> Vec<Family<'_>> {
     let trust = &reading.so_far.trust;
     let number = |grade| match grade {

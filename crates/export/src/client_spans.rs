@@ -1,5 +1,5 @@
-//! A request as OpenTelemetry describes it: a client span with the attributes of its semantic conventions, and
-//! some specific to brunt.
+//! Requests as OpenTelemetry describes them: client spans with the attributes of its semantic conventions, and some
+//! specific to brunt.
 
 use brunt_record::{FirstResponse, RequestSpan, RunStarted};
 use hyper::Uri;
@@ -12,13 +12,13 @@ use crate::messages::{
 };
 use crate::otlp::{otlp_resource, scope};
 
-/// Distinguishes the span id of opening a connection from that of its request.
+/// Distinguishes the span id of a connection's opening from that of its request.
 const CONNECT: u64 = 0x636f_6e6e_6563_7421;
 
-/// Properties of a run that its spans do not contain.
+/// Properties of a run that its recorded spans do not contain.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SpanContext {
-    /// Start of its window, nanoseconds since 1970.
+    /// Start of the window, nanoseconds since 1970.
     pub unix_ns: u64,
     protocol: String,
     open: bool,
@@ -32,11 +32,11 @@ pub(crate) struct SpanContext {
     spoken: String,
 }
 
-/// Number of URLs above which a request is described only by its name.
+/// Number of URLs above which requests are described only by their names.
 const URLS: usize = 10_000;
 
 impl SpanContext {
-    /// Reads the head of the run.
+    /// Takes the properties of the run from its head.
     pub fn started(&mut self, started: &RunStarted) {
         let plan = &started.plan;
         self.protocol.clone_from(&plan.protocol);
@@ -48,7 +48,7 @@ impl SpanContext {
         self.scenarios = plan.scenarios.iter().map(|scenario| scenario.name.clone()).collect();
     }
 
-    /// Reads the target's protocol from its first answer.
+    /// Takes the protocol of the target from its first answer.
     pub fn answered(&mut self, answer: &FirstResponse) {
         self.spoken = answer.spoken.split([',', ' ']).next().unwrap_or_default().to_owned();
     }
@@ -136,7 +136,7 @@ impl SpanContext {
             (None, None) => {
                 all.push(text("http.request.method", &asked.method));
                 all.extend(span.status.parse().ok().map(|code| number("http.response.status_code", code)));
-                // A URL with placeholders was never requested as such.
+                // A URL with placeholders was never requested in this form.
                 let kind = if asked.url.contains('{') { "url.template" } else { "url.full" };
                 all.extend((!asked.url.is_empty()).then(|| text(kind, &asked.url)));
             }
@@ -189,7 +189,7 @@ struct RequestText {
     method: String,
     /// gRPC method: `package.Service/Method`.
     rpc: Option<String>,
-    /// Operation of a database or a plain connection.
+    /// Request to a database or over a plain connection.
     of: Option<PreparedQuery>,
 }
 

@@ -1,4 +1,4 @@
-//! An OpenTelemetry collector that is reached with OTLP over HTTP or gRPC: its address and its settings.
+//! An OpenTelemetry collector, reached by OTLP over HTTP or gRPC: its address and its settings.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use hyper::header::{HeaderName, HeaderValue};
 use crate::grpc::OtlpGrpcClient;
 use crate::http::{HttpClient, ServerAddress, tls_config};
 
-/// Default timeout of a whole export; a collector that stalls costs an export of the figures, never the run.
+/// Default timeout of a whole export: a collector that stalls loses an export, but never delays the run.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Port of OTLP over HTTP.
 const PORT: u16 = 4318;
@@ -25,7 +25,7 @@ pub struct EnvVariable {
     pub value: String,
 }
 
-/// Values of the environment variables that configure OpenTelemetry's exporters, which users may have set already.
+/// Values of the standard environment variables of OpenTelemetry exporters, and the proxy.
 #[derive(Clone, Debug, Default)]
 pub struct ExporterSettings {
     /// `OTEL_EXPORTER_OTLP_HEADERS`: `key=value,key=value`.
@@ -34,9 +34,9 @@ pub struct ExporterSettings {
     pub protocol: Option<EnvVariable>,
     /// `OTEL_EXPORTER_OTLP_TIMEOUT`: timeout of an export.
     pub timeout: Option<Duration>,
-    /// `OTEL_EXPORTER_OTLP_CERTIFICATE`: authorities to trust, as PEM; `None`: the public ones.
+    /// `OTEL_EXPORTER_OTLP_CERTIFICATE`: authorities to trust, as PEM; `None` for the public ones.
     pub certificate: Option<Vec<u8>>,
-    /// `OTEL_RESOURCE_ATTRIBUTES`: in the format of the headers.
+    /// `OTEL_RESOURCE_ATTRIBUTES`, in the format of `headers`.
     pub attributes: Option<String>,
     /// `OTEL_SERVICE_NAME`.
     pub service: Option<String>,
@@ -48,20 +48,20 @@ pub struct ExporterSettings {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     base: String,
-    /// Set if it is on this machine, which is reached without a proxy.
+    /// Set if the collector is on this machine, which is reached without a proxy.
     local: bool,
-    /// Set if it is called over gRPC.
+    /// Set if the URL implies gRPC.
     grpc: bool,
-    /// Set if the URL is that of one signal, to which no path is added.
+    /// Set if the URL is that of a single signal, to which no path is added.
     exact: bool,
 }
 
 impl Endpoint {
-    /// Parses a URL; the scheme may be left out, and then the port as well.
+    /// Parses a URL; the scheme may be omitted, and then the port as well.
     ///
     /// # Errors
     ///
-    /// Returns what is wrong with it, and an accepted form.
+    /// Returns a sentence that states what is wrong with the URL, and an accepted form.
     pub fn parse(text: &str) -> Result<Endpoint, String> {
         let wrong = || {
             format!(
@@ -87,7 +87,7 @@ impl Endpoint {
             _ => String::new(),
         };
         let path = uri.path().trim_end_matches('/');
-        // Some users give the URL of one signal; the paths of the others are next to it.
+        // Some users give the URL of a single signal; the other signals have sibling paths.
         let path = ["/v1/metrics", "/v1/traces"].iter().fold(path, |path, end| path.strip_suffix(end).unwrap_or(path));
         let host = authority.host().trim_matches(['[', ']']);
         let local = host == "localhost" || host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback());
@@ -101,7 +101,7 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// Returns what is wrong with it, and an accepted form.
+    /// Returns a sentence that states what is wrong with the URL, and an accepted form.
     pub fn parse_exact(text: &str) -> Result<Endpoint, String> {
         let read = Endpoint::parse(text)?;
         if read.grpc || !text.contains("://") {
@@ -121,7 +121,7 @@ impl Endpoint {
         }
     }
 
-    /// Returns the URL for display: without user name and password.
+    /// Returns the URL for display, without user name and password.
     pub fn shown(&self) -> String {
         let shown = self.bare();
         if self.grpc { shown.replacen("http", "grpc", 1) } else { shown }
@@ -156,7 +156,7 @@ fn unescaped(text: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// A collector to which exports are sent, reachable or not.
+/// A client that sends exports to a collector.
 #[derive(Clone)]
 pub struct CollectorClient {
     transport: OtlpTransport,
@@ -179,7 +179,7 @@ impl CollectorClient {
     ///
     /// # Errors
     ///
-    /// Returns what is wrong with a setting, and its name.
+    /// Returns a sentence that names an invalid setting and states what is wrong with it.
     pub fn new(endpoint: Endpoint, settings: &ExporterSettings) -> Result<CollectorClient, String> {
         let patience = settings.timeout.unwrap_or(PATIENCE);
         let said = settings.headers.clone().unwrap_or_default();
@@ -209,12 +209,12 @@ impl CollectorClient {
         self.endpoint.shown()
     }
 
-    /// Returns how long the end of a run waits for the last export.
+    /// Returns the maximum time that the end of a run waits for the last export.
     pub(crate) fn final_wait(&self) -> Duration {
         self.timeout + Duration::from_secs(1)
     }
 
-    /// Sends one export; the error says why it was not accepted.
+    /// Sends one export; the error describes why it was not accepted.
     pub(crate) fn send(&self, signal: &str, body: &[u8]) -> Result<(), String> {
         let headers = self.headers.iter().map(|(name, value)| (&**name, &**value));
         let client = match &self.transport {
@@ -236,7 +236,7 @@ impl CollectorClient {
     }
 }
 
-/// Returns whether the URL or `OTEL_EXPORTER_OTLP_PROTOCOL` asks for gRPC.
+/// Returns `true` if the URL or `OTEL_EXPORTER_OTLP_PROTOCOL` selects gRPC.
 fn by_grpc(endpoint: &Endpoint, settings: &ExporterSettings) -> Result<bool, String> {
     match settings.protocol.as_ref().map(|said| (&*said.value, &*said.name)) {
         None | Some(("http/protobuf", _)) => Ok(endpoint.grpc),

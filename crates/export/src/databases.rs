@@ -1,12 +1,12 @@
-//! Requests to databases and over plain connections as OpenTelemetry describes them: the operation of each,
-//! known from the plan, and its attributes by the semantic conventions of database clients.
+//! Requests to databases and over plain connections, as OpenTelemetry describes them: the operation of each request,
+//! known from the plan, and its attributes by the semantic conventions for database clients.
 
 use brunt_record::{RequestSpan, RunStarted};
 use hyper::Uri;
 
 use crate::messages::{KeyValue, number, text};
 
-/// Maximum number of characters exported of a statement.
+/// Maximum number of characters of a statement that are exported.
 const LONGEST: usize = 2000;
 
 /// The system that a request is sent to.
@@ -21,7 +21,7 @@ pub(crate) enum TargetSystem {
 }
 
 impl TargetSystem {
-    /// Returns the system of a URL; `None` if it is none of these.
+    /// Returns the system of a URL; `None` for any other.
     pub fn of(url: &str) -> Option<TargetSystem> {
         match url.split_once("://")?.0 {
             "redis" | "rediss" => Some(TargetSystem::Redis),
@@ -33,7 +33,7 @@ impl TargetSystem {
         }
     }
 
-    /// Returns the option that holds the request, and the request that is sent without it.
+    /// Returns the option that contains the requests, and the request that is sent without this option.
     fn request_option(self) -> (&'static str, Option<&'static str>) {
         match self {
             TargetSystem::Redis => ("command", Some("PING")),
@@ -57,11 +57,11 @@ impl TargetSystem {
 pub(crate) struct PreparedQuery {
     pub system: TargetSystem,
     pub url: String,
-    /// Text as it was written: a command or a statement.
+    /// Text as written: a command or a statement.
     pub text: Option<String>,
 }
 
-/// Returns the prepared requests of a run, in order: for each URL, all requests sent to it. `None` stands for a
+/// Returns the prepared requests of a run, in order: for each URL, all requests sent to it. An entry is `None` for a
 /// request in another protocol.
 pub(crate) fn prepared(started: &RunStarted, most: usize) -> Vec<Option<PreparedQuery>> {
     let plan = &started.plan;
@@ -96,11 +96,11 @@ fn unweighted(text: &str) -> &str {
 /// The operation of one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Operation {
-    /// Name such as `SELECT`, or `BATCH` for several different operations; empty if there is none.
+    /// Name, such as `SELECT`, or `BATCH` for several different operations; empty if there is none.
     name: String,
     /// Number of statements or commands.
     count: usize,
-    /// Summary such as `SELECT items`.
+    /// Summary, such as `SELECT items`.
     summary: String,
 }
 
@@ -123,7 +123,7 @@ impl Operation {
     }
 }
 
-/// Splits at semicolons outside of quotes.
+/// Splits text at semicolons outside quotes.
 fn pieces(asked: &str) -> Vec<&str> {
     let (mut all, mut quote, mut from) = (Vec::new(), None, 0);
     for (at, c) in asked.char_indices() {
@@ -141,7 +141,7 @@ fn pieces(asked: &str) -> Vec<&str> {
     all.into_iter().map(str::trim).filter(|piece| !piece.is_empty()).collect()
 }
 
-/// Returns the first table that a statement names, recognized by the keyword before it.
+/// Returns the first table in a statement, recognized by the keyword before it.
 fn table(statement: &str) -> Option<&str> {
     let words: Vec<&str> = statement.split_whitespace().collect();
     let before = |word: &&str| ["FROM", "INTO", "UPDATE"].iter().any(|known| word.eq_ignore_ascii_case(known));

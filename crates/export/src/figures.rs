@@ -1,4 +1,4 @@
-//! The figures of a run so far, shared between the run that adds to them and their readers.
+//! The figures of a run so far, shared between the run, which adds to them, and their readers.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use brunt_record::{Notice, RunEvent, RunListener, RunPart, Second};
 use brunt_report::{InterimSummary, SummaryBuilder};
 
-/// The last second, and the current phase of the run.
+/// The last second and the current phase of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RunStatus {
-    /// Last second without its histograms and names, which are in the sums; `None`: the first is not over.
+    /// Last second, without its histograms and names, which are in the sums; `None` until the first second is over.
     pub second: Option<SecondGauges>,
-    /// Set if the run is over: nothing changes any more.
+    /// Set if the run is over, so that nothing changes any more.
     pub ended: bool,
     /// Time of the reading, nanoseconds since 1970.
     pub unix_ns: u64,
@@ -27,7 +27,7 @@ pub(crate) struct SecondGauges {
     pub in_flight: u32,
     pub waiting: u32,
     pub connections: u32,
-    /// Requests that became due, including those of the warm-up, per second.
+    /// Requests that became due per second, including those of the warm-up.
     pub offered_per_s: f64,
 }
 
@@ -46,14 +46,14 @@ impl SecondGauges {
     }
 }
 
-/// The figures of a run, updated as a listener of its events and read by exporters.
+/// The figures of a run, updated by its events (as a listener) and read by exporters.
 #[derive(Clone, Default)]
 pub struct LiveFigures(Arc<SharedFigures>);
 
 #[derive(Default)]
 struct SharedFigures {
     state: Mutex<FiguresState>,
-    /// Notified when figures were added or read.
+    /// Notified when figures are added or read.
     changed: Condvar,
 }
 
@@ -83,13 +83,13 @@ impl LiveFigures {
         LiveFigures::default()
     }
 
-    /// Returns the current figures. The run is blocked while they are copied, not while they are written out.
+    /// Returns the current figures. The run is blocked while they are copied, but not while they are encoded.
     pub(crate) fn read(&self) -> FiguresSnapshot {
         let state = self.lock();
         FiguresSnapshot { so_far: state.summing.so_far(), now: state.now.clone() }
     }
 
-    /// Records that a reading was sent completely.
+    /// Records that a snapshot was sent completely.
     pub(crate) fn mark_read(&self, reading: &RunStatus) {
         let mut state = self.lock();
         if reading.ended {
@@ -105,8 +105,8 @@ impl LiveFigures {
         self.lock().read > 0
     }
 
-    /// Waits until there are more than `than` seconds, or the run is over; returns the number of seconds, and
-    /// whether it is over.
+    /// Waits until there are more than `than` seconds or the run is over; returns the number of seconds and whether the
+    /// run is over.
     pub(crate) fn wait_for_more(&self, than: u64) -> (u64, bool) {
         let waits = |state: &mut FiguresState| state.seconds <= than && !state.now.ended;
         let state = self.0.changed.wait_while(self.lock(), waits).unwrap_or_else(PoisonError::into_inner);
@@ -119,8 +119,8 @@ impl LiveFigures {
         self.0.changed.notify_all();
     }
 
-    /// Waits until the final figures have been read, at most for `at_most`; `given_up` is polled meanwhile. Returns
-    /// `true` if they were read.
+    /// Waits for at most `at_most` until the final figures have been read, polling `given_up` meanwhile. Returns `true`
+    /// if they were read.
     pub(crate) fn wait_for_reader(&self, at_most: Duration, given_up: &dyn Fn() -> bool) -> bool {
         const LOOK: Duration = Duration::from_millis(50);
         let until = Instant::now() + at_most;

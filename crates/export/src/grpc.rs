@@ -9,9 +9,9 @@ use crate::http::{HttpClient, HttpResponse};
 pub(crate) struct OtlpGrpcClient(pub HttpClient);
 
 impl OtlpGrpcClient {
-    /// Calls a method with an encoded message; the error says why it was not accepted.
+    /// Calls a method with an encoded message; the error describes why it was not accepted.
     pub fn call(&self, path: &str, headers: &[(&str, &str)], message: &[u8]) -> Result<(), String> {
-        // The prefix of a message: not compressed, and its length.
+        // The prefix of the message: a flag for no compression, and the length.
         let mut body = vec![0];
         body.extend((message.len() as u32).to_be_bytes());
         body.extend(message);
@@ -20,7 +20,7 @@ impl OtlpGrpcClient {
     }
 }
 
-/// Returns the outcome of a response: its status is in its trailers, or in its head if it has no body.
+/// Returns the outcome of a response, whose status is in its trailers, or in its head if there is no body.
 fn outcome((head, rest): HttpResponse) -> Result<(), String> {
     let rest = rest?;
     let of = |name: &str| {

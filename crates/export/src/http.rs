@@ -1,6 +1,7 @@
-//! HTTP to a collector: POST requests over HTTP/1.1 or HTTP/2, on one connection that is reopened if it breaks.
+//! An HTTP client for a collector: POST requests over HTTP/1.1 or HTTP/2, on one connection that is reopened if it
+//! breaks.
 //!
-//! Each thread that exports has a runtime and a connection of its own, which run only while a request is made.
+//! Each exporting thread has its own runtime and connection, which make progress only during a request.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -19,7 +20,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 
-/// Maximum number of bytes read of a response.
+/// Maximum number of bytes of a response that are read.
 const LONGEST: usize = 64 * 1024;
 
 /// The address of a server, and the route to it.
@@ -29,7 +30,7 @@ pub(crate) struct ServerAddress {
     pub host: String,
     pub port: u16,
     pub tls: Option<Arc<ClientConfig>>,
-    /// HTTP proxy; `None`: a direct connection.
+    /// HTTP proxy; `None` for a direct connection.
     pub proxy: Option<Proxy>,
     /// Set for HTTP/2 with prior knowledge.
     pub http2: bool,
@@ -44,7 +45,7 @@ impl ServerAddress {
 /// A client for one server.
 pub(crate) struct HttpClient {
     place: ServerAddress,
-    /// Timeout of a request, including the connection it needs.
+    /// Timeout of a request, including the time to connect.
     timeout: Duration,
     running: Mutex<Option<Connected>>,
 }
@@ -55,7 +56,7 @@ struct Connected {
     sender: Option<RequestSender>,
 }
 
-/// A clone has a connection of its own.
+/// A clone has its own connection.
 impl Clone for HttpClient {
     fn clone(&self) -> HttpClient {
         HttpClient::new(self.place.clone(), self.timeout)
@@ -66,12 +67,12 @@ impl Clone for HttpClient {
 pub(crate) type HttpResponse = (Parts, Result<Collected<Bytes>, String>);
 
 impl HttpClient {
-    /// Creates a client for this server; it does not connect yet.
+    /// Creates a client for this server, without connecting.
     pub fn new(place: ServerAddress, patience: Duration) -> HttpClient {
         HttpClient { place, timeout: patience, running: Mutex::default() }
     }
 
-    /// Posts a body; the error says why there is no response.
+    /// Posts a body; the error describes why there is no response.
     pub fn post(&self, path: &str, headers: &[(&str, &str)], body: Bytes) -> Result<HttpResponse, String> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if running.is_none() {
@@ -94,7 +95,7 @@ impl HttpClient {
         request: impl Fn() -> Result<Request<Full<Bytes>>, String>,
     ) -> Result<HttpResponse, String> {
         let asked = match kept {
-            // A kept connection may be closed by now, which shows only when it is used.
+            // A kept connection may have been closed, which shows only when it is used.
             Some(sender) => sender.send(request()?).await.ok(),
             None => None,
         };

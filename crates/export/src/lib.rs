@@ -1,8 +1,8 @@
 //! Export of a run's live figures to monitoring systems: served to Prometheus, pushed to OpenTelemetry.
 //!
-//! [`LiveFigures`] is a listener that sums the run up as the report does. One list of metric families
-//! (`catalogue.rs`) is the source of every format: the text and the protobuf exposition of Prometheus, and
-//! OTLP. No code here is on the path of a request, and none of it runs unless an export is requested.
+//! [`LiveFigures`] is a listener that sums up the run as the report does. One list of metric families (`catalogue.rs`)
+//! is the source of every format: the text and the protobuf exposition of Prometheus, and OTLP. No code in this crate
+//! is on the path of a request, and none of it runs unless an export is requested.
 
 mod accept;
 mod buckets;

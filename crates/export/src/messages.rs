@@ -1,4 +1,4 @@
-//! The messages of OpenTelemetry (opentelemetry-proto 1.x) that are sent, with the fields that brunt fills.
+//! The OpenTelemetry messages (opentelemetry-proto 1.x) that brunt sends, with the fields that it sets.
 
 use prost::{Message, Oneof};
 

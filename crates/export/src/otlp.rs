@@ -1,5 +1,5 @@
-//! Export to OpenTelemetry: the same families as OTLP metrics, all of them cumulative, so that a lost export costs only
-//! the values of that moment. Histograms are exponential.
+//! Export to OpenTelemetry: the same families as cumulative OTLP metrics, so that a lost export costs only the values
+//! of that moment. Histograms are exponential.
 
 use std::borrow::Cow;
 

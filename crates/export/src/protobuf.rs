@@ -133,7 +133,7 @@ fn histogram(times: &brunt_measure::Histogram, most: usize) -> PrometheusHistogr
         sample_sum: Some(times.sum() as f64 / 1e9),
         bucket: classic.chain([(f64::INFINITY, times.count())]).map(bucket).collect(),
         schema: Some(native.scale),
-        // It also marks the histogram as native while it has no counts yet.
+        // This also marks the histogram as native while it has no counts.
         zero_threshold: Some(ZERO),
         zero_count: Some(native.zero),
         positive_span,
@@ -141,7 +141,7 @@ fn histogram(times: &brunt_measure::Histogram, most: usize) -> PrometheusHistogr
     }
 }
 
-/// Returns the non-empty buckets as spans without a gap, and the difference of each count from the one before.
+/// Returns the non-empty buckets as spans without gaps, and the difference of each count from the previous one.
 fn spans(native: &ExponentialBuckets) -> (Vec<BucketSpan>, Vec<i64>) {
     let (mut spans, mut deltas): (Vec<BucketSpan>, Vec<i64>) = (Vec::new(), Vec::new());
     let (mut before, mut gap) = (0, 0);
@@ -153,8 +153,8 @@ fn spans(native: &ExponentialBuckets) -> (Vec<BucketSpan>, Vec<i64>) {
         match spans.last_mut().filter(|_| gap == 0) {
             Some(BucketSpan { length: Some(length), .. }) => *length += 1,
             _ => {
-                // Prometheus numbers buckets by their upper bound: one more than ours, which are numbered by
-                // the lower.
+                // Prometheus numbers buckets by their upper bounds and we by their lower ones, so its numbers are one
+                // higher.
                 let offset = if spans.is_empty() { native.offset + 1 + at as i32 } else { gap };
                 spans.push(BucketSpan { offset: Some(offset), length: Some(1) });
             }

@@ -1,8 +1,7 @@
-//! Figures sent to an OpenTelemetry collector, once a second, on a separate thread.
+//! Export of figures to an OpenTelemetry collector, once a second, on a separate thread.
 //!
-//! Each export contains all figures, as of now: a slow collector gets fewer exports, and one that was unreachable
-//! misses nothing. A failure is reported as soon as the collector does not answer, and once more at the end; it has no
-//! other effect.
+//! Each export contains all current figures, so that a slow collector gets fewer exports, and one that was unreachable
+//! misses no totals. A failure is reported when it first occurs and at the end; it has no other effect.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -18,10 +17,10 @@ use crate::otlp;
 pub struct FiguresPush {
     figures: LiveFigures,
     shown: String,
-    /// Limit on how long the end of a run waits for the last export.
+    /// Maximum time that the end of a run waits for the last export.
     last: Duration,
     sent: Arc<PushStatus>,
-    /// Set once the failure was reported.
+    /// Set once a failure has been reported.
     failure_reported: bool,
 }
 
@@ -38,7 +37,7 @@ struct PushAccount {
     missed: u64,
     /// Reason for the last failed export.
     last_error: Option<String>,
-    /// Outcome of the final export; `None` until it was tried.
+    /// Whether the final export was accepted; `None` until it has been attempted.
     ended: Option<bool>,
 }
 
@@ -74,7 +73,7 @@ impl RunListener for FiguresPush {
         Ok(())
     }
 
-    /// Reports the first time that the collector is unreachable.
+    /// Reports the first failed export.
     fn next_notice(&mut self) -> Option<Notice> {
         if self.failure_reported {
             return None;

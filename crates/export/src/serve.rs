@@ -1,8 +1,8 @@
-//! Figures served to Prometheus: a small HTTP server on threads of its own, started only on request.
+//! A small HTTP server that serves figures to Prometheus, on its own threads, started only on request.
 //!
-//! Each connection carries one request, since scrapers come only every few seconds. Clients are not trusted: each has a
-//! few seconds for its request and for the answer, heads have a bounded size, and the number of concurrent clients is
-//! limited.
+//! Each connection carries one request, because scrapes are seconds apart. Clients are not trusted: each has a few
+//! seconds to send its request and to receive the response, the size of heads is bounded, and the number of concurrent
+//! clients is limited.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -15,9 +15,9 @@ use crate::catalogue::families;
 use crate::figures::LiveFigures;
 use crate::{protobuf, text};
 
-/// Timeout of a client for its request, and again for the answer.
+/// Timeout for the request of a client, and again for the response.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Longest head of a request.
+/// Maximum length of a request head, in bytes.
 const HEAD: usize = 16 * 1024;
 /// Maximum number of concurrent clients.
 const CLIENTS: usize = 16;
@@ -25,7 +25,7 @@ const CLIENTS: usize = 16;
 /// once a minute.
 const SHORT: Duration = Duration::from_secs(60);
 
-/// A listening server; it serves until the program ends.
+/// A listening server, which serves until the program ends.
 pub struct PrometheusServer {
     figures: LiveFigures,
     address: SocketAddr,
@@ -55,7 +55,7 @@ impl PrometheusServer {
             for client in listener.incoming() {
                 match client {
                     Ok(client) => begin(client, &served, &clients),
-                    // Descriptors may have run out: a client that is refused tries again.
+                    // Descriptors may have run out, but a refused client tries again.
                     Err(_) => std::thread::sleep(Duration::from_millis(100)),
                 }
             }
@@ -64,17 +64,18 @@ impl PrometheusServer {
         Ok(PrometheusServer { figures, address, since: Instant::now() })
     }
 
-    /// Returns the address it listens on.
+    /// Returns the address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Returns `true` if the final figures may still be fetched: figures were fetched during the run, or it was short.
+    /// Returns `true` if the final figures are likely to be fetched, because the run was scraped, or was too short to
+    /// be scraped.
     pub fn is_awaited(&self) -> bool {
         self.figures.was_read() || self.since.elapsed() < SHORT
     }
 
-    /// Keeps serving until the final figures have been fetched once, at most for `at_most`; `given_up` is polled
+    /// Keeps serving for at most `at_most` until the final figures have been fetched once, polling `given_up`
     /// meanwhile.
     pub fn linger(&self, at_most: Duration, given_up: &dyn Fn() -> bool) -> LingerOutcome {
         self.figures.end();
@@ -82,7 +83,7 @@ impl PrometheusServer {
     }
 }
 
-/// Serves a client on a thread of its own, unless there are too many clients.
+/// Serves a client on its own thread, unless there are too many clients.
 fn begin(client: TcpStream, figures: &LiveFigures, clients: &Arc<AtomicUsize>) {
     let place = ScrapeSlot(Arc::clone(clients));
     if clients.fetch_add(1, Ordering::Relaxed) >= CLIENTS {
@@ -94,7 +95,7 @@ fn begin(client: TcpStream, figures: &LiveFigures, clients: &Arc<AtomicUsize>) {
         // A client that disconnects or sends nothing gets no answer.
         let _ = answer(client, &figures);
     };
-    // Without a thread for it, the client is refused.
+    // If the thread cannot be started, the client is refused.
     let _ = std::thread::Builder::new().name("scrape".into()).stack_size(256 * 1024).spawn(serve);
 }
 

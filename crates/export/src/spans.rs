@@ -1,7 +1,7 @@
 //! Requests as client spans, sent to an OpenTelemetry collector on a separate thread.
 //!
-//! The queue is bounded and never blocks the run: spans that do not fit, and spans that a collector does not accept,
-//! are counted and reported at the end. If a collector is unreachable, the same spans are sent again for a while.
+//! The queue is bounded and never blocks the run: spans that do not fit, and spans that the collector does not accept,
+//! are counted and reported at the end. If the collector is unreachable, the export of a batch is retried a few times.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use crate::collector::CollectorClient;
 const QUEUE: usize = 16 << 10;
 /// Maximum number of spans in one export.
 const BATCH: usize = 512;
-/// Time a batch waits to fill up.
+/// Time for which an incomplete batch waits for more spans.
 const GATHER: Duration = Duration::from_secs(1);
 /// Number of attempts for a batch, and the pause between them.
 const TRIES: u32 = 3;
@@ -25,9 +25,9 @@ const BETWEEN: Duration = Duration::from_secs(1);
 /// The export of a run's spans to a collector.
 pub struct SpanPush {
     shown: String,
-    /// Limit on how long the end of a run waits for the last spans.
+    /// Maximum time that the end of a run waits for the last spans.
     last: Duration,
-    /// Collector, kept here until the first span.
+    /// Collector; `None` once the first span has started the thread.
     collector: Option<CollectorClient>,
     shared: Arc<SharedSpans>,
 }
@@ -53,9 +53,9 @@ struct SpanQueueState {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct SpanAccount {
     sent: u64,
-    /// Spans the collector did not accept.
+    /// Spans that the collector did not accept.
     lost: u64,
-    /// Spans that did not fit, into a second of the run or into the queue.
+    /// Spans that did not fit into a second's selection or into the queue.
     dropped: u64,
     /// Reason for the last loss.
     last_error: Option<String>,
@@ -68,7 +68,7 @@ impl SharedSpans {
 }
 
 impl SpanPush {
-    /// Creates an export to a collector; a run without traces never contacts it.
+    /// Creates an export to a collector, which a run without traces never contacts.
     pub fn new(collector: CollectorClient) -> SpanPush {
         SpanPush {
             shown: collector.shown(),
@@ -167,7 +167,7 @@ fn run_pusher(collector: &CollectorClient, shared: &SharedSpans) {
     }
 }
 
-/// Sends a batch; a batch that is not accepted is tried again, without a pause at the end of the run.
+/// Sends a batch and retries it if it is not accepted, without pauses once the run has ended.
 fn send_with_retries(collector: &CollectorClient, shared: &SharedSpans, body: &[u8]) -> Result<(), String> {
     let mut tries = 1;
     loop {

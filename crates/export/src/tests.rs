@@ -14,7 +14,7 @@ use brunt_record::{
 use crate::catalogue::{NAMES, families};
 use crate::{LingerOutcome, LiveFigures, PrometheusServer, text};
 
-/// A plan as a record holds it: fields left out have their defaults.
+/// A plan as stored in a record; omitted fields have their defaults.
 const PLAN: &str = r#"{"protocol": "http", "urls": [{"url": "http://127.0.0.1:1/", "weight": 1.0}], "options": {},
     "load": {"model": "closed", "stages": [{"lasts": 5000000000, "from": 7, "to": 7}], "think": null, "together": false}, "requests": null, "duration": 5000000000, "warmup": 0,
     "drain": 0, "timeout": 10000000000, "connect_timeout": 5000000000, "max_connections": 1, "workers": 1, "pin": false, "net": "auto", "sources": [],
@@ -164,7 +164,7 @@ fn the_dashboard_shows_what_there_is() {
     let figures = LiveFigures::new();
     let reading = figures.read();
     let mut known: BTreeSet<String> = families(&reading).iter().map(|family| family.prometheus_name()).collect();
-    // Only for open load.
+    // Exported only under open load.
     known.insert("brunt_response_seconds".into());
     assert!(shown.len() > 15, "{shown:?}");
     assert!(shown.iter().all(|name| known.contains(*name)), "{shown:?} of {known:?}");

@@ -1,4 +1,4 @@
-//! The text exposition of Prometheus (version 0.0.4): a line for each value, classic buckets for histograms.
+//! The text exposition of Prometheus (version 0.0.4): one line per value, and classic buckets for histograms.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Authentication options of all protocols that begin with an HTTP head.
+//! Authentication options of all protocols that start with an HTTP head.
 
 use brunt_contract::{OptionSpec, many, one};
 

@@ -13,15 +13,15 @@ use crate::http::Http;
 use crate::http2::frames;
 use crate::websocket::WebSocketProtocol;
 
-/// Feeds endless heads to connections until one exceeds the budget. Returns the number of connections before it, and
-/// its error.
+/// Feeds endless heads to connections until one of them exceeds the budget. Returns the number of connections before
+/// it, and its error.
 fn crowd(workload: &Arc<dyn Workload>, start: &[u8], pieces: &[Vec<u8>]) -> (usize, brunt_cause::StaticCause) {
     let mut all = Vec::new();
     loop {
         let mut session = workload.session(&workload.origins()[0], &EstablishedConnection::default());
         let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
         session.open(&mut out);
-        // If a handshake comes first, nothing can be submitted before it.
+        // If a handshake comes first, nothing can be submitted yet.
         let _ = session.submit(ExchangeId(0), &workload.requests()[0].request, &SlotContext::default(), &mut out);
         session.receive(start, &mut out, &mut done).expect("a good beginning");
         for piece in pieces {

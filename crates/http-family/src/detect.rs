@@ -1,4 +1,4 @@
-//! Detection of a peer's protocol from its first bytes, so that the user of a wrong port or scheme can be told the
+//! Detection of a peer's protocol from its first bytes, so that an error about a wrong port or scheme can name the
 //! right one.
 
 /// A protocol other than the expected one.
@@ -15,7 +15,7 @@ pub enum DetectedProtocol {
 /// Header of a server's SETTINGS frame (RFC 9113 3.4, 6.5); its length byte may vary.
 const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
 
-/// Returns the protocol that the first bytes belong to, or `None` if it is not known (yet).
+/// Returns the protocol that the first bytes belong to, or `None` if it is unknown or cannot be determined yet.
 #[cold]
 pub fn detect(first: &[u8]) -> Option<DetectedProtocol> {
     match first {

@@ -13,7 +13,7 @@ use url::Url;
 
 use brunt_values::template::{self, DataFiles, SlotGuard, SlotScope, SlotTextPiece, Template, TemplateBuilder};
 
-/// The `--no-slots` option of all protocols whose texts have slots: braces are sent as they are.
+/// The `--no-slots` option of all protocols whose texts have slots: braces are sent literally.
 pub const NO_SLOTS: OptionSpec = switch(
     "no-slots",
     "Send braces as they are; otherwise {counter}, {uuid}, {random 1..9}, {time}, {user}, {csv FILE.COLUMN} and \
@@ -47,7 +47,7 @@ pub struct Placeholders {
 struct PlaceholderSlot {
     /// Text of the slot, with its braces.
     slot: String,
-    /// Option that the slot is in, for error messages.
+    /// The option that contains the slot, for error messages.
     place: String,
     guard: SlotGuard,
 }
@@ -64,7 +64,7 @@ pub enum EncodedPiece<'a> {
 }
 
 impl Placeholders {
-    /// Creates an empty set of placeholders for the texts of `asked`.
+    /// Creates an empty set of placeholders for the texts of `config`.
     pub fn new(config: &ProtocolConfig) -> Placeholders {
         let off = config.switch(NO_SLOTS.name);
         let options = [&config.options].into_iter().chain(&config.url_options);
@@ -95,7 +95,7 @@ impl Placeholders {
         Placeholders { off: true, ..Placeholders::default() }
     }
 
-    /// Replaces the slots of a text with placeholders. `place` is the location that errors name.
+    /// Replaces the slots of a text with placeholders. `place` is the location named in errors.
     ///
     /// # Errors
     /// Returns an error for a word in braces that is meant to be a slot but is not a valid one.
@@ -187,8 +187,8 @@ impl Placeholders {
         Ok(Cow::Owned(marked))
     }
 
-    /// Returns a placeholder for the same slot without its last encoding, if the text is the placeholder of a single
-    /// slot that ends in the encoding `name`. Returns `None` for any other text.
+    /// Returns a placeholder for the same slot without its last encoding, if the text is exactly the placeholder of one
+    /// slot whose last encoding is `name`. Returns `None` for any other text.
     pub fn without_encoding(&mut self, text: &str, name: &str) -> Option<String> {
         let [EncodedPiece::Slot(number)] = self.split(text.as_bytes())[..] else { return None };
         let PlaceholderSlot { slot, place, .. } = &self.slots[number];
@@ -214,9 +214,9 @@ impl Placeholders {
         Ok(String::from_utf8_lossy(&whole).into_owned())
     }
 
-    /// Parses a URL in which placeholders stand for slots; its scheme must be `plain` or `secure`. Characters that need
-    /// it are percent-encoded, and the fragment is dropped. `written` is the text as the user wrote it; `wrong` creates
-    /// an error from a text and what is wrong with it.
+    /// Parses a URL whose slots have been replaced with placeholders; its scheme must be `plain` or `secure`.
+    /// Characters not allowed in a URL are percent-encoded, and the fragment is dropped. `written` is the text as the
+    /// user wrote it; `wrong` creates an error from a text and a description.
     ///
     /// # Errors
     /// Returns an error for an invalid URL, another scheme, or a slot before the path.
@@ -335,7 +335,7 @@ fn split<'a>(key: &str, count: usize, bytes: &'a [u8]) -> Vec<EncodedPiece<'a>> 
     pieces
 }
 
-/// The slots of one request, for filling those of its texts that are not encoded yet.
+/// The slots of one request, used to fill the texts of the request that are not encoded yet.
 #[derive(Debug)]
 pub struct SlotTexts {
     key: String,

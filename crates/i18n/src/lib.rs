@@ -1,4 +1,4 @@
-//! Sentences in all languages and number formats for them: the base of documents, rules and findings.
+//! Sentences in all languages, and number formats for them, used by documents, rules and findings.
 //!
 //! The sentences themselves are defined where they are used.
 

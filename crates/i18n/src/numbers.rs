@@ -1,13 +1,13 @@
-//! Number formats beyond those of `brunt_measure::format`: grouped thousands, shares, rates in columns.
+//! Number formats in addition to `brunt_measure::format`: grouped thousands, shares, and rates in columns.
 //!
-//! A number that is not zero is never shown as zero, and a share below 100 % is never shown as 100 %, so that rounding
-//! never makes a figure look better than it is.
+//! A nonzero number is never shown as zero, and a share below 100 % is never shown as 100 %, so that rounding never
+//! makes a figure look better than it is.
 
 pub use brunt_measure::format_bytes as bytes;
 pub use brunt_measure::format_count as count;
 pub use brunt_measure::format_duration as duration;
 
-/// The text in place of a withheld figure.
+/// The text shown in place of a withheld figure.
 pub const WITHHELD: &str = "–";
 
 /// Formats a time in seconds: `12.5 ms`.
@@ -21,7 +21,7 @@ pub fn moment(unix_ms: u64) -> String {
     format!("{} {} UTC", at.date(), at.time())
 }
 
-/// Formats events per second without the unit, for columns that name it.
+/// Formats events per second without the unit, for columns whose headings contain it.
 pub fn rate(per_s: f64) -> String {
     brunt_measure::format_rate(per_s).trim_end_matches("/s").into()
 }
@@ -42,7 +42,7 @@ pub fn share(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// Formats a count's share as a percentage: `0 %`, `<0.01 %`, `12.3 %`, `99.98 %`, `>99.99 %`, `100 %`.
+/// Formats `part` as a percentage of `whole`: `0 %`, `<0.01 %`, `12.3 %`, `99.98 %`, `>99.99 %`, `100 %`.
 pub fn percent(part: u64, whole: u64) -> String {
     if whole == 0 || part == 0 {
         return "0 %".into();

@@ -26,7 +26,7 @@ impl LocalizedSentence {
         self
     }
 
-    /// Renders the sentence in a language, without a final full stop.
+    /// Renders the sentence in a language, without the final full stop.
     pub fn render(&self, lang: Lang) -> String {
         let clause = |Clause { text, facts }: &Clause| {
             let facts: Vec<(&str, &str)> = facts.iter().map(|(name, fact)| (*name, fact.as_str())).collect();

@@ -13,7 +13,7 @@ pub enum Lang {
 }
 
 impl Lang {
-    /// Returns the language of the locale: the first of `LC_ALL`, `LC_MESSAGES` and `LANG` that is set decides.
+    /// Returns the language of the locale, from the first of `LC_ALL`, `LC_MESSAGES` and `LANG` that is set.
     pub fn from_env() -> Lang {
         Lang::from_locale(|name| std::env::var(name).ok())
     }
@@ -31,8 +31,8 @@ impl Lang {
         }
     }
 
-    /// Renders a message in this language, replacing each `{name}` with its fact and each `{name|one|many}` with the
-    /// word that fits the count. Facts may come from third parties: they are sanitized and kept on one line.
+    /// Renders a message in this language. Each `{name}` is replaced with its fact, and each `{name|one|many}` with the
+    /// word for the count. Facts may come from third parties, so they are sanitized and kept on one line.
     pub fn fill(self, text: Text, facts: &[(&str, &str)]) -> String {
         let mut rest = self.of(text);
         let mut out = String::with_capacity(rest.len() + 32);
@@ -53,7 +53,7 @@ impl Lang {
     }
 }
 
-/// Drops the punctuation after a question mark, so that there is no `?.` and no `?;`.
+/// Removes the punctuation after a question mark, to avoid `?.` and `?;`.
 fn without_duplicate_mark<'a>(before: &str, rest: &'a str) -> &'a str {
     if before.ends_with(['?', '？']) { rest.trim_start_matches(['.', ';', '。', '；']) } else { rest }
 }
@@ -93,7 +93,7 @@ pub struct Text {
     pub zh: &'static str,
 }
 
-/// Creates a message from English and Chinese; shorthand for tables of sentences.
+/// Creates a message from its English and Chinese texts; a shorthand for tables of sentences.
 pub const fn text(en: &'static str, zh: &'static str) -> Text {
     Text { en, zh }
 }

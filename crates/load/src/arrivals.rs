@@ -1,9 +1,9 @@
-//! Open load: the times at which arrivals are due, whatever the server does.
+//! Open load: the times at which arrivals are due, independent of the server's behaviour.
 //!
-//! Constant and burst arrivals are numbered through the whole run, and worker k of T takes those with i ≡ k (mod T), so
-//! the shares add up exactly. Poisson arrivals are T independent streams of rate λ/T, whose union is Poisson again
-//! (MEASUREMENT 1.5); if their number is given, it is that of the union, not of each stream (`counted`). Numbers
-//! restart at the end of the warm-up, which therefore never changes what comes after it.
+//! Constant and burst arrivals are numbered across the whole run, and worker k of T takes those with i ≡ k (mod T), so
+//! the shares add up exactly. Poisson arrivals are T independent streams of rate λ/T, whose union is also Poisson
+//! (MEASUREMENT 1.5). A fixed number of arrivals applies to the union, not to each stream (`counted_arrivals`).
+//! Numbering restarts at the end of the warm-up, so the warm-up never affects the arrivals after it.
 
 use brunt_measure::{Nanos, Rng};
 use brunt_plan::{Arrivals, Change, Load, Share, Stage};
@@ -14,24 +14,24 @@ use crate::ends;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A schedule of due times: nanoseconds since the start of the run (warm-up included), never decreasing; `None` at the
-/// end.
+/// A non-decreasing sequence of due times, in nanoseconds since the start of the run (warm-up included).
 pub trait Schedule: Send {
-    /// Returns the due time of the next arrival.
+    /// Returns the due time of the next arrival; `None` if there are no more.
     fn next_due(&mut self) -> Option<Nanos>;
-    /// Changes the rate from `at` on, for all shares alike; changes come in chronological order. Returns the new due
-    /// time of the arrival drawn last, which is unchanged if it is before `at`.
+    /// Changes the rate from `at` on. Every share must apply the same changes, in chronological order. Returns the new
+    /// due time of the arrival returned last, which is unchanged if it is before `at`.
     fn change(&mut self, at: Nanos, change: Change) -> Option<Nanos>;
-    /// Takes at once all arrivals not yet drawn that are due from `from` (the end of the warm-up) to `until`, in a few
-    /// lumps, each with the time of its last arrival and their number. The total follows the rate's integral, without
-    /// randomness.
+    /// Takes all remaining arrivals due between `from` (the end of the warm-up) and `until`, in a few lumps. `lump`
+    /// receives the due time of the last arrival of each lump and the number of arrivals. The total is the integral of
+    /// the rate, without randomness.
     fn take_rest(&mut self, from: Nanos, until: Nanos, lump: &mut dyn FnMut(Nanos, u64));
 }
 
-/// Number of lumps, which gives a resolution of a thousandth.
+/// Maximum number of lumps.
 const LUMPS: u64 = 4096;
 
-/// Divides a number into lumps; each is given as the cumulative number at its end and its size.
+/// Divides a number into lumps. `lump` receives the cumulative number at the end of each lump, and the size of the
+/// lump.
 pub(crate) fn in_lumps(number: u64, mut lump: impl FnMut(u64, u64)) {
     let lumps = number.min(LUMPS);
     let until = |lump: u64| (u128::from(number) * u128::from(lump) / u128::from(lumps.max(1))) as u64;
@@ -79,21 +79,23 @@ pub(crate) fn first_rate(stages: &[Stage]) -> f64 {
     stages.first().map_or(0.0, |stage| stage.from)
 }
 
-/// Independent arrivals: the rate's integral grows by exponential steps of mean 1 between arrivals of the whole run.
+/// Independent arrivals: between two arrivals of the whole run, the integral of the rate grows by an exponential step
+/// of mean 1.
 pub(crate) struct PoissonArrivals {
     curve: Curve,
     rng: Rng,
     /// Sum of the exponential steps so far, in arrivals of this share.
     reached: f64,
     shares: f64,
-    /// Set if the reached arrival is beyond the end, or none was drawn; another rate may bring it before the end.
+    /// Set if the reached arrival is beyond the end or was not returned yet; a change of the rate may move it before
+    /// the end.
     ahead: bool,
 }
 
 impl PoissonArrivals {
-    /// Creates the arrivals of warm-up and stages.
+    /// Creates the arrivals of the warm-up and the stages.
     fn whole(stages: &[Stage], warmup: Nanos, end: Nanos, share: Share, seed: u64) -> PoissonArrivals {
-        // Poisson arrivals are memoryless, so warm-up and stages can form one curve.
+        // Poisson arrivals are memoryless, so the warm-up and the stages can form one curve.
         let mut curve = Curve::level(first_rate(stages), Nanos::ZERO, warmup);
         curve.append_stages(stages, warmup, end);
         PoissonArrivals::along(curve, share, seed)
@@ -118,12 +120,12 @@ impl Schedule for PoissonArrivals {
 
     fn change(&mut self, at: Nanos, change: Change) -> Option<Nanos> {
         self.curve.change(at, change);
-        // The distance to the arrival, in expected arrivals, is unchanged; its time is not.
+        // The change affects the time of the arrival, but not the distance to it in expected arrivals.
         self.ahead = self.reached > 0.0;
         self.next_due()
     }
 
-    /// Returns the expected number: all numbers of undrawn arrivals are equally plausible.
+    /// Uses the expected number of arrivals in place of a random one.
     fn take_rest(&mut self, from: Nanos, until: Nanos, lump: &mut dyn FnMut(Nanos, u64)) {
         let began = self.reached.max(self.curve.due_by(from) / self.shares);
         let rest = (self.curve.due_by(until) / self.shares - began).max(0.0);
@@ -137,22 +139,22 @@ impl Schedule for PoissonArrivals {
     }
 }
 
-/// Numbered arrivals, whose time is a function of the number alone.
+/// Numbered arrivals: the time of each depends only on its number.
 struct NumberedArrivals {
     warming: Curve,
     curve: Curve,
     warmup: Nanos,
     share: Share,
-    /// The number of the next arrival of this share, in the warm-up or after it.
+    /// Number of the next arrival of this share, counted from the start of the warm-up or from its end.
     next: u64,
     in_warmup: bool,
     /// Number of arrivals after the warm-up, over all shares.
     requests: u64,
     time_of: TimeOf,
-    /// `in_warmup` and `next` before the last draw, and its due time.
+    /// `in_warmup` and `next` of the arrival returned last.
     drawn: (bool, u64),
     due: Option<Nanos>,
-    /// Granularity of changes, which take effect at the next multiple: a burst that has come is not taken back.
+    /// Granularity of changes, in nanoseconds. They take effect at the next multiple, so that no past burst is undone.
     grain: u64,
 }
 
@@ -232,7 +234,7 @@ impl Schedule for NumberedArrivals {
             curve.rewind();
             (self.time_of)(&mut curve, first + nth * step, self.warmup).filter(|due| *due <= until)
         };
-        // An upper bound, as a burst comes before the integral has reached all of it.
+        // An upper bound, because a burst is due before the integral reaches its last arrival.
         let integral = self.curve.due_by(until.saturating_add(Nanos(self.grain)));
         let most = (integral as u64).saturating_add(2).min(self.requests);
         let (mut there, mut not_there) = (0, most.saturating_sub(first).div_ceil(step));
@@ -248,13 +250,13 @@ impl Schedule for NumberedArrivals {
     }
 }
 
-/// Equal gaps: the i-th arrival is due when `i` arrivals are.
+/// Equal gaps: arrival `i` is due when the integral of the rate reaches `i`.
 fn on_time(curve: &mut Curve, i: u64, _began: Nanos) -> Option<Nanos> {
     curve.time_of(i as f64)
 }
 
-/// Bursts: what is due within a second comes at its beginning. The number of a second is rounded and the rest carried
-/// over, i.e. arrival `i` belongs to the second in which the integral reaches `i + 1/2`.
+/// Bursts: all arrivals of a second are due at its beginning. The number per second is rounded and the remainder
+/// carried over, i.e. arrival `i` belongs to the second in which the integral reaches `i + 1/2`.
 fn at_once(curve: &mut Curve, i: u64, began: Nanos) -> Option<Nanos> {
     // Slightly less than a half, so that a half reached exactly at the end of a second still belongs to it.
     let reached = curve.time_of(i as f64 + 0.499_999)?;

@@ -1,10 +1,10 @@
 //! A fixed number of Poisson arrivals, shared between workers without communication.
 //!
-//! The first n arrivals of all streams together are wanted, so no stream can have a fixed number of its own: streams
-//! that each stopped at n/T would end one after the other, the last long after the union had its n. But given the time
-//! S of the union's arrival n + 1, counted in expected arrivals, the n before it are n independent uniform points of
-//! [0, S), and each belongs to any worker with the same probability. So S and the number of points of each worker are
-//! drawn once, from the seed that all of them know, and every worker draws the times of its own points.
+//! The run ends with the first n arrivals of the union of all streams, so no single stream can have a fixed number:
+//! streams that each stopped at n/T would end one after another, the last long after the union had reached n. But given
+//! the time S of the union's arrival n + 1, measured in expected arrivals, the n arrivals before it are independent
+//! uniform points of [0, S), each equally likely to belong to any worker. So S and the number of points of each worker
+//! are drawn from the common seed, and every worker then draws the times of its own points.
 
 use brunt_measure::{Nanos, Rng};
 use brunt_plan::{Change, Share, Stage};
@@ -13,9 +13,9 @@ use crate::Schedule;
 use crate::arrivals::{PoissonArrivals, first_rate, in_lumps};
 use crate::curve::Curve;
 
-/// The stream that all workers draw identically; those of the workers count from 0.
+/// Random stream that is the same for all workers; the workers' own streams are numbered from 0.
 const COMMON: u64 = u64::MAX;
-/// Offset of the streams after the warm-up; there is one per worker.
+/// Offset of the random streams used after the warm-up, one per worker.
 const AFTER_WARMUP: u64 = 1 << 32;
 
 /// One share of a fixed number of arrivals.
@@ -23,16 +23,16 @@ pub(crate) struct CountedArrivals {
     /// The warm-up, which is not counted.
     warming: PoissonArrivals,
     warmed: bool,
-    /// Set if a point was drawn and not taken: a change put arrivals of the warm-up before it, or moved it beyond the
-    /// end.
+    /// Set if a point was drawn but not returned, because a change put arrivals of the warm-up before it or moved it
+    /// beyond the end.
     drawn_ahead: bool,
-    /// Set once all points were drawn and taken.
+    /// Set once all points were returned.
     done: bool,
     curve: Curve,
     rng: Rng,
-    /// S: when the union's arrival after the last one would be due, in expected arrivals.
+    /// S: position of the union's arrival n + 1, in expected arrivals.
     total: f64,
-    /// −ln of the remaining part of [0, S).
+    /// −ln of the fraction of [0, S) that remains.
     passed: f64,
     /// Number of remaining points of this share.
     left: u64,
@@ -104,7 +104,7 @@ impl Schedule for CountedArrivals {
                 self.done = true;
                 return None;
             }
-            // The first of k uniform points leaves a part V^(1/k) of what lies ahead.
+            // The first of k uniform points leaves the fraction V^(1/k) of the remaining interval.
             self.passed += self.rng.exponential() / self.left as f64;
             self.left -= 1;
         }
@@ -126,7 +126,7 @@ impl Schedule for CountedArrivals {
         self.next_due()
     }
 
-    /// Points that were not drawn are spread evenly over the remaining time.
+    /// Spreads the remaining points evenly over the remaining time.
     fn take_rest(&mut self, _from: Nanos, until: Nanos, lump: &mut dyn FnMut(Nanos, u64)) {
         self.warmed = true;
         let began = self.total * -(-self.passed).exp_m1();

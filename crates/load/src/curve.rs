@@ -1,8 +1,8 @@
-//! A rate over time as linear pieces, and the inverse of its integral: at what time are `x` arrivals due?
+//! A piecewise linear rate over time, and the inverse of its integral: the time at which `x` arrivals are due.
 //!
-//! Every answer is computed from the beginning of its piece, never from the previous answer, so nothing drifts however
-//! long a run lasts. Level pieces that begin at a whole number of arrivals, as every constant rate does, are computed
-//! in 128-bit integers; ramps by the formula of MEASUREMENT 1.5 in the form that also holds for slope zero.
+//! Every result is computed from the beginning of its piece, never from the previous result, so errors do not
+//! accumulate over a long run. Level pieces that begin at a whole number of arrivals, such as any constant rate, use
+//! 128-bit integers; ramps use the formula of MEASUREMENT 1.5 in the form that also holds for slope zero.
 
 use brunt_measure::Nanos;
 use brunt_plan::{Change, Stage};
@@ -14,11 +14,11 @@ struct RatePiece {
     end: Nanos,
     /// Arrivals per second at the beginning.
     from: f64,
-    /// Change of the rate, in arrivals per second, with every second.
+    /// Change of the rate per second, in arrivals per second.
     slope: f64,
-    /// Arrivals due before it.
+    /// Number of arrivals due before the piece.
     before: f64,
-    /// Arrivals due before its end.
+    /// Number of arrivals due before the end of the piece.
     until: f64,
 }
 
@@ -27,7 +27,7 @@ struct RatePiece {
 pub(crate) struct Curve {
     pieces: Vec<RatePiece>,
     current: usize,
-    /// The planned pieces; empty until something is changed.
+    /// The planned pieces; empty until the rate is changed.
     planned: Vec<RatePiece>,
     /// The current rate after a change.
     level: Option<f64>,
@@ -35,7 +35,7 @@ pub(crate) struct Curve {
 }
 
 impl Curve {
-    /// A level rate on [start, end).
+    /// Creates a constant rate on [start, end).
     pub(crate) fn level(rate: f64, start: Nanos, end: Nanos) -> Curve {
         let mut curve = Curve::default();
         curve.push(start, end, end, rate, rate);
@@ -49,7 +49,7 @@ impl Curve {
         curve
     }
 
-    /// Appends stages.
+    /// Appends consecutive stages from `start`, cut at `end` or extended to it at the last rate.
     pub(crate) fn append_stages(&mut self, stages: &[Stage], start: Nanos, end: Nanos) {
         let mut at = start;
         for stage in stages {
@@ -126,13 +126,13 @@ impl Curve {
         self.pieces.last().map_or(until, |piece| piece.end.min(until))
     }
 
-    /// Restarts queries from the beginning.
+    /// Allows queries to restart from the beginning.
     pub(crate) fn rewind(&mut self) {
         self.current = 0;
     }
 
-    /// Returns the time at which `x` arrivals are due, i.e. the integral of the rate reaches `x`; `None` at and after
-    /// the end. Successive calls must not go back.
+    /// Returns the time at which the integral of the rate reaches `x`; `None` if that is not before the end. `x` must
+    /// not decrease from call to call.
     pub(crate) fn time_of(&mut self, x: f64) -> Option<Nanos> {
         while x >= self.pieces.get(self.current)?.until {
             self.current += 1;
@@ -155,9 +155,9 @@ impl RatePiece {
             return Some(Nanos(self.start.0.checked_add(exact_time(x as u64, self.from)?)?));
         }
         let root = (self.from * self.from + 2.0 * self.slope * x).max(0.0).sqrt();
-        // Zero over zero at the foot of a ramp that begins at zero.
+        // Avoids 0/0 at the beginning of a ramp from zero.
         let seconds = if x == 0.0 { 0.0 } else { 2.0 * x / (self.from + root) };
-        // Rounded by the cast: `round` is a function call, and this is computed for every request.
+        // Rounds by the cast: `round` is a function call, and this code runs for every request.
         let nanos = Nanos((seconds * 1e9 + 0.5) as u64);
         Some(self.start.saturating_add(nanos).min(self.end))
     }

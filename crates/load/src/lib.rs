@@ -1,8 +1,8 @@
 //! Due times of requests: schedules as pure arithmetic.
 //!
-//! A load model turns (plan, share of the run, seed) into numbers: the times at which arrivals are due (open load), or
-//! how many users are active (closed load). It contains no clock and no thread, so a schedule is tested as a table of
-//! numbers, and workers share a run without communication.
+//! A load model maps a plan, a share of the run and a seed to numbers: the times at which arrivals are due (open load),
+//! or the number of active users (closed load). It uses no clock and no threads, so a schedule can be tested as a table
+//! of numbers, and workers share a run without communication.
 
 mod arrivals;
 mod counted_arrivals;
@@ -21,8 +21,9 @@ pub use users::UserProfile;
 use brunt_measure::Nanos;
 use brunt_plan::{Arrivals, Load, Plan, Share, Stage};
 
-/// Returns the end of a plan by time, since the start of the run: warm-up and duration, or warm-up and stages without a
-/// duration. `None` if only the number of requests ends it: a single stage then continues at its level.
+/// Returns the scheduled end of a plan, since the start of the run: the warm-up plus the duration or, without a
+/// duration, the stages. `None` if only the number of requests ends the run: a single stage then continues at its
+/// level.
 pub fn run_ends(plan: &Plan) -> Option<Nanos> {
     if !plan.scenarios.is_empty() {
         return scenarios::all_end(plan);
@@ -58,8 +59,8 @@ fn stages_last(stages: &[Stage]) -> Nanos {
     stages.iter().fold(Nanos::ZERO, |sum, stage| sum.saturating_add(stage.lasts))
 }
 
-/// Returns the numbers of what a share of a run starts: of its requests, or of the iterations of its flow. If there are
-/// several scenarios, each has its own ([`ScenarioCourse::numbers`]).
+/// Returns the sequence numbers of the requests, or of the flow iterations, that a share of a run starts. With several
+/// scenarios, each has its own sequence ([`ScenarioCourse::numbers`]).
 pub fn numbers(plan: &Plan, share: Share) -> NumberSequence {
     numbers_of(&plan.load, plan.warmup, plan.requests, share, plan.seed)
 }
@@ -67,7 +68,7 @@ pub fn numbers(plan: &Plan, share: Share) -> NumberSequence {
 fn numbers_of(load: &Load, warmup: Nanos, requests: Option<u64>, share: Share, seed: u64) -> NumberSequence {
     match load {
         Load::Closed { .. } => UserProfile::new(load, warmup, share).numbers(),
-        // A fixed number of arrivals is shared at random: the shares before this one have the numbers before its own.
+        // A fixed number of arrivals is dealt at random; this share's numbers follow those of the shares before it.
         Load::Open { arrivals: Arrivals::Poisson, .. } if warmup == Nanos::ZERO => match requests {
             Some(requests) => NumberSequence::from(counted_arrivals::requests_before(requests, share, seed) + 1),
             None => NumberSequence::in_turn(share),
@@ -76,9 +77,9 @@ fn numbers_of(load: &Load, warmup: Nanos, requests: Option<u64>, share: Share, s
     }
 }
 
-/// Returns when another request would be due after the last one of a plan with a fixed number of requests at an even,
-/// constant rate. Throughput is measured up to then, so that a burst counts over the whole second it is meant for.
-/// None for other plans.
+/// Returns when the request after the last one would be due, for a plan with a fixed number of evenly spaced requests
+/// at a constant rate; `None` for other plans. Throughput is measured up to that time, so that a burst counts over its
+/// whole second.
 pub fn nominal_end(plan: &Plan) -> Option<Nanos> {
     nominal(&plan.load, plan.warmup, plan.requests)
 }

@@ -3,19 +3,19 @@
 
 use brunt_plan::Share;
 
-/// First number of a share without regular numbers: its users were added during the run.
+/// First number of a share that has no regular numbers because its users were added during the run.
 const BEYOND: u64 = 1 << 40;
 
 /// The sequence of one share, ascending; the first number of a run is 1.
 ///
-/// For a counted total, the shares together use the numbers from 1 to the total, each once, if every share starts its
-/// part ([`crate::UserProfile::of_requests`], [`Share::of_total`]).
+/// For a counted total, the shares together use each number from 1 to the total once, provided that every share starts
+/// its part ([`crate::UserProfile::of_requests`], [`Share::of_total`]).
 #[derive(Clone, Copy, Debug)]
 pub struct NumberSequence {
     next: u64,
     /// Regular step.
     step: u64,
-    /// Number of regular steps between two longer ones, and the number left until the next longer one.
+    /// Number of regular steps between two longer steps, and the number left until the next longer step.
     round: u64,
     left: u64,
     /// Extra length of the longer step.
@@ -23,7 +23,7 @@ pub struct NumberSequence {
 }
 
 impl NumberSequence {
-    /// Creates the sequence for items taken in turn: of T shares, share k has k, k + T, k + 2T …
+    /// Creates the sequence for items dealt in turn: of T shares, share k has k, k + T, k + 2T …
     pub fn in_turn(share: Share) -> NumberSequence {
         NumberSequence::evenly(u64::from(share.index) + 1, u64::from(share.of))
     }

@@ -1,28 +1,28 @@
-//! Scenarios side by side: the course of each within the time of the run.
+//! Concurrent scenarios: the course of each within the run.
 //!
-//! A scenario that begins with the run takes part in its warm-up; one that begins later has none. All times are since
-//! the start of the run.
+//! A scenario that begins with the run takes part in the warm-up; one that begins later has no warm-up. All times are
+//! relative to the start of the run.
 
 use brunt_measure::{Nanos, Rng};
 use brunt_plan::{Change, Plan, ScenarioPlan, Share};
 
 use crate::{NumberSequence, Schedule, UserProfile, arrivals, ends, numbers_of};
 
-/// The course of one scenario through the run, for one worker's share of it.
+/// The course of one worker's share of a scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct ScenarioCourse<'a> {
     scenario: &'a ScenarioPlan,
     /// Start time of the scenario.
     begins: Nanos,
-    /// Part of the warm-up it takes part in.
+    /// Duration of the scenario's warm-up.
     warmup: Nanos,
     share: Share,
     seed: u64,
 }
 
 impl<'a> ScenarioCourse<'a> {
-    /// Creates the course of a plan's scenario. The scenarios give their first users, and those left over by the
-    /// division, to different workers.
+    /// Creates the course of the plan's scenario with this number. Each scenario starts dealing its users with a
+    /// different worker, so that first and remaining users do not accumulate on one.
     pub fn of(plan: &'a Plan, number: usize, share: Share) -> Option<ScenarioCourse<'a>> {
         let scenario = plan.scenarios.get(number)?;
         let by = number as u32 % share.of;
@@ -40,21 +40,21 @@ impl<'a> ScenarioCourse<'a> {
         self.share
     }
 
-    /// Returns when it stops starting iterations; `None` if its number of iterations ends it.
+    /// Returns the time at which it stops starting iterations; `None` if it ends by its number of iterations.
     pub fn ends(&self) -> Option<Nanos> {
         let ScenarioPlan { load, iterations, iterations_per_user, duration, .. } = self.scenario;
         let counted = iterations.or(iterations_per_user.map(u64::from));
         Some(self.begins.saturating_add(ends(load.stages(), self.warmup, counted, *duration)?))
     }
 
-    /// Returns the schedule of its iterations, if arrivals start them.
+    /// Returns the schedule of its iterations; `None` if users start them.
     pub fn arrivals(&self) -> Option<Box<dyn Schedule>> {
         let ScenarioPlan { load, iterations, duration, .. } = self.scenario;
         let schedule = || arrivals(load, self.warmup, *iterations, *duration, self.share, self.seed);
         load.is_open().then(|| Box::new(DelayedSchedule { schedule: schedule(), by: self.begins }) as Box<dyn Schedule>)
     }
 
-    /// Returns its users over time, if it has users.
+    /// Returns the number of its users over time; `None` if arrivals start its iterations.
     pub fn users(&self) -> Option<UserProfile> {
         let users = || {
             let users = UserProfile::new(&self.scenario.load, self.warmup, self.share).delayed(self.begins);
@@ -63,19 +63,19 @@ impl<'a> ScenarioCourse<'a> {
         (!self.scenario.load.is_open()).then(users)
     }
 
-    /// Returns this share's number of iterations, if they are counted.
+    /// Returns this share's number of iterations; `None` if they are not limited.
     pub fn iterations(&self) -> Option<u64> {
         let all = self.scenario.iterations?;
         Some(self.users().map_or_else(|| self.share.of_total(all), |users| users.of_requests(all)))
     }
 
-    /// Returns the numbers of its iterations, like `numbers`.
+    /// Returns the sequence numbers of its iterations, like [`crate::numbers()`].
     pub fn numbers(&self) -> NumberSequence {
         numbers_of(&self.scenario.load, self.warmup, self.scenario.iterations, self.share, self.seed)
     }
 }
 
-/// Returns the end of the last scenario; `None` if one of them ends only with its iterations.
+/// Returns the end of the last scenario; `None` if one of them ends by its number of iterations.
 pub(crate) fn all_end(plan: &Plan) -> Option<Nanos> {
     let courses = (0..plan.scenarios.len()).filter_map(|number| ScenarioCourse::of(plan, number, Share::WHOLE));
     courses.map(|course| course.ends()).try_fold(Nanos::ZERO, |last, end| Some(last.max(end?)))

@@ -1,4 +1,5 @@
-//! Statistics of arrival gaps (MEASUREMENT 1.5). They are effect sizes, because with a million gaps every test rejects.
+//! Statistics of arrival gaps (MEASUREMENT 1.5). They are effect sizes, because with a million gaps every significance
+//! test rejects.
 
 use brunt_measure::Nanos;
 
@@ -7,14 +8,15 @@ pub fn gaps(moments: &[Nanos]) -> Vec<f64> {
     moments.windows(2).map(|pair| (pair[1] - pair[0]).0 as f64).collect()
 }
 
-/// Standard deviation ÷ mean: 1 for Poisson gaps, 0 for constant ones; `None` if there are no gaps or all are zero.
+/// Returns standard deviation ÷ mean: 1 for Poisson gaps, 0 for constant ones; `None` if there are no gaps or all are
+/// zero.
 pub fn coefficient_of_variation(gaps: &[f64]) -> Option<f64> {
     let (mean, variance) = mean_and_variance(gaps)?;
     (mean > 0.0).then(|| variance.sqrt() / mean)
 }
 
-/// Variance ÷ mean of the numbers of arrivals in successive windows, without the last one if `end` cuts it: 1 for
-/// Poisson, 0 for constant arrivals. `None` if no window is full or none holds an arrival.
+/// Returns variance ÷ mean of the number of arrivals per window, omitting a last window that `end` cuts: 1 for Poisson,
+/// 0 for constant arrivals. `None` if no window is complete or none contains an arrival.
 pub fn dispersion(moments: &[Nanos], window: Nanos, end: Nanos) -> Option<f64> {
     let windows = end.0.checked_div(window.0)?;
     let mut counts = vec![0.0; windows as usize];
@@ -27,8 +29,8 @@ pub fn dispersion(moments: &[Nanos], window: Nanos, end: Nanos) -> Option<f64> {
     (mean > 0.0).then(|| variance / mean)
 }
 
-/// The Kolmogorov-Smirnov distance of gaps from an exponential distribution of the same mean: the largest vertical
-/// distance between the two distribution functions. `None` if the mean is not positive.
+/// Returns the Kolmogorov-Smirnov distance of gaps from an exponential distribution of the same mean: the largest
+/// vertical distance between the two distribution functions. `None` if the mean is not positive.
 pub fn distance_from_exponential(gaps: &[f64]) -> Option<f64> {
     let (mean, _) = mean_and_variance(gaps)?;
     if mean <= 0.0 {
@@ -45,7 +47,7 @@ pub fn distance_from_exponential(gaps: &[f64]) -> Option<f64> {
     Some(sorted.iter().enumerate().map(distance_at).fold(0.0, f64::max))
 }
 
-/// Returns mean and variance (of the population, not of a sample).
+/// Returns the mean and the population variance.
 fn mean_and_variance(values: &[f64]) -> Option<(f64, f64)> {
     if values.is_empty() {
         return None;

@@ -1,7 +1,7 @@
 //! Closed load: the number of active users.
 //!
-//! The number of users is a function of time, so that workers agree on it without communication: the level of the
-//! stages, rounded, of which each share takes its part.
+//! The number of users is a function of time, so that workers agree on it without communication: it is the rounded
+//! level of the stages, divided among the shares.
 
 use brunt_measure::Nanos;
 use brunt_plan::{Change, Load, Share, Stage};
@@ -23,19 +23,19 @@ pub struct UserProfile {
     /// Warm-up, stages and the time after them, in order and without gaps.
     stretches: Vec<UserPiece>,
     share: Share,
-    /// The planned pieces; empty until something is changed.
+    /// The planned pieces; empty until the number is changed.
     planned: Vec<UserPiece>,
     /// The current number after a change.
     level: Option<u32>,
     paused: bool,
-    /// Number of requests each user keeps in flight, which multiplies the users.
+    /// Number of requests that each user keeps in flight; each counts as a user.
     each: u32,
     ends: Option<Nanos>,
 }
 
 impl UserProfile {
-    /// Creates the users of a share of a closed load: during the warm-up as many as at the beginning of the first
-    /// stage, after the last stage as many as at its end. An open load has none.
+    /// Creates the profile of one share of a closed load. The warm-up has as many users as the beginning of the first
+    /// stage, and the time after the last stage as many as its end. An open load has none.
     pub fn new(load: &Load, warmup: Nanos, share: Share) -> UserProfile {
         let stages: &[Stage] = match load {
             Load::Closed { stages, .. } => stages,
@@ -64,13 +64,13 @@ impl UserProfile {
         users
     }
 
-    /// Multiplies the users if each keeps `each` requests in flight: the engine then drives `each` times as many, dealt
-    /// to the shares in groups of `each`.
+    /// Multiplies the users if each keeps `each` requests in flight. The engine then handles `each` times as many
+    /// users, dealt to the shares in groups of `each`.
     pub fn each(self, each: u32) -> UserProfile {
         UserProfile { each: each.max(1), ..self }
     }
 
-    /// Delays the users by a span, before which there are none.
+    /// Delays the profile by a span, before which there are no users.
     pub fn delayed(mut self, by: Nanos) -> UserProfile {
         for stretch in &mut self.stretches {
             (stretch.start, stretch.end) = (stretch.start.saturating_add(by), stretch.end.saturating_add(by));
@@ -81,7 +81,7 @@ impl UserProfile {
         self
     }
 
-    /// Limits the users to a time, after which there are none.
+    /// Ends the profile at a time, after which there are no users.
     pub fn until(mut self, end: Nanos) -> UserProfile {
         self.stretches.retain(|stretch| stretch.start < end);
         if let Some(cut) = self.stretches.last_mut().filter(|stretch| stretch.end > end) {
@@ -97,7 +97,7 @@ impl UserProfile {
         }
     }
 
-    /// Changes the number from `at` on, for all shares alike; changes come in chronological order.
+    /// Changes the number from `at` on. Every share must apply the same changes, in chronological order.
     pub fn change(&mut self, at: Nanos, change: Change) {
         if self.planned.is_empty() {
             self.planned.clone_from(&self.stretches);
@@ -135,8 +135,8 @@ impl UserProfile {
         stretch.map_or(0.0, |s| s.level(time))
     }
 
-    /// Users who come at that time are dealt to the shares in turn: returns how many of a round come before the first
-    /// of this share, as a fraction of the round.
+    /// Returns the fraction of a round of dealing that precedes this share's first user, for users that start at `time`
+    /// and are dealt to the shares in turn.
     pub fn part_before(&self, time: Nanos) -> f64 {
         let there = if time == Nanos::ZERO { 0 } else { self.level_at(time - Nanos(1)).round() as u64 };
         let (index, of) = (u64::from(self.share.index), u64::from(self.share.of));
@@ -174,25 +174,25 @@ impl UserProfile {
         self.stretches.iter().fold(0.0_f64, |peak, s| peak.max(s.from).max(s.to))
     }
 
-    /// Returns this share of `total` requests, in proportion to its users at their peak: with an even split, the users
-    /// of a share with fewer of them would each have more to do, alone, after the others are done. The requests have
-    /// the numbers of [`UserProfile::numbers`].
+    /// Returns this share of `total` requests, in proportion to its peak number of users. With an even split, a share
+    /// with fewer users would still be running after the others are done. The requests have the numbers of
+    /// [`UserProfile::numbers`].
     pub fn of_requests(&self, total: u64) -> u64 {
         let Some(rounds) = total.checked_div(self.most()) else { return 0 };
         rounds * self.share.of_total(self.most()) + self.share.of_total(total % self.most())
     }
 
-    /// Returns the numbers of the requests that this share's users start.
+    /// Returns the sequence numbers of the requests that this share's users start.
     pub fn numbers(&self) -> NumberSequence {
         NumberSequence::of_users(self.share, self.most())
     }
 
-    /// Returns the maximum number of users of all shares together.
+    /// Returns the maximum number of users, over all shares.
     fn most(&self) -> u64 {
         self.highest().round() as u64
     }
 
-    /// Returns the end of the stages; `None` for a single stage, whose level continues.
+    /// Returns the end of the stages; `None` for a single stage, whose level is kept indefinitely.
     pub fn ends(&self) -> Option<Nanos> {
         self.ends
     }

@@ -1,21 +1,21 @@
-//! Batch means: how strongly the requests of a run resemble their neighbours, measured by blocks of consecutive
+//! Batch means: how strongly neighbouring requests of a run are correlated, measured over blocks of consecutive
 //! seconds.
 //!
-//! In a queue, a slow request follows a slow request, so that thousands of them may carry no more information than
-//! dozens of independent ones. The uncertainty of a quantile shows if the run is cut into blocks: with independent
-//! requests, the share of requests above the quantile would vary between blocks no more than random draws do. The
-//! factor by which it varies more is the *design effect*, and requests ÷ effect is the number of independent requests
-//! that the run is worth (batch means; Law and Kelton, *Simulation Modeling and Analysis*, 9.5.3). Blocks grow with the
-//! run, so that memory does not.
+//! In a queue, slow requests follow slow requests, so that thousands of them may carry no more information than dozens
+//! of independent ones. Cutting the run into blocks reveals the uncertainty of a quantile: if requests were
+//! independent, the share of them above the quantile would vary between blocks no more than random draws do. The factor
+//! by which it varies more is the *design effect*, and requests ÷ effect is the equivalent number of independent
+//! requests (batch means; Law and Kelton, *Simulation Modeling and Analysis*, 9.5.3). The length of blocks grows with
+//! the run, so that memory use does not.
 
 use crate::estimate::{NORMAL, student_quantile};
 use crate::{Histogram, Nanos};
 
-/// Maximum number of blocks kept, and the number of blocks compared: few, so that each is longer than the effects of a
-/// queue.
+/// Maximum number of blocks kept, and the number of blocks compared: small, so that each block is longer than the
+/// effects of a queue.
 const MOST: usize = 20;
 const COMPARED: usize = 10;
-/// Minimum number of blocks; fewer do not show how much they differ.
+/// Minimum number of blocks needed to estimate their variation.
 const LEAST: usize = 5;
 /// Length of the shortest block.
 const SHORTEST: Nanos = Nanos::from_secs(1);
@@ -32,7 +32,7 @@ pub struct RunBlocks {
 #[derive(Clone, Debug)]
 struct RunBlock {
     finished: Histogram,
-    /// Number of all requests, including those that did not finish, which rank last.
+    /// Number of all requests, including unfinished ones, which rank last.
     all: u64,
 }
 
@@ -43,8 +43,8 @@ impl Default for RunBlocks {
 }
 
 impl RunBlocks {
-    /// Adds the requests that ended in the next stretch of time: those in `finished`, and `unfinished` more without an
-    /// end. A stretch of zero length belongs to the current block.
+    /// Adds the requests of the next `length` of time: those in `finished`, and `unfinished` more that did not end. If
+    /// `length` is zero, they belong to the current block.
     pub fn add(&mut self, length: Nanos, finished: &Histogram, unfinished: u64) {
         if length > Nanos::ZERO && self.passed >= self.length {
             self.begin();
@@ -124,7 +124,7 @@ mod tests {
         }
     }
 
-    /// Returns the interval of a quantile of a run; responses after the last second count towards it.
+    /// Returns the interval of a quantile of a run; responses after the last second are included.
     fn interval(run: &SimulatedRun, seconds: usize, q: f64) -> [f64; 2] {
         let mut by_second = vec![Histogram::new(); seconds];
         run.iter().for_each(|(second, response)| by_second[(*second).min(seconds - 1)].record(*response));
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn intervals_hold_the_truth_of_a_queue_in_nine_runs_of_ten() {
-        // ρ = 0.8. Intervals for independent requests contain it in one run of five.
+        // ρ = 0.8. Intervals for independent requests contain the true value in only one run of five.
         for (rate, seconds) in [(400.0, 60), (1600.0, 30)] {
             let mu = rate / 0.8;
             for q in [0.5, 0.99] {
@@ -211,7 +211,7 @@ mod tests {
         // Responses of the drain belong to the last block.
         blocks.add(Nanos::ZERO, &second, 0);
         assert_eq!(blocks.blocks.iter().map(|block| block.all).sum::<u64>(), 110_010);
-        // Blocks that are all alike, and a value below or above all: independent, as far as can be told.
+        // Identical blocks, or a value below or above all others, give no evidence of correlation.
         for at in [0, 5, 10, 100] {
             let effect = blocks.design_effect(Nanos::from_micros(at)).expect("long enough");
             assert!((1.0..1.5).contains(&effect), "{effect}");
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn two_regimes_are_worth_little() {
-        // Five times slower from the middle on: the median is anywhere in between.
+        // Five times slower from the middle on: the median may be anywhere in between.
         let run: SimulatedRun =
             (0..6000).map(|i| (i / 200, Nanos::from_millis(if i < 3000 { 2 } else { 10 }))).collect();
         let [low, high] = interval(&run, 30, 0.5);

@@ -10,7 +10,7 @@ use crate::Nanos;
 pub struct Clock;
 
 impl Clock {
-    /// Returns nanoseconds since boot; about 20 ns per reading (vDSO, no system call).
+    /// Returns the time since boot. A reading takes about 20 ns (vDSO, no system call).
     #[inline]
     pub fn now(self) -> Nanos {
         read_clock(ClockId::Monotonic)

@@ -10,7 +10,7 @@ pub(crate) fn student_quantile(freedom: usize) -> f64 {
     STUDENT[freedom.clamp(1, STUDENT.len()) - 1]
 }
 
-/// An estimate with its 95 % interval, which contains it.
+/// An estimate with a 95 % interval that contains it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// Estimated value.
@@ -27,11 +27,11 @@ impl Estimate {
         Estimate { value, low: low.min(value), high: high.max(value) }
     }
 
-    /// Estimates a rate from blocks of a run, given as count and duration of each. `None` for fewer than two blocks, or
-    /// a total duration of zero.
+    /// Estimates a rate from blocks of a run, given as the count and the duration in seconds of each. `None` for fewer
+    /// than two blocks, or a total duration of zero.
     ///
-    /// The ratio of two sums, with the error of batch means (Law and Kelton, *Simulation Modeling and Analysis*,
-    /// 9.5.3).
+    /// Computes the ratio of two sums, with the error of batch means (Law and Kelton, *Simulation Modeling and
+    /// Analysis*, 9.5.3).
     pub fn rate(blocks: &[(f64, f64)]) -> Option<Estimate> {
         let many = blocks.len();
         let (came, time) = blocks.iter().fold((0.0, 0.0), |sum, block| (sum.0 + block.0, sum.1 + block.1));
@@ -44,13 +44,13 @@ impl Estimate {
         Some(Estimate::new(rate, (rate - error).max(0.0), rate + error))
     }
 
-    /// Estimates a share from blocks of a run, given as number of hits and total of each. `None` for fewer than two
-    /// blocks, or a total of zero.
+    /// Estimates a share from blocks of a run, given as the number of hits and the total of each. `None` for fewer than
+    /// two blocks, or a total of zero.
     ///
-    /// The interval of Wilson (1927) for the number of independent observations that these are worth: reduced by the
-    /// design effect if hits are clustered (as failures are), and never more than there are. It also exists if there is
-    /// no hit. If all hits are in one or two blocks, they may be a single event: then the interval of
-    /// [`Estimate::rate`] is wider, and the result covers both.
+    /// Uses the interval of Wilson (1927) for the equivalent number of independent observations: the total, reduced by
+    /// the design effect if hits are clustered (as failures are). The interval is defined even without hits. If all
+    /// hits are in one or two blocks, they may be a single event: the interval of [`Estimate::rate`] is then wider, and
+    /// the result covers both.
     pub fn share(blocks: &[(f64, f64)]) -> Option<Estimate> {
         let many = blocks.len();
         let (have, all) = blocks.iter().fold((0.0, 0.0), |sum, block| (sum.0 + block.0, sum.1 + block.1));
@@ -78,8 +78,8 @@ impl Estimate {
 
     /// Returns `self` − `other`.
     ///
-    /// Computed from the intervals of both (Zou and Donner 2008, Newcombe 1998 for shares), so that it is as asymmetric
-    /// as they are.
+    /// The interval is computed from both intervals (Zou and Donner 2008, Newcombe 1998 for shares), so that it
+    /// reflects their asymmetry.
     #[must_use]
     pub fn minus(self, other: Estimate) -> Estimate {
         let value = self.value - other.value;
@@ -88,7 +88,7 @@ impl Estimate {
         Estimate::new(value, value - below.hypot(above_other), value + above.hypot(below_other))
     }
 
-    /// Returns `self` ÷ `other`, by the difference of their logarithms. `None` if one of them is not above 0.
+    /// Returns `self` ÷ `other`, computed as the difference of logarithms. `None` unless both are above 0.
     pub fn divided_by(self, other: Estimate) -> Option<Estimate> {
         let log = |one: Estimate| Estimate { value: one.value.ln(), low: one.low.max(0.0).ln(), high: one.high.ln() };
         let ratio = || log(self).minus(log(other));

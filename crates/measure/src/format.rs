@@ -1,10 +1,10 @@
 //! Formatting of numbers for people: three significant digits and a unit.
 //!
-//! The value is rounded before its unit is chosen, so that 999.6 µs reads `1.00 ms` and never `1000 µs`.
+//! The value is rounded before its unit is chosen, so that 999.6 µs is formatted as `1.00 ms`, not as `1000 µs`.
 
 use crate::Nanos;
 
-/// Formats three significant digits; integers with more than three digits keep all of them.
+/// Formats a value with three significant digits; an integer part of more than three digits is kept whole.
 fn three_digits(value: f64) -> String {
     // The thresholds are where rounding would add a digit.
     match value {
@@ -50,7 +50,7 @@ pub fn format_rate(per_second: f64) -> String {
     grouped(&format!("{per_second:.0}")) + "/s"
 }
 
-/// Formats a count with its thousands grouped: `45,213`.
+/// Formats a count with grouped thousands: `45,213`.
 pub fn format_count(n: u64) -> String {
     grouped(&n.to_string())
 }

@@ -1,8 +1,9 @@
 //! A mergeable log-linear histogram of nanoseconds.
 //!
-//! Layout: values below 512 ns have a bucket each; above, every power of two is divided into 256 equal buckets, so that
-//! a bucket is at most 0.4 % wide and its middle is off by at most 0.2 %. Recording is a shift, a mask and an add.
-//! Merging adds counters and loses nothing. (The layout is that of H2 histograms and of HdrHistogram at base 2.)
+//! Layout: each value below 512 ns has its own bucket. Above that, every power of two is divided into 256 equal
+//! buckets, so that a bucket is at most 0.4 % wide and its middle is off by at most 0.2 %. Recording is a shift, a mask
+//! and an add. Merging adds counters and loses nothing. (The layout is that of H2 histograms and of HdrHistogram at
+//! base 2.)
 
 mod packed;
 
@@ -17,7 +18,7 @@ use crate::Nanos;
 
 /// Number of buckets per power of two, as a power of two: the parameter G of the functions below.
 const GROUPING: u32 = 8;
-/// Lower bound of the last bucket (73 minutes); the exact maximum and sum of larger values are kept anyway.
+/// Lower bound of the last bucket (73 minutes). The maximum and the sum are exact even for larger values.
 const TOP: u64 = (1 << 42) - 1;
 const BUCKETS: usize = buckets::<GROUPING>();
 
@@ -42,7 +43,7 @@ impl Default for Histogram {
     }
 }
 
-/// Cloning does not touch memory of empty buckets.
+/// Clones without touching the memory of empty buckets.
 impl Clone for Histogram {
     fn clone(&self) -> Histogram {
         let mut copy = Histogram::new();
@@ -258,8 +259,8 @@ impl Histogram {
             .map(|(i, &n)| (Nanos(middle_of(i).clamp(self.min, self.max)), n))
     }
 
-    /// Returns the filled buckets in ascending order: lowest value, width and count. Unlike those of
-    /// [`Histogram::buckets`], the positions do not depend on other values.
+    /// Returns the filled buckets in ascending order: lowest value, width and count. Unlike the middles that
+    /// [`Histogram::buckets`] returns, these do not depend on other values.
     pub fn cells(&self) -> impl Iterator<Item = (Nanos, Nanos, u64)> + '_ {
         let filled = self.filled();
         let counts = &self.counts[filled.clone()];
@@ -338,7 +339,7 @@ impl Histogram {
     }
 }
 
-/// The head of the compact form, before the buckets.
+/// The head of the compact form, which precedes the buckets.
 struct HistogramHead {
     min: u64,
     max: u64,
@@ -419,7 +420,7 @@ fn get_varint(bytes: &mut &[u8]) -> Option<u128> {
         let (&first, rest) = bytes.split_first()?;
         *bytes = rest;
         let part = u128::from(first & 0x7f);
-        // The last byte has room for two bits only.
+        // The last byte can hold only two bits.
         if part << shift >> shift != part {
             return None;
         }

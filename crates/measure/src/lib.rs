@@ -1,8 +1,7 @@
 //! Units, clock, histograms and statistics: the base layer of brunt.
 //!
-//! Everything here is pure arithmetic (except for reading the clock, and [`sanitize`], which sanitizes text) and
-//! allocates nothing once a run has started. The formulas of `docs/measurement.md` are implemented here, each with its
-//! source.
+//! Except for the clock and [`sanitize`], everything here is pure arithmetic, and nothing allocates once a run has
+//! started. The formulas of `docs/measurement.md` are implemented here, each with its source.
 
 pub mod blocks;
 mod calendar;

@@ -1,9 +1,9 @@
 //! Quantiles with confidence intervals (MEASUREMENT 2.3), and the effect of unfinished requests on them (1.1).
 //!
 //! The 95 % interval is distribution-free: with B ~ Bin(n, q), the order statistics of ranks j and k bracket the
-//! quantile if P(B ≤ j−1) and P(B ≥ k) are each at most 2.5 %. That holds for independent requests. Requests of one run
-//! resemble their neighbours: [`correlated_quantile`] uses the number of independent requests that they are worth,
-//! derived from their order.
+//! quantile if P(B ≤ j−1) and P(B ≥ k) are each at most 2.5 %. That assumes independent requests. Neighbouring requests
+//! of a run are correlated, so [`correlated_quantile`] uses the equivalent number of independent requests, derived from
+//! their order.
 
 use crate::{Histogram, Nanos, RunBlocks};
 
@@ -11,8 +11,8 @@ use crate::{Histogram, Nanos, RunBlocks};
 const TAIL: f64 = 0.025;
 /// Absolute value of the standard normal quantile of [`TAIL`].
 const Z: f64 = 1.959_963_984_540_054;
-/// Variance above which ranks are computed by a normal approximation with a term for skewness: they then differ from
-/// the exact ones by at most one rank in several thousand, and summing would take milliseconds.
+/// Variance above which ranks are computed by a normal approximation with a term for skewness. Above it, the result
+/// differs from the exact rank by at most one in several thousand, and summing would take milliseconds.
 const SUMMED_UP_TO: f64 = 1e6;
 
 /// A quantile of requests, some of which may not have finished.
@@ -22,28 +22,28 @@ pub struct Quantile {
     pub q: f64,
     /// Estimated value.
     pub value: QuantileValue,
-    /// Lower end of the 95 % interval; `None` if no request is that low.
+    /// Lower end of the 95 % interval; `None` if the interval is open below.
     pub low: Option<Nanos>,
     /// Upper end of the 95 % interval; `None` if it is infinite.
     pub high: Option<Nanos>,
 }
 
-/// The value of a quantile, as far as it is known.
+/// The value of a quantile, or what is known about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuantileValue {
     /// A known value.
     Value(Nanos),
     /// A lower bound: the quantile falls among requests that did not finish.
     AtLeast(Nanos),
-    /// Too few requests to tell ([`minimum_count`]).
+    /// There are too few requests ([`minimum_count`]).
     Withheld,
 }
 
-/// Computes a quantile of requests, of which `finished` took a known time and `at_least` were abandoned after some
-/// time.
+/// Computes a quantile of requests. `finished` holds the durations of completed requests, `at_least` the ages at which
+/// the others were abandoned.
 ///
-/// Abandoned requests rank above all finished ones. As long as their share is smaller than the share above the
-/// quantile, the result is a value; otherwise it is a lower bound: the quantile if each had finished when it was
+/// Abandoned requests rank above all finished ones. If their share is smaller than the share above the quantile, the
+/// result is a value. Otherwise it is a lower bound: the quantile that would result if each had finished when it was
 /// abandoned.
 pub fn quantile(finished: &Histogram, at_least: &Histogram, q: f64) -> Quantile {
     let total = finished.count() + at_least.count();
@@ -66,11 +66,11 @@ pub fn quantile(finished: &Histogram, at_least: &Histogram, q: f64) -> Quantile 
     Quantile { q, value: QuantileValue::AtLeast(value), low, high: None }
 }
 
-/// An interval: lower end (`None` if no request is that low) and upper end (`None` if infinite).
+/// An interval: lower end (`None` if open below) and upper end (`None` if infinite).
 pub type Interval = [Option<Nanos>; 2];
 
-/// Computes a quantile of requests that resemble their neighbours, with a 95 % interval for the number of independent
-/// requests that they are worth according to `blocks`. No interval if the blocks are not sufficient.
+/// Computes a quantile of correlated requests, with a 95 % interval for the equivalent number of independent requests
+/// according to `blocks`. There is no interval if there are too few blocks.
 pub fn correlated_quantile(
     finished: &Histogram,
     at_least: &Histogram,
@@ -100,8 +100,8 @@ pub fn rank_of(n: u64, q: f64) -> u64 {
     (snap(n as f64 * q).ceil() as u64).clamp(1, n.max(1))
 }
 
-/// Returns the minimum number of values for printing a quantile: with fewer, all of them may well lie below it (qⁿ > 5
-/// %).
+/// Returns the minimum number of values for which a quantile is reported: with fewer, the probability that all of them
+/// lie below it exceeds 5 % (qⁿ > 5 %).
 pub fn minimum_count(q: f64) -> u64 {
     if q <= 0.0 {
         return 1;
@@ -134,8 +134,8 @@ fn lower_rank_normal(n: u64, p: f64, q: f64) -> u64 {
     reached.floor() as u64 + 1
 }
 
-/// Computes the rank exactly: probabilities are summed outwards from the mode, each derived from its neighbour. That of
-/// the mode is taken as 1 and divided out at the end, so that no gamma function is needed.
+/// Computes the rank exactly: probabilities are summed outwards from the mode, each derived from its neighbour. The
+/// probability of the mode is taken as 1 and normalized at the end, so that no gamma function is needed.
 fn lower_rank_summed(n: u64, p: f64, q: f64) -> u64 {
     const NEGLIGIBLE: f64 = 1e-18;
     let odds = p / q;

@@ -1,7 +1,7 @@
-//! Seeded random numbers: the same seed gives the same run, on every machine.
+//! Seeded random numbers: the same seed gives the same run on every machine.
 //!
-//! xoshiro256++ (Blackman and Vigna, 2019) seeded by splitmix64, implemented here because a record made today must
-//! replay in ten years, independently of any library. Not for secrets.
+//! xoshiro256++ (Blackman and Vigna, 2019) seeded by splitmix64, implemented here so that a record made today can be
+//! replayed in ten years, independently of any library. Not suitable for secrets.
 
 use crate::Nanos;
 
@@ -18,8 +18,8 @@ pub fn splitmix64(seed: &mut u64) -> u64 {
     finalize(*seed)
 }
 
-/// Returns pseudorandom bits derived from `bits`; neighbouring inputs give unrelated results. The number of a request
-/// determines its values in this way.
+/// Returns pseudorandom bits derived from `bits`; neighbouring inputs give unrelated results. The values of a request
+/// are derived from its number in this way.
 #[inline]
 pub fn scramble(bits: u64) -> u64 {
     finalize(bits.wrapping_mul(GOLDEN))
@@ -38,7 +38,7 @@ fn finalize(bits: u64) -> u64 {
 }
 
 impl Rng {
-    /// Creates a generator; every seed is good, including zero.
+    /// Creates a generator; any seed is valid, including zero.
     pub fn new(seed: u64) -> Rng {
         let mut seed = seed;
         Rng { state: std::array::from_fn(|_| splitmix64(&mut seed)) }
@@ -123,8 +123,9 @@ impl Rng {
         }
     }
 
-    /// Returns the number of successes in `n` trials of probability `p`. Exact: of n uniform points the i-th smallest
-    /// is a ratio of gammas, and the side of it on which `p` lies halves the remaining trials (Relles 1972).
+    /// Returns the number of successes in `n` trials of probability `p`. The result is exact: the i-th smallest of n
+    /// uniform points is a ratio of gamma variates, and comparing it with `p` halves the number of remaining trials
+    /// (Relles 1972).
     pub fn binomial(&mut self, n: u64, p: f64) -> u64 {
         const FEW: u64 = 32;
         let (mut n, mut p, mut count) = (n, p, 0);

@@ -1,9 +1,9 @@
-//! Sanitizing of untrusted text: characters that would move a cursor, colour a screen, reverse the writing direction or
-//! hide themselves are shown as escapes such as `\x1b` or `\u{202e}`, and every visible character of every script
-//! stays.
+//! Sanitizing of untrusted text: invisible characters and those that would move the cursor, colour the screen or
+//! reverse the writing direction are shown as escapes such as `\x1b` or `\u{202e}`; every visible character of every
+//! script is kept.
 //!
-//! This is the only definition of these characters, used for everything shown: answers of servers, and the content of
-//! records, plans and files.
+//! This is the only definition of these characters. It is used for everything shown: responses of servers, and the
+//! content of records, plans and files.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -20,12 +20,12 @@ pub fn bytes(bytes: &[u8]) -> String {
     shown
 }
 
-/// Sanitizes a text and keeps its line breaks.
+/// Sanitizes text and keeps its line breaks.
 pub fn text(text: &str) -> Cow<'_, str> {
     sanitize(text, true)
 }
 
-/// Sanitizes a text as one line: line breaks are shown as `\n`.
+/// Sanitizes text as a single line: line breaks are shown as `\n`.
 pub fn line(text: &str) -> Cow<'_, str> {
     sanitize(text, false)
 }
@@ -51,8 +51,8 @@ pub fn text_with_colors(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Returns `true` for invisible characters that affect a screen or their neighbours, or hide: controls (C0, C1),
-/// direction marks and overrides, line and paragraph separators, zero-width characters, tags.
+/// Returns `true` for invisible characters: controls (C0, C1), direction marks and overrides, line and paragraph
+/// separators, zero-width characters, tags.
 pub fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -81,7 +81,7 @@ fn append(shown: &mut String, text: &str, lines: bool) {
             // A lone carriage return would move the cursor to the beginning of the line and overwrite it.
             '\r' if lines && next == Some('\n') => shown.push(c),
             '\n' | '\r' | '\t' => shown.extend(c.escape_default()),
-            // Indic and Persian scripts and joined emoji need them; next to ASCII they only hide.
+            // Indic and Persian scripts and joined emoji need them; next to ASCII they are merely invisible.
             '\u{200c}' | '\u{200d}' if joins(before) && next.is_some_and(joins) => shown.push(c),
             c if !is_invisible(c) => shown.push(c),
             c if c.is_ascii() => shown.push_str(&format!("\\x{:02x}", c as u32)),

@@ -6,14 +6,15 @@
 
 use crate::Rng;
 
-/// Number of batches at the end that are no candidates for the cut, because they give spurious minima.
+/// Number of batches at the end that are not considered for the cut, because they give spurious minima.
 const IGNORED: usize = 5;
-/// Number of permutations of a test, and the share of them that may show a change as large as that of the series.
+/// Number of permutations of a test, and the largest share of them that may show a change as large as that of the
+/// series.
 const PERMUTATIONS: usize = 99;
 const LEVEL: f64 = 0.05;
 
-/// Returns the number of points to drop at the beginning so that the error of the mean of the rest is smallest, in
-/// batches of `batch` points; `None` if that is more than half of them, which means that the series did not settle.
+/// Returns the number of initial points to drop so that the error of the mean of the rest is smallest, in batches of
+/// `batch` points; `None` if that is more than half of the points, which means that the series did not settle.
 pub fn warm_up_length(series: &[f64], batch: usize) -> Option<usize> {
     let batch = batch.max(1);
     let means: Vec<f64> = series.chunks_exact(batch).map(mean).collect();

@@ -1,4 +1,4 @@
-//! Unit types: a bare number never crosses a crate.
+//! Unit types: bare numbers never cross crate boundaries.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -33,19 +33,19 @@ impl Nanos {
     pub fn from_secs_f64(s: f64) -> Nanos {
         Nanos((s * 1e9).round().max(0.0) as u64)
     }
-    /// Returns fractional seconds.
+    /// Returns the duration in fractional seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
-    /// Returns fractional microseconds.
+    /// Returns the duration in fractional microseconds.
     pub fn as_micros_f64(self) -> f64 {
         self.0 as f64 / 1e3
     }
-    /// Returns fractional milliseconds.
+    /// Returns the duration in fractional milliseconds.
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
-    /// Returns the sum, or "never" if it does not fit.
+    /// Returns the sum, or [`Nanos::MAX`] if it overflows.
     pub fn saturating_add(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_add(other.0))
     }

@@ -1,9 +1,9 @@
 //! The network on epoll.
 //!
-//! Designed to make no system call that the work does not need. Every connection is registered once, edge-triggered,
-//! for both directions; a request is written at once, in one call; a read that returned less than the buffer is not
-//! followed by another, because the next byte raises a new edge; there is no `epoll_ctl` per request and no call per
-//! timer. Edge triggering also saves the kernel a second look at every ready socket in the following `epoll_pwait2`.
+//! Makes no system call that the work does not require. Every connection is registered once, edge-triggered, for both
+//! directions; a request is written at once, in one call; a read that did not fill the buffer is not followed by
+//! another, because the next byte raises a new edge; there is no `epoll_ctl` per request and no call per timer. Edge
+//! triggering also saves the kernel a second look at every ready socket in the following `epoll_pwait2`.
 //!
 //! A read that filled the buffer is followed by another in the next turn, after all other connections: a peer that
 //! sends faster than it is read gets its share of every turn and no more.
@@ -54,11 +54,12 @@ pub struct Epoll {
     recheck: Vec<(u32, u32)>,
     /// Connections with more data than a turn takes: read in the next turns, in this order.
     later: VecDeque<(u32, u32)>,
-    /// Number of these still to be read in this turn, after its events.
+    /// Number of connections in `later` that are still to be read in this turn, after its events.
     later_budget: usize,
     unsent: BTreeMap<u32, SendBacklog>,
-    /// Queued datagrams, and the errors of refused ones.
+    /// Queued datagrams, by slot.
     waiting: BTreeMap<u32, QueuedDatagrams>,
+    /// Errors of refused datagrams, by slot.
     refusals: BTreeMap<u32, Errno>,
     /// Number of refusals of earlier datagrams that were found when sending.
     refused: u64,
@@ -72,12 +73,12 @@ pub struct Epoll {
     sent: u64,
     clock: Clock,
     thread: OwnThreadCounters,
-    /// The latest reading of the clock, good for one wait; zero once used.
+    /// The latest reading of the clock, valid for one wait; zero once used.
     read_at: Nanos,
 }
 
-/// A wait that ends more than this after the latest reading of the clock is computed from that reading, because a turn
-/// takes far less. Shorter waits, which an arrival usually ends, read the clock again.
+/// The timeout of a wait that ends more than this after the latest reading of the clock is computed from that reading,
+/// because a turn takes far less. Shorter waits, which an arrival usually ends, read the clock again.
 const FAR: Nanos = Nanos::from_millis(1);
 
 enum ReadResult {
@@ -90,7 +91,7 @@ impl Epoll {
     /// Creates a network for the calling thread, whose timer slack is set to 1 ns so that waits end on time.
     ///
     /// # Errors
-    /// What the operating system refused.
+    /// Returns the error of the operating system.
     pub fn new() -> std::io::Result<Epoll> {
         rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
         Ok(Epoll {
@@ -169,7 +170,7 @@ impl Epoll {
         }
         // SAFETY: the slot has owned this descriptor since `settle`, and is emptied here.
         let fd = unsafe { OwnedFd::from_raw_fd(s.fd) };
-        // A refusal that nobody has read yet must not be lost with the socket.
+        // A refusal that has not been read yet must not be lost with the socket.
         if s.state == EpollState::Datagrams && socket::pending_error(&fd) == Some(Errno(libc::ECONNREFUSED)) {
             self.refused += 1;
         }
@@ -233,7 +234,7 @@ impl Epoll {
         }
     }
 
-    /// Returns the next slot worth looking at, with its event flags.
+    /// Returns the next slot to handle, with its event flags.
     #[inline]
     fn upcoming(&mut self) -> Option<(u32, EventFlags)> {
         while let Some((slot, age)) = self.recheck.pop() {
@@ -369,7 +370,7 @@ impl Network for Epoll {
             Some(until - if fresh { read_at } else { self.clock.now() })
         };
         let timeout = span.map(socket::timespec);
-        // A signal or an error of the call leaves an empty turn; the loop comes back here.
+        // A signal or an error leaves the turn empty; the caller's loop waits again.
         let _ = epoll::wait(&self.poll, spare_capacity(&mut self.events), timeout.as_ref());
     }
 

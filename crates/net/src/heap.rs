@@ -1,25 +1,28 @@
-//! Memory that is returned to the system once it is not needed: one large message of a peer must not be held for ever.
+//! Return of unused memory to the system: the memory of one large message from a peer must not be held forever.
 //!
-//! glibc keeps what is freed: after the first large buffer with a block of its own is freed, later ones come from a
-//! heap, and a heap only shrinks from its end. Other C libraries keep their settings.
+//! glibc keeps freed memory: after the first large buffer with its own block is freed, later ones are allocated on a
+//! heap, and a heap only shrinks from its end. Nothing is changed with other C libraries.
 
-/// Buffers of at least this size get blocks of their own, which are returned at once when freed.
+/// Buffers of at least this size in bytes get their own blocks, which are returned to the system as soon as they are
+/// freed.
 #[cfg(target_env = "gnu")]
 const LARGE: i32 = 128 << 10;
 
-/// Makes large buffers return to the system when they are freed; call it once, before any thread starts.
+/// Makes the allocator return large buffers to the system when they are freed; call this once, before any thread
+/// starts.
 pub fn settle() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: sets a number of the allocator, which it reads under its own lock.
+    // SAFETY: sets a parameter of the allocator, which reads it under its own lock.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE);
     }
 }
 
-/// Returns all free memory to the system, wherever it lies, after many small things were freed. Takes milliseconds.
+/// Returns all free memory to the system, wherever it is; for use after many small blocks were freed. Takes
+/// milliseconds.
 pub fn give_back() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: has no preconditions; each heap is locked meanwhile.
+    // SAFETY: has no preconditions; the call locks each heap.
     unsafe {
         libc::malloc_trim(0);
     }

@@ -20,8 +20,8 @@ impl Nagle {
         if matches!(to, PeerAddress::Tcp(_)) { Nagle::Untouched } else { Nagle::Off }
     }
 
-    /// Prepares a write. Call it before each write, and again with `whole` false after a partial one; returns the new
-    /// state.
+    /// Prepares a write and returns the new state. Call this before each write, and again with `whole` set to `false`
+    /// after a partial one.
     #[inline]
     pub fn before_write(self, fd: BorrowedFd<'_>, whole: bool) -> Nagle {
         match self {

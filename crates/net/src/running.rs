@@ -1,5 +1,5 @@
 //! Scheduling of the calling thread, from `/proc` and `/sys`: its time on a core, its time ready without one, and the
-//! enforcement of its CPU quota. What cannot be read is zero.
+//! enforcement of its CPU quota. Values that cannot be read are zero.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -16,11 +16,11 @@ pub(crate) struct OwnThreadCounters {
 
 #[derive(Debug)]
 struct Sources {
-    /// `/proc/thread-self/schedstat`: time on a core, time ready without one, times it was given one (the kernel's
-    /// documentation `scheduler/sched-stats`).
+    /// `/proc/thread-self/schedstat`: time on a core, time ready without one, and how often it was given one (the
+    /// kernel's documentation `scheduler/sched-stats`).
     schedstat: Option<File>,
-    /// `cpu.stat` of the thread's control group and of those above it, as any of them may have a quota. Each with its
-    /// counts at the first call, so that throttling long ago is not taken for throttling now.
+    /// `cpu.stat` of the thread's control group and of those above it, any of which may have a quota, with the counts
+    /// of each at the first call, so that earlier throttling is not counted.
     quotas: Vec<(PathBuf, u64, u64)>,
 }
 
@@ -40,7 +40,7 @@ impl OwnThreadCounters {
             Some((now.0.saturating_sub(*periods), now.1.saturating_sub(*throttled)))
         });
         let (periods, throttled) = enforced.max_by_key(|&(_, throttled)| throttled).unwrap_or_default();
-        // Exact to the moment, whereas schedstat is as old as the last tick.
+        // This CPU time is current, whereas schedstat is as old as the last tick.
         ThreadStats { cpu: Clock.thread_cpu_time(), ready, periods, throttled }
     }
 
@@ -50,7 +50,7 @@ impl OwnThreadCounters {
 }
 
 impl Sources {
-    /// Time ready without a core.
+    /// Returns the time ready without a core.
     fn ready(&self) -> Option<Nanos> {
         let mut bytes = [0; 64];
         let read = self.schedstat.as_ref()?.read_at(&mut bytes, 0).ok()?;
@@ -87,7 +87,7 @@ fn quotas(membership: &str) -> Vec<(PathBuf, u64, u64)> {
     found.into_iter().filter_map(told).collect()
 }
 
-/// `nr_periods` and `nr_throttled` of a `cpu.stat`.
+/// Parses `nr_periods` and `nr_throttled` from a `cpu.stat`.
 fn enforcement(stat: &str) -> Option<(u64, u64)> {
     let value = |name: &str| {
         let line = stat.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;

@@ -1,4 +1,4 @@
-//! Socket creation: the one place that knows their options.
+//! Creation of sockets, with their options.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -69,7 +69,7 @@ fn bind_late(fd: &OwnedFd, source: IpAddr) -> Result<(), Errno> {
 /// address.
 ///
 /// # Errors
-/// What the operating system refused.
+/// Returns the error of the operating system.
 pub fn listener(at: &PeerAddress, backlog: u32, shared: bool) -> Result<OwnedFd, Errno> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let fd = match at {
@@ -86,7 +86,7 @@ pub fn listener(at: &PeerAddress, backlog: u32, shared: bool) -> Result<OwnedFd,
             if shared {
                 sockopt::set_socket_reuseport(&fd, true).map_err(errno)?;
             }
-            // Accepted sockets inherit it.
+            // Accepted sockets inherit this option.
             sockopt::set_tcp_nodelay(&fd, true).map_err(errno)?;
             rustix::net::bind(&fd, addr).map_err(errno)?;
             fd
@@ -110,7 +110,7 @@ pub(crate) fn pending_error(fd: impl std::os::fd::AsFd) -> Option<Errno> {
     }
 }
 
-/// Converts a span to the kernel's format.
+/// Converts a duration to the kernel's format.
 pub(crate) fn timespec(span: Nanos) -> Timespec {
     Timespec { tv_sec: (span.0 / 1_000_000_000) as i64, tv_nsec: (span.0 % 1_000_000_000) as _ }
 }

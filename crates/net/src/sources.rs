@@ -1,9 +1,9 @@
-//! Source addresses, chosen so that many connections to one destination find ports.
+//! Selection of source addresses, so that many connections to one destination find free ports.
 //!
 //! A connection is identified by source address, source port, destination address and port, so one source has one
 //! ephemeral port range per destination. Long before the range is used up, the kernel's search for a free port becomes
 //! slow: with more than about a third in use, connects fell from 45,000 to 600 a second in a measurement. The host's
-//! own 127.0.0.0/8 holds 16 million further sources, which need no configuration.
+//! own 127.0.0.0/8 contains 16 million further sources, which need no configuration.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
@@ -35,8 +35,8 @@ pub fn spread_over(range: &RangeInclusive<u16>, to: SocketAddr, connections: usi
     }
 }
 
-/// Returns the nth source: 127.0.0.1 first, as usual, then 127.1.0.1, 127.1.0.2 … 127.1.0.250, 127.1.1.1 …, away from
-/// the addresses that people give to their own services (127.0.0.53, 127.0.1.1).
+/// Returns the nth source: 127.0.0.1 first, as usual, then 127.1.0.1, 127.1.0.2 … 127.1.0.250, 127.1.1.1 …, avoiding
+/// addresses that are commonly given to local services (127.0.0.53, 127.0.1.1).
 fn source(nth: usize) -> Ipv4Addr {
     match nth.checked_sub(1) {
         None => Ipv4Addr::LOCALHOST,
@@ -75,7 +75,7 @@ mod tests {
             (40_000..=40_999, "127.0.0.1:80", 334, 2),
             (40_000..=40_000, "127.0.0.1:80", 3, 3),
             (USUAL, "127.0.0.1:80", usize::MAX, MOST),
-            // Other destinations have no such addresses: the user names the sources.
+            // For other destinations there are no such addresses: the user must specify the sources.
             (USUAL, "10.0.0.1:80", 1_000_000, 0),
             (USUAL, "[::1]:80", 1_000_000, 0),
             (USUAL, "[::ffff:127.0.0.1]:80", 1_000_000, 0),

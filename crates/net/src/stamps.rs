@@ -1,8 +1,8 @@
 //! Read delay of arrived data, from the kernel's receive timestamps.
 //!
-//! A timestamp is on `CLOCK_REALTIME` and compared with that clock at the read. While any socket of a machine requests
-//! timestamps, its kernel takes the time of every packet (2 % of the CPU of a full load over loopback), so only the
-//! reference client requests them, and only for one second in four.
+//! Timestamps use `CLOCK_REALTIME` and are compared with that clock at the read. While any socket of a machine requests
+//! timestamps, the kernel timestamps every packet (2 % of the CPU of a full load over loopback), so only the reference
+//! client requests them, and only for one second in four.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use rustix::time::{ClockId, clock_gettime};
 /// One second in this many has timestamps.
 const SECONDS: i64 = 4;
 
-/// Collects how late reads were; clones share one collection.
+/// Collects how late reads were; clones share the collected delays.
 #[derive(Clone, Debug, Default)]
 pub struct ReadLateness {
     late: Arc<Mutex<Histogram>>,
@@ -23,7 +23,7 @@ pub struct ReadLateness {
     asks: Arc<AtomicBool>,
 }
 
-/// Room for one control message with a time.
+/// Buffer for one control message with a timestamp.
 #[repr(C, align(8))]
 struct ControlBuffer([u8; 64]);
 
@@ -37,7 +37,7 @@ impl ReadLateness {
         self.late.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Requests timestamps on a new socket if they are on in this second; failure is ignored.
+    /// Requests timestamps on a new socket if this second has timestamps; failures are ignored.
     pub(crate) fn ask(&self, fd: BorrowedFd<'_>) {
         let asks = clock_gettime(ClockId::Realtime).tv_sec % SECONDS == 0;
         self.asks.store(asks, Ordering::Relaxed);

@@ -1,11 +1,12 @@
 //! Descriptor tables: how one process holds more sockets than its descriptor limit.
 //!
-//! `RLIMIT_NOFILE` bounds a *table* of descriptors, not a process, and a thread may leave its process's table for one
-//! of its own (`CLONE_FILES`, unshare(2)); no privilege is needed. An unshared table is also cheaper: the kernel then
+//! `RLIMIT_NOFILE` bounds a *table* of descriptors, not a process, and a thread may replace its process's table by its
+//! own copy (`CLONE_FILES`, unshare(2)); no privilege is needed. An unshared table is also cheaper: the kernel then
 //! counts no references at each system call. A thread that owns its table holds copies of the descriptors that were
-//! open before; what is opened or closed later, on either side, does not show on the other.
+//! open before; opening or closing descriptors later, on either side, does not affect the other.
 //!
-//! `close_range(2)` is tried first, because the seccomp profiles of container runtimes forbid `unshare` but not it.
+//! `close_range(2)` is tried first, because the seccomp profiles of container runtimes forbid `unshare` but allow
+//! `close_range`.
 
 use std::io;
 use std::os::fd::RawFd;
@@ -16,11 +17,11 @@ use rustix::process::{Resource, getrlimit};
 /// Descriptors of a table reserved for other uses than connections: epoll or ring, resolver, report files.
 const RESERVE: usize = 16;
 
-/// Gives the calling thread a descriptor table of its own, a copy of the one it shared. Threads it starts from now on
-/// share the new one.
+/// Gives the calling thread its own descriptor table, a copy of the table it shared. Threads that it starts from now on
+/// share the new table.
 ///
 /// # Errors
-/// What the operating system refused; the thread then shares its table as before.
+/// Returns the error of the operating system; the thread then still shares its table.
 pub fn own() -> io::Result<()> {
     // An empty range beyond the last descriptor: nothing is closed.
     close_range(u32::MAX, u32::MAX, libc::CLOSE_RANGE_UNSHARE).or_else(|_| {
@@ -36,7 +37,7 @@ pub fn own() -> io::Result<()> {
 /// its peer only when the last copy is closed, so unused copies would keep it open.
 ///
 /// # Errors
-/// As [`own`].
+/// As for [`own`].
 pub fn own_only(keep: &[RawFd]) -> io::Result<()> {
     own()?;
     let mut kept: Vec<u32> = keep.iter().filter_map(|&fd| u32::try_from(fd).ok()).chain(0..3).collect();
@@ -51,9 +52,9 @@ pub fn own_only(keep: &[RawFd]) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the number of connections that a table of this process may hold: its limit, less what was open at the first
-/// call, less a reserve. At least 1. Later calls repeat the first result: another thread that has a file open for an
-/// instant, such as a reader of counters, must not change how a run is spread over its workers.
+/// Returns the number of connections that a table of this process may hold: its limit, less the descriptors open at the
+/// first call and a reserve, but at least 1. Later calls repeat the first result: another thread that has a file open
+/// for a moment, such as a reader of counters, must not change how a run is spread over its workers.
 pub fn capacity() -> usize {
     static FIRST: OnceLock<usize> = OnceLock::new();
     *FIRST.get_or_init(counted)
@@ -97,7 +98,7 @@ mod tests {
             assert!(is_open(fd), "the copy is there");
             close_range(fd as u32, fd as u32, 0).unwrap();
             assert!(!is_open(fd));
-            // More than one, so that the numbers lie above whatever another test opens meanwhile.
+            // More than one pair, so that the numbers are above those that another test opens meanwhile.
             let opened: Vec<_> = (0..200).map(|_| UnixStream::pair().unwrap()).collect();
             opened.last().unwrap().0.as_raw_fd()
         });
@@ -120,7 +121,8 @@ mod tests {
         });
         assert_eq!(told.recv().unwrap(), [true, true, false]);
         drop(ours);
-        // A copy left in the thread, which still lives, would keep the pair open. The other test's copy goes by itself.
+        // A copy left in the thread, which is still running, would keep the pair open. The other test's copy disappears
+        // on its own.
         theirs.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         assert_eq!(theirs.read(&mut [0]).unwrap(), 0);
         drop(end);

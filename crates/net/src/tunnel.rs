@@ -1,9 +1,9 @@
 //! The handshake with a proxy before a connection reaches the target: CONNECT (RFC 9110 9.3.6), SOCKS5 (RFC 1928,
 //! 1929).
 //!
-//! A tunnel is a channel that sits between network and session until it is established; its owner removes it then, so
-//! that it costs nothing afterwards. It does no I/O. A refusal is reported in the proxy's own words and never mistaken
-//! for a response of the target.
+//! A tunnel is a channel between network and session until it is established. Its owner then removes it, so that it
+//! costs nothing afterwards. It does no I/O. A refusal is reported in the proxy's own words and never mistaken for a
+//! response of the target.
 
 use std::net::IpAddr;
 
@@ -17,7 +17,7 @@ const HEAD_BOUND: usize = 64 << 10;
 /// address.
 ///
 /// # Errors
-/// The host cannot be expressed to the proxy.
+/// Returns an error if the host cannot be sent to the proxy.
 pub fn tunnel(through: &Proxy, host: &str, port: u16) -> Result<Box<dyn SecureChannel>, Cause> {
     let heard = Vec::new();
     let target = format!("{}:{port}", bracketed(host));

@@ -1,4 +1,4 @@
-//! Arrivals that are waited for together are delivered together; arrivals that do not come are not waited for long.
+//! Arrivals that are waited for together are delivered together; missing arrivals are not waited for long.
 
 use std::io::Write as _;
 use std::os::unix::net::UnixListener;
@@ -47,7 +47,7 @@ fn arrivals_by_wait(mut network: impl Network, together: u32, speakers: usize) -
     });
     let mut waits = Vec::new();
     while waits.iter().sum::<usize>() < speakers {
-        // Only an arrival, or the bound on waiting for several, ends this within the test.
+        // Only an arrival, or the bound on waiting for several, ends this wait within the test.
         let until = network.now() + Nanos::from_millis(600_000);
         network.wait(until);
         let mut arrivals = 0;
@@ -78,6 +78,6 @@ fn io_uring_waits_for_company_and_not_for_ever() {
     // A busy machine may spread three messages over more than the bound, but not every time.
     let together = (0..50).any(|_| arrivals_by_wait(Uring::new().unwrap(), 3, 3) == [3]);
     assert!(together, "three never came together");
-    // One sends, two do not.
+    // One server sends, two do not.
     assert_eq!(arrivals_by_wait(Uring::new().unwrap(), 3, 1).iter().sum::<usize>(), 1);
 }

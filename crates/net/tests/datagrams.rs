@@ -62,7 +62,7 @@ fn each_datagram_leaves_and_arrives_by_itself() {
     assert_eq!((network.bytes_sent(), network.unsent(conn)), (8, 0));
 }
 
-/// A session with nothing to send calls `send` all the same: that is no datagram.
+/// A session with nothing to send still calls `send`, which must not send a datagram.
 #[test]
 fn nothing_to_send_is_no_datagram() {
     let server = UdpSocket::bind("127.0.0.1:0").unwrap();

@@ -1,4 +1,4 @@
-//! A socket that accepts no more: the end of the backlog is reported.
+//! A full socket: `Sent` reports that the backlog has been written.
 
 use std::io::Read;
 use std::os::unix::net::UnixListener;

@@ -1,4 +1,4 @@
-//! The end of a connection is read however much data precedes it, on every network.
+//! The end of a connection is read, however much data precedes it, on every network.
 
 use std::io::Write as _;
 use std::os::unix::net::UnixListener;
@@ -18,7 +18,7 @@ fn reads_to_the_end(mut network: impl Network, size: usize) {
         .unwrap();
     let (mut server, _) = listener.accept().unwrap();
     let writer = std::thread::spawn(move || server.write_all(&vec![b'x'; size]).unwrap());
-    // What fits in the socket is there, followed by the end, before the first read.
+    // Data that fits in the socket has arrived, followed by the end, before the first read.
     if size < 150_000 {
         writer.join().unwrap();
     }

@@ -1,5 +1,5 @@
 //! A connection that receives faster than it is read gets its share of each turn: others are served in between, and
-//! none of its data is lost, duplicated or out of order, its end included.
+//! none of its data is lost, duplicated or out of order, including its end.
 
 use std::io::Write as _;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -9,13 +9,14 @@ use brunt_contract::{ConnId, ConnectParameters, Network, NetworkEvent, PeerAddre
 use brunt_measure::Nanos;
 use brunt_net::{Epoll, Uring};
 
-/// How many numbers of four bytes one connection sends, and the most bytes it may take of a turn.
+/// Number of four-byte numbers that one connection sends.
 const NUMBERS: u32 = 3_000_000;
+/// Maximum number of bytes that the connection may receive in a turn.
 const SHARE: usize = 64 * 1024;
 /// Number of messages that the other connection sends meanwhile.
 const WORDS: usize = 20;
 
-/// A connection and the other end of it.
+/// Returns a connection and its other end.
 fn pair(network: &mut impl Network, listener: &UnixListener, at: &PeerAddress) -> (ConnId, UnixStream) {
     let conn = network.connect(&ConnectParameters { to: at.clone(), source: None, single_use: false }).unwrap();
     let server = listener.accept().unwrap().0;
@@ -60,7 +61,7 @@ fn hold(mut network: impl Network) {
             }
         }
         assert!(of_turn <= SHARE, "{of_turn} bytes in a turn");
-        // A wait may deliver nothing, but the other connection must not be left out of turns that deliver from the
+        // A wait may deliver nothing, but the second connection must not be skipped in turns that deliver data of the
         // first.
         assert!(over || words == WORDS || turns_since <= 100, "not heard for {turns_since} turns");
         if spoke {

@@ -64,7 +64,7 @@ fn serve(files: &Files, options: &[&str]) -> Option<Server> {
     Some(Server { child, port })
 }
 
-/// Sends one GET on a connection of its own and reads the response in small pieces.
+/// Sends one GET on a separate connection and reads the response in small pieces.
 fn get(security: &RustlsSecurity, port: u16) -> Result<(Handshake, Vec<u8>), String> {
     let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -75,7 +75,7 @@ fn get(security: &RustlsSecurity, port: u16) -> Result<(Handshake, Vec<u8>), Str
     channel.start(&mut cipher);
     let mut piece = [0; 333];
     loop {
-        // A server that gave up may have closed before it read everything; what it sent is still to be read.
+        // A server that gave up may have closed before it read everything; what it sent must still be read.
         let _ = socket.write_all(cipher.bytes());
         cipher.clear();
         let n = socket.read(&mut piece).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! TLS around a network that listens, with our own client: bytes in pieces of any size come out as plaintext.
+//! TLS for a listening network, with our own client: bytes in pieces of any size arrive as plaintext.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -11,7 +11,8 @@ use brunt_measure::Nanos;
 use brunt_net::Epoll;
 use brunt_net::tls::{RustlsSecurity, RustlsServer, TlsNetwork, TlsSettings};
 
-/// Sends the pending output in pieces, and reads until there is plaintext, the handshake is done or the stream ends.
+/// A client that sends its output in pieces, and reads until there is plaintext, the handshake is done or the stream
+/// ends.
 struct Client {
     stream: TcpStream,
     channel: Box<dyn SecureChannel>,

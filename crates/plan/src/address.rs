@@ -1,17 +1,16 @@
-//! Addresses in their written form: `10.0.0.1-10.0.0.9` for `--source`, curl's `HOST:PORT:HOST:PORT` for
-//! `--connect-to`.
+//! Parsing of addresses: `10.0.0.1-10.0.0.9` for `--source`, curl's `HOST:PORT:HOST:PORT` for `--connect-to`.
 //!
-//! Ranges are expanded, because a load generator spreads its connections over them; both ends are part of the range.
+//! Ranges include both ends. They are expanded, because a load generator spreads its connections over all addresses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Largest number of addresses (or hosts × ports) of an option; more are taken for a typing mistake.
+/// Maximum number of addresses (or hosts × ports) of an option; more are considered a typing mistake.
 const MOST: u128 = 65_536;
 
 /// Parses the addresses of `--source`: single ones and ranges, separated by commas.
 ///
 /// # Errors
-/// A message that says what is wrong and what to write instead.
+/// The text is invalid; the error describes why and what to write instead.
 pub fn sources(text: &str) -> Result<Vec<IpAddr>, String> {
     let mut all = Vec::new();
     for part in text.split(',').map(str::trim) {
@@ -22,7 +21,7 @@ pub fn sources(text: &str) -> Result<Vec<IpAddr>, String> {
     Ok(all)
 }
 
-/// Returns the addresses of `a` or `a-b`; `None` if the text is not an address.
+/// Returns the addresses of `a` or of the range `a-b`; `None` if the text is not an address.
 fn range_of_addresses(text: &str) -> Result<Option<Vec<IpAddr>>, String> {
     let (first, last) = match text.split_once('-') {
         Some((first, last)) => (first.trim(), last.trim()),
@@ -52,25 +51,25 @@ fn address(text: &str) -> Option<IpAddr> {
     bare.parse().ok()
 }
 
-/// A redirection of connections: requests to one host and port connect to another one; URL, `Host` and SNI stay.
+/// A redirection of connections: requests to one host and port connect to another. URL, `Host` and SNI are unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectTo {
-    /// The host it applies to; `None`: every host.
+    /// The host to which the rule applies; `None` for every host.
     pub host: Option<String>,
-    /// The port it applies to; `None`: every port.
+    /// The port to which the rule applies; `None` for every port.
     pub port: Option<u16>,
-    /// The hosts to connect to instead, in turn; empty: the requested host.
+    /// The hosts to connect to instead, in turn; empty for the requested host.
     pub hosts: Vec<String>,
-    /// The ports to connect to instead, in turn; empty: the requested port.
+    /// The ports to connect to instead, in turn; empty for the requested port.
     pub ports: Vec<u16>,
 }
 
 impl ConnectTo {
-    /// Parses `HOST:PORT:HOST:PORT`. Parts may be empty, IPv6 addresses are written in brackets, and the second host
-    /// (if an address) and the second port may be a range `a-b`.
+    /// Parses `HOST:PORT:HOST:PORT`. Parts may be empty, IPv6 addresses are written in brackets, and the second host,
+    /// if it is an address, and the second port may be a range `a-b`.
     ///
     /// # Errors
-    /// A message that says what is wrong and what to write instead.
+    /// The text is invalid; the error describes why and what to write instead.
     pub fn parse(text: &str) -> Result<ConnectTo, String> {
         let wrong = || format!("`{text}` is not HOST:PORT:HOST:PORT; use one such as example.com:443:127.0.0.1:8443");
         let parts = split_outside_brackets(text);
@@ -140,7 +139,7 @@ fn one_port(text: &str) -> Result<u16, String> {
     }
 }
 
-/// Returns `true` if an address is reachable from the Internet: the load may hit someone else's machine.
+/// Returns `true` for an address on the public Internet, where the load may hit someone else's machine.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(a) => {

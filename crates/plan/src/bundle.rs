@@ -1,26 +1,26 @@
-//! Files and environment variables that a plan refers to, as read where the plan was made. They are sent along with the
-//! plan, so that a process or a machine without them prepares identical requests.
+//! Files and environment variables to which a plan refers, with their contents on the machine where the plan was made.
+//! They are sent with the plan, so that processes and machines without them prepare identical requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Contents by the name under which they were requested.
+/// Contents of files and variables by the names used in the plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bundle {
-    /// Files, by their path as written.
+    /// Files by their path as written.
     pub files: BTreeMap<String, Arc<[u8]>>,
-    /// Environment variables.
+    /// Environment variables by name.
     pub variables: BTreeMap<String, String>,
 }
 
 impl Bundle {
-    /// Maximum number of bytes that are sent along with a plan.
+    /// Maximum total size of the files sent with a plan, in bytes.
     pub const BOUND: u64 = 1 << 30;
     /// Maximum number of files.
     pub const FILES: usize = 1 << 16;
-    /// Maximum number of bytes of all names and values of variables: a Linux environment cannot be larger.
+    /// Maximum total size of the names and values of variables, in bytes; a Linux environment cannot be larger.
     pub const VARIABLES: u64 = 8 << 20;
-    /// The longest name of a file or a variable, in bytes.
+    /// Maximum length of the name of a file or a variable, in bytes.
     pub const LONGEST_NAME: usize = 4 << 10;
 
     /// Returns the total size of the files in bytes.
@@ -31,7 +31,7 @@ impl Bundle {
     /// Checks the bundle against these limits.
     ///
     /// # Errors
-    /// A message with its size and the limit.
+    /// A limit is exceeded; the error states the size and the limit.
     pub fn check(&self) -> Result<(), String> {
         if self.files.len() > Bundle::FILES {
             let files = self.files.len();

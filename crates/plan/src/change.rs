@@ -24,12 +24,12 @@ pub enum Change {
 }
 
 impl Change {
-    /// Maximum number of arrivals per second: more than any machine reaches.
+    /// Maximum number of arrivals per second, more than any machine can reach.
     pub const MOST_RATE: f64 = 1e9;
     /// Maximum number of users.
     pub const MOST_USERS: u32 = 10_000_000;
 
-    /// Clamps a change that came from another process to these limits.
+    /// Clamps a change received from another process to these limits.
     #[must_use]
     pub fn clamped(self) -> Change {
         match self {
@@ -42,7 +42,7 @@ impl Change {
     /// Checks that the load of the plan supports this change.
     ///
     /// # Errors
-    /// A message that says what to do instead.
+    /// The load does not support the change; the error says what to do instead.
     pub fn check(self, plan: &Plan) -> Result<(), String> {
         match (self, &plan.load) {
             _ if plan.hold.is_some() => Err("connections that are held have no load to change".into()),

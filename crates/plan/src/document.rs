@@ -1,7 +1,7 @@
-//! Output of a plan as a YAML document that people read and `brunt PLAN.yaml` runs.
+//! Output of a plan as a readable YAML document, which `brunt PLAN.yaml` runs.
 //!
-//! Times and rates carry units here; the record keeps nanoseconds. The keys are the names of the flags, so that there
-//! is one vocabulary; docs/decisions/0010-plan-file.md gives the reasons.
+//! Times and rates have units, whereas the record has nanoseconds. The keys are the names of the flags, so that there
+//! is a single vocabulary; docs/decisions/0010-plan-file.md gives the reasons.
 
 mod flow;
 mod scenarios;
@@ -13,8 +13,8 @@ use brunt_measure::Nanos;
 use crate::flow::CHECK_NAMES;
 use crate::{Arrivals, Load, NetKind, Plan, PlanOptions, Stage};
 
-/// Formats a duration in the largest unit that divides it: `90s`, `250ms`. [`crate::quantity::duration`] parses it
-/// without loss.
+/// Formats a duration in the largest unit of which it is a multiple: `90s`, `250ms`. [`crate::quantity::duration`]
+/// parses the result to the same duration.
 pub fn time(span: Nanos) -> String {
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns")];
     let (size, unit) = units.into_iter().find(|(size, _)| span.0.is_multiple_of(*size)).unwrap_or((1, "ns"));
@@ -75,7 +75,8 @@ pub fn yaml(plan: &Plan) -> String {
     page.list("source", &plan.sources);
     page.list("connect-to", &plan.connect_to);
     page.maybe("unix-socket", plan.unix_socket.as_deref().map(quoted));
-    // Proxies from environment variables are not part of a plan: another machine has another environment.
+    // Proxies from environment variables are not part of a plan, because another machine may have a different
+    // environment.
     if plan.proxies.variables.is_empty() {
         page.maybe("proxy", plan.proxies.clear.as_deref().map(quoted));
         page.maybe("noproxy", Some(&plan.proxies.except).filter(|list| !list.is_empty()).map(|list| quoted(list)));
@@ -165,7 +166,7 @@ fn tls(page: &mut YamlPage, plan: &Plan) {
     page.indent = 0;
 }
 
-/// A YAML page that is being written.
+/// A YAML document being written.
 #[derive(Default)]
 struct YamlPage {
     text: String,
@@ -209,7 +210,7 @@ impl YamlPage {
     }
 }
 
-/// Returns the names of an option's `many` checks; empty if they have none.
+/// Returns the names of the `many` checks of an option; empty if they are unnamed.
 fn check_names<'a>(options: &'a PlanOptions, name: &str, many: usize) -> Vec<&'a str> {
     let all = options.get(CHECK_NAMES).into_iter().flatten();
     let named = all.filter_map(|text| text.strip_prefix(name)?.strip_prefix(' ')?.split_once(' '));
@@ -217,8 +218,7 @@ fn check_names<'a>(options: &'a PlanOptions, name: &str, many: usize) -> Vec<&'a
     if named.len() == many { named } else { Vec::new() }
 }
 
-/// Formats a scalar that parses as exactly this text: plain where that is unambiguous, otherwise in double quotes as in
-/// JSON.
+/// Formats a text as a YAML scalar: plain if that is unambiguous, otherwise in double quotes as in JSON.
 fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=?&%~@$<".contains(c) || c == ':';
     let starts = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');

@@ -1,7 +1,7 @@
 //! The flow of a plan: what users do in order.
 //!
-//! A flow is a tree of steps. Its requests are URLs of the plan, by index, so that code that reads a plan's requests
-//! also reads those of a flow.
+//! A flow is a tree of steps. Its requests are indices into the URLs of the plan, so that code for the requests of a
+//! plan also covers those of a flow.
 
 mod calls;
 mod pages;
@@ -19,7 +19,7 @@ pub use values::{TextPiece, pieces, values_of};
 
 /// Maximum number of requests in a flow.
 pub const REQUESTS: usize = 1000;
-/// Name of the option for the number of resources of a page that are fetched concurrently.
+/// Name of the option for the number of page resources that are fetched concurrently.
 pub const RESOURCES: &str = "resources";
 /// Maximum number of distinct groups.
 pub const GROUPS: usize = 64;
@@ -247,7 +247,7 @@ pub enum OnFailure {
 }
 
 impl OnFailure {
-    /// Names as written in plans.
+    /// The policies, with their names in plans.
     pub const WORDS: [(&'static str, OnFailure); 4] = [
         ("next-iteration", OnFailure::NextIteration),
         ("go-on", OnFailure::GoOn),
@@ -255,14 +255,14 @@ impl OnFailure {
         ("stop-run", OnFailure::StopRun),
     ];
 
-    /// Returns the name as written in plans.
+    /// Returns the name used in plans.
     pub fn name(self) -> &'static str {
         OnFailure::WORDS.iter().find(|(_, other)| *other == self).map_or("", |(word, _)| word)
     }
 }
 
 impl Flow {
-    /// Visits every step of the flow's users, including nested steps and called flows.
+    /// Visits every step that users run, including those of nested steps and called flows.
     pub fn visit_steps<'a>(&'a self, hear: &mut impl FnMut(&'a Step)) {
         each(&self.steps, hear);
         self.flows.iter().for_each(|called| each(&called.steps, hear));
@@ -270,14 +270,14 @@ impl Flow {
         each(&self.end, hear);
     }
 
-    /// Visits every step of the flow's users, and those of `setup` and `teardown`.
+    /// Visits every step that users run, and those of `setup` and `teardown`.
     pub fn visit_all_steps<'a>(&'a self, hear: &mut impl FnMut(&'a Step)) {
         self.visit_steps(hear);
         each(&self.setup, hear);
         each(&self.teardown, hear);
     }
 
-    /// Returns a flow of only these steps, with the same values.
+    /// Returns a flow with only these steps and the same values.
     pub fn with_steps(&self, steps: &[Step]) -> Flow {
         let (flows, variables) = (self.flows.clone(), self.variables.clone());
         Flow { steps: steps.to_vec(), flows, variables, ..Flow::default() }
@@ -294,7 +294,7 @@ impl Flow {
         most
     }
 
-    /// Returns the names of its groups, each once, in order of appearance.
+    /// Returns the names of the groups, each once, in order of appearance.
     pub fn groups(&self) -> Vec<&str> {
         let mut names = Vec::new();
         self.visit_steps(&mut |step| match step {
@@ -304,21 +304,21 @@ impl Flow {
         names
     }
 
-    /// Returns `true` if its users pause at all.
+    /// Returns `true` if any step pauses.
     pub fn has_pauses(&self) -> bool {
         let mut pauses = false;
         self.visit_steps(&mut |step| pauses |= matches!(step, Step::Pause(_) | Step::Pace(_)));
         pauses
     }
 
-    /// Returns `true` if a failed step ends the run.
+    /// Returns `true` if the failure of a step can end the run.
     pub fn may_stop_run(&self) -> bool {
         let mut may = false;
         self.visit_steps(&mut |step| may |= step.requests().any(|(_, on_failure)| on_failure == OnFailure::StopRun));
         may
     }
 
-    /// Returns the conditions of its steps, as written.
+    /// Returns the conditions of the steps, as written.
     pub fn conditions(&self) -> Vec<&str> {
         let mut all = Vec::new();
         self.visit_steps(&mut |step| match step {
@@ -328,19 +328,19 @@ impl Flow {
         all
     }
 
-    /// Returns the indices of the URLs that its steps request, in order of appearance.
+    /// Returns the indices of the URLs that the steps request, in order of appearance.
     pub fn urls(&self) -> Vec<u32> {
         let mut urls = Vec::new();
         self.visit_all_steps(&mut |step| urls.extend(step.urls()));
         urls
     }
 
-    /// Returns the flow of this name.
+    /// Returns the named flow with this name.
     pub fn named_flow(&self, name: &str) -> Option<&NamedFlow> {
         self.flows.iter().find(|called| called.name == name)
     }
 
-    /// Fills in the names of its values: captures of these URLs, loop variables and arguments of called flows.
+    /// Sets the names of the values: captures of these URLs, loop variables and arguments of called flows.
     pub fn with_variables(mut self, urls: &[WeightedUrl]) -> Flow {
         let mut names = variables(urls);
         self.visit_all_steps(&mut |step| match step {
@@ -354,7 +354,7 @@ impl Flow {
 }
 
 impl Step {
-    /// Returns the indices of the URLs that this step itself requests.
+    /// Returns the indices of the URLs that the step itself requests, without nested steps.
     pub fn urls(&self) -> &[u32] {
         match self {
             Step::Request { url, .. } => std::slice::from_ref(url),
@@ -363,7 +363,7 @@ impl Step {
         }
     }
 
-    /// Returns the URLs that this step itself requests, each with its policy on failure.
+    /// Returns the indices of the URLs that the step itself requests, each with its policy on failure.
     pub fn requests(&self) -> impl Iterator<Item = (u32, OnFailure)> + '_ {
         let (of_all, own) = match self {
             Step::Request { on_failure, .. } => (*on_failure, &[][..]),
@@ -388,16 +388,16 @@ pub const CHECK_NAMES: &str = "check-names";
 
 /// Name of the URL option for the timeout of a step: `500ms`.
 pub const TIMEOUT: &str = "timeout";
-/// Name of the URL option that limits the rate of a step over all users of its flow: `50/s`.
+/// Name of the URL option that limits the total rate of a step over all users of its flow: `50/s`.
 pub const AT_MOST: &str = "at-most";
 
 impl WeightedUrl {
-    /// Returns the timeout of the request, if its step sets one.
+    /// Returns the timeout of the request, if the step sets one.
     pub fn timeout(&self) -> Option<Nanos> {
         quantity::positive_duration(self.options.get(TIMEOUT)?.last()?).ok()
     }
 
-    /// Returns the maximum rate per second over all users of its flow, if its step sets one.
+    /// Returns the maximum total rate per second over all users of the flow, if the step sets one.
     pub fn max_rate(&self) -> Option<f64> {
         quantity::rate(self.options.get(AT_MOST)?.last()?).ok()
     }

@@ -1,7 +1,7 @@
 //! The plan of a run: target, load, limits and objectives.
 //!
-//! A [`Plan`] is filled in from flags, files and forms, and is kept in the record. It does not depend on any protocol:
-//! the options of a protocol are carried as text ([`PlanOptions`]) and each protocol prepares its own.
+//! A [`Plan`] is created from flags, files and forms, and is kept in the record. It does not depend on any protocol:
+//! options of protocols are kept as text ([`PlanOptions`]), and each protocol parses its own.
 
 pub mod address;
 mod bundle;
@@ -58,7 +58,7 @@ impl WeightedUrl {
     }
 }
 
-/// The URLs of a run, shared because a plan is kept in several places and may have a million of them.
+/// The URLs of a run. They are shared, because a plan is kept in several places and may have a million URLs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Urls(Arc<Vec<WeightedUrl>>);
 
@@ -113,7 +113,8 @@ impl<'de> Deserialize<'de> for Urls {
     }
 }
 
-/// Maximum number and size of the URLs of a plan that are shown and recorded; the others are only counted.
+/// Maximum number, and total size in bytes, of the URLs of a plan that are shown and recorded; the others are only
+/// counted.
 const LISTED: usize = 1000;
 const LISTED_BYTES: usize = 1 << 20;
 
@@ -297,13 +298,13 @@ impl Plan {
         self.urls.len() + usize::try_from(self.more_urls).unwrap_or(usize::MAX)
     }
 
-    /// Takes all URLs, to prepare their requests; the plan keeps only the first ones, as in [`Plan::listed`].
+    /// Takes all URLs, to prepare their requests. The plan keeps only the first ones, as in [`Plan::listed`].
     pub fn take_urls(&mut self) -> Urls {
         let listed = self.clone().listed();
         std::mem::replace(self, listed).urls
     }
 
-    /// Returns the plan for a report: with only the first URLs if there are very many.
+    /// Returns the plan for a report, with only the first URLs if there are very many.
     pub fn listed(mut self) -> Plan {
         let size = |url: &WeightedUrl| {
             let own = url.options.values().flatten().map(String::len).sum::<usize>();
@@ -338,7 +339,7 @@ pub struct ProxySettings {
 }
 
 impl ProxySettings {
-    /// Returns `true` if all connections are direct.
+    /// Returns `true` if there is no proxy, so that all connections are direct.
     pub fn is_none(&self) -> bool {
         self.clear.is_none() && self.tls.is_none()
     }
@@ -384,7 +385,7 @@ impl Share {
     /// The whole run.
     pub const WHOLE: Share = Share { index: 0, of: 1 };
 
-    /// Returns this share of `total`; shares differ by at most one and add up to the total.
+    /// Returns this share of `total`. Shares differ by at most one and add up to `total`.
     pub fn of_total(self, total: u64) -> u64 {
         let (index, of) = (u64::from(self.index), u64::from(self.of));
         total / of + u64::from(index < total % of)

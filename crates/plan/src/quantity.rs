@@ -1,13 +1,13 @@
-//! Quantities in their written form: `1m30s`, `5000/s`, `300/min`, `10k`.
+//! Parsing of quantities: `1m30s`, `5000/s`, `300/min`, `10k`.
 //!
-//! Flags and plan files are parsed by these functions, so that a spelling means the same everywhere. Error messages are
+//! Flags and plan files use the same parsers, so that a spelling has the same meaning everywhere. Error messages are
 //! fragments that the caller appends to the name of the option.
 
 use brunt_measure::Nanos;
 
 use crate::Change;
 
-/// Units of time; a longer spelling precedes a prefix of it.
+/// Units of time; a longer name precedes its prefixes.
 const UNITS: [(&str, f64); 11] = [
     ("hours", 3600.0),
     ("hour", 3600.0),
@@ -22,13 +22,13 @@ const UNITS: [(&str, f64); 11] = [
     ("s", 1.0),
 ];
 
-/// Longest accepted time: 100 days. Anything longer is a mistake, and nanoseconds stay far from overflow.
+/// Maximum time in seconds: 100 days. A longer time is a mistake, and this one does not overflow in nanoseconds.
 const LONGEST_S: f64 = 100.0 * 86_400.0;
 
 /// Parses a duration: numbers with units, added up (`1m30s`, `0.5s`, `250ms`).
 ///
 /// # Errors
-/// A message that says what is wrong and what to write instead.
+/// The text is invalid; the error describes why and what to write instead.
 pub fn duration(text: &str) -> Result<Nanos, String> {
     let trimmed = text.trim();
     if trimmed.is_empty() {
@@ -71,10 +71,10 @@ fn amount_and_unit(text: &str) -> Option<(f64, f64, &str)> {
     Some((amount, *seconds, &rest[name.len()..]))
 }
 
-/// Parses two times, `100ms..2s`; a single one means both bounds.
+/// Parses a range of times, `100ms..2s`; a single time is both bounds.
 ///
 /// # Errors
-/// A message that says what is wrong and what to write instead.
+/// The text is invalid; the error describes why and what to write instead.
 pub fn duration_range(text: &str) -> Result<(Nanos, Nanos), String> {
     let Some((low, high)) = text.split_once("..") else {
         return duration(text).map(|both| (both, both));
@@ -86,10 +86,10 @@ pub fn duration_range(text: &str) -> Result<(Nanos, Nanos), String> {
     Ok((low, high))
 }
 
-/// Parses arrivals per second: `5000/s`, `300/min`, `0.5/s`, `7200/h`; a bare number counts per second.
+/// Parses arrivals per second: `5000/s`, `300/min`, `0.5/s`, `7200/h`; a bare number is per second.
 ///
 /// # Errors
-/// A message that says what is wrong and what to write instead.
+/// The text is invalid; the error describes why and what to write instead.
 pub fn rate(text: &str) -> Result<f64, String> {
     let wrong = || format!("`{text}` is not a rate; use one such as 5000/s, 300/min or 0.5/s");
     let (amount, per) = text.trim().split_once('/').unwrap_or((text.trim(), "s"));
@@ -107,10 +107,10 @@ pub fn rate(text: &str) -> Result<f64, String> {
     if rate > Change::MOST_RATE { Err(format!("`{text}` is above 1000000000/s; use a lower rate")) } else { Ok(rate) }
 }
 
-/// Parses a whole number above zero, with `k` and `M` for thousands and millions and `_` between digits.
+/// Parses a positive integer, with an optional `k` (thousand) or `M` (million), and `_` between digits.
 ///
 /// # Errors
-/// A message that says what is wrong and what to write instead.
+/// The text is invalid; the error describes why and what to write instead.
 pub fn count(text: &str, what: &str) -> Result<u64, String> {
     let number =
         scaled(text.trim()).ok_or_else(|| format!("`{text}` is not a number of {what}; use one such as 100"))?;

@@ -1,7 +1,7 @@
 //! Concurrent scenarios, each with its own load and flow.
 //!
-//! Their requests are the URLs of the plan, like those of a flow. Settings for the whole run (warm-up, timeouts,
-//! workers) apply to all of them.
+//! Their requests are URLs of the plan, like those of a flow. Settings for the whole run (warm-up, timeouts, workers)
+//! apply to all scenarios.
 
 use brunt_measure::Nanos;
 use serde::{Deserialize, Serialize};
@@ -46,13 +46,13 @@ pub struct ScenarioPlan {
 }
 
 impl ScenarioPlan {
-    /// Returns `true` if a number of iterations ends it.
+    /// Returns `true` if the scenario ends after a number of iterations.
     pub fn counts_iterations(&self) -> bool {
         self.iterations.is_some() || self.iterations_per_user.is_some()
     }
 
-    /// Returns its levels at both ends of an interval (times since the beginning of the window) within which no stage
-    /// begins or ends.
+    /// Returns the levels at both ends of an interval within which no stage begins or ends; times are since the
+    /// beginning of the window.
     fn levels(&self, from: Nanos, to: Nanos) -> (f64, f64) {
         let middle = from + Nanos((to - from).0 / 2);
         if middle < self.start || self.duration.is_some_and(|lasts| middle >= self.start.saturating_add(lasts)) {
@@ -73,7 +73,7 @@ impl ScenarioPlan {
         (last, last)
     }
 
-    /// Returns the moments since the beginning of the window at which the slope of its level changes.
+    /// Returns the times since the beginning of the window at which the slope of the level changes.
     fn slope_changes(&self) -> Vec<Nanos> {
         let mut at = self.start;
         let mut turns = vec![at];
@@ -86,7 +86,7 @@ impl ScenarioPlan {
     }
 }
 
-/// Returns the total load of scenarios: arrivals if any scenario has them, otherwise users.
+/// Returns the total load of scenarios: arrivals if any scenario has arrivals, otherwise users.
 pub fn total_load(scenarios: &[ScenarioPlan]) -> Load {
     let open = scenarios.iter().any(|scenario| scenario.load.is_open());
     let counted: Vec<&ScenarioPlan> = scenarios.iter().filter(|scenario| scenario.load.is_open() == open).collect();
@@ -115,12 +115,12 @@ pub fn total_load(scenarios: &[ScenarioPlan]) -> Load {
 pub struct SpanName<'a> {
     /// The scenario; `None` in a run with a single flow.
     pub scenario: Option<&'a str>,
-    /// The group; `None`: the whole iteration.
+    /// The group; `None` for the whole iteration.
     pub group: Option<&'a str>,
 }
 
 impl SpanName<'_> {
-    /// Name under which iterations are listed among the groups, which have names of their own.
+    /// Name of the whole iteration in lists of named groups.
     pub const ITERATION: &'static str = "iteration";
 
     /// Returns the name used by objectives: `iteration`, `browse`; with several scenarios `iteration shop`,
@@ -141,7 +141,7 @@ impl Plan {
         alone.chain(self.scenarios.iter().map(|scenario| (Some(scenario), &scenario.flow)))
     }
 
-    /// Returns the flow that holds `setup` and `teardown`.
+    /// Returns the flow that contains `setup` and `teardown`.
     pub fn setup_flow(&self) -> Option<&Flow> {
         self.flow.as_ref().or(self.common.as_ref())
     }
@@ -175,18 +175,17 @@ impl Plan {
         all
     }
 
-    /// Returns the names of the values of users, the same in every flow.
+    /// Returns the names of the users' values, which are the same in every flow.
     pub fn variables(&self) -> &[String] {
         self.flows().next().map_or(&[], |(_, flow)| &flow.variables)
     }
 
-    /// Returns the plan with only this scenario, without the requests of the others; `None` if there is no such
-    /// scenario.
+    /// Returns the plan with only this scenario and its requests; `None` if there is no such scenario.
     pub fn with_scenario(mut self, name: &str) -> Option<Plan> {
         self.scenarios.retain(|scenario| scenario.name == name);
         self.load = total_load(&self.scenarios);
         let scenario = self.scenarios.first_mut()?;
-        // The first URL is requested before the run, to check that the target is there.
+        // The first URL is requested before the run, to check that the target is available.
         let mut kept = scenario.flow.urls();
         kept.extend(self.common.iter().flat_map(Flow::setup_and_teardown_urls));
         let mut seen = std::collections::BTreeSet::new();
@@ -194,7 +193,7 @@ impl Plan {
         let mut place = |url: &mut u32| *url = kept.iter().position(|kept| kept == url).unwrap_or_default() as u32;
         scenario.flow.renumber(&mut place);
         if let Some(common) = &mut self.common {
-            // Flows that only other scenarios call are removed with their requests.
+            // Flows that only other scenarios call are removed, together with their requests.
             common.remove_uncalled();
             common.renumber(&mut place);
         }

@@ -1,7 +1,7 @@
 //! Parsing of stages: `--stage 30s:1000/s` and `--stage 2m:10..200`.
 //!
-//! A level with a unit is a rate, a bare number is users. All stages of a run are of one kind, because users wait for
-//! responses and arrivals do not.
+//! A level with a unit is a rate; a bare number is a number of users. All stages of a run must be of the same kind,
+//! because users wait for responses and arrivals do not.
 
 use crate::{Stage, quantity};
 
@@ -17,7 +17,7 @@ pub enum Level {
 /// Parses one stage.
 ///
 /// # Errors
-/// A message that says what is wrong and what to write instead.
+/// The text is invalid; the error describes why and what to write instead.
 pub fn parse(text: &str) -> Result<(Stage, Level), String> {
     let wrong =
         || format!("`{text}` is not a stage; write TIME:LEVEL or TIME:FROM..TO, such as 30s:1000/s or 2m:10..200");
@@ -44,10 +44,10 @@ pub fn parse(text: &str) -> Result<(Stage, Level), String> {
     Ok((Stage { lasts, from, to }, level))
 }
 
-/// Parses all stages of a run; they must be of one kind.
+/// Parses all stages of a run, which must be of the same kind.
 ///
 /// # Errors
-/// The index of the wrong stage and a message that says what to write instead.
+/// A stage is invalid; the error has its index, and a message with what to write instead.
 pub fn parse_all<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<(Vec<Stage>, Level), (usize, String)> {
     let mut stages = Vec::new();
     let mut first: Option<(Level, &str)> = None;
@@ -73,7 +73,7 @@ pub fn parse_all<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<(Vec<St
     Ok((stages, level))
 }
 
-/// Parses a rate, or zero: a stage may begin or end at zero.
+/// Parses a rate, which may be zero, because a stage may begin or end at zero.
 fn rate(text: &str) -> Result<f64, String> {
     let amount = text.split('/').next().unwrap_or("");
     if amount.parse() == Ok(0.0) { Ok(0.0) } else { quantity::rate(text) }

@@ -1,4 +1,4 @@
-//! The part of a plan that differs between measurements: load and length.
+//! The part of a plan that differs between measurements: load and duration.
 
 use brunt_measure::Nanos;
 
@@ -9,26 +9,26 @@ use crate::{Arrivals, Load, Plan, Stage};
 pub struct Trial {
     /// The load model.
     pub load: Load,
-    /// Number of requests after which it stops, not counting the warm-up.
+    /// Number of requests after which the trial stops, not counting the warm-up.
     pub requests: Option<u64>,
-    /// Time after which it stops, not counting the warm-up.
+    /// Time after which the trial stops, not counting the warm-up.
     pub duration: Option<Nanos>,
-    /// Warm-up; requests with an intended time in it are excluded from the results.
+    /// Warm-up; requests whose intended time is within it are excluded from the results.
     pub warmup: Nanos,
 }
 
 impl Trial {
-    /// Returns the trial that the plan describes.
+    /// Returns the trial described by a plan.
     pub fn from_plan(plan: &Plan) -> Trial {
         Trial { load: plan.load.clone(), requests: plan.requests, duration: plan.duration, warmup: plan.warmup }
     }
 
-    /// Creates a trial of arrivals at a constant rate.
+    /// Creates a trial with arrivals at a constant rate.
     pub fn rate(per_s: f64, arrivals: Arrivals, lasts: Nanos) -> Trial {
         Trial::level(|stages| Load::Open { stages, arrivals }, per_s, lasts)
     }
 
-    /// Creates a trial of this many users, each sending one request after another.
+    /// Creates a trial with this many users, each sending one request after another.
     pub fn users(users: u32, lasts: Nanos) -> Trial {
         let load = |stages| Load::Closed { stages, think: None, together: false };
         Trial::level(load, f64::from(users), lasts)
@@ -39,7 +39,7 @@ impl Trial {
         Trial { load, requests: None, duration: Some(lasts), warmup: Nanos::ZERO }
     }
 
-    /// Returns the plan with the load and length of this trial.
+    /// Returns the plan with the load and duration of this trial.
     pub fn apply_to(&self, plan: &Plan) -> Plan {
         let Trial { load, requests, duration, warmup } = self.clone();
         Plan { load, requests, duration, warmup, ..plan.clone() }

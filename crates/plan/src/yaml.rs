@@ -1,11 +1,11 @@
-//! YAML (and so JSON) as a tree whose nodes know their line and column.
+//! YAML (and therefore JSON) as a tree whose nodes have a line and a column.
 //!
-//! Scalars stay text: the reader of a key decides what its value means. Anchors, tags and multiple documents are
-//! refused: a plan does not need them, and a small file must not expand into a huge one.
+//! Scalars stay text, because the reader of a key interprets its value. Anchors, tags and multiple documents are
+//! rejected: a plan does not need them, and a small file must not expand to a huge one.
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
-/// A position in a file, both numbers counted from 1.
+/// A position in a file; line and column are counted from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FilePosition {
     /// The line.
@@ -23,7 +23,7 @@ pub struct YamlNode {
     pub value: YamlValue,
 }
 
-/// The kinds of values.
+/// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum YamlValue {
     /// An empty value: `null`, `~` or no text.
@@ -32,14 +32,15 @@ pub enum YamlValue {
     Text(String),
     /// A list.
     List(Vec<YamlNode>),
-    /// Keys with their positions, and values.
+    /// A map: keys, their positions, and values.
     Map(Vec<(String, FilePosition, YamlNode)>),
 }
 
 /// An error in a file: its position and a message.
 pub type YamlError = (FilePosition, String);
 
-/// Maximum number of values and bytes of a file: the parsed tree takes several times as much memory.
+/// Maximum number of values, and maximum number of bytes, of a file; the parsed tree takes several times as much
+/// memory.
 const MOST: usize = 200_000;
 const LONGEST: usize = 16 << 20;
 /// Maximum nesting depth.
@@ -48,7 +49,7 @@ const DEEPEST: usize = 16;
 /// Parses a file.
 ///
 /// # Errors
-/// The first part that is not YAML, or not supported.
+/// The text is not valid YAML or uses an unsupported feature; the error reports the first such part.
 pub fn parse(text: &str) -> Result<YamlNode, YamlError> {
     let mut open: Vec<OpenNode> = Vec::new();
     let mut root = None;
@@ -113,7 +114,7 @@ pub fn parse(text: &str) -> Result<YamlNode, YamlError> {
     })
 }
 
-/// Returns a hint for a key without a space after its colon, `users:3`; `None` if the text is not one.
+/// Returns a hint for a key without a space after its colon, `users:3`; `None` for any other text.
 pub fn missing_space_hint(text: &str) -> Option<String> {
     let (key, value) = text.trim_start().split_once(':')?;
     let value = value.split_whitespace().next().filter(|word| value.starts_with(word) && !word.starts_with("//"))?;
@@ -122,8 +123,8 @@ pub fn missing_space_hint(text: &str) -> Option<String> {
     is_key.then(|| format!("`{key}:{value}` lacks a space after its colon; write `{key}: {value}`"))
 }
 
-/// Returns that hint for a file that is not valid YAML at this line, if a missing space is the cause. Parsers report it
-/// only at the next key.
+/// Returns this hint for a file that is not valid YAML at this line, if the cause is a missing space on it or before
+/// it. Parsers report the error only at the next key.
 fn missing_space_before(text: &str, line: usize) -> Option<YamlError> {
     let lines = text.lines().enumerate().take(line).filter(|(_, text)| !text.trim().is_empty());
     let suspects: Vec<(usize, &str)> = lines.collect();
@@ -142,7 +143,7 @@ fn scalar(text: &str, style: ScalarStyle) -> YamlValue {
     }
 }
 
-/// A list or map whose end has not been read yet.
+/// A list or map whose end has not been parsed yet.
 struct OpenNode {
     at: FilePosition,
     map: bool,

@@ -1,5 +1,6 @@
-//! Conformance of all protocols, whatever a server does: one exchange of each, split at every position and byte by
-//! byte, closed too early, followed by garbage, and never ended. A protocol without an example here fails.
+//! Conformance of all protocols to their contract, whatever a server sends: one exchange of each protocol is split at
+//! every position and byte by byte, closed too early, followed by garbage, and never ended. The tests fail for a
+//! protocol without an example here.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -14,7 +15,7 @@ use brunt_contract::{
 use brunt_measure::Rng;
 use brunt_protocols::http2::frames;
 
-/// An allocator that counts the bytes that this thread holds.
+/// An allocator that counts the bytes that this thread has allocated.
 struct ConformanceAllocator;
 
 thread_local! {
@@ -170,9 +171,9 @@ fn two_lines(_: &[u8]) -> Vec<u8> {
 }
 
 const PIECE: usize = 16 * 1024;
-/// Length of the endless response, and how much of it a session may hold in memory: as much as is kept of responses
-/// that are searched.
+/// Length of the endless response in bytes.
 const ENDLESS: usize = 96 << 20;
+/// Maximum number of bytes that a session may hold in memory: as many as are kept of searched responses.
 const MOST: isize = 24 << 20;
 
 /// An OK packet of MySQL.
@@ -381,7 +382,7 @@ fn garbage_ends_an_exchange_once_at_most() {
             let mut talk = ConformanceSession::of(protocol, example);
             talk.play_opening(example);
             let mut response = example.turns[example.turns.len() - 1](talk.out.bytes());
-            // Some are valid up to a point.
+            // Some responses are valid up to a point.
             response.truncate(rng.below(response.len() as u64 + 1) as usize * usize::from(seed % 2 == 0));
             response.extend((0..4096).map(|_| rng.next_u64() as u8));
             for piece in response.chunks(1 + rng.below(700) as usize) {

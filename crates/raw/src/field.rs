@@ -1,7 +1,7 @@
-//! A number at a declared position of a message: `at 2, 2 bytes, big`, or `at 1, varint`, which determines its own
-//! length.
+//! Numeric fields at declared positions in a message, such as `at 2, 2 bytes, big`, or `at 1, varint`, whose encoding
+//! determines its length.
 
-/// The largest end offset of a field, in bytes; this much of an answer in pieces is kept.
+/// Maximum end offset of a field, in bytes. This much of an answer that arrives in pieces is kept.
 pub const FARTHEST: usize = 4096;
 
 /// The encoding of a number.
@@ -11,19 +11,19 @@ enum NumberEncoding {
     Little,
     /// Decimal digits, surrounded by optional blanks.
     Digits,
-    /// Seven bits per byte, the low ones first, as long as the high bit is set.
+    /// Seven bits per byte, the low ones first; a set high bit means that another byte follows.
     Varint,
-    /// A varint of a number that may be negative (0, −1, 1, −2 are encoded as 0, 1, 2, 3).
+    /// A varint of a signed number: 0, -1, 1, -2 are encoded as 0, 1, 2, 3.
     Zigzag,
 }
 
-/// Maximum length of a varint: 64 bits, seven in each byte.
+/// Maximum length of a varint in bytes: 64 bits, seven in each byte.
 const LONGEST_VARINT: usize = 10;
 
 /// The result of looking for a number in the received part of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldResult {
-    /// The field has not arrived completely.
+    /// The field has not fully arrived.
     Incomplete,
     /// The bytes are not a number.
     Invalid,
@@ -35,7 +35,7 @@ pub enum FieldResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawField {
     at: usize,
-    /// Width in bytes; for a varint, its minimum.
+    /// Width in bytes; for a varint, the minimum.
     width: usize,
     kind: NumberEncoding,
     mask: u64,
@@ -44,17 +44,17 @@ pub struct RawField {
 /// Optional parts of a declaration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldExtras {
-    /// The offset `+4` or `-2`.
+    /// The number to add, declared as `+4` or `-2`.
     pub add: Option<i64>,
-    /// The accepted values `= 0|2|10..20`, as first and last values of ranges.
+    /// The accepted values, declared as `= 0|2|10..20`: the first and last value of each range.
     pub values: Vec<(u64, u64)>,
 }
 
 impl RawField {
-    /// Parses a declaration, whose words are separated by commas.
+    /// Parses a declaration: a list of words separated by commas.
     ///
     /// # Errors
-    /// Fails with the wrong word.
+    /// Returns a description of the first part that is invalid or missing.
     pub fn parse(text: &str) -> Result<(RawField, FieldExtras), String> {
         let (mut at, mut width, mut kind, mut order, mut mask, mut extras) =
             (None, None, NumberEncoding::Big, None, u64::MAX, FieldExtras::default());
@@ -100,7 +100,7 @@ impl RawField {
         Ok((RawField { at: at as usize, width: width as usize, kind, mask }, extras))
     }
 
-    /// Returns the end offset; a varint may end later.
+    /// Returns the end offset of the field in bytes; for a varint, the lowest possible one.
     pub fn end(&self) -> usize {
         self.at + self.width
     }
@@ -110,8 +110,8 @@ impl RawField {
         if self.kind == NumberEncoding::Zigzag { i128::from(number as i64) } else { i128::from(number) }
     }
 
-    /// Reads the number in a message that came in two pieces; `None` if the message is too short or the digits are
-    /// invalid.
+    /// Reads the number from a message split into two slices. Returns `None` if the message is too short or the digits
+    /// are invalid.
     #[inline]
     pub fn read(&self, first: &[u8], second: &[u8]) -> Option<u64> {
         match self.find(first, second) {
@@ -120,7 +120,7 @@ impl RawField {
         }
     }
 
-    /// Like [`RawField::read`], also returning the end offset.
+    /// Like [`RawField::read`], but returns the end offset too, and distinguishes a missing number from an invalid one.
     #[inline]
     pub fn find(&self, first: &[u8], second: &[u8]) -> FieldResult {
         if matches!(self.kind, NumberEncoding::Varint | NumberEncoding::Zigzag) {
@@ -132,7 +132,7 @@ impl RawField {
         self.of_width(first, second).map_or(FieldResult::Invalid, |number| FieldResult::Number(number, self.end()))
     }
 
-    /// Reads seven bits of each byte, up to the first one without its high bit.
+    /// Reads seven bits from each byte, up to and including the first byte whose high bit is clear.
     fn varint(&self, first: &[u8], second: &[u8]) -> FieldResult {
         let bytes = first.iter().chain(second).skip(self.at).take(LONGEST_VARINT);
         let (mut sum, mut end) = (0u128, self.at);

@@ -1,4 +1,4 @@
-//! Detection of the end of an answer, stateless: for an answer in memory from its first byte on.
+//! Stateless detection of the end of an answer that is in memory from its first byte on.
 
 use brunt_contract::ProtocolError;
 use memchr::memmem::Finder;
@@ -30,15 +30,17 @@ pub enum AnswerEnd {
 pub struct LengthField {
     /// The field.
     pub field: RawField,
-    /// The number added to it to give the length of the whole answer; `None` if it counts the bytes after the field.
+    /// The number to add to the field to get the length of the whole answer; `None` if the field counts the bytes after
+    /// it.
     pub add: Option<i64>,
 }
 
 impl LengthField {
-    /// Returns the length of the whole answer, whose beginning came in two pieces; `None` if it is not known yet.
+    /// Returns the length of the whole answer, whose beginning is split into two slices; `None` if the length is not
+    /// known yet.
     ///
     /// # Errors
-    /// Fails for a length that does not even cover the field itself, and for invalid digits.
+    /// Fails if the length does not even cover the field itself, or if its digits are invalid.
     #[inline]
     pub fn total(&self, first: &[u8], second: &[u8]) -> Result<Option<u64>, ProtocolError> {
         let (number, end) = match self.field.find(first, second) {
@@ -65,7 +67,7 @@ impl AnswerEnd {
         Ok(match self {
             AnswerEnd::Bytes(total) => fits(*total),
             AnswerEnd::Delimiter(text) => match text.needle() {
-                // The most common case, for which the finder's set-up would cost more than the search.
+                // The most common case, for which setting up the finder would cost more than the search.
                 [.., b'\n'] if text.needle().len() <= 2 => short_line(text.needle(), bytes),
                 needle => text.find(bytes).map(|at| at + needle.len()),
             },

@@ -1,4 +1,4 @@
-//! The options of declared framing, and their values, checked before anything is sent.
+//! The options for declared framing, and their values, which are checked before anything is sent.
 
 use base64::Engine as _;
 use brunt_contract::{OptionSpec, ProtocolConfig, UsageError, many, one, switch};
@@ -69,7 +69,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     many("after", "TEXT", "Send TEXT once after the run", "压测后发送一次"),
 ];
 
-/// Returns what to send, in the order text, hexadecimal, base64, files; at least one template.
+/// Returns the templates of the requests, at least one: texts first, then hex, base64 and files.
 ///
 /// # Errors
 /// Fails with the first invalid option.
@@ -172,7 +172,7 @@ fn side_messages(
     beside.with_peer_greeting().map_err(|trouble| UsageError::new("--greeting", trouble))
 }
 
-/// Returns the end of a message, and whether requests are not answered.
+/// Returns how a message ends, and whether requests go unanswered.
 fn end(config: &ProtocolConfig, datagrams: bool) -> Result<(AnswerEnd, bool), UsageError> {
     let one_way = config.switch("no-answer");
     let reads = [ON_CONNECT.name, REPLY.name, "greeting"].iter().any(|name| config.options.contains_key(*name));

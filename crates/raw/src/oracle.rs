@@ -44,8 +44,8 @@ pub fn dialogue(scheme: &str, options: &[(&str, &str)]) -> Arc<dyn Workload> {
 }
 
 /// Returns the result of a conversation in which the server sends these pieces and closes: each end (with fault, code
-/// and payload), the unsolicited messages, and whether it broke. Requests fill the available room at first, and before
-/// each piece if `again`.
+/// and payload), the unsolicited messages, and whether the conversation broke. As many requests as possible are sent at
+/// first, and before each further piece if `again` is set.
 fn outcome(workload: &Arc<dyn Workload>, pieces: &[&[u8]], again: bool) -> Vec<String> {
     let mut session = workload.session(&workload.origins()[0], &EstablishedConnection::default());
     let (mut out, mut done, mut told, mut next) = (OutputBuffer::default(), EventBuffer::default(), Vec::new(), 0);
@@ -81,7 +81,7 @@ fn outcome(workload: &Arc<dyn Workload>, pieces: &[&[u8]], again: bool) -> Vec<S
     told
 }
 
-/// Adds up unsolicited bytes, which are reported as they arrive, in as many pieces.
+/// Adds up unsolicited bytes, which are reported in the pieces they arrive in.
 fn record_events(done: &mut EventBuffer, told: &mut Vec<String>) {
     for event in done.events.drain(..) {
         match event {
@@ -127,6 +127,6 @@ pub fn check(workload: &Arc<dyn Workload>, bytes: &[u8], cuts: &[u8]) {
     ended.sort_unstable();
     ended.dedup();
     assert_eq!(ended.len(), count, "an exchange ended twice: {cut:?}");
-    // Requests sent in between may be answered by later bytes, so the results are compared for the same requests.
+    // Requests sent in between may be answered by later bytes, so both runs send all requests at first.
     assert_eq!(outcome(workload, &pieces, false), outcome(workload, &[bytes][..pieces.len().min(1)], false));
 }

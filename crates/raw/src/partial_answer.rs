@@ -8,12 +8,12 @@ use super::framing::AnswerEnd;
 use super::rules::RawRules;
 use brunt_values::pattern::SplitSearch;
 
-/// The state of a partial answer. Its memory is bounded whatever the answer's length.
+/// The state of a partial answer. Its memory is bounded, however long the answer is.
 #[derive(Debug, Default)]
 pub struct PartialAnswer {
     /// The first bytes, which contain the fields and are shown in examples.
     pub beginning: Vec<u8>,
-    /// Number of bytes so far.
+    /// Number of bytes received so far.
     pub got: u64,
     delimiter: SplitSearch,
     end: Option<StateID>,
@@ -24,12 +24,12 @@ pub struct PartialAnswer {
 }
 
 impl PartialAnswer {
-    /// Creates the state with the beginning of a message that came whole, for examples.
+    /// Creates the state for a message that arrived whole, whose beginning is kept for examples.
     pub fn of(message: &[u8]) -> PartialAnswer {
         PartialAnswer { beginning: message[..message.len().min(FARTHEST)].to_vec(), ..PartialAnswer::default() }
     }
 
-    /// Adds a piece; returns how many of its bytes end the answer, or `None` if more must come.
+    /// Adds a piece. Returns how many of its bytes belong to the answer, or `None` if more bytes are needed.
     ///
     /// # Errors
     /// Fails if the bytes violate the declared framing.

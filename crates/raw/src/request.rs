@@ -14,12 +14,12 @@ pub const DATAGRAM_BOUND: usize = 65_507;
 #[derive(Debug)]
 pub struct RawRequest {
     pub(super) template: Template,
-    /// Set if any answer counts: for a request before or after the run.
+    /// Set if any answer is accepted, as for a request before or after the run.
     pub(super) unchecked: bool,
 }
 
 impl RawRequest {
-    /// Returns its bytes for one fill.
+    /// Returns the bytes of the request with its slots filled.
     pub fn bytes(&self, context: &SlotContext) -> Vec<u8> {
         let mut bytes = Vec::new();
         self.template.fill(context, &mut bytes);

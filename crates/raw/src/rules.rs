@@ -1,5 +1,5 @@
-//! The settings shared by all exchanges of a run: the end of answers, their matching with requests, and the checks of
-//! success.
+//! The settings shared by all exchanges of a run: how answers end, how they are matched with requests, and how they are
+//! checked.
 
 use brunt_cause::Cause;
 use brunt_contract::{FailedChecks, FaultKind};
@@ -17,7 +17,7 @@ use brunt_values::verify;
 pub struct RawRules {
     /// The end of an answer.
     pub end: AnswerEnd,
-    /// The fields of request and answer by which they are matched.
+    /// The fields of request and answer that must be equal; `None` matches answers by order.
     pub matched: Option<(RawField, RawField)>,
     /// The checks of an answer.
     pub checks: RawChecks,
@@ -36,11 +36,11 @@ pub struct RawRules {
 /// The checks of an answer.
 #[derive(Debug, Default)]
 pub struct RawChecks {
-    /// Bytes that it must contain.
+    /// Bytes that the answer must contain.
     pub bytes: Option<Finder<'static>>,
-    /// A pattern that must match.
+    /// A pattern that the answer must match.
     pub regex: Option<Box<Regex>>,
-    /// A field and the ranges of its accepted values.
+    /// A field of the answer, and the ranges of its accepted values.
     pub field: Option<(RawField, Vec<(u64, u64)>)>,
 }
 
@@ -58,11 +58,11 @@ impl RawChecks {
         self.verdict(answer, [bytes, regex])
     }
 
-    /// Returns the cause for an answer with wrong content, with its beginning.
+    /// Returns the cause for an answer with wrong content; the cause quotes its beginning.
     #[cold]
     pub fn why(&self, beginning: &[u8], size: u64) -> Cause {
         match &self.bytes {
-            // If both a text and a pattern are required, it is no longer known which of them failed.
+            // If both a text and a pattern are required, which of them failed is no longer known.
             Some(text) if self.regex.is_none() => {
                 verify::missing_text(brunt_cause::checks::response_lacks, text.needle(), beginning, size)
             }
@@ -87,12 +87,12 @@ impl RawChecks {
     }
 }
 
-/// Converts the value of a field to a code, which is one higher: code 0 means "no code", and a field may be 0.
+/// Converts the value of a field to a code by adding one: code 0 means "no code", and a field may be 0.
 fn code_of(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX).saturating_add(1)
 }
 
-/// Formats the value of a field that became this code.
+/// Formats the field value that `code_of` converted to this code.
 pub fn value_of(code: u32) -> String {
     match code {
         u32::MAX => format!("{} or more", u32::MAX - 1),

@@ -1,9 +1,9 @@
 //! A session on one connection or socket, client side: sends requests as they are filled, and splits answers by the
 //! declared framing.
 //!
-//! An answer that arrives whole is judged in place. One in pieces has a box of its own until it is complete, so an idle
-//! connection holds no buffer. Without `--match`, a request that times out ends the connection: its late answer could
-//! only be taken for the answer of the next one.
+//! An answer that arrives whole is checked in place. The state of one that arrives in pieces is boxed until it is
+//! complete, so an idle connection holds no buffer. Without `--match`, a request that times out ends the connection:
+//! its late answer could only be taken for the answer to the next request.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use brunt_values::side_messages::{SideMessageState, UnsolicitedKind};
 struct PendingRequest {
     id: ExchangeId,
     unchecked: bool,
-    /// The value that identifies its answer.
+    /// The value that identifies its answer; `None` if answers are matched by order.
     key: Option<u64>,
 }
 
@@ -47,7 +47,7 @@ pub struct RawSession {
     in_flight: VecDeque<PendingRequest>,
     pieces: Option<Box<PartialAnswer>>,
     state: RawState,
-    /// The side conversation.
+    /// The state of the side conversation, if there is one.
     side_conversation: Option<Box<SideMessageState>>,
 }
 
@@ -63,7 +63,7 @@ impl RawSession {
         RawSession { rules, in_flight: VecDeque::new(), pieces: None, state, side_conversation: talk }
     }
 
-    /// Sends opening messages as far as possible now.
+    /// Sends as many opening messages as possible.
     fn send_opening(&mut self, out: &mut OutputBuffer) {
         let Some(talk) = &mut self.side_conversation else { return };
         talk.continue_opening(&self.rules.side_messages, |template, fill| template.fill(fill, out.buffer()));
@@ -115,7 +115,7 @@ impl RawSession {
         Err(UNASKED)
     }
 
-    /// Consumes bytes of one answer; returns how many belong to it, or `None` if more must come.
+    /// Consumes bytes of one answer. Returns how many belong to it, or `None` if more bytes are needed.
     #[inline]
     fn advance(&mut self, bytes: &[u8]) -> Result<Option<usize>, ProtocolError> {
         if let Some(pieces) = &mut self.pieces {

@@ -1,4 +1,5 @@
-//! The plug-in for TCP, TLS and UDP with declared framing: schemes, options, and everything a run will send.
+//! The plug-in for TCP, TLS and UDP with declared framing: its schemes, its options, and the prepared messages of a
+//! run.
 
 use std::sync::Arc;
 
@@ -76,7 +77,7 @@ impl Protocol for RawProtocol {
     }
 }
 
-/// Checks a request as it will be sent.
+/// Checks the bytes of a request, as sent with default slot values.
 fn check(request: &RawRequest, rules: &RawRules) -> Result<(), UsageError> {
     let length = request.bytes(&SlotContext::default()).len();
     if length == 0 {

@@ -29,8 +29,8 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// Returns the maximum rate (requests per second) of this many worker threads with this many cores to themselves:
-    /// the number of requests whose CPU time fits into a second, times the smaller of the two.
+    /// Returns the maximum rate (requests per second) of `workers` threads with `cores` cores to themselves: the number
+    /// of requests whose CPU time fits into a second, times the smaller of the two.
     pub fn at_most_per_s(&self, workers: u32, cores: f64) -> f64 {
         if self.cpu_us > 0.0 { f64::from(workers).min(cores) / self.cpu_us * 1e6 } else { 0.0 }
     }

@@ -1,4 +1,4 @@
-//! Named checks: how often each passed and failed in a second.
+//! Named checks: the number of times that each passed and failed in a second.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub struct CheckResults {
 }
 
 impl CheckResults {
-    /// Adds results to those of the same check in a list sorted by check.
+    /// Adds results to those of the same check in a list sorted by check, or inserts them.
     pub fn add(list: &mut Vec<CheckResults>, told: CheckResults) {
         match list.binary_search_by_key(&told.check, |one| one.check) {
             Ok(at) => {

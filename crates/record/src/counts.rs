@@ -1,7 +1,7 @@
-//! Macros for structs of counts: each count is declared once, with its name and meaning; addition, and iteration for
-//! encodings, are derived.
+//! Macros for structs of counts: each count is declared once, with its name and meaning, and addition and iteration
+//! (for encodings) are derived.
 
-/// Declares a struct of counts that can be added up; fields that cannot are listed after `and`.
+/// Declares a struct of counts that can be added up; other fields are listed after `and`.
 #[macro_export]
 macro_rules! counts {
     (
@@ -22,7 +22,7 @@ macro_rules! counts {
                 [$(&mut self.$count),+].into_iter()
             }
 
-            /// Adds the counts of another.
+            /// Adds the counts of another value.
             $vis fn add(&mut self, other: &$Name) {
                 $(self.$count = self.$count.saturating_add(other.$count);)+
             }
@@ -30,7 +30,7 @@ macro_rules! counts {
     };
 }
 
-/// Declares [`crate::Second`], and [`crate::Counts`] for those of its fields that are plain sums.
+/// Declares [`crate::Second`], and [`crate::Counts`] for its fields that are plain sums.
 macro_rules! second {
     (
         $(#[$meta:meta])*
@@ -58,7 +58,7 @@ macro_rules! second {
                 $(self.$count = self.$count.saturating_add(more.$count);)+
             }
 
-            /// Returns the counts.
+            /// Returns the counts that are plain sums.
             pub fn counts(&self) -> Counts {
                 Counts { $($count: self.$count),+ }
             }

@@ -89,7 +89,7 @@ impl NamedFigures {
         self.latency_undelayed.merge(&other.latency_undelayed);
     }
 
-    /// Returns the figures of this name in a list sorted by name, inserted if absent.
+    /// Returns the figures of a name in a list sorted by name, and inserts them if absent.
     pub fn entry(list: &mut Vec<NamedFigures>, name: u16) -> &mut NamedFigures {
         let at = list.binary_search_by_key(&name, |named| named.name).unwrap_or_else(|at| {
             list.insert(at, NamedFigures { name, ..NamedFigures::default() });
@@ -106,15 +106,16 @@ mod tests {
     use super::*;
     use crate::{Latency, RecordWriter, RunEvent, RunPart, Second};
 
-    /// Service times of a server: lognormal around 3 ms (p99 about 10 ms), and one in a hundred fifty times as long.
+    /// Returns a random service time: lognormal around 3 ms (p99 about 10 ms), and fifty times as long for one in a
+    /// hundred.
     fn service(rng: &mut Rng) -> Nanos {
         let normal = (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0;
         let tail = if rng.f64() < 0.01 { 50.0 } else { 1.0 };
         Nanos((3e6 * (0.5 * normal).exp() * tail) as u64)
     }
 
-    /// A second of fifty names with `each` requests per name, with all histograms of the run filled as open load fills
-    /// them.
+    /// Creates a second of fifty names with `each` requests per name, with all histograms of the run filled as under
+    /// open load.
     fn second(n: i64, each: u64, rng: &mut Rng) -> Second {
         let mut rows = HistogramRows::new(1);
         let mut second = Second { from_ns: n * 1_000_000_000, to_ns: (n + 1) * 1_000_000_000, ..Second::default() };

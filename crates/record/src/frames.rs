@@ -1,16 +1,16 @@
-//! Frames exchanged between processes of brunt: a length, then a number, a kind and a body, all little-endian. Each
-//! protocol built on top defines the contents; this module delimits frames and trusts neither lengths nor contents.
+//! Frames exchanged between processes of brunt: a length, then a number, a kind and a body, all little-endian.
+//! Protocols built on top define the contents; this module delimits frames and trusts neither lengths nor contents.
 //!
 //! Before the first frame each side sends a human-readable hello line, so that a connection to something else, or to
 //! another version of brunt, is reported in a sentence.
 
 use std::io::{self, BufRead, Read, Write};
 
-/// Memory allocated for a frame before its bytes have arrived, in bytes.
+/// Maximum memory allocated for a frame before its bytes have arrived, in bytes.
 pub const MEMORY: u32 = 64 << 10;
 /// Length of number and kind, in bytes.
 const HEAD: u32 = 5;
-/// Maximum length of a hello, and of the text quoted if something else arrives.
+/// Maximum length of a hello, and of the text quoted if something else arrives, in bytes.
 const HELLO_BOUND: u64 = 100;
 
 /// A protocol of frames over one kind of connection.
@@ -20,9 +20,9 @@ pub struct FrameProtocol {
     pub hello: &'static str,
     /// Version of the frames' meaning; a peer with another version is refused.
     pub version: u32,
-    /// Noun phrase for what has this version, used in an error message.
+    /// Noun phrase for the component that this version refers to, used in error messages.
     pub description: &'static str,
-    /// Maximum length of a received frame, without its length field.
+    /// Maximum length of a received frame, without its length field, in bytes.
     pub max_length: u32,
 }
 
@@ -39,8 +39,8 @@ impl FrameProtocol {
     /// Reads the peer's hello.
     ///
     /// # Errors
-    /// Returns an error if it cannot be read, or one that says in a sentence why the peer's frames would not be
-    /// understood.
+    /// Returns an error if the hello cannot be read, or one that explains in a sentence why the peer's frames would not
+    /// be understood.
     pub fn read_hello(&self, from: &mut dyn BufRead) -> io::Result<()> {
         let mut line = Vec::new();
         from.take(HELLO_BOUND).read_until(b'\n', &mut line)?;
@@ -66,7 +66,7 @@ impl FrameProtocol {
     /// Writes a frame.
     ///
     /// # Errors
-    /// Returns an error if it cannot be written or is too long.
+    /// Returns an error if the frame cannot be written or is too long.
     pub fn write_frame(&self, to: &mut dyn Write, number: u32, kind: u8, body: &[u8]) -> io::Result<()> {
         if body.len() + HEAD as usize > self.max_length as usize {
             return Err(io::Error::other("no frame is that long"));
@@ -80,22 +80,22 @@ impl FrameProtocol {
         to.flush()
     }
 
-    /// Reads the next frame, without its length field; `None` at the end.
+    /// Reads the next frame, without its length field; returns `None` at the end of the input.
     ///
     /// # Errors
-    /// Returns an error if it cannot be read, has an impossible length or is truncated.
+    /// Returns an error if the frame cannot be read, has an impossible length or is truncated.
     pub fn read_frame(&self, from: &mut dyn Read) -> io::Result<Option<Vec<u8>>> {
         FrameBuffer::default().read_frame(self, from)
     }
 }
 
-/// A partially received frame: what has arrived is kept when a read times out.
+/// A partially received frame, which is kept when a read times out.
 #[derive(Debug, Default)]
 pub struct FrameBuffer(Vec<u8>);
 
 impl FrameBuffer {
-    /// Reads the next frame, without its length field, once it is complete; `None` at the end. May be called again
-    /// after a read that timed out.
+    /// Reads the next frame, without its length field, once it is complete; returns `None` at the end of the input. May
+    /// be called again after a read timed out.
     ///
     /// # Errors
     /// As for [`FrameProtocol::read_frame`].
@@ -113,8 +113,8 @@ impl FrameBuffer {
         Ok(Some(std::mem::take(&mut self.0).split_off(4)))
     }
 
-    /// Reads until `wanted` bytes are buffered; returns `false` if the input ends first. Memory is allocated for what
-    /// arrives, not for what is announced.
+    /// Reads until `wanted` bytes are buffered; returns `false` if the input ends first. Memory is allocated for bytes
+    /// that arrive, not for bytes that are announced.
     fn fill(&mut self, wanted: usize, from: &mut dyn Read) -> io::Result<bool> {
         let mut have = self.0.len();
         while have < wanted {

@@ -1,10 +1,10 @@
-//! Reading a record while its run goes on: the end of the file is not final until the writer has closed it.
+//! Reading of a record during its run: the end of the file is not final until the writer has closed it.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Returns `true` if the run is still being written: its writer holds a lock.
+/// Returns `true` if the record is still being written, that is, if its writer holds a lock.
 pub fn is_being_written(record: &Path) -> bool {
     File::open(record).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
@@ -17,7 +17,8 @@ pub(crate) struct GrowingFile<W> {
 }
 
 impl<W: FnMut() -> bool> GrowingFile<W> {
-    /// Creates a reader of `file`. At its end, `wait` blocks until there may be more and returns whether there may be.
+    /// Creates a reader of `file`. At the end of the file, `wait` blocks until there may be more to read, and returns
+    /// `false` if there will not be.
     pub fn new(file: File, wait: W) -> GrowingFile<W> {
         GrowingFile { file, wait, writer_gone: false }
     }
@@ -50,7 +51,7 @@ mod tests {
         let mut writer = Some(RecordWriter::create(&path).unwrap());
         assert!(is_being_written(&path));
         let mut rest = events.clone().into_iter();
-        // Each wait brings one event; the last one finds the writer closed.
+        // Each wait adds one event; the last one finds the writer closed.
         let reader = RecordReader::follow(&path, || {
             match rest.next() {
                 Some(event) => writer.as_mut().unwrap().write(&event).unwrap(),

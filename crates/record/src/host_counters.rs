@@ -1,8 +1,8 @@
-//! Counters of a machine, sampled once a second: only changes are recorded, and a reader carries the rest forward.
+//! Counters of a machine, sampled once a second; only changes are recorded, and a reader carries the rest forward.
 //!
 //! A machine has some six hundred counters, of which a hundred change in a second. [`ChangeEncoder`] leaves out the
-//! unchanged ones, and [`CounterState`] restores them. Counters that can no longer be read are listed as gone, to tell
-//! them from unchanged ones.
+//! unchanged ones, and [`CounterState`] restores them. Counters that can no longer be read are listed as gone, to
+//! distinguish them from unchanged ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub enum CounterValue {
 }
 
 impl CounterValue {
-    /// Returns the value as floating point: exact to 53 bits.
+    /// Returns the value as floating point, with 53 bits of precision.
     pub fn real(self) -> f64 {
         match self {
             CounterValue::Whole(whole) => whole as f64,
@@ -29,7 +29,7 @@ impl CounterValue {
         }
     }
 
-    /// Returns the count, if it is one.
+    /// Returns the value if it is a whole number.
     pub fn whole(self) -> Option<u64> {
         match self {
             CounterValue::Whole(whole) => Some(whole),
@@ -37,7 +37,7 @@ impl CounterValue {
         }
     }
 
-    /// Returns the increase of a counter since `before`; `None` if it was reset, since its value before the reset is
+    /// Returns the increase of a counter since `before`; `None` if it was reset, because its value before the reset is
     /// unknown.
     pub fn since(self, before: CounterValue) -> Option<CounterValue> {
         match (before, self) {
@@ -52,8 +52,8 @@ impl CounterValue {
     }
 }
 
-/// Returns the increase of a count. A count that fell from near the end of 32 or 64 bits to near zero wrapped around;
-/// any other that fell was reset, and its increase is unknown.
+/// Returns the increase of a count; `None` if it was reset. A count that fell from near the limit of 32 or 64 bits to
+/// near zero wrapped around; any other count that fell was reset.
 pub fn increase(before: u64, after: u64) -> Option<u64> {
     const ROUND: u64 = 1 << 32;
     const NEAR: u64 = ROUND / 4;
@@ -101,7 +101,7 @@ pub struct ChangeEncoder {
 }
 
 impl ChangeEncoder {
-    /// Creates an encoder for a machine without any recorded samples.
+    /// Creates an encoder for a machine without recorded samples.
     pub fn new(host: impl Into<String>) -> ChangeEncoder {
         ChangeEncoder { host: host.into(), ..ChangeEncoder::default() }
     }
@@ -114,7 +114,7 @@ impl ChangeEncoder {
         labels: BTreeMap<Arc<str>, String>,
         unobservable: Vec<String>,
     ) -> HostCounters {
-        // JSON has no representation of NaN and infinities.
+        // JSON cannot represent NaN and infinities.
         let values: BTreeMap<_, _> = values.into_iter().filter(|(_, value)| value.real().is_finite()).collect();
         let gone = missing(&self.values, &values).chain(missing(&self.labels, &labels)).collect();
         let unobservable = unobservable.into_iter().filter(|what| self.unobservable.insert(what.clone())).collect();
@@ -149,7 +149,7 @@ pub struct CounterState {
     pub values: BTreeMap<String, CounterValue>,
     /// All labels that can currently be read.
     pub labels: BTreeMap<String, String>,
-    /// Counters that could not be read at some time, with the reason.
+    /// Counters that could not be read at some point, with the reason.
     pub unobservable: BTreeSet<String>,
 }
 
@@ -166,7 +166,7 @@ impl CounterState {
         self.unobservable.extend(sample.unobservable.iter().cloned());
     }
 
-    /// Returns a counter; `None` if it cannot be read.
+    /// Returns the value of a counter; `None` if it cannot be read.
     pub fn get(&self, name: &str) -> Option<CounterValue> {
         self.values.get(name).copied()
     }

@@ -1,7 +1,8 @@
 //! The events of a run and their file.
 //!
 //! A run is a stream of [`RunEvent`]s. The terminal, the documents, the diagnosis and (later) the browser and agents
-//! all read this one stream, live or from a file recorded long ago; nothing else passes between a run and its readers.
+//! all read this one stream, live or from a file recorded long ago; nothing else is exchanged between a run and its
+//! readers.
 
 mod calibration;
 mod check_results;
@@ -239,8 +240,8 @@ pub struct FirstResponse {
     pub cause: Option<Cause>,
 }
 
-/// Name under which status codes are counted beyond the first [`MAX_CODES`] different ones of a run: peers choose the
-/// codes.
+/// Name under which all status codes beyond the first [`MAX_CODES`] distinct ones of a run are counted; the limit
+/// exists because peers choose the codes.
 pub const OTHER_CODES: &str = "other";
 /// Maximum number of distinct status codes.
 pub const MAX_CODES: usize = 128;
@@ -253,7 +254,7 @@ pub fn counted_name<'a>(all: &BTreeMap<String, u64>, code: &'a str) -> &'a str {
     if all.contains_key(code) || all.len() < MAX_CODES { code } else { OTHER_CODES }
 }
 
-/// Adds to the counts of status codes; those beyond the first [`MAX_CODES`] are counted together.
+/// Adds to the counts of status codes; codes beyond the first [`MAX_CODES`] are counted together.
 pub fn add_code(all: &mut BTreeMap<String, u64>, code: &str, count: u64) {
     let counted = all.entry(counted_name(all, code).to_owned()).or_default();
     *counted = counted.saturating_add(count);
@@ -326,12 +327,12 @@ pub struct ConnectionLoss {
     pub count: u64,
 }
 
-/// Maximum number of distinct losses in a run: peers choose the texts.
+/// Maximum number of distinct losses in a run, limited because peers choose the texts.
 const MAX_LOSSES: usize = 64;
 
 impl ConnectionLoss {
-    /// Adds to a list of losses, merging equal ones. Once the list is full, new losses with details of their own are
-    /// counted without these.
+    /// Adds to a list of losses, merging equal ones. Once the list is full, new losses are counted without their
+    /// details.
     pub fn add(all: &mut Vec<ConnectionLoss>, loss: &ConnectionLoss) {
         fn sort(loss: &ConnectionLoss) -> (&String, &String, &Option<String>) {
             (&loss.kind, &loss.phase, &loss.errno)
@@ -414,13 +415,13 @@ pub struct Notice {
 }
 
 impl Notice {
-    /// Creates a notice with its facts, without a time.
+    /// Creates a notice with these facts and without a time.
     pub fn new<const N: usize>(subject: Subject, facts: [(&str, String); N]) -> Notice {
         let facts = facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect();
         Notice { code: subject.name().into(), facts, causes: BTreeMap::new(), at_ns: None }
     }
 
-    /// Adds another fact, which is a sentence.
+    /// Adds another fact, which is a translatable sentence.
     pub fn with_cause(mut self, name: &str, cause: Cause) -> Notice {
         self.facts.insert(name.to_owned(), cause.to_string());
         self.causes.insert(name.to_owned(), cause);

@@ -1,20 +1,20 @@
-//! The trait of everything that processes the events of a run.
+//! The trait of listeners, which process the events of a run.
 
 use crate::{Notice, RunEvent};
 
-/// A consumer of the events of a run while it goes on: a screen, a file, the totals; later a browser or another
+/// A consumer of the events of a run in progress, such as a screen, a file, or the totals; later a browser or another
 /// program.
 ///
-/// Listeners are kept in a list and know nothing of each other. A listener that fails reports it and is not called
-/// again; the run and the other listeners go on.
+/// Listeners are kept in a list and are independent of each other. A listener that fails returns a notice and is not
+/// called again; the run and the other listeners go on.
 pub trait RunListener {
-    /// Processes the next event. Its content may be shown and stored: secrets have been removed.
+    /// Processes the next event. Its content may be shown and stored, because secrets have been removed.
     ///
     /// # Errors
-    /// Returns a notice that says why the listener takes no more events; the other listeners receive it.
+    /// Returns a notice that explains why the listener processes no more events; the other listeners receive it.
     fn observe(&mut self, event: &RunEvent) -> Result<(), Notice>;
 
-    /// Returns a notice to issue while the run goes on; called after each second.
+    /// Returns a notice to issue during the run, if any; called after each second.
     fn next_notice(&mut self) -> Option<Notice> {
         None
     }
@@ -24,7 +24,7 @@ pub trait RunListener {
         Vec::new()
     }
 
-    /// Returns `true` while the run should go on for this listener.
+    /// Returns `true` while this listener requires the run to go on.
     fn keeps_run_alive(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! Enumerations whose names in records affect behavior: each name is spelled here and nowhere else.
+//! Enumerations whose names in records affect behavior; each name is defined here and nowhere else.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ macro_rules! words {
                 match self { $($Name::$Value => $word),+ }
             }
 
-            /// Returns the value with this name.
+            /// Returns the value with this name; `None` if there is none.
             pub fn of(word: &str) -> Option<$Name> {
                 Self::ALL.iter().copied().find(|value| value.name() == word)
             }
@@ -39,9 +39,9 @@ words! {
         Interrupted = "interrupted",
         /// Workers were lost; the others went on.
         Partial = "partial",
-        /// The run could not go on (or even start).
+        /// The run could not go on, or could not start.
         Aborted = "aborted",
-        /// Unknown: the record stops before its end.
+        /// Unknown: the record stops before the end of the run.
         CutOff = "cut_off",
     }
 }
@@ -53,7 +53,7 @@ impl Serialize for End {
 }
 
 impl<'de> Deserialize<'de> for End {
-    /// Reads an end that only a later version knows as aborted: every version knows a completed run.
+    /// Reads an end that only a later version knows as aborted, because every version knows a completed run.
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<End, D::Error> {
         let word = Cow::<'de, str>::deserialize(from)?;
         Ok(End::of(&word).unwrap_or(End::Aborted))
@@ -61,21 +61,21 @@ impl<'de> Deserialize<'de> for End {
 }
 
 words! {
-    /// The subject of a notice. A record of another version may contain others.
+    /// The subject of a notice. Records of other versions may contain others.
     Subject {
-        /// `--after` could not be sent, or got no response.
+        /// The request of `--after` could not be sent or got no response.
         AfterFailed = "after_failed",
-        /// `--after` was interrupted before all of it was done.
+        /// The requests of `--after` were interrupted before all were done.
         AfterInterrupted = "after_interrupted",
         /// Arrivals waited because the limit of connections was reached.
         ConnectionLimit = "connection_limit",
-        /// A curl command is not followed exactly.
+        /// A curl command is not reproduced exactly.
         Curl = "curl",
         /// The run ends at the end of its data.
         DataEnd = "data_end",
         /// A flow ends at the end of its data.
         DataEndIterations = "data_end_iterations",
-        /// Scenarios end at the end of their data, each on its own.
+        /// Each scenario ends at the end of its data.
         DataEndScenario = "data_end_scenario",
         /// Unsolicited datagrams arrived, and responses are matched by order alone.
         DatagramsByOrder = "datagrams_by_order",
@@ -101,13 +101,13 @@ words! {
         OnlyRedirects = "only_redirects",
         /// An OpenTelemetry collector did not accept some of the exports.
         OtlpAway = "otlp_away",
-        /// An OpenTelemetry collector did not accept the last export either.
+        /// An OpenTelemetry collector did not accept the last export.
         OtlpIncomplete = "otlp_incomplete",
         /// An OpenTelemetry collector did not accept some spans.
         OtlpSpansLost = "otlp_spans_lost",
         /// Some sampled or failed requests were not exported as spans.
         OtlpSpansLeftOut = "otlp_spans_left_out",
-        /// Probes of machines under test disconnected: their counters are not observable from then on.
+        /// Probes of machines under test disconnected; their counters are not observable from then on.
         ProbeLost = "probe_lost",
         /// Processes of the run ended early.
         ProcessLost = "process_lost",
@@ -150,7 +150,7 @@ words! {
         NoDescriptors = "no_descriptors",
         /// The peer reset the connection.
         Reset = "reset",
-        /// The peer closed before the response was complete.
+        /// The peer closed the connection before the response was complete.
         Closed = "closed",
         /// The timeout elapsed.
         Timeout = "timeout",

@@ -1,8 +1,7 @@
-//! Plausibility checks of a record: its seconds follow one another, and no number in it is larger than a run can
-//! produce.
+//! Plausibility checks of a record: its seconds follow one another, and no number is larger than a run can produce.
 //!
-//! A record from elsewhere may hold anything. Its sums must not overflow, and seconds that occur twice would yield
-//! figures that are wrong but look right.
+//! A record from another source may contain anything. Sums must not overflow, and seconds that occur twice would yield
+//! figures that look right but are wrong.
 
 use std::borrow::Borrow;
 
@@ -21,17 +20,17 @@ const AREA: u128 = 1 << 90;
 
 const BEYOND_REASON: &str = "its counts are larger than any run's: the record was changed or damaged";
 
-/// State of the checks after the events so far.
+/// The state of the checks after the events so far.
 #[derive(Default)]
 pub(crate) struct PlausibilityCheck {
-    /// Start of the last second, and latest end of any second.
+    /// Start of the last second, and the latest end of any second.
     last: Option<(i64, i64)>,
     counted: u128,
     measured: u128,
     /// Start of the last second of the window.
     last_window_start: i64,
-    /// Set if connections are held: the moment when all are open, and thus the end of the window, is only known a
-    /// little later.
+    /// Set if connections are held: the end of the window, which depends on the moment when all are open, is then known
+    /// slightly later.
     holds_connections: bool,
 }
 
@@ -41,7 +40,7 @@ impl PlausibilityCheck {
         self.holds_connections = started.plan.hold.is_some();
     }
 
-    /// Checks the next event; returns what is wrong with it, as a sentence.
+    /// Checks the next event; an error is a sentence that states what is wrong with it.
     pub fn check(&mut self, event: &RunEvent) -> Result<(), String> {
         let moments = match event {
             RunEvent::Second(second) => return self.second(second),
@@ -58,8 +57,7 @@ impl PlausibilityCheck {
         check_range(moments)
     }
 
-    /// Checks the counts of the reference client: they are part of no sum of the run, but must not overflow their own
-    /// sums.
+    /// Checks the counts of the reference client, which have their own sums; these must not overflow either.
     fn reference(&mut self, client: &ReferenceSecond) -> Result<(), String> {
         check_range([Some(client.from_ns), Some(client.to_ns)])?;
         let counts = [client.scheduled, client.succeeded, client.failed, client.unfinished];
@@ -68,7 +66,7 @@ impl PlausibilityCheck {
         self.within_reason()
     }
 
-    /// Checks that the window does not end before its last second begins, which would make throughput wrong.
+    /// Checks that the window does not end before its last second begins, because throughput would then be wrong.
     fn ended(&self, ended: &RunEnd) -> Result<(), String> {
         let span = |span: Nanos| i64::try_from(span.0).unwrap_or(i64::MAX);
         check_range([Some(span(ended.window)), Some(span(ended.elapsed))])?;
@@ -104,8 +102,8 @@ impl PlausibilityCheck {
         Ok(())
     }
 
-    /// Checks that seconds follow one another. A second of zero length may lie inside another: it holds what a worker
-    /// still had to report when it ended.
+    /// Checks that seconds follow one another. A second of zero length may lie inside another: it contains the last
+    /// results that a worker reported when it ended.
     fn follows(&mut self, s: &Second) -> Result<(), String> {
         let (began, ended) = self.last.unwrap_or((i64::MIN, i64::MIN));
         let (from, to) = (s.from_ns, s.to_ns);

@@ -1,8 +1,8 @@
 //! The reader of a record, compressed or as plain lines.
 //!
-//! A record may end anywhere: the run was killed, the disk was full, somebody copied half of it. Complete events are
-//! returned and [`RecordReader::cut_off`] reports the truncation. Any other fault is one sentence with the line's
-//! number.
+//! A record may be truncated anywhere, because the run was killed, the disk was full, or only a part was copied.
+//! Complete events are returned, and [`RecordReader::cut_off`] reports the truncation. Any other fault is described in
+//! one sentence with a line number.
 
 use std::fmt;
 use std::fs::File;
@@ -15,20 +15,20 @@ use crate::growing_file::GrowingFile;
 use crate::plausibility::PlausibilityCheck;
 use crate::{ReplaySource, RunEvent, RunStarted, SCHEMA};
 
-/// Maximum length of a line: histograms with every bucket filled take three megabytes, and those of a thousand names
-/// nine. The first line, which holds the plan, may be longer.
+/// Maximum length of a line, in bytes: histograms with every bucket filled take three megabytes, and those of a
+/// thousand names nine. The first line, which contains the plan, may be longer.
 const LONGEST_LINE: u64 = 12 << 20;
 const LONGEST_FIRST: u64 = 16 << 20;
-/// Maximum window of a compressed record, as a power of two; our writer uses far less.
+/// Maximum zstd window of a compressed record, as a power of two; our writer uses far less.
 const WINDOW: u32 = 24;
 const ZSTD_MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
 
-/// The reason why a record cannot be read (further): one sentence.
+/// The reason why a record, or the rest of it, cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadFault {
-    /// Line of the fault, from 1; 0 for the whole file.
+    /// Line of the fault, counted from 1; 0 for the whole file.
     pub line: u64,
-    /// Explanation of what is wrong and what would be right.
+    /// Sentence that states what is wrong and what is expected.
     pub sentence: String,
 }
 
@@ -71,7 +71,7 @@ impl RecordReader<'static> {
 }
 
 impl<'a> RecordReader<'a> {
-    /// Opens a record whose run may still be in progress: at the end of the file, `wait` blocks until there may be more
+    /// Opens a record whose run may still be in progress. At the end of the file, `wait` blocks until there may be more
     /// to read, and returns `false` if there will not be.
     ///
     /// # Errors
@@ -81,7 +81,8 @@ impl<'a> RecordReader<'a> {
         RecordReader::from_source(GrowingFile::new(file, wait))
     }
 
-    /// Limits the decompressed size of the record; a larger one is refused. A small file may unpack to any size.
+    /// Limits the decompressed size of the record, because a small file may unpack to any size; a larger record is
+    /// refused.
     #[must_use]
     pub fn with_limit(self, bytes: u64) -> RecordReader<'a> {
         RecordReader { left: bytes, ..self }
@@ -93,8 +94,7 @@ impl<'a> RecordReader<'a> {
     /// Returns a fault if the source cannot be read or is empty.
     pub fn from_source(source: impl Read + 'a) -> Result<RecordReader<'a>, ReadFault> {
         let mut source = BufReader::with_capacity(1 << 16, source);
-        // One read may return less than the four bytes of the magic, but a file that short is not a record in any
-        // case.
+        // One read may return fewer than the four bytes of the magic, but a file that short is not a record anyway.
         let start = source.fill_buf().map_err(|e| fault(0, e.to_string()))?;
         if start.is_empty() {
             return Err(fault(0, "the file is empty: a record starts with a line on how the run was started"));
@@ -110,12 +110,12 @@ impl<'a> RecordReader<'a> {
         Ok(RecordReader { lines, line: 0, text, left: u64::MAX, plausible, done: false, ended: false })
     }
 
-    /// Returns `true` if the record stopped before the end of the run; only final once the iterator is exhausted.
+    /// Returns `true` if the record stops before the end of the run; valid only once the iterator is exhausted.
     pub fn cut_off(&self) -> bool {
         self.done && !self.ended
     }
 
-    /// Reads the next line into `text`; returns `false` at the end, or if the rest is cut off.
+    /// Reads the next line into `text`; returns `false` at the end or if the rest is cut off.
     fn next_line(&mut self) -> Result<bool, ReadFault> {
         self.text.clear();
         self.line += 1;
@@ -136,7 +136,7 @@ impl<'a> RecordReader<'a> {
     fn parse(&mut self) -> Result<Option<RunEvent>, ReadFault> {
         if self.line == 1 {
             check_head(&self.text)?;
-            // Parsed as its only possible type: parsing the enum would buffer the whole line in memory twice.
+            // Parsed as its only possible type, because parsing the enum would buffer the whole line in memory twice.
             let started = serde_json::from_slice::<RunStarted>(&self.text)
                 .map_err(|e| fault(self.line, describe_parse_error(&e)))?;
             self.plausible.start(&started);
@@ -152,14 +152,15 @@ impl<'a> RecordReader<'a> {
                 self.ended |= matches!(event, RunEvent::Ended(_));
                 Ok(Some(event))
             }
-            // Last line of a plain file that was cut off.
+            // The last line of a plain file is cut off.
             Err(_) if self.line > 1 && !self.text.ends_with(b"\n") => Ok(None),
             Err(e) => Err(fault(self.line, describe_parse_error(&e))),
         }
     }
 }
 
-/// Describes why a line is not an event. The parser's line number is dropped: it counts within this one line.
+/// Describes why a line is not an event. The parser's line number is dropped, because it counts within this single
+/// line.
 fn describe_parse_error(error: &serde_json::Error) -> String {
     let said = error.to_string();
     let why = match said.rsplit_once(" at line ") {
@@ -169,8 +170,7 @@ fn describe_parse_error(error: &serde_json::Error) -> String {
     format!("this is not an event that brunt writes ({why}): the record was changed or damaged")
 }
 
-/// Refuses files that are not records, and records of later versions, before anything else of the first line is
-/// interpreted.
+/// Refuses files that are not records, and records of later versions, before the rest of the first line is interpreted.
 fn check_head(line: &[u8]) -> Result<(), ReadFault> {
     #[derive(Deserialize)]
     struct RecordHeader {
@@ -199,7 +199,7 @@ impl Iterator for RecordReader<'_> {
             match self.next_line() {
                 Ok(true) if self.line > 1 && self.text.trim_ascii().is_empty() => {}
                 Ok(true) => match self.parse() {
-                    // Written by a later version, which knows its meaning.
+                    // Skipped: only the later version that wrote the event knows its meaning.
                     Ok(Some(RunEvent::Unknown)) => {}
                     Ok(Some(event)) => return Some(Ok(event)),
                     Ok(None) => self.done = true,

@@ -193,7 +193,7 @@ impl Second {
         Nanos(u64::try_from(self.to_ns.saturating_sub(self.from_ns)).unwrap_or(0))
     }
 
-    /// Returns the number of successes that ended in the second, whenever their requests began: the basis of
+    /// Returns the number of successes that ended in the second, including those of warm-up requests: the basis of
     /// throughput.
     pub fn successes(&self) -> u64 {
         self.finished.saturating_add(self.finished_of_warmup)

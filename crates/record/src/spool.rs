@@ -1,7 +1,7 @@
 //! Temporary storage for the past seconds of a run that is not recorded.
 //!
-//! They go to an unnamed temporary file (which disappears with the process, however it ends) and are read back for the
-//! documents at the end, so that memory does not grow with the length of a run.
+//! Seconds are written to an unnamed temporary file, which disappears with the process in any case, and are read back
+//! for the documents at the end, so that memory does not grow with the length of a run.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,8 +10,8 @@ use std::path::PathBuf;
 
 use crate::{Notice, ReadFault, RecordReader, RecordWriter, RunEvent, RunListener, Subject};
 
-/// Events that can be read again: a spool or a record on disk. Totals and documents are computed by reading them
-/// through.
+/// Events that can be read repeatedly: a spool or a record on disk. Totals and documents are computed by reading all of
+/// them.
 pub trait ReplaySource {
     /// Starts reading from the first event.
     ///
@@ -39,21 +39,21 @@ impl Spool {
     }
 }
 
-/// Replays all events so far, from the beginning; more may be added afterwards.
+/// Replays all events so far from the beginning; more may be added afterwards.
 impl ReplaySource for Spool {
     fn replay(&self) -> Result<RecordReader<'_>, ReadFault> {
         RecordReader::from_source(SpoolReader { file: &self.file, at: 0, end: self.writer.bytes() })
     }
 }
 
-/// A failed write costs the seconds of a document, not the run.
+/// After a failed write, documents lack seconds, but the run goes on.
 impl RunListener for Spool {
     fn observe(&mut self, event: &RunEvent) -> Result<(), Notice> {
         self.writer.write(event).map_err(|error| Notice::new(Subject::SecondsLost, [("error", error.to_string())]))
     }
 }
 
-/// A reader that does not move the file's own position, which the writer uses.
+/// A reader with its own position, because the writer uses that of the file.
 struct SpoolReader<'a> {
     file: &'a File,
     at: u64,

@@ -1,4 +1,4 @@
-//! A made-up run for the tests of this crate.
+//! A synthetic run for the tests of this crate.
 
 use super::*;
 use brunt_plan::{Arrivals, Load, NetKind, Stage, WeightedUrl};
@@ -43,7 +43,7 @@ fn plan() -> Plan {
     }
 }
 
-/// A second with numbers at their limits.
+/// Creates a second with numbers at their limits.
 pub(crate) fn second(n: i64) -> RunEvent {
     let mut latency = Latency::default();
     latency.response.record(Nanos(123_456 + n as u64));
@@ -61,7 +61,7 @@ pub(crate) fn second(n: i64) -> RunEvent {
     }))
 }
 
-/// A start, a probe, the given number of seconds, an end.
+/// Creates the events of a run: a start, a probe, the given number of seconds and an end.
 pub(crate) fn a_run(seconds: i64) -> Vec<RunEvent> {
     let started = RunStarted {
         schema: SCHEMA.into(),

@@ -1,4 +1,4 @@
-//! Traced requests that are worth looking up in the traces that the service recorded.
+//! Traced requests worth looking up in the traces that the service recorded.
 
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +43,7 @@ pub struct TracedRequest {
     pub ended_ns: i64,
 }
 
-/// A request to export as a span: emitted while a run goes on, never in a record.
+/// A request to export as a span, emitted during a run and never recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestSpan {
     /// Trace id.
@@ -52,24 +52,24 @@ pub struct RequestSpan {
     pub span: u64,
     /// Set if the service was told to record the trace.
     pub sampled: bool,
-    /// Set if it is among the slowest of its second.
+    /// Set if the request is among the slowest of its second.
     pub slow: bool,
     /// Index of the request's name.
     pub name: u16,
     /// Index of the scenario, if the run has several.
     pub scenario: u8,
-    /// Index of the prepared request; out of range for a request that a response asked for.
+    /// Index of the prepared request; out of range for a request that a response caused.
     pub request: u32,
     /// Status of the response; empty if there is none.
     pub status: String,
-    /// Failure, if it failed.
+    /// Failure; `None` if the request succeeded.
     pub failure: Option<Failure>,
     /// Intended time, since the start of the window (nanoseconds).
     pub scheduled_ns: i64,
     /// Time of the send, or of the start of opening a connection for it, since the start of the window (nanoseconds).
     pub started_ns: i64,
-    /// Time of the write, since the start of the window (nanoseconds): later than `started_ns` if a connection was
-    /// opened for it.
+    /// Time of the write, since the start of the window (nanoseconds); later than `started_ns` if a connection was
+    /// opened for the request.
     pub written_ns: i64,
     /// Time of the response's first byte, since the start of the window (nanoseconds); `None` if unknown.
     pub first_byte_ns: Option<i64>,
@@ -80,7 +80,7 @@ pub struct RequestSpan {
 /// The spans of one worker in a second.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestSpans {
-    /// Failures, the slowest requests, and a fair selection of the sampled ones.
+    /// Failures, the slowest requests, and an unbiased selection of the sampled ones.
     pub spans: Vec<RequestSpan>,
     /// Number of further requests that failed or are sampled.
     pub left_out: u64,
@@ -89,7 +89,7 @@ pub struct RequestSpans {
 /// The sort key by which slow requests are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rank {
-    /// Set if the service was told to record the trace: sampled requests are kept apart from the others.
+    /// Set if the service was asked to record the trace: sampled requests are kept apart from the others.
     pub sampled: bool,
     /// Index of the request's name.
     pub name: u16,
@@ -97,9 +97,9 @@ pub struct Rank {
     pub took: u64,
 }
 
-/// An item that can be ranked among slow requests.
+/// An item that is ranked among slow requests.
 pub trait HasRank {
-    /// Returns the rank.
+    /// Returns the rank of the item.
     fn rank(&self) -> Rank;
 }
 
@@ -109,7 +109,7 @@ impl HasRank for TracedRequest {
     }
 }
 
-/// Returns `true` if a request of this rank would be kept among `kept` ([`keep_slowest`]).
+/// Returns `true` if [`keep_slowest`] would keep a request of this rank.
 #[inline]
 pub fn is_slow<T: HasRank>(kept: &[T], new: Rank, most: usize) -> bool {
     let (mut alike, mut fastest, mut known) = (0, u64::MAX, false);
@@ -121,8 +121,8 @@ pub fn is_slow<T: HasRank>(kept: &[T], new: Rank, most: usize) -> bool {
     alike < most || !known || new.took > fastest
 }
 
-/// Keeps a request if it is one of the `most` slowest of its kind, sampled or not. Each name keeps its slowest as long
-/// as there is room for all of them; names with several kept requests make room first.
+/// Keeps a request if it is one of the `most` slowest of its kind (sampled or not). The slowest request of each name is
+/// kept as long as all names fit; a name with several kept requests loses one first.
 pub fn keep_slowest<T: HasRank>(kept: &mut Vec<T>, new: T, most: usize) {
     let rank = new.rank();
     if !is_slow(kept, rank, most) {
@@ -137,7 +137,8 @@ pub fn keep_slowest<T: HasRank>(kept: &mut Vec<T>, new: T, most: usize) {
     let is_spare = |known: &Rank| of_name(known.name) + usize::from(known.name == rank.name) > 1;
     let spare = alike.iter().filter(|(_, known)| is_spare(known)).min_by_key(|(_, known)| known.took);
     match spare {
-        // The first request of a new name replaces the fastest of the names with several, however long either took.
+        // The first request of a new name replaces the fastest request among the names with several, however long
+        // either took.
         Some((at, known)) if known.took < rank.took || of_name(rank.name) == 0 => kept[*at] = new,
         Some(_) => {}
         None => {

@@ -1,8 +1,8 @@
 //! Deserialization of 128-bit numbers from a record.
 //!
-//! serde cannot read `u128` and `i128` inside an enum tagged by a field, which [`crate::RunEvent`] is. The numbers of a
-//! record fit 64 bits in practice (a million requests in flight for an hour do); wider ones are read as floating point
-//! and are exact to 53 bits.
+//! serde cannot read `u128` and `i128` in an internally tagged enum such as [`crate::RunEvent`]. In practice, the
+//! numbers in a record fit into 64 bits (those of a million requests in flight for an hour do); wider ones are read as
+//! floating point with 53 bits of precision.
 
 use std::fmt;
 use std::marker::PhantomData;

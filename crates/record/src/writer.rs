@@ -1,8 +1,8 @@
 //! The writer of a record: one JSON object per line, compressed with zstd.
 //!
-//! Every event is a zstd frame of its own, written in a single write. A run that is killed therefore keeps everything
-//! but the event being written, a full disk costs only the end, and `zstdcat` (which reads concatenated frames) and
-//! `jq` are all one needs to read the file. Dictionaries are not used: they would save a third, but standard tools
+//! Every event is a separate zstd frame, written in a single write. A run that is killed therefore keeps everything but
+//! the event being written, a full disk costs only the end, and `zstdcat` (which reads concatenated frames) and `jq`
+//! are enough to read the file. Dictionaries are not used: they would save a third of the size, but standard tools
 //! could not read the file.
 
 use std::fs::{File, Permissions};
@@ -12,7 +12,7 @@ use std::path::Path;
 
 use crate::RunEvent;
 
-/// Records are repetitive; the fastest level already makes them five times smaller.
+/// Compression level: records are repetitive, and the fastest level already makes them five times smaller.
 const LEVEL: i32 = 1;
 
 /// A writer of the events of a run to a file.
@@ -25,7 +25,7 @@ pub struct RecordWriter {
     broken: bool,
 }
 
-/// The destination of a record: a file, or in tests something that fails.
+/// The destination of a record: a file, or in tests a writer that fails.
 trait RecordDestination: Write + Send {
     /// Truncates the file to the first `bytes` bytes.
     fn truncate(&mut self, bytes: u64) -> io::Result<()>;
@@ -38,8 +38,8 @@ impl RecordDestination for File {
 }
 
 impl RecordWriter {
-    /// Creates (or replaces) the file, readable by its owner alone: a record reveals more of a system than its
-    /// secrets.
+    /// Creates or replaces the file, readable only by its owner: even without secrets, a record reveals much about a
+    /// system.
     ///
     /// # Errors
     /// Returns the error of the operating system.
@@ -49,13 +49,14 @@ impl RecordWriter {
             // An existing file would otherwise keep its mode. The call fails if the file belongs to another user, which
             // is fine: it may still be writable.
             let _ = file.set_permissions(Permissions::from_mode(0o600));
-            // The lock marks the run as still going until this writer is dropped. Some file systems have no locks.
+            // The lock marks the run as in progress until this writer is dropped. Some file systems do not support
+            // locks.
             let _ = file.try_lock();
         }
         RecordWriter::from_file(file)
     }
 
-    /// Creates a writer to a file that is open and empty.
+    /// Creates a writer to an open, empty file.
     pub(crate) fn from_file(file: File) -> io::Result<RecordWriter> {
         RecordWriter::from_destination(Box::new(file))
     }
@@ -101,7 +102,7 @@ impl RecordWriter {
         self.written
     }
 
-    /// Returns `true` once a write failed; nothing is written any more.
+    /// Returns `true` once a write has failed; nothing more is written.
     pub fn is_broken(&self) -> bool {
         self.broken
     }
@@ -115,7 +116,7 @@ mod tests {
     use std::process::{Command, Stdio};
     use std::sync::{Arc, Mutex};
 
-    /// A disk with a limited number of bytes left.
+    /// A full disk: a destination with a limited number of bytes left.
     struct FullDisk {
         left: usize,
         held: Arc<Mutex<Vec<u8>>>,
@@ -245,7 +246,7 @@ mod tests {
             ends.push(writer.bytes() as usize);
         }
         let whole = held.lock().unwrap().clone();
-        // Below four bytes it cannot even be recognized as zstd.
+        // A file of fewer than four bytes cannot even be recognized as zstd.
         for cut in 4..whole.len() {
             let kept = ends.iter().rposition(|&end| end <= cut).unwrap();
             let mut reader = RecordReader::from_source(io::Cursor::new(whole[..cut].to_vec())).unwrap();

@@ -1,13 +1,13 @@
 //! A distribution for display: bins of equal width on a logarithmic scale, with round limits.
 //!
-//! Of a few series of round numbers, the finest that needs at most a dozen rows is chosen, so that a narrow
+//! The limits come from the finest of several series of round numbers that needs at most a dozen rows, so that a narrow
 //! distribution shows its shape and a wide one its far tail.
 
 use brunt_measure::{Histogram, Nanos};
 
 const MOST_ROWS: usize = 12;
-/// Inverse of a bucket's relative width. A value from the histogram stands for its whole bucket, which may begin up
-/// to 1/512 below it: a request of 2 ms, reported as slightly more, still counts as `≤ 2 ms`.
+/// Inverse of half a bucket's relative width. A histogram reports the middle of a bucket, which may begin up to 1/512
+/// lower: a request of 2 ms, reported as slightly more, still counts as `≤ 2 ms`.
 const BUCKET: u64 = 512;
 const SERIES: [&[u64]; 6] = [
     &[
@@ -52,7 +52,7 @@ fn limits_of_decades(h: &Histogram) -> Vec<u64> {
     limits(SERIES[SERIES.len() - 1], h.min(), h.max())
 }
 
-/// Returns round numbers from the first that is not below `min` to the first that is not below `max`.
+/// Returns the round numbers from the first that is at least `min` to the first that is at least `max`.
 fn limits(series: &[u64], min: u64, max: u64) -> Vec<u64> {
     let mut out = Vec::new();
     for decade in 0..18u32 {

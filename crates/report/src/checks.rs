@@ -22,7 +22,7 @@ impl CheckRow<'_> {
         (all > 0).then(|| self.failed as f64 / all as f64)
     }
 
-    /// Returns the name by which objectives refer to it.
+    /// Returns the name that objectives use for the check.
     pub fn objective_name(&self) -> String {
         format!("check {}", self.name)
     }

@@ -1,23 +1,23 @@
-//! Text in columns of a terminal, in which a Chinese character takes two cells.
+//! Text in the columns of a terminal, where a Chinese character occupies two cells.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Returns the number of cells a text takes.
+/// Returns the number of cells that a text occupies.
 pub fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
-/// Pads the text with spaces on the right.
+/// Pads the text on the right to `cells` cells.
 pub fn pad_right(text: &str, cells: usize) -> String {
     format!("{text}{}", " ".repeat(cells.saturating_sub(width(text))))
 }
 
-/// Pads the text with spaces on the left.
+/// Pads the text on the left to `cells` cells.
 pub fn pad_left(text: &str, cells: usize) -> String {
     format!("{}{text}", " ".repeat(cells.saturating_sub(width(text))))
 }
 
-/// Truncates the text with `…` if it takes more than `cells` cells.
+/// Truncates the text with `…` if it occupies more than `cells` cells.
 pub fn truncate(text: &str, cells: usize) -> String {
     if width(text) <= cells {
         return text.into();
@@ -37,8 +37,8 @@ pub fn truncate(text: &str, cells: usize) -> String {
     out
 }
 
-/// Wraps the text into lines of at most `cells` cells, broken between words (or anywhere between Chinese
-/// characters). Continuation lines are indented two cells more than the text. Colours take no cells.
+/// Wraps the text into lines of at most `cells` cells, broken between words (or anywhere between Chinese characters).
+/// Continuation lines are indented two cells more than the text. Colours occupy no cells.
 pub fn wrap(text: &str, cells: usize) -> String {
     let indent = text.len() - text.trim_start_matches(' ').len();
     let mut out = " ".repeat(indent);
@@ -96,7 +96,7 @@ pub fn table(rows: &[Vec<String>]) -> Vec<String> {
     rows.iter().map(|row| row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ").trim_end().into()).collect()
 }
 
-/// Colours and weights of a terminal, enabled or not.
+/// Colours and weights of text on a terminal, which may be disabled.
 #[derive(Clone, Copy, Debug)]
 pub struct Paint(pub bool);
 

@@ -1,5 +1,5 @@
-//! The comparison of runs with the first of them. Text, JSON, the HTML page and the console all use it, so that they
-//! give the same verdict on the same pair.
+//! The comparison of runs with the first of them. Text, JSON, the HTML page and the console all use this comparison and
+//! thus give the same verdict on the same pair.
 
 use std::io;
 

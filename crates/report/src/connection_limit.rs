@@ -1,4 +1,4 @@
-//! The effect of the connection limit: whether arrivals waited for a connection, and whether in a single queue.
+//! The effect of the connection limit: whether arrivals waited for a connection, and in how many queues.
 
 use brunt_measure::Nanos;
 use brunt_record::{Notice, Subject};
@@ -21,7 +21,7 @@ pub struct ConnectionLimitWait {
     pub due: u64,
     /// Maximum number of connections.
     pub limit: u32,
-    /// Number of workers that share them.
+    /// Number of workers that share the connections.
     pub workers: u32,
     /// Mean wait of all requests.
     pub wait: Nanos,
@@ -30,7 +30,7 @@ pub struct ConnectionLimitWait {
 }
 
 impl ConnectionLimitWait {
-    /// Returns the waits of a run if there are enough of them to report.
+    /// Returns the waits of a run if enough requests waited to report them.
     pub fn of(run: &RunSums) -> Option<ConnectionLimitWait> {
         let (totals, started) = (&run.totals, run.started.as_ref()?);
         let (waited, due) = (totals.limited, totals.due);
@@ -57,7 +57,7 @@ impl ConnectionLimitWait {
         self.workers > 1 && self.wait.0 as f64 > SHARE * self.response.0 as f64
     }
 
-    /// Returns the notice for the reader.
+    /// Returns the notice about the waits.
     pub fn notice(&self) -> Notice {
         let facts = [
             ("waited", numbers::count(self.waited)),

@@ -1,7 +1,7 @@
 //! Two runs side by side: the figures of both, the difference of the second from the first, and a verdict.
 //!
-//! The interval of a change is computed from those of both figures (`docs/measurement.md`, Comparing two runs): it
-//! covers the variation between the seconds of a run, but not the variation between repeated runs.
+//! The interval of a change is computed from the intervals of both figures (`docs/measurement.md`, Comparing two runs):
+//! it covers the variation between the seconds of a run, but not the variation between repeated runs.
 
 mod side;
 
@@ -35,14 +35,14 @@ impl ChangeVerdict {
     }
 }
 
-/// A figure to compare, and the rule for it.
+/// A figure to compare, with its threshold and direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measure {
     /// Stable identifier.
     pub name: &'static str,
     /// Set if a larger value is better.
     pub more_is_better: bool,
-    /// Threshold of a change that matters: a share of the first run's figure, or for shares a difference.
+    /// Threshold above which a change matters: relative to the first figure, or an absolute difference for shares.
     pub threshold: f64,
     /// Set if the figure is a share, for which the difference is given instead of the ratio.
     pub is_share: bool,
@@ -107,9 +107,10 @@ pub const MEASURES: [Measure; 5] = [
 pub struct FigureChange {
     /// Figure that is compared.
     pub measure: Measure,
-    /// Kind of latency: `response`, or `service` if one of the runs has no response times. `None`: not a latency.
+    /// Kind of latency: `response`, or `service` if one of the runs has no response times; `None` if the figure is not
+    /// a latency.
     pub latency: Option<&'static str>,
-    /// Values of both runs; `None`: withheld, or a lower bound.
+    /// Values of both runs; `None` if withheld or only a lower bound.
     pub values: [Option<f64>; 2],
     /// Second value ÷ first value, or, for shares, their difference.
     pub change: Option<f64>,

@@ -1,4 +1,4 @@
-//! Runs that ended before their planned end: in which way, and after how much time.
+//! Runs that ended early: how, and after what time.
 
 use brunt_measure::Nanos;
 use brunt_record::End;
@@ -31,7 +31,7 @@ pub(crate) struct EarlyEnd {
     pub kind: EarlyEndKind,
     /// Actual length of the window.
     pub after: Nanos,
-    /// Planned length of the window; `None`: unknown.
+    /// Planned length of the window; `None` if unknown.
     pub planned: Option<Nanos>,
 }
 
@@ -49,7 +49,7 @@ impl EarlyEnd {
         ran.then_some(EarlyEnd { kind: way, after: run.window, planned: of })
     }
 
-    /// Formats it as a part of a sentence.
+    /// Formats the early end as part of a sentence.
     pub fn sentence(&self, lang: Lang) -> String {
         let after = numbers::duration(self.after);
         let words = match (self.kind, self.planned) {
@@ -64,7 +64,7 @@ impl EarlyEnd {
         lang.fill(words, &[("after", &after), ("of", &of)])
     }
 
-    /// Returns its identifier in documents.
+    /// Returns the identifier used in documents.
     pub fn name(&self) -> &'static str {
         match self.kind {
             EarlyEndKind::CutOff => "cut",
@@ -75,8 +75,8 @@ impl EarlyEnd {
 }
 
 impl RunSums {
-    /// Returns the end of the run as an identifier for documents: the one in the record, or `stopped` or
-    /// `drained` for a requested early end.
+    /// Returns the identifier of the run's end for documents: the recorded one, or `stopped` or `drained` for a
+    /// requested early end.
     pub fn end_code(&self) -> &'static str {
         match EarlyEnd::of(self) {
             Some(cut) if cut.kind != EarlyEndKind::CutOff => cut.name(),
@@ -128,7 +128,7 @@ mod tests {
         begins(line(minute, 12, whole, vec![drain.clone()], Lang::En), "drained after 12.0 s of 60.0 s; ");
         begins(line(None, 12, whole, vec![drain.clone()], Lang::En), "drained after 12.0 s; ");
         begins(line(minute, 12, cut, vec![drain], Lang::En), "cut after 12.0 s of 60.0 s; ");
-        // A run that was over before its drain began was not drained.
+        // A run that ended before its drain began was not drained.
         let late = RunEvent::Changed(LoadChange { at_ns: s(13).0 as i64, change: Change::Drain });
         assert!(!line(None, 12, whole, vec![late], Lang::En).starts_with("drained"));
     }

@@ -1,7 +1,7 @@
 //! Escaping of texts that could control a terminal; all output for people is escaped.
 //!
-//! A record may come from any source, and contains text sent by servers. JSON keeps texts unchanged and escapes them
-//! itself.
+//! A record may come from any source and contains text sent by servers. JSON keeps text unchanged and has its own
+//! escapes.
 
 use brunt_cause::Cause;
 use brunt_measure::sanitize;
@@ -13,8 +13,8 @@ use serde_json::Value;
 use crate::summary::Summary;
 
 impl Summary {
-    /// Returns a copy in which every text is escaped, except the status codes by name: those sums are shared because of
-    /// their size, and their codes are escaped when shown.
+    /// Returns a copy in which all text is escaped, except status codes by name: those sums are shared because of their
+    /// size, and their codes are escaped when shown.
     pub(crate) fn escaped(&self) -> Summary {
         let mut shown = self.clone();
         shown.started = self.started.as_ref().and_then(escape_record);
@@ -46,15 +46,15 @@ fn escape_line(text: &mut String) {
     *text = sanitize::line(text).into_owned();
 }
 
-/// Escapes every text in a part of a record, including fields added in the future. `None` if the part cannot be
-/// written as JSON, and thus never came from a record.
+/// Escapes all text in a part of a record, including fields added in the future. `None` if the part cannot be written
+/// as JSON, and thus did not come from a record.
 fn escape_record<T: Serialize + DeserializeOwned>(part: &T) -> Option<T> {
     let mut value = serde_json::to_value(part).ok()?;
     escape_json(&mut value);
     serde_json::from_value(value).ok()
 }
 
-/// Escapes every text in a JSON value.
+/// Escapes all text in a JSON value.
 pub(crate) fn escape_json(value: &mut Value) {
     match value {
         Value::String(text) => escape_line(text),

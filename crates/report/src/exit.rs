@@ -1,10 +1,10 @@
 //! The exit code of a run.
 //!
-//! Precedence, from the most severe: 70 (brunt's own accounting is wrong, so no other result means anything), 30
+//! Precedence, from the most severe: 70 (brunt's own accounting is wrong, so every other result is meaningless), 30
 //! (the target could not be reached), 21 (the run or its `--after` was interrupted, or its record is cut off, so that
 //! results are missing; a drained run is complete), 20 (the figures, and hence the objectives, cannot be trusted), 10
-//! (an objective was missed). An untrusted run never exits with 0. 11 (regression) and 64 (usage) are set by the
-//! program.
+//! (an objective was missed). An untrusted run never exits with 0. The program sets 11 (regression) and 64 (usage)
+//! itself.
 
 use brunt_record::{End, Subject};
 
@@ -15,7 +15,7 @@ use crate::trust::Trust;
 /// Exit codes (`docs/measurement.md` 3.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Every objective was met, and the figures can be trusted.
+    /// All objectives were met, and the figures can be trusted.
     Ok,
     /// An objective was missed, or a failed step ended the run as planned.
     Missed,
@@ -27,12 +27,12 @@ pub enum Exit {
     NotWritten,
     /// The target could not be reached at all.
     Unreachable,
-    /// The run's own accounts do not add up: a bug in brunt.
+    /// The run's own counts do not add up: a bug in brunt.
     Bug,
 }
 
 impl Exit {
-    /// Returns the number for the operating system.
+    /// Returns the exit code as a number.
     pub fn code(self) -> u8 {
         match self {
             Exit::Ok => 0,
@@ -44,7 +44,7 @@ impl Exit {
         }
     }
 
-    /// Returns the code of a judged run.
+    /// Returns the exit code of a judged run.
     pub(crate) fn of(run: &RunSums, trust: &Trust, objectives: &[JudgedObjective]) -> Exit {
         if !run.totals.is_consistent() {
             return Exit::Bug;

@@ -1,8 +1,8 @@
-//! Kinds and phases of failure as a record spells them, with typed predicates.
+//! Typed predicates for the kinds and phases of failures in records.
 
 use brunt_record::{ConnectionLoss, Failure, Kind, Phase};
 
-/// A recorded item that has a kind and a phase.
+/// A recorded item with a kind and a phase.
 pub(crate) trait FailureKind {
     /// Returns kind and phase.
     fn kind_and_phase(&self) -> (&str, &str);

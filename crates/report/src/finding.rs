@@ -10,14 +10,14 @@ pub enum Grade {
     /// No objection.
     #[default]
     Ok,
-    /// Worth knowing; the figures remain valid.
+    /// A caution; the figures remain valid.
     Warn,
     /// The figures are invalid.
     Fail,
 }
 
 impl Grade {
-    /// Returns the identifier, in documents, of the verdict whose worst grade this is.
+    /// Returns the identifier that documents use for a verdict with this worst grade.
     pub fn verdict(self) -> &'static str {
         match self {
             Grade::Ok => "trusted",
@@ -26,7 +26,7 @@ impl Grade {
         }
     }
 
-    /// Returns the identifier of a single check's grade.
+    /// Returns the identifier that documents use for the grade of a single check.
     pub fn name(self) -> &'static str {
         match self {
             Grade::Ok => "ok",
@@ -36,14 +36,14 @@ impl Grade {
     }
 }
 
-/// A finding about the validity of the run's own figures.
+/// A finding about the validity of a run's figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// Stable identifier for documents. No logic in brunt depends on it.
     pub code: &'static str,
     /// Severity.
     pub grade: Grade,
-    /// Sentence and its facts.
+    /// Sentences with their facts.
     sentences: LocalizedSentence,
 }
 
@@ -58,7 +58,7 @@ impl Finding {
         Finding { code, grade, sentences: LocalizedSentence::new(text, facts) }
     }
 
-    /// Appends to the sentence.
+    /// Appends a sentence.
     pub(crate) fn and<const N: usize>(mut self, text: Text, facts: [(&'static str, String); N]) -> Finding {
         self.sentences = self.sentences.with_clause(text, facts);
         self

@@ -7,14 +7,14 @@ use crate::name_totals::NamedTotals;
 use crate::ranked::RankedLatency;
 use crate::sums::RunSums;
 
-/// Iterations, or groups of one name.
+/// The row of a flow's iterations, or of its groups of one name.
 #[derive(Clone, Copy, Debug)]
 pub struct SpanRow<'a> {
     /// Name of the scenario; `None` in a run with one flow.
     pub scenario: Option<&'a str>,
-    /// Name of the group; `None`: iterations as a whole.
+    /// Name of the group; `None` for iterations as a whole.
     pub group: Option<&'a str>,
-    /// Counts, and durations: from when an iteration, or a group's first request, was due, to the end.
+    /// Counts and durations; a duration begins when the iteration, or the group's first request, was due.
     pub totals: &'a NamedTotals,
     /// Durations without pauses.
     active: &'a NamedTotals,
@@ -32,25 +32,25 @@ pub struct ScenarioRow<'a> {
 }
 
 impl ScenarioRow<'_> {
-    /// Returns the name by which objectives refer to it.
+    /// Returns the name that objectives use for this row.
     pub fn objective_name(&self) -> String {
         format!("scenario {}", self.name)
     }
 }
 
 impl<'a> SpanRow<'a> {
-    /// Returns the name by which objectives refer to it.
+    /// Returns the name that objectives use for this row.
     pub fn objective_name(&self) -> String {
         SpanName { scenario: self.scenario, group: self.group }.objective_name()
     }
 
-    /// Returns the number that were due and not dropped: those that began, and those that only the end of the run
-    /// prevented.
+    /// Returns the number of iterations or groups that were due and not dropped: those that began, and those that only
+    /// the end of the run prevented.
     pub fn started(&self) -> u64 {
         self.totals.counts.due.saturating_sub(self.totals.counts.dropped)
     }
 
-    /// Returns the durations, with those cut off as lower bounds.
+    /// Returns the durations; those cut off are lower bounds.
     pub fn duration(&self) -> RankedLatency<'a> {
         self.totals.ranked()
     }

@@ -1,4 +1,4 @@
-//! Verdicts in words: objectives, exit codes, notices. The findings of rules have their own sentences.
+//! Verdicts in words: objectives, exit codes, notices. Findings of rules contain their own sentences.
 
 use brunt_measure::{Nanos, sanitize};
 use brunt_plan::Change;
@@ -61,8 +61,8 @@ pub fn measured(judged: &JudgedObjective, lang: Lang) -> String {
     out
 }
 
-/// Formats the exit code with its meaning. For 0, it adds what the code does not express: failures that no objective
-/// covers, or a caution.
+/// Formats the exit code with its meaning. For 0, the text adds what the code does not express: failures that no
+/// objective covers, or a caution.
 pub fn exit(summary: &Summary, lang: Lang) -> String {
     let (exit, failed) = (summary.exit, summary.totals.failed);
     let meaning = match exit {
@@ -88,7 +88,8 @@ pub fn exit(summary: &Summary, lang: Lang) -> String {
     out
 }
 
-/// Translates a fact of a notice: kinds of failure word by word, anything else by its cause, if it has one.
+/// Translates a fact of a notice: kinds of failure are translated word by word, and any other fact by its cause, if it
+/// has one.
 fn translate_fact(notice: &brunt_record::Notice, name: &str, fact: &str, lang: Lang) -> String {
     if name != "kind" {
         return reason(fact, notice.causes.get(name), lang).into_owned();
@@ -122,7 +123,7 @@ pub fn notice(notice: &brunt_record::Notice, lang: Lang) -> String {
 
 /// Formats a change of load as a sentence.
 pub(crate) fn change(LoadChange { at_ns, change }: &LoadChange, lang: Lang) -> String {
-    // A change during the warm-up has a negative time.
+    // Changes during the warm-up have negative times.
     let moment = numbers::duration(Nanos(at_ns.unsigned_abs()));
     let at = if *at_ns < 0 { format!("-{moment}") } else { moment };
     let level = |level: String| lang.fill(say::CHANGED_LEVEL, &[("level", &level), ("at", &at)]);

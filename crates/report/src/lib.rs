@@ -1,8 +1,8 @@
 //! A run's record as text, JSON, CSV, Markdown, JUnit and HTML.
 //!
-//! This crate reads only the record, live or from a file: a [`Summary`] is made by streaming its events once,
-//! judged (`rules`, `objectives`, `exit`), and written in one of the [`formats`]; [`SecondsTable`] shows the seconds as
-//! they pass. Out of scope: anything that would need the engine, the network or a clock.
+//! This crate reads only the record, live or from a file: a [`Summary`] is built by reading its events once, is judged
+//! (`rules`, `objectives`, `exit`), and is written in one of the [`formats`]; [`SecondsTable`] shows the seconds as
+//! they pass. Anything that needs the engine, the network or a clock is out of scope.
 
 mod bars;
 mod checks;

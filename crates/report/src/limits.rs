@@ -1,4 +1,4 @@
-//! The limits of a run: builds the case for the diagnosis from the sums and the counters recorded with them.
+//! The limits of a run: builds the diagnosis case from the sums and the recorded counters.
 
 use brunt_diagnose::{
     Case, Conclusion, CoreShares, CounterCoverage, CounterSummary, DiagnosisOutcome, DurationCounts, DurationStats,
@@ -21,15 +21,15 @@ use crate::sums::RunSums;
 use crate::totals::RunTotals;
 use crate::trust::Trust;
 
-/// Time after the end of the window within which readings still belong to it.
+/// Time after the end of the window during which readings still belong to it (nanoseconds).
 const AFTER: i64 = 500_000_000;
-/// Duration from which a connect must have needed a second SYN: the first is retransmitted after one second, and
-/// clocks differ.
+/// Duration from which a connect must have needed a second SYN. The first SYN is retransmitted after one second; the
+/// margin allows for clock differences.
 const SECOND_SYN: Nanos = Nanos::from_millis(900);
 
-/// Maximum number of machines followed; brunt writes no record with more.
+/// Maximum number of machines processed; brunt writes no record with more.
 const MOST_HOSTS: usize = 64;
-/// Maximum number of readings kept until a second shows which part they belong to; a run has a few.
+/// Maximum number of readings kept until a second shows which part of the run they belong to; a run needs only a few.
 const MOST_PENDING: usize = 1024;
 /// Maximum number of seconds examined individually.
 const MOST_SECONDS: usize = 7200;
@@ -37,10 +37,10 @@ const MOST_SECONDS: usize = 7200;
 /// The counters of a run, collected from its events.
 #[derive(Default)]
 pub(crate) struct CounterCollector {
-    /// Machines in the order of their first reading; the first is the one that coordinates the run.
+    /// Machines in the order of their first reading; the first is the coordinator's.
     hosts: Vec<MachineCounters>,
-    /// Readings that may have been taken after the window: a reading precedes the second that shows to which part of
-    /// the run it belongs.
+    /// Readings that may have been taken after the window: a reading precedes the second that shows which part of the
+    /// run it belongs to.
     pending: Vec<HostCounters>,
     /// Machines joined by their probes.
     joined: Vec<ProbedHost>,
@@ -50,8 +50,8 @@ pub(crate) struct CounterCollector {
     waiting: Vec<f64>,
     /// Service times of the warm-up.
     warmup_service: Histogram,
-    /// Failures by a connection closed before the first byte: those of the previous second, and the maximum of
-    /// two consecutive seconds.
+    /// Failures because a connection was closed before the first byte: in the previous second, and the maximum in two
+    /// consecutive seconds.
     closed: (u64, u64),
     outages: Outages,
     window_ends: Option<i64>,
@@ -63,9 +63,9 @@ pub(crate) struct MachineCounters {
     /// Name of the machine.
     pub host: String,
     carry: CounterState,
-    /// Counts within the window.
+    /// Summary of the counters within the window.
     pub counted: CounterSummary,
-    /// Set if its counters ended before the run did.
+    /// Set if the counters of the machine ended before the run did.
     pub lost: bool,
 }
 
@@ -78,7 +78,7 @@ impl MachineCounters {
         self.counted.set_labels(self.carry.labels.iter().map(|(name, word)| (name.as_str(), word.as_str())));
     }
 
-    /// Returns `true` if the counters belong to no machine, because a service reported them about itself.
+    /// Returns `true` if a service reported the counters about itself, so that they belong to no machine.
     fn is_self_reported(&self) -> bool {
         ["redis.", "mysql.", "postgres.", "nginx.", "prometheus.", "log."]
             .iter()
@@ -124,7 +124,7 @@ impl CounterCollector {
         self.closed = (now, most.max(before.saturating_add(now)));
     }
 
-    /// Processes the readings up to `until`.
+    /// Processes the pending readings up to `until`.
     fn take_until(&mut self, until: i64) {
         let pending = std::mem::take(&mut self.pending);
         let (now, later): (Vec<_>, Vec<_>) = pending.into_iter().partition(|sample| sample.at_ns <= until);
@@ -240,8 +240,8 @@ fn times(histogram: &Histogram) -> DurationCounts {
     DurationCounts::new(histogram.buckets().map(|(time, n)| (time.as_secs_f64(), n)))
 }
 
-/// Returns the third slowest response of a whole second of the window, in seconds: a single slow one may have any
-/// cause. Returns 0 if brunt itself left its sockets unchecked for at least half of that time.
+/// Returns the third slowest response time of a whole second of the window, in seconds, because a single slow response
+/// may have any cause. Returns 0 if brunt itself left its sockets unchecked for at least half of that time.
 fn slow(second: &Second) -> Option<f64> {
     if second.part != RunPart::Window || second.length() < Nanos::from_millis(900) {
         return None;
@@ -257,7 +257,7 @@ fn is_early_close(kind: &str, phase: &str) -> bool {
     ["closed", "reset"].contains(&kind) && ["send", "first_byte"].contains(&phase)
 }
 
-/// Returns the number of failures by a close before the first byte whose kept example was sent on a reused
+/// Returns the number of failures caused by a close before the first byte, if their kept example was sent on a reused
 /// connection.
 fn closed_when_reused(sums: &RunSums) -> u64 {
     let failures = sums.totals.failures.iter().filter(|f| is_early_close(&f.kind, &f.phase));
@@ -272,11 +272,10 @@ fn streams(plan: &Plan) -> Option<u32> {
     plan.options.get("streams")?.first()?.parse().ok()
 }
 
-/// Protocols whose servers are databases. Other servers may use the same words for something else.
+/// Protocols of database servers. Other servers may use the same words with another meaning.
 const DATABASES: [&str; 2] = ["mysql", "postgres"];
 
-/// Returns how many connections a database refused because it had too many: those that failed no request, and those
-/// whose requests failed.
+/// Returns the number of connections that a database refused because it had too many, whether or not a request failed.
 fn refused_by_database(totals: &RunTotals) -> u64 {
     const WORDS: [&str; 2] = ["too many connections", "53300"];
     let says = |text: &str| WORDS.iter().any(|words| text.contains(words));
@@ -285,8 +284,8 @@ fn refused_by_database(totals: &RunTotals) -> u64 {
     unopened.chain(failed).fold(0, u64::saturating_add)
 }
 
-/// Returns the maximum number of users of a plan. There may be fewer at the end of a second, because users leave when
-/// their requests are done.
+/// Returns the maximum number of users of a plan. The ends of seconds may show fewer, because users leave when their
+/// requests are done.
 fn most_users(plan: &Plan) -> u32 {
     match &plan.load {
         Load::Closed { stages, .. } => stages.iter().map(|stage| stage.from.max(stage.to) as u32).max().unwrap_or(0),
@@ -294,7 +293,7 @@ fn most_users(plan: &Plan) -> u32 {
     }
 }
 
-/// Returns the shortest response, in seconds, including the pre-flight one, which met an idle service.
+/// Returns the shortest response time, in seconds, including that of the pre-flight request, which met an idle service.
 fn shortest(sums: &RunSums) -> f64 {
     let before = sums.probe.as_ref().filter(|first| first.failure.is_none() && first.requests == 1);
     let within = sums.totals.latency.service.min();
@@ -315,7 +314,7 @@ fn doubt(trust: &Trust) -> Option<GeneratorDoubt> {
     doubts.into_iter().find(|(code, _)| against(code)).map(|(_, doubt)| doubt)
 }
 
-/// Returns mean and deviation of a histogram, computed from its narrow buckets.
+/// Returns the summary statistics of a histogram, computed from its narrow buckets.
 fn spread(histogram: &Histogram) -> DurationStats {
     let count = histogram.count();
     if count == 0 {
@@ -375,7 +374,7 @@ fn limits(conclusion: &Conclusion, lang: Lang) -> Vec<LimitText> {
                 .chain(conclusion.findings.iter().skip(1).map(|found| secondary_limit(found, lang)))
                 .collect()
         }
-        // Known from the plan and the counts of its steps alone.
+        // This outcome follows from the plan and the counts of its steps alone.
         (DiagnosisOutcome::AtMost, _) => alone(words_of::AT_MOST),
         (_, CounterCoverage::Nothing) | (DiagnosisOutcome::NothingToJudge, _) => {
             conclusion.findings.iter().map(|found| limit_text(found, lang)).collect()

@@ -23,7 +23,7 @@ impl RunSums {
     }
 
     /// Returns the totals of each name, except those sent only before or after the load; empty if the run has only one
-    /// name, whose figures are the run's.
+    /// name, whose figures are those of the run.
     pub fn by_name(&self) -> impl Iterator<Item = NameTotalsRow<'_>> {
         let names = self.names();
         let several = if names.len() > 1 { names } else { &[] };
@@ -37,14 +37,14 @@ impl RunSums {
         })
     }
 
-    /// Returns the kept examples of failures of a name, one for each sort and status.
+    /// Returns the kept examples of a name's failures, one for each sort and status.
     pub fn examples_of(&self, name: u16) -> impl Iterator<Item = &FailureExample> {
         let all = self.examples.iter().chain(&self.examples_by_name);
         all.filter(move |example| example.name == Some(name))
     }
 }
 
-/// Returns the totals of a name without requests.
+/// Returns empty totals, for a name without requests.
 pub(crate) fn empty_totals() -> &'static NamedTotals {
     static NOTHING: std::sync::LazyLock<NamedTotals> = std::sync::LazyLock::new(NamedTotals::default);
     &NOTHING

@@ -9,8 +9,8 @@ use brunt_record::{NamedCounts, NamedFigures, RunPart};
 
 use crate::ranked::RankedLatency;
 
-/// Maximum number of rows: the names that a run may have, the one shared by further names, iterations and
-/// groups, and scenarios. A record from another source may contain any number.
+/// Maximum number of rows: those of the names that a run may have, of the one that further names share, of iterations
+/// and groups, and of scenarios. A record from another source may contain any number.
 const NAMES: usize = 1001 + 2 * (SCENARIOS + brunt_plan::flow::GROUPS) + SCENARIOS;
 /// Maximum number of examples kept in addition to the first of each sort.
 pub(crate) const EXAMPLES: usize = 256;
@@ -18,7 +18,7 @@ pub(crate) const EXAMPLES: usize = 256;
 /// The sums of one name over the seconds of a run.
 #[derive(Clone, Debug, Default)]
 pub struct NamedTotals {
-    /// Requests by outcome; those of all names add up to the run's.
+    /// Requests by outcome; over all names, they add up to the counts of the run.
     pub counts: NamedCounts,
     /// Successes that completed within the window, including those of warm-up requests.
     pub finished_in_window: u64,
@@ -52,12 +52,12 @@ impl NamedTotals {
         }
     }
 
-    /// Returns the latency of this name.
+    /// Returns the latency of the requests with this name.
     pub fn ranked(&self) -> RankedLatency<'_> {
         RankedLatency { finished: &self.latency, at_least: self.at_least.as_deref(), blocks: None }
     }
 
-    /// Counts recorded requests without an end as unfinished.
+    /// Counts requests whose end was not recorded as unfinished.
     fn cut_off(&mut self) {
         let NamedCounts { due, finished, failed, censored, dropped, .. } = &mut self.counts;
         let over = finished.saturating_add(*failed).saturating_add(*censored).saturating_add(*dropped);
@@ -65,7 +65,7 @@ impl NamedTotals {
     }
 }
 
-/// The sums of all names, shared among readers because they consist of many histograms.
+/// The sums of all names; readers share them because they contain many histograms.
 #[derive(Clone, Debug, Default)]
 pub struct TotalsByName(Arc<Vec<NamedTotals>>);
 
@@ -90,7 +90,7 @@ impl TotalsByName {
         &self.0
     }
 
-    /// Handles a record that stops before the end of the run.
+    /// Completes the totals of a record that stops before the end of the run.
     pub(crate) fn cut_off(&mut self) {
         Arc::make_mut(&mut self.0).iter_mut().for_each(NamedTotals::cut_off);
     }

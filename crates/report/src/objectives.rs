@@ -24,7 +24,8 @@ use crate::sums::RunSums;
 
 pub use self::windows::StretchObjectives;
 
-/// Minimum length of a stretch, one second of a record, and its maximum, because stretches are held in memory.
+/// Minimum length of a stretch, which is one second of a record, and the maximum length, because stretches are held in
+/// memory.
 const SHORTEST: Nanos = Nanos::from_secs(1);
 const LONGEST: Nanos = Nanos::from_secs(600);
 
@@ -33,11 +34,11 @@ const LONGEST: Nanos = Nanos::from_secs(600);
 pub struct Objective {
     /// Text as written.
     pub text: String,
-    /// Name of the requests it applies to; `None`: all.
+    /// Name of the requests that the objective applies to; `None` for all.
     name_filter: Option<String>,
     metric: Criterion,
     strict: bool,
-    /// Length of the stretches of the run that it applies to; `None`: it applies to the whole run.
+    /// Length of the stretches that the objective applies to; `None` for the whole run.
     stretch: Option<Nanos>,
     /// Time after the beginning of the window from which a miss stops the run.
     stop_after: Option<Nanos>,
@@ -59,7 +60,7 @@ enum Criterion {
     Rate(f64),
 }
 
-/// The figures that objectives are judged by.
+/// The figures by which an objective is judged.
 #[derive(Clone, Copy, Debug)]
 pub struct ObjectiveInputs<'a> {
     /// Requests that were due.
@@ -68,9 +69,9 @@ pub struct ObjectiveInputs<'a> {
     pub failed: u64,
     /// Requests still unfinished when the run ended.
     pub censored: u64,
-    /// Iterations that were due and never began, for lack of users.
+    /// Iterations that were due and never began because no user was free.
     pub dropped: u64,
-    /// Set if the run was stopped early, and requests it cut off might have completed in time.
+    /// Set if the run was stopped early, so that requests cut off might have completed in time.
     pub cut: bool,
     /// Successes.
     pub finished: u64,
@@ -91,14 +92,14 @@ pub struct JudgedObjective {
     pub measured: String,
     /// Due requests within the limit, and due requests; `None` for `rate` and `mean`.
     pub counted: Option<(u64, u64)>,
-    /// Set if the quantile itself had too few requests to be shown and the count alone decided.
+    /// Set if there were too few requests to show the quantile, so that the count alone decided.
     pub too_few_requests: bool,
-    /// Set if it concerns the failures of all requests.
+    /// Set if the objective concerns the failures of all requests.
     pub is_of_failures: bool,
 }
 
 impl JudgedObjective {
-    /// Creates the result for an objective of a record that this version cannot parse: never met.
+    /// Creates the result for a recorded objective that this version cannot parse; it is never met.
     pub fn unreadable(text: &str) -> JudgedObjective {
         let measured = numbers::WITHHELD.into();
         JudgedObjective {
@@ -181,22 +182,22 @@ impl Objective {
         })
     }
 
-    /// Returns the name of the requests it applies to; `None`: all of them.
+    /// Returns the name of the requests that the objective applies to; `None` for all.
     pub fn name(&self) -> Option<&str> {
         self.name_filter.as_deref()
     }
 
-    /// Returns `true` if it concerns the number of failures.
+    /// Returns `true` if the objective concerns the number of failures.
     pub fn is_of_failures(&self) -> bool {
         matches!(self.metric, Criterion::Failed(_))
     }
 
-    /// Returns `true` if it concerns throughput.
+    /// Returns `true` if the objective concerns throughput.
     fn is_of_rate(&self) -> bool {
         matches!(self.metric, Criterion::Rate(_))
     }
 
-    /// Judges it.
+    /// Judges the objective by these figures.
     pub fn judge(&self, facts: &ObjectiveInputs<'_>) -> JudgedObjective {
         match &self.metric {
             Criterion::Quantile { name, share, whole, limit } => {
@@ -243,8 +244,8 @@ impl Objective {
         judged
     }
 
-    /// Returns the number of due requests, except those that a stop cut off before the limit had passed: whether they
-    /// would have met it is unknown.
+    /// Returns the number of due requests, without those that a stop cut off before the limit had passed, because it is
+    /// unknown whether they would have met it.
     fn due(&self, facts: &ObjectiveInputs<'_>, limit: Nanos) -> u64 {
         let waited_less = || facts.latency.at_least.map_or(0, |bounds| bounds.count_at_most(limit - Nanos(1)));
         let unknown = if facts.cut { waited_less().min(facts.censored) } else { 0 };
@@ -289,8 +290,8 @@ pub(crate) fn any_of_failures(judged: &[JudgedObjective]) -> bool {
 }
 
 impl<'a> ObjectiveInputs<'a> {
-    /// Returns the requests that failed, are unfinished or were never begun, and the total. Requests cut off by
-    /// a stop might have succeeded, and are in neither.
+    /// Returns the requests that failed, are unfinished or were never begun, and the total. Requests cut off by a stop
+    /// might have succeeded and are in neither number.
     pub(crate) fn failures(&self) -> (u64, u64) {
         let cut = if self.cut { self.censored } else { 0 };
         let bad = self.failed.saturating_add(self.censored).saturating_add(self.dropped);
@@ -348,7 +349,7 @@ impl<'a> ObjectiveInputs<'a> {
         }
     }
 
-    /// Formats the note on dropped iterations, after a figure of those that began.
+    /// Formats the note on dropped iterations, which follows a figure of those that began.
     fn dropped_note(&self) -> String {
         if self.dropped > 0 { format!(" ({} dropped)", numbers::count(self.dropped)) } else { String::new() }
     }
@@ -362,7 +363,7 @@ impl<'a> ObjectiveInputs<'a> {
 }
 
 impl<'a> ObjectiveInputs<'a> {
-    /// Returns the figures of a check: the responses it checked, which have no latency of their own.
+    /// Returns the figures of a check, which counts responses and has no latency of its own.
     fn of_check(run: &'a RunSums, name: &str) -> Option<ObjectiveInputs<'a>> {
         let row = run.checks().find(|row| row.objective_name() == name)?;
         Some(ObjectiveInputs {
@@ -382,7 +383,7 @@ impl<'a> ObjectiveInputs<'a> {
 fn stretch(text: &str) -> Result<(&str, Option<Nanos>, Option<Nanos>), String> {
     let (rest, after) = match text.trim_end().strip_suffix(" stop") {
         Some(rest) => (rest, Some("")),
-        // A name may contain these words.
+        // Names may contain these words.
         None => match text.rsplit_once(" stop after ").filter(|(_, time)| !time.contains('}')) {
             Some((rest, time)) => (rest, Some(time.trim())),
             None => (text, None),
@@ -424,13 +425,13 @@ fn split_name(text: &str) -> Result<(Cow<'_, str>, Option<&str>), &'static str> 
     }
 }
 
-/// Translates another tool's name for a figure, with its limit, to ours.
+/// Translates another tool's name for a figure, with its limit, into ours.
 fn from_other_tool(name: &str, sign: &str, limit: &str) -> Option<String> {
     let sign = sign.trim();
     let number = limit.trim_end_matches(|c: char| !c.is_ascii_digit());
     let bare = limit == number;
     let ours = match name.to_ascii_lowercase().as_str() {
-        // A rate in k6 is a fraction.
+        // Rates in k6 are fractions.
         "errors"
         | "error"
         | "error_rate"
@@ -458,12 +459,12 @@ fn from_other_tool(name: &str, sign: &str, limit: &str) -> Option<String> {
     Some(format!("`{name}` has a different name here; use {ours}"))
 }
 
-/// Returns a time limit; a bare number is in milliseconds, as in k6.
+/// Returns a time limit; if `bare`, a number without a unit is in milliseconds, as in k6.
 fn time(limit: &str, bare: bool) -> String {
     if bare { format!("{limit}ms") } else { limit.to_owned() }
 }
 
-/// Parses `99.9` as 999 of 1000; exact, so that 999 of 1000 requests do meet it.
+/// Parses `99.9` as 999 of 1000, exactly, so that 999 of 1000 requests meet the quantile.
 fn percentile(text: &str) -> Option<(u64, u64)> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     let digits = |t: &str| t.bytes().all(|b| b.is_ascii_digit());

@@ -1,8 +1,8 @@
 //! Detection of a server that could not keep up with the requested rate.
 //!
 //! Under open load, requests arrive whether or not earlier ones were answered. If fewer are answered than scheduled,
-//! the rest waits in a growing queue: the sustained rate is the server's capacity, and latencies are mostly time in
-//! the queue, so that they grow with the length of the run.
+//! the rest wait in a growing queue: the sustained rate is the server's capacity, and latencies consist mostly of
+//! queueing time, which grows with the length of the run.
 
 use brunt_record::{End, Kind};
 
@@ -11,7 +11,7 @@ use crate::sums::RunSums;
 
 /// Share of the scheduled rate below which a server did not keep up.
 const KEPT: f64 = 0.95;
-/// Minimum queue length for an overload, whatever the request rate.
+/// Minimum queue length that counts as an overload, regardless of the request rate.
 const LEAST_QUEUE: f64 = 10.0;
 /// Length of the window, in seconds, below which the growth of a queue cannot be determined.
 const LEAST_S: f64 = 2.0;
@@ -28,7 +28,7 @@ pub struct Overload {
 }
 
 impl Overload {
-    /// Detects an overload in a run with a constant rate that was not cut short.
+    /// Detects an overload; `None` unless the run had a constant rate and was not cut short.
     pub fn of(run: &RunSums) -> Option<Overload> {
         let totals = &run.totals;
         let level =
@@ -44,7 +44,7 @@ impl Overload {
         let missing = (scheduled - sustained) * run.window.as_secs_f64();
         let timed_out: u64 = totals.failures.iter().filter(|f| f.is(Kind::Timeout)).map(|f| f.count).sum();
         let grew = growth > (1.0 - KEPT) * scheduled && last as f64 >= LEAST_QUEUE;
-        // Requests that failed at once, or got a wrong answer, were not affected by the queue.
+        // Requests that failed at once or got a wrong answer did not remain in the queue.
         let queued = (last + timed_out) as f64;
         (queued >= LEAST_QUEUE && queued >= missing / 2.0).then_some(Overload {
             sustained_per_s: sustained,

@@ -1,7 +1,7 @@
 //! Requests ranked by latency, with the unfinished ones after all others.
 //!
-//! A request that never finished took longer than we know. Leaving it out makes a hanging server look fast;
-//! therefore it is ranked last, and a quantile that falls on it is a lower bound, never a number
+//! The duration of a request that never finished is unknown. Omitting it would make a hanging server look fast;
+//! therefore it is ranked last, and a quantile that falls on it is a lower bound, never an exact value
 //! (`docs/measurement.md` 1.1 and 2.3).
 
 use std::sync::LazyLock;
@@ -10,19 +10,19 @@ use brunt_measure::quantile::{self, Interval, QuantileValue};
 use brunt_measure::{Histogram, Nanos, RunBlocks};
 use brunt_record::Latency;
 
-/// A latency, as far as it is known.
+/// A latency: exact, a lower bound, or withheld.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     /// An exact value.
     Exact(Nanos),
-    /// A lower bound: it is determined by requests without an answer.
+    /// A lower bound, because requests without an answer determine the value.
     AtLeast(Nanos),
     /// Withheld: too few requests, or none.
     Withheld,
 }
 
 impl Figure {
-    /// Formats it for people: `1.23 ms`, `≥ 4.00 s`, `–`.
+    /// Formats the latency for people: `1.23 ms`, `≥ 4.00 s`, `–`.
     pub fn show(self) -> String {
         match self {
             Figure::Exact(t) => crate::numbers::duration(t),
@@ -30,11 +30,11 @@ impl Figure {
             Figure::Withheld => crate::numbers::WITHHELD.into(),
         }
     }
-    /// Returns the value, if it is exact.
+    /// Returns the value if it is exact.
     pub fn exact(self) -> Option<Nanos> {
         if let Figure::Exact(t) = self { Some(t) } else { None }
     }
-    /// Returns the lower bound, if it is only that.
+    /// Returns the value if it is only a lower bound.
     pub fn at_least(self) -> Option<Nanos> {
         if let Figure::AtLeast(t) = self { Some(t) } else { None }
     }
@@ -74,7 +74,7 @@ pub struct RankedLatency<'a> {
     pub finished: &'a Histogram,
     /// Lower bounds of requests that timed out or were abandoned; ranked last.
     pub at_least: Option<&'a Histogram>,
-    /// Latencies by blocks of seconds, from which the intervals are computed; `None`: no intervals.
+    /// Latencies by blocks of seconds, from which intervals are computed; `None` for no intervals.
     pub blocks: Option<&'a RunBlocks>,
 }
 
@@ -112,8 +112,8 @@ impl<'a> RankedLatency<'a> {
         QuantileEstimate { figure, interval }
     }
 
-    /// Returns `true` if the quantile is only a lower bound, however few requests there are: the unfinished
-    /// requests are at least the share above it.
+    /// Returns `true` if the quantile is only a lower bound, because the share of unfinished requests reaches it; there
+    /// is no minimum number of requests.
     pub fn is_lower_bound(&self, q: f64) -> bool {
         let above = self.count() as f64 * (1.0 - q);
         self.unfinished() > 0 && self.unfinished() as f64 >= above * (1.0 - 1e-9)

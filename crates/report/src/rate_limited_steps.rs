@@ -1,14 +1,15 @@
-//! Detection of users that waited for their turn at a rate-limited step (`at-most`).
+//! Detection of users who waited to send a rate-limited step (`at-most`).
 
 use brunt_plan::WeightedUrl;
 
 use crate::sums::RunSums;
 
-/// Share of the limit from which users must have waited nearly all the time: a turn that no user waits for is lost.
+/// Share of the limit from which users must have waited nearly all the time, because a turn is lost if no user waits
+/// for it.
 const NEARLY: f64 = 0.97;
 
-/// Returns the name and the maximum rate per second of the step that used the largest share of its turns, if that is
-/// nearly all of them.
+/// Returns the name and the maximum rate per second of the step that used the largest share of its limit, if it used
+/// nearly all of it.
 pub(crate) fn saturated_step(sums: &RunSums) -> Option<(String, f64)> {
     let plan = &sums.started.as_ref()?.plan;
     let turns = plan.urls.iter().enumerate().filter_map(|(at, url)| {
@@ -20,8 +21,7 @@ pub(crate) fn saturated_step(sums: &RunSums) -> Option<(String, f64)> {
     (plan.has_flows() && most.0 >= NEARLY).then_some((most.1, most.2))
 }
 
-/// Returns the number of requests of a step that were due within the window; `None` if its name does not
-/// identify it.
+/// Returns the name of a step and the number of its requests that were due; `None` if its name does not identify it.
 fn due(sums: &RunSums, at: usize, url: &WeightedUrl) -> Option<(String, u64)> {
     let (plan, names) = (&sums.started.as_ref()?.plan, sums.names());
     let of_step = names.len() == plan.urls.len();

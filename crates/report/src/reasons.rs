@@ -1,8 +1,8 @@
 //! Causes of failures in the reader's language.
 //!
-//! Records contain the cause of a failure next to its English text. Older ones have only the text, which is looked up
-//! among the sentences of that time. A text not found there stays untranslated, since half a translation would be
-//! worse.
+//! Records contain the cause of a failure next to its English text. Older records contain only the text, which is
+//! matched against the sentences of earlier versions. Text without a match stays untranslated, because a partial
+//! translation would be worse.
 
 use std::borrow::Cow;
 
@@ -10,8 +10,8 @@ use brunt_cause::Cause;
 
 use crate::Lang;
 
-/// Returns the detail of a failure in this language, from its English text and from its cause, if the record contains
-/// one.
+/// Returns the details of a failure in this language, from its cause if the record contains one, or else from its
+/// English text.
 pub fn reason<'a>(detail: &'a str, cause: Option<&Cause>, lang: Lang) -> Cow<'a, str> {
     if lang == Lang::En {
         return Cow::Borrowed(detail);

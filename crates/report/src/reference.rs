@@ -1,11 +1,11 @@
-//! The results of a run's reference client, summed up.
+//! The summed results of a run's reference client.
 
 use brunt_measure::Histogram;
 use brunt_record::ReferenceSecond;
 
 use crate::ranked::RankedLatency;
 
-/// The totals of a run's reference client, included in none of the run's own figures.
+/// The totals of a run's reference client, which no other figure of the run includes.
 #[derive(Clone, Debug, Default)]
 pub struct ReferenceTotals {
     /// Requests scheduled, excluding the warm-up.
@@ -37,7 +37,7 @@ impl ReferenceTotals {
         RankedLatency::finished_only(&self.service)
     }
 
-    /// Returns the delays from the arrival of data, by the kernel's timestamps, until brunt read it.
+    /// Returns the delays from the arrival of data (by the kernel's timestamps) until brunt read it.
     pub fn read_late(&self) -> RankedLatency<'_> {
         RankedLatency::finished_only(&self.read_late)
     }

@@ -1,7 +1,7 @@
-//! The command line of a run without the options that set its size: the experiments of the diagnosis apply the
-//! same load with another number of users or at another rate.
+//! The command line of a run without the options that set its size: the experiments of the diagnosis repeat the same
+//! load with a different number of users or at a different rate.
 
-/// Options with a value that a repetition drops: the size of the run, and the destinations of its figures.
+/// Options with a value that a repetition omits: those for the size of the run and for the destinations of its figures.
 const DROPPED: [(&str, &str); 9] = [
     ("c", "users"),
     ("r", "rate"),
@@ -13,7 +13,7 @@ const DROPPED: [(&str, &str); 9] = [
     ("", "format"),
     ("", "seed"),
 ];
-/// Switches that a repetition drops.
+/// Switches that a repetition omits.
 const SWITCHES: [&str; 2] = ["-q", "--quiet"];
 
 /// Returns the arguments that follow `brunt -c N` to apply the same load again, quoted for a shell. Secrets are

@@ -1,5 +1,5 @@
-//! Access to the seconds of a run, one at a time and as often as a format needs: they are never all held in
-//! memory.
+//! Access to the seconds of a run, one at a time and as often as a format needs them, so that they are never all held
+//! in memory.
 
 use std::io;
 
@@ -13,22 +13,22 @@ pub type EventsPass<'a> = Box<dyn Iterator<Item = io::Result<RunEvent>> + 'a>;
 
 /// Seconds that can be read repeatedly.
 pub trait SecondsSource {
-    /// Begins a pass over them.
+    /// Begins a pass over the seconds.
     ///
     /// # Errors
     ///
-    /// Returns an error if they cannot be read at all.
+    /// Returns an error if nothing can be read.
     fn pass(&self) -> io::Result<SecondsPass<'_>>;
 
     /// Begins a pass over all events of the run, in chronological order.
     ///
     /// # Errors
     ///
-    /// Returns an error if they cannot be read at all.
+    /// Returns an error if nothing can be read.
     fn events(&self) -> io::Result<EventsPass<'_>>;
 }
 
-/// The seconds of a record or a spool; `None`: no record was kept, and a document has only the sums.
+/// The seconds of a record or a spool; `None` if no record was kept, in which case documents contain only the sums.
 pub struct RecordedSeconds<'a>(pub Option<&'a dyn ReplaySource>);
 
 impl SecondsSource for RecordedSeconds<'_> {

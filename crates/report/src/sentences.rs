@@ -1,4 +1,4 @@
-//! Every sentence of the reports, in every language: one table.
+//! All sentences of the reports, in every language.
 //!
 //! `{name}` is filled in by `brunt_i18n::Lang::fill`.
 
@@ -119,7 +119,7 @@ pub(crate) const NO_INTERVALS: Text = text(
 pub(crate) const TOO_FEW: Text =
     text("{names} needs at least {needed} {needed|request|requests}", "{names} 至少需要 {needed} 个请求");
 pub(crate) const LOWER_BOUND_NOTE: Text =
-    text("≥ means at least: the value depends on requests without a response", "≥ 表示下限：取决于没有响应的请求");
+    text("≥ means at least: the value depends on requests without a response", "≥ 表示下限：数值取决于没有响应的请求");
 pub(crate) const HIDDEN: Text = text(
     "Coordinated omission: a 1 s stall would hide about {n} {n|request|requests}, because users wait for responses.",
     "协同遗漏：用户等到响应才发下一个请求，服务停顿 1 秒会漏记约 {n} 个请求。",
@@ -127,7 +127,7 @@ pub(crate) const HIDDEN: Text = text(
 pub(crate) const HIDDEN_OPEN: Text =
     text("To measure latency including queueing, use -r {n}/s.", "若要测量包含排队的延迟，请用 -r {n}/s。");
 pub(crate) const CHANGED: Text = text("load changed", "负载变更");
-pub(crate) const CHANGED_LEVEL: Text = text("{level} from {at} on", "自 {at} 起 {level}");
+pub(crate) const CHANGED_LEVEL: Text = text("{level} from {at} on", "自 {at} 起为 {level}");
 pub(crate) const CHANGED_USERS: Text = text("{n} {n|user|users}", "{n} 个用户");
 pub(crate) const CHANGED_PAUSE: Text = text("paused from {at} on", "自 {at} 起暂停");
 pub(crate) const CHANGED_DRAIN: Text = text("drained from {at} on", "自 {at} 起排空");
@@ -181,7 +181,7 @@ pub(crate) const ON_REUSED: Text = text(
     "发生在复用的连接上：请求发出时，服务器可能恰好关闭了空闲连接",
 );
 pub(crate) const RECEIVED: Text = text("received", "收到");
-/// Values of a user that a request contained.
+/// Label of the user's values in a request.
 pub(crate) const VALUES: Text = text("values", "变量");
 pub(crate) const NOT_KNOWN: Text = text("(not known)", "（未知）");
 pub(crate) const CONNECTIONS: Text = text("Connections", "连接");
@@ -189,7 +189,8 @@ pub(crate) const CONNECTIONS_LINE: Text = text(
     "{opened} opened, {failed} failed, {reused} {reused|request|requests} on reused connections",
     "新建 {opened}，失败 {failed}，{reused} 个请求复用连接",
 );
-pub(crate) const HANDSHAKES: Text = text("TLS handshakes {n}, {resumed} resumed", "TLS 握手 {n}，其中恢复 {resumed}");
+pub(crate) const HANDSHAKES: Text =
+    text("TLS handshakes {n}, {resumed} resumed", "TLS 握手 {n}，其中会话复用 {resumed}");
 pub(crate) const BYTES_LINE: Text = text(
     "{sent} sent, {received} received ({rate}/s), of which {payload} payload",
     "发送 {sent}，接收 {received}（{rate}/s），其中正文 {payload}",
@@ -218,7 +219,7 @@ pub(crate) const LATE: Text = text(
 );
 pub(crate) const ONE_WAY: Text = text(
     "{n} of the successes {n|is|are} one-way: complete when written, without a latency",
-    "成功的请求中有 {n} 个是单向的：写出即完成，没有延迟",
+    "成功的请求中有 {n} 个是单向的：写出即完成，没有延迟数据",
 );
 pub(crate) const RESENT: Text = text(
     "{n} {n|was|were} sent again, because the target reported {n|it|them} as not processed",
@@ -249,7 +250,7 @@ pub(crate) const PING_P99: Text = text("ping p99", "心跳 p99");
 pub(crate) const GREETING: Text = text("greeting", "协议握手");
 pub(crate) const MESSAGE_GAP: Text = text("between messages", "消息间隔");
 pub(crate) const HEARTBEAT: Text = text("heartbeat", "心跳");
-pub(crate) const NO_LATENCY_ONE_WAY: Text = text("One-way requests have no latency.", "单向请求没有延迟。");
+pub(crate) const NO_LATENCY_ONE_WAY: Text = text("One-way requests have no latency.", "单向请求没有延迟数据。");
 
 // Judgement.
 pub(crate) const OBJECTIVES: Text = text("Objectives", "目标值");
@@ -264,7 +265,7 @@ pub(crate) const CAUTION: Text = text("WITH CAUTION", "谨慎使用");
 pub(crate) const NOT_TRUSTED: Text = text("NOT TRUSTED", "不可信");
 pub(crate) const OVERLOAD: Text = text(
     "the server is overloaded: it sustained about {sustained}/s of the {scheduled}/s scheduled, and the queue grew \
-        by {growth}/s. Latency is that of a growing queue: a lower rate shows the server's own.",
+        by {growth}/s. Latency is mostly time in that queue: a lower rate shows the server's own.",
     "服务过载：计划 {scheduled}/s，实际只能维持约 {sustained}/s；队列每秒增长 {growth}。测得的延迟主要是排队时间：降低速率才能看到服务本身的延迟。",
 );
 pub(crate) const OVERLOAD_TIMED_OUT: Text = text(

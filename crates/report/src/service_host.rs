@@ -1,4 +1,4 @@
-//! The selection of the service's machine among all machines whose counters are in the record.
+//! Selection of the service's machine among all machines whose counters are in the record.
 
 use brunt_diagnose::{CounterSummary, ServiceHost};
 use brunt_record::ProbedHost;
@@ -10,9 +10,9 @@ pub(crate) fn has_service(counted: &CounterSummary) -> bool {
     ["service.", "listener."].iter().any(|of| counted.name_middles(of, "").next().is_some())
 }
 
-/// Returns the machine of the service, among those that generate no load: the one that has the address under load; if
-/// none has it, one whose counters include a service, or else the only one that was joined. Returns `None` if the
-/// service is on the generator's machine.
+/// Returns the machine of the service among those that generate no load: the machine that has the address under load,
+/// or else one whose counters include a service, or else the only joined one. Returns `None` if the service is on the
+/// generator's machine.
 pub(crate) fn service_host(
     others: Vec<MachineCounters>,
     joined: &[ProbedHost],
@@ -23,7 +23,7 @@ pub(crate) fn service_host(
     let shares_kernel = |counts: &MachineCounters| told_of(counts).is_some_and(|joined| joined.shares_kernel);
     let only = others.len() == 1 && joined.len() == 1;
     let rank = |counts: &MachineCounters| match has_service(&counts.counted) {
-        // A service on our kernel is observed from here, and needs no counters from another machine.
+        // A service on our kernel is observed from here and needs no counters from another machine.
         _ if service_is_here && shares_kernel(counts) => None,
         _ if holds_target(counts) => Some(0),
         _ if service_is_here => None,
@@ -31,7 +31,7 @@ pub(crate) fn service_host(
         false => (only && told_of(counts).is_some()).then_some(2),
     };
     let best = others.iter().filter_map(|counts| Some((rank(counts)?, counts))).min_by_key(|(rank, _)| *rank)?.1;
-    // Counters that ended early do not show how they would have continued.
+    // Counters that ended early do not cover the whole run.
     (!best.lost).then(|| ServiceHost {
         host: best.host.clone(),
         counters: best.counted.clone(),
@@ -43,8 +43,8 @@ pub(crate) fn service_host(
 mod tests {
     use super::*;
 
-    /// Creates a machine with a counter, and its join, whose flags `said` lists: `target`, `kernel`, `lost`. An empty
-    /// `said` means that it was not joined.
+    /// Creates a machine with one counter, and its probe with the flags listed in `said`: `target`, `kernel`, `lost`.
+    /// With an empty `said`, the machine was not joined.
     fn machine(host: &str, counter: &str, said: &str) -> (MachineCounters, Option<ProbedHost>) {
         let mut counted = CounterSummary::default();
         counted.add_reading(0, [(counter, 1.0)]);
@@ -66,7 +66,7 @@ mod tests {
             (&[("db", service, "joined"), ("web", service, "target")][..], false, Some("web")),
             (&[("db", service, "joined"), ("web", kernel, "target")], false, Some("web")),
             (&[("db", service, "joined"), ("web", kernel, "joined")], false, Some("db")),
-            // For example with a load balancer in between: the only machine that was named is meant.
+            // With a load balancer in between, for example, the service is on the only machine that was named.
             (&[("web", kernel, "joined")], false, Some("web")),
             (&[("db", kernel, "joined"), ("web", kernel, "joined")], false, None),
             (&[("some", kernel, "")], false, None),

@@ -44,7 +44,7 @@ impl DerefMut for Summary {
 /// A live run, summed up and judged so far.
 #[derive(Clone, Debug)]
 pub struct InterimSummary {
-    /// Sums so far; the window is as long as it has lasted.
+    /// Sums so far; the window ends with the last second seen.
     pub sums: RunSums,
     /// Verdict on whether the results can be trusted.
     pub trust: Trust,
@@ -118,14 +118,14 @@ impl SummaryBuilder {
     }
 }
 
-/// The headroom of brunt above the load of a run.
+/// The headroom of brunt: how much more load it could generate than a run required.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Headroom {
     /// Maximum requests per second.
     pub most_per_s: f64,
-    /// Ratio of that maximum to the requests completed per second, including failures.
+    /// Ratio of `most_per_s` to the requests completed per second, including failures.
     pub times: f64,
-    /// Set if it was computed from the CPU time per request of this run; otherwise it is from `brunt
+    /// Set if the maximum was computed from the CPU time per request of this run; otherwise it comes from `brunt
     /// calibrate`.
     pub by_run: bool,
 }
@@ -154,9 +154,9 @@ impl Summary {
     /// Returns the headroom, if brunt was calibrated and the run is comparable with the calibration: HTTP/1.1
     /// without TLS.
     ///
-    /// The ceiling is that of small requests of users on persistent connections. A request of this run may cost more
-    /// (at a given rate, with a connection for each request, a large response, or a busy machine), and it costs more at
-    /// low load than at high load, so that the smaller of the two estimates errs on the low side.
+    /// The calibration measures small requests of users on persistent connections. A request of this run may cost more
+    /// (because of a rate, a connection per request, a large response or a busy machine), and costs more at low load
+    /// than at high load, so the smaller of the two estimates errs on the low side.
     pub fn headroom(&self) -> Option<Headroom> {
         let started = self.started.as_ref()?;
         let (plan, host) = (&started.plan, started.host()?);

@@ -1,8 +1,8 @@
-//! The sums of a run: its head, the totals of its seconds, kept examples and notices, and its end. No judgement
-//! is made here.
+//! The sums of a run: its head, the totals of its seconds, kept examples and notices, and its end. Nothing is judged
+//! here.
 //!
-//! They are computed by streaming the events once. The seconds themselves are not kept: a format that shows them reads
-//! them again from the record or the spool.
+//! The sums are computed in one pass over the events. Seconds are not kept: a format that shows them reads them again
+//! from the record or the spool.
 
 use brunt_measure::Nanos;
 use brunt_plan::Change;
@@ -21,9 +21,9 @@ use crate::totals::RunTotals;
 pub struct RunSums {
     /// Head of the run: plan, time and machine; `None` if the events lack it.
     pub started: Option<Box<RunStarted>>,
-    /// Set if arrivals did not wait for answers.
+    /// Set for open load: arrivals did not wait for answers.
     pub open: bool,
-    /// First answer.
+    /// Answer to the pre-flight request.
     pub probe: Option<FirstResponse>,
     /// Totals of the seconds.
     pub totals: RunTotals,
@@ -35,9 +35,9 @@ pub struct RunSums {
     pub(crate) slowest: Vec<TracedRequest>,
     /// First changes of the load during the run.
     pub changes: Vec<LoadChange>,
-    /// Reference client, if the run had one.
+    /// Totals of the reference client, if the run had one.
     pub reference: Option<ReferenceTotals>,
-    /// Machines under test that reported their counters: as they were joined, and at the end.
+    /// Machines under test that reported their counters, each as recorded when joined and at the end of the run.
     pub joined: Vec<(ProbedHost, Option<ProbedHost>)>,
     /// Notices for the reader; only the last one for each code.
     pub notices: Vec<Notice>,
@@ -49,7 +49,7 @@ pub struct RunSums {
     pub elapsed: Nanos,
 }
 
-/// Maximum number of examples and notices kept, and of bytes of each of their texts: a run has fewer, a record
+/// Maximum number of examples and notices kept, and maximum bytes of each of their texts: a run has fewer, but a record
 /// from another source may contain any number.
 const KEPT: usize = 64;
 const TEXT: usize = 64 * 1024;
@@ -147,7 +147,7 @@ impl SumsBuilder {
         }
     }
 
-    /// Adds a second that did not come as an event.
+    /// Adds a second that was not received as an event.
     pub fn add_second(&mut self, second: &Second) {
         self.totals.add(second);
         for traced in second.slowest.iter().take(KEPT) {
@@ -158,7 +158,7 @@ impl SumsBuilder {
         }
     }
 
-    /// Keeps the first example of each sort; further ones only if they have a name.
+    /// Keeps the first example of each sort, and further ones only if they have a name.
     fn keep(&mut self, example: &FailureExample) {
         let known = |e: &FailureExample| e.kind == example.kind && e.phase == example.phase && e.errno == example.errno;
         if self.examples.len() < KEPT && !self.examples.iter().any(known) {
@@ -168,7 +168,7 @@ impl SumsBuilder {
         }
     }
 
-    /// Returns the sums so far, as if the run had ended as planned with its last second.
+    /// Returns the sums so far, as if the run had ended as planned after the last second seen.
     pub fn so_far(&self) -> RunSums {
         let mut all = self.clone();
         let (window, elapsed) = (all.totals.window, all.totals.elapsed);
@@ -186,7 +186,7 @@ impl SumsBuilder {
         let open = self.started.as_ref().map_or(!latency.response.is_empty(), |s| s.plan.load.is_open());
         let (window, elapsed) =
             self.ended.as_ref().map_or((self.totals.window, self.totals.elapsed), |e| (e.window, e.elapsed));
-        // Whatever a record says, throughput is never computed over less time than the requests took.
+        // Whatever the record contains, throughput is never computed over less time than its seconds took.
         let window = window.max(self.totals.window);
         let SumsBuilder { started, probe, totals, examples, examples_by_name, slowest, .. } = self;
         let (changes, reference, joined, notices) = (self.changes, self.reference, self.joined, self.notices);
@@ -216,8 +216,7 @@ impl RunSums {
         self.end == End::Interrupted && self.notices.iter().any(stops)
     }
 
-    /// Returns `true` if the run was told to stop sending before its planned end, and requests in flight had
-    /// time to finish.
+    /// Returns `true` if the run stopped sending early on request and gave requests in flight time to finish.
     pub fn was_drained(&self) -> bool {
         let asked = |changed: &LoadChange| {
             changed.change == Change::Drain && i128::from(changed.at_ns) <= i128::from(self.window.0)
@@ -225,12 +224,12 @@ impl RunSums {
         self.end == End::Completed && self.changes.iter().any(asked)
     }
 
-    /// Returns the successes that completed within the window ÷ its length; 0 without a window.
+    /// Returns the successes that completed within the window ÷ its length; 0 if there is no window.
     pub fn throughput_per_s(&self) -> f64 {
         self.per_s(self.totals.finished_in_window)
     }
 
-    /// Returns the connections opened ÷ the time in which connections were being opened; 0 if there were none.
+    /// Returns the connections opened ÷ the time spent opening them; 0 if there were none.
     pub fn opened_per_s(&self) -> f64 {
         let span = self.totals.opening.as_secs_f64();
         if span > 0.0 { self.totals.connections.opened as f64 / span } else { 0.0 }
@@ -247,7 +246,7 @@ impl RunSums {
                     let rest = since.take().map_or(Nanos::ZERO, |since| within(changed.at_ns) - since);
                     paused = paused.saturating_add(rest);
                 }
-                // A drain ends the window, and a pause lasts until then at most.
+                // A drain ends the window, and no pause extends beyond it.
                 Change::Rate(_) | Change::Users(_) | Change::Drain => {}
             }
         }
@@ -264,8 +263,7 @@ impl RunSums {
         self.totals.ranked(self.open)
     }
 
-    /// Returns `true` if connections were to be opened and held without requests: users came, and no request
-    /// was due.
+    /// Returns `true` if connections were only opened and held: there were users, but no request was due.
     pub fn only_holds(&self) -> bool {
         let totals = &self.totals;
         let to_speak = self.started.as_ref().is_some_and(|s| s.plan.hold.is_none() && s.silent == Some(false));
@@ -276,7 +274,7 @@ impl RunSums {
             && (totals.max_established > 0 || totals.users > 0)
     }
 
-    /// Returns `true` if a request succeeded, so that there is a latency to judge.
+    /// Returns `true` if a request succeeded, so that there are latencies to judge.
     pub fn has_latency(&self) -> bool {
         self.totals.finished > 0 && !self.only_holds()
     }
@@ -289,7 +287,7 @@ impl RunSums {
         totals.failed.saturating_sub(timed_out)
     }
 
-    /// Returns the slowest requests with traces, the slowest first.
+    /// Returns the slowest requests with traces, slowest first.
     pub fn slowest(&self) -> impl Iterator<Item = &TracedRequest> {
         let mut all: Vec<&TracedRequest> = self.slowest.iter().collect();
         all.sort_by_key(|one| std::cmp::Reverse(one.latency_ns));
@@ -301,7 +299,7 @@ impl RunSums {
         self.example_of(&failure.kind, &failure.phase, &failure.errno)
     }
 
-    /// Returns the kept example of connections that were lost, or could not be opened.
+    /// Returns the kept example for connections that were lost or could not be opened.
     pub fn example_of_loss(&self, loss: &brunt_record::ConnectionLoss) -> Option<&FailureExample> {
         self.example_of(&loss.kind, &loss.phase, &loss.errno)
     }

@@ -1,7 +1,7 @@
 //! The live view: one table row per second, with the figures of that second alone, and a line of progress below it.
 //!
-//! It renders to strings and writes no output itself; the program decides where they go. In a pipe rows are
-//! plain and never cut. A second's quantiles have the same minimum sample size as a run's.
+//! It returns strings and writes no output itself. In a pipe, rows are plain and never cut. Quantiles of a second
+//! require the same minimum sample size as those of a run.
 
 use brunt_measure::{Nanos, sanitize};
 use brunt_record::{FirstResponse, LoadChange, Notice, RunPart, Second};
@@ -14,7 +14,7 @@ use crate::ranked::{headline, heartbeats};
 use crate::sentences as say;
 use crate::text::{Lang, Text};
 
-/// The kind of load: open load has no users to show.
+/// The kind of load, which determines the columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiveMode {
     /// Arrivals at a rate.
@@ -31,7 +31,8 @@ const ROWS_BETWEEN_HEADINGS: u32 = 20;
 const RATED_LEAST: f64 = 0.1;
 /// Width below which the column of status codes is omitted.
 const STATUS_LEAST: usize = 8;
-/// Width of that column, which also holds the labels of warm-up and drain, below which other columns are dropped.
+/// Width of the column of status codes (also used for the labels of warm-up and drain) below which other columns are
+/// dropped.
 const STATUS_WANTED: usize = 10;
 
 /// The live view of a run.
@@ -87,7 +88,7 @@ fn columns(mode: LiveMode) -> [LiveColumn; 9] {
 }
 
 impl SecondsTable {
-    /// Creates a view `cells` wide; the width matters only on a terminal.
+    /// Creates a view that is `cells` cells wide; the width is used only on a terminal.
     pub fn new(lang: Lang, color: bool, cells: usize, is_tty: bool, mode: LiveMode) -> SecondsTable {
         SecondsTable { lang, paint: Paint(color), cells: is_tty.then_some(cells.max(20)), mode, rows: 0 }
     }
@@ -111,13 +112,13 @@ impl SecondsTable {
         self.cells.map_or_else(|| text.to_owned(), |cells| wrap(text, cells))
     }
 
-    /// Returns `false` for a drain without requests to wait for: its row would be empty.
+    /// Returns `false` for a drain without requests to wait for, whose row would be empty.
     pub fn has_row(s: &Second) -> bool {
         let something = s.finished + s.failed + s.censored + s.connections.lost + u64::from(s.in_flight + s.waiting);
         s.part != RunPart::Drain || something > 0
     }
 
-    /// Returns the row of a second without a newline at its end, preceded by the headings if they are due.
+    /// Returns the row of a second, without a trailing newline, preceded by the headings if they are due.
     pub fn row(&mut self, s: &Second) -> String {
         let shown = self.shown();
         let mut out = String::new();
@@ -148,8 +149,7 @@ impl SecondsTable {
         shown
     }
 
-    /// Returns the cells left for the status codes; `None`: as many as they need. 0 if even the columns do not
-    /// fit.
+    /// Returns the number of cells left for status codes: `None` if unlimited, 0 if even the other columns do not fit.
     fn status_room(&self, shown: &[(LiveColumn, usize, usize)]) -> Option<usize> {
         let taken: usize = shown.iter().map(|(_, cells, _)| cells + 2).sum();
         self.cells.map(|cells| (cells + 2).saturating_sub(taken).saturating_sub(2))
@@ -159,7 +159,7 @@ impl SecondsTable {
         let no_room = self.status_room(shown).is_some_and(|room| room < STATUS_LEAST);
         let mut values = self.values(s);
         match s.part {
-            // The label does not fit after the figures and replaces the time, which follows from the previous row.
+            // The label does not fit after the figures, so it replaces the time, which follows from the previous row.
             RunPart::Warmup if no_room => values[0] = self.lang.of(say::WARMUP_SHORT).into(),
             RunPart::Drain if no_room => values[0] = self.lang.of(say::DRAIN).into(),
             _ => {}
@@ -192,7 +192,7 @@ impl SecondsTable {
     fn values(&self, s: &Second) -> [String; 9] {
         let length_s = (s.to_ns - s.from_ns) as f64 / 1e9;
         let per_s = |n: u64| n as f64 / length_s;
-        // A count in a short time is not a rate; and requests that end after the window are not in the
+        // A count over a very short time is not a rate, and requests that end after the window are not in the
         // throughput.
         let has_rate = length_s >= RATED_LEAST && s.part != RunPart::Drain;
         let rate = |shown: fn(f64) -> String, n| if has_rate { shown(per_s(n)) } else { numbers::WITHHELD.to_owned() };
@@ -231,8 +231,8 @@ impl SecondsTable {
         ]
     }
 
-    /// Returns the line of progress: a bar, elapsed and total time, requests done and requested. It has no
-    /// newline; on a terminal it is overwritten.
+    /// Returns the line of progress: a bar, elapsed and total time, requests done and requested. The line has no
+    /// newline, because a terminal overwrites it.
     pub fn progress(&self, elapsed: Nanos, total: Option<Nanos>, done: u64, asked: Option<u64>) -> String {
         const BAR: usize = 24;
         let by_time = total.filter(|t| t.0 > 0).map(|t| elapsed.as_secs_f64() / t.as_secs_f64());

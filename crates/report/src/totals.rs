@@ -1,8 +1,8 @@
 //! The totals of a run: the merged seconds of its record.
 //!
-//! They need one pass and constant memory. Seconds of the warm-up count only their warm-up requests, of which
-//! throughput includes those that succeeded within the window; seconds of the drain count for the accounting
-//! and the latency, never for throughput.
+//! They are computed in one pass with constant memory. Seconds of the warm-up contribute only their warm-up requests,
+//! and throughput includes those of them that succeeded within the window. Seconds of the drain count for the
+//! accounting and the latency, never for throughput.
 
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
@@ -16,8 +16,8 @@ use brunt_record::{
 use crate::name_totals::TotalsByName;
 use crate::ranked::{RankedLatency, headline};
 
-/// Maximum number of distinct sorts of failure: a run has far fewer, a record from another source may contain
-/// any number.
+/// Maximum number of distinct sorts of failure: a run has far fewer, but a record from another source may contain any
+/// number.
 const SORTS: usize = 256;
 
 /// Sums over the seconds of a run.
@@ -25,8 +25,8 @@ const SORTS: usize = 256;
 pub struct RunTotals {
     /// Summed counts, excluding the warm-up except for its requests.
     pub counts: Counts,
-    /// Unfinished requests that were open when the record stops: their duration was not recorded, so they are
-    /// in no histogram.
+    /// Unfinished requests that were open when the record stopped: their durations were not recorded, so they are in no
+    /// histogram.
     pub unrecorded: u64,
     /// Successes that completed within the window, including those of warm-up requests: the basis of
     /// throughput.
@@ -63,18 +63,18 @@ pub struct RunTotals {
     pub heartbeats: HeartbeatCounts,
     /// Maximum number of users at the end of any second.
     pub users: u32,
-    /// User-nanoseconds of the window, with the larger of the numbers of users at the beginning and the end of each
+    /// User-nanoseconds of the window, computed from the larger of the user counts at the beginning and the end of each
     /// second.
     pub users_ns: u128,
     /// Users at the end of the previous second.
     users_before: u32,
     /// Histograms of the run.
     pub latency: Latency,
-    /// Response and service by blocks of seconds: the correlation of neighbouring requests.
+    /// Response and service times by blocks of seconds, which capture the correlation of neighbouring requests.
     blocks: [RunBlocks; 2],
     /// Totals by name, if the run has several names.
     pub named: TotalsByName,
-    /// Results of checks, in the order of their names: those with any results.
+    /// Results of the checks that have any, in the order of their names.
     pub checks: Vec<CheckResults>,
     /// Backlog of requests near both ends of the window.
     pub backlog: Backlog,
@@ -165,7 +165,8 @@ impl RunTotals {
         }
     }
 
-    /// Handles a record that stops before the end of the run: the end of requests still open is unknown.
+    /// Completes the totals of a record that stops before the end of the run: open requests count as unfinished, and
+    /// their durations are unknown.
     pub(crate) fn cut_off(&mut self) {
         let open = self.open();
         self.censored = self.censored.saturating_add(open);
@@ -188,12 +189,12 @@ impl RunTotals {
     }
 }
 
-/// Creates the entry for failures of sorts that are not counted separately.
+/// Creates the entry for failures whose sorts are not counted separately.
 fn other(count: u64) -> Failure {
     Failure { kind: "other".into(), count, ..Failure::default() }
 }
 
-/// The backlog: requests scheduled and not ended, at the ends of the first and the last second of the window.
+/// The backlog (requests scheduled and not ended) at the ends of the first and the last second of the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     seen: Option<[(i64, u64); 2]>,
@@ -206,7 +207,7 @@ impl Backlog {
         self.seen = Some([self.seen.map_or(now, |[first, _]| first), now]);
     }
 
-    /// Returns the growth per second, and the number at the end.
+    /// Returns the growth per second and the backlog at the end; `None` with fewer than two seconds.
     pub fn growth(&self) -> Option<(f64, u64)> {
         let [(from, first), (to, last)] = self.seen?;
         let span_s = to.saturating_sub(from) as f64 / 1e9;
@@ -246,7 +247,8 @@ impl GeneratorTotals {
         }
     }
 
-    /// Returns the CPU time of each second's busiest worker as a share of the rated seconds; `None` if there are none.
+    /// Returns the CPU time of the busiest worker in each second as a share of the rated seconds; `None` if there are
+    /// none.
     pub fn busiest_share(&self) -> Option<f64> {
         self.share(self.busiest)
     }

@@ -5,7 +5,7 @@ use crate::finding::{Finding, Grade};
 /// The verdict on a run with all its findings, including good ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trust {
-    /// All findings, in the order they are shown.
+    /// All findings, in display order.
     pub findings: Vec<Finding>,
 }
 
@@ -15,7 +15,7 @@ impl Trust {
         self.findings.iter().map(|finding| finding.grade).max().unwrap_or_default()
     }
 
-    /// Returns the findings against the figures.
+    /// Returns the findings that cast doubt on the figures.
     pub fn against(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.grade == Grade::Fail)
     }

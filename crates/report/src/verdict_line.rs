@@ -1,4 +1,4 @@
-//! The verdict line printed before all figures: whether they can be trusted, why not, and what to do about it.
+//! The verdict line printed before all figures: whether they can be trusted, and if not, why, and what to do about it.
 
 use crate::early_end::EarlyEnd;
 use crate::finding::{Finding, Grade};
@@ -7,8 +7,8 @@ use crate::sentences as say;
 use crate::summary::Summary;
 use crate::text::{Lang, Text, join_sentences, text};
 
-const BECAUSE: Text = text("NOT TRUSTED because {why}", "不可信，因为：{why}");
-const TO_DO: Text = text("what to do: {advice}", "对策：{advice}");
+const BECAUSE: Text = text("NOT TRUSTED because {why}", "不可信，原因：{why}");
+const TO_DO: Text = text("what to do: {advice}", "建议：{advice}");
 const CAUTION: Text = text("WITH CAUTION: {why}", "谨慎使用：{why}");
 const MORE: Text = text(" (and {n} more, below)", "（另有 {n} 条，见下）");
 const AND: Text = text("{verdict}, and {overload}", "{verdict}；{overload}");
@@ -28,7 +28,7 @@ const ADVICE: [(&str, Text); 16] = [
         "nothing_succeeded",
         text(
             "check the failures below, and look at a single request with --debug",
-            "查看下面的失败，并用 --debug 单独看一个请求",
+            "查看下方的失败，并用 --debug 查看单个请求",
         ),
     ),
     (
@@ -43,7 +43,7 @@ const ADVICE: [(&str, Text); 16] = [
         "users_stuck",
         text(
             "use a shorter --timeout, or a rate (-r), which stuck requests do not hold up",
-            "缩短 --timeout，或改用不受卡住的请求影响的固定速率（-r）",
+            "缩短 --timeout，或改用固定速率（-r），这样卡住的请求不影响发压",
         ),
     ),
     (
@@ -57,7 +57,7 @@ const ADVICE: [(&str, Text); 16] = [
         "users_left",
         text(
             "see the failures below; `on-failure: next-iteration` keeps users running",
-            "查看下面的失败；`on-failure: next-iteration` 可让用户继续",
+            "查看下方的失败；`on-failure: next-iteration` 可让用户继续运行",
         ),
     ),
     (
@@ -71,7 +71,7 @@ const ADVICE: [(&str, Text); 16] = [
         "held_fewer",
         text(
             "see below why connections failed; brunt doctor shows what this machine allows",
-            "连接失败的原因见下；brunt doctor 可查看本机的上限",
+            "连接失败的原因见下文；brunt doctor 可查看本机的上限",
         ),
     ),
     (
@@ -142,7 +142,7 @@ fn verdict(summary: &Summary, lang: Lang) -> String {
     }
 }
 
-/// Returns the remedy, if it is not part of the finding's sentence.
+/// Returns the remedy for a finding; `None` if its sentence already contains one, or if there is none.
 fn advice(found: &Finding) -> Option<Text> {
     ADVICE.iter().find(|(code, _)| *code == found.code).map(|(_, advice)| *advice)
 }

@@ -1,5 +1,5 @@
-//! A condition over the values that a user has captured from responses. Decides whether steps run, and whether they run
-//! again.
+//! Conditions over the values that a user has captured from responses. They decide whether steps run, and whether loops
+//! continue.
 //!
 //! ```text
 //! state == 'open' and items > 0
@@ -8,20 +8,21 @@
 //! token
 //! ```
 //!
-//! - Names are names of values. A value that is not known yet compares as an empty text, but orders, contains, begins
-//!   and ends nothing.
-//! - `'text'` or `"text"`, numbers as in JSON, and `true`, `false`, `null`, which are read as these texts.
-//! - `==` and `!=` compare with a text byte for byte (`code == '007'`), with a number as numbers (`code == 7`), and two
-//!   values as numbers if both are numbers, otherwise as texts.
+//! - Names refer to values. A value that is not known yet equals the empty text; all comparisons with it other than
+//!   `==` and `!=` are false.
+//! - Literals are `'text'` or `"text"`, numbers as in JSON, and `true`, `false`, `null`, which stand for these texts.
+//! - `==` and `!=` compare byte for byte with a text (`code == '007'`) and numerically with a number (`code == 7`). Two
+//!   values are compared numerically if both are numbers, otherwise as texts.
 //! - `<`, `<=`, `>`, `>=` order numbers if both sides are numbers, and texts by their bytes (ISO 8601 dates, for
-//!   example). A number without quotes is only ordered against numbers.
+//!   example). An unquoted number is ordered only against numbers.
 //! - `contains`, `starts with` and `ends with` search for a literal text.
-//! - A name alone holds unless its value is empty, `false`, `null` or a number equal to zero.
-//! - `not`, then `and`, then `or`, and parentheses; `!`, `&&` and `||` mean the same.
+//! - A name alone is true unless its value is empty, `false`, `null` or a number equal to zero.
+//! - `not` binds more tightly than `and`, and `and` more tightly than `or`; parentheses group. `!`, `&&` and `||` are
+//!   synonyms.
 //!
-//! There is no arithmetic and there are no patterns: names may contain a `-`, and a `regex` capture is the place for a
-//! pattern. Evaluation does not allocate and is linear in the text of the condition and in the values. The parser is
-//! hand-written because the crate for this, `evalexpr`, is under the AGPL.
+//! There is no arithmetic, because names may contain `-`, and there are no patterns, because `regex` captures serve
+//! that purpose. Evaluation does not allocate, and takes time linear in the length of the condition and of the values.
+//! The parser is hand-written because the obvious crate, `evalexpr`, is licensed under the AGPL.
 
 mod operand;
 mod parse;
@@ -35,10 +36,10 @@ use operand::{Operand, ResolvedOperand};
 pub struct Condition(ConditionNode);
 
 impl Condition {
-    /// Parses a condition; `names` are the names of all values.
+    /// Parses a condition. `names` lists the names of all values.
     ///
     /// # Errors
-    /// A sentence that says what is wrong and what would be right.
+    /// A sentence that states the mistake and how to correct it.
     pub fn parse(text: &str, names: &[impl AsRef<str>]) -> Result<Condition, String> {
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
         parse::condition(text, &names).map(Condition)
@@ -50,14 +51,13 @@ impl Condition {
         self.0.holds(&look_up)
     }
 
-    /// Returns the result if it is the same whatever the values are, given which of them may be known; `None` if it
-    /// depends on the values.
+    /// Returns the result if it does not depend on the values, given which of them may be known; `None` if it does.
     pub fn constant_result(&self, may_be_known: impl Fn(u16) -> bool) -> Option<bool> {
         self.0.constant_result(&may_be_known)
     }
 
-    /// Returns the indices of the values that the condition reads, in the order of its text; an index may occur more
-    /// than once.
+    /// Returns the indices of the values that the condition reads, in the order in which they occur; an index may occur
+    /// more than once.
     pub fn value_indices(&self) -> Vec<u16> {
         let mut values = Vec::new();
         self.0.collect_values(&mut values);
@@ -90,7 +90,7 @@ enum Comparison {
 }
 
 impl ConditionNode {
-    /// Evaluates the node. The recursion is as deep as parentheses and `not` are nested, which the parser bounds.
+    /// Evaluates the node. The parser bounds the nesting depth, and thus the recursion.
     fn holds<'v>(&self, look_up: &dyn Fn(u16) -> Option<&'v [u8]>) -> bool {
         match self {
             ConditionNode::All(nodes) => nodes.iter().all(|node| node.holds(look_up)),
@@ -130,7 +130,7 @@ impl ConditionNode {
     }
 }
 
-/// Combines the constant results of several nodes; a single `decides` settles the result.
+/// Combines the constant results of several nodes; a single result equal to `decides` is decisive.
 fn combine_constants(nodes: &[ConditionNode], known: &dyn Fn(u16) -> bool, decides: bool) -> Option<bool> {
     let all: Vec<Option<bool>> = nodes.iter().map(|node| node.constant_result(known)).collect();
     if all.contains(&Some(decides)) {

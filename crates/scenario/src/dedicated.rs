@@ -1,4 +1,4 @@
-//! Traffic of users on connections of their own: the requests that go to the origin of the connection.
+//! Traffic of users with their own connections: each sends the requests for the origin of its connection.
 
 use brunt_measure::{Nanos, Rng};
 
@@ -13,24 +13,24 @@ struct OriginRequests {
     mix: WeightedChoice,
 }
 
-/// Users that open a connection first and then send the requests for its origin.
+/// Users that first open a connection and then send the requests for its origin.
 #[derive(Debug)]
 pub struct DedicatedConnections {
     /// Requests by origin.
     by_origin: Vec<OriginRequests>,
-    /// The choice among all requests, which decides the origin of the next connection. `None` if nothing is sent and
-    /// origins take turns.
+    /// The choice among all requests, which determines the origin of the next connection; `None` if nothing is sent and
+    /// origins are used in turn.
     origin_choice: Option<(WeightedChoice, Vec<OriginId>)>,
-    /// Progress of each user if each sends every request once and then holds its connection; `None` if users send
-    /// without end.
+    /// Number of requests that each user has sent, if each sends every request once and then holds its connection;
+    /// `None` if users send indefinitely.
     progress: Option<Vec<u32>>,
     think: Option<(Nanos, Nanos)>,
     rng: Rng,
 }
 
 impl DedicatedConnections {
-    /// Creates the scenario for a number of origins and for requests given as weight and origin; with `silent` nothing
-    /// is sent.
+    /// Creates the scenario for a number of origins and for requests given as weight and origin. If `silent` is set,
+    /// nothing is sent.
     pub fn new(origins: usize, requests: &[(f64, OriginId)], silent: bool, seed: u64) -> DedicatedConnections {
         let said = (0..origins).map(|origin| {
             let its = requests.iter().enumerate().filter(|(_, (_, to))| !silent && to.at() == origin);
@@ -48,7 +48,7 @@ impl DedicatedConnections {
         }
     }
 
-    /// Lets each user send every request once and then hold its connection.
+    /// Makes each user send every request once and then hold its connection.
     pub fn once(self) -> DedicatedConnections {
         DedicatedConnections { progress: Some(Vec::new()), ..self }
     }
@@ -101,7 +101,7 @@ mod tests {
 
     const REQUESTS: [(f64, OriginId); 3] = [(1.0, OriginId(0)), (1.0, OriginId(1)), (1.0, OriginId(1))];
 
-    /// Returns the next act of a user whose connection leads to origin `on`.
+    /// Returns the next action of a user whose connection leads to origin `on`.
     fn next(own: &mut DedicatedConnections, user: u32, on: u32, event: UserEvent) -> Action {
         let mut acts = Actions::new();
         let woken = Wakeup { origin: Some(OriginId(on)), ..Wakeup::new(UserIndex(user), event, Nanos::ZERO) };

@@ -1,6 +1,6 @@
 //! A flow: the steps a user performs in order, iteration after iteration.
 //!
-//! The step tree of a plan is compiled once to a list of operations. A user is then a position in that list, a few
+//! The step tree of a plan is compiled to a list of operations. The state of a user is a position in that list, a few
 //! counters and the start times of its groups. Nothing is allocated once all users have started.
 
 mod batch;
@@ -22,12 +22,12 @@ pub use batch::BatchMember;
 use position::{FlowPosition, FlowSection, NEW, NOT_BEGUN, OpenSpan, SOON};
 pub use span_event::{SpanEvent, SpanEventKind};
 
-/// Minimum duration of an iteration that sends nothing, so that a user with nothing to send does not spin on a core.
+/// Minimum duration of an iteration that sends nothing, so that its user does not occupy a core.
 const IDLE: Nanos = Nanos::from_millis(10);
 /// Maximum number of operations that one user executes before others get their turn.
 const AT_A_TIME: u32 = 1000;
-/// Number of consecutive [`Action::Yielded`] turns without a request after which a user counts as stuck in an endless
-/// loop: a million operations.
+/// Number of consecutive [`Action::Yielded`] turns after which a user counts as stuck in an endless loop; this amounts
+/// to a million operations without a request.
 pub const ENDLESS: u32 = 1000;
 
 /// The scope that a failed step stops.
@@ -53,15 +53,15 @@ pub struct FlowScenario {
     /// Rate limits by request; `None` for requests without one, and empty if no request has one.
     rate_limits: Vec<Option<RateLimit>>,
     stops: StopScope,
-    /// Indices of the `close` steps that the user just advanced has passed; their connections are closed before its
+    /// Indices of the `close` steps passed by the user that was just advanced; their connections are closed before its
     /// next action.
     pending_closes: Vec<usize>,
-    /// Scratch buffer for a text under construction.
+    /// Scratch buffer for assembling a text.
     text: Vec<u8>,
 }
 
 impl FlowScenario {
-    /// Creates a flow whose users draw random numbers from this seed.
+    /// Creates a flow whose random numbers are derived from this seed.
     pub fn new(program: Arc<FlowProgram>, seed: u64) -> FlowScenario {
         let rng = Rng::new(seed).fork(4);
         FlowScenario {
@@ -139,7 +139,8 @@ impl FlowScenario {
         }
     }
 
-    /// Starts the end section of a user that begins no further iteration; returns `false` if there is none left to run.
+    /// Starts the end section of a user that begins no further iteration; returns `false` if there is no end section to
+    /// run.
     fn enter_end_section(&mut self, user: UserIndex, at: Nanos) -> bool {
         let iterated = |player: &&FlowPosition| {
             player.section == FlowSection::Iterations || (player.section == FlowSection::Start && !player.leaving)
@@ -159,7 +160,7 @@ impl FlowScenario {
         &mut self.counters[user.at() * self.program.counters + which as usize]
     }
 
-    /// Handles a finished request: after a failure the user abandons the iteration or goes on. `failed` carries the
+    /// Handles a finished request: after a failure, the user abandons the iteration or continues. `failed` carries the
     /// failure policy of a batch member.
     fn request_ended(&mut self, user: UserIndex, failed: Option<OnFailure>, at: Nanos) {
         let program = Arc::clone(&self.program);
@@ -173,8 +174,8 @@ impl FlowScenario {
         let player = &mut self.positions[user.at()];
         if player.batch_failed && player.in_flight == 0 {
             (player.batch_failed, player.batch_sent) = (false, 0);
-            // An iterating user passes through the remaining steps without sending; one that leaves, or failed in its
-            // start section, is done.
+            // An iterating user passes through the remaining steps without sending; a user that leaves or failed in its
+            // start section is done.
             player.only_waits = player.section == FlowSection::Iterations && !player.leaving;
             if !player.only_waits {
                 player.at = program.ops.len() as u32;
@@ -182,8 +183,8 @@ impl FlowScenario {
         }
     }
 
-    /// Handles a request answered from the user's cache. The user goes on, but after many of these in a row it yields
-    /// to others.
+    /// Handles a request answered from the user's cache. The user continues, but yields to others after many of these
+    /// in a row.
     fn request_cached(&mut self, user: UserIndex, at: Nanos) {
         let Some(player) = self.positions.get(user.at()) else { return };
         let FlowPosition {
@@ -197,7 +198,7 @@ impl FlowScenario {
         self.request_ended(user, None, at);
         let player = &mut self.positions[user.at()];
         (player.answered, player.cached_in_a_row, player.busy_turns) = (sent, recalled + 1, busy);
-        // A cached response is not a response that a group could end with.
+        // A group does not end with a cached response.
         (player.last_answer, player.paused_by_answer) = (last_answer, slept_by_answer);
     }
 
@@ -213,7 +214,7 @@ impl FlowScenario {
             _ => OnFailure::NextIteration,
         };
         player.batch_failed |= on_failure != OnFailure::GoOn;
-        // A user whose start section failed has nothing to go on with.
+        // A user whose start section failed cannot continue.
         let begins = player.section == FlowSection::Start && on_failure != OnFailure::GoOn;
         let leaves = begins || matches!(on_failure, OnFailure::StopUser | OnFailure::StopRun);
         let leaves_now = leaves && !player.leaving;
@@ -270,7 +271,7 @@ impl FlowScenario {
                 }
                 FlowOp::Pause(pause) => {
                     let pause = draw_pause(pause, &mut self.rng);
-                    // A pause of zero length gives others no turn.
+                    // A pause of zero length does not let others run.
                     if pause > Nanos::ZERO {
                         return self.pause(user, pause);
                     }
@@ -292,8 +293,8 @@ impl FlowScenario {
     }
 
     /// Returns `true` for operations that a user skips after a failed step: everything that reaches a server, and every
-    /// backward jump. The rest of the iteration still takes as long as its pauses and its pace say. A loop that the
-    /// user reaches is passed once, even if the list it iterates over was never captured.
+    /// backward jump. Pauses and pace still apply to the rest of the iteration. Each loop is passed once, even if the
+    /// list it iterates over was never captured.
     fn is_skipped(op: &FlowOp, next: u32) -> bool {
         match op {
             FlowOp::Send(..)
@@ -307,7 +308,7 @@ impl FlowScenario {
         }
     }
 
-    /// Queues a `close` step, once: a loop may pass the same one again.
+    /// Queues a `close` step unless it is already queued, because a loop may pass it more than once.
     fn queue_close(&mut self, which: usize) {
         if !self.pending_closes.contains(&which) {
             self.pending_closes.push(which);
@@ -393,7 +394,7 @@ impl FlowScenario {
         Action::Pause(pause)
     }
 
-    /// Starts pending groups: a group begins with its first request that is really sent.
+    /// Starts pending groups: a group begins with the first request actually sent.
     fn begin_groups(&mut self, user: UserIndex, at: Nanos) {
         if self.program.spans == 1 {
             return;
@@ -408,7 +409,7 @@ impl FlowScenario {
         }
     }
 
-    /// Ends a group with its last response; a group that sent nothing is not reported.
+    /// Ends a group at the time of its last response; a group that sent nothing is not reported.
     fn end_group(&mut self, user: UserIndex, span: u16) {
         let FlowPosition { last_answer, paused_by_answer: slept_by_answer, .. } = self.positions[user.at()];
         let group = std::mem::replace(&mut self.spans_of(user)[usize::from(span)], NOT_BEGUN);
@@ -458,7 +459,8 @@ impl FlowScenario {
         self.record_end(user, 0, OpenSpan { failed, ..iteration }, (at, slept));
     }
 
-    /// Reports the open spans of a leaving user as cut, or as failed if the failure only had to be reported.
+    /// Reports the open spans of a leaving user: as failed if the iteration had failed and would have sent nothing
+    /// more, otherwise as cut.
     fn cut_spans(&mut self, user: UserIndex, at: Nanos, anew: bool) {
         let Some(player) = self.positions.get_mut(user.at()) else { return };
         let (plays, iterates) = (std::mem::take(&mut player.active), player.section == FlowSection::Iterations);

@@ -1,9 +1,9 @@
-//! Scenarios: the decision about what a virtual user does next.
+//! Scenarios, which decide what a virtual user does next.
 //!
-//! The engine wakes a user when something happened to it (its visit begins, its pause is over, a response arrived) and
-//! carries out what the scenario puts into a buffer of acts. It does not matter to the engine whether the scenario is a
-//! weighted choice among prepared requests, the exchange on a user's own connection, a flow or a script. A scenario
-//! belongs to one worker: it shares nothing and never blocks.
+//! The engine wakes a user on an event (its visit begins, its pause ends, a response arrives) and performs the actions
+//! that the scenario appends to a buffer. The engine does not distinguish between a weighted choice among prepared
+//! requests, an exchange on a user's own connection, a flow and a script. A scenario belongs to one worker: it shares
+//! nothing and never blocks.
 
 mod condition;
 mod dedicated;
@@ -34,32 +34,31 @@ brunt_contract::ids! {
 
 /// The decision logic for the users of one worker.
 pub trait Scenario: Send {
-    /// Appends the user's reaction to an event to `acts`, in order. `values` belong to this user: requests with slots
-    /// are filled from them, and captures of responses are stored in them. Appending nothing means that the user keeps
-    /// waiting for what it already waits for.
+    /// Appends the user's reaction to an event to `actions`, in order. `values` belongs to this user: it fills the
+    /// slots of requests, and stores the captures of responses. If nothing is appended, the user continues to wait.
     fn wake(&mut self, wakeup: Wakeup, values: &mut UserValues, actions: &mut Actions);
-    /// Returns `true` if users handle unsolicited messages on their own connections ([`Scenario::on_unsolicited`]).
-    /// Called once, before the run.
+    /// Returns `true` if users handle unsolicited messages on their own connections ([`Scenario::on_unsolicited`]). The
+    /// engine calls it once, before the run.
     fn handles_unsolicited(&self) -> bool {
         false
     }
-    /// Handles an unsolicited message on a user's connection, whatever else the user waits for. Appends the reaction to
-    /// `acts`; a final act (a pause, leaving) is appended only if the user waits for nothing else.
+    /// Handles an unsolicited message on a user's connection, whatever the user is waiting for. Appends the reaction to
+    /// the actions; a final action (a pause, leaving) may be appended only if the user waits for nothing else.
     fn on_unsolicited(&mut self, _unasked: UnsolicitedMessage<'_>, _values: &mut UserValues, _acts: &mut Actions) {}
     /// Returns the origin that the `nth` connection leads to, for connections opened before any request is chosen.
     fn origin_of(&mut self, _nth: u32) -> OriginId {
         OriginId(0)
     }
-    /// Returns `true` if users run iterations, which are what the load counts, and finish the current one when the
-    /// window is over. If `false`, each request is an iteration.
+    /// Returns `true` if users run iterations: the load counts these, and the current ones are finished after the
+    /// window ends. If `false`, each request is an iteration.
     fn has_iterations(&self) -> bool {
         false
     }
-    /// Returns `true` if the user, when it begins next, runs the steps that precede its first iteration.
+    /// Returns `true` if the user will next run the steps that precede its first iteration.
     fn has_start_section(&self, _user: UserIndex) -> bool {
         false
     }
-    /// Returns the number of requests of a user in flight, as far as the scenario was told.
+    /// Returns the number of a user's requests in flight, as known to the scenario.
     fn in_flight(&self, _user: UserIndex) -> u32 {
         0
     }
@@ -67,7 +66,7 @@ pub trait Scenario: Send {
     fn is_in_batch(&self, _user: UserIndex) -> bool {
         false
     }
-    /// Records that a request due at `at` is really sent and not answered from the user's cache.
+    /// Records that a request due at `at` is actually sent, not answered from the user's cache.
     fn on_sent(&mut self, _user: UserIndex, _at: Nanos, _acts: &mut Actions) {}
     /// Records a delay of a request of the user that may be the generator's own; the event of its end follows.
     fn on_delayed(&mut self, _user: UserIndex, _own: Nanos) {}
@@ -75,27 +74,27 @@ pub trait Scenario: Send {
     fn on_leave(&mut self, _user: UserIndex, _at: Nanos, _anew: bool, _acts: &mut Actions) {}
 }
 
-/// The buffer of acts of a user, in order: the scenario appends to it, and the engine drains it.
+/// The buffer for a user's actions, in order: the scenario appends to it, and the engine drains it.
 pub type Actions = VecDeque<Action>;
 
-/// A user to whom something happened.
+/// A user with the event that wakes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Wakeup {
     /// Index of the user within the scenario.
     pub user: UserIndex,
     /// Origin of the user's own connection, if it has one.
     pub origin: Option<OriginId>,
-    /// Event that happened.
+    /// The event.
     pub event: UserEvent,
     /// Time of the event.
     pub at: Nanos,
-    /// Set if the user could not connect and sends nothing until it is woken again. The scenario notes the event, waits
-    /// if requests of the user are in flight, and pauses if it would have paused anyway.
+    /// Set if the user could not connect and sends nothing until it is woken again. The scenario records the event,
+    /// waits if requests of the user are in flight, and pauses if it would have paused anyway.
     pub disconnected: bool,
 }
 
 impl Wakeup {
-    /// Creates the event for a user that has no connection of its own and may go on.
+    /// Creates the wakeup of a user that has no connection of its own and may continue.
     pub const fn new(user: UserIndex, event: UserEvent, at: Nanos) -> Wakeup {
         Wakeup { user, origin: None, event, at, disconnected: false }
     }
@@ -104,30 +103,30 @@ impl Wakeup {
 /// An unsolicited message on a user's connection.
 #[derive(Clone, Copy, Debug)]
 pub struct UnsolicitedMessage<'a> {
-    /// User it arrived for.
+    /// User for whom it arrived.
     pub user: UserIndex,
     /// Time at which it was read.
     pub at: Nanos,
-    /// Bytes of the message, as far as its protocol keeps those it searches.
+    /// Bytes of the message that its protocol keeps for searching.
     pub message: &'a [u8],
 }
 
-/// The reason for which a user is woken.
+/// The reason for waking a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UserEvent {
-    /// The user's visit begins: it was started, or an arrival is due.
+    /// The user's visit begins, because the user was started or an arrival is due.
     Begin,
     /// The user begins no further visit; its end steps are next.
     NoMoreVisits,
-    /// The user's pause is over, or the connection it asked for is established.
+    /// The user's pause is over, or the connection it requested is established.
     Resumed,
-    /// A request is over: the status code of the response (0 for none), and the fault if it failed.
+    /// A request has ended.
     Ended {
-        /// Status code, see [`brunt_contract::ExchangeEnd::code`].
+        /// Status code of the response, 0 for none; see [`brunt_contract::ExchangeEnd::code`].
         code: u32,
         /// Fault of the request; `None` if it succeeded.
         fault: Option<FaultKind>,
-        /// Failure policy of a batch request ([`BatchMember::on_failure`]). For other requests it is taken from their
+        /// Failure policy of a batch request ([`BatchMember::on_failure`]). Other requests use the policy of their
         /// step.
         on_failure: OnFailure,
     },
@@ -159,9 +158,9 @@ pub enum Action {
     Pause(Nanos),
     /// Waits for requests sent before.
     Wait,
-    /// Yields: the user used up its operation budget without sending. Holds how many times in a row.
+    /// Yields, because the user used up its operation budget without sending. Holds the number of consecutive times.
     Yielded(u32),
-    /// Has sent everything, and keeps its connection open.
+    /// Keeps the connection open: the user has sent everything.
     Hold,
     /// Ends the visit or the iteration.
     Done,

@@ -13,15 +13,15 @@ use crate::{Condition, WeightedChoice};
 pub(crate) enum FlowOp {
     /// Sends this request and waits for its result.
     Send(RequestId, OnFailure),
-    /// Sends several requests at once and goes on when all are over.
+    /// Sends several requests at once and continues when all have ended.
     Batch(usize),
     /// Pauses.
     Pause(Pause),
     /// Waits until this long after the iteration began.
     Pace(brunt_measure::Nanos),
-    /// Begins a group with the next request.
+    /// Begins a group, which starts with the next request.
     Begin(u16),
-    /// Ends a group with the last response.
+    /// Ends a group at the time of the last response.
     End(u16),
     /// Begins a loop: the counter, and the number of rounds.
     Repeat(u32, u32),
@@ -70,7 +70,7 @@ impl FlowText {
         FlowText(pieces(text, names).into_iter().map(part).collect())
     }
 
-    /// Writes the text; a value that is not known is written as empty.
+    /// Writes the text; an unknown value is written as the empty text.
     pub fn write(&self, values: &UserValues, into: &mut Vec<u8>) {
         into.clear();
         for part in &self.0 {
@@ -121,8 +121,7 @@ pub struct FlowProgram {
     pub(crate) conditions: Vec<Condition>,
     /// Batches of [`FlowOp::Batch`].
     pub(crate) batches: Vec<RequestBatch>,
-    /// Positions of the start and end sections, for users that run steps before their first iteration or after their
-    /// last.
+    /// Positions of the start and end sections, if there are any.
     pub(crate) start: Option<u32>,
     pub(crate) end: Option<u32>,
     /// Servers of each [`FlowOp::Close`]; an empty list means all.
@@ -144,7 +143,7 @@ impl FlowProgram {
     /// Compiles a flow.
     ///
     /// # Errors
-    /// A condition that cannot be parsed.
+    /// A condition cannot be parsed.
     pub fn of(flow: &Flow) -> Result<FlowProgram, String> {
         let groups = flow.groups();
         let mut program = FlowProgram { spans: 1 + groups.len(), ..FlowProgram::default() };
@@ -165,7 +164,7 @@ struct FlowCompiler<'a> {
     groups: Vec<&'a str>,
     /// Index of the next condition, in the order of [`Flow::conditions`].
     next_condition: usize,
-    /// Positions of calls by the name of the called flow.
+    /// Positions of the calls, by the name of the called flow.
     call_sites: BTreeMap<&'a str, Vec<usize>>,
 }
 
@@ -208,8 +207,7 @@ impl<'a> FlowCompiler<'a> {
         steps.iter().for_each(|step| self.step(step));
     }
 
-    /// Emits the sections outside of the sequential steps: called flows, and the start and end sections. An iteration
-    /// ends at the end of the operations.
+    /// Emits the sections that follow the steps of the iteration: called flows, and the start and end sections.
     fn sections(&mut self) {
         let flow = self.flow;
         let mut ends = vec![self.push(FlowOp::Goto(0))];
@@ -306,8 +304,7 @@ impl<'a> FlowCompiler<'a> {
     }
 
     fn repeat(&mut self, times: u32, steps: &'a [Step]) {
-        // Steps that are repeated zero times are emitted anyway, so that conditions keep their indices, and jumped
-        // over.
+        // Steps repeated zero times are emitted too, so that conditions keep their indices, and are jumped over.
         let past = (times == 0).then(|| self.push(FlowOp::Goto(0)));
         let counter = self.counter();
         self.push(FlowOp::Repeat(counter, times));

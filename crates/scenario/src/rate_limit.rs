@@ -1,28 +1,28 @@
 //! Rate limits of steps, shared by all users of a run (`at-most`): each request waits for its turn.
 //!
-//! The times of turns are fixed in advance: of T workers, worker k has the turns k, k + T, k + 2T … of the whole, so
-//! workers need no coordination. A turn that is not taken is lost and is not made up for later.
+//! The times of turns are fixed in advance: of T workers, worker k has the turns k, k + T, k + 2T …, so workers need no
+//! coordination. A turn that is not taken is lost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use brunt_measure::Nanos;
 
-/// The turns of the steps of one name that belong to one worker. A clone draws from the same sequence, so that several
-/// scenarios of the worker share it.
+/// One worker's turns for the steps of one name. Clones share the sequence, so that several scenarios of a worker can
+/// use it.
 #[derive(Clone, Debug)]
 pub struct RateLimit {
     /// Time of the first turn.
     first: Nanos,
     /// Interval between two turns, in nanoseconds.
     every: f64,
-    /// Index of the next free turn. No other core reads it; it is atomic because flows that share it may move to
-    /// another thread as a whole.
+    /// Index of the next free turn. It is not accessed concurrently; it is atomic so that the flows that share it can
+    /// move to another thread together.
     next: Arc<AtomicU64>,
 }
 
 impl RateLimit {
-    /// Creates the turns of share `index` of `of` at `rate` per second from `start` on.
+    /// Creates the turns of share `index` of `of`, at a total of `rate` turns per second from `start` on.
     pub fn of(rate: f64, (index, of): (u32, u32), start: Nanos) -> RateLimit {
         let between = 1e9 / rate;
         let first = start.saturating_add(Nanos((between * f64::from(index)) as u64));

@@ -13,9 +13,9 @@ pub struct RequestMix {
     mix: WeightedChoice,
     /// Origin of each request; empty if all go to the first origin.
     origins: Arc<[OriginId]>,
-    /// Set if a user sends one request after the other; otherwise each visit is one request.
+    /// Set if a user sends one request after another; otherwise each visit is one request.
     repeats: bool,
-    /// Range of the pause between two requests.
+    /// Range of the pause between two requests; `None` for no pause.
     think: Option<(Nanos, Nanos)>,
     rng: Rng,
 }
@@ -31,13 +31,13 @@ impl RequestMix {
         RequestMix { mix, origins: origins.into(), repeats: false, think: None, rng: Rng::new(0) }
     }
 
-    /// Returns the same choice with its own seed.
+    /// Returns the same choice with another seed.
     pub fn seeded(&self, seed: u64) -> RequestMix {
         let rng = Rng::new(seed).fork(1);
         RequestMix { mix: self.mix.seeded(seed), origins: Arc::clone(&self.origins), rng, ..*self }
     }
 
-    /// Repeats requests within a visit, with a pause drawn from this range between two.
+    /// Repeats requests within a visit, with a pause from this range between them.
     pub fn repeated(self, think: Option<(Nanos, Nanos)>) -> RequestMix {
         RequestMix { repeats: true, think, ..self }
     }
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
     use crate::UserIndex;
 
-    /// Returns the next act of a user.
+    /// Returns the next action of a user.
     fn next(requests: &mut RequestMix, event: UserEvent) -> Action {
         let mut acts = Actions::new();
         requests.wake(Wakeup::new(UserIndex(0), event, Nanos::ZERO), &mut UserValues::default(), &mut acts);

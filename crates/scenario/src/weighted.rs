@@ -11,35 +11,35 @@ pub struct WeightedChoice {
     rng: Rng,
 }
 
-/// The entries to choose from. There may be a million URLs, so copies share the weight table.
+/// The entries to choose from. There may be a million URLs, so clones share the table.
 #[derive(Clone, Debug)]
 enum WeightTable {
     /// Number of entries of equal weight, which need no table.
     Equal(u64),
-    /// Per column: the probability (of 2^32) of staying in it, and the alternative; a full column has itself as the
-    /// alternative.
+    /// For each column, the probability of staying in it (times 2^32), and the alternative; the alternative of a full
+    /// column is the column itself.
     Columns(Arc<[(u32, u32)]>),
 }
 
-/// One in the fixed-point format of the probabilities.
+/// The value 1 in the fixed-point format of the probabilities.
 const ONE: f64 = (1u64 << 32) as f64;
 
 impl WeightedChoice {
     /// Creates a choice among `weights.len()` entries. Weights need not add up to one. An entry whose weight is not a
-    /// positive number is never chosen, unless no weight is positive: then all are equal.
+    /// positive number is never chosen, unless no weight is positive, in which case all entries are equally likely.
     pub fn new(weights: &[f64], seed: u64) -> WeightedChoice {
         let rng = Rng::new(seed);
         if weights.windows(2).all(|pair| pair[0] == pair[1]) {
             return WeightedChoice { entries: WeightTable::Equal(weights.len() as u64), rng };
         }
         let mut weights: Vec<f64> = weights.iter().map(|&w| if w.is_finite() { w.max(0.0) } else { 0.0 }).collect();
-        // Divided by the greatest first, so that huge weights do not add up to infinity.
+        // Weights are first divided by the greatest, so that huge ones do not add up to infinity.
         let greatest = weights.iter().copied().fold(0.0, f64::max);
         weights.iter_mut().for_each(|w| *w = if greatest > 0.0 { *w / greatest } else { 1.0 });
         WeightedChoice { entries: WeightTable::Columns(columns(weights).into()), rng }
     }
 
-    /// Returns the same choice with its own seed.
+    /// Returns the same choice with another seed.
     pub fn seeded(&self, seed: u64) -> WeightedChoice {
         WeightedChoice { entries: self.entries.clone(), rng: Rng::new(seed) }
     }
@@ -117,7 +117,7 @@ mod tests {
             for (i, &count) in counts.iter().enumerate() {
                 let share = weights[i] / f64::MAX.sqrt() / sum;
                 let (expected, found) = (share * f64::from(draws), f64::from(count));
-                // Five deviations of a binomial count; exactly zero if the weight is zero.
+                // Five standard deviations of a binomial count; exactly zero if the weight is zero.
                 let allowed = 5.0 * (f64::from(draws) * share * (1.0 - share)).sqrt();
                 assert!((found - expected).abs() <= allowed, "{weights:?}[{i}]: {found} not {expected}");
             }

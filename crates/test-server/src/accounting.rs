@@ -14,7 +14,7 @@ use crate::protocol_session::{TargetProtocol, TargetSession};
 use crate::responder::{AnswerPlan, NextStep, ParsedRequest, Responder};
 use crate::stats::{ServerTally, Tallies};
 
-/// Limit on bytes waiting for the client's flow-control windows; above it answers are held back.
+/// Limit on bytes waiting for the client's flow-control windows, above which answers are held back.
 const MOST_UNTAKEN: usize = 4 << 20;
 
 /// Responder, counters, arrivals log and output buffer of a worker (see the module documentation).
@@ -38,8 +38,8 @@ impl Accounting {
         }
     }
 
-    /// Counts a connection's protocol once it is known or has changed, the messages received, and the pings it
-    /// answered by itself.
+    /// Counts a connection's protocol once it is known or has changed, the messages received, and
+    /// the pings that the session answered itself.
     #[inline]
     pub fn update_protocol<S: TargetSession>(&self, line: &mut TargetConnection<S>, heard: u64) {
         let spoken = line.session.protocol();
@@ -170,7 +170,7 @@ impl Accounting {
         if plan.request.spec.kind.is_monitoring() {
             return;
         }
-        // A request that was never going to be answered has not lost its answer.
+        // A request whose answer is withheld on purpose was not abandoned.
         match plan.spec().withheld {
             Some(WithheldAnswer::Hang) => self.tally.withheld.add(1),
             _ => self.tally.abandoned.add(1),
@@ -189,7 +189,7 @@ impl Accounting {
         }
     }
 
-    /// Logs a request; [`Nanos::MAX`] stands for the time of the next send.
+    /// Logs a request; an `answered` of [`Nanos::MAX`] is set to the time of the next send.
     #[inline]
     fn log_request(&mut self, plan: AnswerPlan, answered: Nanos, status: u16) {
         if let Some(log) = &mut self.log {

@@ -1,4 +1,4 @@
-//! The arrivals log: the ground truth that accuracy tests compare a generator's figures with.
+//! The arrivals log: the ground truth with which accuracy tests compare a generator's figures.
 //!
 //! One line per request received, `arrived_ns answered_ns status path`: readings of `CLOCK_MONOTONIC` (the same
 //! in every process of a host), taken after the read that completed the request and after its answer was handed
@@ -22,7 +22,7 @@ use crate::path_spec::PathSpec;
 
 /// Number of entries in a chunk.
 const CHUNK: usize = 32 * 1024;
-/// Age at which an unfinished chunk is passed on, so that a server that is killed loses little.
+/// Age at which an unfinished chunk is passed on, so that little is lost if the server is killed.
 const PATIENCE: Nanos = Nanos(500_000_000);
 
 /// One request in the log.
@@ -57,7 +57,8 @@ impl ArrivalLogWriter {
         ArrivalLogs(self.to.clone())
     }
 
-    /// Waits until everything passed on is written; all logs and log factories must have been dropped.
+    /// Waits until all entries passed on are written; all logs and log factories must have been
+    /// dropped.
     pub(crate) fn finish(self) -> io::Result<()> {
         drop(self.to);
         self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the arrivals log's thread died")))
@@ -66,7 +67,7 @@ impl ArrivalLogWriter {
 
 fn write_all(file: File, chunks: &Receiver<Vec<ArrivalEntry>>) -> io::Result<()> {
     let mut file = BufWriter::with_capacity(1 << 20, file);
-    // After an error the rest is received and dropped; the error is returned at the end.
+    // After an error, further chunks are received and dropped; the error is returned at the end.
     let mut outcome = Ok(());
     for chunk in chunks {
         if outcome.is_ok() {
@@ -102,7 +103,7 @@ pub(crate) struct ArrivalLog {
 }
 
 impl ArrivalLog {
-    /// Passes the entries on if there are many, or if they are old.
+    /// Passes the entries on if there are many of them or they are old.
     #[inline]
     pub(crate) fn flush_if_due(&mut self, now: Nanos) {
         if self.entries.is_empty() {

@@ -1,5 +1,5 @@
-//! The scheduling and accounting of gRPC calls: when each part of an answer is due, in order within a call, with one
-//! accounting entry for each call.
+//! Scheduling and accounting of gRPC calls: the parts of an answer are due in order, and each call
+//! is counted once.
 
 use brunt_contract::RequestPart;
 use brunt_measure::Nanos;
@@ -93,8 +93,8 @@ impl Accounting {
 }
 
 impl TargetCall {
-    /// Plans a part due at `at`, or the end of the call if `at` is beyond its deadline; `None` if it is never
-    /// due.
+    /// Plans a part due at `at`, or the end of the call if `at` is beyond its deadline; returns
+    /// `None` if the part is never due.
     fn part(&mut self, at: Nanos, saying: CallPart) -> Option<AnswerPlan> {
         let late = at > self.deadline;
         let (at, saying) = if late {

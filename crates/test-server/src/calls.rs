@@ -1,8 +1,8 @@
-//! gRPC: the service `brunt.Target`, health checks and reflection; how the messages of a call are answered.
+//! gRPC: the answers to calls of the service `brunt.Target`, of health checks and of reflection.
 //!
-//! Unary echoes its message, Bidi echoes each of its messages as it arrives, ServerStream sends its message as often as
-//! its `count` (field 2) says, ClientStream answers with the number and total bytes of the messages it received.
-//! Compression is not implemented.
+//! Unary echoes its message, Bidi echoes each of its messages as it arrives, ServerStream sends its
+//! message `count` times (field 2), ClientStream answers with the number and total bytes of the
+//! messages it received. Compression is not implemented.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,8 +21,8 @@ use crate::responder::{AnswerPlan, NextStep, ParsedRequest};
 
 /// Maximum number of answers to one call.
 const MOST_ANSWERS: u64 = 65_536;
-/// Maximum number of messages waiting for a client's window; the call of a client that keeps sending without reading is
-/// reset.
+/// Maximum number of messages waiting for a client's window; beyond it, the call is reset, because
+/// its client keeps sending without reading.
 const MOST_BACKLOG: usize = 4096;
 /// HealthCheckResponse with the status SERVING.
 const SERVING: &[u8] = &[0x08, 1];
@@ -43,7 +43,7 @@ pub enum CallAction {
     End(u32, Cow<'static, str>),
 }
 
-/// The method that a call names.
+/// The method of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TargetMethod {
     Unary,
@@ -87,9 +87,9 @@ pub struct TargetCall {
     pub(crate) last_due: Nanos,
     /// Deadline of the call.
     pub(crate) deadline: Nanos,
-    /// Number of parts waiting for their time; later parts wait behind them.
+    /// Number of parts waiting for their due time; later parts wait until these are sent.
     pub(crate) waiting: u32,
-    /// Set once its end is planned.
+    /// Set once the end of the call is planned.
     pub(crate) end_planned: bool,
 }
 
@@ -148,8 +148,8 @@ impl TargetCall {
         }
     }
 
-    /// Takes a piece of the call's body; returns the number of messages it completed and the answers to them.
-    /// `prompt` is set if answers need not wait for anything.
+    /// Takes a piece of the call's body; returns the number of messages it completed and the
+    /// answers to them. `prompt` is set if answers need not wait.
     pub(crate) fn receive(&mut self, piece: &[u8], last: bool, prompt: bool) -> (u64, Vec<CallPart>) {
         let (before, mut says) = (self.heard, Vec::new());
         let mut messages = std::mem::take(&mut self.messages);
@@ -251,7 +251,7 @@ pub(crate) fn answer(plan: &AnswerPlan, http2: &mut Http2Server, out: &mut Outpu
         return NextStep::CallAnswered(200, 0);
     }
     if spec.status != 200 {
-        // Answers as an intermediary between a client and its server does: in HTTP, without a gRPC status.
+        // Answers as an HTTP intermediary would, without a gRPC status.
         http2.respond(id, &reply(spec, spec.known_body()), out);
         return NextStep::CallAnswered(spec.status, 0);
     }
@@ -287,7 +287,7 @@ pub(crate) fn answer(plan: &AnswerPlan, http2: &mut Http2Server, out: &mut Outpu
     }
 }
 
-/// Writes the head of an answer if it was not written yet.
+/// Writes the head of an answer unless it has been written already.
 fn begin(http2: &mut Http2Server, plan: &AnswerPlan, out: &mut OutputBuffer) {
     if !http2.is_begun(plan.request.id) {
         let lines = [&b"content-type: application/grpc\r\n"[..], &plan.spec().headers].concat();

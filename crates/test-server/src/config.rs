@@ -15,22 +15,23 @@ pub const ALPN: &[&[u8]] = &[b"h2", b"http/1.1"];
 /// The configuration of a target; [`Config::default`] is a healthy server on 127.0.0.1:8080.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Address to listen on; port 0 asks for any free one.
+    /// Address to listen on; port 0 selects any free port.
     pub listen: PeerAddress,
     /// Connections the kernel may queue before they are accepted, as in listen(2); capped by
     /// `net.core.somaxconn`.
     pub backlog: u32,
-    /// Number of listening sockets with a thread each; 0: one per core available. A Unix socket always has one.
-    /// A thread whose descriptor table is full is succeeded by another one.
+    /// Number of listening sockets, each with its own thread; 0 means one per available core. A
+    /// Unix socket always has one. A thread whose descriptor table is full is succeeded by another
+    /// one.
     pub workers: u32,
-    /// Number of open connections above which nothing is accepted (each listening socket takes its share of the
-    /// limit).
+    /// Maximum number of open connections, divided among the listening sockets; `None` for no
+    /// limit.
     pub max_connections: Option<u32>,
     /// Delay of every answer whose path sets none.
     pub delay: Option<DelayDistribution>,
     /// Share of requests answered with 500, 0 to 1.
     pub error_rate: f64,
-    /// Share of requests whose connection is closed instead of an answer, 0 to 1.
+    /// Share of requests, 0 to 1, whose connection is closed instead of an answer being sent.
     pub close_rate: f64,
     /// Stalls of the whole server.
     pub stalls: Vec<ServerStall>,
@@ -38,7 +39,7 @@ pub struct Config {
     pub seed: u64,
     /// File for one line per request (see [`crate::arrivals`]).
     pub log_arrivals: Option<PathBuf>,
-    /// TLS with this certificate, if set.
+    /// TLS certificate and key; `None` for plain text.
     pub tls: Option<RustlsServer>,
 }
 
@@ -65,7 +66,7 @@ impl Default for Config {
 ///
 /// # Errors
 ///
-/// Returns one sentence that states the accepted forms.
+/// Returns a message that states the accepted forms.
 pub fn place(text: &str) -> Result<PeerAddress, String> {
     if let Some(path) = text.strip_prefix("unix:").or_else(|| text.starts_with('/').then_some(text)) {
         return Ok(PeerAddress::Unix(Arc::new(PathBuf::from(path))));
@@ -84,7 +85,7 @@ pub fn place(text: &str) -> Result<PeerAddress, String> {
 ///
 /// # Errors
 ///
-/// Returns one sentence that states the accepted forms.
+/// Returns a message that states the accepted forms.
 pub fn share(text: &str) -> Result<f64, String> {
     let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     let share = number.parse::<f64>().map(|n| n / scale).ok().filter(|n| (0.0..=1.0).contains(n));

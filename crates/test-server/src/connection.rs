@@ -11,7 +11,8 @@ use crate::responder::AnswerPlan;
 /// A connection, its session and its pending answers.
 pub(crate) struct TargetConnection<S> {
     pub session: S,
-    /// Unanswered requests, ordered by age, or by due time if answers need not keep the order of their requests.
+    /// Unanswered requests, oldest first, or by due time if answers need not keep the order of
+    /// their requests.
     pub waiting: VecDeque<AnswerPlan>,
     /// Bytes held by these requests.
     pub waiting_bytes: usize,
@@ -22,23 +23,23 @@ pub(crate) struct TargetConnection<S> {
     /// A large answer in progress, and the number of its blocks left.
     pub large_answer: Option<Box<(AnswerPlan, u64)>>,
     pub end: CloseMode,
-    /// Set if it is in the list of connections to poll.
+    /// Set if the connection is in the list of those to poll.
     pub watched: bool,
-    /// Due time of its timer; [`Nanos::MAX`] if it has none.
+    /// Due time of the connection's timer; [`Nanos::MAX`] if it has none.
     pub armed: Nanos,
-    /// Generation, which distinguishes it from earlier connections in the same slot.
+    /// Generation, which distinguishes the connection from earlier ones in the same slot.
     pub generation: u32,
-    /// Protocol it is counted under; `None` before the first bytes.
+    /// Protocol under which the connection is counted; `None` before the first bytes.
     pub counted_protocol: Option<TargetProtocol>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CloseMode {
-    /// Stays open.
+    /// The connection stays open.
     Open,
-    /// Closed once everything is sent.
+    /// The connection is closed once everything is sent.
     Close,
-    /// Reset at once.
+    /// The connection is reset at once.
     Reset,
 }
 

@@ -1,8 +1,8 @@
 //! Protocol detection: the protocol of a connection is detected from its first bytes and may change with an upgrade.
 //!
-//! The protocols that many connections use while idle (HTTP/1.1, WebSocket) are stored inline; HTTP/2 is boxed.
-//! The path `/status/N` with 400 or more refuses an upgrade with that status, so that clients can be tested
-//! against it.
+//! Sessions of protocols with many idle connections (HTTP/1.1, WebSocket) are stored inline; HTTP/2
+//! is boxed. The path `/status/N` with 400 or more refuses an upgrade with that status, so that
+//! clients can be tested against it.
 
 use brunt_contract::{OutputBuffer, ProtocolError, ServerRequest, ServerResponse, ServerSession};
 use brunt_protocols::grpc::server::is_call;
@@ -16,13 +16,13 @@ use crate::protocol_session::{AnswerFault, TargetProtocol, TargetSession};
 /// request.
 const PREFACE: &[u8] = b"PRI ";
 
-/// A session in the protocol that its client turns out to use.
+/// A session that detects the protocol of its client.
 #[derive(Debug)]
 pub struct DetectingSession(DetectedSession);
 
 #[derive(Debug)]
 enum DetectedSession {
-    /// Number of first bytes received so far; either protocol is still possible.
+    /// Number of bytes received so far; either protocol is still possible.
     Undetected(u8),
     Http1(Http1Server),
     Http2(Box<Http2Server>),

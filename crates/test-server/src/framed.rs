@@ -1,5 +1,5 @@
-//! Answers in protocols with frames (HTTP/2, WebSocket): what HTTP/1.1 sends as raw bytes, faults included, is
-//! expressed here in the protocol's own terms.
+//! Answers in protocols with frames (HTTP/2, WebSocket). Answers that HTTP/1.1 sends as raw bytes,
+//! including faults, are expressed in the frames of the protocol.
 //!
 //! A WebSocket message is echoed, unless its path asks for a size; a status of 400 or more, drawn at random
 //! ([`crate::Config::error_rate`]), closes the WebSocket.
@@ -12,10 +12,10 @@ use crate::protocol_session::{AnswerFault, TargetProtocol, TargetSession};
 use crate::raw_answer::{self, BLOCK, FILLER};
 use crate::responder::{AnswerPlan, NextStep};
 
-/// Largest body; it is built in one piece.
+/// Maximum size in bytes of a body that is built in one piece.
 pub(crate) const LARGEST: u64 = 16 << 20;
-/// Bytes that are no valid frame in either protocol: in HTTP/2 a frame of excessive length and unknown type, in
-/// WebSocket a reserved opcode.
+/// Bytes that are not a valid frame in either protocol: in HTTP/2 a frame of excessive length and
+/// unknown type, in WebSocket a reserved opcode.
 pub(crate) const GARBAGE: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x16\x03garbage";
 
 /// Writes an answer in frames, like [`AnswerPlan::answer`].
@@ -78,7 +78,8 @@ pub(crate) fn answer(
     NextStep::Answered(status)
 }
 
-/// Starts a large body that is sent as the client reads it; `None` if it must be built in one piece.
+/// Starts a large body that is sent at the pace of the client; returns `None` if the body must be
+/// built in one piece.
 fn large(plan: &AnswerPlan, session: &mut dyn TargetSession, out: &mut OutputBuffer) -> Option<NextStep> {
     let (spec, size) = (plan.spec(), usize::try_from(plan.spec().size?).ok()?);
     if let Some(http2) = session.http2() {

@@ -1,11 +1,13 @@
-//! Lanes: a listening socket, and the workers that take its connections one after the other.
+//! Lanes. A lane is a listening socket with the workers that, one after another, accept its
+//! connections.
 //!
-//! The descriptor limit applies to each descriptor table, and each worker has a table of its own
-//! ([`brunt_net::tables`]). A worker whose table is nearly full stops accepting and notifies the foreman, which starts
-//! the next one on the same listening socket; connections in the socket's queue wait for it. Listening sockets and
-//! workers are created by the foreman, whose table stays small, because a new thread begins with a copy of the table
-//! it is started from. A worker that has room again resumes accepting, alongside its successor. If the system refuses
-//! separate tables, workers share the limit and have no successors.
+//! The descriptor limit applies to each descriptor table, and each worker has its own table
+//! ([`brunt_net::tables`]). A worker whose table is nearly full stops accepting and notifies the
+//! foreman, which starts the next one on the same listening socket; connections in the socket's
+//! queue wait for it. Listening sockets and workers are created by the foreman, whose table stays
+//! small, because a new thread starts with a copy of its parent's table. A worker that has room
+//! again resumes accepting, alongside its successor. If the system refuses separate tables, workers
+//! share the limit and have no successors.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
@@ -22,9 +24,9 @@ use crate::arrivals::{ArrivalLog, ArrivalLogs};
 use crate::protocol_session::TargetSession;
 use crate::{Config, Responder, SharedState, Tallies, TargetWorker};
 
-/// Interval at which a worker checks whether it should stop …
+/// Interval at which a worker checks whether it should stop.
 const STOP_LOOKS: Nanos = Nanos(20_000_000);
-/// … and the interval if there may be dozens of workers.
+/// The same interval if there may be dozens of workers.
 const LATE_LOOKS: Nanos = Nanos(200_000_000);
 
 /// Maximum number of workers, each a thread with its own memory.
@@ -37,7 +39,7 @@ pub(crate) enum ForemanMessage {
     Full(usize),
     /// A worker of this lane accepts again.
     Room(usize),
-    /// Request to stop all workers.
+    /// All workers must stop.
     Stop,
 }
 
@@ -55,7 +57,7 @@ struct Lane {
     listener: OwnedFd,
     /// Number of workers that accept now.
     accepting: usize,
-    /// Number of connections this lane may still assign to further workers; `None`: any number.
+    /// Number of connections this lane may still assign to further workers; `None` for any number.
     left: Option<usize>,
 }
 
@@ -102,8 +104,8 @@ impl<N: Network + 'static, S: TargetSession + 'static> Foreman<N, S> {
         self.tell.clone()
     }
 
-    /// Keeps at least one accepting worker on each lane until it is told to stop; returns the number of workers
-    /// that died.
+    /// Keeps at least one accepting worker on each lane until a stop is requested; returns the
+    /// number of workers that died.
     pub fn run(mut self) -> usize {
         loop {
             match self.news.recv() {
@@ -177,8 +179,8 @@ struct WorkerThread {
 impl WorkerThread {
     fn run<N: Network, S: TargetSession>(self, works: &WorkerSettings<N, S>, ready: &Sender<WorkerStart>) {
         let owns_table = tables::own_only(&[self.listener]).is_ok();
-        // SAFETY: the descriptor is the foreman's copy of the listener, which belongs to us in our own table, and which
-        // the foreman gives up in a shared one.
+        // SAFETY: the descriptor is the foreman's copy of the listener, which this thread owns in a
+        // table of its own, and which the foreman gives up in a shared table.
         let listener = unsafe { OwnedFd::from_raw_fd(self.listener) };
         let opened = (works.network)().and_then(|mut net| {
             let adopted = net.adopt(listener).map_err(|e| io::Error::from_raw_os_error(e.0))?;

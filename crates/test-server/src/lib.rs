@@ -23,11 +23,11 @@
 //! | `/-/stats` | the counters as JSON |
 //! | `/-/reset-stats` | resets the counters to zero |
 //!
-//! Query parameters add to the path and win if both set the same thing: `delay=DIST`, `status=CODE`, `size=N`,
-//! `header=NAME:VALUE` (repeatable), `cut=K`, `close=1`, and `station=N&service=DIST`: a real queue with N
-//! servers, first come first served over the whole process (one queue for each pair of N and DIST). Percent
-//! escapes are decoded. Unknown paths are answered 404, invalid values 400, each with a sentence; unknown
-//! parameters are ignored.
+//! Query parameters add to the path and win if both set the same thing: `delay=DIST`,
+//! `status=CODE`, `size=N`, `header=NAME:VALUE` (repeatable), `cut=K`, `close=1`, and
+//! `station=N&service=DIST`: a real queue with N servers, first come first served over the whole
+//! process (one queue for each pair of N and DIST). Percent escapes are decoded. Unknown paths are
+//! answered 404, invalid values 400, each with a message; unknown parameters are ignored.
 //!
 //! One port serves HTTP/1.1, HTTP/2 (by its preface; with TLS also by ALPN) and, after an upgrade, WebSocket
 //! ([`DetectingSession`]). WebSocket messages are echoed, each after the delay of its path; a path with a size is
@@ -42,11 +42,12 @@
 //! | `/short/N`, `/long/N` | fewer or more bytes than the announced length | a message that does not end, or that is followed by bytes that are no frame |
 //! | `/garbage`, `/endless-headers` | bytes that are no frame, then closed | bytes that are no frame, then closed |
 //!
-//! gRPC calls go to the service `brunt.Target` (Unary, ClientStream, ServerStream, Bidi), whose methods echo, count or
-//! repeat messages; health checks and reflection are answered as well. The metadata key
-//! `brunt-path` has the role of the path in HTTP, and also accepts `grpc-status=N`. `/status/N` is answered in plain
-//! HTTP without a gRPC status, `/bytes/N` with a Payload of N bytes of text; `/cut/K` resets the stream after K bytes
-//! of a message; `/short/N` and `/long/N` send a message whose length differs from its prefix.
+//! gRPC calls go to the service `brunt.Target` (Unary, ClientStream, ServerStream, Bidi), whose
+//! methods echo, count or repeat messages; health checks and reflection are answered as well. The
+//! metadata key `brunt-path` has the role of the HTTP path, and also accepts `grpc-status=N`.
+//! `/status/N` is answered in plain HTTP without a gRPC status, `/bytes/N` with a Payload of N
+//! bytes of text; `/cut/K` resets the stream after K bytes of a message; `/short/N` and `/long/N`
+//! send a message whose length differs from its prefix.
 //!
 //! Bodies above 16 MiB need HTTP/1.1. `--error-rate` closes a WebSocket with 1011.
 //!

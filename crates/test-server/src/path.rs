@@ -11,9 +11,9 @@ use crate::DelayDistribution;
 use crate::path_spec::{PathKind, WithheldAnswer};
 use crate::queue_model::QueueModel;
 
-/// Largest body: 1 GiB.
+/// Maximum size of a body in bytes: 1 GiB.
 pub(crate) const LARGEST: u64 = 1 << 30;
-/// Largest chunk.
+/// Maximum size of a chunk in bytes.
 const LARGEST_CHUNK: u64 = 1 << 20;
 
 /// The options of a path and its query, before they are checked against each other.
@@ -50,7 +50,7 @@ impl Default for PathOptions {
     }
 }
 
-/// A status and a sentence to answer with instead.
+/// The status and message of an error answer.
 pub(crate) type ErrorAnswer = (u16, String);
 
 /// Parses a path and query into `wish`; the kind is known even if the rest is invalid.
@@ -192,8 +192,8 @@ fn header(text: &str, wish: &mut PathOptions) -> Result<(), String> {
     Ok(())
 }
 
-/// Decodes percent escapes such as `%41`. A text that would not be UTF-8 afterwards, and percent signs without two
-/// digits, stay unchanged.
+/// Decodes percent escapes such as `%41`. A text that would not be UTF-8 afterwards stays
+/// unchanged, and so do percent signs without two hexadecimal digits.
 fn unescape(text: &str) -> Cow<'_, str> {
     percent_encoding::percent_decode_str(text).decode_utf8().unwrap_or(text.into())
 }

@@ -1,8 +1,9 @@
 //! The parsed form of a path: parsed once per distinct path, prepared as far as possible, shared by all
 //! requests for it.
 //!
-//! The language is documented at the crate's root. Because users write it, an unknown path is answered with 404 and an
-//! invalid value with 400, each with a sentence that states what is accepted.
+//! The language is documented at the crate's root. Because users write it, an unknown path is
+//! answered with 404 and an invalid value with 400, each with a message that states the accepted
+//! form.
 
 use std::sync::{Arc, Mutex};
 
@@ -114,7 +115,7 @@ pub struct PathSpec {
     pub body: AnswerBody,
     /// Requested or announced size.
     pub size: Option<u64>,
-    /// Number of bytes after which the answer is cut.
+    /// Number of bytes after which the answer is cut; `None` if it is not.
     pub cut: Option<u64>,
     /// Framing of the body.
     pub shape: BodyFraming,
@@ -128,12 +129,12 @@ pub struct PathSpec {
     pub delay: Option<DelayDistribution>,
     /// Queue that the request goes through.
     pub station: Option<Arc<Mutex<QueueModel>>>,
-    /// gRPC status that a call is answered with, and a sentence.
+    /// gRPC status and message with which a call is answered.
     pub refusal: Option<CallError>,
 }
 
 impl PathSpec {
-    /// Returns the memory it uses in bytes, except for what it shares with others.
+    /// Returns the memory used in bytes, except for parts shared with other specs.
     pub(crate) fn size(&self) -> usize {
         size_of::<PathSpec>() + self.path.len() + self.headers.len()
     }
@@ -148,7 +149,8 @@ impl PathSpec {
         }
     }
 
-    /// Parses the options of a call to this path, written as an HTTP path and query; empty: none.
+    /// Parses the options of a call to this path, written as an HTTP path and query; an empty text
+    /// has none.
     pub fn of_call(path: &str, wished: &str, shop: &SharedState) -> PathSpec {
         let mut wish = PathOptions::default();
         let (kind, read) = if wished.is_empty() { (PathKind::Call, Ok(())) } else { path::read(wished, &mut wish) };
@@ -165,7 +167,7 @@ impl PathSpec {
         }
     }
 
-    /// Creates an answer that consists of a status and a sentence.
+    /// Creates an answer that consists of a status and a message.
     pub fn sentence(path: &str, kind: PathKind, status: u16, sentence: &str) -> PathSpec {
         PathSpec {
             path: path.into(),

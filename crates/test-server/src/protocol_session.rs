@@ -1,5 +1,5 @@
-//! The protocol of a connection, as far as the worker must know it: whether answers keep the order of their
-//! requests, and how a fault looks in the protocol.
+//! The protocol of a connection as seen by the worker: whether answers keep the order of their
+//! requests, and how the protocol expresses a fault.
 
 use brunt_contract::{OutputBuffer, ServerResponse, ServerSession};
 use brunt_protocols::http1::Http1Server;
@@ -13,7 +13,7 @@ use brunt_protocols::websocket::WebSocketServer;
 pub enum TargetProtocol {
     /// HTTP/1.0 and 1.1.
     Http1,
-    /// HTTP/2, gRPC over it included.
+    /// HTTP/2, including gRPC.
     Http2,
     /// WebSocket, once upgraded.
     WebSocket,
@@ -36,10 +36,9 @@ impl TargetProtocol {
 pub enum AnswerFault {
     /// No answer: a reset.
     Reset,
-    /// Only this many bytes of the body, although all of it is announced.
+    /// Only this many bytes of the body, whose full length is announced.
     Cut(usize),
-    /// An announced length that does not match the body: this many bytes are sent in an orderly manner, fewer
-    /// or more than announced.
+    /// A body of this many bytes, complete in itself, whose announced length is larger or smaller.
     Wrong(usize),
 }
 
@@ -47,8 +46,8 @@ pub enum AnswerFault {
 pub trait TargetSession: ServerSession {
     /// Returns the protocol; it may change once, after the first bytes or an upgrade.
     fn protocol(&self) -> TargetProtocol;
-    /// Spoils the answer to one request by the protocol's own means; `reply` is the correct answer. Returns
-    /// `false` if the protocol has no fault that spares the connection.
+    /// Spoils the answer to one request in the protocol's own way; `reply` is the correct answer.
+    /// Returns `false` if the protocol has no fault that spares the connection.
     fn spoil(&mut self, _id: u32, _reply: &ServerResponse<'_>, _how: AnswerFault, _out: &mut OutputBuffer) -> bool {
         false
     }
@@ -58,7 +57,8 @@ pub trait TargetSession: ServerSession {
     fn http2(&mut self) -> Option<&mut Http2Server> {
         None
     }
-    /// Returns the WebSocket server if that is the protocol, to write messages that are sent as the client reads them.
+    /// Returns the WebSocket server if that is the protocol, to write messages at the pace of the
+    /// client.
     fn websocket(&mut self) -> Option<&mut WebSocketServer> {
         None
     }
@@ -70,13 +70,13 @@ pub trait TargetSession: ServerSession {
     fn held(&self) -> usize {
         0
     }
-    /// Returns `true` if answers in progress wait for room to be sent, and for nothing else.
+    /// Returns `true` if answers in progress wait only for room in the output.
     fn waits_for_room(&self) -> bool {
         false
     }
-    /// Sets how many bytes of bodies may leave from now on; anything beyond waits here.
+    /// Sets the number of body bytes that may be sent from now on; the rest waits in the session.
     fn set_room(&mut self, _room: usize) {}
-    /// Appends as much of the output that was waiting for room as there is room for.
+    /// Appends output that was waiting, as far as there is room.
     fn resume_in_room(&mut self, _out: &mut OutputBuffer) {}
     /// Returns the bytes of answers that wait until the client reads them.
     fn unread(&self) -> usize {
@@ -170,7 +170,8 @@ impl TargetSession for WebSocketServer {
         WebSocketServer::held_bytes(self)
     }
 
-    /// Announces a binary message of the whole body but writes only as many bytes as requested; nothing can follow it.
+    /// Announces a binary message of the whole body but writes only as many bytes as requested;
+    /// nothing else can follow.
     fn spoil(&mut self, _id: u32, reply: &ServerResponse<'_>, how: AnswerFault, out: &mut OutputBuffer) -> bool {
         if let AnswerFault::Cut(keep) | AnswerFault::Wrong(keep) = how {
             out.put(&[0x82, 127]);

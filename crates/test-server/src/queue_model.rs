@@ -1,9 +1,9 @@
 //! A station: a queue with N servers, first come first served over the whole process.
 //!
-//! The completion of a request is known when it arrives: the earliest free server takes it (at once, or when
-//! that server is free) and holds it for a seeded service time. A station therefore needs no events of its own, is
-//! exact to the nanosecond, and with Poisson arrivals and exponential service it is an M/M/N queue, whose response
-//! times follow from a formula.
+//! The completion time of a request is known when it arrives: the earliest free server takes it (at
+//! once, or when that server is free) and holds it for a seeded service time. A station therefore
+//! needs no separate events, is exact to the nanosecond, and with Poisson arrivals and exponential
+//! service it is an M/M/N queue, whose response times follow from a formula.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -7,10 +7,10 @@ use std::sync::{Arc, LazyLock};
 
 use brunt_contract::OutputBuffer;
 
-/// Size of a block, and of the largest body that is sent in one piece.
+/// Size of a block in bytes, and of the largest body that is sent in one piece.
 pub const BLOCK: usize = 64 * 1024;
 
-/// The content of bodies: the alphabet, over and over, with a line feed after each round.
+/// The content of bodies: the alphabet, repeated, each time followed by a line feed.
 pub static FILLER: [u8; BLOCK] = {
     let mut bytes = [0; BLOCK];
     let mut i = 0;
@@ -35,7 +35,7 @@ pub fn blocks(size: usize) -> u64 {
 /// A raw answer: the head, the block repeated `blocks` times, the tail.
 #[derive(Clone, Debug)]
 pub struct RawAnswer {
-    /// First bytes, and the whole answer to HEAD.
+    /// First bytes, which are also the whole answer to HEAD.
     pub head: Vec<u8>,
     block: Arc<[u8]>,
     blocks: u64,

@@ -1,9 +1,10 @@
 //! The target's responder: decides for each request how and when to answer. It does no I/O and reads no clock,
 //! so that the simulation and the real server behave alike.
 //!
-//! There is one responder per worker. Workers share the [`SharedState`]: the queues of the stations and the time of
-//! the first request; only requests that need it touch it. Random draws come from a stream that depends on the seed and
-//! the worker's number, in the order of the requests received.
+//! There is one responder per worker. Workers share the [`SharedState`]: the queues of the stations
+//! and the time of the first request; only requests that need it access it. Random draws come from
+//! a stream that depends on the seed and the worker's number, in the order of the requests
+//! received.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -72,7 +73,7 @@ impl SharedState {
         Some(station)
     }
 
-    /// Returns the time of the first request, which is `now` if there was none before.
+    /// Returns the time of the first request, which is `now` if there was no earlier one.
     fn first(&self, now: Nanos) -> Nanos {
         let stamp = now.0.max(1);
         match self.first.compare_exchange(0, stamp, Ordering::Relaxed, Ordering::Relaxed) {
@@ -91,7 +92,8 @@ pub struct ParsedRequest {
     pub head_only: bool,
     /// Parsed path.
     pub spec: Arc<PathSpec>,
-    /// The request itself if it is to be echoed; for a call its path, a piece of its body, or a message.
+    /// The request itself if it is to be echoed; for a call, its path, a piece of its body, or a
+    /// message.
     pub echo: Option<Box<[u8]>>,
     /// Part of a gRPC call, unless `Whole`; only the first part sets the spec.
     pub extent: RequestPart,
@@ -104,7 +106,7 @@ pub struct ParsedRequest {
 pub struct AnswerPlan {
     /// Arrival time.
     pub arrived: Nanos,
-    /// Time of the answer; [`Nanos::MAX`]: never.
+    /// Time of the answer; [`Nanos::MAX`] if it is never sent.
     pub due: Nanos,
     /// The request.
     pub request: ParsedRequest,
@@ -121,19 +123,19 @@ pub enum NextStep {
     Complete,
     /// The answer is begun; the blocks of the raw answer and its tail follow ([`AnswerPlan::put_block`]).
     Blocks(u64),
-    /// A part of a call's answer is written; more follows. This part is repeated this many times more, each at
-    /// its own time.
+    /// A part of a call's answer is written, and more follows: this part is repeated this many more
+    /// times, each at its own time.
     PartWritten(u64),
-    /// The answer is complete and framed: the session knows whether the connection ends with it. Holds its
-    /// status.
+    /// The answer is complete and framed: the session knows whether the connection ends with it.
+    /// The value is its status.
     Answered(u16),
     /// A call's answer is complete: like `Answered`, with the number of messages sent with its end.
     CallAnswered(u16, u64),
-    /// Like `Answered`, and spoiled on purpose.
+    /// Like `Answered`, but the answer was spoiled on purpose.
     Spoiled,
     /// The answer was spoiled on purpose: close the connection.
     SpoiledClose,
-    /// Only a refusal was sent, in the protocol's own terms.
+    /// Only a refusal was sent, in the form of the protocol.
     Refused,
     /// No answer: close the connection.
     Close,
@@ -189,8 +191,8 @@ impl Responder {
         self.plan(now, heard)
     }
 
-    /// Parses a request: the first half of [`Responder::respond`], for callers that may not read the clock while
-    /// they hold the request.
+    /// Parses a request: the first half of [`Responder::respond`], for callers that must not read
+    /// the clock while they borrow the request.
     #[inline]
     pub fn parse(&mut self, ask: &ServerRequest<'_>) -> ParsedRequest {
         if ask.part != RequestPart::Whole {
@@ -215,7 +217,7 @@ impl Responder {
         }
     }
 
-    /// Parses a part of a call. Options other than its path come in metadata.
+    /// Parses a part of a call. Its options, apart from the path, are in the metadata.
     fn parse_call(&mut self, ask: &ServerRequest<'_>) -> ParsedRequest {
         let mut allowed = Nanos::MAX;
         if ask.part == RequestPart::Head {
@@ -266,7 +268,7 @@ impl Responder {
         }
     }
 
-    /// Draws whether a fault replaces the requested answer, and which one.
+    /// Decides at random whether a fault replaces the requested answer; returns the fault.
     #[inline]
     pub(crate) fn draw_fault(&mut self) -> Option<Arc<PathSpec>> {
         if self.rng_happens(self.close_rate) {
@@ -278,7 +280,7 @@ impl Responder {
         }
     }
 
-    /// Returns `true` if answers need not wait for anything.
+    /// Returns `true` if answers need not wait.
     pub(crate) fn is_prompt(&self, spec: &PathSpec) -> bool {
         spec.delay.or(self.delay).is_none() && spec.station.is_none() && self.shop.stalls.is_empty()
     }

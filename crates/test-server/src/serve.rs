@@ -1,4 +1,5 @@
-//! A target in threads: one listening socket for each core, all on the same port, and the workers of each.
+//! A target in threads: a listening socket for each core, all on the same port, with one or more
+//! workers each.
 
 use std::io;
 use std::net::SocketAddr;
@@ -36,7 +37,7 @@ impl TargetServer {
     ///
     /// # Errors
     ///
-    /// Returns the error of the operating system, with the option it concerns.
+    /// Returns the error of the operating system, with the option that it concerns.
     pub fn start(config: Config) -> io::Result<TargetServer> {
         match config.tls.clone() {
             None => TargetServer::start_with(config, brunt_net::Epoll::new, DetectingSession::new),
@@ -184,8 +185,8 @@ fn lanes(config: &Config) -> usize {
 /// Checks that the address is free; returns the path to remove at the end, if there is one.
 fn prepare(config: &Config, lanes: usize) -> io::Result<Option<PathBuf>> {
     match &config.listen {
-        // Sockets that share a port would also share it with another process: a bind without sharing detects
-        // that.
+        // Sockets that share a port would also share it with another process, which a bind without
+        // sharing detects.
         PeerAddress::Tcp(addr) if lanes > 1 && addr.port() != 0 => {
             std::net::TcpListener::bind(addr).map(drop).map_err(|e| cannot_listen(&config.listen, &e))?;
             Ok(None)
@@ -207,7 +208,7 @@ fn cannot_listen(place: &PeerAddress, why: &io::Error) -> io::Error {
         PeerAddress::Tcp(addr) | PeerAddress::Udp(addr) => addr.to_string(),
         PeerAddress::Unix(path) => path.display().to_string(),
     };
-    io::Error::new(why.kind(), format!("{name} cannot be used for listening: {why}"))
+    io::Error::new(why.kind(), format!("cannot listen on {name}: {why}"))
 }
 
 /// Opens all listening sockets at one address; returns that address with the actual port.

@@ -1,9 +1,9 @@
 //! Scheduled stalls: periods in which the whole server does nothing, as if stopped by a signal or a garbage
 //! collector.
 //!
-//! A request that arrives in a stall is received at its end, a delay that ends in one ends with it, and a
-//! station's servers make no progress meanwhile. Times are counted from the first request, so that a test knows
-//! where in its run they fall.
+//! A request that arrives in a stall is received at its end, a delay that ends in one ends with it,
+//! and a station's servers make no progress meanwhile. Times are relative to the first request, so
+//! that a test knows where in its run the stalls fall.
 
 use std::str::FromStr;
 
@@ -17,7 +17,7 @@ pub struct ServerStall {
     pub start: Nanos,
     /// Length of the stall.
     pub length: Nanos,
-    /// Time from one beginning to the next; `None`: once.
+    /// Time from one beginning to the next; `None` if the stall is not repeated.
     pub period: Option<Nanos>,
 }
 
@@ -58,7 +58,7 @@ impl ServerStall {
     }
 }
 
-/// All stalls of a target, relative to the first request.
+/// All stalls of a target, with times relative to the first request.
 #[derive(Clone, Debug, Default)]
 pub struct ServerStalls(Vec<ServerStall>);
 

@@ -94,24 +94,24 @@ impl Default for ServerTally {
 /// A target's counts for one protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProtocolStats {
-    /// Connections that use it now.
+    /// Connections that use the protocol now.
     pub open: u64,
-    /// Connections that ever used it.
+    /// Connections that have used the protocol.
     pub opened: u64,
-    /// Requests, or messages, received in it (those for `/-/…` included).
+    /// Requests or messages received in the protocol, including those for `/-/…`.
     pub messages: u64,
     /// Pings answered.
     pub heartbeats: u64,
 }
 
-/// A target's counts of gRPC calls, each of which is also a request in HTTP/2.
+/// A target's counts of gRPC calls, each of which is also counted as an HTTP/2 request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallStats {
     /// Calls begun.
     pub calls: u64,
-    /// Messages received in them.
+    /// Messages received in calls.
     pub heard: u64,
-    /// Complete messages sent in them.
+    /// Complete messages sent in calls.
     pub said: u64,
 }
 
@@ -130,11 +130,11 @@ pub struct Stats {
     pub answered: u64,
     /// Requests whose answer was corrupted or cut short on purpose.
     pub spoiled: u64,
-    /// Requests answered on purpose only by a close or a reset.
+    /// Requests answered, on purpose, only by a close or a reset.
     pub withheld: u64,
     /// Requests whose connection closed before the answer was complete.
     pub abandoned: u64,
-    /// Requests waiting for their answer now (those that hang included).
+    /// Requests waiting for their answer now, including those that hang.
     pub waiting: u64,
     /// Connections that received something that is not a request.
     pub malformed: u64,
@@ -144,7 +144,7 @@ pub struct Stats {
     pub bytes_received: u64,
     /// Bytes accepted by the sockets.
     pub bytes_sent: u64,
-    /// Answers (without the spoiled ones) by status.
+    /// Answers by status, without the spoiled ones.
     pub by_status: BTreeMap<u16, u64>,
     /// Requests received by path prefix.
     pub by_path: BTreeMap<&'static str, u64>,
@@ -156,8 +156,8 @@ pub struct Stats {
 
 impl Stats {
     fn add(&mut self, tally: &ServerTally) {
-        // Ends are read before beginnings, so that a request counted meanwhile never appears as ended but not
-        // begun.
+        // Ends are read before beginnings, so that a request counted in the meantime never appears
+        // as ended but not begun.
         for (status, counter) in tally.status.iter().enumerate().filter(|(_, counter)| counter.get() > 0) {
             *self.by_status.entry(status as u16).or_default() += counter.get();
         }
@@ -274,7 +274,7 @@ fn put_counts<K: std::fmt::Display>(json: &mut String, counts: &BTreeMap<K, u64>
 pub struct Tallies {
     workers: Mutex<Vec<Arc<ServerTally>>>,
     baseline: Mutex<Stats>,
-    /// Bytes that all workers hold for their clients, as last reported by each.
+    /// Total bytes that the workers hold for their clients, as last reported by each.
     pub(crate) held: AtomicUsize,
 }
 

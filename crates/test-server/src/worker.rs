@@ -1,11 +1,12 @@
 //! One worker: a network, its connections, and a responder that decides how and when each request is answered.
 //!
-//! Everything received in one read is answered in one send. Answers of one connection leave in the order of
-//! their requests, so one timer per connection is enough, for the oldest waiting request. Timers are checked after
-//! every read, not once per turn, so that many connections do not make them late. The network does not report when a
-//! socket has room, so the few connections whose client is slower than the answer (large bodies, a last answer before
-//! a close) are polled, at growing intervals up to a millisecond; nothing is written for them while anything is
-//! unsent. The bytes held for a client are bounded, and so is their total over all clients: a client that keeps
+//! Requests received in one read are answered in one send. Answers of one connection leave in the
+//! order of their requests, so one timer per connection is enough, for the oldest waiting request.
+//! Timers are checked after every read, not once per turn, so that many connections do not make
+//! them late. The network does not report when a socket has room, so the few connections whose
+//! client is slower than the answer (large bodies, a last answer before a close) are polled, at
+//! growing intervals up to a millisecond; nothing is written for them while anything is unsent. The
+//! bytes held for a client are bounded, and so is their total over all clients: a client that keeps
 //! sending requests without reading the answers is cut off.
 
 use std::cmp::Reverse;
@@ -25,13 +26,13 @@ use crate::protocol_session::{TargetProtocol, TargetSession};
 use crate::responder::{ParsedRequest, Responder};
 use crate::stats::Tallies;
 
-/// Limit on bytes waiting for a client to read them; above it answers are held back.
+/// Limit on bytes waiting for a client to read them, above which answers are held back.
 const MOST_UNSENT: usize = 256 << 10;
-/// Limit on bytes held for one client, above which it is cut off: a message of the largest size on its way in,
-/// and one on its way out …
+/// Maximum number of bytes held for one client, which is cut off above it: enough for a message of
+/// the largest size in each direction.
 const MOST_HELD: usize = 33 << 20;
-/// … and the total over all workers above which clients with more than their share of it are cut off; a share is at
-/// least `LEAST_PART`.
+/// Total over all workers above which clients with more than their share of it are cut off; a share
+/// is at least `LEAST_PART`.
 const MOST_IN_ALL: usize = MOST_HELD;
 const LEAST_PART: usize = 256 << 10;
 /// Minimum change in the bytes that a worker holds before it reports them to the others.
@@ -40,11 +41,12 @@ const STEP: usize = 64 << 10;
 const MOST_SPARE: usize = 1 << 20;
 /// Amount of released bytes after which memory is returned to the system.
 const MUCH: usize = 4 << 20;
-/// Stale timers per connection above which they are dropped.
+/// Number of stale timers per connection above which they are dropped.
 const STALE_TIMERS: usize = 64;
 /// Number of unanswered requests above which a client is cut off.
 const MOST_WAITING: usize = 65_536;
-/// Blocks of one large answer written in one turn, so that other connections get their turn in between.
+/// Maximum number of blocks of one large answer written in one turn, so that other connections are
+/// served in between.
 const BLOCKS_A_TURN: u32 = 16;
 /// Shortest and longest interval between polls of slow connections.
 const LOOKS: (Nanos, Nanos) = (Nanos(50_000), Nanos(1_000_000));
@@ -68,8 +70,8 @@ pub struct TargetWorker<N, S, F> {
     full: bool,
     /// Consecutive polls of slow connections that made no progress.
     idle_looks: u32,
-    /// Bytes held for all clients, as last measured; the part of it reported to the other workers; the maximum
-    /// since memory was last returned.
+    /// Bytes held for all clients, as last measured; the value last reported to the other workers;
+    /// and the maximum since memory was last returned to the system.
     held: usize,
     reported: usize,
     peak: usize,
@@ -126,15 +128,16 @@ impl<N: Network, S: TargetSession, F: FnMut() -> S> TargetWorker<N, S, F> {
         }
     }
 
-    /// Stops accepting while `most_open` connections are open.
+    /// Limits the number of open connections: nothing is accepted while `most_open` of them are
+    /// open.
     pub fn bounded(mut self, most_open: u32) -> Self {
         self.most_open = most_open.max(1);
         self.resume_at = self.most_open - 1;
         self
     }
 
-    /// Like [`TargetWorker::bounded`], but a full worker accepts again only when a quarter of the connections are
-    /// closed: for workers that have a successor.
+    /// Like [`TargetWorker::bounded`], but a full worker accepts again only once a quarter of its
+    /// connections have closed. Meant for workers that have a successor.
     pub fn relieved(mut self, most_open: u32) -> Self {
         self = self.bounded(most_open);
         self.resume_at = self.most_open - (self.most_open / 4).max(1);
@@ -157,7 +160,7 @@ impl<N: Network, S: TargetSession, F: FnMut() -> S> TargetWorker<N, S, F> {
         &mut self.net
     }
 
-    /// Waits for events, at most for `longest`, and handles all of them.
+    /// Waits for events for at most `longest`, and handles all of them.
     pub fn turn(&mut self, longest: Nanos) {
         let now = self.net.now();
         self.net.wait(self.next_look(now).min(now.saturating_add(longest)));
@@ -196,7 +199,8 @@ impl<N: Network, S: TargetSession, F: FnMut() -> S> TargetWorker<N, S, F> {
         }
     }
 
-    /// Sends queued output and ends: requests still waiting are abandoned, and the log is passed on.
+    /// Sends queued output and ends the worker. Requests still waiting are abandoned, and the log
+    /// is passed on.
     pub fn finish(mut self) {
         let now = self.net.now();
         self.net.wait(now);
@@ -306,7 +310,8 @@ impl<N: Network, S: TargetSession, F: FnMut() -> S> TargetWorker<N, S, F> {
         }
     }
 
-    /// Sends the output of a connection and continues with its next step.
+    /// Sends the output of a connection, then arms its timer, has it polled, or ends it, as its
+    /// state requires.
     #[inline]
     fn dispatch(&mut self, conn: ConnId, now: Nanos) {
         if !self.accounting.out.is_empty() {
@@ -425,7 +430,7 @@ impl<N: Network, S: TargetSession, F: FnMut() -> S> TargetWorker<N, S, F> {
         moved
     }
 
-    /// Polls connections that had no room or unsent output.
+    /// Polls connections that had no room or have unsent output.
     fn poll_slow(&mut self, now: Nanos) {
         let mut moved = false;
         for i in 0..self.watched.len() {
@@ -445,7 +450,7 @@ impl<N: Network, S: TargetSession, F: FnMut() -> S> TargetWorker<N, S, F> {
                 let due = line.waiting.front().is_some_and(|plan| plan.due <= now);
                 let begun = line.large_answer.is_some() || line.session.waits_for_room();
                 line.watched = line.end != CloseMode::Open || begun || due;
-                // A socket that emptied has room now, whatever was written before.
+                // A socket whose output was sent has room again.
                 moved |= line.watched && net.unsent(ConnId(slot)) == 0;
                 line.watched
             }

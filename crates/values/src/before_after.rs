@@ -1,12 +1,13 @@
-//! Requests sent once before and once after the run, outside of its measurements: `--before` and `--after`, read in the
-//! same way by every protocol that has them.
+//! Requests sent once before and once after the run, and not measured: `--before` and `--after`, read in the same way
+//! by every protocol that supports them.
 
 use brunt_contract::{ProtocolConfig, UsageError};
 
-/// Compiles both lists. `compile` turns a value into a request and is also given the option that the value comes from.
+/// Compiles both lists. `compile` turns a value into a request; its second argument is the option that contains the
+/// value.
 ///
 /// # Errors
-/// The first value that is not a valid request.
+/// A value is not a valid request; the error names the first one.
 pub fn compile_lists<R>(
     config: &ProtocolConfig,
     mut compile: impl FnMut(&str, &str) -> Result<R, UsageError>,

@@ -1,23 +1,24 @@
-//! Response bytes kept for captures and checks, under one memory budget shared by all connections of a run.
+//! Buffers for response bytes that captures and checks need, under one memory budget shared by all connections of a
+//! run.
 //!
-//! An answer may be kept whole so that it can be searched. Each answer has its own bound, but thousands of them at once
-//! would still be gigabytes. A buffer larger than a small free size is therefore charged to a [`MemoryBudget`] before
-//! it grows, and the memory is returned when the buffer is dropped. An answer that finds the budget exhausted is not
-//! kept, and reports so. The free size keeps answers of ordinary size from touching memory shared with other cores.
+//! A whole response may be kept so that it can be searched. The size of each is limited, but thousands at once would
+//! still take gigabytes. A buffer is therefore charged to a [`MemoryBudget`] before it grows beyond a small free size,
+//! and the charge is released when the buffer is dropped. If the budget is exhausted, the response is not kept, and
+//! this is reported. The free size lets ordinary responses avoid memory shared with other cores.
 
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Base size of the budget of all connections together, in bytes.
+/// Base size of the budget for all connections, in bytes.
 const IN_ALL: usize = 32 << 20;
-/// Size added to the budget for each core, since each may be busy with an answer, in bytes.
+/// Size added to the budget for each core, in bytes, because each may be processing a response.
 const OF_A_CORE: usize = 8 << 20;
-/// Number of bytes of each buffer that are not charged, so that small answers cost nothing.
+/// Number of bytes of each buffer that are not charged, so that small responses cost nothing.
 const FREE: usize = 16 << 10;
-/// The reason for giving up on a head that does not end.
+/// The cause reported if a response head exceeds the budget.
 pub const NO_ROOM_FOR_HEADS: brunt_cause::StaticCause = brunt_cause::http1::no_room_for_heads();
-/// The reason for not keeping a body or header.
+/// The cause reported if a body or header exceeds the budget.
 pub const NO_ROOM: brunt_cause::StaticCause = brunt_cause::checks::no_room();
 
 /// A budget for kept bytes; clones share it.
@@ -48,19 +49,19 @@ impl MemoryBudget {
         MemoryBudget(Arc::new(BudgetCounter { most, taken: AtomicUsize::new(0) }))
     }
 
-    /// Reserves `bytes` until the returned value is dropped; `None` if the budget does not have that much left.
+    /// Reserves `bytes` until the returned value is dropped; `None` if the budget has less than that left.
     pub fn reserve(&self, bytes: usize) -> Option<Reservation> {
         let mut taken = Reservation { budget: self.clone(), bytes: 0 };
         taken.grow(bytes).then_some(taken)
     }
 
-    /// Returns the number of bytes reserved now.
+    /// Returns the number of bytes currently reserved.
     pub fn reserved(&self) -> usize {
         self.0.taken.load(Ordering::Relaxed)
     }
 }
 
-/// A reservation from a [`MemoryBudget`], returned when it is dropped.
+/// A reservation from a [`MemoryBudget`], released when dropped.
 #[derive(Debug)]
 pub struct Reservation {
     budget: MemoryBudget,
@@ -73,7 +74,7 @@ impl Reservation {
         self.bytes
     }
 
-    /// Grows the reservation to `bytes`; returns `false` if the budget does not have that much left.
+    /// Grows the reservation to `bytes`; returns `false` if the budget has less than that left.
     fn grow(&mut self, bytes: usize) -> bool {
         let more = bytes.saturating_sub(self.bytes);
         let BudgetCounter { most, taken } = &*self.budget.0;
@@ -98,17 +99,17 @@ pub struct BudgetedBuffer {
 }
 
 impl BudgetedBuffer {
-    /// Creates a buffer with the beginning of `bytes`, as much of it as is free of charge.
+    /// Creates a buffer with the beginning of `bytes`, limited to the size that is free of charge.
     pub fn from_beginning(bytes: &[u8]) -> BudgetedBuffer {
         BudgetedBuffer { bytes: bytes[..bytes.len().min(FREE)].to_vec(), taken: None }
     }
 
-    /// Shortens the buffer to `size` bytes; the capacity stays.
+    /// Shortens the buffer to `size` bytes; the capacity is unchanged.
     pub fn truncate(&mut self, size: usize) {
         self.bytes.truncate(size);
     }
 
-    /// Appends bytes; returns `false`, with nothing appended, if the budget is exhausted.
+    /// Appends bytes, or returns `false` without appending anything if the budget is exhausted.
     #[inline]
     pub fn extend(&mut self, more: &[u8], budget: &MemoryBudget) -> bool {
         let there = self.bytes.capacity() - self.bytes.len() >= more.len() || self.grow(more.len(), budget);
@@ -118,7 +119,8 @@ impl BudgetedBuffer {
         there
     }
 
-    /// Grows the capacity by at least `more`: doubles it if the budget allows, otherwise grows to what is needed.
+    /// Makes space for `more` bytes: doubles the capacity if the budget allows it, otherwise grows to the required
+    /// size.
     #[cold]
     fn grow(&mut self, more: usize, budget: &MemoryBudget) -> bool {
         let needed = self.bytes.len() + more;
@@ -165,7 +167,7 @@ mod tests {
         let held = fill(&mut all);
         assert!(held <= most && held >= most - (2 << 20), "{held}");
         assert!(budget.reserved() >= held && budget.reserved() <= most);
-        // The memory of the others is available to the last one.
+        // The memory of the dropped buffers is available to the last one.
         all.drain(1..);
         assert!(fill(&mut all) > 15 << 20);
         drop(all);

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use brunt_contract::{ProtocolConfig, UsageError};
 
-/// Parses an option with a required count; `what` names the things counted. `None` if the option was not given.
+/// Parses an option with a required count; `what` names what is counted. Returns `None` if the option is not set.
 ///
 /// # Errors
 /// The value is neither a number nor a range.

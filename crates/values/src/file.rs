@@ -1,9 +1,9 @@
-//! Files named by options. Each is read once and completely before the run, up to a bound: a device or a pipe may have
-//! no end, and a mistaken path must not fill the memory.
+//! Files named by options. Each is read completely and once, before the run. The size is limited, because a device or a
+//! pipe may be endless and a wrong path must not exhaust the memory.
 //!
-//! Processes on this or other machines that take part in a run prepare the same requests. The files read here are
-//! gathered into a bundle ([`gathering`]), from which the others read them ([`from_bundle`]). Everything that is read
-//! while a plan is prepared goes through this module.
+//! All processes of a run, on this machine or others, prepare the same requests. The first process gathers the files
+//! that it reads into a bundle ([`gathering`]), and the others read from the bundle ([`from_bundle`]). Everything that
+//! is read while a plan is prepared must go through this module.
 
 use std::cell::RefCell;
 use std::fs::{File, Metadata};
@@ -17,7 +17,7 @@ use brunt_plan::Bundle;
 
 use crate::pipe;
 
-/// The source that the calling thread reads from.
+/// The source from which the calling thread reads.
 #[derive(Default)]
 enum FileSource {
     #[default]
@@ -32,7 +32,7 @@ thread_local! {
     static SOURCE: RefCell<FileSource> = const { RefCell::new(FileSource::Disk) };
 }
 
-/// Runs `prepare` and gathers everything that it reads on the calling thread.
+/// Runs `prepare` and gathers its reads on the calling thread into a bundle.
 pub fn gathering<T>(prepare: impl FnOnce() -> T) -> (T, Bundle) {
     let (done, source) = with_source(FileSource::Gathering(Bundle::default()), prepare);
     (done, if let FileSource::Gathering(bundle) = source { bundle } else { Bundle::default() })
@@ -60,7 +60,7 @@ fn bundled(path: &str) -> Option<Result<Arc<[u8]>, String>> {
     })
 }
 
-/// Keeps the content of a file if reads are gathered.
+/// Adds the content of a file to the bundle if reads are gathered.
 fn gather(path: &str, content: impl FnOnce() -> Arc<[u8]>) {
     SOURCE.with_borrow_mut(|source| {
         if let FileSource::Gathering(bundle) = source {
@@ -77,8 +77,8 @@ pub fn is_file(path: &Path) -> bool {
     })
 }
 
-/// Returns `true` if the path may contain files. Files in a bundle are known by their full names only, so that any path
-/// may be a directory.
+/// Returns `true` if the path may contain files. A bundle has only the full names of files, so any path may be a
+/// directory there.
 pub fn is_directory(path: &Path) -> bool {
     reads_from_bundle() || path.is_dir()
 }
@@ -91,7 +91,7 @@ pub fn reads_from_bundle() -> bool {
 /// Reads an environment variable.
 ///
 /// # Errors
-/// The variable is not set, or not UTF-8.
+/// The variable is not set or not UTF-8.
 pub fn environment_variable(name: &str) -> Result<String, std::env::VarError> {
     SOURCE.with_borrow_mut(|source| {
         if let FileSource::Bundle(bundle) = source {
@@ -105,10 +105,10 @@ pub fn environment_variable(name: &str) -> Result<String, std::env::VarError> {
     })
 }
 
-/// Maximum size of a text file (plans, columns, commands), and of anything that is not a regular file.
+/// Maximum size in bytes of a text file (plan, data file, commands), and of anything other than a regular file.
 pub const TEXT_BOUND: u64 = 64 << 20;
 
-/// Maximum size of a body.
+/// Maximum size of a body, in bytes.
 pub const BODY_BOUND: u64 = 1 << 30;
 
 /// Reads a body named by the option `place`.
@@ -119,7 +119,7 @@ pub fn body(place: &str, path: &str) -> Result<Vec<u8>, UsageError> {
     read_bounded(path, BODY_BOUND).map_err(|trouble| UsageError::new(place, trouble))
 }
 
-/// Like [`body`], for content that is sent unchanged: held in memory once, whatever its size.
+/// Like [`body`], for content that is sent unchanged and shared, so that it is in memory only once.
 ///
 /// # Errors
 /// The file cannot be read, or is too large.
@@ -128,7 +128,7 @@ pub fn shared_body(place: &str, path: &str) -> Result<Arc<[u8]>, UsageError> {
         return content.map_err(|trouble| UsageError::new(place, trouble));
     }
     let size = |data: &Metadata| Some(data.len()).filter(|size| data.is_file() && *size <= BODY_BOUND);
-    // The size is checked before opening: anything but a regular file may be read only once.
+    // The size is checked without opening the file, because only regular files can be opened repeatedly.
     if let Some(size) = std::fs::metadata(path).ok().as_ref().and_then(size)
         && let (Ok(mut file), Ok(size)) = (File::open(path), usize::try_from(size))
     {
@@ -155,7 +155,7 @@ pub fn text(place: &str, path: &str) -> Result<String, UsageError> {
     text.map_err(|trouble| UsageError::new(place, trouble))
 }
 
-/// The byte-order mark that some editors write at the beginning of a UTF-8 text; not part of the text.
+/// The byte-order mark that some editors write at the beginning of a UTF-8 file.
 const MARK: &str = "\u{feff}";
 
 /// Strips a byte-order mark.
@@ -166,7 +166,7 @@ pub fn without_byte_order_mark(text: &str) -> &str {
 /// Checks that a file can be opened for reading. Only regular files are tried, because a pipe can be opened only once.
 ///
 /// # Errors
-/// The error of the operating system.
+/// The file cannot be opened.
 pub fn check_readable(path: &str) -> io::Result<()> {
     let data = std::fs::metadata(path)?;
     if data.is_file() { File::open(path).map(drop) } else { Ok(()) }
@@ -175,7 +175,7 @@ pub fn check_readable(path: &str) -> io::Result<()> {
 /// Reads a file of at most `bound` bytes.
 ///
 /// # Errors
-/// The file cannot be read, or is larger.
+/// The file cannot be read, or is larger than `bound`.
 pub fn read_bounded(path: &str, bound: u64) -> Result<Vec<u8>, String> {
     if let Some(content) = bundled(path) {
         return content.map(|bytes| bytes.to_vec());

@@ -1,5 +1,5 @@
-//! Code shared by several protocols: texts with slots, captures of response values, checks of responses, and response
-//! bytes kept under one budget.
+//! Code shared by several protocols: templates with slots, captures and checks of responses, and buffers for response
+//! bytes under one memory budget.
 
 pub mod before_after;
 pub mod budget;

@@ -1,7 +1,7 @@
-//! Searches in bytes that arrive in pieces, with a state of a few bytes instead of all bytes seen so far.
+//! Incremental searches in bytes that arrive in pieces; the state is a few bytes instead of all bytes seen so far.
 //!
-//! A regular expression becomes a table (a dense DFA of bounded size), so that a server cannot make its answers
-//! expensive by cutting them small. Patterns match bytes: `.` is one byte, `\d` and `\w` are ASCII.
+//! A regular expression is compiled to a dense DFA of bounded size, so that a server cannot make the search expensive
+//! by sending small pieces. Patterns match bytes: `.` is one byte, `\d` and `\w` are ASCII.
 
 use memchr::memmem::Finder;
 use regex_automata::dfa::{Automaton, StartKind, dense};
@@ -10,10 +10,9 @@ use regex_automata::util::primitives::StateID;
 use regex_automata::util::{start, syntax};
 use regex_automata::{Anchored, MatchKind};
 
-/// Maximum size of the table of a regular expression, in bytes.
+/// Maximum size of the DFA of a regular expression, in bytes.
 const TABLE_BOUND: usize = 4 << 20;
-/// Maximum size of the NFA built on the way to the table: `((a{1000}){1000}){1000}` is short, but has a thousand
-/// million states.
+/// Maximum size of the intermediate NFA, in bytes: `((a{1000}){1000}){1000}` is short, but has a billion states.
 const STATES_BOUND: usize = 4 << 20;
 /// Maximum length of a delimiter or expected text, in bytes.
 pub const TEXT_BOUND: usize = 1024;
@@ -29,7 +28,7 @@ impl Regex {
     /// Compiles an expression.
     ///
     /// # Errors
-    /// A description of what is wrong with the expression.
+    /// The expression is invalid or too large; the error describes why.
     pub fn new(text: &str) -> Result<Regex, String> {
         let table = dense::Builder::new()
             .configure(
@@ -69,12 +68,12 @@ impl Regex {
         self.start
     }
 
-    /// Continues the search through `bytes`. Returns the number of bytes up to the end of the first match, if there is
-    /// one. A match that ends with the last byte is found too.
+    /// Continues the search in `bytes` and returns the number of bytes up to the end of the first match, if there is
+    /// one. A match that ends at the last byte is found as well.
     pub fn find(&self, state: &mut StateID, bytes: &[u8]) -> Option<usize> {
         for (index, &byte) in bytes.iter().enumerate() {
             *state = self.table.next_state(*state, byte);
-            // The table reports a match one byte late.
+            // The DFA reports a match one byte late.
             if self.table.is_special_state(*state) && self.table.is_match_state(*state) {
                 return Some(index);
             }
@@ -82,13 +81,13 @@ impl Regex {
         self.matches_at_end(*state).then_some(bytes.len())
     }
 
-    /// Returns `true` if there is a match when the input ends in this state.
+    /// Returns `true` if the input matches when it ends in this state.
     pub fn matches_at_end(&self, state: StateID) -> bool {
         self.table.is_match_state(self.table.next_eoi_state(state))
     }
 
-    /// Returns `true` if a match depends on what follows it (`$`, `\b`), in which case pieces of input could match at
-    /// the end of any piece.
+    /// Returns `true` if a match depends on what follows it (`$`, `\b`): input that arrives in pieces could then match
+    /// at the end of any piece.
     pub fn looks_ahead(text: &str) -> bool {
         use regex_syntax::hir::{Look, LookSet};
         let parsed = regex_syntax::ParserBuilder::new().unicode(false).utf8(false).build().parse(text);
@@ -102,14 +101,13 @@ impl Regex {
     }
 }
 
-/// Returns `true` if an expression was refused for its compiled size and not for its syntax.
+/// Returns `true` if an expression was rejected because of its compiled size and not its syntax.
 fn too_large(error: &dense::BuildError) -> bool {
     let states = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<thompson::BuildError>());
     error.is_size_limit_exceeded() || states.is_some_and(|states| states.size_limit().is_some())
 }
 
-/// The end of the previous pieces that may be the beginning of a text spanning pieces: at most the length of the text
-/// less one byte.
+/// A search for a text that may span pieces. Keeps the end of the previous pieces, one byte less than the text at most.
 #[derive(Debug, Default)]
 pub struct SplitSearch(Vec<u8>);
 
@@ -148,7 +146,7 @@ mod tests {
             "((a?){1,1000}){1,1000}{1,1000}",
             "(((){1000}b){1000}){1000}",
             "((\\b{1000}c){1000}){1000}",
-            // Few NFA states, but too many in the table.
+            // Few NFA states, but too many DFA states.
             "a.{200}",
         ] {
             let said = Regex::new(text).map(|_| ()).expect_err(text);

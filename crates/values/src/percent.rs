@@ -1,9 +1,9 @@
-//! Percent-decoding of parts of a URL (RFC 3986 2.1): hosts, names, passwords, databases.
+//! Percent-decoding of URL components (RFC 3986 2.1): hosts, user names, passwords, databases.
 
 use url::{Host, Url};
 
-/// Returns the host of a URL, without brackets. The URL parser leaves the host percent-encoded for non-web schemes, so
-/// it is decoded here. `None` if there is no host, or if it is not UTF-8.
+/// Returns the host of a URL, without brackets. The host is decoded here because the URL parser leaves it
+/// percent-encoded for non-web schemes. `None` if there is no host, or if the host is not UTF-8.
 pub fn host(url: &Url) -> Option<String> {
     let host = match url.host()? {
         Host::Domain(name) => String::from_utf8(decoded(name)).ok()?,
@@ -13,7 +13,7 @@ pub fn host(url: &Url) -> Option<String> {
     Some(host).filter(|host| !host.is_empty())
 }
 
-/// Decodes a text; a `%` without two hexadecimal digits is kept as it is.
+/// Decodes a text; a `%` that is not followed by two hexadecimal digits is kept.
 pub fn decoded(text: &str) -> Vec<u8> {
     percent_encoding::percent_decode_str(text).collect()
 }

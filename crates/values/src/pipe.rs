@@ -1,8 +1,8 @@
-//! Pipes in place of files, read with timeouts.
+//! Reading of pipes given in place of files, with timeouts.
 //!
-//! `<(command)`, `/dev/stdin` and named pipes can stand for files, and opening a named pipe blocks until something
-//! opens it for writing. Nothing could interrupt that, because a run that has not begun has no clock. So each wait has
-//! a timeout: a separate thread does the waiting, and is abandoned if nothing arrives.
+//! A file name may be `<(command)`, `/dev/stdin` or a named pipe, and opening a named pipe blocks until another process
+//! opens it for writing. Nothing else would end the wait, because no timer of the run has started. Reads therefore
+//! happen on a separate thread, which is abandoned on a timeout.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -13,24 +13,24 @@ use std::time::Duration;
 /// Timeouts for reading a pipe.
 #[derive(Clone, Copy, Debug)]
 pub struct PipeTimeouts {
-    /// Maximum time until a named pipe has a writer.
+    /// Maximum wait for a named pipe to have a writer.
     pub writer: Duration,
-    /// Maximum time until a writer sends more.
+    /// Maximum wait for more data from the writer.
     pub more: Duration,
 }
 
-/// Timeouts that suit a command that generates the content.
+/// Default timeouts, sufficient for a command that generates the content.
 pub const PATIENCE: PipeTimeouts = PipeTimeouts { writer: Duration::from_secs(5), more: Duration::from_secs(60) };
 
-/// Reads a pipe to its end, or to one byte beyond `bound`.
+/// Reads a pipe to its end, or up to one byte beyond `bound`.
 ///
 /// # Errors
-/// The pipe has no writer, or no more data arrives in time; or an error of the operating system.
+/// The pipe has no writer or no more data within the timeout, or reading fails.
 pub fn read(path: &Path, bound: u64, patience: PipeTimeouts) -> io::Result<Vec<u8>> {
     let (tell, pieces) = sync_channel(1);
     let path = path.to_owned();
     std::thread::Builder::new().name("pipe".into()).spawn(move || forward_pieces(&path, bound, &tell))?;
-    // The first piece is empty and says that the pipe has a writer.
+    // The first piece is empty; it signals that the pipe has a writer.
     let mut bytes =
         receive_piece(pieces.recv_timeout(patience.writer), "nothing writes to this pipe", patience.writer)?;
     loop {
@@ -42,8 +42,8 @@ pub fn read(path: &Path, bound: u64, patience: PipeTimeouts) -> io::Result<Vec<u
     }
 }
 
-/// Reads to the end, or to one byte beyond the bound, and sends the pieces; an empty piece at the beginning and one at
-/// the end. Stops if the receiver is gone.
+/// Reads to the end, or one byte beyond the bound, and sends the pieces, with an empty one at the beginning and at the
+/// end. Stops if the receiver has been dropped.
 fn forward_pieces(path: &Path, bound: u64, tell: &SyncSender<io::Result<Vec<u8>>>) {
     let all = || {
         let mut pipe = File::open(path)?.take(bound.saturating_add(1));
@@ -101,7 +101,7 @@ mod tests {
         let (_folder, path) = pipe();
         let said = read(&path, 100, PipeTimeouts { writer: BRIEF, ..PATIENCE }).expect_err("nobody writes").to_string();
         assert_eq!(said, "nothing writes to this pipe for 0 s");
-        // A pipe with a writer that sends nothing.
+        // The pipe has a writer that sends nothing.
         let (_folder, path) = pipe();
         let (silent, waits) = sync_channel::<()>(0);
         writes(&path, move |_| {

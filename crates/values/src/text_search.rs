@@ -1,11 +1,11 @@
 //! A search for a text in a body that arrives in pieces.
 //!
-//! Only the last few bytes are kept between pieces, one fewer than the length of the text, so that a body of any size
-//! can be searched without keeping it.
+//! Only the last bytes are kept between pieces, one fewer than the length of the text, so that a body of any size can
+//! be searched without storing it.
 
 use memchr::memmem::Finder;
 
-/// Number of body bytes shown if the expected text is missing.
+/// Maximum number of body bytes shown if the expected text is missing.
 pub const SHOWN: usize = 40;
 
 /// A search in progress.
@@ -66,7 +66,7 @@ impl TextSearch {
         self.tail.clear();
     }
 
-    /// Returns `true` once the text was found.
+    /// Returns `true` once the text has been found.
     pub fn found(&self) -> bool {
         self.found
     }

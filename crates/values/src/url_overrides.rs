@@ -1,13 +1,13 @@
-//! Options that apply to a single URL of a run, for protocols whose URLs may have options of their own
+//! Options of single URLs of a run, for protocols that support them
 //! ([`brunt_contract::ProtocolDescription::url_options`]).
 
 use brunt_contract::{ProtocolConfig, UsageError};
 
-/// Reads the options of the URL with this index, which must be among `known`; an error names the URL. `None` if the URL
-/// has no options of its own.
+/// Reads the options of the URL with this index, which must be among `known`; errors name the URL. Returns `None` if
+/// the URL has no options of its own.
 ///
 /// # Errors
-/// An option that applies to the whole run, or an error from `read`.
+/// An option is not in `known`, or `read` fails.
 pub fn read_overrides<W>(
     config: &ProtocolConfig,
     index: usize,

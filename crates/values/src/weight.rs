@@ -1,15 +1,14 @@
 //! Weights of commands or statements: `3x GET key`.
 //!
-//! The weight precedes the command, so that one value holds both, on the command line and in a plan file. No command of
-//! a supported protocol begins with a number and an `x`.
+//! The weight precedes the command, so that a single value contains both, on the command line and in a plan file. This
+//! is unambiguous, because no command of a supported protocol begins with a number and an `x`.
 
 use brunt_contract::UsageError;
 
-/// Splits `3x GET key` into its weight, which is above zero, and the rest; the default weight is 1. `place` is the
-/// option named in errors.
+/// Splits `3x GET key` into its weight and the command; the default weight is 1. `place` is the option named in errors.
 ///
 /// # Errors
-/// The weight is not a number above zero, or nothing follows it.
+/// The weight is not a positive number, or no command follows it.
 pub fn split_weight<'a>(text: &'a str, place: &str) -> Result<(f64, &'a str), UsageError> {
     let text = text.trim();
     let wrong = |trouble: &str| Err(UsageError::new(place, format!("\"{text}\" {trouble}")));

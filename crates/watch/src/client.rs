@@ -20,8 +20,8 @@ use crate::service_address::ServiceAddress;
 pub struct ServerProtocol {
     /// Display name, such as `MySQL`.
     pub name: &'static str,
-    /// Formats a refusal as a sentence, from [`Session::partial_response`] or [`brunt_contract::ExchangeEnd::excerpt`], and the status
-    /// code.
+    /// Formats a refusal from [`Session::partial_response`] or
+    /// [`brunt_contract::ExchangeEnd::excerpt`], and the status code.
     pub refusal: fn(&[u8], u32) -> Option<String>,
 }
 
@@ -33,7 +33,7 @@ pub fn server_error((code, words): (&[u8], &[u8])) -> String {
     format!("it responded: {}{code}", sanitize::line(&words))
 }
 
-/// The requests, the server, and the connection to it as long as it lasts.
+/// A client: the prepared requests, the server, and the connection while there is one.
 pub struct WatchClient {
     protocol: ServerProtocol,
     workload: Arc<dyn Workload>,
@@ -166,7 +166,7 @@ struct WatchLink {
 impl WatchLink {
     fn ask(&mut self, request: &Request) -> io::Result<Result<ResponseContent, String>> {
         let fill = SlotContext { random: random(), ..SlotContext::default() };
-        // A connection that takes no request has been closed in the meantime.
+        // A session that accepts no request has been closed in the meantime.
         let sent = self.session.submit(ExchangeId(0), request, &fill, &mut self.out);
         sent.map_err(|SessionFull| ErrorKind::UnexpectedEof)?;
         let (mut answer, mut begun): (Option<Box<ResponseContent>>, _) = (None, false);

@@ -26,7 +26,7 @@ impl DatabaseKind {
     ///
     /// # Errors
     ///
-    /// Returns what is wrong with it.
+    /// Returns a message that says what is wrong with the text.
     pub fn client(&self, text: &str, statements: &[&str]) -> Result<WatchClient, String> {
         let wrong = |trouble: &str| format!("{trouble}; {}", self.example);
         let scheme = self.schemes[0];

@@ -1,11 +1,11 @@
 //! Counters that a service reports about itself, queried once a second in its own protocol (`--watch`), or
 //! counted from its log (`--watch-log`).
 //!
-//! The kernel counts what a process uses; only the service knows which command used it, or which clients it
-//! refused. Each service is queried on a thread of its own and has a deadline for its answer: one that hangs
-//! delays neither the kernel's counters nor the end of the run. The client that queries it is like any other and
-//! appears in the service's own counts: one connection to Redis or a database for the whole run, a connection
-//! and a request a second to a page.
+//! The kernel counts what a process uses; only the service knows which command used it, or which
+//! clients it refused. Each service is queried on its own thread, with a deadline for its answer,
+//! so that a service that hangs delays neither the kernel's counters nor the end of the run. The
+//! client that queries it is like any other and appears in the service's own counts: one connection
+//! to Redis or a database for the whole run, a connection and a request a second to a page.
 //!
 //! Counters are named as the service spells them: `redis.NAME`, `redis.cmdstat_get.calls`, `mysql.NAME`,
 //! `postgres.{database,activity,tables,setting}.NAME`, `nginx.accepts`, `prometheus.NAME{labels}`.
@@ -79,7 +79,7 @@ impl WatchedService {
     ///
     /// # Errors
     ///
-    /// Returns what is wrong with it, and an accepted form.
+    /// Returns a message that says what is wrong with the text, and an accepted form.
     pub fn parse(text: &str) -> Result<WatchedService, String> {
         let (kind, place) =
             text.split_once('=').ok_or_else(|| format!("`{text}` does not start with a kind of service; {RIGHT}"))?;
@@ -108,7 +108,7 @@ impl WatchedService {
         }
     }
 
-    /// Creates a watch on the log of a service, whose lines are counted by their content.
+    /// Creates the watch of a service's log, whose lines are counted by their content.
     pub fn log(path: &str) -> WatchedService {
         WatchedService {
             name: format!("log={path}"),
@@ -123,14 +123,14 @@ impl WatchedService {
         &self.name
     }
 
-    /// Beginning of the reason that is given if an answer did not arrive in time.
+    /// Beginning of the reason given if an answer did not arrive in time.
     pub const LATE: &str = "it did not respond within";
 
     /// Returns the current counters.
     ///
     /// # Errors
     ///
-    /// Returns the reason for the failure, as a sentence without a full stop.
+    /// Returns the reason for the failure, without a full stop.
     pub fn ask(&mut self) -> Result<Counters, String> {
         let told = match &mut self.source {
             WatchSource::Redis(client) => client.text(0).map(|text| redis::parse(&text, &mut self.sink)),

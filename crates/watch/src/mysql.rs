@@ -41,7 +41,7 @@ pub struct MysqlStatus {
 ///
 /// # Errors
 ///
-/// Returns what is wrong with it.
+/// Returns a message that says what is wrong with the text.
 pub fn client(text: &str) -> Result<WatchClient, String> {
     MYSQL.client(text, &[STATUS, SETTINGS])
 }

@@ -10,7 +10,7 @@ const TONGUE: ServerProtocol =
 ///
 /// # Errors
 ///
-/// Returns what is wrong with it.
+/// Returns a message that says what is wrong with the text.
 pub fn client(text: &str) -> Result<WatchClient, String> {
     let (tls, rest) = match (text.strip_prefix("http://"), text.strip_prefix("https://")) {
         (Some(rest), _) => (false, rest),
@@ -30,7 +30,7 @@ pub fn client(text: &str) -> Result<WatchClient, String> {
     if !path.bytes().all(|b| b.is_ascii_graphic()) {
         return Err(format!("`{text}` has a path with characters that must be escaped"));
     }
-    // Braces would be taken for placeholders.
+    // Braces would be parsed as placeholders.
     let path = path.replace('{', "%7B").replace('}', "%7D");
     let scheme = if tls { "https" } else { "http" };
     let options = [("header", "Accept: text/plain"), ("expect-status", "200"), ("no-keepalive", "")];

@@ -32,7 +32,7 @@ pub type PostgresAnswers = Vec<RowAnswer>;
 ///
 /// # Errors
 ///
-/// Returns what is wrong with it.
+/// Returns a message that says what is wrong with the text.
 pub fn client(text: &str) -> Result<WatchClient, String> {
     POSTGRES.client(text, &ALL.map(|question| question.sql))
 }

@@ -19,7 +19,7 @@ const TONGUE: ServerProtocol = ServerProtocol {
 ///
 /// # Errors
 ///
-/// Returns what is wrong with it.
+/// Returns a message that says what is wrong with the text.
 pub fn client(text: &str) -> Result<WatchClient, String> {
     let secured = text.strip_prefix("rediss://");
     let rest = secured.or_else(|| text.strip_prefix("redis://")).unwrap_or(text);

@@ -21,11 +21,11 @@ pub struct ServiceAddress {
 }
 
 impl ServiceAddress {
-    /// Parses `h`, `h:1`, `[::1]:1`.
+    /// Parses `HOST`, `HOST:PORT` or `[::1]:PORT`; `usual` is the default port.
     ///
     /// # Errors
     ///
-    /// Returns what is wrong with it.
+    /// Returns a message that says what is wrong with the text.
     pub fn parse(text: &str, usual: u16) -> Result<ServiceAddress, String> {
         let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((host, rest)) => (host, rest.strip_prefix(':')),

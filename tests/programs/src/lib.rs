@@ -1,5 +1,5 @@
-//! Third-party programs for tests and tools: finding them, free ports, waiting until they are up, nginx, and servers
-//! built from source.
+//! Support for third-party programs in tests and tools: finding and starting them, free ports,
+//! nginx, and servers built from source.
 
 pub mod nginx;
 pub mod servers;
@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-/// Finds a program in `PATH`, in Debian's directories for servers, or where Go's own archive is unpacked.
+/// Finds a program in `PATH`, in Debian's directories for servers, or where Go's own archive is
+/// usually unpacked.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let further = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/local/go/bin"].map(PathBuf::from);
@@ -33,7 +34,7 @@ pub fn mariadb_install(program: &Path, data: &Path, user: &str) -> Command {
     command
 }
 
-/// Returns a TCP port of 127.0.0.1 that is currently free.
+/// Returns a currently free TCP port of 127.0.0.1.
 ///
 /// # Errors
 /// Returns an error if there is none.

@@ -10,7 +10,8 @@ pub fn sources(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("servers").join(name)
 }
 
-/// Prepares all servers, so that no test waits for a download or a compiler. Returns the errors.
+/// Prepares all servers, so that no test has to wait for a download or a compiler. Returns the
+/// errors.
 pub fn prepare_all(target: &Path) -> Vec<String> {
     let Ok(folders) = fs::read_dir(sources("")) else { return Vec::new() };
     let prepare = |folder: fs::DirEntry| {

@@ -1,8 +1,8 @@
-"""Django OAuth Toolkit, as it comes: an authorisation server that gives tokens to clients by their credentials, and a resource that asks
-for one. Tokens live one second.
+"""Django OAuth Toolkit, unmodified: an authorisation server that issues tokens for client credentials, and a resource that requires
+one. Tokens expire after one second.
 
-Twenty clients, client1 to client20, whose secrets are secret1 to secret20. Says its port; when its input ends, what its database holds
-and how often the resource was given and refused.
+Twenty clients, client1 to client20, whose secrets are secret1 to secret20. It prints its port and, when its input ends,
+counts from its database and how often the resource was granted and refused.
 """
 
 import json
@@ -30,7 +30,7 @@ settings.configure(
             "OPTIONS": {"timeout": 60, "transaction_mode": "IMMEDIATE", "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"},
         }
     },
-    # Quick, as what is measured is no hash.
+    # A fast hash, because hashing is not under test.
     PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
     INSTALLED_APPS=["django.contrib.auth", "django.contrib.contenttypes", "oauth2_provider"],
     OAUTH2_PROVIDER={"ACCESS_TOKEN_EXPIRE_SECONDS": 1, "SCOPES": {"read": "Reading"}},
@@ -50,7 +50,7 @@ lock = threading.Lock()
 class Orders(ProtectedResourceView):
     def dispatch(self, request, *args, **kwargs):
         response = super().dispatch(request, *args, **kwargs)
-        # Without a valid token OAuth Toolkit forbids; RFC 6750 (3.1) asks for 401.
+        # Without a valid token, OAuth Toolkit answers 403; RFC 6750 (3.1) requires 401.
         if response.status_code == 403:
             response = JsonResponse({"error": "invalid_token"}, status=401)
             response["WWW-Authenticate"] = 'Bearer error="invalid_token"'

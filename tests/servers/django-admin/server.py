@@ -1,6 +1,7 @@
-"""The administration of Django, as it comes: logins with CSRF tokens and sessions, forms that write to a database (SQLite).
+"""The admin site of Django, unmodified: logins with CSRF tokens and sessions, forms that write to a database (SQLite).
 
-Twenty accounts, user1 to user20, whose passwords are secret1 to secret20. Says its port; when its input ends, what its database holds.
+Twenty accounts, user1 to user20, whose passwords are secret1 to secret20. It prints its port and, when its input ends, counts
+from its database.
 """
 
 import json
@@ -28,7 +29,7 @@ settings.configure(
             "OPTIONS": {"timeout": 60, "transaction_mode": "IMMEDIATE", "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"},
         }
     },
-    # Quick, as what is measured is no hash.
+    # A fast hash, because hashing is not under test.
     PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
     INSTALLED_APPS=[
         "django.contrib.admin",

@@ -1,6 +1,7 @@
-// HTTPS by Node, HTTP/2 and HTTP/1.1 as ALPN chooses; arguments: certificate, key. Says its port, answers until its standard
-// input ends, and then tells each request as it saw it, in order: version, request line, header fields with their letters, body,
-// and the name asked for in TLS.
+// An HTTPS server by Node, with HTTP/2 or HTTP/1.1 as negotiated by ALPN; arguments: certificate,
+// key. It prints its port, answers until its standard input ends, and then prints each request as
+// received, in order: version, request line, header fields in their original case, body, and the
+// server name in TLS.
 const fs = require('fs');
 const http2 = require('http2');
 

@@ -1,9 +1,9 @@
-// An acceptor of FIX 4.4 (quickfix) that counts: its counts judge those of the tests.
+// A FIX 4.4 acceptor (quickfix), whose counts verify those of the tests.
 //
-// It prints its port, serves until its input ends, and prints what it counted as JSON. It is YOU; it answers each NewOrderSingle
-// with an ExecutionReport, and asks who is silent with TestRequests. Sequence numbers, lengths, checksums and times of sending
-// are checked by the library, which refuses what is wrong. Of the heartbeats those are
-// counted that answer a TestRequest.
+// It prints its port, serves until its input ends, and then prints its counts as JSON. Its CompID
+// is YOU. It answers each NewOrderSingle with an ExecutionReport, and sends TestRequests to silent
+// clients. The library checks sequence numbers, lengths, checksums and sending times, and rejects
+// wrong ones. Only heartbeats that answer a TestRequest are counted.
 package main
 
 import (
@@ -60,7 +60,7 @@ func (acceptor) FromApp(message *quickfix.Message, session quickfix.SessionID) q
 	report := quickfix.NewMessage()
 	report.Header.SetString(msgType, "8")
 	report.Body.SetString(clOrdID, id)
-	// Fails only where the session is gone.
+	// Fails only if the session is gone.
 	_ = quickfix.SendToTarget(report, session)
 	return nil
 }
@@ -73,7 +73,7 @@ func kind(message *quickfix.Message) string {
 	return kind
 }
 
-// A port that nobody listens at.
+// Returns a free port.
 func free() int {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -85,7 +85,7 @@ func free() int {
 
 func main() {
 	port := free()
-	// Every connection is a session of its own, whoever it says it is. At least one session is to be declared.
+	// Every connection is its own session, whatever its CompID. At least one session must be declared.
 	text := fmt.Sprintf("[DEFAULT]\nSocketAcceptHost=127.0.0.1\nSocketAcceptPort=%d\nBeginString=FIX.4.4\nSenderCompID=YOU\n"+
 		"DynamicSessions=Y\nDynamicQualifier=Y\n[SESSION]\nTargetCompID=NOBODY\n", port)
 	settings, err := quickfix.ParseSettings(strings.NewReader(text))
@@ -101,7 +101,7 @@ func main() {
 	}
 	fmt.Println(port)
 	_, _ = io.Copy(io.Discard, os.Stdin)
-	// What was sent before the run ended may still be on its way.
+	// Messages sent before the run ended may not have arrived yet.
 	time.Sleep(200 * time.Millisecond)
 	_ = json.NewEncoder(os.Stdout).Encode(map[string]int64{
 		"logons": logons.Load(), "orders": orders.Load(), "refused": refused.Load(),

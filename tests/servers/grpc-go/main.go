@@ -1,7 +1,9 @@
-// A server of grpc-go for the end-to-end tests: the four shapes of brunt.Target, health checks and reflection.
+// A grpc-go server for the end-to-end tests: the four kinds of methods of brunt.Target, health
+// checks and reflection.
 //
-// It listens on a port of the kernel's choice and prints it. Once its standard input ends it prints what it counted, as
-// JSON, and exits. There is no generated code: messages are dynamic, described by target.proto as descriptors.
+// It listens on a port chosen by the kernel and prints it. When its standard input ends, it prints
+// its counts as JSON and exits. There is no generated code: messages are dynamic, described by
+// target.proto as descriptors.
 package main
 
 import (
@@ -37,7 +39,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// The same as target.proto, in two files, so that reflection has an import to tell.
+// The contents of target.proto in two files, so that reflection returns an import.
 const payloadFile = `
 name: "brunt/payload.proto" package: "brunt" syntax: "proto3"
 message_type { name: "Payload"
@@ -92,7 +94,7 @@ func get(m *dynamicpb.Message, name protoreflect.Name) protoreflect.Value {
 	return m.Get(m.Descriptor().Fields().ByName(name))
 }
 
-// What a text asks for: "status 5 words" fails so, "sleep 50ms" waits.
+// Obeys the text of a message: "status 5 words" fails with this status, "sleep 50ms" waits.
 func obey(ctx context.Context, m *dynamicpb.Message) error {
 	counted.Heard.Add(1)
 	words := strings.SplitN(get(m, "text").String(), " ", 3)
@@ -128,7 +130,8 @@ func unary(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServe
 	if err := decode(message); err != nil {
 		return nil, err
 	}
-	// Who serves it, and behind the answer what it cost: the length of its text.
+	// The name of the server in a header, and the cost of the call, the length of its text, in a
+	// trailer.
 	grpc.SetHeader(ctx, metadata.Pairs("x-served-by", "grpc-go"))
 	grpc.SetTrailer(ctx, metadata.Pairs("x-cost", strconv.Itoa(len(get(message, "text").String()))))
 	if err := obey(ctx, message); err != nil {

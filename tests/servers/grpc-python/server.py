@@ -1,7 +1,7 @@
-"""A server of gRPC's C core (by Python) for the end-to-end tests: brunt.Target, health checks and reflection.
+"""A server based on gRPC's C core (through Python) for the end-to-end tests: brunt.Target, health checks and reflection.
 
-It listens on a port of the kernel's choice and prints it. Once its standard input ends it prints what it counted, as JSON,
-and exits. There is no generated code: messages are made from the descriptors below.
+It listens on a port chosen by the kernel and prints it. When its standard input ends, it prints its counts as JSON
+and exits. There is no generated code: messages are built from the descriptors below.
 """
 
 import concurrent.futures
@@ -52,7 +52,7 @@ def count(name, by=1):
 
 
 def obey(message, context):
-    """What a text asks for: "status 5 words" fails so."""
+    """Obeys the text of a message: "status 5 words" fails with this status."""
     count("heard")
     words = message.text.split(" ", 2)
     if words[0] == "status" and len(words) == 3:

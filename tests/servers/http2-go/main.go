@@ -1,5 +1,6 @@
-// HTTP/1.1 and HTTP/2 by Go's standard library, in the clear or, with two arguments (certificate, key), over TLS. Says its
-// port, answers until its standard input ends, and then says how many requests it answered.
+// HTTP/1.1 and HTTP/2 by Go's standard library, in clear text or, with two arguments (certificate,
+// key), over TLS. It prints its port, answers until its standard input ends, and then prints the
+// number of requests it answered.
 package main
 
 import (
@@ -22,7 +23,7 @@ func main() {
 		if r.ProtoMajor == 2 {
 			two.Add(1)
 		}
-		// /bytes/N answers so many bytes, /trailer a trailer, /early an interim answer first.
+		// /bytes/N answers with N bytes, /trailer with a trailer, /early with an interim response first.
 		switch name, rest, _ := strings.Cut(r.URL.Path[1:], "/"); name {
 		case "bytes":
 			n, _ := strconv.Atoi(rest)

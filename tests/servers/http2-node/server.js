@@ -1,5 +1,6 @@
-// HTTP/2 by Node, in the clear or, with two arguments (certificate, key), over TLS with HTTP/1.1 beside it. Says its port,
-// answers until its standard input ends, and then says how many requests it answered, and how many by HTTP/2.
+// HTTP/2 by Node, in clear text or, with two arguments (certificate, key), over TLS, where it also
+// accepts HTTP/1.1. It prints its port, answers until its standard input ends, and then prints the
+// number of requests it answered and how many of them used HTTP/2.
 const fs = require('fs');
 const http2 = require('http2');
 

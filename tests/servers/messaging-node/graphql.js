@@ -1,8 +1,9 @@
-// A server of GraphQL over WebSocket (graphql-ws) that counts: its counts judge those of the tests.
+// A server of GraphQL over WebSocket (graphql-ws), whose counts verify those of the tests.
 //
-// It prints its port, serves until its input ends, and prints what it counted as JSON. It lets in who says {"token":"open"},
-// and then sends a numbered ping every 100 ms; a pong is right that holds the number of a ping that has none yet. The first
-// connection is the one before the run: its pongs are not counted.
+// It prints its port, serves until its input ends, and then prints its counts as JSON. It accepts
+// clients with {"token":"open"}, and then sends a numbered ping every 100 ms; a pong is right if it
+// has the number of a ping without a pong. The first connection precedes the run, so its pongs are
+// not counted.
 "use strict";
 
 const { GraphQLObjectType, GraphQLSchema, GraphQLString } = require("graphql");
@@ -35,7 +36,7 @@ const options = {
     };
     const timer = setInterval(ping, 100);
     socket.on("close", () => clearInterval(timer));
-    // The library takes pongs and tells nobody.
+    // The library does not report pongs.
     socket.on("message", (text) => {
       const { type, payload } = JSON.parse(text);
       if (!counted || type !== "pong") return;
@@ -48,7 +49,7 @@ const options = {
 useServer(options, server);
 
 process.stdin.on("end", () =>
-  // What was sent before the run ended may still be on its way.
+  // Messages sent before the run ended may not have arrived yet.
   setTimeout(() => process.stdout.write(JSON.stringify(counts), () => process.exit()), 200),
 );
 process.stdin.resume();

@@ -1,8 +1,8 @@
-// A server of socket.io that counts: its counts judge those of the tests.
+// A socket.io server, whose counts verify those of the tests.
 //
-// It prints its port, serves until its input ends, and prints what it counted as JSON. It sends a ping every 100 ms, answers
-// "ask" with what was asked, and lets nobody in who says {"token":"wrong"}. The first connection is the one before the run:
-// its pongs are not counted.
+// It prints its port, serves until its input ends, and then prints its counts as JSON. It sends a
+// ping every 100 ms, echoes the payload of "ask", and rejects clients with {"token":"wrong"}. The
+// first connection precedes the run, so its pongs are not counted.
 "use strict";
 
 const http = require("http");
@@ -32,7 +32,7 @@ io.on("connection", (socket) => {
 
 server.listen(0, "127.0.0.1", () => console.log(server.address().port));
 process.stdin.on("end", () =>
-  // What was sent before the run ended may still be on its way.
+  // Messages sent before the run ended may not have arrived yet.
   setTimeout(() => process.stdout.write(JSON.stringify(counts), () => process.exit()), 200),
 );
 process.stdin.resume();

@@ -1,7 +1,9 @@
-// A MySQL server of another implementation, whose accounts use caching_sha2_password: what Debian's MariaDB does not offer.
+// An independent MySQL server whose accounts use caching_sha2_password, which Debian's MariaDB does
+// not offer.
 //
-// It says its port, and when its input ends what it counted: logins, passwords told in full, queries and executions. The
-// password is "pass:word"; each SELECT returns one row, and DUPLICATE is an error.
+// It prints its port, and when its input ends, its counts: logins, passwords sent in full, queries
+// and executions. The password is "pass:word"; each SELECT returns one row, and DUPLICATE is an
+// error.
 package main
 
 import (
@@ -28,7 +30,7 @@ var logins, full, queries, executions atomic.Int64
 
 type accounts struct{ *server.InMemoryProvider }
 
-// Asked only where the proof alone was not enough.
+// Called only if the hashed password is not sufficient for the login.
 func (a accounts) GetCredential(name string) (string, bool, error) {
 	full.Add(1)
 	return a.InMemoryProvider.GetCredential(name)

@@ -1,7 +1,7 @@
-// PeerServer, which browsers find each other by, and which counts: its counts judge those of the tests.
+// PeerServer, through which browsers find each other. Its counts verify those of the tests.
 //
-// It prints its port, serves until its input ends, and prints what it counted as JSON: connections, messages, and how many other users
-// somebody was told of.
+// It prints its port, serves until its input ends, and then prints its counts as JSON: connections,
+// disconnections, messages and distinct users.
 "use strict";
 
 const { PeerServer } = require("peer");
@@ -16,7 +16,7 @@ server.on("connection", (client) => {
 server.on("disconnect", () => (counts.gone += 1));
 server.on("message", () => (counts.messages += 1));
 process.stdin.on("end", () =>
-  // What was sent before the run ended may still be on its way.
+  // Messages sent before the run ended may not have arrived yet.
   setTimeout(() => process.stdout.write(JSON.stringify({ ...counts, users: users.size }), () => process.exit()), 200),
 );
 process.stdin.resume();

@@ -1,7 +1,7 @@
-"""What others make of brunt's metrics: Prometheus' own parser, and a collector made of OpenTelemetry's own messages.
+"""Third-party readers of brunt's metrics: Prometheus' own parser, and a collector built from OpenTelemetry's own messages.
 
-`scrape URL`: prints the samples of a text exposition as JSON. `collect`: says its port, takes exports until its input ends,
-then prints the last of them as JSON, with how many there were; with `refuse` it answers 503.
+`scrape URL`: prints the samples of a text exposition as JSON. `collect`: prints its port, accepts exports until its input
+ends, then prints the last one as JSON, with the number of exports; with `refuse` it answers 503.
 """
 import json
 import sys
@@ -24,7 +24,7 @@ def labels(point):
 
 
 def told(request):
-    """All points of an export: name, attributes, value or count, sum, scale and buckets."""
+    """Returns all points of an export: name, attributes, value or count, sum, scale and buckets."""
     points, attributes = [], {}
     for resource in request.resource_metrics:
         attributes.update(labels(resource.resource))
@@ -41,7 +41,7 @@ def told(request):
 
 
 def spans(body):
-    """The spans of an export, with what is known of each."""
+    """Returns the spans of an export with their attributes."""
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
     def value(pair):
@@ -80,7 +80,7 @@ def collect(refuse):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self):
-            """The service under load: it says which traces it heard of."""
+            """Acts as the service under load, and records the trace context of each request."""
             seen["heard"].append(self.headers.get("traceparent"))
             self.send_response(503 if self.path == "/fail" else 200)
             self.send_header("Content-Length", "0")

@@ -1,7 +1,7 @@
-"""Trac, as it comes: a wiki and tickets over SQLite, a token in each form.
+"""Trac, unmodified: a wiki and tickets over SQLite, with a token in each form.
 
-Twenty accounts, user1 to user20, whose passwords are secret1 to secret20 and who log in as tracd lets them, by basic authentication and
-then a cookie. Says its port; when its input ends, what its database holds.
+Twenty accounts, user1 to user20, whose passwords are secret1 to secret20 and who log in as with tracd, by basic authentication and
+then a cookie. It prints its port and, when its input ends, counts from its database.
 """
 
 import json
@@ -37,7 +37,7 @@ class Quiet(TracHTTP11RequestHandler):
 
 
 class Passwords(BasicAuthentication):
-    """Accounts without a file of hashes: what is measured is no hash."""
+    """Accounts without a file of hashes, because hashing is not under test."""
 
     def __init__(self):
         self.realm = "Shop"

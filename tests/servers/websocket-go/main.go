@@ -1,8 +1,9 @@
-// A WebSocket server (gorilla/websocket) that counts: its counts judge those of the tests.
+// A WebSocket server (gorilla/websocket), whose counts verify those of the tests.
 //
-// It prints its port, serves until its input ends, and prints what it counted as JSON. Paths: /echo answers each message,
-// /late answers after up to 20 ms and so out of turn, /sink answers nothing, /push sends three messages first, /leave closes
-// with 1013 after ten messages, /refuse says 403.
+// It prints its port, serves until its input ends, and then prints its counts as JSON. Paths: /echo
+// answers each message, /late answers after up to 20 ms and therefore out of order, /sink answers
+// nothing, /push sends three messages first, /leave closes with 1013 after ten messages, /refuse
+// answers 403.
 package main
 
 import (
@@ -97,7 +98,7 @@ func main() {
 		go server.Serve(listener)
 	}
 	io.Copy(io.Discard, os.Stdin)
-	// What was sent before the run ended may still be on its way to the handlers.
+	// Messages sent before the run ended may not have reached the handlers yet.
 	time.Sleep(200 * time.Millisecond)
 	json.NewEncoder(os.Stdout).Encode(map[string]int64{
 		"connections": connections.Load(), "messages": messages.Load(), "bytes": bytes.Load(),

@@ -1,7 +1,8 @@
-// A WebSocket server (ws) that counts: its counts judge those of the tests.
+// A WebSocket server (ws), whose counts verify those of the tests.
 //
-// It prints its port, serves until its input ends, and prints what it counted as JSON. Paths: /echo answers each message,
-// /fragments in three frames with a ping between them, /sink answers nothing, /push sends three messages first.
+// It prints its port, serves until its input ends, and then prints its counts as JSON. Paths: /echo
+// answers each message, /fragments answers in three frames with a ping between them, /sink answers
+// nothing, /push sends three messages first.
 "use strict";
 
 const { WebSocketServer } = require("ws");
@@ -37,7 +38,7 @@ server.on("connection", (socket, request) => {
 });
 
 process.stdin.on("end", () =>
-  // What was sent before the run ended may still be on its way.
+  // Messages sent before the run ended may not have arrived yet.
   setTimeout(() => process.stdout.write(JSON.stringify(counts), () => process.exit()), 200),
 );
 process.stdin.resume();

@@ -1,7 +1,7 @@
 //! The client side of the simulation: [`brunt_contract::Network`] over virtual time.
 //!
-//! Whatever becomes due while the client works is delivered in its next turn, as with a real event loop. The peer uses
-//! the time of the world and is never delayed by the client.
+//! Whatever becomes due while the client works is delivered in its next turn, as with a real event
+//! loop. The peer uses the time of the simulated world, and is never delayed by the client.
 
 use std::net::SocketAddr;
 
@@ -36,7 +36,7 @@ pub struct Sim<P: SimPeer + ?Sized = dyn SimPeer> {
 }
 
 impl<P: SimPeer + ?Sized> Sim<P> {
-    /// Creates a network where all randomness comes from `seed`.
+    /// Creates a network whose randomness all comes from `seed`.
     pub fn new(seed: u64, settings: SimSettings, peers: Box<P>) -> Sim<P> {
         let now = settings.starts_at;
         Sim {
@@ -85,7 +85,8 @@ impl<P: SimPeer + ?Sized> Sim<P> {
         }
     }
 
-    /// Lets the client's processor work for `cost`; a pause that begins in the meantime is added.
+    /// Advances the time by `cost` of the client's processor, and by a pause that begins in the
+    /// meantime.
     fn spend(&mut self, cost: Nanos) {
         if cost == Nanos::ZERO {
             return;
@@ -97,7 +98,7 @@ impl<P: SimPeer + ?Sized> Sim<P> {
         }
     }
 
-    /// Wakes the client's thread at `moment`, or when the pause that holds it is over.
+    /// Wakes the client's thread at `moment`, or at the end of the pause that contains it.
     fn wake(&mut self, moment: Nanos) {
         self.now = self.now.max(moment);
         while let Some(pause) = self.world.settings.pauses.get(self.next_pause).filter(|p| p.from <= self.now) {

@@ -103,7 +103,7 @@ pub(super) fn outage(settings: &SimSettings, due: Nanos) -> Nanos {
     settings.outages.iter().fold(due, |due, o| if o.from <= due && due < o.to { o.to } else { due })
 }
 
-/// Draws with probability `p`; consumes randomness only if `p` is positive.
+/// Returns `true` with probability `p`; draws a random number only if `p` is positive.
 fn chance(rng: &mut Rng, p: f64) -> bool {
     p > 0.0 && rng.f64() < p
 }

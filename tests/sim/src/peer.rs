@@ -3,7 +3,7 @@
 use brunt_contract::{OutputBuffer, PeerAddress};
 use brunt_measure::Nanos;
 
-/// Decision about a requested connection.
+/// The peer's decision about a requested connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectDecision {
     /// The connection is established.
@@ -14,8 +14,9 @@ pub enum ConnectDecision {
     Ignore,
 }
 
-/// The other end of all connections of a simulation. A number identifies a connection from the call of `opened` until
-/// `closed` is called, or the peer closes or resets the connection; then the number may be reused.
+/// The other end of all connections of a simulation. A number identifies a connection from the call
+/// of `opened` until `closed` is called or the peer closes or resets the connection. It may be
+/// reused afterwards.
 pub trait SimPeer: Send {
     /// Called when a connection is requested.
     fn connecting(&mut self, _now: Nanos, _to: &PeerAddress) -> ConnectDecision {

@@ -1,5 +1,5 @@
-//! A peer made of server sessions: the server side of any protocol, with replies due at chosen times and with any kind
-//! of faulty reply.
+//! A peer that consists of server sessions: the server side of any protocol, with replies at chosen
+//! times and every kind of faulty reply.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -10,7 +10,7 @@ use brunt_measure::Nanos;
 
 use super::peer::{PeerActions, SimPeer};
 
-/// A reply that waits for its time.
+/// A reply to a request.
 #[derive(Clone, Debug)]
 pub struct SimReply {
     /// Status code.
@@ -63,8 +63,8 @@ impl SimReply {
     }
 }
 
-/// A peer that uses server sessions. `make` creates one for each connection; `brain` decides for each request what the
-/// reply is and when it is due (`Nanos::MAX`: never).
+/// A peer that uses server sessions. `make` creates one for each connection; `brain` decides for
+/// each request the reply and when it is due (`Nanos::MAX` for never).
 pub struct ServerPeer<S, F, B> {
     make: F,
     brain: B,

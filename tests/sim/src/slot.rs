@@ -19,7 +19,7 @@ pub(super) struct SimConnection {
     pub(super) held: bool,
     /// Set if the client has been notified, or is about to be, that the connection is established.
     pub(super) connected: bool,
-    /// Set if the peer knows the connection, and it has not ended for the peer.
+    /// Set while the connection is open for the peer.
     pub(super) served: bool,
     /// Set if the peer closed the connection or it was reset: anything that the client sends is discarded.
     pub(super) broken: bool,

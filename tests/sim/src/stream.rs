@@ -111,7 +111,7 @@ impl SimStream {
         &self.bytes[self.taken..self.taken + len]
     }
 
-    /// Marks bytes as taken; their memory is reused.
+    /// Marks bytes as taken, so that their memory can be reused.
     pub(super) fn take(&mut self, len: usize) {
         self.taken += len;
         if self.taken == self.bytes.len() {

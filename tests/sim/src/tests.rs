@@ -1,4 +1,5 @@
-//! Tests that the simulation behaves as programs may expect of TCP, and that the same seed gives the same run.
+//! Tests that the simulation behaves like TCP as programs see it, and that the same seed produces
+//! the same run.
 
 mod datagrams;
 mod faults;

@@ -37,7 +37,7 @@ pub struct FakeSettings {
     pub alpn: Vec<Vec<u8>>,
     /// Set if handshakes after the first completed one are resumptions.
     pub resume: bool,
-    /// A failure, and n if it occurs on every n-th channel.
+    /// A failure, and the number n if it occurs on every n-th channel.
     pub failure: Option<(FakeFailure, u64)>,
 }
 
@@ -103,7 +103,7 @@ impl SecureChannelFactory for FakeSecurity {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TlsStage {
-    /// The handshake is in this round trip.
+    /// The handshake, in this round trip.
     Handshaking(u8),
     Open,
     Ended,
@@ -123,7 +123,7 @@ struct FakeChannel {
 }
 
 impl FakeChannel {
-    /// Writes a flight of the client, which tells the server how to answer.
+    /// Writes a flight of the client, which also tells the server how to answer.
     fn ask(&self, round: u8, cipher: &mut OutputBuffer) {
         let order = match self.failure {
             Some(FakeFailure::Refused) => 1,
@@ -260,7 +260,7 @@ impl<P: SimPeer> SecurePeer<P> {
         }
     }
 
-    /// Makes the server close without close_notify, as some servers do and as a cut connection looks.
+    /// Makes the server close without close_notify, like some servers and like a cut connection.
     pub fn without_close_notify(self) -> SecurePeer<P> {
         SecurePeer { polite: false, ..self }
     }

@@ -15,7 +15,7 @@ use super::stream::{SimPiece, SimSignal, SimStream};
 /// Number of timer calls at the same time after which the peer is considered stuck.
 const STUCK: u32 = 10_000_000;
 
-/// Side for which something in flight is meant.
+/// The destination of something in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SimSide {
     Peer,
@@ -291,7 +291,7 @@ impl<P: SimPeer + ?Sized> SimWorld<P> {
         self.schedule(conn, side);
     }
 
-    /// Schedules the event of a stream, unless there is one that is early enough.
+    /// Schedules the event of a stream, unless an early enough one is scheduled already.
     pub(super) fn schedule(&mut self, conn: u32, side: SimSide) {
         let index = conn * 2 + u32::from(side == SimSide::Client);
         let stream = stream(&mut self.slots[conn as usize], side);

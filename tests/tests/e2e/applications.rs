@@ -14,7 +14,7 @@ fn python(fetched: &'static BuildOnce, folder: &str, script: &str) -> Option<Ext
 /// Packages shared by two servers.
 static DJANGO: BuildOnce = BuildOnce::new();
 
-/// Runs the plan of an example against a server, with the example's own data file, if any.
+/// Runs the plan of an example against a server, with the data file of the example, if it has one.
 fn example(name: &str, file: &str, server: &ExternalServer) -> TestReport {
     let example = sources("../../docs/examples").join(name);
     let text = std::fs::read_to_string(example.join("plan.yaml")).expect("the example");

@@ -210,7 +210,7 @@ fn grpc_and_two_databases_give_values_to_each_other_within_transactions() {
     assert_eq!(report.requests(), [8 * 40, 8 * 40, 0, 0], "{report}");
     assert_eq!(maria.sql("SELECT COUNT(DISTINCT name) FROM test.accounts").trim(), "40", "{report}");
     assert_eq!(postgres.ask("SELECT count(*) FROM paid"), "80", "{report}");
-    // A missing column is reported.
+    // A column that does not exist is reported.
     let (_folder, path) = plan(&text.replace("column id", "column idd"));
     let said = brunt(["--debug", &path]);
     let why = "there is no such column; the response has 1 row of id, name, nothing";

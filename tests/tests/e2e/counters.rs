@@ -50,7 +50,7 @@ fn a_service_that_is_named_is_counted_and_no_other() {
 #[test]
 fn a_watched_process_that_ends_is_told() {
     let target = TargetProcess::healthy();
-    // The test waits for the process only after the run, so it stays a zombie.
+    // The test reaps the process only after the run, so it stays a zombie until then.
     let mut brief = Command::new("sleep").arg("1").spawn().expect("a process");
     let document = report(&["-r", "50/s", "-d", "3s", "--watch-pid", &brief.id().to_string(), &target.url("")]);
     brief.wait().expect("it ended");

@@ -1,10 +1,11 @@
 //! Tests of curl commands: curl and brunt run the same commands, and the requests that a server receives are compared
 //! byte for byte.
 //!
-//! No real host is ever contacted: both programs are told to connect to a server of the test (`--connect-to`). Without
-//! TLS every byte is compared. Over TLS, in HTTP/2 and HTTP/1.1, the requests as seen by a third-party server (Node)
-//! are compared: fields with their order and case, body, and server name. Allowed differences are curl's version, the
-//! boundary of a form, the case of `%3a`, the order of HTTP/2's pseudo-fields, and `Expect`, which brunt does not send.
+//! No real host is ever contacted: `--connect-to` makes both programs connect to a server of the
+//! test. Without TLS every byte is compared. Over TLS, in HTTP/2 and HTTP/1.1, the requests as seen
+//! by a third-party server (Node) are compared: fields with their order and case, body, and server
+//! name. Allowed differences are curl's version, the boundary of a form, the case of `%3a`, the
+//! order of HTTP/2's pseudo-fields, and `Expect`, which brunt does not send.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -21,7 +22,7 @@ const UNREAD: [(&str, &str); 3] =
 
 const EMPTY: &str = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
-/// Commands from documentation and from browsers, as people paste them. `DIR` is a folder with `data.json`,
+/// Commands as copied from documentation and browsers. `DIR` is a folder with `data.json`,
 /// `picture.bin`, `note.txt` and `cookies.txt`.
 const COMMANDS: &[(&str, &str)] = &[
     // GitHub: REST API, quickstart and endpoints.
@@ -244,7 +245,7 @@ fn shell(command: &str, folder: &Path) -> Output {
 /// Normalizes the parts that are allowed to differ.
 fn comparable(request: &[u8]) -> String {
     let text: String = request.iter().map(|b| char::from(*b)).collect();
-    // The body size from which curl sends `Expect` has changed between versions.
+    // The body size above which curl sends `Expect` has changed between versions.
     let mut text = text.replace("Expect: 100-continue\r\n", "").replace("expect: 100-continue\r\n", "");
     let agents = ["User-Agent: curl/", "user-agent: curl/"];
     for agent in text.clone().lines().filter(|line| agents.iter().any(|name| line.starts_with(name))) {
@@ -309,7 +310,7 @@ fn seen(server: ExternalServer) -> Vec<String> {
     let one = |request: &Value| {
         let fields = request["fields"].as_array().expect("fields");
         let mut lines: Vec<String> = fields.iter().map(|f| format!("{}: {}\r\n", text(&f[0]), text(&f[1]))).collect();
-        // The target is already in the first line.
+        // The first line already contains the target.
         lines.retain(|line| !line.starts_with(":path: "));
         let pseudo = lines.iter().take_while(|line| line.starts_with(':')).count();
         lines[..pseudo].sort();

@@ -172,10 +172,10 @@ fn tls_where_none_is_spoken_is_told_as_that_and_so_is_a_port_that_closes_without
     for (first, hint) in [
         (
             &b"HTTP/1.1 400 Bad Request\r\n\r\n"[..],
-            "it responded in plain HTTP; write the scheme without TLS (http://, ws://)",
+            "it responded in plain HTTP; use a scheme without TLS (http://, ws://)",
         ),
-        (SETTINGS, "plain HTTP/2; write the scheme without TLS (http:// with --http2, grpc://)"),
-        (b"", "closed during the TLS handshake; if this port does not use TLS, write the scheme without TLS"),
+        (SETTINGS, "plain HTTP/2; use a scheme without TLS (http:// with --http2, grpc://)"),
+        (b"", "closed during the TLS handshake; if this port does not use TLS, use a scheme without TLS"),
     ] {
         let peer = saying(first);
         for scheme in ["https", "wss"] {
@@ -183,7 +183,7 @@ fn tls_where_none_is_spoken_is_told_as_that_and_so_is_a_port_that_closes_without
         }
     }
     let silent = saying(b"");
-    let hint = "closed without a response; if this port uses TLS, write the scheme with TLS";
+    let hint = "closed without a response; if this port uses TLS, use a scheme with TLS";
     brunt(["-n", "3", "-c", "1", &silent.url()]).with_code(20).containing(hint);
 }
 

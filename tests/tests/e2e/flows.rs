@@ -1,5 +1,5 @@
-//! Tests of flows against nginx: users log in, and get access by sending a token and a cookie; nginx's log verifies our
-//! counts.
+//! Tests of flows against nginx: users log in, and then send a token and a cookie to get access;
+//! nginx's log verifies our counts.
 
 use brunt_tests::nginx::NginxProcess;
 use brunt_tests::program::until;

@@ -25,7 +25,7 @@ fn a_generator_that_is_stopped_again_and_again_is_not_trusted_in_either_load() {
     for load in [&["-c", "10"][..], &["-r", "300/s"]] {
         let target = TargetProcess::healthy();
         let url = target.url("delay/2ms");
-        // Findings about the server rank behind those about brunt itself.
+        // Findings about the server rank below those about brunt itself.
         let line = ["-d", "3s", "--objective", "p99<5ms", "--quiet", "--format", "json", &url];
         let mut running = prepare(load.iter().chain(&line)).start();
         until("the run has begun", || target.requests() > 20);

@@ -107,7 +107,7 @@ fn statuses_are_outcomes_and_their_message_is_shown() {
         .containing("there is no method of brunt.Target Other");
 }
 
-/// Uses a server that fails in the way that the message asks for, so it must have read the message.
+/// Uses a server that fails as the message requests, so it must have read the message.
 #[test]
 fn compressed_messages_are_read_by_the_server() {
     let Some(server) = ExternalGrpcServer::go(&[]) else { return };

@@ -33,8 +33,8 @@ fn nginx_counts_what_we_count_over_shared_connections() {
     }
 }
 
-/// Uses an nginx that ends connections after a number of requests; requests that it did not process are sent again on
-/// another connection, and none is lost.
+/// Uses an nginx that ends connections after a number of requests; requests that it did not process
+/// are resent on another connection, and none is lost.
 #[test]
 fn nginx_goes_away_and_nothing_is_lost() {
     let server = format!("keepalive_requests 100; {ONE_BYTE}");

@@ -1,4 +1,5 @@
-//! Tests of `--cookie-jar` against servers that keep sessions and count them and the requests in them.
+//! Tests of `--cookie-jar` against servers that keep sessions, and count both sessions and their
+//! requests.
 
 use std::process::Command;
 

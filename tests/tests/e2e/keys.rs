@@ -8,7 +8,7 @@ use std::time::Duration;
 use brunt_tests::program::until;
 use brunt_tests::{TargetProcess, TestReport, brunt};
 
-/// A shell on a terminal of its own.
+/// A shell on its own terminal.
 struct TestTerminal {
     child: Child,
     keys: ChildStdin,
@@ -47,7 +47,7 @@ impl TestTerminal {
         until(&format!("the terminal shows `{text}`"), || self.shown().contains(text));
     }
 
-    /// Waits for the shell to end. Returns the exit code and the output.
+    /// Waits for the shell to exit. Returns the exit code and the output.
     fn end(mut self) -> (Option<i32>, String) {
         drop(self.keys);
         let code = self.child.wait().expect("it ends").code();
@@ -123,7 +123,7 @@ fn keys_change_users_too_and_speak_chinese() {
     terminal.shows("按键：");
     until("the run has begun", || target.requests() > 100);
     terminal.press("+");
-    terminal.shows("起 11 个用户");
+    terminal.shows("起为 11 个用户");
     terminal.press("p");
     terminal.shows("起暂停");
     rests(&target);

@@ -112,7 +112,7 @@ fn a_pool_shows_its_size_and_a_service_without_one_shows_none() {
 fn a_limiter_that_says_so_is_proved_and_one_that_may_be_is_consistent() {
     let zone = "limit_req_zone $server_name zone=all:1m rate=50r/s;";
     for (status, proof) in [("429", "proved"), ("503", "consistent")] {
-        // `return` would come before the limit; looking for a file comes after it.
+        // `return` would be evaluated before the limit; `try_files` is evaluated after it.
         let limited = format!("location / {{ limit_req zone=all; limit_req_status {status}; try_files /none @ok; }}");
         let server = format!("{limited} location @ok {{ return 204; }}");
         let Some(nginx) = NginxProcess::start(zone, "", &server) else { return };
@@ -164,8 +164,8 @@ fn counters_take_no_descriptors_from_connections() {
     assert!(scheduled > 100 && succeeded == scheduled && failed == 0, "{report}");
 }
 
-/// Compares a body that does not fit into the window of a connection and is read slowly with one that fits, is read at
-/// once and is answered late.
+/// Compares a server that slowly reads bodies larger than the window of a connection with one that
+/// reads smaller bodies at once but answers late.
 #[test]
 fn a_service_that_reads_slowly_is_told_and_one_that_answers_late_is_not() {
     let directory = tempfile::tempdir().expect("a folder");

@@ -116,7 +116,7 @@ fn stages_of_users_change_how_many_there_are() {
 fn users_who_think_send_less() {
     let target = TargetProcess::healthy();
     let report = report(&["-c", "5", "--think", "10s", "-d", "300ms", &target.address]).with_code(0);
-    // Each user sends its first request and is still in its think time at the end.
+    // Each user sends its first request, and is still thinking at the end.
     assert_eq!(report.requests(), [5, 5, 0, 0], "{report}");
     assert_exact_count(&target, &report);
     let often =

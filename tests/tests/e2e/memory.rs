@@ -11,7 +11,7 @@ use brunt_tests::{ScriptedPeer, TargetProcess, brunt, prepare};
 /// Maximum memory of the process in all these cases.
 const BOUND: u64 = 100 << 20;
 
-/// Checks that the program's peak is within the bound.
+/// Checks that the peak memory of the program is within the bound.
 #[track_caller]
 fn bounded(ended: ProgramOutput) -> ProgramOutput {
     println!("{} MB", ended.peak >> 20);
@@ -20,7 +20,7 @@ fn bounded(ended: ProgramOutput) -> ProgramOutput {
     ended
 }
 
-/// Sends until the other side closes, at most this many bytes.
+/// Sends at most this many bytes, until the other side closes.
 fn pour(mut connection: brunt_tests::peer::PeerConnection, head: &[u8], piece: &[u8], most: usize) {
     connection.send(head);
     for _ in 0..most / piece.len() {
@@ -54,7 +54,7 @@ fn an_endless_answer_to_a_request_before_the_run_is_not_kept() {
     bounded(ended);
 }
 
-/// Ends a program that would not end by itself, after some seconds.
+/// Stops a program, which would not end by itself, after this many seconds.
 fn stopped_after(running: RunningProgram, seconds: u64) -> ProgramOutput {
     std::thread::sleep(std::time::Duration::from_secs(seconds));
     running.signal(rustix::process::Signal::INT);
@@ -192,7 +192,8 @@ fn more_connections_than_descriptors_allow_are_refused_in_a_sentence() {
     assert!(bounded(held.end()).out.contains("60 worker threads"));
 }
 
-/// Returns a connection to the target on which data is only written, as much as the target accepts.
+/// Returns a connection to the target on which nothing is read, after writing as much as the target
+/// accepts.
 fn talk(target: &TargetProcess, first: &[u8], again: &[u8], most: usize) -> TcpStream {
     let mut stream = TcpStream::connect(target.host()).unwrap();
     stream.set_write_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -202,7 +203,7 @@ fn talk(target: &TargetProcess, first: &[u8], again: &[u8], most: usize) -> TcpS
     stream
 }
 
-/// Checks that the target's peak is within the bound and that it still answers others.
+/// Checks that the peak memory of the target is within the bound, and that it still answers others.
 #[track_caller]
 fn unmoved(target: &TargetProcess) {
     let (head, _) = brunt_tests::target::get(target.host(), "/");
@@ -293,7 +294,8 @@ fn a_target_holds_no_more_for_a_crowd_of_large_messages() {
                    Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
     let head = |first: u8, size: u64| [&[first, 0x80 | 127][..], &size.to_be_bytes(), &[0; 4]].concat();
     let large = [head(0x82, 3 << 20), vec![b'm'; 3 << 20]].concat();
-    // Never complete: one announced frame that goes on, and one fragment after the other.
+    // Messages that are never complete: one endless announced frame, and one fragment after
+    // another.
     let endless = [upgrade.as_bytes(), &head(0x82, 1 << 40)].concat();
     let begun = [upgrade.as_bytes(), &head(0x02, 0)].concat();
     let fragment = [head(0x00, 1 << 16), vec![b'f'; 1 << 16]].concat();

@@ -25,7 +25,8 @@ fn prepared_and_text_statements_are_counted_by_both_sides() {
     let Some(server) = Mariadb::start(&[]) else { return };
     server.sql("CREATE TABLE test.p AS SELECT seq AS id, REPEAT('x', 50) AS name FROM test.seq_1_to_1000");
     let url = server.url();
-    // One request comes before the run, and each connection prepares its statement, including the one before the run.
+    // One request precedes the run, and each connection prepares its statement, including the
+    // connection before the run.
     let select = "SELECT name FROM p WHERE id = {random 1..1000} LIMIT 1";
     let names = ["Com_stmt_execute", "Com_stmt_prepare", "Com_select", "Rows_sent"];
     let [executed, prepared, selected, rows] = grown(&server, names, || {

@@ -1,4 +1,5 @@
-//! Tests of invalid command lines: one sentence names the option, says what is wrong, and what would be right.
+//! Tests of invalid command lines: one sentence names the option, and says what is wrong and what
+//! would be right.
 
 use brunt_tests::{TargetProcess, brunt};
 
@@ -125,7 +126,7 @@ fn a_slot_of_a_file_says_what_is_missing_or_misspelt() {
         ),
         (
             format!("{{csv {file}.name uniqe}}"),
-            "--data: \"uniqe\" is not a word of {csv}; use unique if you meant that".to_owned(),
+            "--data: \"uniqe\" is not a keyword of {csv}; use unique if you meant that".to_owned(),
         ),
         (
             "{csv nowhere.csv}".to_owned(),

@@ -1,5 +1,5 @@
-//! Tests of output errors: output that cannot be written is reported and makes the command fail; a reader that has gone
-//! does neither.
+//! Tests of output errors: output that cannot be written is reported and makes the command fail,
+//! but a reader that has gone does not.
 
 use std::fs::OpenOptions;
 use std::io::{Read as _, Write as _};

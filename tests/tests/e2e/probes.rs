@@ -99,7 +99,7 @@ fn counters_of_a_probe_are_in_the_record_on_our_clock_and_a_healthy_run_has_no_f
     assert!(last >= window - (joined["clock_within_s"].as_f64().expect("a time") * 2e9) as i64, "{last} of {window}");
 }
 
-/// Uses two services, one with room for some fifty descriptors and one with enough.
+/// Uses two services: one with fifty or so free descriptors, and one with enough.
 #[test]
 fn before_a_run_a_doctor_asks_the_probe_what_the_run_would_fill_there() {
     let (target, probe) = (TargetProcess::limited(64, &["-w", "1"]), ProbeProcess::with(&[], None));
@@ -155,7 +155,7 @@ fn what_cannot_be_joined_is_refused_before_anything_is_sent() {
     }
     let joined = prepare(["-n", "5", "--probe", &guarded.address, &url]).env("BRUNT_PROBE_TOKEN", "right");
     joined.run().with_code(0);
-    // Five, the pre-flight request, and the request for this count.
+    // Five requests, the pre-flight request, and the request for this count.
     assert!(target.requests() <= 7, "{}", target.requests());
 }
 
@@ -251,8 +251,8 @@ fn across_networks(target: &str) -> Option<TestReport> {
 
 #[test]
 fn what_only_the_other_host_counts_proves_its_limit_and_a_healthy_one_is_not_blamed() {
-    // Five connections may wait, and for most of each second none is accepted: the kernel of the other side counts
-    // those that it rejects.
+    // Five connections may wait, and for most of each second none is accepted. The kernel of the
+    // other side counts those that it rejects.
     let Some(report) = across_networks("--backlog 5 --stall 300ms+700ms/1s") else { return };
     let found = findings(&report);
     let proof = found.iter().find(|found| found["rule"] == "N2").unwrap_or_else(|| panic!("no N2 in {report}"));

@@ -1,5 +1,5 @@
-//! Tests of a run in several processes: it sends the same requests as with threads, merged as one run, and the server's
-//! count verifies them.
+//! Tests of a run in several processes: it sends the same requests as with threads and is reported
+//! as one run; the server's count verifies this.
 
 use brunt_tests::program::until;
 use brunt_tests::report::{assert_exact_count, report};

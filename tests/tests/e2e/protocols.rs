@@ -1,4 +1,5 @@
-//! Tests of one target with every protocol that it supports: the counts of runs agree with its counts of each protocol.
+//! Tests of a target with every protocol that it supports: its counts for each protocol agree with
+//! those of the runs.
 
 use brunt_tests::report::report;
 use brunt_tests::{TargetProcess, brunt};
@@ -63,7 +64,7 @@ fn logged(target: TargetProcess, file: &str, path: &str) -> u64 {
     text.lines().filter(|line| line.ends_with(path)).count() as u64
 }
 
-/// Verifies the counts by the log of arrivals, since the counters are behind TLS, too.
+/// Verifies the counts by the log of arrivals, because the counters are reachable only over TLS.
 #[test]
 fn every_protocol_over_tls_agrees_with_the_log_of_arrivals() {
     let directory = tempfile::tempdir().expect("a directory");

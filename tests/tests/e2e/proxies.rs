@@ -1,4 +1,5 @@
-//! Tests of runs through proxies: every protocol, counted on both sides, and the attribution of failures.
+//! Tests of runs through proxies: every protocol, counted on both sides, and the attribution of
+//! failures to proxy or target.
 
 use brunt_tests::certificates::Certificates;
 use brunt_tests::redis::RedisProcess;

@@ -243,7 +243,7 @@ fn an_acceptor_of_fix_finds_lengths_and_checksums_right() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let acceptor = std::thread::spawn(move || {
-        // The pre-flight request, and the two users.
+        // One connection for the pre-flight request, and one for each of the two users.
         let served: Vec<_> = listener
             .incoming()
             .take(3)

@@ -92,8 +92,8 @@ fn two_signals_end_a_run_whose_answers_hang() {
     let mut running = start(["-c", "2", "-d", "60s", "-t", "60s", "--drain", "60s", &peer.url()]);
     until("both users wait", || peer.requests() == 3);
     running.signal(Signal::INT);
-    // It is not visible from outside whether the first signal has been handled before the second is sent; further ones
-    // do no harm.
+    // It cannot be seen from outside when the first signal has been handled; further signals do no
+    // harm.
     until("it ends", || {
         running.signal(Signal::TERM);
         !running.runs()
@@ -141,7 +141,7 @@ fn a_debug_that_is_interrupted_ends_as_a_run_does() {
 
 #[test]
 fn what_comes_after_a_run_and_is_interrupted_is_said_and_is_no_success() {
-    // All commands but the last are answered.
+    // All commands except the last are answered.
     let peer = ScriptedPeer::new(|mut connection| {
         while let Some(asked) = connection.bytes() {
             if asked.windows(4).any(|four| four == b"LAST") {

@@ -170,7 +170,7 @@ fn every_protocol_fills_its_slots() {
     }
 }
 
-/// Uses nginx as a third-party server that reads every body completely; its log has each path once.
+/// Uses nginx, which reads every body completely, and whose log must contain each path once.
 #[test]
 fn nginx_sees_each_number_once() {
     let Some(nginx) = NginxProcess::start(

@@ -164,7 +164,7 @@ fn spans_of_brunt_carry_the_ids_that_the_service_heard() {
     let port = collector.port;
     let url = format!("http://127.0.0.1:{port}");
     let (good, bad) = (format!("{url}/"), format!("{url}/fail"));
-    // The destination comes from the environment, which is used only with the option.
+    // The destination is taken from the environment, which is used only with the option.
     let line = ["--otlp", "env", "--trace", "50%", "-r", "60/s", "-n", "90", "--warmup", "0s", &good, &bad];
     let set = prepare([&line[..], &["--format", "json"]].concat())
         .env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://ann:s3cret-word@127.0.0.1:9")

@@ -42,7 +42,7 @@ fn poisoned(record: &str) -> Option<String> {
 }
 
 fn poison(value: &mut Value, name: &str) {
-    // Words of the format itself.
+    // These are words of the format itself.
     let words = ["event", "schema", "part", "model", "arrivals", "net_kind", "reason", "latency"];
     match value {
         Value::String(text) if !(words.contains(&name) || name == "net" && text == "auto") => text.push_str(ATTACK),
@@ -95,7 +95,7 @@ fn a_server_that_answers_with_escapes_is_shown_without_acting() {
     let peer = ScriptedPeer::answering(answer);
     for line in [&["-n", "3", "-c", "1"][..], &["--debug"], &["-n", "3", "-c", "1", "--format", "json"]] {
         let ended = brunt(line.iter().copied().chain([&*peer.url()]));
-        // Lines of HTTP end with CR LF.
+        // HTTP lines end with CR LF.
         harmless(&(ended.out + &ended.err).replace("\r\n", "\n"));
     }
 }

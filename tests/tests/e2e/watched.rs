@@ -38,8 +38,8 @@ fn redis_that_turns_clients_away_says_so_itself() {
     let Some(samples) = samples(&record) else { return };
     let told = &samples[&watch];
     assert!(["redis.maxclients", "redis.cmdstat_get.calls", "redis.used_cpu_user"].iter().all(|name| tell(told, name)));
-    // The source is a service and not a machine: it has no kernel counters, and its counters are not among those of the
-    // machine.
+    // The source is a service, not a machine: it has no kernel counters, and its counters are
+    // separate from those of the machine.
     assert!(!tell(told, "cpu.count") && samples.iter().filter(|(_, told)| tell(told, "cpu.count")).count() == 1);
 }
 

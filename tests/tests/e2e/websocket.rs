@@ -6,7 +6,7 @@ use brunt_tests::websocket::ExternalWebSocketServer;
 use brunt_tests::{ScriptedPeer, TestReport, brunt};
 use serde_json::Value;
 
-/// Returns those of the two servers that are available.
+/// Returns the available ones of the two servers.
 fn servers() -> Vec<ExternalWebSocketServer> {
     [ExternalWebSocketServer::go(&[]), ExternalWebSocketServer::node()].into_iter().flatten().collect()
 }
@@ -15,7 +15,7 @@ fn count(counts: &Value, name: &str) -> u64 {
     counts[name].as_u64().unwrap_or_else(|| panic!("{name} is no count in {counts}"))
 }
 
-/// Checks that the server received every message that finished, and one before the run.
+/// Checks that the server received every finished message, and one before the run.
 #[track_caller]
 fn agree(report: &TestReport, counts: &Value) {
     let [due, finished, failed, censored] = report.requests();

@@ -1,19 +1,22 @@
-// What charts and tables are given. Nothing here knows where it came from: a report, or a run that goes on.
+// Inputs of charts and tables, independent of their source: a report, or a run in progress.
 
 import type { Unit } from '../lib/format';
 
-/** A line of a chart. Values stand for the stretch that begins at the same index of the chart's `x`; null: nothing is known there. */
+/**
+ * A line of a chart. Each value applies to the interval that begins at the same index of the chart's `x`; null if it is
+ * unknown.
+ */
 export interface Line {
   key: string;
   label: string;
-  /** A colour of the style sheet: `succeeded` is `--succeeded`. */
+  /** Name of a colour in the style sheet: `succeeded` for `--succeeded`. */
   color: string;
   values: readonly (number | null)[];
   dash?: boolean;
-  /** The area below it is tinted. */
+  /** Whether the area below the line is tinted. */
   fill?: boolean;
   width?: number;
-  /** Where it is only a lower bound. */
+  /** Whether each value is only a lower bound. */
   bounds?: readonly boolean[];
   hidden?: boolean;
 }
@@ -22,16 +25,16 @@ export interface Line {
 export interface Cell<Row> {
   key: string;
   label: string;
-  /** How it is shown. */
+  /** Returns the text of the cell. */
   text: (row: Row) => string;
-  /** What it is sorted by and copied as; without it, its text. */
+  /** Returns the value used for sorting and copying; the text by default. */
   value?: (row: Row) => number | string | null;
   right?: boolean;
-  /** A small curve in place of text. */
+  /** Returns the values of a small curve, shown instead of the text. */
   curve?: (row: Row) => readonly (number | null)[];
-  /** Something worth seeing: `bad`, `warn`, `quiet`. */
+  /** Returns the emphasis of the cell: `bad`, `warn` or `quiet`. */
   tone?: (row: Row) => string;
-  /** More about it, under the pointer. */
+  /** Returns the tooltip. */
   title?: (row: Row) => string | undefined;
   mono?: boolean;
   wide?: boolean;

@@ -1,4 +1,4 @@
-// The HTTP API of the console (docs/api.md), as the pages use it.
+// The HTTP API of the console (docs/api.md), as used by the pages.
 
 import type { Against } from '../lib/contrast';
 
@@ -70,7 +70,7 @@ export interface Checked {
   said?: string;
   notes?: string[];
   heavy?: boolean;
-  // The plan as it is recorded; a page reads what it draws of it.
+  // The plan as recorded; a page reads only the parts that it draws.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   plan?: any;
   place?: string;
@@ -86,7 +86,7 @@ export interface Compared {
   compared: ({ id: string } & Against)[];
 }
 
-/** Why something was not done, in a sentence. */
+/** An error of the API, with a message. */
 export class Problem extends Error {
   constructor(readonly status: number, readonly code: string, sentence: string) {
     super(sentence);

@@ -1,5 +1,5 @@
-// The editor of plans: CodeMirror with the keys of the schema and the complaint of the check. It stands in a shadow root, where its styles are
-// adopted as objects: the policy of the page lets nobody add style elements.
+// The editor of plans: CodeMirror with completion from the schema and the errors of the check. It is in a shadow root,
+// which adopts its styles as objects, because the page's policy forbids style elements.
 
 import { autocompletion, completionKeymap, type CompletionContext, type CompletionResult } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
@@ -11,7 +11,7 @@ import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view
 import { tags } from '@lezer/highlight';
 import type { Checked } from './api';
 
-/** A schema, as far as completion reads it. */
+/** A JSON Schema. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 type Schema = any;
 
@@ -39,7 +39,7 @@ function resolved(schema: Schema, of: Schema): Schema {
   return path ? path.reduce((at: Schema, part) => at?.[part], schema) : of;
 }
 
-/** All properties that an object of this schema may have, through its alternatives and items. */
+/** Returns all properties that an object of this schema may have, including those of its alternatives and items. */
 function properties(schema: Schema, of: Schema, depth = 0): Record<string, Schema> {
   const here = resolved(schema, of);
   if (!here || depth > 6) return {};
@@ -50,7 +50,7 @@ function properties(schema: Schema, of: Schema, depth = 0): Record<string, Schem
   return { ...all, ...(here.properties ?? {}) };
 }
 
-/** The keys above a line, by how far lines are set in. */
+/** Returns the keys that enclose a line, by indentation. */
 function keysAbove(state: EditorState, line: number, indent: number): string[] {
   const keys: string[] = [];
   let within = indent;
@@ -85,7 +85,7 @@ export interface Editor {
   end: () => void;
 }
 
-/** Makes an editor in this element. */
+/** Creates an editor in this element. */
 export function editor(holder: HTMLElement, text: string, label: string, schema: () => Schema, changed: (text: string) => void): Editor {
   const root = holder.attachShadow({ mode: 'open' });
   const view = new EditorView({
@@ -110,7 +110,7 @@ export function editor(holder: HTMLElement, text: string, label: string, schema:
     complain(checked) {
       const all: Diagnostic[] = [];
       if (checked && !checked.ok && checked.line) {
-        // What is missing is found missing behind the last line.
+        // A missing key may be reported after the last line.
         const { from, to } = view.state.doc.line(Math.min(checked.line, view.state.doc.lines));
         all.push({ from: Math.min(from + (checked.column ?? 1) - 1, to), to, severity: 'error', message: checked.trouble ?? '' });
       }

@@ -1,5 +1,5 @@
-// What the page loads when it is asked for: the editor of plans, which most who come here never open. Its text is fetched from the console and run as a
-// script of this page, whose policy names the hash of exactly that text: nothing else would be run.
+// Loading of the plan editor on demand, since most users never open it. Its text is fetched from the console and run as
+// a script of this page. The page's policy contains the hash of exactly that text, so no other text would run.
 
 import type * as Editing from './editor';
 
@@ -22,7 +22,7 @@ async function loaded(): Promise<typeof Editing> {
   return window.brunt_editor;
 }
 
-/** The editor, loaded once; one that could not be had is asked for again. */
+/** Loads the editor once; after a failure, the next call tries again. */
 export function later(): Promise<typeof Editing> {
   asked ??= loaded().catch((why) => {
     asked = undefined;

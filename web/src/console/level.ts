@@ -1,4 +1,4 @@
-// A load as it is typed while a run goes on: the grammar of plans (`quantity` in `crates/plan`).
+// A level of load as typed during a run, in the grammar of plans (`quantity` in `crates/plan`).
 
 export type Level = { rate: number } | { users: number };
 

@@ -1,4 +1,4 @@
-// A run that goes on, as its events tell it.
+// A run in progress, built from its events.
 
 import { Run, type Head, type Mark } from '../lib/run.svelte';
 import { rate } from '../lib/format';
@@ -18,26 +18,26 @@ export interface Example {
   detail: string;
   sent: string;
   received: string;
-  /** What it is called among the names of the run. */
+  /** Index among the names of the run. */
   name?: number;
   status?: string;
   values?: { name: string; value: string | null }[];
   words: Record<'en' | 'zh', { kind: string; sort: string; detail: string }>;
 }
 
-/** Listens to the events of a run until it is ended. */
+/** Listens to the events of a run until it ends or `end` is called. */
 export class Live {
   run: Run | null = $state(null);
-  /** Moves with every message. */
+  /** Increases when something new is to be drawn. */
   version = $state(0);
   changes: { at_ns: number; change: unknown }[] = $state([]);
   happened: Happened[] = $state([]);
   examples: Example[] = $state([]);
   paused = $state(false);
-  /** What the load was changed to. */
+  /** The level that the load was last changed to. */
   level: number | null = $state(null);
   over = $state(false);
-  /** The connection is lost, and is tried again. */
+  /** Whether the connection is lost; the browser reconnects. */
   lost = $state(false);
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   private waiting: any[] = [];
@@ -75,7 +75,7 @@ export class Live {
     this.version++;
   }
 
-  /** Whoever comes late hears many at once: they are drawn together. */
+  /** Collects lines to draw them together, since a late watcher receives many at once. */
   private take(line: object): void {
     this.waiting.push(line);
     this.drawing ??= setTimeout(() => this.draw(), 60);
@@ -117,7 +117,7 @@ export class Live {
     this.add({ at: notice.at_ns === undefined ? null : notice.at_ns / 1e9, kind: 'notice', text: { en: notice.en ?? notice.code ?? '', zh: notice.zh ?? notice.code ?? '' } });
   }
 
-  /** What charts mark. */
+  /** Returns the marks of charts. */
   get marks(): Mark[] {
     return this.happened.filter((one) => one.at !== null && one.kind !== 'fault').map((one) => ({ at: one.at ?? 0, kind: one.kind === 'change' ? 'change' : 'notice', text: one.text }));
   }

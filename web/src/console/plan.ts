@@ -1,11 +1,11 @@
-// The form of a new run, as a plan file: what is typed there is a plan like any other.
+// The form of a new run, converted to a plan file like any other.
 
-/** What the form holds, as it was typed. */
+/** The contents of the form, as typed. */
 export interface Form {
   url: string;
   kind: 'users' | 'rate';
   level: string;
-  /** What the load begins with, where it changes. */
+  /** Initial level of a changing load; empty for a constant one. */
   from: string;
   duration: string;
   warmup: string;
@@ -19,15 +19,15 @@ export const EMPTY: Form = {
   url: 'http://127.0.0.1:8080/', kind: 'users', level: '10', from: '', duration: '30s', warmup: '', method: 'GET', headers: '', body: '', objectives: '',
 };
 
-/** A text as YAML: JSON's strings are strings of YAML. */
+/** Formats a text as YAML, of which JSON strings are a subset. */
 const text = (value: string): string => JSON.stringify(value);
 
 const lines = (value: string): string[] => value.split('\n').map((line) => line.trim()).filter(Boolean);
 
-/** A level as people type it, with its unit: `500` of a rate is `500/s`. */
+/** Adds the unit to a level as typed: `500` becomes `500/s` for a rate. */
 const level = (form: Form, value: string): string => (form.kind === 'rate' && /^[\d.]+$/.test(value.trim()) ? `${value.trim()}/s` : value.trim());
 
-/** The plan of a form. */
+/** Returns the plan for a form. */
 export function planOf(form: Form): string {
   const out = [`urls: ${text(form.url.trim())}`];
   const most = level(form, form.level);
@@ -44,21 +44,21 @@ export function planOf(form: Form): string {
   return `${out.join('\n')}\n`;
 }
 
-/** A point of the load as planned. */
+/** A point of the planned load; time in seconds. */
 export interface Point {
   at: number;
   level: number;
 }
 
-/** The way of a load over time, in seconds from the start of the window. */
+/** A planned load over time, in seconds from the start of the window. */
 export interface Course {
-  /** Whose it is; nothing in a run of one load. */
+  /** Name of the scenario; empty in a run without scenarios. */
   name: string;
   points: Point[];
   open: boolean;
 }
 
-/** What a plan asks for over time. */
+/** The planned loads over time. */
 export interface Curves {
   courses: Course[];
   warmup: number;
@@ -70,7 +70,10 @@ interface Load {
   stages?: { lasts: number; from: number; to: number }[];
 }
 
-/** One load, from when it starts for as long as it lasts: `most` seconds where nothing but a number of requests ends it. */
+/**
+ * Returns the course of one load from its start, for at most `most` seconds; `lasts` is null if only a number of
+ * requests ends it.
+ */
 function courseOf(name: string, load: Load, start: number, lasts: number | null, most: number): Course {
   const points: Point[] = [];
   let at = start;
@@ -82,7 +85,7 @@ function courseOf(name: string, load: Load, start: number, lasts: number | null,
     points.push({ at, level: stage.from }, { at: at + length * share, level: stage.from + (stage.to - stage.from) * share });
     at += length;
   }
-  // Behind its last stage a load stays where it is.
+  // After its last stage, a load keeps its level.
   const last = points[points.length - 1];
   if (last && lasts !== null && last.at < end - 1e-9) points.push({ at: end, level: last.level });
   return { name, points, open: load.model === 'open' };
@@ -90,10 +93,10 @@ function courseOf(name: string, load: Load, start: number, lasts: number | null,
 
 const stagesLast = (load: Load): number => (load.stages ?? []).reduce((sum, stage) => sum + stage.lasts, 0) / 1e9;
 
-/** So long a load is drawn that only a number of requests ends: it lasts for ever on paper. */
+/** Time in seconds for which a load is drawn if only a number of requests ends it. */
 const UNENDING = 60;
 
-/** The way of the load over time, each scenario's own; null where the plan has none. */
+/** Returns the load over time, for each scenario; null if the plan has none. */
 // The plan as brunt records it.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export function curvesOf(plan: any): Curves | null {
@@ -117,7 +120,7 @@ export function curvesOf(plan: any): Curves | null {
   return { courses: [course], warmup, end };
 }
 
-/** Plans to begin with. */
+/** Example plans to start from. */
 export const EXAMPLES: { key: string; en: string; zh: string; plan: string }[] = [
   { key: 'load', en: 'Steady load', zh: '稳定负载', plan: 'urls: http://127.0.0.1:8080/\nrate: 100/s\nduration: 1m\nwarmup: 5s\nobjectives:\n  - p99<200ms\n  - failed<0.1%\n' },
   { key: 'spike', en: 'Spike', zh: '尖峰', plan: 'urls: http://127.0.0.1:8080/\nstages:\n  - 30s:50/s\n  - 10s:50/s..500/s\n  - 20s:500/s\n  - 10s:500/s..50/s\n  - 30s:50/s\n' },

@@ -1,4 +1,4 @@
-// How runs of the library are told.
+// Descriptions of runs in the library.
 
 import { clock, count, percent, rate } from '../lib/format';
 import { say } from '../lib/i18n';
@@ -6,18 +6,18 @@ import type { Lang } from '../lib/view.svelte';
 import type { Kept } from './api';
 import { C } from './words';
 
-/** `29 Nov, 14:05:33`, in the reader's own time. */
+/** Formats a time as `29 Nov, 14:05:33`, in the reader's time zone. */
 export function moment(ms: number, lang: Lang): string {
   const options: Intl.DateTimeFormatOptions = { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false };
   return new Intl.DateTimeFormat(lang === 'zh' ? 'zh-CN' : 'en-GB', options).format(new Date(ms));
 }
 
-/** What a run is called. */
+/** Returns the title of a run: its name, its target, or its start time. */
 export function title(run: Kept, lang: Lang): string {
   return run.name || run.figures?.target || say(C.untitled, lang, { time: moment(run.started_ms, lang) });
 }
 
-/** `10 users`, `up to 500/s`. */
+/** Formats the load of a run: `10 users`, `up to 500/s`. */
 export function load(run: Kept, lang: Lang): string {
   const figures = run.figures;
   if (!figures || figures.load_peak <= 0) return '–';
@@ -25,20 +25,20 @@ export function load(run: Kept, lang: Lang): string {
   return figures.load_steady ? what : say(C.upTo, lang, { what });
 }
 
-/** How long it lasted. */
+/** Formats the duration of a run. */
 export function lasted(run: Kept): string {
   const figures = run.figures;
   if (!figures || run.state === 'running') return '–';
   return figures.window_s < 60 ? `${figures.window_s < 9.95 ? figures.window_s.toFixed(1) : Math.round(figures.window_s)} s` : clock(figures.window_s);
 }
 
-/** The share that failed. */
+/** Formats the share of failed requests. */
 export function failed(run: Kept): string {
   const figures = run.figures;
   return figures && figures.scheduled > 0 && run.state !== 'running' ? percent(figures.failed, figures.scheduled) : '–';
 }
 
-/** What came of it, in a word, and how it looks. */
+/** Returns the result of a run in a word, and its emphasis. */
 export function result(run: Kept, lang: Lang): { text: string; tone: 'good' | 'warn' | 'bad' | 'quiet' } {
   const figures = run.figures;
   if (run.state === 'running') return { text: say(C.running, lang), tone: 'quiet' };

@@ -1,4 +1,4 @@
-// What the console says beyond what reports say.
+// Texts of the console that reports do not have.
 
 import { t } from '../lib/i18n';
 

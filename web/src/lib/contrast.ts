@@ -1,5 +1,5 @@
-// How runs differ from the first of them: worked out where the record is (`crates/report/src/comparison.rs`), and only drawn here, so that the page, the
-// console, text and JSON say the same word of the same pair.
+// Differences of runs from the first one. They are computed by `crates/report/src/comparison.rs` and only shown here,
+// so that the page, the console, text and JSON agree about the same pair.
 
 import { rate, duration, WITHHELD } from './format';
 import { say } from './i18n';
@@ -8,39 +8,41 @@ import { W } from './words';
 export interface Contrast {
   name: 'throughput_per_s' | 'p50_us' | 'p95_us' | 'p99_us' | 'failed_share';
   more_is_better: boolean;
-  /** A change that matters: a share of the first figure, or of shares a difference. */
+  /** Minimum relevant change: relative to the first figure, or an absolute difference for shares. */
   matters: number;
   is_share: boolean;
-  /** Which latency a percentile is of: of a run with a rate and one with users, service of both; null: not of latency. */
+  /**
+   * The latency of a percentile; service time if one run has a rate and the other one users; null for other figures.
+   */
   latency: 'response' | 'service' | null;
   values: [number | null, number | null];
   change: number | null;
-  /** Without an upper end (null) it is infinite. */
+  /** Confidence interval of the change; an upper end of null is infinite. */
   interval: [number, number | null] | null;
   verdict: 'better' | 'same' | 'worse' | 'cannot_tell';
 }
 
-/** A run held against the first. */
+/** A run compared with the first one. */
 export interface Against {
   trusted: boolean;
   differs: string[];
   figures: Contrast[];
 }
 
-/** How each run of a page but the first differs from that; nothing on a page of one. */
+/** Returns the differences of each further run from the first one; empty for a page with a single run. */
 export function againstOf(text: string): Against[] {
   const end = text.indexOf('\n');
   const first = end < 0 ? text : text.slice(0, end);
   return first.startsWith('{"compared"') ? (JSON.parse(first).compared as Against[]) : [];
 }
 
-/** What a figure is called, a percentile with the latency it is of. */
+/** Returns the name of a figure; for a percentile, with the kind of latency. */
 export function calledOf(one: Contrast, lang: 'en' | 'zh'): string {
   const name = say(W.metric[one.name], lang);
   return one.latency ? say(one.latency === 'service' ? W.ofService : W.ofResponse, lang, { name }) : name;
 }
 
-/** A figure of the first run (0) or of the other (1). */
+/** Formats a figure of the first run (0) or of the other one (1). */
 export function figureOf(one: Contrast, of: 0 | 1): string {
   const value = one.values[of];
   if (value === null) return WITHHELD;
@@ -53,7 +55,10 @@ function signed(value: number, digits: number): string {
   return (Number(text) === 0 ? '' : value > 0 ? '+' : '−') + text;
 }
 
-/** A change, or an end of its interval: of shares in percentage points, else in per cent of the first figure. */
+/**
+ * Formats a change or an end of its interval: in percentage points for shares, otherwise in percent of the first
+ * figure.
+ */
 export function changeOf(one: Contrast, change: number | null, lang: 'en' | 'zh'): string {
   if (change === null) return WITHHELD;
   return one.is_share ? say(W.points, lang, { n: signed(change * 100, 2) }) : `${signed((change - 1) * 100, 1)} %`;
@@ -63,5 +68,5 @@ export function intervalOf(one: Contrast, lang: 'en' | 'zh'): string {
   return one.interval ? one.interval.map((end) => (end === null ? '∞' : changeOf(one, end, lang))).join(' … ') : WITHHELD;
 }
 
-/** Signs beside the words: whoever cannot tell colours apart sees them. */
+/** Signs next to the words, so that a verdict does not depend on colour alone. */
 export const SIGNS = { better: '▲', same: '=', worse: '▼', cannot_tell: '?' } as const;

@@ -1,6 +1,6 @@
-// Tables and charts to take along.
+// Export of tables and charts.
 
-/** Rows of cells as CSV. What begins as a formula would be one to a spreadsheet. */
+/** Formats rows of cells as CSV. Text that a spreadsheet would take for a formula is prefixed with an apostrophe. */
 export function csv(rows: readonly (readonly (string | number | null)[])[]): string {
   const cell = (value: string | number | null): string => {
     if (value === null) return '';
@@ -11,7 +11,7 @@ export function csv(rows: readonly (readonly (string | number | null)[])[]): str
   return rows.map((row) => row.map(cell).join(',')).join('\n') + '\n';
 }
 
-/** Rows of cells as a table of Markdown, the first one its heading. */
+/** Formats rows of cells as a Markdown table, whose heading is the first row. */
 export function markdown(rows: readonly (readonly string[])[], right: readonly boolean[]): string {
   const cell = (text: string): string => text.replace(/[\\|*_`<[\]~&]/g, '\\$&').replace(/\s*\n\s*/g, ' ');
   const line = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`;
@@ -19,7 +19,10 @@ export function markdown(rows: readonly (readonly string[])[], right: readonly b
   return [line(rows[0]), rule, ...rows.slice(1).map(line)].join('\n') + '\n';
 }
 
-/** Puts text on the clipboard; a file opened by a double-click may have to do it the old way. */
+/**
+ * Copies text to the clipboard. Falls back to `execCommand`, because the clipboard API may be unavailable in a local
+ * file.
+ */
 export async function toClipboard(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -35,7 +38,7 @@ export async function toClipboard(text: string): Promise<boolean> {
   }
 }
 
-/** Hands a file to the browser. */
+/** Makes the browser save a file. */
 export function download(name: string, blob: Blob): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(blob);
@@ -44,7 +47,7 @@ export function download(name: string, blob: Blob): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** A drawing as PNG, twice as fine as it is shown. */
+/** Renders a drawing as PNG, at twice its size on the screen. */
 export async function png(svg: string, width: number, height: number): Promise<Blob> {
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;

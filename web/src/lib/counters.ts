@@ -1,15 +1,15 @@
-// What counters of hosts say over time: a count as a rate, a size as it stands, and the few that tell most put together into charts.
+// Counters of hosts over time: counts as rates, sizes unchanged, and the most informative ones grouped into charts.
 
 import type { Line } from '../components/types';
 import type { Unit } from './format';
 import { t, type Text } from './i18n';
 import type { Counter } from './run.svelte';
 
-/** Readings of a host: when, and its counters by name. */
+/** Readings of a host: their times in seconds, and its counters by name. */
 export interface HostReadings {
   at: readonly number[];
   counters: ReadonlyMap<string, Counter>;
-  /** Every how many readings the lesser counters are told. */
+  /** Number of readings from one record of the less important counters to the next. */
   coarse: number;
 }
 
@@ -20,7 +20,7 @@ const COUNTED = [
   /^postgres\.database\.(xact_|blks_|tup_|deadlocks|temp_)/,
 ];
 
-/** Whether a counter counts up, so that what it says is by how much it grew. */
+/** Returns whether a counter only increases, so that its rate of increase is shown. */
 export function isCounted(name: string, values: readonly (number | null)[]): boolean {
   if (COUNTED.some((pattern) => pattern.test(name))) return true;
   if (/^(redis|mysql|postgres|prometheus|log)\./.test(name)) {
@@ -30,12 +30,15 @@ export function isCounted(name: string, values: readonly (number | null)[]): boo
   return false;
 }
 
-/** So long a counter may be missing, in seconds, before its line ends. */
+/** Maximum time in seconds for which a counter may be missing before its line ends. */
 const BETWEEN = 10;
-/** Readings so close to each other tell no rate. */
+/** Minimum time between two readings, in seconds, for a rate. */
 const SHORTEST = 0.2;
 
-/** A counter at each reading of its host, carried forward where it did not change; null where it cannot be read, or was not told. */
+/**
+ * Returns a counter at each reading of its host, carried forward while it is unchanged; null where it could not be read
+ * or was not recorded yet.
+ */
 export function carried(host: HostReadings, name: string): (number | null)[] {
   const counter = host.counters.get(name);
   const all: (number | null)[] = [];
@@ -46,13 +49,13 @@ export function carried(host: HostReadings, name: string): (number | null)[] {
       if (value === null) gone ??= at;
       else [now, gone] = [value, null];
     }
-    // What costs much is read less often than the rest, and is not gone in between.
+    // Expensive counters are read less often, and are not missing in between.
     all.push(gone !== null && at - gone > BETWEEN ? null : now);
   }
   return all;
 }
 
-/** By how much it grew a second, from each reading to the next that tells of it. One that began anew has grown by nobody knows what. */
+/** Returns the increase per second between a counter's readings; null if it restarted from a lower value. */
 export function grown(host: HostReadings, name: string): (number | null)[] {
   const values = carried(host, name);
   const step = host.counters.get(name)?.coarse ? host.coarse : 1;
@@ -66,7 +69,7 @@ export function grown(host: HostReadings, name: string): (number | null)[] {
   return rates;
 }
 
-/** Lines added up, where all are known. */
+/** Adds lines; null where any of them is unknown. */
 export function added(lines: readonly (readonly (number | null)[])[]): (number | null)[] {
   return (lines[0] ?? []).map((_, i) => lines.reduce<number | null>((sum, line) => (sum === null || line[i] === null ? null : sum + line[i]!), 0));
 }
@@ -109,12 +112,12 @@ const CHARTS: { key: string; title: Text; unit: Unit; parts: Part[]; even?: bool
 
 const BUSY = ['user', 'system', 'irq', 'softirq', 'steal'];
 
-/** How a counter is called on a chart. */
+/** Returns the name of a counter on a chart. */
 function short(name: string): string {
   return name.replace(/^(TcpExt|Tcp|sockstat|psi|listener)\./, '').replace(/_bytes$/, '');
 }
 
-/** The charts of a host that tell most: those of which anything moved. */
+/** Returns the most informative charts of a host, without those in which nothing changed. */
 export function charts(host: HostReadings, lang: 'en' | 'zh'): CounterChart[] {
   const all: CounterChart[] = [];
   const cpu = cpuChart(host, lang);
@@ -130,7 +133,7 @@ export function charts(host: HostReadings, lang: 'en' | 'zh'): CounterChart[] {
   return all;
 }
 
-/** A counter as a line: by how much it grew a second where it counts up. */
+/** Returns a counter as a line: its increase per second if it only increases, otherwise its value. */
 export function lineOf(host: HostReadings, name: string, color: string, label = name, scale = 1): Line {
   const counted = isCounted(name, host.counters.get(name)?.value ?? []);
   const values = counted ? grown(host, name) : carried(host, name);

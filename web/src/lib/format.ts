@@ -1,9 +1,9 @@
-// Numbers as people read them, as `crates/measure/src/format.rs` and `crates/i18n/src/show.rs` write them: three digits and a unit, nothing that
-// is not zero shown as zero.
+// Formatting of numbers for people, as in `crates/measure/src/format.rs` and `crates/i18n/src/show.rs`: three digits
+// and a unit, and only zero is shown as zero.
 
 import type { Quantity } from './histogram';
 
-/** What stands where a figure is withheld. */
+/** Placeholder of a withheld figure. */
 export const WITHHELD = '–';
 
 function threeDigits(value: number): string {
@@ -20,24 +20,24 @@ function scaled(value: number, units: readonly string[]): string {
   return `${threeDigits(rest)} ${units[units.length - 1]}`;
 }
 
-/** A time in nanoseconds: `456 µs`, `1.23 ms`, `2.10 s`. */
+/** Formats a time in nanoseconds: `456 µs`, `1.23 ms`, `2.10 s`. */
 export function duration(ns: number | null | undefined): string {
   if (ns === null || ns === undefined || !Number.isFinite(ns)) return WITHHELD;
   return Math.abs(ns) < 1000 ? `${Math.round(ns)} ns` : scaled(ns / 1e3, ['µs', 'ms', 's']);
 }
 
-/** A latency as far as it is known: `1.23 ms`, `≥ 4.00 s`, `–`. */
+/** Formats a latency as far as it is known: `1.23 ms`, `≥ 4.00 s`, `–`. */
 export function quantity(of: Quantity): string {
   return of.ns === null ? WITHHELD : (of.atLeast ? '≥ ' : '') + duration(of.ns);
 }
 
-/** A count with its thousands grouped: `45,213`. */
+/** Formats a count with grouped thousands: `45,213`. */
 export function count(n: number | null | undefined): string {
   if (n === null || n === undefined || !Number.isFinite(n)) return WITHHELD;
   return Math.round(n).toString().replace(/\B(?=(\d{3})+(?!\d))/g, ',');
 }
 
-/** Events a second without a unit: `0.250`, `12.3`, `4,998`. */
+/** Formats events per second, without a unit: `0.250`, `12.3`, `4,998`. */
 export function rate(perS: number | null | undefined): string {
   if (perS === null || perS === undefined || !Number.isFinite(perS)) return WITHHELD;
   if (perS === 0) return '0';
@@ -45,13 +45,13 @@ export function rate(perS: number | null | undefined): string {
   return Math.abs(perS) < 999.5 ? threeDigits(perS) : count(perS);
 }
 
-/** Bytes in powers of 1000: `512 B`, `1.50 kB`. */
+/** Formats bytes in powers of 1000: `512 B`, `1.50 kB`. */
 export function bytes(n: number | null | undefined): string {
   if (n === null || n === undefined || !Number.isFinite(n)) return WITHHELD;
   return Math.abs(n) < 1000 ? `${Math.round(n)} B` : scaled(n / 1e3, ['kB', 'MB', 'GB', 'TB', 'PB']);
 }
 
-/** A count's share: `0 %`, `<0.01 %`, `12.3 %`, `>99.99 %`. */
+/** Formats a count as a share: `0 %`, `<0.01 %`, `12.3 %`, `>99.99 %`. */
 export function percent(part: number, whole: number): string {
   if (whole === 0 || part === 0) return '0 %';
   if (part === whole) return '100 %';
@@ -61,7 +61,7 @@ export function percent(part: number, whole: number): string {
   return share < 1 || share > 99 ? `${share.toFixed(2)} %` : `${share.toFixed(1)} %`;
 }
 
-/** A moment of a run as a clock has it: `1:05`, `-0:02`, `1:02:03`, with tenths where they count. */
+/** Formats a time of a run in seconds: `1:05`, `-0:02`, `1:02:03`; optionally with tenths. */
 export function clock(seconds: number, tenths = false): string {
   const sign = seconds < 0 ? '-' : '';
   const size = Math.abs(seconds);
@@ -74,20 +74,20 @@ export function clock(seconds: number, tenths = false): string {
   return sign + clock + rest;
 }
 
-/** A moment in the reader's own time: `14:05:33`. */
+/** Formats a time of day in the reader's time zone: `14:05:33`. */
 export function wallClock(ms: number): string {
   const at = new Date(ms + 0.5);
   return [at.getHours(), at.getMinutes(), at.getSeconds()].map((n) => n.toString().padStart(2, '0')).join(':');
 }
 
-/** How far the reader's time is from that of Greenwich: `UTC+8`, `UTC-3:30`. */
+/** Formats the offset of the reader's time zone: `UTC+8`, `UTC-3:30`. */
 export function zone(ms: number): string {
   const minutes = -new Date(ms).getTimezoneOffset();
   const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
   return minutes === 0 ? 'UTC' : `UTC${minutes < 0 ? '-' : '+'}${hours}${rest ? `:${rest.toString().padStart(2, '0')}` : ''}`;
 }
 
-/** A plain number for axes: no more digits than it has. */
+/** Formats a plain number for axes, without trailing zeros. */
 export function plain(value: number): string {
   const size = Math.abs(value);
   if (size >= 1e9) return `${trimmed(value / 1e9)}G`;
@@ -100,7 +100,7 @@ function trimmed(value: number): string {
   return value.toFixed(2).replace(/\.?0+$/, '');
 }
 
-/** A time on an axis: `5 ms`, `2.5 s`. */
+/** Formats a time in nanoseconds on an axis: `5 ms`, `2.5 s`. */
 export function axisDuration(ns: number): string {
   if (ns === 0) return '0';
   const size = Math.abs(ns);
@@ -109,10 +109,10 @@ export function axisDuration(ns: number): string {
   return size < 1e9 ? `${trimmed(ns / 1e6)} ms` : `${trimmed(ns / 1e9)} s`;
 }
 
-/** Kinds of figure and how they look. */
+/** Unit of a figure, which determines its format. */
 export type Unit = 'count' | 'rate' | 'ns' | 'bytes' | 'bytes/s' | 'cores' | 'percent' | 'number';
 
-/** A figure of a kind as text. */
+/** Formats a figure by its unit. */
 export function shown(value: number | null | undefined, unit: Unit): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return WITHHELD;
   switch (unit) {
@@ -135,7 +135,7 @@ export function shown(value: number | null | undefined, unit: Unit): string {
   }
 }
 
-/** The same on an axis, where room is short. */
+/** Like `shown`, in the short form of axes. */
 export function onAxis(value: number, unit: Unit): string {
   switch (unit) {
     case 'ns':

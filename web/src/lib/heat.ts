@@ -1,24 +1,25 @@
-// The cells of a heatmap: requests by when they ended and how long they took. Cells are made of whole buckets, so that their counts are exact.
+// The cells of a heatmap: requests by end time and latency. Each cell consists of whole buckets, so that its count is
+// exact.
 
 import { boundsOf, bucketOf, type Numbers } from './histogram';
 import type { Span } from './run.svelte';
 
 export interface Heat {
-  /** Columns: where each begins, and the end of the last. */
+  /** Start of each column in seconds, and the end of the last one. */
   edges: number[];
-  /** Rows: where each begins in nanoseconds, and the end of the last. */
+  /** Start of each row in nanoseconds, and the end of the last one. */
   levels: number[];
   /** Counts by column and row. */
   counts: Float64Array[];
-  /** Of each column, requests without a response. */
+  /** Number of requests without a response, by column. */
   unanswered: number[];
-  /** The most that a cell holds of a second. */
+  /** Maximum count of a cell per second of its column. */
   most: number;
 }
 
 const ROWS = 72;
 
-/** The cells of a span; seconds are put together where there are more than `columns`. */
+/** Returns the cells of a span; seconds are merged if there are more than `columns`. */
 export function heatOf(
   from: readonly number[],
   to: readonly number[],
@@ -38,7 +39,7 @@ export function heatOf(
   const each = Math.max(1, Math.ceil(inside.length / Math.max(columns, 1)));
   const heat: Heat = { edges: [], levels: [], counts: [], unanswered: [], most: 0 };
   if (!inside.length) return heat;
-  // So many cells of an octave as fit; never finer than the buckets are.
+  // As many rows per octave as fit, but never finer than the buckets.
   const octaves = Math.max(1, Math.log2(Math.max(high, 2) / Math.max(low, 1)));
   let per = 0;
   while (per < Math.min(grouping, 4) && octaves * 2 ** (per + 1) <= ROWS) per++;

@@ -1,10 +1,11 @@
-// Histograms as a run's lines carry them, and what is read from them: the same buckets, ranks and clamps as in `crates/measure`, so that a figure
-// of a span is what the program would say of these seconds alone.
+// Histograms in the encoding of a run's lines, and the figures derived from them. Buckets, ranks and clamping are those
+// of `crates/measure`, so that a figure of a span equals the one that the program would compute for these seconds
+// alone.
 
-/** `[min, max, sum µs, first bucket, count, then gap and count of each further one]`; empty: nothing was counted. */
+/** `[min, max, sum µs, first bucket, count, then gap and count of each further one]`; empty if nothing was counted. */
 export type Numbers = readonly number[];
 
-/** Counts of times in nanoseconds; `grouping` is the buckets of a power of two, as a power of two. */
+/** Counts of times in nanoseconds. Each power of two is divided into 2^`grouping` buckets. */
 export class Histogram {
   readonly counts: Float64Array;
   total = 0;
@@ -22,7 +23,7 @@ export class Histogram {
     return made;
   }
 
-  /** Adds what a line says. */
+  /** Adds the counts of a line. */
   add(numbers: Numbers): void {
     if (numbers.length === 0) return;
     this.min = Math.min(this.min, numbers[0]);
@@ -36,7 +37,7 @@ export class Histogram {
     }
   }
 
-  /** The value at a rank, 1 being the smallest; undefined where there is none. */
+  /** Returns the value at a rank in nanoseconds, where rank 1 is the smallest; undefined if there is no such rank. */
   atRank(rank: number, other?: Histogram): number | undefined {
     const total = this.total + (other?.total ?? 0);
     if (rank < 1 || rank > total) return undefined;
@@ -50,7 +51,7 @@ export class Histogram {
     return max;
   }
 
-  /** Filled buckets in ascending order. */
+  /** Yields the non-empty buckets in ascending order. */
   *buckets(): Generator<Bucket> {
     if (this.total === 0) return;
     const last = Math.min(bucketOf(this.max, this.grouping), this.counts.length - 1);
@@ -71,7 +72,7 @@ export interface Bucket {
 
 const TOP = 2 ** 42 - 1;
 
-/** The bucket of a value. */
+/** Returns the index of a value's bucket. */
 export function bucketOf(value: number, grouping: number): number {
   const v = Math.min(Math.max(value, 0), TOP);
   const bits = v < 1 ? 0 : Math.floor(Math.log2(v) + 1e-15);
@@ -81,19 +82,19 @@ export function bucketOf(value: number, grouping: number): number {
   return shift * 2 ** grouping + Math.floor(v / 2 ** shift);
 }
 
-/** Lowest value of a bucket and its width. */
+/** Returns the lowest value of a bucket and its width. */
 export function boundsOf(bucket: number, grouping: number): [number, number] {
   const shift = Math.max(0, Math.floor(bucket / 2 ** grouping) - 1);
   return [(bucket - shift * 2 ** grouping) * 2 ** shift, 2 ** shift];
 }
 
-/** The value that stands for a bucket. */
+/** Returns the value that represents a bucket. */
 export function middleOf(bucket: number, grouping: number): number {
   const [low, width] = boundsOf(bucket, grouping);
   return low + Math.floor(width / 2);
 }
 
-/** A latency as far as it is known: a number, at least a number, or withheld. */
+/** A latency as far as it is known: a value, a lower bound (`atLeast`), or withheld (null). */
 export interface Quantity {
   ns: number | null;
   atLeast: boolean;
@@ -101,7 +102,7 @@ export interface Quantity {
 
 const WITHHELD: Quantity = { ns: null, atLeast: false };
 
-/** Requests ranked by latency, those that did not finish behind all others. */
+/** Requests ranked by latency; unfinished ones rank above all others. */
 export class Ranked {
   constructor(
     readonly finished: Histogram,
@@ -112,7 +113,7 @@ export class Ranked {
     return this.finished.total + this.atLeast.total;
   }
 
-  /** The quantile with what supports it: withheld where so few requests say nothing of it. */
+  /** Returns a quantile; withheld if there are too few requests. */
   quantile(q: number): Quantity {
     const total = this.count;
     if (total < minimumCount(q)) return WITHHELD;
@@ -129,7 +130,10 @@ export class Ranked {
     return { ns, atLeast: this.atLeast.total > 0 };
   }
 
-  /** How far latencies lie from their mean, each taken as the middle of its bucket; nothing where some did not end: it has no lower bound. */
+  /**
+   * Returns the standard deviation, with the middle of its bucket for each latency; withheld if some requests are
+   * unfinished, because it then has no lower bound.
+   */
   deviation(): Quantity {
     const n = this.finished.total;
     if (n === 0 || this.atLeast.total > 0) return WITHHELD;
@@ -145,12 +149,15 @@ export class Ranked {
   }
 }
 
-/** The rank of a quantile among so many values. */
+/** Returns the rank of a quantile among `n` values. */
 export function rankOf(n: number, q: number): number {
   return Math.min(Math.max(Math.ceil(snapped(n * q)), 1), Math.max(n, 1));
 }
 
-/** The fewest values with which a quantile is shown at all: with fewer, all of them may well lie below it. */
+/**
+ * Returns the minimum number of values for which a quantile is shown. With fewer, the probability that all of them lie
+ * below it exceeds 5 %.
+ */
 export function minimumCount(q: number): number {
   return q <= 0 ? 1 : Math.ceil(Math.abs(Math.log(0.05) / Math.log(q)));
 }
@@ -160,7 +167,10 @@ function snapped(x: number): number {
   return Math.abs(x - whole) <= x * 1e-12 ? whole : x;
 }
 
-/** Reads the compact form of the JSON report (base64 of LEB128: min, max, sum, pairs, then gap and count of each). */
+/**
+ * Decodes the compact form of the JSON report (base64 of LEB128: min, max, sum, number of pairs, then gap and count of
+ * each).
+ */
 export function decoded(text: string | null | undefined): Numbers {
   if (!text) return [];
   const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));

@@ -1,14 +1,17 @@
-// Sentences in every language the pages have.
+// Texts in the languages of the pages.
 
 import type { Lang } from './view.svelte';
 
-/** A text in both languages; `{name}` is filled in. */
+/** A text in both languages, with placeholders such as `{name}`. */
 export interface Text {
   en: string;
   zh: string;
 }
 
-/** A text in a language, its facts filled in: a fact is text and nothing else. `{n|one|many}` goes with a count. */
+/**
+ * Returns a text in a language, with its placeholders replaced by `facts`. `{n|one|many}` selects a word by the count
+ * `n`.
+ */
 export function say(text: Text, lang: Lang, facts: Record<string, string | number> = {}): string {
   return text[lang].replace(/\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g, (_, name: string, one?: string, many?: string) => {
     const fact = String(facts[name] ?? '');
@@ -16,5 +19,5 @@ export function say(text: Text, lang: Lang, facts: Record<string, string | numbe
   });
 }
 
-/** Shorthand for the dictionary. */
+/** Creates a text; a shorthand for the dictionaries. */
 export const t = (en: string, zh: string): Text => ({ en, zh });

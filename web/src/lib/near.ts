@@ -1,6 +1,6 @@
-// Whether something is on the screen, or nearly: what is far away is drawn when it comes near.
+// Detection of elements on or near the screen: others are drawn only once they come near.
 
-/** An action: tells whenever the element comes near the screen or leaves it. */
+/** An action that calls `told` whenever the element comes near the screen or leaves it. */
 export function near(element: Element, told: (is: boolean) => void): { destroy: () => void } {
   if (typeof IntersectionObserver === 'undefined') {
     told(true);

@@ -1,11 +1,11 @@
-// How long the load rested.
+// Pauses of the load.
 
 export interface Changed {
   at_ns: number;
   change: unknown;
 }
 
-/** Seconds of a span in which the load was paused; changes come in the order of their moments. */
+/** Returns the time in seconds for which the load was paused within a span. `changes` are ordered by time. */
 export function pausedWithin(changes: readonly Changed[], span: { from: number; to: number }): number {
   const within = (ns: number): number => Math.min(Math.max(ns / 1e9, span.from), span.to);
   let since: number | null = null;

@@ -1,9 +1,9 @@
-// A run as pages draw it, put together line by line: the packed lines of a report, or those of a run that goes on.
-// `crates/report/src/formats/html` writes them and says what each is.
+// A run as drawn by the pages, built line by line from the packed lines of a report or the live lines of a run in
+// progress. `crates/report/src/formats/html` writes the lines and documents them.
 
 import { Histogram, Ranked, decoded, type Numbers, type Quantity } from './histogram';
 
-/** The columns of a second, in the order of its line. Times of a run are in seconds here, since the start of its window. */
+/** The columns of a second, in the order of its line. Here, times are in seconds since the start of the window. */
 export const SECOND = [
   'from', 'to', 'part', 'due', 'sent', 'finished', 'failed', 'censored', 'finishedOfWarmup', 'warmup', 'users',
   'inFlight', 'waiting', 'bytesSent', 'bytesReceived', 'opened', 'openFailed', 'lost', 'open', 'cpuUs', 'busiestUs',
@@ -20,24 +20,27 @@ export interface Span {
   to: number;
 }
 
-/** Something that happened at a moment. */
+/** An event at a time, in seconds since the start of the window. */
 export interface Mark {
   at: number;
   kind: 'stage' | 'change' | 'notice' | 'warmup' | 'drain';
   text: { en: string; zh: string };
 }
 
-/** What a block of seconds held of a name: `[name, scheduled, succeeded, failed, unfinished, succeeded within the window, payload, latency, bounds, dropped]`. */
+/**
+ * The figures of a name in a block of seconds: `[name, scheduled, succeeded, failed, unfinished, succeeded within the
+ * window, payload, latency, bounds, dropped, from cache]`.
+ */
 export type NamedRow = [number, number, number, number, number, number, number, Numbers, Numbers, number?, number?];
 
-/** What a second has of a flow, in the order of its line; of several each has a row. */
+/** The columns of a flow in a second, in the order of its row; each flow has a row. */
 export const FLOW = ['users', 'due', 'finished', 'failed', 'started', 'succeeded', 'unsuccessful', 'dropped', 'usersMs'] as const;
 export type FlowColumn = (typeof FLOW)[number];
 
-/** A failure of a second: kind, phase, errno, how many. */
+/** Failures of one kind in a second: kind, phase, errno and count. */
 export type Sort = [string, string, string | null, number];
 
-/** The parts of requests in a block of seconds, as histograms by their names in the report. */
+/** The phases of requests in a block of seconds: histograms by the name of the phase in the report. */
 export interface PartsBlock {
   from: number;
   to: number;
@@ -50,12 +53,12 @@ export interface Block {
   rows: NamedRow[];
 }
 
-/** A counter of a host: where it was read, and what it read; null: it could not be read. */
+/** A counter of a host: the times of its readings in seconds, and their values; null if it could not be read. */
 export interface Counter {
   name: string;
   at: number[];
   value: (number | null)[];
-  /** It is told less often than its host is read. */
+  /** Whether it is recorded less often than its host is read. */
   coarse: boolean;
 }
 
@@ -83,7 +86,7 @@ export interface Words {
   connections: string[];
 }
 
-/** A distribution as the JSON report has it; times in microseconds. */
+/** A distribution as in the JSON report, with times in microseconds. */
 export interface Dist {
   count: number;
   unanswered: number;
@@ -97,20 +100,20 @@ export interface Dist {
   [key: string]: number | null | undefined | string | [number | null, number | null];
 }
 
-/** The head of a run's lines. The report in it is the one that `brunt report --format json` writes. */
+/** The head of a run's lines. Its report is that of `brunt report --format json`. */
 export interface Head {
   run: number;
   name: string;
-  // The schema of the report is `docs/schema/report.json`; a page reads what it shows of it.
+  // The schema of the report is `docs/schema/report.json`; a page reads only the parts that it shows.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   report: any;
   percentiles: [number, number | null, boolean, [number | null, number | null] | null][];
   only_holds: boolean;
   names: string[];
   groups: string[];
-  /** Flows by the names of their scenarios; null: the one flow of a run without. */
+  /** The scenario of each flow; null for the only flow of a run without scenarios. */
   flows: (string | null)[];
-  /** The run goes on: its report has no figures yet. */
+  /** Whether the run is in progress, so that its report has no figures yet. */
   live: boolean;
   grain: { buckets: number; names: number; block_s: number; phases: number; phases_s: number; coarse: number };
   hosts: Record<string, { readings: number; coarse: number }>;
@@ -132,12 +135,12 @@ export class Run {
   readonly #blocks: Block[] = [];
   readonly #hosts = new Map<string, Map<string, Counter>>();
   readonly #readings = new Map<string, number[]>();
-  /** Moves when lines were taken: what reads a run is told anew. The arrays grow in place. */
+  /** Increases when lines are added, so that readers update although the arrays grow in place. */
   version = $state(0);
 
   constructor(head: Head) {
     this.head = head;
-    // Every host a run has heard of has its place, in the order of the head.
+    // All hosts of the head are listed from the start, in its order.
     for (const host of Object.keys(head.hosts)) this.#hosts.set(host, new Map());
   }
 
@@ -146,31 +149,31 @@ export class Run {
     return this.#quantiles.length;
   }
 
-  /** The columns of its seconds. */
+  /** Returns the columns of the seconds. */
   get columns(): Record<Column, number[]> {
     void this.version;
     return { ...this.#columns };
   }
 
-  /** p50, p95 and p99 of each second in nanoseconds; negative: at least that; 0: withheld. */
+  /** Returns p50, p95 and p99 of each second in nanoseconds; a negative value is a lower bound, 0 is withheld. */
   get quantiles(): [number, number, number][] {
     void this.version;
     return this.#quantiles;
   }
 
-  /** The histogram of each second. */
+  /** Returns the latency histogram of each second. */
   get latency(): (Numbers | undefined)[] {
     void this.version;
     return this.#latency;
   }
 
-  /** Lower bounds of requests without a response. */
+  /** Returns the histograms of the lower bounds of requests without a response, by second. */
   get atLeast(): (Numbers | undefined)[] {
     void this.version;
     return this.#atLeast;
   }
 
-  /** Failures of each second by kind. */
+  /** Returns the number of failures of each second by kind. */
   get failures(): Record<string, number>[] {
     return this.sorts.map((all) => {
       const kinds: Record<string, number> = {};
@@ -179,25 +182,25 @@ export class Run {
     });
   }
 
-  /** Failures of each second by kind, phase and errno. */
+  /** Returns the failures of each second by kind, phase and errno. */
   get sorts(): Sort[][] {
     void this.version;
     return this.#sorts;
   }
 
-  /** Codes of status of each second. */
+  /** Returns the number of responses of each second by status code. */
   get codes(): Record<string, number>[] {
     void this.version;
     return this.#codes;
   }
 
-  /** Of each second what each flow had of it, in the order of `FLOW`. */
+  /** Returns for each second the figures of each flow, in the order of `FLOW`. */
   get flows(): number[][][] {
     void this.version;
     return this.#flows;
   }
 
-  /** Of each second what checks came to: which, passed, failed. */
+  /** Returns for each second the results of the checks: index, passed, failed. */
   get checks(): [number, number, number][][] {
     void this.version;
     return this.#checks;
@@ -208,7 +211,7 @@ export class Run {
     return this.#parts;
   }
 
-  /** When the window began, in milliseconds since 1970; null: nobody wrote it down. */
+  /** Returns the start of the window in milliseconds since 1970; null if it was not recorded. */
   get began(): number | null {
     void this.version;
     return this.#began;
@@ -224,13 +227,13 @@ export class Run {
     return this.#hosts;
   }
 
-  /** When the counters of a host were read. */
+  /** Returns the times of a host's readings, in seconds. */
   readingsAt(host: string): number[] {
     void this.version;
     return this.#readings.get(host) ?? [];
   }
 
-  /** Takes lines behind the head; one of a kind that this page does not know is gone past. */
+  /** Adds lines that follow the head; lines of an unknown kind are skipped. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   add(lines: any[]): void {
     for (const line of lines) {
@@ -278,14 +281,14 @@ export class Run {
     return this.head.report.mode === 'open';
   }
 
-  /** From the first second to the end of the last. */
+  /** Returns the interval from the start of the first second to the end of the last one. */
   get extent(): Span {
     void this.version;
     const { from, to } = this.#columns;
     return { from: from[0] ?? 0, to: to[to.length - 1] ?? 1 };
   }
 
-  /** The seconds of a span, as indices: those that lie in it. */
+  /** Returns the range of seconds that lie within a span, as indices; the end is exclusive. */
   within(span: Span | null): [number, number] {
     const { length } = this;
     if (!span) return [0, length];
@@ -297,12 +300,12 @@ export class Run {
     return [first, end];
   }
 
-  /** The latency of these seconds, merged: warm-up seconds have none. */
+  /** Returns the merged latency of a span; seconds of the warm-up have none. */
   ranked(span: Span | null): Ranked {
     return this.rankedOf(...this.within(span));
   }
 
-  /** The same of seconds by their indices, `end` left out. */
+  /** Like `ranked`, for the seconds with indices from `first` to `end`, exclusive. */
   rankedOf(first: number, end: number): Ranked {
     const grouping = this.head.grain.buckets;
     const [finished, atLeast] = [new Histogram(grouping), new Histogram(grouping)];
@@ -314,7 +317,7 @@ export class Run {
     return new Ranked(finished, atLeast);
   }
 
-  /** The sum of a column over a span; of the warm-up nothing counts. */
+  /** Returns the sum of a column over a span, without the warm-up. */
   sum(column: Column, span: Span | null, part?: number): number {
     const [first, end] = this.within(span);
     let sum = 0;
@@ -325,7 +328,7 @@ export class Run {
     return sum;
   }
 
-  /** Seconds of the window within a span: what rates are divided by. */
+  /** Returns the length of the window within a span in seconds, by which rates are divided. */
   windowLength(span: Span | null): number {
     const [first, end] = this.within(span);
     let length = 0;
@@ -336,31 +339,31 @@ export class Run {
   }
 }
 
-/** The latency a run stands for: response in open load, service in closed. */
+/** Returns the principal latency of a run: response time under open load, service time under closed load. */
 export function headline(head: Head): Dist {
   return head.report.latency.response ?? head.report.latency.service;
 }
 
-/** The same with its histograms, at the precision of the record. */
+/** Like `headline`, as histograms at the precision of the record. */
 export function headlineRanked(head: Head): Ranked {
   const dist = headline(head);
   return new Ranked(Histogram.of(decoded(dist.histogram), 8), Histogram.of(decoded(dist.histogram_at_least), 8));
 }
 
-/** A quantile of a distribution of the report. */
+/** Returns a quantile of a distribution in the report. */
 export function quantileOf(dist: Dist, key: string): Quantity {
   const us = dist[`${key}_us`] as number | null;
   const bound = dist[`${key}_at_least_us`] as number | undefined;
   return bound !== undefined ? { ns: bound * 1000, atLeast: true } : { ns: us === null || us === undefined ? null : us * 1000, atLeast: false };
 }
 
-/** Its interval in nanoseconds; null where there is none. */
+/** Returns the confidence interval of a quantile in nanoseconds; null if there is none. */
 export function intervalOf(dist: Dist, key: string): [number | null, number | null] | null {
   const ends = dist[`${key}_ci_us`] as [number | null, number | null] | null | undefined;
   return ends ? [ends[0] === null ? null : ends[0] * 1000, ends[1] === null ? null : ends[1] * 1000] : null;
 }
 
-/** The runs of a report's lines. */
+/** Parses the runs in a report's lines. */
 export function runsOf(text: string): Run[] {
   const runs: Run[] = [];
   let lines: object[] = [];

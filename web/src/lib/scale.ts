@@ -1,8 +1,8 @@
-// Axes: ticks that people would have chosen.
+// Axes with round ticks.
 
 import { clock } from './format';
 
-/** Round steps of a linear axis from `from` to `to`, about so many. */
+/** Returns about `about` round ticks of a linear axis from `from` to `to`. */
 export function linearTicks(from: number, to: number, about: number): number[] {
   const range = to - from;
   if (!(range > 0)) return [from];
@@ -14,7 +14,7 @@ export function linearTicks(from: number, to: number, about: number): number[] {
   return ticks;
 }
 
-/** Ticks of a logarithmic axis: powers of ten, with 2 and 5 between them where there is room. */
+/** Returns the ticks of a logarithmic axis: powers of ten, and their multiples by 2 and 5 if there is enough space. */
 export function logTicks(from: number, to: number, about: number): number[] {
   const decades = Math.log10(to / from);
   const between = decades <= about / 3 ? [1, 2, 5] : decades <= about / 2 ? [1, 3] : [1];
@@ -25,14 +25,14 @@ export function logTicks(from: number, to: number, about: number): number[] {
       if (tick >= from * 0.999 && tick <= to * 1.001) ticks.push(tick);
     }
   }
-  // One label alone says nothing of the scale.
+  // A single label does not show the scale.
   if (ticks.length < 2 && to > from) return to / from < 1.02 ? [from] : [from, to];
   return ticks;
 }
 
 const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600, 7200, 14400];
 
-/** Ticks of an axis of seconds. */
+/** Returns the ticks of an axis of seconds. */
 export function timeTicks(from: number, to: number, about: number): number[] {
   const step = STEPS.find((s) => (to - from) / s <= about) ?? STEPS[STEPS.length - 1];
   const ticks: number[] = [];
@@ -40,13 +40,13 @@ export function timeTicks(from: number, to: number, about: number): number[] {
   return ticks;
 }
 
-/** What such ticks are called: with tenths where whole seconds would call two of them the same. */
+/** Returns the labels of such ticks, with tenths if two of them would otherwise have the same label. */
 export function timeLabels(ticks: readonly number[]): string[] {
   const tenths = ticks.some((tick) => Math.abs(tick - Math.round(tick)) > 1e-6);
   return ticks.map((tick) => clock(tick, tenths));
 }
 
-/** The end of an axis that begins at zero: a little above the most. */
+/** Returns the end of an axis that begins at zero: slightly above the maximum. */
 export function niceMax(most: number): number {
   if (!(most > 0)) return 1;
   const ticks = linearTicks(0, most, 4);

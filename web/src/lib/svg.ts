@@ -1,4 +1,4 @@
-// Charts as SVG, to be saved: the same scales and colours as on the page, with title, axes and names of lines in the picture.
+// Charts as SVG files: the same scales and colours as on the page, and with title, axes and line names.
 
 import type { Line } from '../components/types';
 import { onAxis, type Unit } from './format';
@@ -20,7 +20,7 @@ interface Frame {
 
 const FONT = "system-ui, 'Segoe UI', 'Noto Sans', 'PingFang SC', 'Microsoft YaHei', sans-serif";
 
-/** Text of others is text in a drawing, too. */
+/** Escapes text for SVG, since names may contain markup. */
 export function escaped(text: string): string {
   const names: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
   return text.replace(/[&<>"']/g, (c) => names[c]);
@@ -42,7 +42,7 @@ function page(width: number, height: number, frame: Frame, inner: string): Drawn
   return { svg, width, height };
 }
 
-/** A line as the steps that the page draws: each value holds until the next moment. */
+/** Returns the path of a line in steps, as on the page: each value applies until the next time. */
 export function stepped(xs: readonly number[], values: readonly (number | null)[], px: (x: number) => number, py: (y: number) => number): string {
   let path = '';
   let open = false;
@@ -66,11 +66,11 @@ export interface TimeDrawing extends Frame {
   span: Span;
   log: boolean;
   marks: readonly Mark[];
-  /** What time of day a moment was, where that is known. */
+  /** Formats a time as time of day; absent if that is unknown. */
   wall?: (at: number) => string;
 }
 
-/** Lines over time. */
+/** Draws lines over time. */
 export function timeSeries(of: TimeDrawing): Drawn {
   const [width, height] = [960, 340];
   const [left, right, top, bottom] = [64, width - 16, 56, height - (of.wall ? 46 : 32)];
@@ -112,7 +112,7 @@ export function timeSeries(of: TimeDrawing): Drawn {
   return page(width, height, of, out);
 }
 
-/** A drawing that the page holds already, with a title around it. */
+/** Adds a title to a drawing that the page already contains. */
 export function framed(inner: string, width: number, height: number, frame: Frame): Drawn {
   return page(width, height + 40, frame, `<g transform="translate(0 36)">${inner}</g>`);
 }

@@ -1,12 +1,12 @@
-// What a reader looks at: language, theme, the span that all charts and tables follow, the moment under the pointer. Charts and tables know
-// this and their own data, and nothing of where that came from.
+// The state of the view: language, theme, the span that all charts and tables follow, and the time under the pointer.
+// Charts and tables depend only on this and on their data, not on its source.
 
 import { wallClock } from './format';
 import type { Span } from './run.svelte';
 
 export type Lang = 'en' | 'zh';
 export type Theme = 'light' | 'dark';
-/** What is chosen; `auto` follows the system. */
+/** The chosen theme; `auto` follows the system. */
 export type ThemeChoice = Theme | 'auto';
 
 const KEPT = 'brunt-view';
@@ -16,7 +16,7 @@ interface Kept {
   theme?: ThemeChoice;
 }
 
-/** A file opened by a double-click may have no storage. */
+/** Returns the stored choices; a local file may have no storage. */
 function kept(): Kept {
   try {
     return JSON.parse(localStorage.getItem(KEPT) ?? '{}') as Kept;
@@ -29,17 +29,17 @@ export class View {
   lang: Lang = $state('en');
   choice: ThemeChoice = $state('auto');
   private dark: boolean = $state(false);
-  /** The part of the run that is looked at; null: all of it. */
+  /** The selected part of the run; null for all of it. */
   span: Span | null = $state(null);
-  /** The moment under the pointer, in seconds. */
+  /** The time under the pointer, in seconds. */
   cursor: number | null = $state(null);
-  /** Where a selection by keyboard began. */
+  /** The time at which a selection by keyboard began, in seconds. */
   anchor: number | null = $state(null);
-  /** When the moments of its axes count from, in milliseconds since 1970; null: nobody knows, or it is of several runs. */
+  /** The time of zero on the axes, in milliseconds since 1970; null if it is unknown or there are several runs. */
   began: number | null = $state(null);
-  /** The page is being printed: on paper, in the light, all of it. */
+  /** Whether the page is printed: completely, and in the light theme. */
   printing: boolean = $state(false);
-  /** What was just copied, for those who listen to the page. */
+  /** Announcement for screen readers, such as that something was copied. */
   said: string = $state('');
 
   constructor(lang: string, kindly = kept()) {
@@ -50,7 +50,7 @@ export class View {
     system?.addEventListener('change', (event) => (this.dark = event.matches));
   }
 
-  /** A moment as a clock on the reader's wall has it: `14:05:33`; nothing where it is not known. */
+  /** Formats a time of the run as time of day: `14:05:33`; empty if it is unknown. */
   wall(seconds: number): string {
     return this.began === null ? '' : wallClock(this.began + seconds * 1000);
   }
@@ -60,18 +60,18 @@ export class View {
     return this.choice === 'auto' ? (this.dark ? 'dark' : 'light') : this.choice;
   }
 
-  /** Keeps the choice for the next page, where the browser lets it. */
+  /** Sets language and theme, and stores them if the browser permits it. */
   choose(lang: Lang, theme: ThemeChoice): void {
     this.lang = lang;
     this.choice = theme;
     try {
       localStorage.setItem(KEPT, JSON.stringify({ lang, theme }));
     } catch {
-      // Nothing is kept.
+      // Nothing is stored.
     }
   }
 
-  /** Looks at a part, in whole seconds; nothing that is shorter than one. */
+  /** Selects a part, rounded to whole seconds; clears the selection if it is shorter than one or covers everything. */
   look(span: Span | null, extent: Span): void {
     if (!span) {
       this.span = null;

@@ -1,4 +1,4 @@
-// Every word of the pages' own, in every language. What the report says in sentences comes with the run.
+// All texts of the pages, in every language. The sentences of the report are part of the run's data.
 
 import { t } from './i18n';
 
@@ -247,7 +247,7 @@ export const W = {
   requestsByScenario: t('Successful requests per second, by scenario', '各场景每秒成功请求数'),
   droppedPerS: t('Dropped iterations per second, by scenario', '各场景每秒放弃的迭代数'),
 
-  // Pictures of latency.
+  // Charts of latency.
   partsOverTime: t('Phases over time', '各阶段耗时随时间变化'),
   againstRate: t('Latency vs. throughput', '延迟与吞吐量'),
   eachPoint: t('each point is {n} s; click one to zoom in', '每点 {n} 秒；点击可放大查看'),

@@ -1,4 +1,5 @@
-// What checks by name came to: of the whole run as the report has it, of a part and of a run that goes on from its seconds.
+// Results of checks by name: for a whole run, taken from the report; for a span or a run in progress, computed from its
+// seconds.
 
 import type { Run, Span } from '../lib/run.svelte';
 import { isPart } from './named';

@@ -1,18 +1,18 @@
-// When and how often each sort of failure was seen.
+// When and how often each kind of failure occurred.
 
 import { WARMUP, type Run, type Span } from '../lib/run.svelte';
 
 export interface Seen {
   count: number;
-  /** The seconds in which it was first and last seen, by when they began. */
+  /** Start times of the seconds with its first and last occurrence. */
   first: number;
   last: number;
 }
 
-/** What tells sorts of failures apart. */
+/** Returns the key that identifies a kind of failure. */
 export const sortKey = ({ kind, phase, errno }: { kind: string; phase: string; errno: string | null }): string => JSON.stringify([kind, phase, errno]);
 
-/** Those of a span by `sortKey`, warm-up left out as ever. */
+/** Returns the failures of a span by `sortKey`, without the warm-up. */
 export function failuresOf(run: Run, span: Span | null): Map<string, Seen> {
   const all = new Map<string, Seen>();
   const [begin, end] = run.within(span);

@@ -1,4 +1,4 @@
-// The numbers that the page shows, as data: what a test holds against the JSON report of the same record.
+// The numbers that the page shows, as data, so that a test can compare them with the JSON report of the same record.
 
 import type { Quantity } from '../lib/histogram';
 import { DRAIN, headline, headlineRanked, quantileOf, WARMUP, type Head, type Run, type Span } from '../lib/run.svelte';
@@ -8,7 +8,7 @@ import { partRows, partsOverTime } from './parts';
 import { rangesOf } from './ranges';
 import { moments } from './scatter';
 
-/** A figure of the first row. */
+/** A figure in the first row of the page. */
 export interface Shown {
   key: string;
   ns?: number | null;
@@ -16,7 +16,7 @@ export interface Shown {
   value?: number;
 }
 
-/** Latency and throughput of a run, or of a part of it. */
+/** Returns latency and throughput of a run or a span. */
 export function summary(run: Run, span: Span | null): {
   throughput: number;
   scheduled: number;
@@ -45,7 +45,7 @@ export function summary(run: Run, span: Span | null): {
   };
 }
 
-/** Rates and percentiles of each second, as the first picture draws them. */
+/** Returns the rates and percentiles of each second, as drawn in the first chart. */
 export function series(run: Run): Record<string, (number | null)[]> {
   const { from, to, part, due, sent, warmup, finished, finishedOfWarmup, failed } = run.columns;
   const per = (n: readonly number[]): (number | null)[] => n.map((count, i) => rated(count, to[i] - from[i]));
@@ -55,18 +55,21 @@ export function series(run: Run): Record<string, (number | null)[]> {
   return { scheduled, sent: per(sent.map((n, i) => n + warmup[i])), succeeded: per(succeeded), failed: per(failed).map((n, i) => (part[i] === WARMUP ? null : n)), p50: quantile(0), p95: quantile(1), p99: quantile(2) };
 }
 
-/** So many seconds may be put together for a percentile that one second has too few requests for. */
+/** Numbers of seconds that may be merged if a single one has too few requests for a percentile. */
 const TOGETHER = [1, 2, 5, 10, 15, 30, 60];
 
 export interface Percentile {
   key: string;
-  /** It is told of so many seconds each. */
+  /** Number of seconds merged for each value. */
   over: number;
   values: (number | null)[];
   bounds: boolean[];
 }
 
-/** Of each second the block it belongs to, where so many stand together. A rest at the end that is shorter than half a block belongs to the one before: alone it would be drawn like a whole one. */
+/**
+ * Returns for each second the index of its block of `over` seconds. A remainder shorter than half a block is merged
+ * into the block before it, since it would otherwise be drawn like a full one.
+ */
 export function blocksOf(run: Run, over: number): number[] {
   const { from, to } = run.columns;
   const blocks = from.map((at) => Math.floor((at + 1e-6) / over));
@@ -76,13 +79,13 @@ export function blocksOf(run: Run, over: number): number[] {
   return blocks;
 }
 
-/** p50, p95 and p99 over time, each of as few seconds as have enough requests for it. */
+/** Returns p50, p95 and p99 over time, each over the fewest seconds that contain enough requests. */
 export function percentiles(run: Run): Percentile[] {
   const { part } = run.columns;
   return [0.5, 0.95, 0.99].map((q, at) => {
     const key = `p${q * 100}`;
     const each = run.quantiles.map((all) => all[at]);
-    // Seconds in which anything ended.
+    // Seconds in which any request ended.
     const asked = each.map((_, i) => part[i] !== WARMUP && ((run.latency[i]?.length ?? 0) > 0 || (run.atLeast[i]?.length ?? 0) > 0));
     const all = asked.filter(Boolean).length;
     const enough = (values: readonly (number | null)[]): boolean => values.filter((v, i) => asked[i] && v !== null && v !== 0).length >= 0.8 * all;
@@ -106,12 +109,12 @@ export function percentiles(run: Run): Percentile[] {
 
 const SHORTEST = 0.2;
 
-/** A rate; of a rest of a second that is too short to tell one, nothing. */
+/** Returns a rate per second; null for a fraction of a second too short for one. */
 function rated(count: number, length: number): number | null {
   return length >= SHORTEST ? count / length : null;
 }
 
-/** Everything, for `window.brunt.figures()`. */
+/** Returns all figures, for `window.brunt.figures()`. */
 export function figures(runs: readonly Run[], span: Span | null): unknown {
   return runs.map((run) => {
     const head: Head = run.head;
@@ -141,7 +144,7 @@ export function figures(runs: readonly Run[], span: Span | null): unknown {
   });
 }
 
-/** A row with its percentiles written out. */
+/** Returns a row with its percentiles as plain values. */
 const told = <Row extends { quantile: (key: string) => Quantity }>(row: Row): object => ({ ...row, ...Object.fromEntries(['p50', 'p95', 'p99'].map((key) => [key, row.quantile(key)])) });
 
 function added(all: readonly Record<string, number>[]): Record<string, number> {

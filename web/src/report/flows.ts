@@ -1,4 +1,5 @@
-// Scenarios and their iterations: of the whole run as the report has them, of a span and of a run that goes on from what was told of each part.
+// Scenarios and their iterations: for a whole run, taken from the report; for a span or a run in progress, computed
+// from its blocks.
 
 import type { Quantity } from '../lib/histogram';
 import { FLOW, quantileOf, WINDOW, type Dist, type FlowColumn, type Run, type Span } from '../lib/run.svelte';
@@ -6,7 +7,7 @@ import { blocksOf, curveOf, isPart, merged, type Blocks } from './named';
 
 const SHARE: Record<string, number> = { p50: 0.5, p95: 0.95, p99: 0.99 };
 
-/** Iterations, or a group of them, as the report has them. */
+/** Iterations or a group, as in the report. */
 interface Spans {
   scenario?: string;
   name: string;
@@ -21,11 +22,11 @@ interface Spans {
 }
 
 export interface IterationRow {
-  /** Its place among the rows of the table, and of its figures among those of the blocks. */
+  /** Index among the rows of the table. `row` is the index of its figures within a block. */
   index: number;
   row: number;
   scenario: string | null;
-  /** Its group; null: iterations as a whole. */
+  /** Name of the group; null for whole iterations. */
   group: string | null;
   started: number;
   succeeded: number;
@@ -38,7 +39,7 @@ export interface IterationRow {
   curve: (number | null)[];
 }
 
-/** Iterations first, then each group, scenario by scenario. */
+/** Returns a row for the iterations and for each group, scenario by scenario. */
 export function iterationRows(run: Run, span: Span | null, blocks: Blocks = blocksOf(run, span)): IterationRow[] {
   const names = run.head.names.length;
   const length = run.windowLength(span ? { from: blocks.from, to: blocks.to } : null);
@@ -84,7 +85,7 @@ export interface ScenarioRow {
   iterations: IterationRow;
 }
 
-/** A row for each scenario; none in a run without. */
+/** Returns a row for each scenario; empty for a run without scenarios. */
 export function scenarioRows(run: Run, span: Span | null): ScenarioRow[] {
   const reported: Reported[] = run.head.report.scenarios ?? [];
   if (!reported.length) return [];
@@ -107,7 +108,7 @@ export function scenarioRows(run: Run, span: Span | null): ScenarioRow[] {
   });
 }
 
-/** Users at a time, over the seconds of the window, as the report has it. */
+/** Returns the mean number of users over the seconds of the window, as in the report. */
 function usersMean(run: Run, flow: number, span: Span | null): number {
   const [first, end] = run.within(span);
   const length = run.windowLength(span);
@@ -116,12 +117,12 @@ function usersMean(run: Run, flow: number, span: Span | null): number {
   return length > 0 ? ms / 1000 / length : 0;
 }
 
-/** Users of a flow over time: how many there were on average in each second. */
+/** Returns the mean number of users of a flow in each second. */
 export function usersOverTime(run: Run, flow: number): (number | null)[] {
   return flowOverTime(run, flow, 'usersMs', true).map((ms) => (ms === null ? null : ms / 1000));
 }
 
-/** A column of a flow over time: as it stands, or per second. */
+/** Returns a column of a flow over time, either unchanged or as a rate per second. */
 export function flowOverTime(run: Run, flow: number, column: FlowColumn, perS: boolean): (number | null)[] {
   const { from, to } = run.columns;
   const at = FLOW.indexOf(column);
@@ -133,7 +134,7 @@ export function flowOverTime(run: Run, flow: number, column: FlowColumn, perS: b
   });
 }
 
-/** Whether a column of any flow is ever more than nothing. */
+/** Returns whether a column is ever positive in any flow. */
 export function flowHas(run: Run, column: FlowColumn): boolean {
   const at = FLOW.indexOf(column);
   return run.flows.some((flows) => flows.some((flow) => flow[at] > 0));

@@ -1,4 +1,5 @@
-// The page of a report: unpacks its lines and shows them. `window.brunt.figures()` tells the numbers behind its charts, for tests and for scripts.
+// The page of a report: unpacks its lines and shows them. `window.brunt.figures()` returns the numbers in the charts,
+// for tests and scripts.
 
 import '../styles/base.css';
 import { mount } from 'svelte';
@@ -8,7 +9,7 @@ import { View } from '../lib/view.svelte';
 import App from './App.svelte';
 import { figures } from './figures';
 
-/** Why the lines cannot be shown. */
+/** The reason why the lines cannot be shown. */
 type Trouble = { why: 'old' } | { why: 'broken'; said: string };
 
 async function unpacked(text: string): Promise<string> {
@@ -37,7 +38,7 @@ async function begin(): Promise<void> {
   mount(App, { target, props: { view, runs, against, trouble } });
   Object.defineProperty(window, 'brunt', { value: Object.freeze({ figures: () => figures(runs, view.span), look: (span: Span | null) => view.look(span, runs[0].extent) }) });
   document.documentElement.dataset.ready = 'yes';
-  // What a fragment names was not there when the page was loaded.
+  // The target of the fragment did not exist when the page was loaded.
   if (location.hash.length > 1) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
 }
 

@@ -1,4 +1,5 @@
-// What happened on the way, as marks on every time axis: stages of the load, steering, notices, where parts of the run begin.
+// Events of a run as marks on every time axis: stages of the load, changes of load, notices, and the beginnings of
+// warm-up and drain.
 
 import { say } from '../lib/i18n';
 import { DRAIN, WARMUP, type Mark, type Run } from '../lib/run.svelte';
@@ -16,12 +17,12 @@ const both = (text: { en: string; zh: string }, facts: Record<string, string | n
   zh: say(text, 'zh', facts),
 });
 
-/** All of them, in the order of time. */
+/** Returns all marks, ordered by time. */
 export function marksOf(run: Run): Mark[] {
   const { report, words } = run.head;
   const marks: Mark[] = [];
   const stages: Stage[] = report.plan?.load?.stages ?? [];
-  // Warm-up comes before the first stage, and moments count from the window's beginning.
+  // The warm-up precedes the first stage, and times are relative to the start of the window.
   let at = 0;
   if (stages.length > 1) {
     stages.forEach((stage, i) => {

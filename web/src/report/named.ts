@@ -1,4 +1,4 @@
-// Figures by name: of the whole run as the report has them, of a span from the blocks that lie in it.
+// Figures by name: for a whole run, taken from the report; for a span, computed from the blocks in it.
 
 import { Histogram, Ranked, type Quantity } from '../lib/histogram';
 import { quantileOf, type Dist, type Run, type Span } from '../lib/run.svelte';
@@ -10,31 +10,31 @@ export interface NamedFigures {
   succeeded: number;
   failed: number;
   unfinished: number;
-  /** Responses that users had in their caches: no requests. */
+  /** Responses served from the users' caches, which are not requests. */
   fromCache: number;
   perS: number | null;
   payload: number;
   status: Record<string, number>;
-  /** False in a span of a name that only the whole run is told of: its figures there are unknown, not zero. */
+  /** False if only the figures of the whole run are known for this name: those of the span are unknown, not zero. */
   told: boolean;
   quantile: (key: string) => Quantity;
-  /** p99 of each block, and where blocks are short requests a second. */
+  /** Median latency of each block, in nanoseconds; null where there are too few requests. */
   curve: (number | null)[];
 }
 
 const SHARE: Record<string, number> = { p50: 0.5, p90: 0.9, p95: 0.95, p99: 0.99, p99_9: 0.999 };
 
-/** A span as blocks tell it. */
+/** The blocks of a span, by index, and the interval they cover. */
 export interface Blocks {
   from: number;
   to: number;
   indices: number[];
 }
 
-/** The blocks of a span: those that begin in it. A span shorter than a block has the one it lies in. */
+/** Returns the blocks of a span, extended to whole blocks. */
 export const blocksOf = (run: Run, span: Span | null): Blocks => blocksIn(run.blocks, run.head.grain.block_s, span);
 
-/** The same of any blocks that are so long. */
+/** Like `blocksOf`, for any blocks of `size` seconds. */
 export function blocksIn(blocks: readonly { from: number; to: number }[], size: number, span: Span | null): Blocks {
   const low = span ? Math.floor(span.from / size) * size : -Infinity;
   const high = span ? Math.ceil(span.to / size) * size : Infinity;
@@ -44,10 +44,12 @@ export function blocksIn(blocks: readonly { from: number; to: number }[], size: 
   return { from: first, to: last, indices };
 }
 
-/** Whether figures are put together from blocks: those of a span, and of a run that goes on. */
+/** Returns whether figures are computed from blocks: for a span, and for a run in progress. */
 export const isPart = (run: Run, span: Span | null): boolean => !!span || run.head.live;
 
-/** Blocks on a time axis, on which some may be missing: `at` has the index of each stretch, -1 where there is none. */
+/**
+ * Places blocks on a time axis. `at` holds the index of the block for each interval, or -1 where a block is missing.
+ */
 export function stretches(blocks: readonly { from: number; to: number }[], extent: Span): { x: number[]; at: number[] } {
   const [x, at]: [number[], number[]] = [[], []];
   let end: number | null = null;
@@ -64,7 +66,7 @@ export function stretches(blocks: readonly { from: number; to: number }[], exten
   return { x, at };
 }
 
-/** One row of the blocks over time: rates, and percentiles where there are enough requests of it. */
+/** One row of the blocks over time: rates per second, and percentiles where there are enough requests. */
 export interface RowOverTime {
   x: number[];
   due: (number | null)[];
@@ -78,7 +80,7 @@ export function rowOverTime(run: Run, index: number): RowOverTime {
   const grouping = run.head.grain.names;
   const { x, at } = stretches(run.blocks, run.extent);
   const rows = at.map((i) => (i < 0 ? undefined : run.blocks[i].rows.find((row) => row[0] === index)));
-  // A block that lies half within the run is divided by what of it does.
+  // A block that is partly outside the run is divided by the time inside it.
   const per = (column: number): (number | null)[] =>
     rows.map((row, i) => (at[i] < 0 || x[i + 1] - x[i] < 0.2 ? null : ((row?.[column] as number | undefined) ?? 0) / (x[i + 1] - x[i])));
   const ranked = rows.map((row) => (row ? new Ranked(Histogram.of(row[7], grouping), Histogram.of(row[8], grouping)) : null));
@@ -89,7 +91,7 @@ export function rowOverTime(run: Run, index: number): RowOverTime {
   return { x, due: per(1), succeeded: per(2), failed: per(3), dropped: per(9), quantiles };
 }
 
-/** What a row of the blocks comes to. */
+/** Returns the totals of a row over the blocks with these indices. */
 export function merged(run: Run, index: number, indices: readonly number[]): { counts: number[]; ranked: Ranked } {
   const grouping = run.head.grain.names;
   const ranked = new Ranked(new Histogram(grouping), new Histogram(grouping));
@@ -106,10 +108,10 @@ export function merged(run: Run, index: number, indices: readonly number[]): { c
   return { counts, ranked };
 }
 
-/** Curves that were made, as long as their run has not grown: a span does not change them. */
+/** Cached curves, valid until their run grows; they do not depend on the span. */
 const made = new WeakMap<Run, { version: number; curves: Map<number, (number | null)[]> }>();
 
-/** The median of each block where there are enough requests of it. */
+/** Returns the median of each block, in nanoseconds; null where there are too few requests. */
 export function curveOf(run: Run, index: number): (number | null)[] {
   let known = made.get(run);
   if (known?.version !== run.version) made.set(run, (known = { version: run.version, curves: new Map() }));
@@ -140,16 +142,19 @@ interface Reported {
   latency: Dist;
 }
 
-/** A name of a run that goes on, of which the report has nothing yet. */
+/** Returns the empty figures of a name in a run in progress, whose report has no figures yet. */
 const begun = (name: string): Reported => ({ name, scheduled: 0, succeeded: 0, failed: 0, unfinished: 0, throughput_per_s: 0, payload: 0, status: {}, latency: { count: 0, unanswered: 0, min_us: null, mean_us: null, max_us: null } });
 
-/** The index of a name in the blocks, by which rows of the report are found there: names that no user sends have none in the report. */
+/**
+ * Returns a function from a row of the report to its index in the blocks. The two differ, because the report omits
+ * names that no user sends.
+ */
 export function indexOfName(run: Run): (name: string, position: number) => number {
   const known = new Map(run.head.names.map((name, index) => [name, index]));
   return (name, position) => known.get(name) ?? position;
 }
 
-/** The rows of a table by name. */
+/** Returns the rows of the table by name. */
 export function namedFigures(run: Run, span: Span | null): NamedFigures[] {
   const reported = run.head.live ? run.head.names.map(begun) : (run.head.report.by_name as Reported[]);
   const blocks = blocksOf(run, span);

@@ -1,4 +1,4 @@
-// The parts of requests: of the whole run as the report has them, of a span and over time from their blocks.
+// The phases of requests: for a whole run, taken from the report; for a span or over time, computed from blocks.
 
 import { Histogram, Ranked, type Quantity } from '../lib/histogram';
 import type { Text } from '../lib/i18n';
@@ -6,7 +6,10 @@ import { quantileOf, type Dist, type Run, type Span } from '../lib/run.svelte';
 import { W } from '../lib/words';
 import { blocksIn, isPart, stretches, type Blocks } from './named';
 
-/** Parts in the order of a request's way; those of `open` load have no meaning in closed. Flows have the generator's lateness in both. */
+/**
+ * Phases in the order in which a request passes through them; those with `open` have no meaning under closed load.
+ * Flows have the generator's lateness under both.
+ */
 const PARTS: { key: string; label: Text; open?: boolean; indent?: boolean; of: 'latency' | 'phases'; color: string }[] = [
   { key: 'gen_late', label: W.gen_late, of: 'latency', color: 'failed' },
   { key: 'wait_conn', label: W.wait_conn, open: true, of: 'latency', color: 'users' },
@@ -21,7 +24,7 @@ const PARTS: { key: string; label: Text; open?: boolean; indent?: boolean; of: '
   { key: 'failed_responses', label: W.failed_responses, of: 'latency', color: 'failed' },
   { key: 'failed', label: W.failures_time, of: 'latency', color: 'failed' },
 ];
-/** Parts that a picture over time has: what a request goes through, one behind the other. */
+/** Phases drawn over time: those that a request passes through one after the other. */
 const DRAWN = ['gen_late', 'wait_conn', 'connect', 'tls', 'greeting', 'first_byte', 'transfer'];
 
 export interface PartRow {
@@ -36,7 +39,7 @@ export interface PartRow {
 const SHARE: Record<string, number> = { p50: 0.5, p95: 0.95, p99: 0.99 };
 const figure = (ranked: Ranked, key: string): Quantity => (key === 'mean' ? ranked.mean() : key === 'max' ? ranked.max() : ranked.quantile(SHARE[key]));
 
-/** The blocks that a span is told in. */
+/** Returns the blocks of phases in a span. */
 export const partBlocks = (run: Run, span: Span | null): Blocks => blocksIn(run.parts, run.head.grain.phases_s, span);
 
 function rankedOf(run: Run, key: string, indices: readonly number[]): Ranked {
@@ -50,7 +53,7 @@ function rankedOf(run: Run, key: string, indices: readonly number[]): Ranked {
   return new Ranked(finished, atLeast);
 }
 
-/** The parts that any request had. */
+/** Returns the phases that occurred in any request. */
 export function partRows(run: Run, span: Span | null): PartRow[] {
   const { report } = run.head;
   const blocks = partBlocks(run, span);
@@ -65,7 +68,7 @@ export function partRows(run: Run, span: Span | null): PartRow[] {
   });
 }
 
-/** Parts over time: of each block the mean, or a percentile where enough requests had the part. */
+/** Returns the phases over time: the mean of each block, or a percentile if enough requests had the phase. */
 export function partsOverTime(run: Run, q: 'mean' | 'p50' | 'p95' | 'p99'): { x: number[]; lines: { key: string; label: Text; color: string; values: (number | null)[]; bounds: boolean[] }[] } {
   const { x, at } = stretches(run.parts, run.extent);
   const lines = PARTS.filter(({ key, open }) => DRAWN.includes(key) && (!open || run.isOpen)).map(({ key, label, color }) => {

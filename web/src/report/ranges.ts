@@ -1,22 +1,23 @@
-// How many requests came within so long, told from a histogram: its edges lie where buckets end, and are named as they are.
+// Numbers of requests below, between and above two limits, from a histogram. The limits are moved to the edges of
+// buckets, and shown there.
 
 import { boundsOf, bucketOf, type Histogram } from '../lib/histogram';
 
 export interface Ranges {
-  /** The edges that the counts are true of, in nanoseconds: those of buckets, the nearest to what was asked for. */
+  /** The limits that the counts apply to, in nanoseconds: the bucket edges nearest to the requested limits. */
   edges: [number, number];
   below: number;
   between: number;
   above: number;
 }
 
-/** The edge of a bucket that is nearest. */
+/** Returns the nearest edge of a bucket, in nanoseconds. */
 export function edgeNear(ns: number, grouping: number): number {
   const [low, width] = boundsOf(bucketOf(ns, grouping), grouping);
   return ns - low <= low + width - ns ? low : low + width;
 }
 
-/** Counts below the first edge, from it to the second, and from there on. */
+/** Counts the values below the first edge, between both, and at or above the second. */
 export function rangesOf(histogram: Histogram, first: number, second: number): Ranges {
   const edges: [number, number] = [edgeNear(first, histogram.grouping), edgeNear(second, histogram.grouping)];
   const ranges: Ranges = { edges, below: 0, between: 0, above: 0 };
@@ -28,7 +29,10 @@ export function rangesOf(histogram: Histogram, first: number, second: number): R
   return ranges;
 }
 
-/** Apdex: those below the first edge count whole, those up to the second half, all others (failures and those without an end among them) not at all. */
+/**
+ * Returns the Apdex: requests below the first edge count fully, those below the second count half, and all others,
+ * including failed and unfinished ones, count as zero; null without requests.
+ */
 export function apdex({ below, between }: Ranges, all: number): number | null {
   return all > 0 ? (below + between / 2) / all : null;
 }

@@ -1,4 +1,4 @@
-// Latency against the rate of the same moment.
+// Latency against the rate at the same time.
 
 import { WARMUP, type Run, type Span } from '../lib/run.svelte';
 import { blocksOf, percentiles } from './figures';
@@ -6,14 +6,17 @@ import { blocksOf, percentiles } from './figures';
 export interface Moment {
   from: number;
   to: number;
-  /** Requests sent a second. */
+  /** Requests sent per second. */
   rate: number;
-  /** Nanoseconds. */
+  /** Latency in nanoseconds. */
   value: number;
   atLeast: boolean;
 }
 
-/** A point for each second of a span, or for as many together as the percentile needs; seconds without one have none. */
+/**
+ * Returns a point for each second of a span, or for each group of as many seconds as the percentile needs; intervals
+ * without a percentile are omitted.
+ */
 export function moments(run: Run, key: 'p50' | 'p95' | 'p99', span: Span | null): Moment[] {
   const found = percentiles(run).find((one) => one.key === key);
   if (!found) return [];

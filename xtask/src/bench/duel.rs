@@ -17,7 +17,7 @@ use super::{BenchSettings, history};
 use crate::measure::{self, GENERATOR_CORE, Invocation};
 use crate::places;
 
-/// One comparison.
+/// A comparison.
 pub(super) struct Duel {
     pub(super) name: &'static str,
     pub(super) what: &'static str,
@@ -29,7 +29,7 @@ pub(super) struct Duel {
 struct Contender {
     name: &'static str,
     server: fn(&BenchSettings) -> Result<Option<BenchServer>, String>,
-    /// The program; `None` for brunt.
+    /// The program of the contender; `None` for brunt.
     program: Option<&'static str>,
     /// The command line; PORT, SECONDS and FILE are filled in.
     line: &'static str,
@@ -51,9 +51,9 @@ impl Contender {
 enum CountSource {
     /// brunt's report.
     Report,
-    /// The number after these words in its output.
+    /// The number that follows these words in the contender's output.
     After(&'static str),
-    /// A number fixed by its command line.
+    /// A number fixed by the contender's command line.
     Fixed(u64),
 }
 
@@ -289,7 +289,7 @@ fn one_run(contender: &Contender, settings: &BenchSettings) -> Result<Option<Due
     let document = folder.join("duel.json");
     for (name, text) in SCRIPTS {
         let script = folder.join(name);
-        // A plan has no other way to know it.
+        // A plan cannot get the port in any other way.
         let text = text.replace("127.0.0.1:PORT", &format!("127.0.0.1:{}", server.port));
         fs::write(&script, text).map_err(|e| format!("cannot write {}: {e}", script.display()))?;
     }
@@ -337,9 +337,10 @@ fn counted(count: &CountSource, document: &Path, output: &Path) -> Option<f64> {
         CountSource::Report => {
             let report: Value = serde_json::from_str(&fs::read_to_string(document).ok()?).ok()?;
             let _ = fs::remove_file(document);
-            // A binary of before the fields had these names may be the opponent.
+            // The program may be an older one, whose fields have other names.
             let [now, before] = ["succeeded", "finished"].map(|name| report["requests"][name].as_f64());
-            // One that is not trusted (20), as its only core had to wait, counts as right as any other.
+            // A run that is not trusted (20), because its only core had to wait, still counts
+            // correctly.
             (report["exit"] == 0 || report["exit"] == 20).then_some(now.or(before))?
         }
         CountSource::Fixed(count) => Some(*count as f64),

@@ -1,6 +1,7 @@
-//! The highest constant rate that one core sustains, for each generator, found by bisection: a rate is sustained if at
-//! least 999 of 1,000 scheduled requests were sent and 99 of 100 arrived at most a millisecond late. Both are computed
-//! from the built-in target's log of arrivals, the same way for all.
+//! The highest constant rate that one core sustains, for each generator, found by bisection: a rate
+//! is sustained if at least 999 of 1,000 scheduled requests were sent and 99 of 100 arrived at most
+//! a millisecond late. Both are computed from the built-in target's log of arrivals, in the same
+//! way for all generators.
 //!
 //! A single schedule of equal gaps is fitted to the arrivals ([`lateness`]). A generator with one schedule per
 //! connection (wrk2, h2load) sends bursts when these coincide, and that counts: a constant rate was requested, and a
@@ -31,7 +32,7 @@ const LOWEST: u32 = 1_000;
 const MOST: u32 = 1_000_000;
 /// Ratio of the failing to the sustained rate at which the search ends.
 const NEAR: f64 = 1.03;
-/// Number of attempts at a rate: the machine may have been disturbed.
+/// Maximum number of attempts at a rate, since the machine may have been disturbed.
 const TRIES: u32 = 2;
 /// Minimum ratio of brunt's rate to the best of the others.
 const LIMIT: f64 = 1.3;
@@ -168,7 +169,7 @@ fn one_try(
     measure::run(&what, GENERATOR_CORE, &folder.join(format!("{name}.out")), longest, |_| {})?;
     let mut arrivals = target.finish()?;
     if peer.is_brunt() && !arrivals.is_empty() {
-        // The probe, before the load.
+        // This is the probe, sent before the load.
         arrivals.remove(0);
     }
     Ok(Some(RateTrial::of(&arrivals, rate, seconds)))

@@ -30,7 +30,7 @@ pub(super) fn keep(scenario: &str, results: Value, settings: &BenchSettings, tog
     writeln!(file, "{line}").map_err(told)
 }
 
-/// `2026-01-31T12:00:00Z`.
+/// Returns the current date as `2026-01-31T12:00:00Z`.
 fn date() -> Result<String, String> {
     Ok(shell::capture(Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%SZ"]))?.trim().to_owned())
 }
@@ -45,7 +45,7 @@ fn cpu_model() -> String {
     model.and_then(|line| line.split_once(':')).map(|(_, name)| name.trim().to_owned()).unwrap_or_default()
 }
 
-/// The measured commit, with `+` if the tree differs from it.
+/// Returns the measured commit, with `+` if the tree differs from it.
 fn commit() -> String {
     let git = |arguments: &[&str]| {
         let output = Command::new("git").args(arguments).current_dir(places::root()).output().ok()?;

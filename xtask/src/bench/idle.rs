@@ -1,4 +1,4 @@
-//! User memory of an idle connection: a run of 15,000 thinking users against one of 100.
+//! Memory of an idle connection in user space, from a run of 15,000 thinking users and one of 100.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::pair;
 
 const FEW: u32 = 100;
 const MANY: u32 = 15_000;
-/// Bytes an idle connection may cost.
+/// Maximum memory of an idle connection in bytes.
 const LIMIT: f64 = 600.0;
 
 pub(super) fn run(settings: &BenchSettings) -> Result<(), String> {

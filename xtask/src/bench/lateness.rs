@@ -39,7 +39,7 @@ pub(super) fn run(settings: &BenchSettings) -> Result<(), String> {
         measure::run(&what, GENERATOR_CORE, &folder.join(format!("{name}.out")), longest, |_| {})?;
         let mut arrivals = target.finish()?;
         if peer.is_brunt() && !arrivals.is_empty() {
-            // The probe, well before the load.
+            // This is the probe, sent well before the load.
             arrivals.remove(0);
         }
         let late = lateness(&arrivals, 1e9 / f64::from(rate));
@@ -59,12 +59,12 @@ pub(super) fn run(settings: &BenchSettings) -> Result<(), String> {
     if settings.keep_history { history::keep("lateness", results.into(), settings, 1.0) } else { Ok(()) }
 }
 
-/// The value at a quantile of sorted values; 0 if there are none.
+/// Returns a quantile of sorted values; 0 if there are none.
 pub(super) fn at_quantile(sorted: &[f64], q: f64) -> f64 {
     sorted.get(((sorted.len() as f64 * q) as usize).min(sorted.len().saturating_sub(1))).copied().unwrap_or_default()
 }
 
-/// Lateness of each arrival in nanoseconds, ascending.
+/// Returns the lateness of each arrival in nanoseconds, in ascending order.
 pub(super) fn lateness(arrivals: &[LoggedArrival], gap: f64) -> Vec<f64> {
     let Some(first) = arrivals.first() else { return Vec::new() };
     let offset = |(i, arrival): (usize, &LoggedArrival)| (arrival.arrived - first.arrived) as f64 - i as f64 * gap;

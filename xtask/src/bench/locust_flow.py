@@ -1,4 +1,4 @@
-"""Three requests: the token of the first in a header of the others, its cookie kept by Locust."""
+"""Three requests. The token from the first is sent in a header of the others; Locust keeps its cookie."""
 
 from locust import FastHttpUser, task
 

@@ -1,9 +1,10 @@
 //! `cargo xtask bench`: speed compared with other load generators.
 //!
-//! One server for all (nginx, one worker, on the first core), each generator alone on the second, rounds interleaved so
-//! that a slow minute of the machine affects all of them. Requests are counted by nginx, never by the generators. The
-//! figure is CPU time per million requests: medians over the rounds, and of the ratios within a round. Open loads have
-//! another figure, `highest`: the rate that a core sends accurately (docs/decisions/0015).
+//! One server for all (nginx, one worker, on the first core), each generator alone on the second,
+//! rounds interleaved so that a slow minute of the machine affects all of them. Requests are
+//! counted by nginx, never by the generators. The figure is CPU time per million requests: medians
+//! over the rounds, and of the ratios within a round. Open loads have an additional figure,
+//! `highest`: the highest rate that a core sends accurately (docs/decisions/0015).
 
 mod duel;
 mod highest;
@@ -21,7 +22,7 @@ use std::path::PathBuf;
 use crate::arguments::Arguments;
 use crate::{install, pair};
 
-/// Options of a bench.
+/// Options of `bench`.
 struct BenchSettings {
     rounds: u32,
     seconds: u32,
@@ -39,7 +40,7 @@ impl BenchSettings {
     }
 }
 
-/// A measurement that is not a comparison of processor time.
+/// A measurement that is not a comparison of CPU time.
 struct SpecialBench {
     name: &'static str,
     what: &'static str,

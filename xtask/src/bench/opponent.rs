@@ -96,7 +96,7 @@ pub(super) fn target(settings: &BenchSettings) -> Result<Option<BenchServer>, St
 pub(super) fn redis(_: &BenchSettings) -> Result<Option<BenchServer>, String> {
     let port = free_port()?;
     let line = format!("--port {port} --bind 127.0.0.1 --save --appendonly no --daemonize no");
-    // An empty argument cannot be part of the line, so `save ""` is written to a file.
+    // The command line cannot contain an empty argument, so `save ""` is in a file.
     let file = places::scratch("redis")?.join("redis.conf");
     std::fs::write(&file, "save \"\"\n").map_err(|e| format!("cannot write {}: {e}", file.display()))?;
     let line = format!("{} {}", file.display(), line.replace("--save ", ""));
@@ -138,7 +138,7 @@ pub(super) fn grpc_go(_: &BenchSettings) -> Result<Option<BenchServer>, String> 
     BenchServer::start(Some(program), port, &format!("--port {port}"))
 }
 
-/// MariaDB in a directory of its own, with sysbench's table.
+/// MariaDB in its own directory, with sysbench's table.
 pub(super) fn mariadb(_: &BenchSettings) -> Result<Option<BenchServer>, String> {
     let (Some(install), Some(sysbench)) = (places::find("mariadb-install-db"), places::find("sysbench")) else {
         return Ok(None);

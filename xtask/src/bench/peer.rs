@@ -7,7 +7,7 @@ use super::scenario::BenchScenario;
 use crate::measure::Invocation;
 use crate::places;
 
-/// One contender.
+/// A contender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Peer {
     Wrk,
@@ -24,7 +24,7 @@ pub(super) enum Peer {
 }
 
 impl Peer {
-    /// Name in the table.
+    /// Returns the name in the table.
     pub(super) fn name(self) -> &'static str {
         match self {
             Peer::Wrk => "wrk",
@@ -39,7 +39,7 @@ impl Peer {
         }
     }
 
-    /// Returns `true` if it is the program under test.
+    /// Returns `true` if the contender is the program under test.
     pub(super) fn is_brunt(self) -> bool {
         matches!(self, Peer::BruntEpoll | Peer::BruntUring | Peer::BruntSlack)
     }
@@ -74,7 +74,7 @@ impl Peer {
                 word => arguments.push(word.into()),
             }
         }
-        // One core means one processor for the Go runtime too, as it would detect by itself; set to be explicit.
+        // The Go runtime detects the single core by itself; the setting makes this explicit.
         let environment = if matches!(self, Peer::Hey | Peer::Vegeta) { vec![("GOMAXPROCS", "1")] } else { vec![] };
         Some(Invocation { program, arguments, environment })
     }
@@ -85,8 +85,8 @@ fn wrk(scenario: &BenchScenario, seconds: u32) -> String {
     format!("-t1 -c{} -d{seconds}s{close} URL", scenario.connections)
 }
 
-/// The options of h2load. `--rps` is the rate of each client. With a connection per request it never stops by time, so
-/// it gets a number of requests that takes about as long.
+/// Returns the options of h2load. `--rps` is the rate of each client. With a connection per request
+/// it never stops by time, so it gets a number of requests that takes about as long.
 fn h2load(scenario: &BenchScenario, seconds: u32) -> String {
     if scenario.close {
         return format!("--h1 -t1 -m1 -c{} -n{} -H Connection:close URL", scenario.connections, seconds * 20_000);
@@ -103,12 +103,12 @@ fn oha(scenario: &BenchScenario, seconds: u32) -> String {
 
 fn hey(scenario: &BenchScenario, seconds: u32) -> String {
     let close = if scenario.close { " -disable-keepalive" } else { "" };
-    // Its -q is the rate of each worker.
+    // `-q` is the rate of each worker.
     let rate = scenario.rate.map(|rate| format!(" -q {}", rate / scenario.connections)).unwrap_or_default();
     format!("-cpus 1 -c {} -z {seconds}s{rate}{close} URL", scenario.connections)
 }
 
-/// The options of vegeta, which supports only open rates and reads its targets from a file.
+/// Returns the options of vegeta, which supports only open rates and reads its targets from a file.
 fn vegeta(scenario: &BenchScenario, url: &str, seconds: u32, document: &Path) -> Option<String> {
     let (rate, connections) = (scenario.rate?, scenario.connections);
     let targets = document.with_extension("targets");

@@ -17,7 +17,7 @@ use crate::nginx::{Nginx, NginxConfig};
 use crate::noise::NoiseGuard;
 use crate::places;
 
-/// One comparison of processor time.
+/// A comparison of CPU time.
 pub(super) struct BenchScenario {
     pub(super) name: &'static str,
     pub(super) what: &'static str,
@@ -90,7 +90,7 @@ pub(super) struct ScenarioRun {
     pub(super) server_cpu_s: f64,
     /// Schedule figures of an open load, if the generator reports them.
     pub(super) kept: Option<ScheduleFigures>,
-    /// Disturbances that remained after a repetition.
+    /// Disturbances that remained after the repetitions.
     pub(super) noise: Option<String>,
 }
 
@@ -122,7 +122,8 @@ impl ScenarioRun {
 
 /// Maximum number of repetitions of a disturbed run.
 const REPEATS: u32 = 3;
-/// Maximum number of repetitions in one scenario, so as not to wait for a machine that never gets quiet.
+/// Maximum number of repetitions in one scenario, so that the benchmark ends even if the machine
+/// never becomes quiet.
 const ALL_REPEATS: u32 = 12;
 
 /// Runs a scenario, prints its table and appends to the history.
@@ -154,7 +155,7 @@ pub(super) fn run(scenario: &BenchScenario, settings: &BenchSettings) -> Result<
     Ok(())
 }
 
-/// Measures, and again if the machine was disturbed.
+/// Runs a measurement, and repeats it if the machine was disturbed.
 fn quiet_run(
     scenario: &BenchScenario,
     settings: &BenchSettings,
@@ -181,7 +182,8 @@ fn quiet_run(
     }
 }
 
-/// One run against a fresh nginx, so that no run inherits the memory layout or the closing connections of another.
+/// Runs a contender against a fresh nginx, so that no run inherits the memory layout or the closing
+/// connections of another.
 fn one_run(
     scenario: &BenchScenario,
     settings: &BenchSettings,

@@ -1,6 +1,6 @@
-//! nginx stopped for one second in the middle of ten, under an open rate: the 99th percentile is then 0.9 s, because
-//! the requests due within that second wait for the rest of it. A generator that reports less omits requests it did not
-//! send in time.
+//! A benchmark in which nginx is stopped for one second in the middle of ten, under an open load:
+//! the 99th percentile is then 0.9 s, because the requests due within that second wait for the rest
+//! of it. A generator that reports less omits requests it did not send in time.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ pub(super) fn run(settings: &BenchSettings) -> Result<(), String> {
     Ok(())
 }
 
-/// The 99th percentile reported by a generator.
+/// Returns the 99th percentile reported by a generator.
 fn p99(peer: Peer, document: &std::path::Path, output: &std::path::Path) -> Option<String> {
     if peer.is_brunt() {
         let report: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(document).ok()?).ok()?;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::peer::Peer;
 use super::scenario::{BenchScenario, ScenarioRun};
 
-/// The share of an open schedule that brunt must have sent.
+/// Minimum share of an open schedule that brunt must have sent.
 const SENT_BY_DUE: f64 = 0.999;
 
 /// The figures of one contender.
@@ -32,7 +32,7 @@ pub(super) struct FigureRow {
     failed: usize,
 }
 
-/// Medians and ratios of every contender, in the scenario's order.
+/// Returns the medians and ratios of every contender, in the scenario's order.
 pub(super) fn summarise(scenario: &BenchScenario, rounds: &[Vec<ScenarioRun>]) -> Vec<FigureRow> {
     scenario.peers.iter().filter_map(|&peer| row(scenario, peer, rounds)).collect()
 }
@@ -66,7 +66,7 @@ fn row(scenario: &BenchScenario, peer: Peer, rounds: &[Vec<ScenarioRun>]) -> Opt
     })
 }
 
-/// The middle value; the mean of the two middle ones if their number is even.
+/// Returns the median; for an even number of values, the mean of the two middle ones.
 pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -128,7 +128,7 @@ fn shown(ratio: Option<f64>) -> String {
     ratio.map(|ratio| format!("{ratio:.3}")).unwrap_or_default()
 }
 
-/// The results as JSON for the history: name → figures.
+/// Returns the results as JSON for the history: name → figures.
 pub(super) fn as_json(rows: &[FigureRow]) -> Value {
     let rounded = |value: f64| (value * 10_000.0).round() / 10_000.0;
     let mut all = serde_json::Map::new();

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Codes shown after the findings: those of runs that did not settle, and a notice.
+/// Codes that are shown after the findings: those of unsettled runs, and a notice.
 pub const SHOWN_CODES: [&str; 4] = ["settled_late", "two_regimes", "never_settled", "slow_lookup"];
 
 /// The expected finding.
@@ -65,10 +65,11 @@ pub struct LabCase {
     pub under: &'static [&'static str],
     /// Command that restricts brunt.
     pub own: &'static [&'static str],
-    /// Shell commands that set up a network namespace for both; if empty, both run in that of the host.
+    /// Shell commands that set up a network namespace for server and brunt; if empty, both run in
+    /// that of the host.
     pub network: &'static str,
-    /// Arguments of brunt, separated by spaces; within a word `~` is a space, `{port}` the port of the server, and
-    /// `{log}` its error log.
+    /// Arguments of brunt, separated by spaces; `~` is a space within a word, `{port}` the port of
+    /// the server, and `{log}` its error log.
     pub load: &'static str,
     pub expected: ExpectedFinding,
 }
@@ -105,7 +106,7 @@ const STOPPED: &[&str] = &[
     "\"$@\" & p=$!; while sleep 0.7 && kill -STOP $p 2>/dev/null; do sleep 0.3; kill -CONT $p; done; wait $p",
     "-",
 ];
-/// Makes the command share its core with two busy loops, at lower priority.
+/// Makes the command share its core with two busy loops, and gives it a lower priority.
 const STARVED: &[&str] = &[
     "bash",
     "-c",

@@ -1,7 +1,9 @@
-//! `cargo xtask lab`: real bottlenecks, each with a twin that looks alike or is healthy, and brunt's diagnosis of them.
+//! `cargo xtask lab`: real bottlenecks, each with a similar or healthy counterpart, and brunt's
+//! diagnosis of them.
 //!
-//! Prints a table of case, expected finding and actual finding. If the machine disturbed the generator, the case is not
-//! wrong: it is run again, and then left open.
+//! Prints a table of case, expected finding and actual finding. If the machine disturbed the
+//! generator, the case does not fail: it is run again, and reported as open if it is disturbed each
+//! time.
 
 mod cases;
 mod program;
@@ -21,7 +23,7 @@ const TRIES: u32 = 3;
 enum LabVerdict {
     Right,
     Wrong,
-    /// The machine disturbed the generator each time.
+    /// The machine disturbed the generator in every run.
     Open,
 }
 
@@ -87,7 +89,7 @@ fn run_case(case: &LabCase, brunt: &std::path::Path) -> Result<(LabVerdict, Stri
     Ok(last)
 }
 
-/// The trust reasons, the evidence of the findings, and the notices: the place to start when a case is wrong.
+/// Lists the trust reasons, the evidence of the findings, and the notices, to explain a wrong case.
 fn details(report: &Value) -> Vec<String> {
     let none = Vec::new();
     let list = |value: &Value| value.as_array().unwrap_or(&none).clone();
@@ -104,7 +106,8 @@ fn word(value: &Value) -> String {
     value.as_str().unwrap_or("?").to_owned()
 }
 
-/// The findings in one line, the principal one first: `N2 proved, N3 proved`; without findings, the outcome.
+/// Formats the findings in one line, the principal one first: `N2 proved, N3 proved`; without
+/// findings, the outcome.
 fn findings(report: &Value) -> String {
     let none = Vec::new();
     let findings = report["diagnosis"]["findings"].as_array().unwrap_or(&none);

@@ -1,4 +1,4 @@
-//! The command line of a case's server.
+//! Command lines of the cases' servers.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use super::server::words;
 use crate::{install, places};
 
-/// The data directory of a case's database: next to the lab's other files, or in the temporary directory for
-/// PostgreSQL, whose user cannot read them.
+/// Returns the data directory of a case's database: next to the lab's other files, or, for
+/// PostgreSQL, in the temporary directory, because its user cannot read the lab's files.
 pub fn data(kind: &str, port: u16, log: &Path) -> PathBuf {
     match kind.starts_with("postgres") {
         true => std::env::temp_dir().join(format!("brunt-lab-{port}")),
@@ -15,7 +15,7 @@ pub fn data(kind: &str, port: u16, log: &Path) -> PathBuf {
     }
 }
 
-/// The command line of a server on `port` that writes errors to `log`.
+/// Returns the command line of a server on `port` that writes errors to `log`.
 pub fn program(kind: &str, port: u16, log: &Path, brunt: &Path) -> Result<Vec<String>, String> {
     let mut rest = words(kind);
     let at = port.to_string();
@@ -96,7 +96,8 @@ fn postgres(settings: impl Iterator<Item = String>, port: u16, data: &Path) -> R
     Ok(line)
 }
 
-/// Returns `true` if the server on this port accepts requests: PostgreSQL refuses clients while it starts.
+/// Returns `true` if the server on this port accepts requests; PostgreSQL refuses clients while it
+/// starts.
 pub fn serves(kind: &str, port: u16) -> bool {
     let asks = || {
         Some(

@@ -15,10 +15,10 @@ use crate::places;
 pub struct LabServer {
     child: Child,
     port: u16,
-    /// The error log.
+    /// The path of the error log.
     log: PathBuf,
     network: NetworkNamespace,
-    /// The folder of a database.
+    /// The data directory of a database.
     data: PathBuf,
 }
 
@@ -47,18 +47,18 @@ impl NetworkNamespace {
         }
     }
 
-    /// The directory whose files replace those in `/etc` for programs in the namespace.
+    /// Returns the directory whose files replace those in `/etc` for programs in the namespace.
     fn files(&self) -> String {
         format!("/etc/netns/{}", self.0.as_deref().unwrap_or_default())
     }
 
-    /// The command prefix that runs a program in the namespace.
+    /// Returns the command prefix that runs a program in the namespace.
     fn under(&self) -> Vec<String> {
         let enter = |name: &String| ["ip", "netns", "exec", name].map(str::to_owned).to_vec();
         self.0.as_ref().map(enter).unwrap_or_default()
     }
 
-    /// Returns `true` if a server listens on a port of its loopback.
+    /// Returns `true` if a server listens on this port of the namespace's loopback.
     fn reaches(&self, port: u16) -> bool {
         let mut under = self.under().into_iter();
         let Some(first) = under.next() else { return TcpStream::connect(("127.0.0.1", port)).is_ok() };
@@ -101,7 +101,7 @@ impl LabServer {
         Ok(server)
     }
 
-    /// Runs the case's load against it; returns the JSON report.
+    /// Runs the case's load against the server; returns the JSON report.
     pub fn load(&self, case: &LabCase, brunt: &Path) -> Result<Value, String> {
         let home = places::scratch("lab")?;
         let mut line = self.network.under();
@@ -130,11 +130,11 @@ pub fn words(line: &str) -> impl Iterator<Item = String> {
 
 impl Drop for LabServer {
     fn drop(&mut self) {
-        // An error means that it is already gone.
+        // An error means that the process has already exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.data);
-        // The groups are empty now; one that is not cannot be removed, and is left alone.
+        // The groups should be empty now; one that is not cannot be removed and stays.
         for folder in ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/blkio", "/sys/fs/cgroup/memory", "/sys/fs/cgroup"] {
             let ours = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with("brunt-lab-");
             let found = std::fs::read_dir(folder).into_iter().flatten().flatten().filter(ours);

@@ -34,13 +34,13 @@ struct TestStep {
 /// State passed between the steps and to the summary.
 #[derive(Default)]
 struct StepProgress {
-    /// Set if tests with many random cases are skipped.
+    /// Set if tests with many random cases are to be skipped.
     quick: bool,
     /// Dependencies other than Rust, while they are being fetched.
     supplies: Option<supplies::TestDependencies>,
     /// The check of the pages' sources, while it runs.
     pages: Option<JoinHandle<Result<(), String>>>,
-    /// Set if the `web` step is among the chosen ones.
+    /// Set if the `web` step is one of the chosen steps.
     web_follows: bool,
     /// The browser check of the pages, while it runs.
     browser: Option<web::BrowserCheck>,

@@ -49,7 +49,7 @@ pub(super) fn check() -> StepOutcome {
     }
 }
 
-/// Number of blocks run concurrently: they mostly wait.
+/// Number of blocks run concurrently; they mostly wait.
 const CONCURRENCY: usize = 2;
 
 /// The location of a block to run, and the block.
@@ -75,7 +75,7 @@ fn run_all() -> Result<(usize, usize), String> {
     }
     let _target = ReadmeTarget::start()?;
     let fallen = run_concurrently(&to_run);
-    // Failures caused by a concurrent block are told apart by running the block again alone.
+    // Running a failed block again alone shows whether a concurrent block caused the failure.
     let wrong = fallen.into_iter().filter_map(|(place, block)| {
         println!("{place}, again, alone");
         run_with_retries(block).err().map(|why| format!("{place}: {why}"))
@@ -130,8 +130,8 @@ fn blocks(text: &str) -> Vec<ShellBlock> {
     found
 }
 
-/// Runs a block, and again if a run in it was not trusted: a disturbance passes, a wrong document does not. The last
-/// attempt drops `--quiet`, because its reasons are needed.
+/// Runs a block, and runs it again if a run in it was not trusted: a disturbance passes, an error
+/// in the document does not. The last attempt drops `--quiet`, because its reasons are needed.
 fn run_with_retries(block: &ShellBlock) -> Result<(), String> {
     let mut ended = run_block(block, &block.script);
     for attempt in 2..=TRIES {
@@ -156,7 +156,7 @@ fn only_busy(told: &str) -> bool {
     failing.peek().is_some() && failing.all(|reason| reason.starts_with("brunt "))
 }
 
-/// The script without `--quiet`, so that its runs print why they are not trusted.
+/// Returns the script without `--quiet`, so that its runs print why they are not trusted.
 fn loud(script: &str) -> String {
     script.replace(" --quiet", "")
 }
@@ -208,7 +208,7 @@ impl ReadmeTarget {
 
 impl Drop for ReadmeTarget {
     fn drop(&mut self) {
-        // An error means that it is already gone.
+        // An error means that the process has already exited.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

@@ -1,6 +1,7 @@
 //! The steps of `cargo xtask test`, in their order.
 //!
-//! Nothing is compiled twice: all of them use the dev profile, and the end-to-end tests use its `brunt`.
+//! Nothing is compiled twice: all steps use the dev profile, and the end-to-end tests use the
+//! `brunt` built with it.
 
 use std::process::Command;
 
@@ -64,7 +65,8 @@ fn format(_: &mut StepProgress) -> StepOutcome {
     of(shell::run(&mut shell::cargo(&["fmt", "--all", "--check"])))
 }
 
-/// The only compilation of the check; clippy and rustdoc run on each crate of the workspace in the same pass.
+/// Compiles everything, the only time in the check; clippy and rustdoc run on each crate of the
+/// workspace in the same pass.
 fn build(_: &mut StepProgress) -> StepOutcome {
     of(compiler::linting(&generate::BUILD).and_then(|mut build| shell::run(&mut build)))
 }
@@ -80,7 +82,8 @@ fn unit(progress: &mut StepProgress) -> StepOutcome {
 fn end_to_end(progress: &mut StepProgress) -> StepOutcome {
     // Checked again here, because this step can be run alone.
     let missing = install::missing(install::FOR_TESTS);
-    // They mostly wait for their child processes: two threads per core of a small machine.
+    // Two threads per core of a small machine, because the tests mostly wait for their child
+    // processes.
     let mut arguments = vec!["--test", "*", "--", "--test-threads=4"];
     for program in &missing {
         eprintln!("SKIPPING every test whose name contains `{program}`: it is not installed");
@@ -120,8 +123,9 @@ fn tests(progress: &mut StepProgress, which: &[&str]) -> StepOutcome {
     }
 }
 
-/// Runs failed tests again, one at a time, to tell real failures from those of an overloaded two-core machine. A test
-/// that passes now is listed in the summary, because it needs fixing.
+/// Runs failed tests again, one at a time, to distinguish real failures from those caused by an
+/// overloaded two-core machine. A test that passes alone is listed in the summary, because it needs
+/// fixing.
 fn alone(progress: &mut StepProgress, which: &[&str], fallen: &[String]) -> StepOutcome {
     println!("\nagain, alone: {}", fallen.join(", "));
     let which = which.iter().take_while(|word| **word != "--");
@@ -153,7 +157,8 @@ fn counted(line: &str) -> (u64, u64) {
     (before(" passed").unwrap_or(0), before(" failed").unwrap_or(0))
 }
 
-/// Runs the documents, and the browser check concurrently if it was chosen too: both mostly wait.
+/// Runs the commands in the documents, and concurrently the browser check if it was chosen, too:
+/// both mostly wait.
 fn documentation(progress: &mut StepProgress) -> StepOutcome {
     if progress.web_follows {
         progress.browser = Some(web::begin(progress));

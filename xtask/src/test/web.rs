@@ -17,13 +17,13 @@ const INSTALLED: &str = "node_modules/.installed-lock.json";
 /// The browser check of the pages, run while another step mostly waits.
 pub(super) struct BrowserCheck(JoinHandle<StepOutcome>);
 
-/// Starts the browser check, which waits for that of the sources.
+/// Starts the browser check, which waits for the check of the sources.
 pub(super) fn begin(progress: &mut StepProgress) -> BrowserCheck {
     let pages = progress.pages.take();
     BrowserCheck(std::thread::spawn(move || check(pages)))
 }
 
-/// Waits for the browser check; starts it first if that has not happened.
+/// Waits for the browser check; starts it first if it has not been started.
 pub(super) fn finish(progress: &mut StepProgress) -> StepOutcome {
     let begun = progress.browser.take().unwrap_or_else(|| begin(progress));
     begun.0.join().unwrap_or_else(|_| StepOutcome::Failed("the browser check panicked".into()))
@@ -48,7 +48,7 @@ fn check(pages: Option<JoinHandle<Result<(), String>>>) -> StepOutcome {
     }
 }
 
-/// Checks the pages as far as neither the program nor a browser is needed.
+/// Runs the checks of the pages that need neither the program nor a browser.
 pub(super) fn sources() -> Result<(), String> {
     shell::quietly(&mut run("check"))
         .and_then(|()| shell::quietly(&mut run("test")))

@@ -13,23 +13,24 @@ pub(super) struct TruthCheck {
 }
 
 impl TruthCheck {
-    /// A check that the figure lies between two bounds, inclusive.
+    /// Creates a check that the figure lies between two bounds, inclusive.
     pub(super) fn between(what: impl Into<String>, found: Option<f64>, least: f64, most: f64) -> Self {
         Self { what: what.into(), found, least, most }
     }
 
-    /// A check that the figure differs from the expected one by at most a share of it plus a fixed amount.
+    /// Creates a check that the figure differs from the expected one by at most a share of it plus
+    /// a fixed amount.
     pub(super) fn near(what: impl Into<String>, found: Option<f64>, expected: f64, share: f64, amount: f64) -> Self {
         let room = expected.abs() * share + amount;
         Self::between(what, found, expected - room, expected + room)
     }
 
-    /// A check that the figure is the expected one.
+    /// Creates a check that the figure is the expected one.
     pub(super) fn equal(what: impl Into<String>, found: Option<f64>, expected: f64) -> Self {
         Self::between(what, found, expected, expected)
     }
 
-    /// A check that a statement is true.
+    /// Creates a check that a statement is true.
     pub(super) fn is(what: impl Into<String>, truth: bool) -> Self {
         Self::equal(what, Some(f64::from(u8::from(truth))), 1.0)
     }
@@ -57,7 +58,7 @@ pub(super) fn number(report: &Value, path: &str) -> Option<f64> {
     path.split('.').fold(report, |value, key| &value[key]).as_f64()
 }
 
-/// The invariant of every report: scheduled = succeeded + failed + unfinished.
+/// Checks the invariant of every report: scheduled = succeeded + failed + unfinished.
 pub(super) fn accounted(report: &Value) -> TruthCheck {
     let count = |name: &str| number(report, &format!("requests.{name}")).unwrap_or(f64::NAN);
     TruthCheck::equal(

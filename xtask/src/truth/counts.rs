@@ -28,7 +28,7 @@ impl CountedRun {
         number(&self.report, &format!("requests.{name}")).unwrap_or(f64::NAN)
     }
 
-    /// Checks that hold for every run.
+    /// Returns the checks that hold for every run.
     fn bounds(&self) -> Vec<TruthCheck> {
         let most = self.of("succeeded") + self.of("failed") + self.of("unfinished");
         let seen = self.answered + self.cut;
@@ -39,7 +39,7 @@ impl CountedRun {
         ]
     }
 
-    /// Checks for a run in which no connection was cut: all counts are equal.
+    /// Returns the checks for a run in which no connection was cut: all counts are equal.
     fn equal(&self) -> Vec<TruthCheck> {
         let mut checks = self.bounds();
         checks.push(TruthCheck::equal("succeeded, against the log", Some(self.of("succeeded")), self.answered));
@@ -50,7 +50,7 @@ impl CountedRun {
     }
 }
 
-/// Runs brunt against an nginx with a log; `meanwhile` may do something to it or to the generator.
+/// Runs brunt against an nginx with a log; `meanwhile` may act on nginx or on the generator.
 fn run(
     setting: &TruthSettings,
     name: &str,
@@ -59,7 +59,7 @@ fn run(
     mut meanwhile: impl FnMut(measure::ProcessSample, &NginxConfig, &mut Option<Nginx>),
 ) -> Result<CountedRun, String> {
     let log: PathBuf = places::scratch("nginx")?.join(format!("{name}.log"));
-    // Lines of an earlier run; there may be none.
+    // Removes the lines of an earlier run, if there are any.
     let _ = fs::remove_file(&log);
     let mut setup = NginxConfig::plain()?;
     setup.access_log = Some(log.clone());
@@ -85,12 +85,12 @@ fn run(
     Ok(CountedRun { report, answered, cut, exit: usage.exit })
 }
 
-/// A closed load on a healthy server.
+/// Checks a closed load on a healthy server.
 pub(super) fn healthy(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> {
     Ok(run(setting, "log", 0, "-c 50 -d 3s", |_, _, _| {})?.equal())
 }
 
-/// An open load on a healthy server, by number of requests.
+/// Checks an open load with a number of requests on a healthy server.
 pub(super) fn open(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> {
     let counted = run(setting, "log-open", 0, "-r 3000/s -n 10000", |_, _, _| {})?;
     let mut checks = counted.equal();
@@ -98,7 +98,8 @@ pub(super) fn open(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> {
     Ok(checks)
 }
 
-/// Every tenth connection is closed instead of answered: each is exactly one failure.
+/// Checks a server that closes every tenth connection instead of answering: each is exactly one
+/// failure.
 pub(super) fn cut(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> {
     let counted = run(setting, "cut", 10, "-c 20 -n 20000", |_, _, _| {})?;
     let mut checks = counted.bounds();
@@ -107,7 +108,7 @@ pub(super) fn cut(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> {
     Ok(checks)
 }
 
-/// nginx is stopped midway and restarted half a second later.
+/// Checks a run in the middle of which nginx is stopped, and restarted half a second later.
 pub(super) fn restart(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> {
     let mut told = None;
     let counted = run(setting, "restart", 0, "-r 2000/s -d 5s --max-connections 50", |look, setup, server| {
@@ -129,13 +130,14 @@ pub(super) fn restart(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String
     checks.push(TruthCheck::between("failed while nginx was down", Some(counted.of("failed")), 1.0, f64::INFINITY));
     let seconds = counted.report["seconds"].as_array().map(Vec::as_slice).unwrap_or_default();
     checks.push(TruthCheck::between("seconds in the report", Some(seconds.len() as f64), 5.0, 6.0));
-    // In the fourth second nginx is back, and the run is not near its end.
+    // In the fourth second, nginx is back and the run is not yet near its end.
     let back = seconds.get(3).and_then(|second| number(second, "succeeded"));
     checks.push(TruthCheck::between("succeeded in the fourth second, after the restart", back, 1.0, f64::INFINITY));
     Ok(checks)
 }
 
-/// Ctrl-C midway: the report is written, is marked as interrupted, and counts everything.
+/// Checks a run interrupted by Ctrl-C: its report is written, is marked as interrupted, and counts
+/// everything.
 pub(super) fn interrupt(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> {
     let mut sent = false;
     let counted = run(setting, "interrupt", 0, "-c 50 -d 20s", |look, _, _| {

@@ -37,23 +37,24 @@ fn run(
 }
 
 impl LoggedRun {
-    /// A figure of `latency.response`, in seconds.
+    /// Returns a figure of `latency.response`, in seconds.
     fn response_s(&self, name: &str) -> Option<f64> {
         number(&self.report, &format!("latency.response.{name}_us")).map(|us| us / 1e6)
     }
 
-    /// A check that such a figure equals one known from elsewhere.
+    /// Returns a check that such a figure is close to one known from elsewhere.
     fn near(&self, name: &str, by: &str, known: f64, within: f64, or_by: f64) -> TruthCheck {
         TruthCheck::near(format!("{name} by {by} (s)"), self.response_s(name), known, within, or_by)
     }
 
-    /// Times in the server, in seconds, shortest first.
+    /// Returns the times that requests spent in the server, in seconds, in ascending order.
     fn server_times(&self) -> Vec<f64> {
         let answered = self.log.iter().filter(|arrival| arrival.answered > 0);
         sorted(answered.map(|arrival| (arrival.answered - arrival.arrived) as f64 / 1e9).collect())
     }
 
-    /// Checks for every complete run: all requests are accounted for, and the server counted the same.
+    /// Returns the checks for every complete run: all requests are accounted for, and the server
+    /// counted as many.
     fn counts(&self) -> Vec<TruthCheck> {
         let finished = number(&self.report, "requests.succeeded");
         vec![accounted(&self.report), TruthCheck::equal("succeeded, against the log", finished, self.log.len() as f64)]
@@ -65,14 +66,16 @@ fn sorted(mut values: Vec<f64>) -> Vec<f64> {
     values
 }
 
-/// The value at a rank, as a histogram gives it: the smallest with at least q of all at or below.
+/// Returns a quantile as a histogram does: the smallest value with at least a share `q` of all
+/// values at or below it.
 fn quantile(sorted: &[f64], q: f64) -> f64 {
     let rank = (q * sorted.len() as f64).ceil().max(1.0) as usize;
     sorted.get(rank - 1).copied().unwrap_or(f64::NAN)
 }
 
-/// Ten seconds at 1000/s with a stall of one second (MEASUREMENT.md 1.3): by the law q_p = T(1 − (1 − p)/f) with
-/// f = Tμ/((μ − λ)D), and by the log, whose answers in order are matched to the due times.
+/// Checks ten seconds at 1000/s with a stall of one second (MEASUREMENT.md 1.3): against the
+/// formula q_p = T(1 − (1 − p)/f) with f = Tμ/((μ − λ)D), and against the log, whose answers are
+/// matched to the due times in order.
 pub(super) fn stall(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> {
     let (rate, seconds) = (1000.0, 10.0);
     let load = "-r 1000/s --arrivals constant -d 10s --max-connections 100";
@@ -80,7 +83,8 @@ pub(super) fn stall(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> 
     let mut answered: Vec<u64> = pair.log.iter().map(|arrival| arrival.answered).collect();
     answered.sort_unstable();
     let gap = answered.windows(2).map(|two| two[1] - two[0]).max().unwrap_or(0) as f64 / 1e9;
-    // No answer was early: the schedule begins where the earliest answer still came after it was due.
+    // No answer was early, so the schedule begins at the latest time at which none of them precedes
+    // its due time.
     let offsets: Vec<f64> = answered.iter().enumerate().map(|(i, t)| *t as f64 / 1e9 - i as f64 / rate).collect();
     let start = offsets.iter().copied().fold(f64::INFINITY, f64::min);
     let by_log = sorted(offsets.iter().map(|offset| offset - start).collect());
@@ -97,8 +101,8 @@ pub(super) fn stall(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> 
     Ok(checks)
 }
 
-/// One server with exponential service of mean 2 ms at half load: R_q = −ln(1 − q)/(μ − λ), mean 4 ms. The sampling
-/// error is a few percent against the formula, but zero against the log.
+/// Checks one server with exponential service of mean 2 ms at half load: R_q = −ln(1 − q)/(μ − λ),
+/// mean 4 ms. The sampling error is a few percent against the formula, but zero against the log.
 pub(super) fn queue(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> {
     let (rate, capacity) = (250.0, 500.0);
     let load = "-r 250/s -d 40s --seed 11 --max-connections 500";
@@ -116,7 +120,7 @@ pub(super) fn queue(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> 
     Ok(checks)
 }
 
-/// Delays of median 10 ms and sigma 0.5 are measured as 10 ms · exp(0.5 z).
+/// Checks that delays with a median of 10 ms and a sigma of 0.5 are measured as 10 ms · exp(0.5 z).
 pub(super) fn lognormal(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> {
     let load = "-r 1000/s -d 15s --seed 3 --max-connections 500";
     let pair = run(setting, "lognormal", "--seed 9", "/delay/lognormal:10ms,0.5", load)?;
@@ -131,7 +135,8 @@ pub(super) fn lognormal(setting: &TruthSettings) -> Result<Vec<TruthCheck>, Stri
     Ok(checks)
 }
 
-/// A server that never answers: all censored, no quantile but a lower bound, and a nonzero exit code.
+/// Checks a server that never answers: all requests are censored, quantiles are only lower bounds,
+/// and the exit code is not zero.
 pub(super) fn hang(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> {
     let load = "-r 100/s --arrivals constant -d 3s --drain 1s --timeout 60s --max-connections 500";
     let pair = run(setting, "hang", "", "/hang", load)?;

@@ -15,7 +15,7 @@ use crate::noise::NoiseGuard;
 use crate::{install, measure, pair};
 use check::TruthCheck;
 
-/// One or a few runs, with the checks on them.
+/// A case: one or more runs, and the checks on them.
 struct TruthCase {
     name: &'static str,
     what: &'static str,
@@ -78,7 +78,7 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     if failed == 0 { Ok(()) } else { Err(format!("{failed} cases do not hold")) }
 }
 
-/// Runs a case until it holds or fails on a quiet machine.
+/// Runs a case until it passes or fails on a quiet machine.
 fn holds(case: &TruthCase, setting: &TruthSettings, guard: &mut NoiseGuard) -> bool {
     for attempt in 1..=ATTEMPTS {
         let used = measure::cpu_of_ended_children();

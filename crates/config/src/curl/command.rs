@@ -1,4 +1,4 @@
-//! The words of one curl command, parsed option by option, before they are combined.
+//! The options of one curl command, parsed one by one, before they are combined.
 
 use brunt_contract::UsageError;
 
@@ -8,7 +8,7 @@ use crate::draft::CurlNote;
 /// The options of one part of a command; `--next` separates the parts.
 #[derive(Clone, Debug, Default)]
 pub struct CurlOptions {
-    /// Switches by their long name.
+    /// Long names of the switches.
     pub switches: Vec<&'static str>,
     /// Options with a value, in the order given.
     pub values: Vec<(&'static str, String)>,
@@ -16,7 +16,7 @@ pub struct CurlOptions {
     pub urls: Vec<String>,
     /// Differences from curl.
     pub notes: Vec<CurlNote>,
-    /// Options about curl's own output, as written.
+    /// Options for curl's own output, as written.
     pub output: Vec<String>,
 }
 
@@ -55,10 +55,10 @@ impl CurlOptions {
     }
 }
 
-/// Parses the words after `curl`; returns the options of each part between `--next`.
+/// Parses the words after `curl`; returns the options of each part separated by `--next`.
 ///
 /// # Errors
-/// An option that curl does not have, or that cannot be honoured; `place` names the command.
+/// An option is unknown to curl or cannot be honoured; `place` names the command in the error.
 pub fn read(words: &[String], place: &str) -> Result<Vec<CurlOptions>, UsageError> {
     let mut parts = vec![CurlOptions::default()];
     let mut words = words.iter();
@@ -91,7 +91,7 @@ fn long<'a>(
     words: &mut impl Iterator<Item = &'a String>,
     place: &str,
 ) -> Result<(), UsageError> {
-    // `--no-X` switches X off; a few options have such a name themselves.
+    // `--no-X` switches X off, but the names of a few options begin with `no-`.
     let found = match (options::long(name), name.strip_prefix("no-").map(options::long)) {
         (Err(_), Some(Ok(off))) if !off.takes => {
             part.switches.retain(|name| *name != off.long);
@@ -106,7 +106,7 @@ fn long<'a>(
     part.add(found, written, value, place)
 }
 
-/// Parses several short options in one word; the first that takes a value takes the rest of the word.
+/// Parses several short options in one word; the first one with a value takes the rest of the word.
 fn shorts<'a>(
     part: &mut CurlOptions,
     letters: &str,

@@ -1,4 +1,4 @@
-//! `-b`: cookies as text, and the cookies of a file that match a URL.
+//! `-b`: cookies given as text, and cookies from a file that match a URL.
 //!
 //! A file is in Netscape format or contains `Set-Cookie:` lines. Cookies set by later responses are not kept.
 
@@ -23,7 +23,7 @@ pub fn of_file(text: &str, host: &str, path: &str, secure: bool) -> Vec<String> 
     cookies.retain(|cookie| {
         let domain = cookie.domain.trim_start_matches('.');
         let is_host = domain.is_empty() || host.eq_ignore_ascii_case(domain);
-        // Compared in bytes: a non-ASCII host need not have a character boundary there.
+        // Compared as bytes, because this may not be a character boundary in a non-ASCII host.
         let is_below = cookie.subdomains
             && host.len() > domain.len()
             && host.as_bytes()[host.len() - domain.len() - 1] == b'.'
@@ -38,7 +38,7 @@ pub fn of_file(text: &str, host: &str, path: &str, secure: bool) -> Vec<String> 
     cookies.iter().map(|c| format!("{}={}", c.name, c.value)).collect()
 }
 
-/// Path matching of RFC 6265 5.1.4.
+/// Returns `true` if the path matches that of a cookie (RFC 6265 5.1.4).
 fn in_path(path: &str, of: &str) -> bool {
     let of = of.strip_suffix('/').unwrap_or(of);
     path.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
@@ -66,7 +66,7 @@ fn cookie(line: &str) -> Option<FileCookie<'_>> {
     })
 }
 
-/// Parses `Set-Cookie: a=b; Path=/x; Secure` without a domain: it matches every host, as in curl.
+/// Parses `Set-Cookie: a=b; Path=/x; Secure`. A cookie without a domain matches every host, as in curl.
 fn of_header(text: &str) -> Option<FileCookie<'_>> {
     let mut parts = text.split(';').map(str::trim);
     let (name, value) = parts.next()?.split_once('=')?;

@@ -19,7 +19,7 @@ const OPTIONS: [&str; 6] = ["data", "data-ascii", "data-raw", "data-binary", "da
 /// Returns the data of a command, if it has any.
 ///
 /// # Errors
-/// A file that cannot be read, or non-text bytes among several pieces.
+/// A file cannot be read, or binary data is combined with other pieces.
 pub fn of(options: &CurlOptions, place: &str) -> Result<Option<CurlData>, UsageError> {
     let given: Vec<_> = options.values.iter().filter(|(name, _)| OPTIONS.contains(name)).collect();
     match given[..] {
@@ -50,10 +50,10 @@ fn piece(name: &str, value: &str, place: &str) -> Result<String, UsageError> {
     }
 }
 
-/// Encodes `content`, `=content`, `name=content`, `@file` or `name@file`; the name is not encoded.
+/// Encodes the content of `content`, `=content`, `name=content`, `@file` or `name@file`, but not the name.
 ///
 /// # Errors
-/// A file that cannot be read.
+/// A file cannot be read.
 pub fn urlencoded(value: &str, place: &str) -> Result<String, UsageError> {
     let Some(at) = value.find(['=', '@']) else { return Ok(escaped(value.as_bytes())) };
     let (name, content) = (&value[..at], &value[at + 1..]);
@@ -64,7 +64,7 @@ pub fn urlencoded(value: &str, place: &str) -> Result<String, UsageError> {
     Ok(if name.is_empty() { encoded } else { format!("{name}={encoded}") })
 }
 
-/// Percent-encodes everything but the unreserved characters (RFC 3986 2.3); a space becomes `+`, as in curl since 7.87.
+/// Percent-encodes all but the unreserved characters (RFC 3986 2.3); a space becomes `+`, as in curl since 7.87.
 fn escaped(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for byte in bytes {
@@ -93,7 +93,7 @@ fn bytes(name: &str, path: &str, place: &str) -> Result<Vec<u8>, UsageError> {
 /// Checks that the file named by an option can be read.
 ///
 /// # Errors
-/// The reason why it cannot.
+/// The file cannot be read; the error gives the reason.
 pub fn readable(name: &str, path: &str, place: &str) -> Result<(), UsageError> {
     if path == "-" {
         let trouble = format!(

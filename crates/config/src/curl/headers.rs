@@ -10,7 +10,7 @@ use crate::draft::CurlNote;
 /// The default User-Agent of curl. Servers may respond differently to it, so it is part of a command's meaning.
 pub const AGENT: &str = "curl/8.14.1";
 
-/// The header lines of one request while they are collected.
+/// The header lines collected for one request.
 #[derive(Debug, Default)]
 pub struct HeaderLines {
     own: Vec<String>,
@@ -18,10 +18,10 @@ pub struct HeaderLines {
 }
 
 impl HeaderLines {
-    /// Collects the user's lines (`-H`, also from a file); adds those that curl would leave out to `notes`.
+    /// Collects the user's lines (`-H`, including those in files); adds a note for each line that curl would ignore.
     ///
     /// # Errors
-    /// A file that cannot be read, or a line that brunt cannot send.
+    /// A file cannot be read, or brunt cannot send a line.
     pub fn from_user(options: &CurlOptions, notes: &mut Vec<CurlNote>, place: &str) -> Result<HeaderLines, UsageError> {
         let mut users = Vec::new();
         for header in options.all("header") {
@@ -44,9 +44,9 @@ impl HeaderLines {
             sent
         });
         let mut lines = HeaderLines { own: Vec::new(), users };
-        // A Host header of the user takes the position of the default one.
+        // The user's Host header takes the position of the default one.
         if let Some(at) = lines.users.iter().position(|line| name_of(line).eq_ignore_ascii_case("host")) {
-            // curl rewrites its name.
+            // curl writes the name as `Host`.
             let host = lines.users.remove(at);
             lines.own.push(format!("Host{}", &host["Host".len()..]));
         }

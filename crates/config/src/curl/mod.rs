@@ -1,9 +1,8 @@
 //! Unmodified curl commands: `--curl 'curl …'` and `--curl-file FILE`.
 //!
-//! A command fills a draft: URLs with options of their own, and settings of the run. Its meaning is defined by curl's
-//! manual and by the requests of the real program, with which the tests compare byte for byte. Every option of curl is
-//! known, and one that cannot be honoured is reported with its consequence. Whatever curl does with a response is left
-//! out.
+//! A command becomes a draft: URLs with their own options, and settings of the run. Its meaning is defined by curl's
+//! manual and by the requests that curl sends; tests compare these byte for byte. All options of curl are known. An
+//! option that cannot be honoured is reported with its consequence. What curl does with a response is not imitated.
 
 mod command;
 mod cookies;
@@ -27,7 +26,7 @@ use shell::ShellCommand;
 /// Parses the commands of a text. `source` is the name of the text in errors: `--curl`, or a file name.
 ///
 /// # Errors
-/// A message that says which part of a command is wrong or cannot be honoured, and what to write instead.
+/// A command is invalid or cannot be honoured; the error names the part and what to write instead.
 pub fn read(texts: &[&str], source: &str) -> Result<RunDraft, UsageError> {
     let mut commands = Vec::new();
     for text in texts {
@@ -49,7 +48,7 @@ pub fn read(texts: &[&str], source: &str) -> Result<RunDraft, UsageError> {
         };
         one(command, &place, &mut draft, &mut first)?;
     }
-    // curl offers HTTP/2 to every https server, and uses the version that the server selects.
+    // curl offers HTTP/2 to every https server and uses the version that the server selects.
     let offers = draft.urls.iter().any(|url| url.url.starts_with("https:"));
     if offers && !draft.values.contains("http") && !draft.values.contains("http2") {
         draft.values.push("http", "auto", ValueOrigin::Curl(source.into()));

@@ -1,7 +1,7 @@
 //! Every option of curl (up to 8.17) and how it is treated: honoured, reported with its consequence, or rejected.
 //!
 //! An option that changes the request and cannot be honoured is rejected, because the load would differ from the
-//! command. One that changes how curl handles the response or the connection is reported, and the run goes on.
+//! command. An option that changes how curl handles the response or the connection is only reported.
 
 /// The treatment of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,13 +23,13 @@ pub enum OptionTreatment {
 pub struct CurlOption {
     /// The long name.
     pub long: &'static str,
-    /// Set if a value follows.
+    /// Set if the option takes a value.
     pub takes: bool,
     /// The treatment.
     pub fate: OptionTreatment,
 }
 
-/// Options that are treated alike: those without a value, then those with one; `s,long` if there is a short form.
+/// Options with the same treatment: first those without a value, then those with one. `s,long` has a short form.
 struct OptionGroup(OptionTreatment, &'static str, &'static str);
 
 const GROUPS: &[OptionGroup] = &[
@@ -174,10 +174,10 @@ const GROUPS: &[OptionGroup] = &[
     OptionGroup(OptionTreatment::Refused("is not supported; leave it out"), "disallow-username-in-url", ""),
 ];
 
-/// Returns the option with a long name, which may be abbreviated as in curl.
+/// Returns the option with this long name, which may be abbreviated as in curl.
 ///
 /// # Errors
-/// A message that says why there is no such option.
+/// The name is unknown or ambiguous.
 pub fn long(name: &str) -> Result<CurlOption, String> {
     let mut near: Vec<CurlOption> = Vec::new();
     for found in all() {
@@ -198,7 +198,7 @@ pub fn long(name: &str) -> Result<CurlOption, String> {
     }
 }
 
-/// Returns the option with a short name.
+/// Returns the option with this short name.
 pub fn short(name: char) -> Option<CurlOption> {
     all().find(|(short, _)| *short == Some(name)).map(|(_, found)| found)
 }

@@ -1,4 +1,4 @@
-//! Translation of a command to URLs with options of their own.
+//! Translation of a command to URLs, each with its own options.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ use crate::values::SettingValues;
 /// Body size above which curl first sends `Expect: 100-continue` (`EXPECT_100_THRESHOLD`).
 const EXPECTS_FROM: u64 = 1024 * 1024;
 
-/// Note for requests for which curl may send `Expect: 100-continue`, which brunt does not.
+/// Note for requests for which curl may send `Expect: 100-continue`, unlike brunt.
 const AT_ONCE: &str = "a body above 1 MiB: over HTTP/1.1 curl sends Expect: 100-continue and waits; brunt sends it \
     at once";
 
@@ -33,7 +33,7 @@ pub struct CurlRequests {
 /// Translates one part of a command.
 ///
 /// # Errors
-/// An option that cannot be honoured, and the consequence.
+/// An option cannot be honoured; the error states the consequence.
 pub fn requests(asked: &CurlOptions, place: &str, origin: &ValueOrigin) -> Result<CurlRequests, UsageError> {
     let wrong = |trouble: &str| Err(UsageError::new(place, trouble));
     if asked.urls.is_empty() {
@@ -46,7 +46,7 @@ pub fn requests(asked: &CurlOptions, place: &str, origin: &ValueOrigin) -> Resul
     let bodies = [data.is_some() && !get, !forms.is_empty(), !uploads.is_empty(), head && !get];
     if bodies.iter().filter(|given| **given).count() > 1 {
         return wrong(
-            "has more than one of -d, -F, -T and -I, and a request has one method and one body; keep one of them",
+            "has more than one of -d, -F, -T and -I, but a request has only one method and one body; keep one of them",
         );
     }
     let mut all = CurlRequests::default();
@@ -92,7 +92,7 @@ pub fn requests(asked: &CurlOptions, place: &str, origin: &ValueOrigin) -> Resul
     Ok(all)
 }
 
-/// The options of a request while they are collected.
+/// The options collected for a request.
 struct RequestOptions<'a> {
     values: SettingValues,
     origin: &'a ValueOrigin,
@@ -108,7 +108,7 @@ impl RequestOptions<'_> {
     }
 }
 
-/// Returns the values of `-F` and `--form-string` in the same notation, in the order given.
+/// Returns the values of `-F` and `--form-string` in a common notation, in the order given.
 fn forms(asked: &CurlOptions) -> Vec<String> {
     let quoted = |text: &str| match text.split_once('=') {
         Some((name, value)) if value.contains(';') || value.starts_with(['@', '<', '"']) => {
@@ -124,7 +124,7 @@ fn forms(asked: &CurlOptions) -> Vec<String> {
     asked.values.iter().filter_map(form).collect()
 }
 
-/// Adds `--url-query`, and with `-G` the data, to the query.
+/// Adds `--url-query` to the query, and the data if `-G` is set.
 fn queries(
     asked: &CurlOptions,
     target: &mut CurlTarget,
@@ -150,7 +150,7 @@ fn queries(
     Ok(())
 }
 
-/// Adds the body to the options; returns the method that follows from it.
+/// Adds the body to the options and returns the method that it implies.
 fn body(
     options: &mut RequestOptions<'_>,
     (data, forms, upload): (&Option<CurlData>, &[String], Option<&str>),
@@ -247,17 +247,17 @@ fn expects_continue(
 ) -> bool {
     let length = length(options);
     let long = length.is_some_and(|length| length > EXPECTS_FROM) || upload.is_some_and(|_| length.is_none());
-    // With `--http2`, curl sends an Upgrade instead.
+    // With `--http2`, curl sends an Upgrade header instead.
     let upgrades = asked.switches.contains(&"http2");
     long && !upgrades && !lines.has_user_line("Expect") && !asked.has("http1.0")
 }
 
-/// Returns `true` if HTTP/1.1 is used without negotiation.
+/// Returns `true` if curl uses HTTP/1.1 without negotiation.
 fn uses_http1(asked: &CurlOptions, target: &CurlTarget) -> bool {
     asked.has("http1.1") || (target.scheme == "http" && !asked.has("http2-prior-knowledge"))
 }
 
-/// Rejects a content type for which curl encodes form parts differently.
+/// Rejects content types for which curl encodes form parts differently.
 fn check_form_content_type(lines: &HeaderLines, place: &str) -> Result<(), UsageError> {
     let is_form =
         |kind: &str| kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("multipart/form-data");

@@ -1,6 +1,6 @@
 //! The options of a curl command that apply to a whole run: TLS, timeouts, redirects, connection targets.
 //!
-//! A run has only one value of each, so several commands must agree; redirections of connections accumulate.
+//! A run has a single value for each, so several commands must agree. Redirections of connections accumulate.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -27,7 +27,7 @@ impl CurlSettings {
     /// Checks that another command has the same settings.
     ///
     /// # Errors
-    /// The first setting that differs.
+    /// A setting differs; the error names the first one.
     pub fn check_equal(&self, other: &CurlSettings, place: &str, first: &str) -> Result<(), UsageError> {
         let differs = |a: &CurlSettings, b: &CurlSettings| {
             a.0.iter().find(|setting| !b.0.contains(setting)).map(|(name, _)| *name)
@@ -48,7 +48,7 @@ impl CurlSettings {
 /// Returns the settings of one part of a command.
 ///
 /// # Errors
-/// An option that cannot be honoured.
+/// An option cannot be honoured.
 pub fn run_settings(options: &CurlOptions, place: &str) -> Result<CurlSettings, UsageError> {
     let mut all = Vec::new();
     for (switch, flag) in [("insecure", "insecure"), ("no-sessionid", "no-resume"), ("tlsv1.3", "tlsv1.3")] {
@@ -56,7 +56,7 @@ pub fn run_settings(options: &CurlOptions, place: &str) -> Result<CurlSettings, 
             all.push((flag, String::new()));
         }
     }
-    // With -k nothing is verified, and curl does not read the CA file either.
+    // With -k, nothing is verified, and curl does not read the CA file either.
     if let Some(path) = options.value("cacert").filter(|_| !options.has("insecure")) {
         all.push(("cacert", path.to_owned()));
     }
@@ -96,7 +96,7 @@ pub fn run_settings(options: &CurlOptions, place: &str) -> Result<CurlSettings, 
     Ok(CurlSettings(all))
 }
 
-/// Adds timeouts and the number of redirects.
+/// Adds the timeouts and the number of redirects.
 fn limits(options: &CurlOptions, place: &str, all: &mut Vec<(&'static str, String)>) -> Result<(), UsageError> {
     for (option, flag) in [("max-time", "timeout"), ("connect-timeout", "connect-timeout")] {
         if let Some(text) = options.value(option) {
@@ -141,16 +141,16 @@ fn proxies(options: &CurlOptions, place: &str, all: &mut Vec<(&'static str, Stri
     Ok(())
 }
 
-/// Returns `--connect-to` and `--resolve` as rules of `--connect-to`.
+/// Returns the rules of `--connect-to` and `--resolve` in the form of `--connect-to`.
 ///
 /// # Errors
-/// A `--resolve` without an address.
+/// A `--resolve` has no address.
 pub fn redirections(options: &CurlOptions, place: &str) -> Result<Vec<String>, UsageError> {
     // curl resolves a name only after redirection, and here the first matching rule applies.
     let mut rules: Vec<String> = options.all("connect-to").map(str::to_owned).collect();
     for text in options.all("resolve") {
         let text = text.strip_prefix('+').unwrap_or(text);
-        // `-HOST:PORT` removes an entry, but there are none.
+        // `-HOST:PORT` removes a cached entry, and there are none.
         if text.starts_with('-') {
             continue;
         }

@@ -1,36 +1,36 @@
-//! Splitting of shell text into commands as in Bash: quotes, `$'…'`, continued lines, comments, variables.
+//! Splitting of shell text into commands as in Bash: quotes, `$'…'`, line continuations, comments, variables.
 //!
-//! Nothing is executed. Text after `|` or `>` applies to curl's output and is reported, but ignored; anything a shell
-//! would have to execute (`$(…)`, a here-document) is refused.
+//! Nothing is executed. Text after `|` or `>` affects only curl's output, so it is ignored and reported. Syntax that a
+//! shell would execute or expand further (`$(…)`, here-documents) is rejected.
 
 use std::collections::HashMap;
 
-/// Maximum size of a word after expansion, the same as for a text file: variables that contain variables can double in
-/// size with every line.
+/// Maximum size of a word after expansion in bytes, the same as for a text file. Variables that contain variables can
+/// double in size with every line.
 const WORD_BOUND: usize = 64 << 20;
-/// Maximum total size of expanded variables in a text.
+/// Maximum total size of the expanded variables in a text, in bytes.
 const VALUES_BOUND: usize = 4 * WORD_BOUND;
 
-/// A command with the arguments that its program would receive.
+/// A command, with the arguments that the program would receive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellCommand {
-    /// The line it begins on, from 1.
+    /// Line number of the beginning of the command, counted from 1.
     pub line: usize,
     /// The words of the command.
     pub words: Vec<String>,
-    /// Name given by a comment: `# name: checkout`, above the command or at the end of its line.
+    /// Name given in a comment, `# name: checkout`, above the command or at the end of its line.
     pub name: Option<String>,
-    /// Ignored shell operations on its output: `| jq .`, `> file`.
+    /// Ignored shell operations on the output of the command: `| jq .`, `> file`.
     pub left_out: Vec<String>,
 }
 
-/// An error message and its line.
+/// The line of an error, and its message.
 pub type ShellError = (usize, String);
 
 /// Splits a text in Bash notation into commands.
 ///
 /// # Errors
-/// Unsupported syntax, and its line.
+/// The syntax is invalid or not supported.
 pub fn commands(text: &str) -> Result<Vec<ShellCommand>, ShellError> {
     let characters: Vec<char> = text.chars().collect();
     let mut reader = ShellReader { text: &characters, at: 0, line: 1, variables: HashMap::new(), values: 0 };
@@ -39,7 +39,7 @@ pub fn commands(text: &str) -> Result<Vec<ShellCommand>, ShellError> {
         if command.words.first().is_some_and(|word| word == "export") {
             command.words.remove(0);
         }
-        // A shell prompt that was copied along with the command.
+        // The shell prompt was copied along with the command.
         if command.words.first().is_some_and(|word| word == "$") {
             command.words.remove(0);
         }
@@ -65,7 +65,7 @@ struct ShellReader<'a> {
     at: usize,
     line: usize,
     variables: HashMap<String, String>,
-    /// Total size of expanded variables so far.
+    /// Total size of the variables expanded so far.
     values: usize,
 }
 
@@ -85,7 +85,7 @@ impl ShellReader<'_> {
         self.next();
     }
 
-    /// Consumes the next characters if they match.
+    /// Consumes the next characters and returns `true` if they match.
     fn takes(&mut self, wanted: &str) -> bool {
         let is = wanted.chars().enumerate().all(|(i, c)| self.peek(i) == Some(c));
         if is {
@@ -156,7 +156,7 @@ impl ShellReader<'_> {
         Ok(())
     }
 
-    /// Consumes everything up to the end of the command line; quotes may contain line ends.
+    /// Consumes the text up to the end of the command line; quoted text may contain line ends.
     fn rest_of_line(&mut self) -> String {
         let mut rest = String::new();
         let mut quote = None;
@@ -184,8 +184,8 @@ impl ShellReader<'_> {
         while let Some(c) = self.peek(0) {
             match c {
                 ' ' | '\t' | '\r' | '\n' | ';' | '|' | '<' | '>' => break,
-                // Users often paste unquoted URLs with a query; a shell would take the text after & for another
-                // command.
+                // Users often paste unquoted URLs with a query, although a shell would treat the text after `&` as
+                // another command.
                 '&' if matches!(self.peek(1), None | Some('&' | ' ' | '\t' | '\r' | '\n')) => break,
                 '\'' => self.single(&mut word)?,
                 '"' => self.double(&mut word)?,
@@ -256,7 +256,7 @@ impl ShellReader<'_> {
         let line = self.line;
         if self.peek(0) == Some('`') || self.peek(1) == Some('(') {
             let trouble =
-                "a shell would run another command here (`…` or $(…)), which brunt does not; write what it prints";
+                "a shell would run another command here (`…` or $(…)), which brunt does not; write its output instead";
             return Err((line, trouble.into()));
         }
         self.next();
@@ -281,7 +281,7 @@ impl ShellReader<'_> {
             return Err((line, format!("the variable ${name} is not set; set it, or write its value")));
         };
         if word.len() + value.len() > WORD_BOUND {
-            let trouble = "makes a word of more than 64 MiB; put long values in a file and use -d @FILE";
+            let trouble = "expands to a word of more than 64 MiB; put long values in a file and use -d @FILE";
             return Err((line, format!("the variable ${name} {trouble}")));
         }
         self.values += value.len();

@@ -1,14 +1,13 @@
-//! URL parsing as in curl: globs, a missing scheme, the path as it is sent.
+//! URL parsing as in curl: globs, missing schemes, and the path that is sent.
 //!
-//! curl sends a path almost unmodified (only `.` and `..` are resolved and non-ASCII characters encoded), whereas the
-//! URL standard of browsers, which brunt follows, encodes more. If the two differ, the request target is set
-//! explicitly.
+//! curl sends a path almost unmodified: it only resolves `.` and `..` and encodes non-ASCII characters. brunt follows
+//! the URL standard of browsers, which encodes more. If the results differ, the request target is set explicitly.
 
 use brunt_contract::UsageError;
 use brunt_protocols::template::slot_length;
 use url::Url;
 
-/// Maximum number of URLs of one glob; more are taken for a mistake.
+/// Maximum number of URLs of one glob; more are considered a mistake.
 const MOST: usize = 1000;
 
 /// The parts of a URL.
@@ -30,7 +29,7 @@ impl CurlTarget {
     /// Parses a URL.
     ///
     /// # Errors
-    /// A part that curl or brunt would reject.
+    /// curl or brunt rejects a part of the URL.
     pub fn parse(text: &str, as_is: bool, place: &str) -> Result<CurlTarget, UsageError> {
         let wrong =
             |trouble: &str| UsageError::new(place, format!("the URL `{}` {trouble}", brunt_plan::mask::url(text)));
@@ -89,7 +88,7 @@ impl CurlTarget {
         host.trim_start_matches('[').trim_end_matches(']')
     }
 
-    /// Returns the host as written, with its port, if brunt would send it in lower case, unlike curl.
+    /// Returns the host as written, with its port, if brunt would send it differently from curl, in lower case.
     pub fn differing_host(&self) -> Option<String> {
         let url = Url::parse(&self.url()).ok()?;
         let (written, ours) = (self.host(), url.host_str()?);
@@ -97,7 +96,7 @@ impl CurlTarget {
         differs.then(|| url.port().map_or_else(|| written.to_owned(), |port| format!("{written}:{port}")))
     }
 
-    /// Returns the request target, if brunt would send a different one.
+    /// Returns the request target of curl if brunt would send a different one.
     pub fn differing_line(&self) -> Option<String> {
         let line = self.line();
         let url = Url::parse(&self.url()).ok()?;
@@ -106,7 +105,7 @@ impl CurlTarget {
     }
 }
 
-/// Iterates over the characters outside placeholders (`{random 1..9}`).
+/// Iterates over the characters outside of placeholders (`{random 1..9}`).
 fn outside_slots(text: &str) -> impl Iterator<Item = char> {
     let mut inside = 0;
     text.char_indices().filter_map(move |(at, c)| {
@@ -117,7 +116,7 @@ fn outside_slots(text: &str) -> impl Iterator<Item = char> {
     })
 }
 
-/// Removes dot segments (RFC 3986 5.2.4): `/a/../b/./c` is `/b/c`.
+/// Removes dot segments (RFC 3986 5.2.4): `/a/../b/./c` becomes `/b/c`.
 fn without_dots(path: &str) -> String {
     let mut out: Vec<&str> = Vec::new();
     let mut segments = path.split('/').skip(1).peekable();
@@ -143,10 +142,10 @@ fn ascii(path: &str) -> String {
     path.chars().map(|c| if c.is_ascii() { c.to_string() } else { encoded(c) }).collect()
 }
 
-/// Expands `{a,b}` and `[1-3]` in a URL (curl's globbing), except the brackets of IPv6 addresses and placeholders.
+/// Expands the globs `{a,b}` and `[1-3]` in a URL, but not IPv6 addresses in brackets and placeholders.
 ///
 /// # Errors
-/// An invalid glob, or one with too many URLs.
+/// A glob is invalid or expands to too many URLs.
 pub fn globbed(text: &str, place: &str) -> Result<Vec<String>, UsageError> {
     let host = text.find("://").map_or(0, |at| at + 3);
     let start = text[host..].find(']').filter(|_| text[host..].starts_with('[')).map_or(0, |end| host + end + 1);

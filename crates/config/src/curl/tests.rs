@@ -43,8 +43,8 @@ fn words_are_those_of_a_shell() {
 fn variables_that_hold_variables_do_not_grow_without_bound() {
     let doubling = format!("A=aaaaaaaaaa\n{}curl h -d \"$A\"", "A=$A$A\n".repeat(26));
     let said = read(&[&doubling], "--curl").expect_err("too much").to_string();
-    let expected = "--curl line 24: the variable $A makes a word of more than 64 MiB; put long values in a file and \
-        use -d @FILE";
+    let expected = "--curl line 24: the variable $A expands to a word of more than 64 MiB; put long values in a file \
+        and use -d @FILE";
     assert_eq!(said, expected);
     let many = format!("A=aaaaaaaaaa\n{}curl h{}", "A=$A$A\n".repeat(20), " -d $A".repeat(40));
     let said = read(&[&many], "--curl").expect_err("too much").to_string();
@@ -163,7 +163,7 @@ fn mistakes_get_a_sentence() {
         ("wget http://h", "--curl: `wget` is not curl; write commands that start with curl"),
         ("curl 'http://h", "--curl line 1: a single quote is not closed; close it"),
         ("curl http://h -H $(x)", "--curl line 1: a shell would run another command here (`…` or $(…)), which brunt \
-            does not; write what it prints"),
+            does not; write its output instead"),
         ("curl http://h -H \"$NO_SUCH_VARIABLE\"", "--curl line 1: the variable $NO_SUCH_VARIABLE is not set; set it, or write its value"),
         ("curl http://h --frob", "--curl: --frob is not an option of curl"),
         ("curl http://h -H", "--curl: -H needs a value, but the command ends there; add it"),
@@ -176,8 +176,8 @@ fn mistakes_get_a_sentence() {
         ("curl http://h -d @/no/such", "--curl: --data: /no/such cannot be read (No such file or directory (os error 2)); write the path of a readable file"),
         ("curl http://h -d @-", "--curl: --data would read standard input again, which can be read only once; write the name of a file"),
         ("curl http://h -u me", "--curl: -u me has no password, and curl would ask for it; use -u 'me:PASSWORD', or -u 'me:'"),
-        ("curl http://h -d x -F a=b", "--curl: has more than one of -d, -F, -T and -I, and a request has one method \
-            and one body; keep one of them"),
+        ("curl http://h -d x -F a=b", "--curl: has more than one of -d, -F, -T and -I, but a request has only one \
+            method and one body; keep one of them"),
         ("curl -x https://p http://h", "--curl: --proxy https:// to the proxy itself is not supported; use \
             http:// if it listens without TLS"),
         ("curl -m soon http://h", "--curl: --max-time soon is not a number of seconds; use one such as 5 or 2.5"),

@@ -1,11 +1,11 @@
 //! Commands in Windows notation: the output of Chrome's "Copy as cURL (cmd)".
 //!
-//! Such a line is parsed twice: `cmd` processes the carets (`^"`, and `^` at the end of a line continues it), and the C
-//! runtime of the program then processes double quotes and backslashes (Microsoft, "Parsing C command-line arguments").
+//! Such a line is parsed twice: `cmd` processes the carets (`^"`, and `^` at the end of a continued line), then the C
+//! runtime of the program processes double quotes and backslashes (Microsoft, "Parsing C command-line arguments").
 
 use super::shell::{ShellCommand, ShellError};
 
-/// Returns `true` for a text that only `cmd` understands.
+/// Returns `true` for a text in the caret notation of `cmd`.
 pub fn is_caret_notation(text: &str) -> bool {
     text.contains("^\"") || text.lines().any(|line| line.trim_end().ends_with('^'))
 }
@@ -13,7 +13,7 @@ pub fn is_caret_notation(text: &str) -> bool {
 /// Splits a text into commands.
 ///
 /// # Errors
-/// An unclosed quote, and its line.
+/// A quote is not closed.
 pub fn commands(text: &str) -> Result<Vec<ShellCommand>, ShellError> {
     let mut found = Vec::new();
     let (mut plain, mut line, mut begun) = (String::new(), 1, 1);
@@ -24,7 +24,7 @@ pub fn commands(text: &str) -> Result<Vec<ShellCommand>, ShellError> {
             '^' if !quoted => match characters.next() {
                 Some('\n') => {
                     line += 1;
-                    // A second line end follows: this is how a line end is written inside a value.
+                    // A second line end follows, so this is a line end within a value.
                     if characters.next_if_eq(&'\n').is_some() {
                         plain.push('\n');
                         line += 1;
@@ -50,7 +50,7 @@ pub fn commands(text: &str) -> Result<Vec<ShellCommand>, ShellError> {
     Ok(found)
 }
 
-/// Splits a line into words like the C runtime of Windows.
+/// Splits a line into words, like the C runtime of Windows.
 fn split(text: &str, line: usize) -> Result<Option<ShellCommand>, ShellError> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -104,7 +104,7 @@ impl PlanFileReader {
         Ok(all)
     }
 
-    /// Reads the name of a user's value.
+    /// Reads the name of a value.
     fn value_name(&self, key: &str, node: &YamlNode) -> Result<String, UsageError> {
         let name = self.scalar(key, node)?;
         match brunt_protocols::capture::valid_name(&name) {
@@ -113,7 +113,7 @@ impl PlanFileReader {
         }
     }
 
-    /// Reads a text whose only placeholders may be values of the user.
+    /// Reads a text that may contain no placeholders except values of the user.
     fn text(&mut self, name: &str, node: &YamlNode) -> Result<String, UsageError> {
         let text = self.scalar(name, node)?;
         self.deferred.push((DeferredCheck::Text(text.clone()), node.at));
@@ -187,7 +187,8 @@ fn placeholder_error(text: &str) -> Option<String> {
     ))
 }
 
-/// Returns an error if a flow calls itself, or takes a value with the same name as one of a flow that it calls.
+/// Returns an error if a flow calls itself, or has an argument with the same name as an argument of a flow that it
+/// calls.
 fn recursion_error(name: &str, flow: &Flow) -> Option<String> {
     let called = flow.named_flow(name)?;
     let inner = calls(&called.steps);
@@ -203,7 +204,7 @@ fn recursion_error(name: &str, flow: &Flow) -> Option<String> {
     None
 }
 
-/// Returns a group that contains a call of the flow and also occurs in that flow or in one that it calls.
+/// Returns a group that contains a call of the flow and also occurs in that flow or in a flow that it calls.
 fn enclosing_group(name: &str, flow: &Flow) -> Option<String> {
     let mut inner = Vec::new();
     for reached in reached(&[name], flow)? {
@@ -223,7 +224,7 @@ fn enclosing_group(name: &str, flow: &Flow) -> Option<String> {
     again.map(|group| format!("is called inside the group `{group}` and has a group of that name; rename one of them"))
 }
 
-/// Returns the flows called from steps.
+/// Returns the names of the flows called from these steps.
 fn calls(steps: &[Step]) -> Vec<&str> {
     let mut all = Vec::new();
     each(steps, &mut |step| {
@@ -234,7 +235,7 @@ fn calls(steps: &[Step]) -> Vec<&str> {
     all
 }
 
-/// Returns all flows called from these, directly or indirectly.
+/// Returns the names of all flows called from these flows, directly or indirectly.
 fn reached<'a>(first: &[&'a str], flow: &'a Flow) -> Option<Vec<&'a str>> {
     let (mut all, mut next) = (Vec::new(), first.to_vec());
     while let Some(name) = next.pop() {
@@ -246,7 +247,7 @@ fn reached<'a>(first: &[&'a str], flow: &'a Flow) -> Option<Vec<&'a str>> {
     Some(all)
 }
 
-/// Returns the names of the values that calls pass to a flow.
+/// Returns the names of the arguments that calls pass to a flow.
 fn arguments_of<'a>(name: &str, flow: &'a Flow) -> Vec<&'a str> {
     let mut all = Vec::new();
     flow.visit_steps(&mut |step| match step {

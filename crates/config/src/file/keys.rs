@@ -1,5 +1,5 @@
 //! The keys of a plan file: the flags of a run by their long names, the options of the protocols, and a few structured
-//! ones. One list serves the reader, the suggestions and the schema.
+//! ones. The parser, the suggestions and the schema use the same list.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub enum KeyKind {
     Urls,
     /// The flow.
     Flow,
-    /// Sections next to the flow: named flows, and the steps before and after it.
+    /// Sections next to the flow: named flows, and steps before and after the flow.
     FlowSection,
     /// Concurrent scenarios.
     Scenarios,
@@ -33,7 +33,7 @@ pub enum KeyKind {
     Option(&'static str),
 }
 
-/// Keys that are not settings, and their kinds.
+/// Keys that are neither settings nor protocol options, with their kinds.
 const SPECIAL: [(&str, KeyKind); 13] = [
     ("urls", KeyKind::Urls),
     ("url", KeyKind::Urls),
@@ -61,15 +61,15 @@ pub struct NamedKey {
     pub help: String,
     /// An alternative name.
     pub alias: Option<&'static str>,
-    /// Set if it is a key of the plan by its own name.
+    /// Set if the name is itself a key of the plan.
     pub is_key: bool,
     /// Set if it is a protocol option.
     pub option: bool,
-    /// Set if a single URL may have it.
+    /// Set if it may apply to a single URL.
     pub of_one_url: bool,
 }
 
-/// Keys of other tools, and keys of scenarios, with their equivalents here.
+/// Keys of other tools and keys of scenarios, with their equivalents.
 const ELSEWHERE: [(&str, &str); 11] = [
     ("vus", "`users: 10`"),
     ("thresholds", "`objectives: [p95<300ms]`"),
@@ -122,7 +122,7 @@ impl PlanKeys {
         self.0.iter()
     }
 
-    /// Returns the kind of a key (written with `-`).
+    /// Returns the kind of a key, whose words are separated by `-`.
     pub fn find(&self, name: &str) -> Option<KeyKind> {
         if let Some((_, key)) = SPECIAL.iter().find(|(special, _)| *special == name) {
             return Some(*key);
@@ -153,7 +153,7 @@ impl PlanKeys {
         }
     }
 
-    /// Returns the error message for an unknown key of a URL; suggestions are its options, `weight` and `name`.
+    /// Returns the error message for an unknown key of a URL; the suggestions are its options, `weight` and `name`.
     pub fn unknown_of_one_url(&self, name: &str) -> String {
         let options = self.0.iter().filter(|known| known.of_one_url).map(|known| known.name);
         if ELSEWHERE.iter().any(|(other, _)| *other == name) {

@@ -1,7 +1,7 @@
 //! The parser of plan files.
 //!
-//! The keys are the names of the settings and of the protocols' options. The `plan` of a JSON report is accepted as
-//! well: there `load` is a map, times are nanoseconds and words are joined by `_`. One reader serves both.
+//! The keys are the names of settings and protocol options. The same reader accepts the `plan` of a JSON report, in
+//! which `load` is a map, times are in nanoseconds and words are joined by `_`.
 
 mod calls;
 pub mod keys;
@@ -30,7 +30,7 @@ use crate::draft::RunDraft;
 /// Parses the plan in this text.
 ///
 /// # Errors
-/// The mistake with its line and column, and what to write instead.
+/// The plan is invalid; the error has the line and column, and what to write instead.
 pub fn read(path: &str, text: &str, protocols: &[Arc<dyn Protocol>]) -> Result<RunDraft, UsageError> {
     let wrong = |(FilePosition { line, column }, trouble): yaml::YamlError| {
         UsageError::new(format!("{path} line {line} column {column}"), trouble)
@@ -57,7 +57,7 @@ impl PlanFileReader {
             let usual = || "must be a map of keys and values, such as `users: 10`".to_owned();
             return self.wrong(root.at, "plan", trouble.unwrap_or_else(usual));
         };
-        // A whole report: use the plan in it.
+        // The file is a whole report, so use its plan.
         if let (Some((.., plan)), true) = (entry(entries, "plan"), entry(entries, "schema").is_some()) {
             return self.root(plan);
         }
@@ -88,9 +88,9 @@ impl PlanFileReader {
                 }
                 Some(KeyKind::Scenarios) => self.scenarios(*at, node, entries)?,
                 Some(KeyKind::Protocol) => {}
-                // The total load of scenarios follows from their own loads.
+                // The total load of scenarios is computed from their own loads.
                 Some(KeyKind::Load) if self.recorded && side_by_side => {}
-                // Already part of the load.
+                // The duration is already part of the load.
                 Some(KeyKind::Setting("duration")) if self.recorded => {}
                 Some(KeyKind::Options) => {
                     self.map(node, "options", |reader, name, at, node| match reader.keys.find(name) {
@@ -104,7 +104,7 @@ impl PlanFileReader {
                 Some(KeyKind::Tls) => self.map(node, "tls", Self::tls)?,
                 Some(KeyKind::Load) => self.load(node, entries)?,
                 Some(KeyKind::Setting("net")) if text_of(node) == "auto" => {}
-                // In a report's plan with a flow, `requests` is the number of iterations.
+                // In the plan of a report with a flow, `requests` is the number of iterations.
                 Some(KeyKind::Setting("requests")) if self.recorded && entry(entries, "flow").is_some() => {
                     self.setting("iterations", *at, node)?;
                 }

@@ -1,23 +1,23 @@
-//! Positions of the steps of a plan file, so that remarks before the run contain their lines.
+//! Positions of the steps of a plan file, for remarks before the run.
 
 use brunt_plan::yaml::FilePosition;
 
 /// A section of steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Section<'a> {
-    /// Steps of a scenario, or of the only flow, which has an empty name: `flow`, `start`, `end`.
+    /// Steps of a scenario, with its name and the section (`flow`, `start`, `end`). A single flow has an empty name.
     Own(&'a str, &'a str),
     /// Steps of a named flow.
     Called(&'a str),
 }
 
-/// The positions of steps and requests. The steps of a section are in the order in which they are read: each one before
-/// those nested in it.
+/// The positions of steps and requests. The steps of a section are in reading order: each before the steps nested in
+/// it.
 #[derive(Default)]
 pub(super) struct StepPositions {
-    /// Steps of the section that is being read.
+    /// Steps of the section being read.
     open: Vec<FilePosition>,
-    /// Scenario, section name, and steps; `None`: a named flow.
+    /// Scenario, section name, and steps; the scenario is `None` for a named flow.
     sections: Vec<(Option<String>, String, Vec<FilePosition>)>,
     /// Position of each URL of the plan.
     urls: Vec<FilePosition>,
@@ -33,7 +33,7 @@ impl StepPositions {
         self.open.push(at);
     }
 
-    /// Records a request, the next of the plan.
+    /// Records the next request of the plan.
     pub(super) fn url(&mut self, at: FilePosition) {
         self.urls.push(at);
     }

@@ -1,4 +1,4 @@
-//! The shared parts of the plan file reader: values of keys with their positions, URLs and their options, errors.
+//! The common parts of the plan file reader: values of keys with their positions, URLs and their options, errors.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -26,9 +26,9 @@ pub(super) struct PlanFileReader {
     /// Set for the plan of a report: bare numbers are nanoseconds.
     pub(super) recorded: bool,
     pub(super) draft: RunDraft,
-    /// Checks that need the complete flow, and their positions.
+    /// Checks that need the complete flow, with their positions.
     pub(super) deferred: Vec<(DeferredCheck, FilePosition)>,
-    /// Positions of steps.
+    /// Positions of the steps.
     pub(super) places: StepPositions,
 }
 
@@ -40,11 +40,11 @@ pub(super) enum DeferredCheck {
     List(String),
     /// The name of a called flow.
     Call(String),
-    /// A text with values.
+    /// A text that contains values.
     Text(String),
     /// The definition of a called flow.
     Called(String),
-    /// A server that steps connect to.
+    /// A server in `close`, which must be one that steps connect to.
     Server(String),
 }
 
@@ -82,7 +82,7 @@ impl PlanFileReader {
         Ok(())
     }
 
-    /// Returns the values of a key; a switch that is on has one empty value.
+    /// Returns the values of a key; an enabled switch has one empty value.
     fn values(
         &self,
         name: &str,
@@ -127,8 +127,8 @@ impl PlanFileReader {
         }
     }
 
-    /// Rejects a masked value, which cannot be sent. In a file written by a person, three stars may be meant literally,
-    /// so there they are rejected only in place of a secret.
+    /// Rejects a masked value, which cannot be sent. In a hand-written file, three asterisks may be literal text, so
+    /// they are rejected only in place of a secret.
     fn revealed(&self, name: &str, text: &str, at: FilePosition) -> Result<String, UsageError> {
         if self.recorded && text.contains(brunt_plan::mask::MASK) {
             return self.wrong(
@@ -176,7 +176,7 @@ impl PlanFileReader {
         self.draft.urls.iter().map(DraftUrl::weighted).collect()
     }
 
-    /// Reads a URL with a weight and options of its own.
+    /// Reads a URL with its weight and options.
     pub(super) fn url(&mut self, item: &YamlNode, entries: &[PlanFileEntry]) -> Result<DraftUrl, UsageError> {
         let mut url = DraftUrl::plain("", self.origin(item.at, "URL"));
         for (written, at, node) in entries {
@@ -218,7 +218,7 @@ impl PlanFileReader {
         if let (YamlValue::Map(entries), true) = (&node.value, name.starts_with("expect-")) {
             return self.named_checks(name, (at, entries), url);
         }
-        // An option of a step, in the form used by reports.
+        // This is an option of a step, in the form used by reports.
         let of_step = [CAPTURE, CHECK_NAMES, TIMEOUT, AT_MOST].into_iter().find(|own| self.recorded && *own == name);
         let Some(name) = of_step.or_else(|| self.keys.of_one_url(name)) else {
             let trouble = match self.keys.find(name) {

@@ -1,5 +1,5 @@
-//! Remarks on a flow before anything is sent: values that are never used, or are used before they are captured;
-//! unreachable steps; flows that are never called.
+//! Remarks on a flow before anything is sent: values that are unused or used before they are captured, unreachable
+//! steps, and flows that are never called.
 
 use brunt_plan::WeightedUrl;
 use brunt_plan::flow::{Flow, Step};
@@ -8,7 +8,7 @@ use brunt_plan::yaml::FilePosition;
 use super::positions::{Section, StepPositions, format_remarks};
 use super::single_pass::{FlowPass, captured_in};
 
-/// Returns the remarks on a flow, a sentence each.
+/// Returns the remarks on a flow, one sentence each.
 pub(super) fn of_flow(flow: &Flow, urls: &[WeightedUrl], places: &StepPositions) -> Vec<String> {
     let sections = [
         ("setup", &flow.setup),
@@ -27,14 +27,14 @@ pub(super) fn of_flow(flow: &Flow, urls: &[WeightedUrl], places: &StepPositions)
     format_remarks(all)
 }
 
-/// Returns the remarks on scenarios; `common` has the steps that are run once, and the named flows.
+/// Returns the remarks on scenarios; `common` contains the steps run once and the named flows.
 pub(super) fn of_scenarios(
     common: &Flow,
     scenarios: &[(&str, &Flow)],
     urls: &[WeightedUrl],
     places: &StepPositions,
 ) -> Vec<String> {
-    // Values are not shared between scenarios, so each has its own names in addition to the common ones.
+    // Scenarios do not share values, so each has its own names in addition to the common ones.
     let own = |flow: &Flow| {
         let around = Flow { setup: common.setup.clone(), teardown: common.teardown.clone(), ..flow.clone() };
         let reached: Vec<WeightedUrl> =

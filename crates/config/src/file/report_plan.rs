@@ -1,4 +1,4 @@
-//! The parts of a report's plan that have their own form, as JSON: load, flows and scenarios.
+//! Conversion to JSON of the parts of a report's plan that have their own format: load, flows and scenarios.
 
 use brunt_plan::yaml::{YamlNode, YamlValue};
 
@@ -14,8 +14,8 @@ pub(super) fn json_of(node: &YamlNode) -> serde_json::Value {
     }
 }
 
-/// Keys in the flow of a report whose values are JSON numbers or words. All others are text, even if they look like
-/// numbers.
+/// Keys in the flow of a report whose values are JSON numbers or words. All other values are text, even if they look
+/// like numbers.
 const NO_TEXTS: [&str; 14] = [
     "url",
     "urls",
@@ -56,7 +56,7 @@ fn json_part(node: &YamlNode, no_text: bool) -> serde_json::Value {
     }
 }
 
-/// Converts a map of texts with arbitrary keys.
+/// Converts a map with arbitrary keys and text values.
 fn texts(node: &YamlNode) -> serde_json::Value {
     match &node.value {
         YamlValue::Map(entries) => {

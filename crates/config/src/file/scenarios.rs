@@ -1,4 +1,5 @@
-//! The `scenarios` of a plan file: each has a load, and a flow or URLs that are appended to those of the plan.
+//! The `scenarios` of a plan file: each has a load and either a flow or URLs, which are appended to the URLs of the
+//! plan.
 
 use brunt_contract::UsageError;
 use brunt_measure::Nanos;
@@ -38,7 +39,7 @@ const KEYS: [&str; 20] = [
     "urls",
     "url",
 ];
-/// Maximum length of a name.
+/// Maximum length of the name of a scenario.
 const LONGEST: usize = 60;
 
 impl PlanFileReader {
@@ -126,7 +127,7 @@ impl PlanFileReader {
         common: &mut Flow,
     ) -> Result<(), UsageError> {
         if all.is_empty() || all.len() > SCENARIOS {
-            return self.wrong(at, "scenarios", format!("are {}; use 1 to {SCENARIOS}", all.len()));
+            return self.wrong(at, "scenarios", format!("there are {}; use 1 to {SCENARIOS}", all.len()));
         }
         let steps =
             |of: fn(&Flow) -> &[Step]| all.iter().flat_map(|written| of(&written.scenario.flow).to_vec()).collect();
@@ -146,7 +147,7 @@ impl PlanFileReader {
         }
         let flows: Vec<(&str, &Flow)> = all.iter().map(|w| (w.scenario.name.as_str(), &w.scenario.flow)).collect();
         self.draft.flow_remarks = remarks::of_scenarios(common, &flows, &urls, &self.places);
-        // A single list of names, so that a value has the same index in all of them.
+        // All flows have the same list of names, so that a value has the same index in each.
         all.iter_mut().for_each(|written| written.scenario.flow.variables.clone_from(&whole.variables));
         if *common != Flow::default() {
             common.variables = whole.variables;
@@ -158,7 +159,7 @@ impl PlanFileReader {
         let YamlValue::Map(entries) = &node.value else {
             return self.wrong(at, &name, "must be a map; write `users: 10` and a `flow` below it");
         };
-        // Keys as in reports are accepted, too.
+        // Keys in the form of reports are accepted as well.
         let entries: Vec<PlanFileEntry> =
             entries.iter().map(|(key, at, node)| (key.replace('_', "-"), *at, node.clone())).collect();
         for (key, at, _) in &entries {
@@ -199,7 +200,7 @@ impl PlanFileReader {
         Ok(DraftScenario { scenario, graceful_stop, max_connections: connections })
     }
 
-    /// Reads the start time. `start` is the section of first steps unless its value is a time.
+    /// Reads the start time. `start` with any other value is the section of first steps.
     fn start_time(&self, entries: &[PlanFileEntry]) -> Result<Nanos, UsageError> {
         let time = self.read(entries, "start-time", quantity::duration)?;
         match find(entries, "start") {
@@ -309,7 +310,7 @@ impl PlanFileReader {
         read.map(Some).or_else(|(_, trouble)| self.wrong(*at, "stages", trouble))
     }
 
-    /// Reads the load, and the time during which iterations are started.
+    /// Reads the load and the time during which iterations are started.
     fn load_of(&self, entries: &[PlanFileEntry]) -> Result<(Load, Option<Nanos>), UsageError> {
         let arrivals = self.read(entries, "arrivals", parsers::arrivals)?.unwrap_or_default();
         let closed = |stages| Load::Closed { stages, think: None, together: false };
@@ -367,7 +368,7 @@ impl PlanFileReader {
         if !sends {
             return self.wrong(at, name, "sends nothing; write a step such as `- url: http://localhost:8080/`");
         }
-        // The branches of the flow take over the weights, because the flow chooses the requests.
+        // The branches of the flow have the weights now, because the flow chooses the requests.
         self.draft.urls[before as usize..].iter_mut().for_each(|url| url.weight = 1.0);
         let mut flow = Flow { steps, clear_cookies, ..Flow::default() };
         for (key, section) in [("start", &mut flow.start), ("end", &mut flow.end)] {

@@ -1,5 +1,4 @@
-//! The JSON Schema of plan files, for editors: `schema.json`, completed with the settings and the options of the
-//! protocols.
+//! The JSON Schema of plan files, for editors: `schema.json`, completed with the settings and protocol options.
 
 use brunt_contract::OptionArity;
 use serde_json::{Map, Value, json};
@@ -14,7 +13,7 @@ pub fn schema(keys: &PlanKeys) -> Value {
     schema
 }
 
-/// Replaces each text `=NAME` by the part of that name, and each key `...` by properties.
+/// Replaces each text `=NAME` with the part of that name, and each key `...` with properties.
 fn fill(node: &mut Value, parts: &Value, keys: &PlanKeys) {
     if let Some(name) = node.as_str().and_then(|text| text.strip_prefix('=')) {
         *node = parts[name].clone();

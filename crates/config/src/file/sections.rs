@@ -10,13 +10,13 @@ use super::reader::{PlanFileEntry, PlanFileReader, text_of};
 use super::steps::KINDS;
 use crate::draft::DraftUrl;
 
-/// Default number of concurrent requests of a batch: browsers open this many connections to one origin.
+/// Default number of concurrent requests in a batch: the number of connections that browsers open to one origin.
 const AT_ONCE: u32 = 6;
 /// Maximum number of concurrent requests of a user.
 const MOST_AT_ONCE: u64 = 1000;
 
 impl PlanFileReader {
-    /// Reads the sections next to a flow, in the order in which their requests are appended to the URLs of the plan.
+    /// Reads the sections next to a flow, and appends their requests to the URLs of the plan in this order.
     pub(super) fn flow_sections(&mut self, entries: &[PlanFileEntry], flow: &mut Flow) -> Result<(), UsageError> {
         let find = |name: &str| entries.iter().find(|(key, _, node)| key == name && node.value != YamlValue::Null);
         if let Some((_, _, node)) = find("flows") {
@@ -36,7 +36,7 @@ impl PlanFileReader {
         Ok(())
     }
 
-    /// Reads these sections for scenarios, whose users each have their own `start` and `end`.
+    /// Reads these sections for scenarios, which have their own `start` and `end`.
     pub(super) fn scenario_sections(&mut self, entries: &[PlanFileEntry], common: &mut Flow) -> Result<(), UsageError> {
         let of_users = entries.iter().find(|(key, ..)| key == "start" || key == "end");
         if let Some((key, at, _)) = of_users {
@@ -45,7 +45,7 @@ impl PlanFileReader {
         self.flow_sections(entries, common)
     }
 
-    /// Reads `batch: {at-most: 6, requests: [...]}`, or only the list.
+    /// Reads `batch: {at-most: 6, requests: [...]}` or only the list of requests.
     pub(super) fn batch(&mut self, node: &YamlNode) -> Result<Step, UsageError> {
         let (mut at_most, mut on_failure, mut requests) = (AT_ONCE, OnFailure::default(), None);
         match &node.value {
@@ -86,7 +86,7 @@ impl PlanFileReader {
         Ok(Step::Batch { at_most, urls, on_failure, own })
     }
 
-    /// Reads a request of a batch: its URL, and its own policy on failure, if any.
+    /// Reads a request of a batch; returns the index of its URL, and its own policy on failure, if any.
     fn request_of_batch(&mut self, item: &YamlNode) -> Result<(u32, Option<OnFailure>), UsageError> {
         let mut says_so = false;
         let step = match &item.value {
@@ -111,7 +111,7 @@ impl PlanFileReader {
                 self.request(item.at, url, OnFailure::default())?
             }
         };
-        // Connections of other protocols belong to a single user and send one request after another.
+        // In other protocols, the connection of a user sends one request at a time.
         let is_http = |url: &DraftUrl| url.url.starts_with("http://") || url.url.starts_with("https://");
         if !self.draft.urls.last().is_some_and(is_http) {
             return self.wrong(item.at, "batch", "takes only HTTP requests; make the others separate steps");

@@ -12,7 +12,7 @@ use brunt_scenario::Condition;
 use super::calls::values_in;
 use super::positions::{NOWHERE, Section, StepPositions};
 
-/// The state of the pass, in the order of the steps.
+/// The state of the pass.
 pub(super) struct FlowPass<'a> {
     pub(super) flow: &'a Flow,
     urls: &'a [WeightedUrl],
@@ -27,16 +27,16 @@ pub(super) struct FlowPass<'a> {
     pub(super) used: Vec<&'a String>,
     early: Vec<&'a str>,
     unknown: Vec<(&'a str, FilePosition)>,
-    /// Captured or passed values, each with its position and whether it is captured.
+    /// Captured or passed values, each with its position; the flag is set for a captured value.
     pub(super) defined: Vec<(&'a str, FilePosition, bool)>,
-    /// Flows visited so far, and whether they return.
+    /// Flows visited so far; the flag is set if they return.
     pub(super) called: Vec<(&'a str, bool)>,
     /// Remarks found.
     remarks: Vec<(FilePosition, String)>,
 }
 
 impl<'a> FlowPass<'a> {
-    /// Visits sections in the order of execution; `known` are the values set before them.
+    /// Visits sections in execution order; `known` are the values set before.
     pub(super) fn read(
         (flow, urls, places): (&'a Flow, &'a [WeightedUrl], &'a StepPositions),
         sections: &[(Section<'_>, &'a [Step])],
@@ -103,7 +103,7 @@ impl<'a> FlowPass<'a> {
         self.remarks.push((self.at, sentence));
     }
 
-    /// Visits a step; returns `false` if it never ends.
+    /// Visits a step; returns `false` if the next step is never reached.
     fn step(&mut self, step: &'a Step) -> bool {
         match step {
             Step::Request { url, .. } => self.request(*url),
@@ -245,7 +245,7 @@ impl<'a> FlowPass<'a> {
         self.unknown.extend(unknown);
     }
 
-    /// Adds a remark if the list has only a single value.
+    /// Adds a remark if the list is a single value.
     fn check_list(&mut self, name: &str, list: &str) {
         let mut sources = self.urls.iter().filter_map(|url| url.options.get(CAPTURE)).flatten();
         let one =
@@ -257,7 +257,7 @@ impl<'a> FlowPass<'a> {
         }
     }
 
-    /// Visits the steps of a loop: in later rounds, a step may use the captures of the steps after it.
+    /// Visits the steps of a loop: in later rounds, a step can use the captures of the steps after it.
     fn visit_loop(&mut self, steps: &'a [Step]) -> bool {
         self.known.extend(captured_in(self.flow, steps, self.urls));
         self.steps(steps)
@@ -351,7 +351,7 @@ pub(super) fn captured_in<'a>(flow: &Flow, steps: &[Step], urls: &'a [WeightedUr
     of.into_iter().filter_map(|url| urls.get(url as usize)).flat_map(captures).collect()
 }
 
-/// Returns `true` if the steps always send something or pause.
+/// Returns `true` if the steps always send a request or pause.
 fn always_takes_time(flow: &Flow, steps: &[Step]) -> bool {
     let sure = |steps: &[Step]| always_takes_time(flow, steps);
     steps.iter().any(|step| match step {
@@ -362,7 +362,7 @@ fn always_takes_time(flow: &Flow, steps: &[Step]) -> bool {
         Step::If { steps, otherwise, .. } => sure(steps) && sure(otherwise),
         Step::Choose { ways } => ways.iter().all(|way| sure(&way.steps)),
         Step::ForEach { list: LoopList::Fixed(texts), steps, .. } => !texts.is_empty() && sure(steps),
-        // No flow calls itself.
+        // The recursion ends, because no flow calls itself.
         Step::Call { flow: name, .. } => flow.named_flow(name).is_some_and(|called| sure(&called.steps)),
         Step::ForEach { .. } | Step::While { .. } | Step::Once { .. } | Step::Pace(_) | Step::Close { .. } => false,
     })

@@ -14,7 +14,7 @@ use crate::draft::DraftUrl;
 use crate::suggestions::nearest;
 use crate::values::SettingValues;
 
-/// The kinds of steps, by their key.
+/// The keys of the kinds of steps.
 pub(super) const KINDS: [&str; 13] =
     ["url", "batch", "pause", "pace", "close", "group", "repeat", "while", "for-each", "if", "choose", "once", "call"];
 /// Maximum nesting depth of steps.
@@ -23,7 +23,7 @@ const DEEPEST: usize = 32;
 const MOST_TIMES: u64 = 1_000_000;
 
 impl PlanFileReader {
-    /// Reads `flow`, and the sections next to it.
+    /// Reads `flow` and the sections next to it.
     pub(super) fn flow(
         &mut self,
         at: FilePosition,
@@ -183,7 +183,7 @@ impl PlanFileReader {
         }
     }
 
-    /// Rejects other keys next to the one that gives the kind of the step.
+    /// Rejects other keys next to the key for the kind of the step.
     fn refuse_other_keys(&self, rest: &[&PlanFileEntry]) -> Result<(), UsageError> {
         match rest.first() {
             None => Ok(()),
@@ -199,7 +199,7 @@ impl PlanFileReader {
         within: &mut StepContext,
     ) -> Result<Vec<Step>, UsageError> {
         match rest {
-            // An `if` may have steps only in its `else` branch.
+            // An `if` may have an `else` branch only.
             [(key, at, node)] if key == "steps" => match self.steps(node, within)?.as_slice() {
                 [] if kind != "if" && kind != "choose" => self.wrong(*at, key, "is empty; write a step below it"),
                 steps => Ok(steps.to_vec()),
@@ -300,7 +300,7 @@ impl PlanFileReader {
         Ok(ways)
     }
 
-    /// Reads a condition, which is parsed once all captures are known.
+    /// Reads a condition, which is parsed later, when all captures are known.
     fn condition(&mut self, node: &YamlNode) -> Result<String, UsageError> {
         let condition = self.scalar("condition", node)?;
         self.deferred.push((DeferredCheck::Condition(condition.clone()), node.at));

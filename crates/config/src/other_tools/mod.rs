@@ -1,7 +1,7 @@
 //! Command lines of other load generators, translated to the equivalent brunt command.
 //!
-//! Nothing is executed: the tools differ in more than the names of their options (`-n` of go-stress-testing is per
-//! user), so the user sees the command before it is run.
+//! The command is shown and not executed, because the tools differ in more than the names of their options: `-n` of
+//! go-stress-testing, for example, is per user.
 
 mod tools;
 
@@ -26,13 +26,13 @@ impl Translation {
         self.words.iter().fold("brunt".to_owned(), |line, word| line + " " + &quoted(word))
     }
 
-    /// Returns the command on a separate line, and a line for each note.
+    /// Returns a line with the command and a line for each note.
     pub fn answer(&self) -> Vec<String> {
         std::iter::once(self.command()).chain(self.notes.iter().map(|note| format!("({note})"))).collect()
     }
 }
 
-/// Translates another tool's command line after `brunt` (or `brunt --`), given as words or as a single quoted word.
+/// Translates the command line of another tool after `brunt` or `brunt --`, given as words or as one quoted word.
 pub fn translate_pasted(line: &[String]) -> Option<Translation> {
     let line = if line.first().is_some_and(|word| word == "--") { &line[1..] } else { line };
     let split: Vec<String>;
@@ -46,12 +46,11 @@ pub fn translate_pasted(line: &[String]) -> Option<Translation> {
     let (first, rest) = line.split_first()?;
     let program = first.rsplit('/').next().unwrap_or_default();
     let tool = TOOLS.iter().find(|tool| tool.programs.contains(&program))?;
-    // Known options are translated; the others are reported.
+    // Unknown options are reported and do not prevent the translation.
     Some(LineTranslator::of(tool, rest, false)?.translation())
 }
 
-/// Finds the tool of a command line with an `option` that brunt does not know; the whole line must be valid for that
-/// tool.
+/// Finds the tool for a command line with an `option` unknown to brunt. The whole line must be valid for that tool.
 pub fn guess_tool(line: &[String], option: &str) -> Option<Translation> {
     let line = if line.first().is_some_and(|word| word == "run") { &line[1..] } else { line };
     let readings = TOOLS.iter().filter(|tool| tool.find(option).is_some());
@@ -126,7 +125,7 @@ impl LineTranslator {
         self.words.extend(words.iter().map(ToString::to_string));
     }
 
-    /// Processes an option; returns `false` if its value is invalid.
+    /// Translates an option; returns `false` if its value is invalid.
     fn take(&mut self, word: &str, becomes: Equivalent, value: &str) -> bool {
         match becomes {
             Equivalent::Users => {

@@ -10,7 +10,7 @@ pub struct LoadTool {
     pub users: u64,
     /// Default number of requests.
     pub requests: Option<u64>,
-    /// Default duration of a run that no number of requests ends.
+    /// Default duration of a run without a number of requests.
     pub time: &'static str,
     /// Set if the number of requests is per user.
     pub requests_of_each: bool,
@@ -20,7 +20,7 @@ pub struct LoadTool {
     pub keepalive: bool,
     /// Options of brunt that are always added.
     pub always: &'static [&'static str],
-    /// Set if long options begin with a single dash, as in Go.
+    /// Set if long options may begin with a single dash, as in Go.
     go: bool,
     options: &'static [(&'static [&'static str], Equivalent)],
 }
@@ -42,7 +42,7 @@ pub enum Equivalent {
     Time(&'static str),
     /// A flag with the same value.
     Value(&'static str),
-    /// A header line or, if this name is not empty, the value of the header with this name.
+    /// A header line, or the value of the header with this name if the name is not empty.
     Header(&'static str),
     /// Fixed words; takes no value.
     Words(&'static [&'static str]),
@@ -74,7 +74,7 @@ impl LoadTool {
         self.options.iter().find(|(names, _)| names.contains(&name.as_str())).map(|(_, becomes)| *becomes)
     }
 
-    /// Parses a word as an option, and its value if it is part of the word.
+    /// Parses a word as an option, with its value if the word contains it.
     pub fn option(&self, word: &str) -> Option<(Equivalent, Option<String>)> {
         if let Some(becomes) = self.find(word) {
             return Some((becomes, None));
@@ -84,7 +84,7 @@ impl LoadTool {
         {
             return Some((becomes, Some(value.to_owned())));
         }
-        // An option with its value, `-c100`.
+        // A short option with its value, `-c100`.
         let short = word.get(..2).filter(|short| !self.go && !short.starts_with("--"))?;
         let becomes = self.find(short).filter(|becomes| becomes.takes())?;
         Some((becomes, Some(word[2..].to_owned())))
@@ -94,7 +94,7 @@ impl LoadTool {
 const NO_PROXY: Equivalent = Equivalent::NoteOf("use -x PROXY");
 const SHOWN: &str = "brunt writes one report: -o report.json, .csv, .md or .xml";
 
-/// All tools; the first one takes precedence for an ambiguous line.
+/// All tools; for an ambiguous line, the first one takes precedence.
 pub const TOOLS: [&LoadTool; 5] = [&WRK, &HEY, &AB, &H2LOAD, &GO_STRESS];
 
 const WRK: LoadTool = LoadTool {

@@ -20,7 +20,8 @@ const PIECE: u64 = 256 << 10;
 /// Acquires a download slot of this token.
 ///
 /// # Errors
-/// All are in use. A slot whose client reads nothing becomes free soon ([`crate::listen`]).
+/// Returns an error if all slots are in use; a slot whose client reads nothing becomes free soon
+/// ([`crate::listen`]).
 pub fn acquire_slot(app: &App, role: Option<Role>) -> Result<OwnedSemaphorePermit, Problem> {
     let places = &app.downloads[usize::from(role == Some(Role::Control))];
     let sentence = "too many downloads with this token; wait until some are done";
@@ -28,11 +29,11 @@ pub fn acquire_slot(app: &App, role: Option<Role>) -> Result<OwnedSemaphorePermi
     std::sync::Arc::clone(places).try_acquire_owned().map_err(all_taken)
 }
 
-/// Creates a body from the output of `fill`, which first goes completely into an unlinked file, so that producing it
-/// does not wait for the client.
+/// Creates a body from the output of `fill`, which is first written completely to an unlinked file,
+/// so that it does not wait for the client.
 ///
 /// # Errors
-/// It cannot be created.
+/// Returns an error if the file cannot be created or written.
 pub fn body_from_writer(
     app: &App,
     place: OwnedSemaphorePermit,

@@ -105,7 +105,7 @@ pub async fn change(
         let plan = app.runs.plan_of(&id)?;
         let judged = match order {
             RunCommand::Change(change) => change.check(&plan),
-            // By a factor or to a number: scenarios have no single load that could be changed in this way.
+            // Scenarios have no single load that could be changed by a factor or to a number.
             RunCommand::Scale(_) if !plan.scenarios.is_empty() => Change::Rate(1.0).check(&plan),
             _ => Change::Pause.check(&plan),
         };

@@ -1,4 +1,5 @@
-//! Plans: checked, created from curl commands, tried once, and examined by the doctor; all of it by brunt itself.
+//! Requests about plans: check, creation from curl commands, a single try, and the doctor. brunt
+//! itself does the work.
 
 use std::path::{Path as FilePath, PathBuf};
 use std::time::Duration;
@@ -28,12 +29,12 @@ pub struct PlanText {
     lang: Option<String>,
 }
 
-/// curl commands.
+/// The body of a request with curl commands.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CurlText {
     curl: String,
-    /// Set if each user sends them one after the other.
+    /// Set if each user sends the requests one after the other.
     #[serde(default)]
     as_flow: bool,
     lang: Option<String>,
@@ -150,8 +151,8 @@ pub async fn schema(State(app): State<App>) -> Result<impl IntoResponse, Problem
     .await
 }
 
-/// `GET /runs/{id}/plan`: the plan file that a run of the console was started with, as typed: including passwords,
-/// which the record does not contain.
+/// `GET /runs/{id}/plan`: the plan file with which the console started a run, as typed, including
+/// the passwords that the record omits.
 pub async fn of_run(
     State(app): State<App>,
     Path(id): Path<String>,

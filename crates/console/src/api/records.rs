@@ -31,7 +31,8 @@ use crate::runs::{new_id, private_file};
 /// Maximum size of an uploaded record: a day of a run with many names takes a tenth of it.
 const LARGEST: u64 = 512 << 20;
 
-/// Policy of reports: their scripts run in a sandbox with an opaque origin and no network access.
+/// Content security policy of reports: their scripts run in a sandbox with an opaque origin and no
+/// network access.
 const REPORT_POLICY: &str = "sandbox allow-scripts allow-downloads allow-modals; default-src 'none'; script-src 'unsafe-inline'; \
                              style-src 'unsafe-inline'; img-src data: blob:; frame-ancestors 'none'";
 
@@ -68,7 +69,7 @@ pub struct ReportQuery {
     #[serde(default)]
     format: String,
     lang: Option<String>,
-    /// Set if it is shown in the browser instead of saved as a file.
+    /// Set if the report is shown in the browser instead of saved as a file.
     #[serde(default)]
     show: bool,
 }

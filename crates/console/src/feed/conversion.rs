@@ -5,7 +5,7 @@ use brunt_report::formats::html::LiveLines;
 use brunt_report::{Lang, Summary, SummaryBuilder, reason, sort_of_failure, word_of_failure};
 use serde_json::{Value, json};
 
-/// Names of messages: a second, and any other line.
+/// Names of messages: for a second, and for any other line.
 pub(super) const LINE: &str = "line";
 pub(super) const BLOCK: &str = "block";
 

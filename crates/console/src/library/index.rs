@@ -46,7 +46,7 @@ pub(super) struct Index {
     path: PathBuf,
     /// Held open, so that no other file gets its inode number.
     file: File,
-    /// Number of bytes and lines of the file that were read into `runs`.
+    /// Number of bytes of the file, and of lines, that were read into `runs`.
     read: u64,
     lines: usize,
     runs: RunMap,
@@ -56,7 +56,7 @@ impl Index {
     /// Opens or creates the file, private to its owner.
     ///
     /// # Errors
-    /// It cannot be read or written, or was written by a later version.
+    /// Returns an error if the file cannot be read or written, or was written by a later version.
     pub fn open(path: &Path) -> io::Result<Index> {
         let file = opened(path)?;
         let mut index = Index { path: path.to_owned(), file, read: 0, lines: 0, runs: RunMap::new() };
@@ -71,16 +71,17 @@ impl Index {
     /// Returns the runs by id, with the current contents of the file.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn runs(&mut self) -> io::Result<&RunMap> {
         self.catch_up().map_err(unusable)?;
         Ok(&self.runs)
     }
 
-    /// Adds a line if its run exists (or does not, for a new one); returns `true` if it was added.
+    /// Adds a line if its run exists, or, for the line of a new run, if it does not; returns `true`
+    /// if the line was added.
     ///
     /// # Errors
-    /// The file cannot be read or written.
+    /// Returns an error if the file cannot be read or written.
     pub fn add(&mut self, line: &IndexLine) -> io::Result<bool> {
         self.with_lock(|index| {
             let fits = match line {
@@ -180,13 +181,13 @@ impl Index {
         self.catch_up()
     }
 
-    /// Replaces the file with one that has one line for each run.
+    /// Rewrites the file with a single line for each run.
     fn rewrite(&mut self) -> io::Result<()> {
         let mut text = Vec::new();
         write_line(&mut text, &IndexLine::BruntLibrary(VERSION))?;
         self.runs.values().try_for_each(|run| write_line(&mut text, &IndexLine::Run(Box::new(run.clone()))))?;
         let part = self.path.with_extension("part");
-        // A killed process may have left it behind.
+        // A killed process may have left this file.
         let _ = std::fs::remove_file(&part);
         let mut file = opened(&part)?;
         file.write_all(&text)?;

@@ -16,7 +16,7 @@ pub struct RunQuery {
     pub q: String,
     /// Required tag.
     pub tag: Option<String>,
-    /// Set for favourites only.
+    /// Set to return only favourites.
     pub favourite: bool,
     /// Cursor: [`RunPage::next`] of the previous page.
     pub after: Option<String>,
@@ -28,7 +28,7 @@ impl RunQuery {
     /// Validates the query.
     ///
     /// # Errors
-    /// `after` is not a valid cursor.
+    /// Returns an error if `after` is not a valid cursor.
     pub fn validated(self) -> Result<RunQuery, Problem> {
         match &self.after {
             Some(after) if parse_cursor(after).is_none() => {
@@ -103,7 +103,7 @@ pub(super) fn list(runs: &RunMap, query: &RunQuery) -> RunPage {
     RunPage { runs: found.into_iter().cloned().collect(), next, total, bytes, tags }
 }
 
-/// Returns the text that is searched for words.
+/// Returns the text in which words are searched.
 fn searchable_text(run: &LibraryRun) -> String {
     let target = run.figures.as_ref().map_or("", |figures| &figures.target);
     folded(&[&run.name, &run.notes, &run.tags.join("\n"), target, &run.id].join("\n"))

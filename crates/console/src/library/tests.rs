@@ -181,7 +181,7 @@ fn several_consoles_see_what_each_says() {
     });
     assert!(one.edit("b-7", &marks("seven")).unwrap() && two.edit("a-7", &marks("of one")).unwrap());
     assert!(one.delete("b-8").unwrap() && !two.delete("b-8").unwrap());
-    // A third one finds so many lines that it rewrites the file while both have it open.
+    // A third one finds enough obsolete lines to rewrite the file while both have it open.
     (0..2 * STALE).for_each(|at| assert!(two.edit("both", &marks(&at.to_string())).unwrap()));
     let three = Library::open(&directory.path().join("library"), None).unwrap();
     let text = std::fs::read_to_string(directory.path().join("library/library.jsonl")).unwrap();

@@ -8,11 +8,11 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-/// A socket whose writes fail once nothing could be sent for a while.
+/// A socket whose writes fail after a timeout without progress.
 pub struct WriteTimeout<S> {
     socket: S,
     within: Duration,
-    /// Deadline while something waits to be sent.
+    /// Deadline of the pending output; `None` if there is none.
     until: Option<Pin<Box<Sleep>>>,
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn killed(text: &str, sink: &mut CounterSink) {
     sink.put_some(&["vm", "oom_kill"], after(text, "oom_kill ").and_then(number));
 }
 
-/// Parses `/proc/sys/fs/file-nr`: allocated, of these free (none since 2.6), maximum.
+/// Parses `/proc/sys/fs/file-nr`: allocated files, how many of these are free (none since 2.6), and the maximum.
 pub(crate) fn files(text: &str, sink: &mut CounterSink) {
     let mut columns = numbers(text);
     if let (Some(given), Some(free), Some(max)) = (columns.next(), columns.next(), columns.next()) {
@@ -42,7 +42,7 @@ mod tests {
         let new = "MemTotal:       24684096 kB\nMemFree:        22595884 kB\nMemAvailable:   23963180 kB\nSwapCached:            0 kB\nSwapFree:              8 kB\n";
         let wanted = [("mem.available", 23_963_180 << 10), ("mem.swap_free", 8 << 10), ("mem.total", 24_684_096 << 10)];
         assert_eq!(told(new), expected(&wanted));
-        // MemAvailable came with 3.14.
+        // MemAvailable exists since 3.14.
         assert_eq!(told("MemTotal: 5 kB\nMemFree: 3 kB\n"), expected(&[("mem.total", 5120)]));
         for text in ["", "MemTotal: kB\n", "MemTotal: 5\n", "MemTotal: 5 MB\n", "MemTotal: 99999999999999999999 kB\n"] {
             assert_eq!(told(text), [], "{text:?}");

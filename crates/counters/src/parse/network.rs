@@ -45,7 +45,7 @@ pub(crate) fn sockstat(text: &str, sink: &mut CounterSink) {
     }
 }
 
-/// Parses `/proc/net/stat/nf_conntrack`: hexadecimal, a line per core, summed here.
+/// Parses `/proc/net/stat/nf_conntrack`: hexadecimal, a line per core; the lines are summed.
 pub(crate) fn conntrack(text: &str, sink: &mut CounterSink) {
     let mut lines = text.lines();
     let Some(names) = lines.next() else { return };
@@ -72,7 +72,8 @@ impl Interface<'_> {
         self.columns[0].saturating_add(self.columns[8])
     }
 
-    /// Adds its counters under `net.NAME`. Drops include packets for which there was no buffer (`missed`).
+    /// Adds the counters of the interface under `net.NAME`. Drops include packets for which there was no buffer
+    /// (`missed`).
     pub fn report(&self, sink: &mut CounterSink) {
         const COLUMNS: [(&str, usize); 5] =
             [("rx_bytes", 0), ("rx_errors", 2), ("rx_dropped", 3), ("tx_bytes", 8), ("tx_dropped", 11)];
@@ -89,12 +90,12 @@ pub(crate) fn interfaces(text: &str) -> impl Iterator<Item = Interface<'_>> {
     })
 }
 
-/// Parses `/sys/class/net/NAME/speed`: Mbit/s; −1 if the driver does not know.
+/// Parses `/sys/class/net/NAME/speed`, in Mbit/s; `None` if the driver does not know it (−1).
 pub(crate) fn speed(text: &str) -> Option<u64> {
     number(text).filter(|speed| *speed > 0 && *speed < u64::from(u32::MAX))
 }
 
-/// Returns whether an address belongs to this host, from `/proc/net/fib_trie` and `/proc/net/if_inet6`.
+/// Returns `true` if an address belongs to this host, from `/proc/net/fib_trie` and `/proc/net/if_inet6`.
 pub(crate) fn is_local(address: IpAddr, fib_trie: &str, if_inet6: &str) -> bool {
     match address.to_canonical() {
         address if address.is_loopback() || address.is_unspecified() => true,
@@ -106,7 +107,7 @@ pub(crate) fn is_local(address: IpAddr, fib_trie: &str, if_inet6: &str) -> bool 
     }
 }
 
-/// Searches the trie: an address has a line of its own, and its type on the line below.
+/// Searches the trie, in which each address has its own line, with its type on the line below.
 fn is_local_v4(address: Ipv4Addr, fib_trie: &str) -> bool {
     let mut at = false;
     fib_trie.lines().any(|line| match line.trim_start().strip_prefix("|-- ") {

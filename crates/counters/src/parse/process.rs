@@ -8,7 +8,7 @@ use super::{after, number, numbers};
 pub(crate) struct ProcessStat {
     /// Parent process (4).
     pub parent: u32,
-    /// CPU time of all its threads, including those that ended, in ticks (14 and 15).
+    /// CPU time of all threads of the process, including those that ended, in ticks (14 and 15).
     pub ticks: u64,
     /// CPU time of children that ended and were waited for, including that of their own children, in ticks (16 and 17).
     pub reaped: u64,
@@ -49,7 +49,7 @@ pub(crate) struct SchedulerStats {
     pub cpu: u64,
     /// Nanoseconds runnable without a core.
     pub wait: u64,
-    /// Number of times it was given a core.
+    /// Number of times the thread was given a core.
     pub slices: u64,
 }
 

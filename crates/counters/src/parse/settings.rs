@@ -8,7 +8,7 @@ use crate::counters::CounterSink;
 pub(crate) enum SettingFormat {
     /// A single number.
     Number,
-    /// Two or three numbers with names of their own.
+    /// Two or three numbers, each with its own name.
     Numbers(&'static [&'static str]),
     /// A list of ports and port ranges, which are counted.
     Ports,

@@ -55,7 +55,7 @@ impl ClockReading {
         if later.error_ns <= self.error_at(later.at) { later } else { self }
     }
 
-    /// Converts a time of theirs to our clock; saturates if it is out of range.
+    /// Converts a time on their clock to ours; saturates if it is out of range.
     pub(super) fn to_local(self, theirs: i64) -> i64 {
         theirs.saturating_sub(self.ahead_ns)
     }

@@ -1,4 +1,4 @@
-//! A probe of another host, joined to a run: its counters, on our clock.
+//! A probe of another host, joined to a run: converts its counters to our clock.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -27,7 +27,7 @@ const EXCHANGES: usize = 8;
 const SILENCE: Nanos = Nanos::from_secs(10);
 /// Timeout for joining as a whole.
 const JOINED_WITHIN: Duration = Duration::from_secs(10);
-/// Interval at which the end of the run is checked.
+/// Interval between checks for the end of the run.
 const LOOK: Duration = Duration::from_millis(100);
 /// Timeout for the last sample.
 const LAST: Nanos = Nanos::from_secs(2);
@@ -44,8 +44,8 @@ pub struct JoinOptions<'a> {
     pub target: Option<SocketAddr>,
 }
 
-/// A watchdog that closes a connection that the probe does not accept in time. The timeout of reads is not enough: it
-/// starts again with each read, and a peer may keep sending a little.
+/// A watchdog that closes a connection that the probe does not accept in time. A read timeout is not enough: it
+/// restarts with each read, and a peer may keep sending a few bytes at a time.
 struct JoinWatchdog {
     joined: Sender<()>,
     thread: JoinHandle<bool>,
@@ -87,7 +87,7 @@ pub struct JoinedProbe {
 pub enum ProbeEvent {
     /// Counters of the host; the time is on our clock, not relative to a window.
     Sample(HostCounters),
-    /// The probe is lost, with the reason; a sample that marks its counters as gone comes before.
+    /// The probe is lost, with the reason; preceded by a sample that marks its counters as gone.
     Lost(String),
 }
 
@@ -95,7 +95,7 @@ impl JoinOptions<'_> {
     /// Connects, proves possession of the token, and compares the clocks.
     ///
     /// # Errors
-    /// Returns why it cannot be joined, in a sentence without a full stop.
+    /// Returns why the probe cannot be joined, in a sentence without a full stop.
     pub fn join(self) -> Result<JoinedProbe, String> {
         let socket = connect(self.address)?;
         let guard = JoinWatchdog::start(&socket, JOINED_WITHIN).map_err(|error| describe_error(&error))?;
@@ -146,7 +146,7 @@ impl JoinOptions<'_> {
 }
 
 impl JoinedProbe {
-    /// Returns the description of its host.
+    /// Returns the description of the probe's host.
     pub fn facts(&self) -> &HostDescription {
         &self.facts
     }
@@ -210,12 +210,12 @@ impl JoinedProbe {
                 None => {}
             }
         }
-        // Measures the drift during the run; its samples are passed on whether or not this succeeds.
+        // This measures the drift during the run. A failure is ignored: all samples have already been passed on.
         let _ = self.compare_clocks();
         Ok(())
     }
 
-    /// Requests the time several times.
+    /// Compares the clocks in several exchanges.
     fn compare_clocks(&mut self) -> Result<(), String> {
         for _ in 0..EXCHANGES {
             let asked = Clock.now();
@@ -279,7 +279,7 @@ impl JoinedProbe {
         Ok(HostCounters { at_ns: self.clock.to_local(sample.at_ns), ..sample })
     }
 
-    /// Returns a sample that marks all its counters as gone.
+    /// Returns a sample that marks all counters of the probe as gone.
     fn gone_sample(&mut self, why: &str) -> HostCounters {
         HostCounters {
             at_ns: Clock.now().0.cast_signed(),
@@ -291,7 +291,7 @@ impl JoinedProbe {
     }
 }
 
-/// A joined probe whose events are passed on. Dropping it stops that.
+/// A joined probe whose events are passed on until this is dropped.
 pub struct ProbeReceiver {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<ClockReading>>,

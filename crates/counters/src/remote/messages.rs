@@ -35,11 +35,11 @@ const LAST_SAMPLE: u8 = 8;
 /// A client's request to be served: its credentials and the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct CounterRequest {
-    /// Proof that it has the token; empty if it has none.
+    /// Proof that the client has the token; empty if it has none.
     pub proof: Vec<u8>,
     /// Address under load.
     pub target: Option<SocketAddr>,
-    /// Kernel and network namespace of the client: 127.0.0.1 is the same address only if both sides share them.
+    /// Kernel and network namespace of the client: 127.0.0.1 is the same host for both sides only if they share these.
     pub place: KernelNamespace,
 }
 
@@ -61,7 +61,7 @@ pub struct HostDescription {
     pub cores: f64,
     /// Set if the address under load is on this host, and some process listens there.
     pub holds_target: bool,
-    /// Set if it runs on the client's kernel.
+    /// Set if the probe runs on the client's kernel.
     pub shares_kernel: bool,
 }
 
@@ -88,7 +88,7 @@ pub(super) enum ClientMessage {
 }
 
 impl ProbeMessage {
-    /// Returns its kind and body.
+    /// Returns the kind and the body of the message.
     pub fn body(&self) -> (u8, Vec<u8>) {
         match self {
             ProbeMessage::Challenge(challenge) => (CHALLENGE, challenge.to_vec()),
@@ -134,7 +134,7 @@ impl ProbeMessage {
 }
 
 impl ClientMessage {
-    /// Returns its kind and body.
+    /// Returns the kind and the body of the message.
     pub fn body(&self) -> (u8, Vec<u8>) {
         match self {
             ClientMessage::Ask(ask) => (ASK, json(ask)),
@@ -180,7 +180,7 @@ fn is_sample(sample: &HostCounters) -> bool {
         && words.into_iter().all(|word| word.len() <= WORDS)
 }
 
-/// Proves the possession of the token without revealing it.
+/// Proves possession of the token without revealing it.
 pub(super) fn prove(token: &str, challenge: &Challenge) -> Vec<u8> {
     hmac::sign(&key(token), challenge).as_ref().to_vec()
 }

@@ -1,6 +1,6 @@
 //! The server side of a probe: sends the counters of this host to connected clients.
 //!
-//! A thread accepts clients and enforces that they send their hello in time; each client has a thread that reads this
+//! One thread accepts clients and closes connections whose hello is overdue; each client has a thread that reads this
 //! host for it.
 
 use std::io;
@@ -23,8 +23,9 @@ use super::messages::{
 use super::{PATIENCE, ProbeConnection, TlsWrapper, timed_out};
 use crate::{CounterSource, HostReader, Service};
 
-/// Maximum number of clients served at once, and of open connections, including those that have not sent a hello.
+/// Maximum number of clients served at once.
 const CLIENTS: usize = 8;
+/// Maximum number of open connections, including those that have not sent a hello.
 const CONNECTIONS: usize = 2 * CLIENTS;
 /// Interval of samples.
 const EVERY: Nanos = Nanos::from_secs(1);
@@ -46,7 +47,7 @@ pub enum ServiceSelector {
 }
 
 impl ServiceSelector {
-    /// Returns the service; `None` if there is none to watch, or none yet.
+    /// Returns the service; `None` if there is nothing to watch, or nothing yet.
     ///
     /// # Errors
     /// Returns why the selected service was not found.
@@ -75,7 +76,7 @@ pub struct ProbeServerOptions {
     pub tls: TlsWrapper,
 }
 
-/// A running probe server. Dropping it ends it.
+/// A running probe server. Dropping it stops it.
 pub struct ProbeServer {
     address: SocketAddr,
     end: Option<io::PipeWriter>,
@@ -141,7 +142,7 @@ impl AcceptLoop {
             match self.listener.accept() {
                 Ok((socket, _)) => self.admit(socket),
                 Err(error) if timed_out(&error) => {}
-                // For example, no descriptor is left; one may be free again in a moment.
+                // For example, no descriptor is left; one may become free in a moment.
                 Err(_) => thread::sleep(Duration::from_millis(50)),
             }
         }

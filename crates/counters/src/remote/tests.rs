@@ -204,8 +204,8 @@ fn a_client_can_ask_for_the_time_and_for_the_end_and_nothing_else() {
     assert_eq!(refused(frame(&ClientMessage::Time(Nanos(7))).repeat(5_000)), "it gets too many requests");
     let told = stranger(probe.address(), &[hello(), frame(&ClientMessage::Last)].concat());
     assert_eq!(told.last(), Some(&ProbeMessage::Refused("the first message was not a request for counters".into())));
-    // A frame that is announced as longer than any client frame ends the connection at once, and so does a truncated
-    // one.
+    // A frame whose announced length exceeds that of any client frame ends the connection at once, and so does a
+    // truncated one.
     let told = stranger(probe.address(), &[welcome.clone(), u32::MAX.to_le_bytes().to_vec()].concat());
     assert!(!told.iter().any(|told| matches!(told, ProbeMessage::Timestamps(_))));
 }

@@ -12,7 +12,7 @@ pub(super) struct ServiceProcess {
     pub process: Process,
     /// Last reading; `None` before the first.
     pub last: Option<ProcessReading>,
-    /// Time, already in the sums, of children that have ended and that it has not waited for yet.
+    /// Time, already in the sums, of children that have ended but that the process has not waited for yet.
     unreaped: u64,
 }
 
@@ -21,9 +21,9 @@ impl ServiceProcess {
         ServiceProcess { process: Process::at(format!("/proc/{pid}")), last: None, unreaped: 0 }
     }
 
-    /// Returns the CPU time of children that it has waited for and that is not in the sums yet. `before` is the
-    /// previous reading, and `ended` the time already counted for its children that have ended since. The kernel does
-    /// not pass on the time of children that are never waited for: such time is dropped at the next reading.
+    /// Returns the CPU time, not in the sums yet, of children that the process has waited for. `before` is the previous
+    /// reading, and `ended` the time already counted for its children that have ended since. The kernel does not pass
+    /// on the time of children that are never waited for: such time is dropped at the next reading.
     pub fn new_child_time(&mut self, before: &ProcessReading, ended: u64) -> u64 {
         let Some(now) = self.last else { return 0 };
         let (came, known) = (now.reaped.saturating_sub(before.reaped), self.unreaped.saturating_add(ended));

@@ -120,7 +120,7 @@ fn processes_that_end_stay_in_the_sums_and_their_successors_are_found() {
     scene.ends(PID + 2);
     let told = scene.after_secs(1);
     assert_eq!((pids(&told), told.get("service.all.cpu")), (vec![1], Some(400_000_000)));
-    // Another child starts: found when processes are listed next.
+    // Another child starts; it is found when processes are listed next.
     scene.process(PID + 3, PID + 1, 5, None);
     let told = scene.after_secs(60);
     assert_eq!((pids(&told), told.get("service.all.cpu")), (vec![1, 3], Some(450_000_000)));
@@ -162,12 +162,12 @@ fn what_children_did_that_came_and_went_counts_once() {
     scene.after_secs(1);
     let told = scene.after_secs(1);
     assert_eq!((pids(&told), told.get("service.all.cpu")), (vec![1, 2], Some(400_000_000)));
-    // It ran for 5 more ticks before it ended; others came and went unseen, with 7.
+    // It ran for 5 more ticks before it ended; other children that were never seen ran for 7.
     scene.ends(PID + 2);
     scene.fake.write(&format!("proc/{0}/task/{0}/children", PID + 1), "");
     works(&scene, 42);
     assert_eq!(scene.after_secs(1).get("service.all.cpu"), Some(520_000_000));
-    // Another child is waited for only after it was found to be missing.
+    // Another child is waited for only after it has been found missing.
     scene.fake.write(&format!("proc/{0}/task/{0}/children", PID + 1), &format!("{} ", PID + 3));
     works(&scene, 42);
     scene.works(PID + 3, PID + 1, 20);

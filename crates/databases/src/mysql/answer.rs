@@ -1,7 +1,8 @@
 //! The meaning of answer packets: results, their end, errors, and the reaction to them.
 //!
 //! An exchange ends with the last result of its last statement, or with the first error. An open transaction is rolled
-//! back before the exchange ends, so that the next user of the connection finds it clean and the failure counts once.
+//! back before the exchange ends, so that the next user of the connection finds it clean and the failure is counted
+//! once.
 
 use brunt_cause::Cause;
 use brunt_contract::{Event, EventBuffer, ExchangeEnd, FaultKind, OutputBuffer, ProtocolError};
@@ -101,7 +102,7 @@ impl MysqlSession {
         let statement = self.plan.scripts.get(self.script as usize);
         let statement = statement.and_then(|script| script.statements.get(self.statement as usize));
         if let Some(number) = statement.and_then(|statement| statement.unprepared(&self.ready)) {
-            // An id of 0 would mean unprepared, and the statement would be prepared forever.
+            // An id of 0 would mean that the statement is not prepared, and it would be prepared again and again.
             self.ready[number] = PreparedStatement { id: id.max(1), types_sent: false };
         }
         (self.remaining, self.stage) = (described, MysqlStage::Described);
@@ -270,7 +271,7 @@ impl MysqlSession {
         }
     }
 
-    /// Handles an unsolicited packet: a server that closes the connection says why.
+    /// Handles an unsolicited packet, in which a server that closes the connection gives the reason.
     #[cold]
     fn on_unsolicited(&mut self, first: u8, packet: &[u8]) -> ProtocolError {
         if first == ERR

@@ -10,7 +10,7 @@ use brunt_contract::ProtocolError;
 
 /// SHA-1 of the password, mixed with the server's random bytes (since MySQL 4.1; MariaDB's default).
 pub const NATIVE: &[u8] = b"mysql_native_password";
-/// Like [`NATIVE`] with SHA-256; once per account the password itself must be sent (MySQL 8's default).
+/// Like [`NATIVE`], but with SHA-256 (MySQL 8's default); once per account, the password itself must be sent.
 pub const SHA2: &[u8] = b"caching_sha2_password";
 /// The password in clear text.
 pub const CLEAR: &[u8] = b"mysql_clear_password";
@@ -41,7 +41,7 @@ pub fn sha2_proof(password: &[u8], scramble: &[u8]) -> Vec<u8> {
 /// repeated, by RSA with OAEP (SHA-1, MGF1 with SHA-1; RFC 8017 7.1).
 ///
 /// # Errors
-/// The key is invalid, or too short for this password.
+/// Returns an error if the key is invalid or too short for this password.
 pub fn encrypt_password(password: &[u8], scramble: &[u8], pem: &[u8]) -> Result<Vec<u8>, ProtocolError> {
     let no_key = ProtocolError(brunt_cause::mysql::no_rsa_key());
     let key = PublicEncryptingKey::from_der(&from_pem(pem).ok_or(no_key.clone())?)

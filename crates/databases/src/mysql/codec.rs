@@ -6,10 +6,10 @@
 
 use brunt_contract::ProtocolError;
 
-/// Size of a packet header: length and sequence number ("Protocol Basics, Packets").
+/// Size of a packet header in bytes: length and sequence number ("Protocol Basics, Packets").
 pub const HEADER: usize = 4;
 
-/// Maximum payload of one packet; a payload of this size continues in the next packet.
+/// Maximum payload of one packet in bytes; a payload of this size continues in the next packet.
 pub const WHOLE: usize = 0xff_ffff;
 
 /// First byte of an OK packet.
@@ -53,7 +53,7 @@ impl<'a> PacketReader<'a> {
     /// Reads the next `count` bytes.
     ///
     /// # Errors
-    /// The packet is shorter.
+    /// Returns an error if the packet is shorter.
     #[inline]
     pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], ProtocolError> {
         let (taken, rest) = self.0.split_at_checked(count).ok_or(SHORT)?;
@@ -64,7 +64,7 @@ impl<'a> PacketReader<'a> {
     /// Reads one byte.
     ///
     /// # Errors
-    /// The packet is at its end.
+    /// Returns an error at the end of the packet.
     #[inline]
     pub fn byte(&mut self) -> Result<u8, ProtocolError> {
         Ok(self.bytes(1)?[0])
@@ -73,7 +73,7 @@ impl<'a> PacketReader<'a> {
     /// Reads a two-byte little-endian integer.
     ///
     /// # Errors
-    /// The packet is shorter.
+    /// Returns an error if the packet is shorter.
     #[inline]
     pub fn u16(&mut self) -> Result<u16, ProtocolError> {
         let bytes = self.bytes(2)?;
@@ -83,7 +83,7 @@ impl<'a> PacketReader<'a> {
     /// Reads a four-byte little-endian integer.
     ///
     /// # Errors
-    /// The packet is shorter.
+    /// Returns an error if the packet is shorter.
     #[inline]
     pub fn u32(&mut self) -> Result<u32, ProtocolError> {
         let bytes = self.bytes(4)?;
@@ -93,7 +93,7 @@ impl<'a> PacketReader<'a> {
     /// Reads a length-encoded integer ("Integer Types").
     ///
     /// # Errors
-    /// The packet is shorter, or the first byte is not valid.
+    /// Returns an error if the packet is shorter, or if the first byte is not valid.
     #[inline]
     pub fn length_encoded(&mut self) -> Result<u64, ProtocolError> {
         let size = match self.byte()? {
@@ -175,7 +175,7 @@ pub struct OkPacket {
 /// Parses an OK packet, or the packet of the same form that ends rows.
 ///
 /// # Errors
-/// The packet is too short.
+/// Returns an error if the packet is too short.
 #[inline]
 pub fn parse_ok(packet: &[u8]) -> Result<OkPacket, ProtocolError> {
     let mut fields = PacketReader(&packet[1..]);
@@ -187,7 +187,7 @@ pub fn parse_ok(packet: &[u8]) -> Result<OkPacket, ProtocolError> {
 /// Returns the status flags of an EOF packet ("EOF_Packet", with CLIENT_PROTOCOL_41).
 ///
 /// # Errors
-/// The packet is too short.
+/// Returns an error if the packet is too short.
 pub fn parse_eof(packet: &[u8]) -> Result<u16, ProtocolError> {
     let mut fields = PacketReader(&packet[1..]);
     fields.u16()?;
@@ -199,7 +199,7 @@ pub fn parse_eof(packet: &[u8]) -> Result<u16, ProtocolError> {
 pub struct ErrPacket<'a> {
     /// Error number of the server.
     pub code: u16,
-    /// SQLSTATE; empty if the server sent none (before it knows the client).
+    /// SQLSTATE; empty if the server sent none, as before it knows the client.
     pub state: &'a [u8],
     /// Error message.
     pub message: &'a [u8],
@@ -208,7 +208,7 @@ pub struct ErrPacket<'a> {
 /// Parses an ERR packet.
 ///
 /// # Errors
-/// The packet is too short.
+/// Returns an error if the packet is too short.
 pub fn parse_err(packet: &[u8]) -> Result<ErrPacket<'_>, ProtocolError> {
     let mut fields = PacketReader(&packet[1..]);
     let code = fields.u16()?;
@@ -219,7 +219,7 @@ pub fn parse_err(packet: &[u8]) -> Result<ErrPacket<'_>, ProtocolError> {
     Ok(ErrPacket { code, state, message: fields.0 })
 }
 
-/// Extracts the error number and the message from an excerpt made by `ErrPacket::excerpt`; `None` if it is not one.
+/// Extracts the error number and the message from an excerpt made by `ErrPacket::excerpt`; `None` for any other text.
 pub fn parse_excerpt(shown: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = shown.strip_prefix(b"ERROR ")?;
     let (head, message) = rest.split_at(memchr::memmem::find(rest, b": ")?);
@@ -227,7 +227,7 @@ pub fn parse_excerpt(shown: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 impl ErrPacket<'_> {
-    /// Formats the error like `mysql`: `ERROR 1062 (23000): Duplicate entry …`, at most `bound` bytes.
+    /// Formats the error like `mysql`, in at most `bound` bytes: `ERROR 1062 (23000): Duplicate entry …`.
     pub fn excerpt(&self, bound: usize) -> Box<[u8]> {
         let mut text = format!("ERROR {}", self.code).into_bytes();
         if !self.state.is_empty() {

@@ -7,7 +7,7 @@ use crate::sql::{SqlPiece, SqlScanner};
 /// Splits a text into statements and each into pieces; empty statements are dropped.
 ///
 /// # Errors
-/// A description of what is wrong with the text.
+/// Returns what is wrong with the text.
 pub fn statements(text: &str) -> Result<Vec<Vec<SqlPiece>>, String> {
     let mut scan = SqlScanner::new(text);
     let whole = creates_routine(text);
@@ -49,7 +49,7 @@ fn comment(rest: &str) -> Option<usize> {
     Some(block.find("*/").map_or(rest.len(), |end| end + 4))
 }
 
-/// Returns the meaning of a backslash and a character ("String Literals", special character escape sequences).
+/// Decodes a backslash followed by this character ("String Literals", special character escape sequences).
 fn decode_escape(c: char) -> String {
     match c {
         '0' => "\0".into(),

@@ -1,11 +1,11 @@
-//! Names of server error numbers: the terms of operators, not the constants of the source.
+//! Names of server error numbers, in the terms that operators use instead of the constants of the source code.
 //!
 //! Numbers and meanings are from "MySQL Error Message Reference, Server Error Message Reference" and "MariaDB Error
-//! Codes"; only those that a load test meets. Others are counted under their bare number.
+//! Codes"; limited to those that a load test is likely to meet. Others are counted under their bare number.
 
 use brunt_cause::StaticCause;
 
-/// Defines the names of errors, and the causes for connections that an error ends before the first request.
+/// Defines the names of errors, and the causes for connections that are refused before the first request.
 macro_rules! errors {
     ($($code:literal $name:literal,)*) => {
         /// Returns a name such as `1062 duplicate entry`, or the bare number of an unknown error.

@@ -7,7 +7,7 @@ use brunt_contract::ProtocolError;
 
 use super::codec::{PacketReader, put_integer};
 
-/// Set by MySQL and its clients; MariaDB clears it to say that the reserved bytes hold its own capabilities.
+/// Set by MySQL and its clients; MariaDB clears it to indicate that the reserved bytes hold its own capabilities.
 const LONG_PASSWORD: u32 = 1;
 const LONG_FLAG: u32 = 1 << 2;
 const WITH_DATABASE: u32 = 1 << 3;
@@ -26,7 +26,7 @@ const CACHE_METADATA: u32 = 1 << 4;
 /// utf8mb4_general_ci, which every server since MySQL 5.5.3 supports.
 const UTF8MB4: u8 = 45;
 
-/// Largest packet announced by the client; rows are counted and not kept, so it has no effect.
+/// Largest packet announced by the client, in bytes; rows are counted and not kept, so the limit has no effect.
 const LARGEST_PACKET: u32 = 1 << 30;
 
 /// The server's greeting.
@@ -46,14 +46,14 @@ pub struct ServerGreeting {
 pub struct AgreedCapabilities {
     /// Set if rows end with an OK packet, and no packet separates columns and rows.
     pub without_eof: bool,
-    /// Set if the number of columns is followed by a byte that says whether they are described.
+    /// Set if the number of columns is followed by a byte that indicates whether they are described.
     pub cached_columns: bool,
 }
 
 /// Parses the greeting.
 ///
 /// # Errors
-/// The packet is not a greeting of a supported server.
+/// Returns an error if the packet is not the greeting of a supported server.
 pub fn read(packet: &[u8]) -> Result<ServerGreeting, ProtocolError> {
     let mut fields = PacketReader(packet);
     if fields.byte()? != 10 {

@@ -1,6 +1,6 @@
 //! The opening of a connection, from the greeting to the last prepared statement.
 //!
-//! Its state is boxed and dropped when the connection is open, so that it costs nothing later. All statements are
+//! Its state is boxed, and dropped once the connection is open, so that it costs nothing later. All statements are
 //! prepared in one batch; the server answers in order.
 
 use brunt_contract::ProtocolError;
@@ -21,8 +21,8 @@ const SEND_KEY: u8 = 0x02;
 const FAST: u8 = 0x03;
 /// The server needs the password itself.
 const FULL: u8 = 0x04;
-/// Maximum number of authentication packets: method switch, intermediate result, key, verdict. A server could otherwise
-/// ask forever.
+/// Maximum number of authentication packets: method switch, intermediate result, key, verdict. Without it, a server
+/// could ask forever.
 const MOST_ASKED: u8 = 8;
 
 /// The packet that is awaited.
@@ -69,8 +69,9 @@ pub struct MysqlOpening {
     pub agreed: AgreedCapabilities,
     /// Statements prepared so far.
     pub ready: Vec<PreparedStatement>,
-    /// Error message of the server if it refused, and its number.
+    /// Error message of a server that refused the connection; empty otherwise.
     pub error_text: Box<[u8]>,
+    /// Error number of such a server; 0 otherwise.
     pub code: u16,
 }
 
@@ -96,7 +97,7 @@ impl MysqlOpening {
         self.step == HandshakeStep::Secure
     }
 
-    /// Returns `true` if the next packet is skipped; the last description is not, because it ends the answer.
+    /// Returns `true` if the next packet is skipped; the last description is not skipped, because it ends the answer.
     #[inline]
     pub fn skips_packet(&self) -> bool {
         matches!(self.step, HandshakeStep::Described(left) if left > 1)
@@ -113,10 +114,10 @@ impl MysqlOpening {
         }
     }
 
-    /// Handles a whole packet with sequence number `number`; replies are appended.
+    /// Handles a whole packet with the sequence number `number`; appends replies to it.
     ///
     /// # Errors
-    /// The server refuses the connection, or violates the protocol.
+    /// Returns an error if the server refuses the connection or violates the protocol.
     pub fn packet(
         &mut self,
         packet: &[u8],
@@ -296,7 +297,7 @@ impl MysqlOpening {
 /// ("COM_STMT_PREPARE_OK").
 ///
 /// # Errors
-/// The packet is too short.
+/// Returns an error if the packet is too short.
 pub fn prepared(packet: &[u8], agreed: AgreedCapabilities) -> Result<(u32, u64), ProtocolError> {
     let mut fields = PacketReader(&packet[1..]);
     let id = fields.u32()?;

@@ -16,8 +16,8 @@ use brunt_values::capture::CapturedValues;
 /// The URL and account of these sessions.
 pub const URL: &str = "mysql://user:password@127.0.0.1/db";
 
-/// Feeds arbitrary bytes to the client, as those of a server from the beginning and as answers on an open connection;
-/// whole, split at `at`, and byte by byte.
+/// Feeds arbitrary bytes to the client, both from the beginning of a connection and as answers on an open one: whole,
+/// split at `at`, and byte by byte.
 pub fn check_answers(bytes: &[u8], at: usize) {
     let dialogue = dialogue(&[
         ("sql", "SELECT a FROM t WHERE id = {counter}"),
@@ -50,7 +50,7 @@ pub fn check_captures(bytes: &[u8], at: usize) {
     }
 }
 
-/// The way in which a server's turns are split into pieces.
+/// How a server's turns are split into pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TurnSplit {
     /// Each turn is one piece.
@@ -135,13 +135,14 @@ pub struct MysqlTranscript {
     pub broken: Option<ProtocolError>,
     /// Error message of the server.
     pub error_text: String,
-    /// Number of further exchanges it accepts.
+    /// Number of further exchanges that the session accepts.
     pub room: usize,
     /// Set if the session is still opening.
     pub opening: bool,
 }
 
-/// Plays a server's turns. Before each, the next request is submitted if there is room, beginning with number `first`.
+/// Plays a server's turns. Before each turn, the next request is submitted if there is room, beginning with number
+/// `first`.
 pub fn play_turns(workload: &Arc<dyn Workload>, turns: &[Vec<u8>], first: usize, cut: TurnSplit) -> MysqlTranscript {
     let mut session = workload.session(&workload.origins()[0], &EstablishedConnection::default());
     let (mut out, mut done, mut outcome) =

@@ -1,4 +1,4 @@
-//! Connection state of flow steps: the values of their user, and rows that values are captured from.
+//! Connection state of flow steps: the values of their user, and the rows from which values are captured.
 
 use brunt_contract::{ProtocolError, SlotContext, UserValues};
 
@@ -14,7 +14,7 @@ const NULL: u8 = 0xfb;
 pub struct MysqlFlowState {
     /// Values of the user, for statements that are sent later.
     pub values: UserValues,
-    /// Set if rows are captured from.
+    /// Set if values are captured from rows.
     pub captures_rows: bool,
     /// Random bits of the request.
     pub random: u64,
@@ -33,7 +33,7 @@ impl MysqlFlowState {
     /// Handles the description of a column ("Column Definition"): catalog, schema and tables, followed by its name.
     ///
     /// # Errors
-    /// The packet is not a column description.
+    /// Returns an error if the packet is not a column description.
     pub fn column(&mut self, packet: &[u8]) -> Result<(), ProtocolError> {
         let mut fields = PacketReader(packet);
         for _ in 0..4 {
@@ -51,7 +51,7 @@ impl MysqlFlowState {
     /// Handles a text row.
     ///
     /// # Errors
-    /// The packet is not a row.
+    /// Returns an error if the packet is not a row.
     pub fn row(&mut self, packet: &[u8], budget: &MemoryBudget) -> Result<(), ProtocolError> {
         if !self.captured.reserve_row(packet.len(), budget) {
             return Ok(());

@@ -1,8 +1,9 @@
 //! A minimal MySQL server for the simulation and the built-in target.
 //!
 //! Every login is accepted, whatever the password; every statement is passed on, with its first word as the method. The
-//! reply decides the answer: for a SELECT one row of one column that holds the body, otherwise OK; an error if the
-//! status is 400 or more. Not supported: TLS, other authentication methods, types (every value is text).
+//! caller's response determines the answer: an error if its status is 400 or more, otherwise one row with one column
+//! that holds the body for a SELECT, and OK for other statements. Not supported: TLS, other authentication methods,
+//! types (every value is text).
 
 use brunt_contract::{OutputBuffer, ProtocolError, RequestPart, ServerRequest, ServerResponse, ServerSession};
 
@@ -23,9 +24,9 @@ pub struct MysqlServer {
     logged_in: bool,
     /// SQL of the prepared statements.
     prepared: Vec<String>,
-    /// Replies that need no outside answer.
+    /// Replies that need no response from the caller.
     pending: Vec<u8>,
-    /// Set while a statement that returns rows waits for its answer; `true` for the binary format.
+    /// `Some` while a statement that returns rows waits for its answer; `true` for the binary format.
     rows: Option<bool>,
     last_id: u32,
     over: bool,

@@ -1,8 +1,8 @@
 //! The client session on one connection: one exchange at a time, each of one statement or several.
 //!
 //! Whole packets are read in place; only the length and the first byte of rows are examined, so that a result of any
-//! size is counted and none of it kept. A split packet is reassembled only if its content matters. An idle session
-//! takes some 200 bytes, plus eight for each prepared statement.
+//! size is counted, but none of it is kept. A split packet is reassembled only if its content matters. An idle session
+//! takes about 200 bytes, plus eight for each prepared statement.
 
 use std::sync::Arc;
 
@@ -30,11 +30,11 @@ const KEPT_BOUND: usize = 64 * 1024;
 pub(super) enum MysqlStage {
     /// The connection is not open yet.
     Opening,
-    /// No exchange in flight.
+    /// No exchange is in flight.
     Idle,
     /// The first packet of an answer.
     Answer,
-    /// The column descriptions, `left` of them.
+    /// The column descriptions, `remaining` of them.
     Columns,
     /// The packet between columns and rows, from servers that send one.
     ColumnsEnd,
@@ -44,9 +44,9 @@ pub(super) enum MysqlStage {
     Rollback,
     /// The answer to a statement that is prepared late, because preparing it failed when the connection opened.
     Prepared,
-    /// The packets that describe the late statement, `left` of them.
+    /// The packets that describe the late statement, `remaining` of them.
     Described,
-    /// Closed: no exchange in flight, and none will be.
+    /// The session is closed: no exchange is in flight, and none will be accepted.
     Over,
 }
 
@@ -58,16 +58,18 @@ pub struct MysqlSession {
     pub(super) ready: Box<[PreparedStatement]>,
     /// Incomplete packet.
     pub(super) partial_packet: Vec<u8>,
-    /// Error message of the server if it refused.
+    /// Error message of a server that refused the connection.
     pub(super) error_text: Box<[u8]>,
     pub(super) context: SlotContext<'static>,
     /// State that only flow steps need.
     pub(super) flow_state: Option<Box<MysqlFlowState>>,
-    /// Bytes of rows of the exchange in flight; below it, the number of rows returned or changed.
+    /// Number of bytes in the rows of the exchange in flight.
     pub(super) payload: u64,
+    /// Number of rows returned or changed.
     pub(super) rows: u64,
+    /// Number of descriptions still to come.
     pub(super) remaining: u64,
-    /// Number of bytes still to be skipped of a packet that is only counted.
+    /// Number of bytes still to be skipped in a packet that is only counted.
     pub(super) skip: u32,
     pub(super) id: ExchangeId,
     pub(super) script: u32,
@@ -78,7 +80,7 @@ pub struct MysqlSession {
     pub(super) code: u16,
     /// Expected sequence number of the next packet.
     pub(super) number: u8,
-    /// Expected sequence number of the answer that follows a ping's.
+    /// Expected sequence number of the answer that follows the answer to a ping.
     pub(super) after_pong: u8,
     pub(super) stage: MysqlStage,
     pub(super) agreed: AgreedCapabilities,
@@ -135,7 +137,7 @@ impl MysqlSession {
         &self.plan.scripts[self.script as usize].checks
     }
 
-    /// Returns `true` if rows are captured from.
+    /// Returns `true` if values are captured from rows.
     #[inline]
     pub(super) fn captures_rows(&self) -> bool {
         self.flow_state.as_ref().is_some_and(|own| own.captures_rows)
@@ -214,7 +216,7 @@ impl MysqlSession {
     /// Checks the sequence number of a packet and advances it.
     #[inline]
     fn check_sequence(&mut self, header: &[u8], first: Option<u8>) -> Result<(), ProtocolError> {
-        // The message with which a server ends an idle connection belongs to no command, and has any number.
+        // The message with which a server ends an idle connection belongs to no command, and may have any number.
         if header[3] != self.number && (self.stage != MysqlStage::Idle || first != Some(ERR)) {
             return Err(ProtocolError(brunt_cause::mysql::out_of_order()));
         }

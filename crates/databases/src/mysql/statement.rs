@@ -2,7 +2,7 @@
 //!
 //! A statement with slots is prepared on every connection, with each slot (and each literal containing slots) as a
 //! parameter: integers as `BIGINT`, everything else as text. If a slot is part of a name, or with `--text`, the SQL is
-//! built for every request instead; values are then quoted and escaped, so that both ways mean the same.
+//! built for every request instead; values are then quoted and escaped, so that both ways are equivalent.
 
 use brunt_contract::{SlotContext, UsageError};
 
@@ -57,7 +57,7 @@ struct StatementParameter {
 pub struct PreparedStatement {
     /// Server's id of the statement; 0 if it could not be prepared.
     pub id: u32,
-    /// Set once the types of its parameters were sent.
+    /// Set once the types of its parameters have been sent.
     pub types_sent: bool,
 }
 
@@ -75,7 +75,7 @@ impl MysqlCompiler {
     /// Compiles one statement of the option `place`.
     ///
     /// # Errors
-    /// A description of what is wrong with a slot, or that the statement cannot be prepared.
+    /// Returns what is wrong with a slot, or that the statement cannot be prepared.
     pub fn statement(
         &mut self,
         pieces: &[SqlPiece],
@@ -182,7 +182,7 @@ impl MysqlStatement {
         }
     }
 
-    /// Forgets that parameter types were sent, because a failed execution may have failed before they were read.
+    /// Marks the parameter types as not sent, because an execution may have failed before the server read them.
     pub fn unbind(&self, ready: &mut [PreparedStatement]) {
         if let StatementForm::Execute(execute) = &self.form
             && let Some(ready) = ready.get_mut(execute.number as usize)
@@ -211,7 +211,7 @@ impl ExecuteTemplate {
     }
 }
 
-/// Appends a length-encoded string, optimized for short strings with a one-byte length.
+/// Appends a length-encoded string; optimized for short strings, whose length takes one byte.
 #[inline]
 fn put_text(slot: &SqlSlot, context: &SlotContext, out: &mut Vec<u8>) {
     let from = out.len();
@@ -248,7 +248,7 @@ fn escape(from: usize, out: &mut Vec<u8>) {
     });
 }
 
-/// Formats pieces for people.
+/// Formats pieces for display.
 fn format_pieces(pieces: &[SqlPiece]) -> String {
     let mut text = String::new();
     for piece in pieces {

@@ -4,7 +4,7 @@ use brunt_contract::ProtocolError;
 
 /// Protocol version of a startup message: 3.0.
 const VERSION: u32 = 3 << 16;
-/// Code in place of a version that requests TLS.
+/// Code that requests TLS, in place of a version.
 const SSL: u32 = 80_877_103;
 /// Size of type and length, in bytes.
 pub const HEAD: usize = 5;
@@ -23,7 +23,7 @@ pub struct MessageHead {
 /// Parses type and length.
 ///
 /// # Errors
-/// The length is smaller than itself, or the type is not one of a server's messages.
+/// Returns an error if the length is smaller than its own field, or if no message of a server has this type.
 #[inline]
 pub fn parse_head(bytes: &[u8; HEAD]) -> Result<MessageHead, ProtocolError> {
     let size = u32::from_be_bytes([bytes[1], bytes[2], bytes[3], bytes[4]]);
@@ -106,14 +106,14 @@ pub fn parse_error(body: &[u8]) -> ErrorResponse<'_> {
     refusal
 }
 
-/// Extracts the code and the message from an excerpt made by `ErrorResponse::excerpt`; `None` if it is not one.
+/// Extracts the code and the message from an excerpt made by `ErrorResponse::excerpt`; `None` for any other text.
 pub fn parse_excerpt(shown: &[u8]) -> Option<(&[u8], &[u8])> {
     let (head, message) = shown.split_at(memchr::memmem::find(shown, b": ")?);
     Some((head.rsplit(|byte| *byte == b' ').next()?, message[2..].split(|byte| *byte == b'\n').next()?))
 }
 
 impl ErrorResponse<'_> {
-    /// Formats the error as `ERROR 23505: duplicate key`, with the detail on a second line, at most `bound` bytes.
+    /// Formats the error as `ERROR 23505: duplicate key`, with the detail on a second line, in at most `bound` bytes.
     pub fn excerpt(&self, bound: usize) -> Vec<u8> {
         let mut text = [self.severity, b" ", self.state, b": ", self.message].concat();
         if !self.detail.is_empty() {
@@ -125,7 +125,7 @@ impl ErrorResponse<'_> {
     }
 }
 
-/// Returns the number of rows in a CommandComplete: the last word of its tag, if that is a number.
+/// Returns the number of rows in a CommandComplete: the last word of its tag, or 0 if that is not a number.
 pub fn completed_rows(tag: &[u8]) -> u64 {
     let word = tag.strip_suffix(b"\0").unwrap_or(tag).rsplit(|b| *b == b' ').next().unwrap_or_default();
     std::str::from_utf8(word).ok().and_then(|word| word.parse().ok()).unwrap_or(0)

@@ -6,7 +6,7 @@ use crate::sql::{SqlPiece, SqlScanner, is_word, unclosed_error};
 /// Splits a text into statements and each into pieces; empty statements are dropped.
 ///
 /// # Errors
-/// A description of what is wrong with the text.
+/// Returns what is wrong with the text.
 pub fn statements(text: &str) -> Result<Vec<Vec<SqlPiece>>, String> {
     let mut scan = SqlScanner::new(text);
     while let Some(next) = scan.peek() {

@@ -1,5 +1,5 @@
-//! SQLSTATE codes as numbers: five letters and digits in base 36, with PostgreSQL's names for those that a load test
-//! meets ("PostgreSQL Error Codes").
+//! SQLSTATE codes as numbers: five letters and digits in base 36, with PostgreSQL's names for those that a load test is
+//! likely to meet ("PostgreSQL Error Codes").
 
 /// The code of an exchange without an error.
 pub const OK: u32 = 1;

@@ -14,7 +14,7 @@ use crate::sql::DatabaseAccount;
 pub struct PostgresLogin {
     bound: u32,
     step: LoginStep,
-    /// Set once the password or its proof was sent: a server may ask once, not forever.
+    /// Set once the password or its proof was sent, because a server may ask for it only once.
     password_sent: bool,
     scram: ScramExchange,
 }
@@ -31,7 +31,7 @@ enum LoginStep {
     Accepted,
 }
 
-/// The error for a server that requests a password if none was given.
+/// The error for a server that requests a password when none was given.
 pub const NO_PASSWORD: ProtocolError = ProtocolError(brunt_cause::postgres::no_password());
 
 impl PostgresLogin {
@@ -73,7 +73,7 @@ impl PostgresLogin {
     /// Handles the answer to SSLRequest.
     ///
     /// # Errors
-    /// The server does not support TLS, or sent more than it may (CVE-2021-23222).
+    /// Returns an error if the server does not support TLS or sent surplus bytes (CVE-2021-23222).
     pub fn on_tls_answer(&mut self, bytes: &[u8]) -> Result<(), ProtocolError> {
         match bytes {
             b"S" => {
@@ -89,7 +89,7 @@ impl PostgresLogin {
     /// Handles an authentication message and appends the reply.
     ///
     /// # Errors
-    /// An unsupported authentication method, or a message out of order.
+    /// Returns an error if the authentication method is not supported or the message is out of order.
     pub fn on_authentication(
         &mut self,
         body: &[u8],

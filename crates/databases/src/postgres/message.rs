@@ -1,7 +1,7 @@
 //! Message framing of bytes that arrive in pieces of any size.
 //!
 //! Rows and other messages that are only counted are skipped wherever they are split. A message that is read (an error,
-//! the end of a statement) is read in place if it arrives whole; otherwise it is reassembled in a buffer that is kept
+//! the end of a statement) is read in place if it arrives whole; otherwise it is reassembled in a buffer, which is kept
 //! from then on.
 
 use brunt_contract::ProtocolError;
@@ -24,7 +24,7 @@ pub struct BackendMessage<'a> {
 pub struct MessageReader {
     /// Received part of a split message that is read.
     kept: Vec<u8>,
-    /// Number of body bytes still to come.
+    /// Number of body bytes that have not arrived yet.
     remaining: u32,
     head: [u8; HEAD],
     /// Number of bytes of type and length received.
@@ -51,7 +51,7 @@ impl MessageReader {
     /// Returns the next whole message of `bytes` from `at` on and advances `at`; `None` once all bytes are consumed.
     ///
     /// # Errors
-    /// The bytes are not a valid message.
+    /// Returns an error if the bytes are not a valid message.
     #[inline]
     pub fn next<'a>(
         &'a mut self,

@@ -1,4 +1,4 @@
-//! Rows that values are captured from: RowDescription and DataRow ("Message Formats"), in text format.
+//! Rows from which values are captured: RowDescription and DataRow ("Message Formats"), in text format.
 
 use brunt_contract::{EventBuffer, ProtocolError};
 

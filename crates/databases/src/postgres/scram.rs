@@ -1,7 +1,7 @@
 //! SCRAM-SHA-256 (RFC 5802 and 7677), client side, without channel binding.
 //!
 //! Deriving a key takes thousands of hashes by design, so each is derived once for all connections of its account.
-//! SASLprep is not supported: a password outside of ASCII is sent as its UTF-8.
+//! SASLprep is not supported: a password outside of ASCII is used as plain UTF-8.
 
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -60,13 +60,13 @@ impl ScramKeys {
     }
 }
 
-/// The state of the exchange; each step is taken once, so that a server cannot have keys derived forever.
+/// The state of the exchange; each step is taken only once, so that a server cannot cause endless key derivations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ScramStep {
     Initial,
     Begun,
     Answered,
-    /// The server proved its knowledge of the password too.
+    /// The server has proved that it knows the password too.
     Proven,
 }
 
@@ -88,7 +88,7 @@ impl ScramExchange {
     /// Returns the first client message. PostgreSQL takes the user from the startup message, so the name is empty here.
     ///
     /// # Errors
-    /// The message was sent before.
+    /// Returns an error if the message was sent before.
     pub fn first_message(&mut self) -> Result<String, ProtocolError> {
         self.advance(ScramStep::Initial, ScramStep::Begun)?;
         Ok(format!("{NO_BINDING}{}", self.first_message_bare()))
@@ -101,7 +101,7 @@ impl ScramExchange {
         }
     }
 
-    /// Returns `true` if the server requested a proof and gave none of its own.
+    /// Returns `true` if the server requested a proof but gave none of its own.
     pub fn lacks_server_proof(&self) -> bool {
         matches!(self.step, ScramStep::Begun | ScramStep::Answered)
     }
@@ -113,7 +113,7 @@ impl ScramExchange {
     /// Returns the reply to the first server message.
     ///
     /// # Errors
-    /// The message is not valid.
+    /// Returns an error if the message is not valid.
     pub fn answer(&mut self, server: &[u8], password: &[u8], keys: &ScramKeys) -> Result<String, ProtocolError> {
         self.advance(ScramStep::Begun, ScramStep::Answered)?;
         let wrong = ProtocolError(brunt_cause::postgres::scram_message());
@@ -141,7 +141,7 @@ impl ScramExchange {
     /// Checks that the server knows the password too.
     ///
     /// # Errors
-    /// The signature is missing or wrong.
+    /// Returns an error if the signature is missing or wrong.
     pub fn check_signature(&mut self, server: &[u8]) -> Result<(), ProtocolError> {
         self.advance(ScramStep::Answered, ScramStep::Proven)?;
         let signed = server.strip_prefix(b"v=").and_then(|coded| STANDARD.decode(coded).ok());
@@ -163,8 +163,8 @@ fn sign(key: &[u8], text: &[u8]) -> [u8; 32] {
 mod tests {
     use super::*;
 
-    /// The example of RFC 7677 3, except for the name, which is part of the signed text there, so its steps are checked
-    /// with that name inserted.
+    /// The example of RFC 7677, section 3. Its signed text includes the user name, which we leave empty, so the steps
+    /// are checked with that name inserted.
     #[test]
     fn the_example_of_the_rfc() {
         let keys = ScramKeys::default();

@@ -2,7 +2,7 @@
 //!
 //! An exchange ends with ReadyForQuery; the messages before it determine the result. Rows are counted and skipped. A
 //! transaction left open by a failure is rolled back before the exchange ends, so that the next one finds the
-//! connection clean. Several exchanges in flight are not supported; more connections are a cheap replacement.
+//! connection clean. Several exchanges in flight are not supported; opening more connections is a cheap alternative.
 
 use std::sync::Arc;
 
@@ -27,13 +27,13 @@ const EXCERPT_BOUND: usize = 4096;
 enum PostgresStage {
     /// The login is in progress.
     Opening,
-    /// No exchange in flight.
+    /// No exchange is in flight.
     Idle,
     /// An exchange or a heartbeat is in flight.
     Busy,
     /// A failed transaction is being rolled back.
     RollingBack,
-    /// Closed: no exchange in flight, and none will be.
+    /// The session is closed: no exchange is in flight, and none will be accepted.
     Over,
 }
 
@@ -47,7 +47,7 @@ pub struct PostgresSession {
     extras: Option<Box<PostgresExtras>>,
     pub(super) payload: u64,
     rows: u64,
-    /// Rows that values are captured from, and random bits of the request.
+    /// Rows from which values are captured, and random bits of the request.
     pub(super) looking: Option<Box<(CapturedRows, u64)>>,
     pub(super) id: ExchangeId,
     script: u32,
@@ -171,12 +171,13 @@ impl PostgresSession {
     fn authentication(&mut self, body: &[u8], out: &mut OutputBuffer) -> Result<(), ProtocolError> {
         let plan = Arc::clone(&self.plan);
         let asked = self.login().ok_or(UNASKED)?.on_authentication(body, &plan, out.buffer());
-        // There is no answer without a password: the server follows its protocol, and the login is refused.
+        // Without a password there is nothing to reply: the server follows its protocol, so this counts as a refused
+        // login.
         self.refused |= asked == Err(super::login::NO_PASSWORD);
         asked
     }
 
-    /// Refuses COPY … FROM STDIN. The server swallowed a Sync after the statement, so another one follows.
+    /// Refuses COPY … FROM STDIN. The server discarded the Sync after the statement, so another one is sent.
     #[cold]
     fn refuse_copy(&mut self, out: &mut OutputBuffer) {
         self.extras().copy_refused = true;

@@ -66,7 +66,7 @@ impl PostgresCompiler {
     /// Compiles the text of the option `place`; with `around`, enclosed in BEGIN and COMMIT.
     ///
     /// # Errors
-    /// A description of what is wrong with the text or with a slot.
+    /// Returns what is wrong with the text or with a slot.
     pub fn script(
         &mut self,
         sql: &str,
@@ -150,7 +150,7 @@ impl PostgresCompiler {
 }
 
 impl PostgresScript {
-    /// Returns `true` if the messages end with a Sync, which a COPY swallows.
+    /// Returns `true` if the messages end with a Sync, which a COPY discards.
     pub fn ends_with_sync(&self) -> bool {
         matches!(self.form, ScriptForm::Prepared(_))
     }

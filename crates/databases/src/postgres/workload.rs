@@ -59,7 +59,7 @@ impl Protocol for PostgresProtocol {
 pub struct PostgresPlan {
     /// Accounts to log in to, by [`Origin::bound`].
     pub accounts: Vec<DatabaseAccount>,
-    /// Set if TLS is requested before anything else.
+    /// Set if connections begin with a request for TLS.
     pub ssl: bool,
     /// Parse messages of the statements that connections prepare.
     pub parses: Vec<Box<[u8]>>,
@@ -82,7 +82,7 @@ impl Workload for PostgresWorkload {
     fn prepared(&self) -> &PreparedWorkload {
         &self.prepared
     }
-    /// A transaction belongs to one connection.
+    /// Returns the iteration as the owner, because a transaction belongs to one connection.
     fn connection_owner(&self, _origin: &Origin) -> ConnectionOwner {
         ConnectionOwner::Iteration
     }

@@ -1,24 +1,24 @@
-//! RESP2 and RESP3: the line that begins every value. Stateless, and nothing is kept.
+//! RESP2 and RESP3: the line that begins every value. Stateless.
 //!
-//! "Redis serialization protocol specification", redis.io. The line of strings and aggregates announces how much
-//! follows; all other values consist of the line. Rejected: streamed strings and aggregates (`$?`, `*?`, `;`, `.`),
-//! which no server sends.
+//! "Redis serialization protocol specification", redis.io. The line of a string or an aggregate announces how much
+//! follows; all other values consist of that line alone. Rejected: streamed strings and aggregates (`$?`, `*?`, `;`,
+//! `.`), which no server sends.
 
 use brunt_contract::ProtocolError;
 
-/// Maximum length of a reply line, in bytes: simple strings and errors have no length of their own.
+/// Maximum length of a reply line, in bytes: simple strings and errors have no announced length.
 pub const LINE_BOUND: usize = 64 * 1024;
 /// Maximum number of elements or bytes that one line may announce.
 const ANNOUNCED_BOUND: u64 = 1 << 40;
 
-/// The meaning of a line.
+/// A parsed line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplyLine {
-    /// A value that consists of the line: a simple string, a number, a boolean.
+    /// A value that consists of the line alone: a simple string, a number, a boolean.
     Value,
     /// A null value: `$-1`, `*-1` or `_`.
     Null,
-    /// An error that consists of the line.
+    /// An error that consists of the line alone.
     Error,
     /// A string of this many bytes, followed by CR LF.
     Bytes(u64),
@@ -35,7 +35,7 @@ pub enum ReplyLine {
 /// Parses a line without its CR LF.
 ///
 /// # Errors
-/// The line is not valid in RESP2 or RESP3.
+/// Returns an error if the line is not valid in RESP2 or RESP3.
 #[inline]
 pub fn parse_line(line: &[u8]) -> Result<ReplyLine, ProtocolError> {
     let Some((kind, rest)) = line.split_first() else { return Err(ProtocolError(brunt_cause::redis::empty_line())) };
@@ -61,10 +61,10 @@ pub fn parse_line(line: &[u8]) -> Result<ReplyLine, ProtocolError> {
     })
 }
 
-/// Checks the first byte of a line that is incomplete or does not end as it should.
+/// Checks the first byte of a line that is incomplete or malformed at its end.
 ///
 /// # Errors
-/// No line begins with this byte.
+/// Returns an error if no line begins with this byte.
 #[cold]
 pub fn check_first_byte(kind: u8) -> Result<(), ProtocolError> {
     if b"+-:$*_#,(!=%|~>;.\r\n".contains(&kind) { Ok(()) } else { Err(type_error(kind)) }
@@ -105,7 +105,7 @@ fn is_integer(text: &[u8]) -> bool {
     !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
 }
 
-/// `1.23`, `10`, `1e10`, `inf`, `-inf`, `nan`.
+/// Returns `true` for the forms of a double: `1.23`, `10`, `1e10`, `inf`, `-inf`, `nan`.
 fn is_double(text: &[u8]) -> bool {
     std::str::from_utf8(text).is_ok_and(|text| text.parse::<f64>().is_ok())
 }

@@ -31,7 +31,7 @@ pub type CommandWord = Vec<WordPiece>;
 /// Splits a line into commands of at least one word.
 ///
 /// # Errors
-/// An unclosed quote, or a command without words.
+/// Returns a usage error for an unclosed quote or a command without words.
 pub fn split_commands(line: &str, place: &str) -> Result<Vec<Vec<CommandWord>>, UsageError> {
     let wrong = |trouble: &str| Err(UsageError::new(place, format!("\"{line}\" {trouble}")));
     let mut commands = vec![Vec::new()];
@@ -96,7 +96,7 @@ fn closing_quote(text: &str) -> Option<usize> {
 }
 
 /// Returns the end of a bare piece, and whether a `;` there ends the command. Braces are read as in templates: doubled
-/// ones are literal, also inside a slot, where they come in pairs.
+/// braces are literal, even inside a slot, where they occur in pairs.
 fn bare_end(text: &str) -> (usize, bool) {
     let bytes = text.as_bytes();
     // Number of open literal braces for each open slot.

@@ -11,7 +11,7 @@ use brunt_cause::StaticCause;
 pub const OK: u32 = 1;
 /// The code of a nil reply.
 pub const NIL: u32 = 2;
-/// The code of an error without a valid word, or with one too many.
+/// The code of an error without a valid word, or with an unknown word beyond the first [`MOST_NEW`].
 const OTHER: u32 = 3;
 const FIRST_KNOWN: u32 = 10;
 const FIRST_NEW: u32 = 100;
@@ -71,7 +71,7 @@ impl ErrorWords {
         }
     }
 
-    /// Returns the code of an unknown word; another thread may claim the same slot at the same time.
+    /// Returns the code of an unknown word; several threads may claim the same slot at the same time.
     fn code_of_unknown(&self, word: &str) -> u32 {
         let place = self.0.iter().position(|slot| &**slot.get_or_init(|| word.into()) == word);
         place.map_or(OTHER, |place| FIRST_NEW + place as u32)

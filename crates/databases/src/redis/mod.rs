@@ -4,7 +4,7 @@
 //! servers; any command with one reply, pipelines, several commands as one exchange (`MULTI; …; EXEC`), AUTH with and
 //! without an ACL user, SELECT, push messages. Not supported: commands answered by a stream of messages (SUBSCRIBE,
 //! MONITOR, SYNC), streamed strings and aggregates of RESP3 (no server sends them), and following MOVED and ASK: these
-//! are counted as errors, since a client that follows them hides that a node was asked for keys it does not have.
+//! are counted as errors, since a client that follows them hides that a node was asked for keys that it does not hold.
 
 mod codec;
 mod commands;

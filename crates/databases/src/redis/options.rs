@@ -47,7 +47,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     one("expect-body", "TEXT", "Fail a response unless it contains TEXT", "应答不含该文本则计为失败"),
 ];
 
-/// Options that one URL may have for itself.
+/// Options that may be set for a single URL.
 pub const OF_ONE_URL: &[&str] = &["command", "expect-body", CAPTURE];
 
 /// Kinds of captures that replies support.
@@ -115,7 +115,7 @@ impl RedisOptions {
     /// Reads the options of a run.
     ///
     /// # Errors
-    /// The first mistake.
+    /// Returns a usage error for the first mistake.
     pub fn read(config: &ProtocolConfig) -> Result<RedisOptions, UsageError> {
         let weighted = |line: &String| {
             let (weight, line) = weight::split_weight(line, "--command")?;
@@ -171,7 +171,7 @@ impl RedisTarget {
     /// Parses `redis://[name:password@]host[:port][/database]`.
     ///
     /// # Errors
-    /// A description of what is wrong with it.
+    /// Returns what is wrong with the URL.
     pub fn read(text: &str) -> Result<RedisTarget, UsageError> {
         let wrong = |trouble: String| {
             UsageError::new("URL", format!("\"{text}\" cannot be used ({trouble}); use redis://host:port/database"))

@@ -70,7 +70,8 @@ fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Workload> {
         .expect("a good plan")
 }
 
-/// Plays pieces of replies with as many exchanges in flight as there was room for at first; returns the events.
+/// Plays pieces of replies with as many exchanges in flight as the session accepts at first; returns the events and the
+/// protocol error.
 fn play_replies<'a>(
     workload: &Arc<dyn Workload>,
     mut pieces: impl Iterator<Item = &'a [u8]>,
@@ -82,7 +83,7 @@ fn play_replies<'a>(
         let request = &workload.requests()[0].request;
         session.submit(ExchangeId(id), request, &SlotContext::default(), &mut out).expect("room");
     }
-    // An example holds the bytes at the time of the error, which may differ.
+    // An example contains the bytes received before the error, which may differ.
     done.mark_example(FaultKind::BrokenProtocol);
     let broken = pieces.find_map(|piece| session.receive(piece, &mut out, &mut done).err());
     // The size reported for a stray answer depends on the pieces.
@@ -97,7 +98,7 @@ fn play_replies<'a>(
     (told, broken)
 }
 
-/// Plays pieces of commands; returns the requests received.
+/// Plays pieces of commands; returns the protocol error and the requests received.
 fn play_commands<'a>(mut pieces: impl Iterator<Item = &'a [u8]>) -> (Option<ProtocolError>, Vec<String>) {
     let (mut server, mut heard) = (RedisServer::new(), Vec::new());
     let broken = pieces.find_map(|piece| {

@@ -1,4 +1,4 @@
-//! Conversion of a whole reply for captures: strings as they are, aggregates as JSON.
+//! Conversion of a whole reply for captures: strings remain unchanged, aggregates become JSON.
 
 use brunt_cause::StaticCause;
 use memchr::memchr;
@@ -20,7 +20,7 @@ pub struct ConvertedReply {
 /// Converts `many` consecutive replies.
 ///
 /// # Errors
-/// The reason for which they cannot be converted.
+/// Returns the reason why they cannot be converted.
 pub fn convert_replies(replies: &[u8], many: u32) -> Result<ConvertedReply, StaticCause> {
     let mut rest = replies;
     if many == 1 && !matches!(rest.first(), Some(b'*' | b'~' | b'%' | b'|')) {

@@ -2,7 +2,7 @@
 //!
 //! A command is sent as an array of bulk strings (RESP2, "Sending commands to a Redis server"). The length of a word
 //! with slots is known only once it is filled, so room is reserved for the likely number of digits, and the bytes after
-//! it are moved in the rare case of another number.
+//! it are moved in the rare case that the number differs.
 
 use brunt_contract::{OutputBuffer, SlotContext, UsageError};
 
@@ -10,7 +10,7 @@ use super::commands::{self, CommandWord, QuoteStyle};
 use brunt_values::template::reserved_digits::{TRIAL, digit_count, write_number};
 use brunt_values::template::{Notation, SlotScope, Template};
 
-/// Commands that are answered by no reply, or by more than one.
+/// Commands that receive no reply, or more than one.
 const STREAMING: [&str; 9] = [
     "SUBSCRIBE",
     "PSUBSCRIBE",
@@ -40,19 +40,19 @@ pub struct RedisRequest {
 #[derive(Debug)]
 struct WordTemplate {
     pieces: Box<[Template]>,
-    /// Number of digits of its length in a trial.
+    /// Likely number of digits of its length, found by filling the word once in advance.
     digits: usize,
-    /// Salt that makes random slots of several words differ.
+    /// Salt that makes the random slots of different words differ.
     salt: u64,
     /// Bytes after the word, up to the next one with slots.
     after: Box<[u8]>,
 }
 
 impl RedisRequest {
-    /// Compiles a command line; `place` is the option or line it comes from.
+    /// Compiles a command line; `place` is the option or line that it comes from.
     ///
     /// # Errors
-    /// A description of what is wrong with the line or with a slot.
+    /// Returns what is wrong with the line or with a slot.
     pub fn compile(line: &str, place: &str) -> Result<RedisRequest, UsageError> {
         RedisRequest::compile_with(line, place, &[])
     }
@@ -112,7 +112,7 @@ impl RedisRequest {
 }
 
 impl RedisRequest {
-    /// Formats the commands for people, separated by backquotes: `SET a b`; `AUTH "a b"`. Masking must find secrets in
+    /// Formats the commands for display, separated by backquotes: `SET a b`; `AUTH "a b"`. Masking must find secrets in
     /// the result, so each command begins with its canonical name, and no word contains a backquote or a line break.
     pub fn readable(&self) -> String {
         let mut out = OutputBuffer::default();
@@ -192,7 +192,7 @@ struct RedisRequestBuilder {
 }
 
 impl RedisRequestBuilder {
-    /// Returns the buffer that constant bytes go to.
+    /// Returns the buffer to which constant bytes are appended.
     fn constant_bytes(&mut self) -> &mut Vec<u8> {
         if self.filled.is_empty() { &mut self.start } else { &mut self.after }
     }

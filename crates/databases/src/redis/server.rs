@@ -1,9 +1,9 @@
-//! The server session on one connection: commands are reported as they complete, replies are sent in the order of the
-//! commands.
+//! The server session on one connection: commands are reported as they complete, and replies are sent in the order of
+//! the commands.
 //!
-//! It stores no data: the caller answers with a status and a body, which are encoded in RESP: a body as a string, 404
-//! as nil, 400 and above as an error. INCR counts per connection. For the simulation and the tests of the client; not a
-//! real server.
+//! It stores no data. The caller answers with a status and a body, which are encoded in RESP: the body as a string, 404
+//! as nil, other statuses of 400 and above as an error. INCR counts per connection. This is not a real server; it
+//! serves the simulation and the tests of the client.
 
 use std::collections::{BTreeMap, VecDeque};
 

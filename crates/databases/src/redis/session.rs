@@ -1,8 +1,8 @@
 //! The client session on one connection: replies in the order of the commands, read in place.
 //!
-//! A reply is only counted: the state consists of the number of values and bytes still to come, whatever the nesting.
-//! Buffers for a split line, for an error that becomes an example, and for a searched text are allocated when they are
-//! first needed.
+//! Replies are only counted: the state consists of the number of values and bytes that have not arrived yet, whatever
+//! the nesting. Buffers for a split line, for an error that becomes an example, and for a searched text are allocated
+//! when they are first needed.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ const ERROR_TEXT: u8 = 8;
 const OVER: u8 = 16;
 /// Flag: the outermost value was null.
 const NOTHING: u8 = 32;
-/// Flag: the server refused the connection, or a step of the opening.
+/// Flag: the server refused the connection or a step of its opening.
 const REFUSES: u8 = 64;
 /// Flag: some replies of this exchange have arrived, and more are expected.
 const CONTINUED: u8 = 128;
@@ -72,9 +72,9 @@ pub struct RedisSession {
     first: PendingExchange,
     /// Exchanges after the first, in order.
     queued: VecDeque<PendingExchange>,
-    /// Number of values of the reply still to come; 0 between replies.
+    /// Number of values of the reply that have not arrived yet; 0 between replies.
     values: u64,
-    /// Number of bytes of a string still to come, including its CR LF.
+    /// Number of bytes of a string that have not arrived yet, including its CR LF.
     bytes: u64,
     /// Number of payload bytes so far.
     payload: u64,
@@ -102,7 +102,7 @@ struct RedisExtras {
     maybe_push: Vec<u8>,
     /// Beginning of a reply that may become an example.
     excerpt: Vec<u8>,
-    /// Whole reply that values are captured from.
+    /// Whole reply from which values are captured.
     whole_reply: BudgetedBuffer,
     /// Set if the reply could not be kept.
     over_budget: bool,
@@ -151,7 +151,7 @@ impl RedisSession {
         self.extras.get_or_insert_default()
     }
 
-    /// Returns `true` if replies are kept, for captures or as an example of a missing text.
+    /// Returns `true` if replies are kept, for captures or as an example of a reply without the expected text.
     fn keeps_bytes(&self, done: &EventBuffer) -> bool {
         if !self.rules.searches_replies || self.flags & PUSHED != 0 {
             return false;
@@ -178,7 +178,7 @@ impl RedisSession {
         self.in_flight += 1;
     }
 
-    /// Reads on. `at` is the position in `bytes`, `from` the beginning of the current reply.
+    /// Continues to read. `at` is the position in `bytes`, and `from` the beginning of the current reply.
     #[inline]
     fn advance(
         &mut self,
@@ -247,7 +247,7 @@ impl RedisSession {
         Ok(used)
     }
 
-    /// Handles the text of a value: searched, or kept if it is an error.
+    /// Handles the text of a value: searches it, or keeps it if it is an error.
     #[cold]
     fn on_text(&mut self, text: &[u8]) {
         let expect = self.checks().expect.as_ref().map(|_| Arc::clone(&self.rules));
@@ -569,8 +569,8 @@ impl Session for RedisSession {
     }
 
     fn heartbeat(&mut self, out: &mut OutputBuffer) -> bool {
-        // After a blocking command (BLPOP) a heartbeat would be answered as late as the command and would end a healthy
-        // connection; pending replies are covered by the request timeout.
+        // After a blocking command (BLPOP), a heartbeat would be answered no earlier than the command and would end a
+        // healthy connection; pending replies are covered by the request timeout.
         if self.is_opening() || self.heartbeat_in_flight || self.in_flight > 0 || self.flags & OVER != 0 {
             return false;
         }
@@ -605,8 +605,8 @@ impl Session for RedisSession {
 const FULL: ProtocolError = ProtocolError(brunt_cause::redis::full());
 
 impl RedisSession {
-    /// Handles an error before any answer: a server that accepts no connections sends it whatever the command is, and
-    /// closes.
+    /// Handles an error before any answer: a server that accepts no more connections sends it in response to any
+    /// command, and closes the connection.
     #[cold]
     fn check_refusal(&mut self) -> Result<(), ProtocolError> {
         let code = self.error;
@@ -634,13 +634,13 @@ impl RedisSession {
             self.keep_bytes(fresh);
         }
         if done.reports_unsolicited() {
-            // The head may be incomplete: whether this is a push message is known only later.
+            // The head may be incomplete, so whether this is a push message is known only later.
             let begun = &mut self.extras().maybe_push;
             begun.extend_from_slice(&fresh[..fresh.len().min(WHOLE_BOUND - begun.len())]);
         }
     }
 
-    /// Handles the end of a push message with these bytes; the state of the exchange around it is restored.
+    /// Handles the end of a push message whose last bytes are `last`, and restores the state of the exchange around it.
     #[cold]
     fn on_push_end(&mut self, last: &[u8], done: &mut EventBuffer) {
         let (mut before, mut message) = (ExchangeCheckpoint::default(), Vec::new());
@@ -658,7 +658,7 @@ impl RedisSession {
         self.payload = before.payload;
     }
 
-    /// Handles a reply of an exchange that has more of them.
+    /// Handles a reply of an exchange that expects further replies.
     #[cold]
     fn on_intermediate_reply(&mut self, fresh: &[u8], done: &EventBuffer) {
         if self.keeps_bytes(done) {

@@ -154,7 +154,7 @@ impl Workload for RedisWorkload {
     fn prepared(&self) -> &PreparedWorkload {
         &self.prepared
     }
-    /// A transaction belongs to one connection.
+    /// Returns the iteration as the owner, because a transaction belongs to one connection.
     fn connection_owner(&self, _origin: &Origin) -> ConnectionOwner {
         ConnectionOwner::Iteration
     }

@@ -31,7 +31,7 @@ impl DatabaseUrls {
     /// Parses URLs to origins and accounts. Each URL gets its own origin, bound to the index of its account.
     ///
     /// # Errors
-    /// A description of what is wrong with the first invalid URL, or that there is none.
+    /// Returns what is wrong with the first invalid URL, or that there is no URL.
     pub fn parse_all(&self, urls: &[RequestedUrl]) -> Result<(Vec<Origin>, Vec<DatabaseAccount>), UsageError> {
         if urls.is_empty() {
             let DatabaseUrls { schemes: [scheme, _], port, .. } = self;

@@ -10,7 +10,7 @@ use brunt_values::budget::{MemoryBudget, Reservation};
 use brunt_values::capture::CAPTURE;
 use brunt_values::capture::{self, Capture, ResultRows};
 
-/// Options that one step of a flow may have for itself.
+/// Options that may be set for a single step of a flow.
 pub const OF_ONE_URL: &[&str] = &["sql", "transaction", "prepared", "text", "expect-rows", CAPTURE];
 
 /// Kinds of captures that answers support.
@@ -19,7 +19,7 @@ const KNOWN: &[&str] = &["column", "rows"];
 /// The checks and captures of an exchange.
 #[derive(Debug, Default)]
 pub struct SqlChecks {
-    /// Number of rows it must return or change.
+    /// Number of rows that the exchange must return or change; `None` if any number is accepted.
     pub rows: Option<RangeInclusive<u64>>,
     /// Values captured from the rows.
     pub captures: Vec<(u16, Capture)>,
@@ -31,7 +31,7 @@ impl SqlChecks {
     /// Reads the options.
     ///
     /// # Errors
-    /// A mistake of the user.
+    /// Returns a usage error.
     pub fn read(config: &ProtocolConfig) -> Result<SqlChecks, UsageError> {
         let captures = capture::parse_captures(config, ("a database response", KNOWN))?;
         Ok(SqlChecks { rows: expected_rows(config)?, captures, answers: config.returns_content })
@@ -40,7 +40,7 @@ impl SqlChecks {
     /// Returns how statements are sent: as text if values are captured, since rows are then text.
     ///
     /// # Errors
-    /// Prepared statements are requested together with captures.
+    /// Returns a usage error if prepared statements are requested together with captures.
     pub fn statement_mode(&self, config: &ProtocolConfig) -> Result<StatementMode, UsageError> {
         match statement_mode(config)? {
             way if !self.captures_rows() => Ok(way),
@@ -52,7 +52,7 @@ impl SqlChecks {
         }
     }
 
-    /// Returns `true` if rows are captured from.
+    /// Returns `true` if values are captured from rows.
     pub fn captures_rows(&self) -> bool {
         self.answers || !self.captures.is_empty()
     }
@@ -83,7 +83,7 @@ impl CapturedRows {
     /// Reports the values captured from an exchange that succeeded.
     ///
     /// # Errors
-    /// A value that could not be found.
+    /// Returns the cause if a value could not be found.
     pub fn report_captures(
         &mut self,
         (id, random): (ExchangeId, u64),

@@ -1,5 +1,5 @@
 //! Code shared by the SQL protocols: options, accounts in URLs, splitting of SQL at slots, and filling slots into SQL.
-//! Each database implements what differs: quotes and comments, and the transfer of statements.
+//! Each database implements the parts that differ: quotes and comments, and the transfer of statements.
 
 mod account;
 mod checks;

@@ -7,14 +7,14 @@ use brunt_contract::{HelpText, OptionSpec, ProtocolConfig, UsageError, many, one
 
 use brunt_values::count_range;
 
-/// The way in which statements are sent.
+/// How statements are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatementMode {
-    /// Prepared if they have slots.
+    /// Statements with slots are prepared.
     Auto,
-    /// All prepared.
+    /// All statements are prepared.
     Prepared,
-    /// All as text.
+    /// All statements are sent as text.
     Text,
 }
 
@@ -50,7 +50,7 @@ pub const fn options(around: HelpText, ssl: HelpText) -> [OptionSpec; 8] {
 /// Reads how statements are sent.
 ///
 /// # Errors
-/// Two contradicting options.
+/// Returns a usage error if two options contradict each other.
 pub fn statement_mode(config: &ProtocolConfig) -> Result<StatementMode, UsageError> {
     match (config.switch("prepared"), config.switch("text")) {
         (true, true) => {
@@ -75,7 +75,7 @@ pub fn row_count_mismatch(asked: &RangeInclusive<u64>, found: u64) -> Cause {
 /// Reads the number of rows that an exchange must return or change.
 ///
 /// # Errors
-/// The value is neither a number nor a range.
+/// Returns a usage error if the value is neither a number nor a range.
 pub fn expected_rows(config: &ProtocolConfig) -> Result<Option<RangeInclusive<u64>>, UsageError> {
     count_range::read_range(config, "expect-rows", "rows")
 }

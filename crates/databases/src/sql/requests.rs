@@ -18,12 +18,12 @@ pub struct SqlRequest {
     pub(crate) script: u32,
 }
 
-/// Prepares the workload for these origins. `compile` makes a script of each text, given the SQL, how it is sent,
+/// Prepares the workload for these origins. `compile` turns each text into a script, given the SQL, how it is sent,
 /// whether it is enclosed in a transaction, the option it comes from, and the checks of its answer. Requests refer to
 /// scripts by index, in the order of compilation.
 ///
 /// # Errors
-/// The first mistake.
+/// Returns a usage error for the first mistake.
 pub fn prepare_workload<S>(
     config: &ProtocolConfig,
     (scripts, origins): (&mut Vec<S>, Vec<Origin>),

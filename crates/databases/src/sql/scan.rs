@@ -1,7 +1,8 @@
 //! A scanner that reads SQL text once from the beginning and splits it into copied text, skipped comments and slots.
 //!
-//! A `{` begins a slot if a letter follows, so that JSON in a literal stays as it is; `{{` is a literal brace before a
-//! letter. The end of a statement, quotes and comments differ between databases: each has its own scanning loop.
+//! A `{` begins a slot if a letter follows, so that JSON in a literal remains unchanged; `{{` is a literal brace before
+//! a letter. The end of a statement, quotes and comments differ between databases, so each database has its own
+//! scanning loop.
 
 /// One piece of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,7 +122,7 @@ impl<'a> SqlScanner<'a> {
     /// Handles a brace outside of quotes. `sigils` are characters that precede a name.
     ///
     /// # Errors
-    /// The brace begins a slot that is not closed.
+    /// Returns an error if the brace begins a slot that is not closed.
     pub fn bare_brace(&mut self, sigils: &[char]) -> Result<(), String> {
         let Some((slot, size)) = self.slot()? else {
             self.at += usize::from(self.rest().starts_with("{{"));
@@ -143,7 +144,7 @@ impl<'a> SqlScanner<'a> {
     /// Scans a quoted name.
     ///
     /// # Errors
-    /// The name, or a slot inside it, is not closed.
+    /// Returns an error if the name, or a slot inside it, is not closed.
     pub fn quoted_name(&mut self, quote: char) -> Result<(), String> {
         self.copy(quote.len_utf8());
         loop {
@@ -166,11 +167,11 @@ impl<'a> SqlScanner<'a> {
         }
     }
 
-    /// Scans a quoted literal, which stays unchanged if it has no slots. `escaped` returns the meaning of a backslash
-    /// and a character, if backslashes are escapes.
+    /// Scans a quoted literal, which stays unchanged if it has no slots. `escaped` decodes a backslash followed by a
+    /// character; `None` if backslashes are literal.
     ///
     /// # Errors
-    /// The literal, or a slot inside it, is not closed.
+    /// Returns an error if the literal, or a slot inside it, is not closed.
     pub fn literal(&mut self, quote: char, escaped: Option<fn(char) -> String>) -> Result<(), String> {
         let from = self.at;
         self.at += 1;
@@ -205,7 +206,7 @@ impl<'a> SqlScanner<'a> {
             parts.retain(|part| !matches!(part, LiteralPart::Text(text) if text.is_empty()));
             self.push(SqlPiece::Literal(parts));
         } else {
-            // `{{` is one brace here too.
+            // Here too, `{{` is one brace.
             self.sql.push_str(&self.text[from..self.at].replace("{{", "{"));
         }
         Ok(())

@@ -1,5 +1,5 @@
-//! Slots in SQL sent as text: digits and parts of names unquoted, everything else quoted and escaped, so that the
-//! meaning is the same as that of a parameter of a prepared statement.
+//! Slots in SQL sent as text: digits and parts of names unquoted, everything else quoted and escaped, so that a slot
+//! means the same as a parameter of a prepared statement.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ impl SqlSlots {
     /// Compiles a template of the option `place`.
     ///
     /// # Errors
-    /// A description of what is wrong with the template.
+    /// Returns what is wrong with the template.
     pub fn slot(&mut self, template: &str, place: &str) -> Result<SqlSlot, UsageError> {
         self.count += 1;
         // With splitmix64's odd increment, no two slots share their random bits.
@@ -78,7 +78,7 @@ impl SqlFragment {
 /// Compiles SQL that is sent as text and filled for every request.
 ///
 /// # Errors
-/// A description of what is wrong with a slot.
+/// Returns what is wrong with a slot.
 pub fn compile_fragments(
     pieces: &[SqlPiece],
     slots: &mut SqlSlots,
@@ -121,7 +121,7 @@ pub fn escape_pairs(from: usize, out: &mut Vec<u8>, pair: fn(u8) -> Option<[u8; 
     );
 }
 
-/// Returns a slot as a template of its own.
+/// Returns a slot as a separate template.
 pub fn braced(slot: &str) -> String {
     format!("{{{slot}}}")
 }
@@ -142,7 +142,7 @@ pub fn yields_integer(slot: &str) -> bool {
         Some("random") => slot.contains(".."),
         _ => false,
     };
-    // A slot with a format accepts no second one.
+    // A slot with a format accepts no second format.
     whole && Template::parse(&format!("{{{slot} u64le}}"), "").is_ok()
 }
 

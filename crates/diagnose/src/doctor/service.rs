@@ -1,13 +1,13 @@
-//! Checks of the service's machine before a run: the tables that the run would fill there.
+//! Checks of the service's machine before a run for limits that the run would reach there.
 
 use brunt_i18n::text::{Text, text};
 use brunt_i18n::{LocalizedSentence, numbers};
 
 use super::{Advice, CounterLookup, RunRequirements, Severity, TIME_WAIT_S, listen_queue, tracked};
 
-/// Returns the problems that a run would have on the service's machine, if its counters were read; the worst first.
-/// Besides counters, it looks up `listener.limit`, the queue limit of the only possible listener, and `service.room`,
-/// the number of descriptors that all processes of the service can still open.
+/// Returns the problems that a run would have on the service's machine, worst first; checks without counters are
+/// skipped. Besides counters, looks up `listener.limit`, the queue limit of the only possible listener, and
+/// `service.room`, the number of descriptors that all processes of the service can still open.
 pub fn examine_service(read: CounterLookup<'_>, planned: &RunRequirements) -> Vec<Advice> {
     let checks: [fn(CounterLookup<'_>, &RunRequirements) -> Option<Advice>; 4] =
         [descriptors, listen_queue, tracked, time_wait];
@@ -23,7 +23,7 @@ const ROOM: Text = text(
     "服务还可打开 {room} 个文件描述符（{processes} 个进程）",
 );
 
-/// Describes the abilities of that machine, as far as they are known.
+/// Describes the known capabilities of the service's machine.
 pub fn service_abilities(read: CounterLookup<'_>) -> Vec<LocalizedSentence> {
     let whole = |n: f64| numbers::count(n as u64);
     let cores = read("cpu.count").map(|cores| LocalizedSentence::new(CORES, [("cores", whole(cores))]));
@@ -44,7 +44,7 @@ const RAISE: Text = text(
     "把服务单元的 LimitNOFILE=、ulimit -n 或 nginx 的 worker_rlimit_nofile 提高到 {wanted} 以上",
 );
 
-/// Checks descriptors: each connection needs one there, in addition to those that the service opens itself.
+/// Checks descriptors: the service needs one per connection, in addition to those that it opens itself.
 fn descriptors(read: CounterLookup<'_>, planned: &RunRequirements) -> Option<Advice> {
     let room = read("service.room")?;
     (planned.connections as f64 > room).then(|| {

@@ -43,7 +43,7 @@ const EVIDENCE: Text = text(
 );
 const SYNS: Text = text("TcpExt TCPSynRetrans +{n}", "TcpExt TCPSynRetrans +{n}");
 
-/// Minimum share of connections that waited for a second SYN, if there is no other evidence.
+/// Minimum share of connections that waited for a second SYN, required if there is no other evidence.
 const SHARE: f64 = 0.01;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
@@ -69,16 +69,15 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     Some(RuleVerdict::new(proof, claim, evidence).experiment_with([("users", users.to_string())]))
 }
 
-/// Returns the listener of the service whose queue was full while the kernel counted overflows, or whose own drops
-/// increased.
+/// Returns the service's listener whose queue was full while the kernel counted overflows, or whose drops increased.
 fn full(case: &Case) -> Option<(&str, f64, f64)> {
     let here = &case.counters;
     here.name_middles("listener.", ".limit").find_map(|listener| {
         let limit = here.last(&format!("listener.{listener}.limit"))?;
         let queue = here.max(&format!("listener.{listener}.queue"))?;
         // A listener also drops packets for other reasons (a segment without a connection), and the kernel counts
-        // overflows of all listeners together: only both together are evidence for this queue. A queue holds one more
-        // than its limit.
+        // overflows of all listeners together, so only both counters are evidence for this queue. A queue holds one
+        // connection more than its limit.
         let this_one = queue >= limit || here.has_increased(&format!("listener.{listener}.drops"));
         (here.has_increased("TcpExt.ListenOverflows") && this_one).then_some((listener, queue, limit))
     })

@@ -59,7 +59,7 @@ const STILL: Text = text(
     "只请求放得下的少量行时，blk_read_time 应不再增加，延迟应下降",
 );
 
-/// Minimum part of the requests in flight that wait for files.
+/// Minimum share of the requests in flight that wait for files.
 const PART: f64 = 0.4;
 /// Minimum share of reads that miss, and minimum number of them per second.
 const SHARE: f64 = 0.01;
@@ -76,12 +76,13 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     case.reported_by("mysql.").find_map(found).or_else(postgres)
 }
 
-/// Judges PostgreSQL: many of its reads are served by the system's cache at almost no cost, so only the time spent
-/// reading is evidence, which PostgreSQL records if `track_io_timing` is on.
+/// Judges PostgreSQL. The system's cache serves many of its reads at almost no cost, so only the time spent reading is
+/// evidence; PostgreSQL records it if `track_io_timing` is on.
 fn timed(postgres: &CounterSummary, in_flight: f64) -> Option<RuleVerdict> {
     let database = |name: &str| format!("postgres.database.{name}");
     let (missed, hit) = (postgres.increase(&database("blks_read"))?, postgres.increase(&database("blks_hit"))?);
-    // Milliseconds, summed over all sessions: an increase of a second per second is one session that always reads.
+    // Milliseconds, summed over all sessions: an increase of one second per second means one session reading all the
+    // time.
     let waiting = postgres.per_s(&database("blk_read_time"))? / 1e3;
     if missed < SHARE * (missed + hit) || waiting < PART * in_flight.max(1.0) {
         return None;
@@ -100,7 +101,7 @@ fn timed(postgres: &CounterSummary, in_flight: f64) -> Option<RuleVerdict> {
 fn found(mysql: &CounterSummary) -> Option<RuleVerdict> {
     let pool = |name: &str| format!("mysql.Innodb_buffer_pool_{name}");
     let (missed, asked) = (mysql.increase(&pool("reads"))?, mysql.increase(&pool("read_requests"))?);
-    // A pool that is still cold keeps the missed pages: only misses that replaced another page show that it is too
+    // A pool that is still cold keeps the missed pages: only misses that replaced other pages show that the pool is too
     // small.
     mysql.last(&pool("pages_data"))?;
     let filled = mysql.increase(&pool("pages_data")).unwrap_or(0.0);
@@ -121,7 +122,8 @@ mod tests {
     use super::*;
     use crate::rules::made_up::{cores, counted, judged_told, run};
 
-    /// Ten seconds with this many misses among this many reads, and this many more pages in the pool.
+    /// Returns counters of ten seconds with this many misses among this many reads, and this many more pages in the
+    /// pool.
     fn pool(missed: f64, asked: f64, filled: f64) -> CounterSummary {
         counted(&[
             ("mysql.Innodb_buffer_pool_reads", 7.0, 7.0 + missed),
@@ -139,7 +141,7 @@ mod tests {
         assert_eq!(judged_told(&RULE, |run| run.is_open = true, pool(20_000.0, 200_000.0, 3.0)), None, "rate kept");
     }
 
-    /// Counters of PostgreSQL: blocks read, blocks hit, and milliseconds spent reading.
+    /// Returns counters of PostgreSQL: blocks read, blocks hit, and milliseconds spent reading.
     fn blocks(read: f64, hit: f64, ms: f64) -> CounterSummary {
         counted(&[
             ("postgres.database.blks_read", 7.0, 7.0 + read),

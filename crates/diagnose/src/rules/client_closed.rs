@@ -37,7 +37,7 @@ const OTHERS: Text = text(
         of brunt timed out",
     "brunt 与代理之间有设备提前断开了连接：日志中有 {lines} 个 499，而 brunt 有 {timeouts} 个请求超时",
 );
-const EVIDENCE: Text = text("access log: {lines} lines with status 499", "访问日志：{lines} 行状态为 499");
+const EVIDENCE: Text = text("access log: {lines} lines with status 499", "访问日志：{lines} 行的状态码为 499");
 const BETWEEN: Text =
     text("look for a load balancer or firewall in between, and its timeout", "检查两者之间的负载均衡或防火墙，以及它们的超时设置");
 

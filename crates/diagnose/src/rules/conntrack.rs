@@ -34,7 +34,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let dropped: f64 =
         ["drop", "early_drop", "insert_failed"].iter().filter_map(|way| here.increase(&format!("conntrack.{way}"))).sum();
     let (count, max) = (here.max("conntrack.count")?, here.last("conntrack.max")?);
-    // Entries may also be refused for other reasons while the table has room.
+    // The kernel may also refuse entries for other reasons while the table is not full.
     if dropped <= 0.0 || count < 0.8 * max || !case.run.waited_to_connect() {
         return None;
     }
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
 
-    /// A run with the symptom.
+    /// Gives a run the symptom.
     fn felt(run: &mut LoadResults) {
         run.connect.second_or_more = 0.1;
     }

@@ -54,9 +54,9 @@ const EXPERIMENT_OPEN: Text = text(
 
 /// Share of busy cores above which a machine is saturated.
 const FULL: f64 = 0.9;
-/// Minimum part of the busy cores that must be in use by one party for it to be named as the cause.
+/// Minimum share of the busy cores that one party must use to be named as the cause.
 const PART: f64 = 0.5;
-/// Number of threads waiting for a core below which the service is not held up.
+/// Number of threads waiting for a core below which the service is not considered delayed.
 const WAITED: f64 = 0.5;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {

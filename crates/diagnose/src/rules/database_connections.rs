@@ -41,8 +41,8 @@ const FEWER: Text = text(
     "with fewer connections (-c, --max-connections), none should be refused",
     "减少连接数（-c、--max-connections）后，不应再有连接被拒绝",
 );
-/// PostgreSQL does not count refused connections: refusals are taken from the errors that clients got, and sessions
-/// from `pg_stat_activity`.
+/// PostgreSQL does not count refused connections: refusals are counted from the errors that clients received, and
+/// sessions from `pg_stat_activity`.
 const TOLD: Text = text(
     "connections refused with error 53300: {refused}; pg_stat_activity showed up to {clients} client sessions; \
         max_connections is {max}, {reserved} of them reserved",
@@ -67,8 +67,8 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     case.reported_by("mysql.").find_map(counted).or_else(postgres).or_else(|| said(refused))
 }
 
-/// Adds the counters of a watched PostgreSQL to the errors it sent; if the errors went to a service in front of it,
-/// the evidence is only consistent.
+/// Judges the counters of a watched PostgreSQL together with the errors that it sent. If the errors went to a service
+/// in front of it, the evidence is only consistent.
 fn full(postgres: &CounterSummary, refused: u64) -> Option<RuleVerdict> {
     let max = postgres.last("postgres.setting.max_connections")?;
     let kept = ["superuser_reserved_connections", "reserved_connections"];
@@ -117,7 +117,7 @@ mod tests {
         ])
     }
 
-    /// A hundred connections, three of them reserved, and up to this many sessions.
+    /// Returns counters with a limit of a hundred connections, three of them reserved, and up to this many sessions.
     fn postgres(clients: f64) -> CounterSummary {
         counted(&[
             ("postgres.setting.max_connections", 100.0, 100.0),

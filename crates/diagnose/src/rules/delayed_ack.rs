@@ -44,7 +44,7 @@ const LEAST: u64 = 5;
 /// Minimum number of delayed acknowledgements per delayed response.
 const DELAYED: f64 = 0.5;
 /// Minimum share of the mean response time at which the pauses are the limit: if responses mostly wait for something
-/// else, that limits throughput, and without the pauses its queue would only be longer.
+/// else, that limits throughput, and its queue would only grow without the pauses.
 const MOST_OF_IT: f64 = 0.5;
 const PAUSE: f64 = 0.04;
 

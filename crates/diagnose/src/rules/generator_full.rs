@@ -1,4 +1,4 @@
-//! C1: the load generator itself was at its limit; throughput is a lower bound, and nothing behind it can be judged.
+//! C1: the load generator itself was at its limit; throughput is a lower bound, and nothing beyond it can be judged.
 
 use super::*;
 

@@ -7,7 +7,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     rule: "N11",
     origin: CounterOrigin::Generator,
     stage: PathStage::ServerKernel,
-    title: text("Nothing listening", "无人监听"),
+    title: text("Nothing listening", "端口无人监听"),
     symptom: text(
         "connects start being refused, for a while or for good, after earlier ones succeeded",
         "原本能成功的建连，从某一刻起或在一段时间内被拒绝",
@@ -43,7 +43,7 @@ const EVIDENCE: Text = text(
     "{refused} 个请求因建连被拒绝而失败（ECONNREFUSED）；计划共 {scheduled} 个请求",
 );
 
-/// Minimum share of refused requests if there was no outage, as when one of several servers is down.
+/// Minimum share of refused requests without an outage, as when one of several servers is down.
 const SHARE: f64 = 0.01;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
@@ -72,7 +72,7 @@ mod tests {
     use crate::rules::made_up::{counted, judged, run};
     use brunt_i18n::Lang;
 
-    /// Refused connects, with or without an outage of a second or more.
+    /// Adds `n` refused connects to a run, with or without an outage of a second or more.
     fn refused(n: u64, outage: Option<Outage>) -> impl FnOnce(&mut LoadResults) {
         move |run| {
             run.outage = outage;

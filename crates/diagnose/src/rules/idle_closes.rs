@@ -34,10 +34,10 @@ const EVIDENCE: Text = text(
     "{scheduled} 个请求中有 {failed} 个在复用的连接上尚未收到首字节就以 closed 或 reset 失败",
 );
 
-/// Maximum share of the requests that fail in this way; if more do, it is not a race but a service that goes down.
+/// Maximum share of the requests that fail in this way; above it, the cause is not a race but a service that goes down.
 const RACE: f64 = 0.05;
-/// Minimum number of failures, and the share of them in one moment that indicates a single event: idle connections are
-/// closed one by one.
+/// Minimum number of failures, and the share of them at one moment that indicates a single event (idle connections are
+/// closed one by one).
 const SOME: u64 = 3;
 const AT_ONCE: f64 = 0.9;
 /// Length in seconds below which a whole run counts as one moment.

@@ -35,7 +35,7 @@ const EVIDENCE: Text = text("{share} of the responses", "占响应的 {share}");
 const EXPERIMENT_SCENARIOS: Text =
     text("at half the load of each scenario, no request should be rejected", "各场景负载减半时不应再有请求被拒绝");
 
-/// Minimum share of rejected responses that affects the run.
+/// Share of rejected responses above which the run is affected.
 const SHARE: f64 = 0.01;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {

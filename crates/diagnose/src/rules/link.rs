@@ -34,19 +34,19 @@ const FULL: f64 = 0.9;
 
 /// Common speeds of links and traffic shapers (Mb/s).
 const SPEEDS: [f64; 5] = [10.0, 100.0, 1000.0, 2500.0, 10000.0];
-/// Share of a saturated link that is left for TCP payload: 1,448 of 1,514 to 1,538 bytes, less a little for
+/// Share of a saturated link that carries TCP payload: 1,448 of 1,514 to 1,538 bytes, less a little for
 /// acknowledgements and direction changes.
 const CARRIED: std::ops::RangeInclusive<f64> = 0.92..=0.965;
-/// Minimum mean response size; smaller responses are not limited by bandwidth.
+/// Minimum mean response size in bytes; bandwidth does not limit smaller responses.
 const SIZE: f64 = 16_000.0;
-/// Minimum share of the service time that is spent transferring the response.
+/// Minimum share of the service time spent transferring the response.
 const TRANSFER: f64 = 0.1;
 
-/// Share of their time below which cores and workers are considered idle.
+/// Busy share below which cores and workers are considered idle.
 const IDLE: f64 = 0.7;
 
-/// Returns the speed of the link that the responses seem to saturate: they are large, mostly in transfer, and arrive
-/// at the speed of a common link.
+/// Returns the speed (Mb/s) of the link that the responses seem to saturate: they are large, spend time in transfer,
+/// and arrive at the rate of a common link.
 pub(super) fn shaped(case: &Case) -> Option<f64> {
     let run = &case.run;
     let size = run.received_per_s / run.ended_per_s;
@@ -59,7 +59,7 @@ pub(super) fn shaped(case: &Case) -> Option<f64> {
     SPEEDS.into_iter().find(|speed| CARRIED.contains(&(run.received_per_s * 8e-6 / speed)))
 }
 
-/// Detects a saturated link whose speed no interface reports (a shaper, or a hop in between) by response sizes and
+/// Detects a saturated link whose speed no interface reports (a shaper, or a hop in between) from response sizes and
 /// rates.
 fn seems_full(case: &Case) -> Option<RuleVerdict> {
     let nominal = shaped(case)?;

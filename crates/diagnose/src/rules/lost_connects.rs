@@ -1,4 +1,4 @@
-//! L1: connects that took as long as a retransmitted SYN does, to a machine without recorded counters.
+//! L1: connects to a machine without recorded counters took as long as a retransmitted SYN does.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! L2: responses that took 200 ms longer than the others: the shortest retransmission timeout.
+//! L2: responses took 200 ms, the shortest retransmission timeout, longer than the others.
 
 use super::*;
 
@@ -6,7 +6,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     rule: "L2",
     origin: CounterOrigin::Generator,
     stage: PathStage::Network,
-    title: text("Responses 200 ms late", "响应多出 200 毫秒"),
+    title: text("Responses 200 ms late", "响应延迟多出 200 毫秒"),
     symptom: text(
         "a second latency peak 200 ms after the first; the service's machine is not monitored",
         "延迟分布在主峰之后 200 毫秒处有第二个峰；没有监控服务所在机器",

@@ -1,4 +1,4 @@
-//! D6: each connection to the database creates a thread there.
+//! D6: connections to the database are short-lived, and each creates a thread there.
 
 use super::*;
 
@@ -35,7 +35,7 @@ const EVIDENCE: Text = text(
 
 /// Maximum number of queries per connection that counts as churn.
 const QUESTIONS: f64 = 20.0;
-/// Share of the connections that created a thread, above which the thread cache is too small.
+/// Share of connections that created a thread above which the thread cache is too small.
 const THREADS: f64 = 0.05;
 /// Minimum number of connections.
 const LEAST: f64 = 100.0;

@@ -1,4 +1,4 @@
-//! D3: each commit waits until its log is on disk.
+//! D3: each commit waits until its log records are on disk.
 
 use super::*;
 
@@ -35,7 +35,7 @@ const EVIDENCE: Text = text(
     "SHOW GLOBAL STATUS：Innodb_os_log_fsyncs +{all}；PSI io some 为 {io}，{cores} 个核中 {busy} 个繁忙",
 );
 
-/// Minimum share of the time in which a task waited for a disk, and maximum share of busy cores.
+/// Minimum share of time in which a task waited for a disk, and maximum share of busy cores.
 const WAITED: f64 = 0.25;
 const CORES: f64 = 0.8;
 /// The kernel counts pressure in microseconds.
@@ -62,7 +62,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     Some(consistent(claim, LocalizedSentence::new(EVIDENCE, facts)))
 }
 
-/// Returns log syncs per second and in total, and writes per second, if there are many syncs for the writes.
+/// Returns log syncs per second, log syncs in total, and writes per second; `None` if there are few syncs per write.
 fn synchronized(mysql: &CounterSummary) -> Option<(f64, f64, f64)> {
     let (fsyncs, all) = (mysql.per_s("mysql.Innodb_os_log_fsyncs")?, mysql.increase("mysql.Innodb_os_log_fsyncs")?);
     let rate = |name: &str| mysql.per_s(&format!("mysql.{name}")).unwrap_or(0.0);

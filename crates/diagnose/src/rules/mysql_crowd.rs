@@ -45,7 +45,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let (run, here) = (&case.run, &case.counters);
     let (busy, cores) = here.busy_cores()?;
     let busy = busy - run.polled_cores;
-    // One of the running queries is the one that reads this counter.
+    // The query that reads this counter is itself one of the running ones.
     let running = case.reported_by("mysql.").find_map(|mysql| mysql.mean("mysql.Threads_running"))? - 1.0;
     // Judged only if the counters are those of the database's machine.
     let local = here.per_s("service.all.cpu")? / 1e9 >= 0.5 * busy;

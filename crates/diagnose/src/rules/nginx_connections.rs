@@ -43,13 +43,13 @@ const EVIDENCE: Text = text(
 );
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
-    // Idle keep-alive connections are also closed to make room, which the status page does not count but the log
-    // reports.
+    // nginx also closes idle keep-alive connections to free slots; the log reports this, but the status page does not
+    // count it.
     let logged = || proxy_log::found(case, REUSED, &[("worker_connections", "worker_connections are not enough")]);
     closed(case).or_else(logged)
 }
 
-/// Judges by the status page, which counts connections that were accepted but not handled.
+/// Returns a verdict from the status page, which counts connections that were accepted but not handled.
 fn closed(case: &Case) -> Option<RuleVerdict> {
     if case.run.failures.is_empty() {
         return None;

@@ -45,7 +45,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
         .filter_map(|pid| Some((share(pid)?, pid)))
         .collect();
     workers.sort_by(|a, b| b.0.total_cmp(&a.0));
-    // One of the processes is the master.
+    // One process is the master, so comparing two workers requires three processes.
     let [(most, pid), (next, _), _, ..] = workers[..] else { return None };
     if !is_nginx || !case.run.is_saturated() || most < FULL || next > IDLE {
         return None;

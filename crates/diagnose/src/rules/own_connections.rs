@@ -6,7 +6,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     rule: "C6",
     origin: CounterOrigin::Generator,
     stage: PathStage::Generator,
-    title: text("All connections in use", "压测连接全被占用"),
+    title: text("All connections in use", "压测连接已用尽"),
     symptom: text(
         "a rate is not sustained, arrivals wait for a connection, and service times are normal",
         "速率未能维持，请求在等待连接，而服务时间正常",
@@ -27,12 +27,12 @@ pub(super) const RULE: LimitRule = LimitRule {
 
 const CLAIM: Text = text(
     "every connection of this run ({limit}) was in use: at {service} per request, they carry {most}/s at most",
-    "本次压测的 {limit} 个连接全被占用：每个请求耗时 {service}，最多承载 {most}/s",
+    "本次压测的 {limit} 个连接已全部占用：每个请求耗时 {service}，最多承载 {most}/s",
 );
 const OPENING: Text = text(
     "every connection of this run ({limit}) was taken, but only {in_flight} requests were in flight: the other \
         connections were still being opened",
-    "本次压测的 {limit} 个连接全被占用，但在途请求只有 {in_flight} 个：其余连接仍在建立",
+    "本次压测的 {limit} 个连接已全部占用，但在途请求只有 {in_flight} 个：其余连接仍在建立",
 );
 const OPENING_REMEDY: Text = text(
     "first find out why connections are slow to open or fail: more of them would only wait too",
@@ -41,7 +41,7 @@ const OPENING_REMEDY: Text = text(
 const EVIDENCE: Text =
     text("{waited} of {scheduled} requests waited for a connection", "{scheduled} 个请求中有 {waited} 个等待连接");
 
-/// Share of the connections' capacity below which the requests in flight do not account for all connections.
+/// Share of the total connection capacity below which requests in flight do not account for all connections.
 const IN_USE: f64 = 0.75;
 /// Minimum share of arrivals that waited.
 const SHARE: f64 = 0.01;

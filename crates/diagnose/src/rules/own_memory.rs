@@ -37,7 +37,7 @@ const EVIDENCE: Text = text(
 /// Minimum increase in bytes, and as a share of the available memory.
 const RISE: f64 = 64e6;
 const SHARE: f64 = 0.1;
-/// Minimum backlog at the end, and its minimum ratio to that in the middle of the window.
+/// Minimum backlog at the end of the window, and its minimum ratio to the backlog in the middle.
 const WAITING: f64 = 1000.0;
 const GROWN: f64 = 1.5;
 
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
 
-    /// An open run with these backlogs after each of ten seconds.
+    /// Makes a run open, with these backlogs after each of ten seconds.
     fn open(waiting: fn(u32) -> f64, overloaded: bool) -> impl FnOnce(&mut LoadResults) {
         move |run: &mut LoadResults| {
             (run.is_open, run.is_overloaded) = (true, overloaded);

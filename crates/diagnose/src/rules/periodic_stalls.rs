@@ -39,8 +39,8 @@ const TIMES: f64 = 5.0;
 /// Minimum number of stalls, and minimum mean interval in seconds.
 const STALLS: usize = 5;
 const APART: f64 = 3.0;
-/// Stricter limits for shorter intervals: number, interval, and maximum distance from a regular comb, in seconds. Such
-/// intervals occur by chance, but such a comb hardly does.
+/// Stricter thresholds for shorter intervals: number, interval, and maximum distance from a regular comb, in seconds.
+/// Such intervals occur by chance; such a comb hardly does.
 const SHORT_STALLS: usize = 6;
 const SHORT_APART: f64 = 2.0;
 const ON_COMB: f64 = 0.6;
@@ -54,7 +54,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;
     let seconds = &run.slow_each_second;
     let far = || comb(seconds, at(seconds, 2), far_apart);
-    // Half of the seconds may be slow here; with few requests per second, quick seconds are quick by chance.
+    // Half of the seconds may be slow here; with few requests per second, some would be quick by chance.
     let near = || comb(seconds, at(seconds, 4), near_together).filter(|_| run.answered_per_s() >= SHORT_PER_S);
     let StallComb { period, stalls, usual } = far().or_else(near)?;
     let longest = stalls.iter().map(|stall| stall.1).fold(0.0, f64::max);
@@ -73,7 +73,7 @@ struct StallComb {
     usual: f64,
 }
 
-/// Returns the seconds that are far slower than usual, if they are periodic.
+/// Returns the stalls (seconds that are far slower than usual) if they are periodic.
 fn comb(seconds: &[f64], usual: f64, period: fn(&[(usize, f64)], f64) -> bool) -> Option<StallComb> {
     let slow = |time: f64| time >= LEAST.max(TIMES * usual);
     // Adjacent slow seconds are a single stall, placed where it was longest.
@@ -99,7 +99,7 @@ fn far_apart(stalls: &[(usize, f64)], mean: f64) -> bool {
     stalls.len() >= STALLS && mean >= APART && stalls.windows(2).all(even)
 }
 
-/// Returns `true` if each stall lies where a clock started at the first one would put it; unlike intervals, such
+/// Returns `true` if each stall is close to a multiple of the mean interval after the first; unlike intervals, such
 /// positions do not drift.
 fn near_together(stalls: &[(usize, f64)], mean: f64) -> bool {
     let first = stalls.first().map_or(0.0, |stall| stall.0 as f64);
@@ -107,7 +107,7 @@ fn near_together(stalls: &[(usize, f64)], mean: f64) -> bool {
     stalls.len() >= SHORT_STALLS && (SHORT_APART..APART).contains(&mean) && stalls.iter().enumerate().all(on_comb)
 }
 
-/// Returns the value below which one `part`-th of the seconds lie: the median for 2.
+/// Returns the value below which one `part`-th of the values lie: the median for 2.
 fn at(values: &[f64], part: usize) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -145,8 +145,8 @@ mod tests {
         assert_eq!(judged(&RULE, slow(60, |_| true), counted(&[])), None, "it is slow always");
         assert_eq!(judged(&RULE, |_| (), counted(&[])), None);
     }
-    /// The third-slowest response of each second of a healthy service with Poisson arrivals and exponential service
-    /// times.
+    /// Returns the third-slowest response time in each second of a healthy service with Poisson arrivals and
+    /// exponential service times.
     fn healthy(seed: u64, per_s: f64, mean_s: f64, seconds: usize) -> Vec<f64> {
         let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
         let mut exponential = move || {

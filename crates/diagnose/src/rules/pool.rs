@@ -74,8 +74,8 @@ mod tests {
     use crate::rules::made_up::{counted, judged, run};
     use brunt_i18n::Lang;
 
-    /// A resource with this many places, each held for `hold` seconds by requests that spend another `outside` seconds
-    /// without it, and 50 users who start at once: responses take longer and longer until all 50 are in the queue.
+    /// Simulates 50 users who start at once and a resource with `places` places: a request holds one for `hold` seconds
+    /// and spends another `outside` seconds without it. Response times grow until all 50 are in the queue.
     fn queue(places: u64, outside: f64, hold: f64) -> impl Fn(&mut LoadResults) {
         move |run| {
             let per_s = places as f64 / hold;
@@ -88,7 +88,7 @@ mod tests {
         }
     }
 
-    /// A pool of `places`, 20 ms per request, with 50 users.
+    /// Simulates a pool of `places` places with 20 ms per request and 50 users.
     fn pool(places: u64) -> impl Fn(&mut LoadResults) {
         queue(places, 0.0, 0.02)
     }
@@ -100,7 +100,7 @@ mod tests {
         RULE.judge_host(&case).map(|found| found.claim(Lang::En))
     }
 
-    /// Counters of a service with this many computing threads.
+    /// Returns the counters of a service with this many computing threads.
     fn computing(threads: f64) -> crate::CounterSummary {
         counted(&[("service.all.cpu", 0.0, threads * 1e10), ("service.all.wait", 0.0, 0.0)])
     }
@@ -122,7 +122,7 @@ mod tests {
         says(&pool(8), "a pool of 8, or a smaller pool");
         // 15 ms before a lock of 5 ms: 200/s × 20 ms = 4, and the first four took 20 to 35 ms.
         says(&queue(1, 0.015, 0.005), "wait for each other");
-        // Half of the time in a pool of four: eight being worked on.
+        // Requests spend half of their time in a pool of four: eight are processed at a time.
         says(&queue(4, 0.01, 0.01), "at most about 8 of 50");
         let cold = |run: &mut LoadResults| {
             // A pool of five with 10 ms per request, whose first users found a cold service.
@@ -142,7 +142,7 @@ mod tests {
         assert!(claimed(between).unwrap().contains("at most about 4"));
         let slower = |run: &mut LoadResults| {
             between(run);
-            // Fast at first, and slow ever since: no queue fills like that.
+            // Fast at first, then slow to the end: no queue fills like this.
             run.times_from_start = DurationCounts::new([(0.02, 8), (0.25, 4000)]);
         };
         assert_eq!(claimed(slower), None);

@@ -1,11 +1,11 @@
-//! Shared parts of the rules about a proxy's log: counts of matching lines, and their evidence.
+//! Code shared by the rules about a proxy's log: counts of matching lines, and evidence from them.
 
 use super::*;
 
 const EVIDENCE: Text = text("log: {n} lines with `{text}`", "日志中有 {n} 行包含 {text}");
 
-/// Returns how many lines of a followed log matched within the window, if requests of this run failed: otherwise the
-/// lines are about other clients.
+/// Returns the number of lines of a followed log that matched within the window; `None` if no request of this run
+/// failed, because the lines are then about other clients.
 pub fn lines(case: &Case, name: &str) -> Option<f64> {
     if case.run.failures.is_empty() {
         return None;
@@ -14,18 +14,18 @@ pub fn lines(case: &Case, name: &str) -> Option<f64> {
     case.reported_by("log.").filter_map(rise).find(|rise| *rise > 0.0)
 }
 
-/// Creates the evidence that this many lines contain a text.
+/// Creates the evidence that `lines` lines contain a text.
 pub fn evidence(lines: f64, text: &'static str) -> LocalizedSentence {
     LocalizedSentence::new(EVIDENCE, [("n", whole(lines)), ("text", text.to_owned())])
 }
 
-/// Judges by the first of these counts that increased, each given with the text in the log.
+/// Returns a verdict based on the first of these counts that increased; each is given with its text in the log.
 pub fn found(case: &Case, claim: Text, signs: &[(&str, &'static str)]) -> Option<RuleVerdict> {
     let (lines, text) = signs.iter().find_map(|(name, text)| Some((lines(case, name)?, *text)))?;
     Some(proved(claim, evidence(lines, text)))
 }
 
-/// Tests a rule that finds lines of one kind, and nothing in a log of other lines or in a run without failures.
+/// Asserts that a rule has a finding for log lines of one kind, but none for other lines or a run without failures.
 #[cfg(test)]
 pub fn assert_finds(rule: &LimitRule, name: &str) {
     use super::made_up::{counted, judged_told};

@@ -29,7 +29,7 @@ const EVIDENCE: Text = text(
     "cgroup cpu.stat：nr_throttled +{throttled}，nr_periods +{periods}",
 );
 
-/// Minimum share of throttled periods that affects latency.
+/// Share of throttled periods above which latency is affected.
 const SHARE: f64 = 0.01;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
 
-    /// A run with the symptom.
+    /// Gives a run the symptom.
     fn felt(run: &mut LoadResults) {
         run.service.longest = 0.25;
     }

@@ -36,7 +36,7 @@ const EVIDENCE: Text = text(
 
 /// Minimum duration of a blocking call, in microseconds: quick commands take 1 to 10.
 const SLOW_US: f64 = 500.0;
-/// Minimum part of the thread's time at which a command is the limit.
+/// Minimum share of the thread's time at which a command is the limit.
 const PART: f64 = 0.5;
 
 /// Statistics of a command in the window.
@@ -76,7 +76,7 @@ fn found(redis: &CounterSummary) -> Option<RuleVerdict> {
     Some(proved(LocalizedSentence::new(CLAIM, claim), LocalizedSentence::new(EVIDENCE, evidence)).experiment_with([("command", name)]))
 }
 
-/// Returns the statistics of a command; if it was first called within the window, all its time was spent there.
+/// Returns the statistics of a command. If it was first called within the window, all its time counts.
 fn took(redis: &CounterSummary, name: &str) -> Option<RedisCommandStats> {
     let counter = |part: &str| redis.increase_from_zero(&format!("redis.cmdstat_{name}.{part}"));
     Some(RedisCommandStats { name: name.to_owned(), calls: counter("calls")?, took_us: counter("usec")? })
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged_told};
 
-    /// Ten seconds in which KEYS and GET had this many calls and microseconds in total.
+    /// Returns counters of ten seconds in which KEYS and GET had these numbers of calls and microseconds.
     fn stats(keys: (f64, f64), get: (f64, f64)) -> CounterSummary {
         counted(&[
             ("redis.cmdstat_keys.calls", 1.0, 1.0 + keys.0),

@@ -1,4 +1,4 @@
-//! R4: Redis evicts keys to stay within its memory limit: requests find less than was written.
+//! R4: Redis evicts keys to stay within its memory limit: requests do not find all that was written.
 
 use super::*;
 
@@ -33,7 +33,7 @@ const EVIDENCE: Text = text(
     "INFO stats：evicted_keys 增加 {evicted}；used_memory {used} MB，maxmemory {max} MB",
 );
 
-/// Minimum number of evictions that affects the results, as a share of the requests.
+/// Number of evictions, as a share of the requests, above which the results are affected.
 const SHARE: f64 = 0.01;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {

@@ -54,7 +54,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     Some(proved(claim, LocalizedSentence::new(EVIDENCE, facts)))
 }
 
-/// Returns the share of a core that the main thread used; versions before 6.0.9 only report the whole process.
+/// Returns the share of a core that the main thread used, or that the whole process used (before version 6.0.9).
 pub(super) fn busy(redis: &CounterSummary) -> Option<f64> {
     let both = |suffix: &str| {
         let parts = ["user", "sys"].map(|part| redis.per_s(&format!("redis.used_cpu_{part}{suffix}")));

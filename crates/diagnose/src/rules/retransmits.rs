@@ -29,7 +29,7 @@ const CLAIM: Text = text(
 );
 const EVIDENCE: Text = text("Tcp RetransSegs +{again} of OutSegs +{sent}", "Tcp RetransSegs +{again}，OutSegs +{sent}");
 
-/// Minimum share of retransmitted segments that affects latency.
+/// Share of retransmitted segments above which latency is affected.
 const SHARE: f64 = 0.001;
 /// Minimum number of retransmissions: a few are normal.
 const LEAST: f64 = 20.0;
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
 
-    /// A run in which something took as long as a retransmission.
+    /// Gives a run a duration as long as a retransmission takes.
     fn lost(run: &mut LoadResults) {
         run.service.longest = 0.25;
     }

@@ -1,4 +1,4 @@
-//! L4: responses that took a round number of seconds: a timeout somewhere behind the service.
+//! L4: responses took a round number of seconds, which suggests a timeout somewhere behind the service.
 
 use super::*;
 

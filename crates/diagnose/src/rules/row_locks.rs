@@ -44,11 +44,12 @@ const SAMPLED: Text = text(
     "pg_stat_activity 读取 {readings} 次：平均 {active} 个活动会话中有 {waiting} 个在等待行锁（Lock：transactionid、tuple），最多 {most} 个；idle in transaction 最多 {idle} 个",
 );
 
-/// Minimum share of queries that waited; fewer waits are accidental.
+/// Minimum share of queries that waited; fewer waits may be accidental.
 const WAITS: f64 = 0.01;
-/// Minimum part of the requests in flight that wait.
+/// Minimum share of the requests in flight that wait.
 const PART: f64 = 0.5;
-/// The same minimum for readings once a second, which include the ends of a run, with fewer requests in flight.
+/// The same minimum for readings once a second, some of which are taken at the ends of a run with fewer requests in
+/// flight.
 const PART_SEEN: f64 = 0.4;
 /// Minimum number of readings between the first and the last: a single moment is not a pattern.
 const READINGS: u32 = 2;
@@ -67,7 +68,7 @@ fn claim(waiting: f64, in_flight: f64) -> LocalizedSentence {
     LocalizedSentence::new(CLAIM, facts)
 }
 
-/// Judges PostgreSQL, which keeps no sum of waits: each reading shows the sessions that wait at that moment.
+/// Judges PostgreSQL, which does not sum up waits: each reading shows the sessions that wait at that moment.
 fn seen(postgres: &CounterSummary, in_flight: f64) -> Option<RuleVerdict> {
     let (waiting, readings) = postgres.mean_within("postgres.activity.waiting_row")?;
     let (active, _) = postgres.mean_within("postgres.activity.active")?;
@@ -89,8 +90,8 @@ fn seen(postgres: &CounterSummary, in_flight: f64) -> Option<RuleVerdict> {
 
 fn found(mysql: &CounterSummary, in_flight: f64) -> Option<RuleVerdict> {
     let (waits, questions) = (mysql.increase("mysql.Innodb_row_lock_waits")?, mysql.increase("mysql.Questions")?);
-    // Milliseconds, summed over all waiting sessions: an increase of a second per second is one session that always
-    // waits.
+    // Milliseconds, summed over all waiting sessions: an increase of one second per second means one session waiting
+    // all the time.
     let waiting = mysql.per_s("mysql.Innodb_row_lock_time")? / 1e3;
     if waits < WAITS * questions || waiting < 1.0 || waiting < PART * in_flight {
         return None;
@@ -108,7 +109,8 @@ mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged_told};
 
-    /// Ten seconds with this many waits among 20,000 queries, and this many milliseconds of waiting in total.
+    /// Returns counters of ten seconds with this many waits among 20,000 queries, and this many milliseconds of
+    /// waiting.
     fn locks(waits: f64, ms: f64) -> CounterSummary {
         counted(&[
             ("mysql.Innodb_row_lock_waits", 5.0, 5.0 + waits),
@@ -117,7 +119,8 @@ mod tests {
         ])
     }
 
-    /// Readings of sessions (active, waiting for a row), a second apart, the first before the load.
+    /// Returns counters from readings of sessions (active, waiting for a row), one per second, the first before the
+    /// load.
     fn sessions(readings: &[(f64, f64)]) -> CounterSummary {
         let mut counted = CounterSummary::default();
         for (at, (active, waiting)) in readings.iter().enumerate() {

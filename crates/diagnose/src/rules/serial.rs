@@ -33,42 +33,42 @@ const EVIDENCE: Text = text(
     "{rate}/s × {hold}（最短响应时间）= {in_flight} 个在途请求中有 1 个在处理；其进程平均有 {busy} 个线程在运行或等待 CPU",
 );
 
-/// Maximum variation of response times in a queue; a larger one has other causes.
+/// Maximum coefficient of variation of response times in a queue; larger variation has other causes.
 const ALIKE: f64 = 0.3;
-/// Minimum ratio of requests in flight to places; below it hardly any request waits.
+/// Minimum ratio of requests in flight to places; below it, hardly any request waits.
 const WAITING: f64 = 3.0;
-/// Maximum number of the service's threads that run or wait for a core, as a share of the requests being worked on;
-/// with more, the CPU may be the limit.
+/// Maximum number of the service's threads that run or wait for a core, as a share of the requests being processed;
+/// above it, the CPU may be the limit.
 const COMPUTING: f64 = 0.5;
 /// Utilization of a worker of brunt above which responses may be waiting for it.
 const OWN: f64 = 0.8;
-/// Maximum distance of rate × time from a whole number of places, in places and, if there are many, as a share of them.
+/// Maximum distance of rate × time from a whole number of places: in places, or as a share if there are many.
 const NEAR: f64 = 0.25;
 const NEAR_SHARE: f64 = 0.05;
 /// Maximum duration of a response that did not queue, as a multiple of the shortest one.
 pub(super) const LONE: f64 = 1.25;
-/// Minimum share of the responses that a filling queue should leave between the shortest and the usual one.
+/// Minimum share of the expected responses between the shortest and the usual time while a queue fills.
 const FILLING: f64 = 0.3;
-/// Share of the usual response time below which a response is between the two.
+/// Share of the usual response time below which a response counts as between the two.
 const USUAL: f64 = 0.8;
 
-/// Number of requests that a service works on at a time.
+/// Number of requests that a service processes at a time.
 pub(super) struct ServiceConcurrency {
     /// Average, by Little's law.
     pub at_work: f64,
-    /// Whole number, if two measures agree: `at_work` is close to it, and at least that many responses met no queue.
+    /// Whole number of requests; `None` unless `at_work` is close to it and at least that many responses met no queue.
     pub number: Option<u64>,
     /// Average number of the service's threads that ran or waited for a core.
     pub busy: f64,
 }
 
-/// Applies Little's law to the service alone: its throughput times the shortest response, which did not queue, is the
-/// number of requests it works on at a time. Valid only if responses are alike, most of them wait, and the CPU does
-/// not account for the work.
+/// Applies Little's law to the service alone: its throughput times the shortest response time, which included no
+/// queueing, is the number of requests that it processes at a time. This is valid only if response times are similar,
+/// most requests wait, and the CPU is not the limit.
 ///
-/// The shortest response is a single sample, and may have met a cold service. A pool of N has a second sign: until it
-/// was full, at least N requests did not queue. If fewer did, there is still a queue, provided that the responses show
-/// how it filled, but the number of places is unknown.
+/// The shortest response is a single sample, possibly from a cold service. A pool of N has a second sign: at least N
+/// requests did not queue before it was full. If there were fewer such requests, but the responses show how a queue
+/// filled, there is a queue with an unknown number of places.
 pub(super) fn places(case: &Case) -> Option<ServiceConcurrency> {
     let (run, here) = (&case.run, &case.counters);
     let threads = |what: &str| here.per_s(&format!("service.all.{what}")).map(|ns| ns / 1e9);
@@ -77,7 +77,7 @@ pub(super) fn places(case: &Case) -> Option<ServiceConcurrency> {
     let alike = run.service.variation() < ALIKE && run.service.count >= 30;
     let waiting = run.in_flight >= WAITING * at_work.max(1.0);
     let free = busy < COMPUTING * at_work && run.busiest_worker < OWN;
-    // A saturated link also transfers one response at a time.
+    // A saturated link also looks like one response at a time.
     let queues = run.is_saturated() && alike && waiting && free && super::link::shaped(case).is_none();
     let least = at_work.round();
     if !queues || at_work < 1.0 - NEAR {
@@ -89,8 +89,8 @@ pub(super) fn places(case: &Case) -> Option<ServiceConcurrency> {
     (number.is_some() || filled(run)).then_some(ServiceConcurrency { at_work, number, busy })
 }
 
-/// Returns `true` if response times covered the range from the shortest to the usual one, as they do while a queue
-/// grows but not when a service becomes slower.
+/// Returns `true` if response times covered the range from the shortest to the usual one: they do while a queue grows,
+/// but not when a service becomes slower.
 fn filled(run: &LoadResults) -> bool {
     let (from, to) = (LONE * run.service.min, USUAL * run.service.mean);
     let expected = run.worked_per_s() * (to - from);
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
 
-    /// A lock held for 2 ms, with 50 users.
+    /// Gives a run the figures of a lock held for 2 ms, with 50 users.
     fn lock(run: &mut LoadResults) {
         run.succeeded_per_s = 490.0;
         run.service =
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(judged(&RULE, lock, threads(0.1, 0.8)), None, "a thread that waits for a core");
         let checked = |run: &mut LoadResults| {
             lock(run);
-            // Half of the responses fail a check: they held the lock like the others.
+            // Half of the responses fail a check, but held the lock like the others.
             run.succeeded_per_s /= 2.0;
             run.failed_responses = DurationStats { count: (run.succeeded_per_s * run.window_s) as u64, ..run.service };
         };

@@ -32,7 +32,7 @@ const EVIDENCE: Text = text(
     "/proc/{pid}/fd：最多 {open}；/proc/{pid}/limits：{limit}",
 );
 
-/// Share at which the limit counts as reached: the rest may be opened and closed between two readings.
+/// Share of the limit that counts as reached: the rest may be opened and closed between two readings.
 const REACHED: f64 = 0.97;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {

@@ -49,17 +49,17 @@ const REMEDY_BY_TURNS: Text = text(
 
 /// Share of a core at which a thread is saturated.
 const FULL: f64 = 0.9;
-/// Number of cores in use besides that thread's above which other threads do work as well.
+/// Number of other cores in use above which other threads do work as well.
 const BESIDE: f64 = 0.6;
-/// Minimum free share of a core, per core that the service uses, for a second process.
+/// Minimum free cores, per core that the service uses, for a second process.
 const ROOM: f64 = 0.7;
 /// Cores used by threads that take turns, including the runtime's overhead.
 const ONE_CORE: std::ops::RangeInclusive<f64> = 0.85..=1.2;
-/// Number of requests being worked on in that case, computed as throughput × the shortest response time.
+/// Number of requests being processed in that case, computed as throughput × shortest response time.
 const ONE: std::ops::RangeInclusive<f64> = 0.75..=1.35;
-/// Minimum number of requests in flight; below it hardly any request waits.
+/// Minimum number of requests in flight; below it, hardly any request waits.
 const WAITING: f64 = 3.0;
-/// Maximum share of busy cores at which the service does not wait for them.
+/// Share of busy cores up to which the service does not wait for a core.
 const ROOMY: f64 = 0.85;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
@@ -86,12 +86,12 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     Some(proved(claim, LocalizedSentence::new(EVIDENCE, facts)).experiment(second(cores, of - busy)))
 }
 
-/// Returns the experiment with a second process.
+/// Returns the experiment of starting a second process.
 fn second(cores: f64, free: f64) -> Text {
     if free >= ROOM * cores { RULE.experiment } else { EXPERIMENT_FULL }
 }
 
-/// Cores in use: by the service, by its busiest thread, in total, and their number.
+/// Cores used by the service, by its busiest thread and in total, and the number of cores.
 struct CoreUsage {
     cores: f64,
     share: f64,
@@ -99,8 +99,8 @@ struct CoreUsage {
     of: f64,
 }
 
-/// Judges threads that take turns: none is saturated, and together they use one core, so whichever computes blocks the
-/// others.
+/// Judges threads that take turns: none is saturated, but together they use one core, because each blocks the others
+/// while it computes.
 fn by_turns(case: &Case, CoreUsage { cores, share, busy, of }: CoreUsage) -> Option<RuleVerdict> {
     let run = &case.run;
     let at_work = run.worked_per_s() * run.service.min;

@@ -1,4 +1,4 @@
-//! N8: sending is stalled until the peer reads what was sent before.
+//! N8: the sender stalls until the peer has read earlier data.
 
 use super::*;
 
@@ -29,16 +29,16 @@ pub(super) const RULE: LimitRule = LimitRule {
 
 const CLAIM: Text = text(
     "the service reads slowly: for {share} of the time spent sending to it, sending was stalled until it read more",
-    "服务读取缓慢：向其发送数据的时间有 {share} 处于停顿，等待服务继续读取",
+    "服务读取缓慢：向其发送数据的时间里，有 {share} 停下来等待服务读取",
 );
 const UNSEEN: Text = text(
     "for {share} of the time spent sending to the service, sending was stalled: it reads slowly, or its receive \
         buffer is too small for a round trip of {rtt}",
-    "向服务发送数据的时间有 {share} 处于停顿：服务读取缓慢，或其接收缓冲区太小，不足以应对 {rtt} 的往返时间",
+    "向服务发送数据的时间里，有 {share} 处于停顿：服务读取缓慢，或其接收缓冲区太小，不足以应对 {rtt} 的往返时间",
 );
 const OURS: Text = text(
     "brunt reads slowly: for {share} of the time the service spent sending, it was stalled until brunt read more",
-    "brunt 读取缓慢：服务发送数据的时间有 {share} 处于停顿，等待 brunt 继续读取",
+    "brunt 读取缓慢：服务发送数据的时间里，有 {share} 停下来等待 brunt 读取",
 );
 const EVIDENCE: Text = text(
     "tcp_info of {sockets} connections, on the sending side: the receive window was full for {limited} s of {busy} s",
@@ -56,11 +56,11 @@ const OUR_EXPERIMENT: Text = text(
 
 /// Minimum share of the sending time that was stalled.
 const SHARE: f64 = 0.05;
-/// Minimum share of the whole time: on loopback, the window of a reader that keeps up is full for 3 % of it.
+/// Minimum stalled share of the whole time: on loopback, a reader that keeps up has a full window for 3 % of it.
 const SHARE_OF_ALL: f64 = 0.1;
 /// Minimum sending time in total, in seconds.
 const LEAST_BUSY_S: f64 = 0.5;
-/// Minimum mean number of unread bytes on a connection: fewer are in transit to a reader that keeps up.
+/// Minimum mean number of unread bytes on a connection; with a reader that keeps up, fewer are in transit.
 const UNREAD_LEAST: f64 = 4096.0;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
@@ -128,8 +128,8 @@ impl SendStats {
         LocalizedSentence::new(EVIDENCE, facts)
     }
 
-    /// Adds the bytes unread at the receiver; `None` if it had read everything, and something else kept the window
-    /// small.
+    /// Returns the evidence, including the unread bytes at the receiver; `None` if it had read everything, so that
+    /// something else kept the window small.
     fn evidence_beside(&self, unread: f64) -> Option<LocalizedSentence> {
         let lay = ("unread", format!("{:.0}", unread / 1000.0));
         (unread >= UNREAD_LEAST).then(|| self.evidence().with_clause(UNREAD, [lay]))
@@ -142,7 +142,8 @@ mod tests {
     use crate::case::ServiceHost;
     use crate::rules::made_up::{counted, judged, run};
 
-    /// Eight connections over ten seconds: time sending and time stalled in total, and bytes unread on each.
+    /// Returns counters of eight connections over ten seconds: total time sending, total time stalled, and unread bytes
+    /// per connection.
     fn connections(name: &str, busy_s: f64, limited_s: f64, unread: f64) -> CounterSummary {
         let names = ["time", "busy", "window_limited", "sockets", "unread", "rtt"].map(|what| format!("{name}.{what}"));
         let from = [0.0, 0.0, 0.0, 8.0, 8.0 * unread, 2e4];

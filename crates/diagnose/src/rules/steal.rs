@@ -6,7 +6,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     rule: "C3",
     origin: CounterOrigin::Either,
     stage: PathStage::Generator,
-    title: text("Stolen CPU time", "CPU 时间被窃取"),
+    title: text("Stolen CPU time", "CPU 时间被抢占（steal）"),
     symptom: text(
         "on virtual machines, latency jitters at low CPU usage and varies from hour to hour",
         "虚拟机的 CPU 使用率不高，延迟却有抖动，且随时段变化",
@@ -27,7 +27,7 @@ const CLAIM: Text = text(
 const EVIDENCE: Text =
     text("steal in /proc/stat: +{stolen} s in {span} s", "/proc/stat 中的 steal：{span} 秒内 +{stolen} 秒");
 
-/// Minimum share of stolen CPU time that affects results (V7).
+/// Share of stolen CPU time above which results are affected (V7).
 const SHARE: f64 = 0.03;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {

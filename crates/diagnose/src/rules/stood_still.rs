@@ -41,7 +41,7 @@ const EVIDENCE: Text = text(
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;
-    // A service that is down refuses connections: that is the finding of another rule.
+    // A service that is down refuses connections, which another rule reports.
     let out = run.outage.filter(|_| super::gone::refused(case) == 0)?;
     let claim = outage(if out.to_the_end { TO_THE_END } else { CLAIM }, out);
     let claim = match out.more {
@@ -58,7 +58,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     Some(consistent(claim, LocalizedSentence::new(EVIDENCE, facts)))
 }
 
-/// Fills the text about an outage, with times formatted as in the trust section.
+/// Fills in a text about an outage, with times formatted as in the trust section.
 pub(super) fn outage(text: Text, out: Outage) -> LocalizedSentence {
     LocalizedSentence::new(text, [("from", moment(out.from_s)), ("to", moment(out.to_s))])
 }

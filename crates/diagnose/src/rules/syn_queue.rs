@@ -32,8 +32,8 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     if dropped + cookies <= 0.0 || !case.run.waited_to_connect() {
         return None;
     }
-    // Connections that find no room in a full accept queue stay half-open: a full SYN queue is then a consequence,
-    // covered by another rule.
+    // Connections stay half-open if the accept queue is full: a full SYN queue is then a consequence, and another rule
+    // reports the cause.
     if case.counters.has_increased("TcpExt.ListenOverflows") {
         return None;
     }
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
 
-    /// A run with the symptom.
+    /// Gives a run the symptom.
     fn felt(run: &mut LoadResults) {
         run.connect.second_or_more = 0.1;
     }

@@ -26,7 +26,7 @@ const EVIDENCE: Text = text(
     "TcpExt TCPMemoryPressures +{pressed}，TCPAbortOnMemory +{aborted}",
 );
 const USED: Text =
-    text("; up to {used} pages, with pressure starting at {limit}", "；最多 {used} 页，达到 {limit} 页即开始紧张");
+    text("; up to {used} pages, with pressure starting at {limit}", "；最多 {used} 页，从 {limit} 页起即有内存压力");
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
     let here = &case.counters;

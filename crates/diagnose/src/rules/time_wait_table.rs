@@ -23,7 +23,7 @@ pub(super) const RULE: LimitRule = LimitRule {
 const CLAIM: Text = text("this machine's TIME_WAIT table overflowed", "本机的 TIME_WAIT 连接表溢出");
 const EVIDENCE: Text = text("TcpExt TCPTimeWaitOverflow +{n}", "TcpExt TCPTimeWaitOverflow +{n}");
 
-/// Minimum number of connections opened by a run that fills the table.
+/// Minimum number of connections that a run must open to fill the table.
 const LEAST: u64 = 1000;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
 
-    /// A run with the symptom.
+    /// Gives a run the symptom.
     fn felt(run: &mut LoadResults) {
         run.opened = 50_000;
     }

@@ -30,7 +30,7 @@ const EVIDENCE: Text = text(
     "最忙的工作线程占用一个核的 {busiest}，其余各 {others}",
 );
 
-/// Share of a core at which a worker is saturated, and the maximum part of it that the others use.
+/// Share of a core at which a worker is saturated, and the maximum share of this that the others use.
 const FULL: f64 = 0.9;
 const PART: f64 = 0.5;
 /// Maximum share of failed requests.
@@ -41,8 +41,8 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     if run.generator_doubt != Some(GeneratorDoubt::Busy) || run.workers < 2 || run.busiest_worker < FULL {
         return None;
     }
-    // If there are failures, one worker may be busy with them, and another idle because its users were refused and wait
-    // to reconnect.
+    // With failures, one worker may be busy handling them, and another idle because its users were refused and wait to
+    // reconnect.
     let failed = run.failures.iter().fold(0u64, |sum, failure| sum.saturating_add(failure.count));
     if failed as f64 > FAILED * run.scheduled as f64 || (!run.is_open && failed > run.users.into()) {
         return None;

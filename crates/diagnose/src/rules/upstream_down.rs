@@ -26,7 +26,7 @@ pub(super) const RULE: LimitRule = LimitRule {
 
 const CLAIM: Text = text("the proxy could not reach the service behind it", "代理无法连接其后端服务");
 
-/// Counters of the proxy's messages with their texts in the log; the first that increased is the evidence.
+/// Counters of the proxy's log messages, each with the text of the message; the first that increased is the evidence.
 const SIGNS: [(&str, &str); 3] = [
     ("upstream_refused", "(111: Connection refused) while connecting to upstream"),
     ("upstream_closed", "upstream prematurely closed connection"),

@@ -26,7 +26,7 @@ pub(super) const RULE: LimitRule = LimitRule {
 const CLAIM: Text =
     text("the service behind the proxy did not respond within the proxy's timeout", "后端服务未在代理的超时时间内响应");
 
-/// Counters of the proxy's messages with their texts in the log.
+/// Counters of the proxy's log messages with their texts in the log.
 const SIGNS: [(&str, &str); 2] = [
     ("upstream_connect_timeout", "upstream timed out (110: Connection timed out) while connecting"),
     ("upstream_timeout", "upstream timed out"),

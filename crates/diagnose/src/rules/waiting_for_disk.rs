@@ -24,7 +24,7 @@ pub(super) const RULE: LimitRule = LimitRule {
 };
 
 const CLAIM: Text = text(
-    "work waited for the disk {share} of the time, while the CPU had headroom",
+    "tasks waited for the disk {share} of the time, while the CPU had headroom",
     "{share} 的时间里有任务在等磁盘，而 CPU 仍有余量",
 );
 const EVIDENCE: Text = text(

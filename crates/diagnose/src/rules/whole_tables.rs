@@ -46,9 +46,9 @@ const TABLES: Text = text(
     "pg_stat_user_tables：pg_stat_database 的 {transactions} 个事务期间，{scans} 次顺序扫描使 seq_tup_read 增加 {rows}（{rate}/s）",
 );
 
-/// Minimum number of rows scanned per query: small tables are scanned on purpose.
+/// Minimum number of rows scanned per query; smaller tables are scanned on purpose.
 const EACH: f64 = 1000.0;
-/// Minimum rate of scanned rows that is significant: a core scans some ten million per second.
+/// Minimum rate of scanned rows (per second): a core scans some ten million.
 const RATE: f64 = 500_000.0;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged_told};
 
-    /// Ten seconds with this many queries and scanned rows.
+    /// Returns counters of ten seconds with this many queries and scanned rows.
     fn walked(questions: f64, rows: f64) -> CounterSummary {
         counted(&[("mysql.Questions", 9.0, 9.0 + questions), ("mysql.Handler_read_rnd_next", 80.0, 80.0 + rows)])
     }
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(judged_told(&RULE, |run| run.is_open = true, walked(1000.0, 1e8)), None, "the rate was kept");
     }
 
-    /// Counters of PostgreSQL with this many transactions and scanned rows.
+    /// Returns counters of PostgreSQL with this many transactions and scanned rows.
     fn scanned(transactions: f64, rows: f64) -> CounterSummary {
         counted(&[
             ("postgres.database.xact_commit", 9.0, 9.0 + transactions),

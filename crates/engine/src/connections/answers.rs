@@ -1,4 +1,4 @@
-//! Events of sessions: first bytes, messages, ends, refused requests. Each is counted once.
+//! Events of sessions: first bytes, messages, ends and refused requests. Each is counted once.
 
 use brunt_cause::StaticCause;
 use brunt_contract::{Event, ExchangeEnd, FaultKind, Network, Phase, Request, ResourceSearch};
@@ -14,7 +14,7 @@ use crate::pool::USEFUL;
 const RESENT_AT_MOST: u8 = 8;
 
 impl<N: Network> WorkerConnections<N> {
-    /// Processes the events of a session; `broken` is the protocol error that it found, if any.
+    /// Processes the events of a session; `broken` is the protocol error that the session found, if any.
     #[inline]
     pub(crate) fn process_events(&mut self, conn: ConnId, broken: Option<StaticCause>) {
         let mut events = std::mem::take(&mut self.links.done().events);
@@ -43,7 +43,7 @@ impl<N: Network> WorkerConnections<N> {
         self.traffic.examples.notify_sessions(done);
     }
 
-    /// Counts an unsolicited message and passes it to the user of the connection, where users receive such messages.
+    /// Counts an unsolicited message, and passes it to the user of the connection if users receive such messages.
     fn unsolicited(&mut self, conn: ConnId, message: Option<Box<[u8]>>) {
         self.traffic.recorder.counts().unsolicited += 1;
         let user = self.links.conn(conn).user;
@@ -56,7 +56,7 @@ impl<N: Network> WorkerConnections<N> {
         self.traffic.recorder.counts().replies += u64::from(replies);
     }
 
-    /// Records the first byte of a response, which proves the connection useful, however the response ends.
+    /// Records the first byte of a response, which marks the connection as useful, however the response ends.
     fn first_byte(&mut self, conn: ConnId, id: ExchangeId) {
         self.traffic.in_flight.get(id).first_byte = self.traffic.stamp;
         if !self.links.conn(conn).is_set(USEFUL) {
@@ -64,7 +64,8 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Requeues a request that the peer did not process: it waits for a connection again, and its clock keeps running.
+    /// Requeues a request that the peer did not process: it waits for a connection again, and its latency continues to
+    /// count.
     fn requeue(&mut self, conn: ConnId, id: ExchangeId) {
         let c = self.links.conn_mut(conn);
         c.end_exchange();
@@ -82,7 +83,7 @@ impl<N: Network> WorkerConnections<N> {
         self.pools.get_mut(pool_id).waiting.push_front(id);
     }
 
-    /// Ends an exchange: it is counted, and its user continues once this event is processed.
+    /// Counts the end of an exchange; its user continues once this event has been processed.
     #[inline]
     fn ended(&mut self, conn: ConnId, mut ended: ExchangeEnd, broken: Option<StaticCause>) {
         let x = self.traffic.in_flight.take(ended.id);
@@ -103,8 +104,9 @@ impl<N: Network> WorkerConnections<N> {
         self.traffic.ended(&x, ended, (late, broken), read_late, self.links.done());
     }
 
-    /// Looks a prepared request up in its user's cache: `None` means that it must be sent, otherwise the resources to
-    /// be found in the cached answer, if any, are returned. The lookup delays the events that follow.
+    /// Looks a prepared request up in its user's cache. Returns `None` if it must be sent, otherwise the search for
+    /// page resources in the cached answer, if any. Reads the clock again, because the lookup delays the events that
+    /// follow.
     pub fn cached_prepared(&mut self, user: UserId, request: RequestId, due: Nanos) -> Option<Option<ResourceSearch>> {
         let found = self.traffic.cached_prepared(user, request, due)?;
         self.advance_clock();
@@ -132,7 +134,8 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Grows the pool of a connection that takes no more requests: those it refused need another one.
+    /// Grows the pool of a connection that accepts no more requests, because those that it refused need another
+    /// connection.
     pub(crate) fn grow_for_requeued(&mut self, pool_id: PoolId) {
         if !self.pools.get(pool_id).waiting.is_empty() {
             self.grow(pool_id);

@@ -1,5 +1,5 @@
-//! Backoff from servers that refuse connections, or drop them before they served anything (`crate::backoff` has the
-//! arithmetic).
+//! Backoff from servers that refuse connections, or drop them before serving anything. The arithmetic is in
+//! `crate::backoff`.
 
 use brunt_contract::{FaultKind, Network};
 use brunt_measure::Nanos;
@@ -11,8 +11,7 @@ use super::WorkerConnections;
 use crate::ids::{ConnId, PoolId, UserId};
 
 impl<N: Network> WorkerConnections<N> {
-    /// Returns `true` if a connection that ends with `kind` was ended by the peer soon after it opened and before it
-    /// was of any use.
+    /// Returns `true` if the peer ended a connection (with `kind`) soon after it opened and before it was useful.
     pub(crate) fn was_useless(&self, conn: ConnId, kind: FaultKind) -> bool {
         let c = self.links.conn(conn);
         kind != FaultKind::Timeout && !c.is_set(USEFUL) && self.traffic.stamp < c.free_since + MAX_PAUSE

@@ -1,4 +1,4 @@
-//! The clock of a worker, and what is due at a time: ends of seconds, timeouts of exchanges and of openings.
+//! The clock of a worker, and the events it triggers: ends of seconds, timeouts of exchanges and of openings.
 
 use brunt_contract::{FaultKind, Network};
 use brunt_measure::Nanos;
@@ -29,14 +29,14 @@ impl<N: Network> WorkerConnections<N> {
         self.begin_second(self.traffic.limits.start);
     }
 
-    /// Records nothing until the common start.
+    /// Suspends recording until the common start.
     pub fn wait_for_start(&mut self) {
         self.traffic.recorder.hold();
         self.before_start = true;
     }
 
     /// Begins the run at the common start, which shifts it by `by`. The first second reports how many connections were
-    /// opened before, and how long that took (`took`).
+    /// opened before it, and the time that took (`took`).
     pub fn start_together(&mut self, by: Nanos, took: Nanos) {
         self.traffic.limits.shift(by);
         let counts = self.traffic.recorder.counts();
@@ -45,7 +45,7 @@ impl<N: Network> WorkerConnections<N> {
         self.begin_second(self.traffic.limits.start);
     }
 
-    /// Returns `true` if the loop must check frequently for something that no event announces.
+    /// Returns `true` if the loop must poll frequently for a condition that no event announces.
     pub fn needs_frequent_checks(&self) -> bool {
         self.before_start || self.lookups.pending()
     }
@@ -56,12 +56,12 @@ impl<N: Network> WorkerConnections<N> {
         self.closing
     }
 
-    /// Stops starting requests.
+    /// Stops the start of new requests.
     pub fn close(&mut self) {
         self.closing = true;
     }
 
-    /// Returns the next time at which something is due.
+    /// Returns the next time at which an action is due.
     pub fn next_time(&mut self) -> Nanos {
         let (slots, now) = (self.links.slots(), self.traffic.stamp);
         let beats = |beats: &HeartbeatRounds| beats.next(slots, now);
@@ -87,7 +87,7 @@ impl<N: Network> WorkerConnections<N> {
         }
         self.traffic.report_early(false);
         if self.traffic.stamp >= self.pools.retry_at() {
-            // Pools whose pause is over try again if requests wait.
+            // Pools whose pause is over retry if requests wait.
             for pool_id in self.pools.take_ready(self.traffic.stamp) {
                 self.grow(pool_id);
             }
@@ -100,7 +100,7 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Returns `true` if outcomes are queued for users, or bytes are to be written.
+    /// Returns `true` if outcomes are queued for users, or bytes are waiting to be written.
     #[inline]
     pub fn has_events(&self) -> bool {
         self.traffic.has_outcomes() || self.links.has_unsent()
@@ -114,13 +114,13 @@ impl<N: Network> WorkerConnections<N> {
         self.batching.begin_second(self.traffic.stamp, self.links.net());
     }
 
-    /// Returns `true` if no new requests are started any more.
+    /// Returns `true` if no more requests are started.
     #[inline]
     pub(crate) fn window_over(&self) -> bool {
         self.closing || self.traffic.stamp >= self.next_end()
     }
 
-    /// Returns the next end: that of the window, then that of the drain; `MAX` if the quota ends the run, or before a
+    /// Returns the end of the window or, once that is over, of the drain; `MAX` if the quota ends the run, or before a
     /// common start.
     pub(crate) fn next_end(&self) -> Nanos {
         match self.traffic.limits.end {
@@ -130,14 +130,14 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Returns `true` if an exchange that is over now had timed out before its end arrived. Our own delay in reading
+    /// Returns `true` if an exchange that has just ended had timed out before its end arrived. Our own delay in reading
     /// that end does not count.
     #[inline]
     pub(crate) fn too_late(&self, id: ExchangeId, x: &Exchange) -> bool {
         self.traffic.in_flight.is_late((id, x), self.turn.data_since)
     }
 
-    /// Times out exchanges whose time was up when the sockets were last read to the end: a response that is still in
+    /// Times out exchanges whose deadline had passed when the sockets were last fully read: a response that is still in
     /// its socket because we are late has not timed out.
     pub fn time_out(&mut self) {
         let caught_up = self.turn.caught_up;
@@ -162,7 +162,7 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Sends bodies that were held back long enough, although the peer has not asked for them.
+    /// Sends withheld bodies whose maximum wait is over, although the peer has not asked for them.
     #[cold]
     fn release_held_bodies(&mut self) {
         for id in self.continue_timers.take_expired(self.turn.caught_up) {
@@ -183,7 +183,7 @@ impl<N: Network> WorkerConnections<N> {
         self.set_now(now);
     }
 
-    /// Reads the clock; what follows counts in the second of that reading.
+    /// Reads the clock; subsequent events count in the second of that reading.
     #[inline]
     pub(crate) fn read_clock(&mut self) {
         let now = self.links.net().now();
@@ -191,8 +191,8 @@ impl<N: Network> WorkerConnections<N> {
         self.traffic.event_time = now;
     }
 
-    /// Like [`WorkerConnections::read_clock`], for bytes just read: they are stamped with the time of the read, however
-    /// long parsing took.
+    /// Like [`WorkerConnections::read_clock`], for bytes just read, which are timestamped with the time of the read,
+    /// however long parsing took.
     #[inline]
     pub(crate) fn use_read_time(&mut self) {
         let read = self.links.net().last_read_at();
@@ -200,7 +200,7 @@ impl<N: Network> WorkerConnections<N> {
         self.traffic.event_time = read;
     }
 
-    /// Sets the current time; what follows counts in the second of that time.
+    /// Sets the current time; subsequent events count in the second of that time.
     #[inline]
     pub(crate) fn set_now(&mut self, now: Nanos) {
         self.traffic.stamp = now;
@@ -209,7 +209,7 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Passes on the finished seconds.
+    /// Passes on the completed seconds.
     fn roll_seconds(&mut self) {
         while self.traffic.stamp >= self.traffic.recorder.second_ends() {
             let to = self.traffic.recorder.second_ends();
@@ -217,7 +217,7 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Returns the gauges of a second: values that are not counted in it.
+    /// Returns the gauges of a second, i.e. the values that are not event counts.
     fn gauges(&mut self) -> Gauges {
         let (bytes_sent, refused) = self.links.sent_and_refused();
         let (waiting, connections) = (self.pools.waiting(), u64::from(self.links.count()));
@@ -257,8 +257,7 @@ impl<N: Network> WorkerConnections<N> {
         self.links.close_all();
     }
 
-    /// Closes connections gracefully if they are part of the plan, and datagram sockets, which were kept for the final
-    /// read.
+    /// Gracefully closes connections that are part of the plan, and datagram sockets kept for the final read.
     fn close_all_gracefully(&mut self) {
         for conn in (0..self.links.slots()).map(ConnId::of) {
             let c = self.links.conn(conn);

@@ -1,4 +1,4 @@
-//! Lost and closed connections: the requests on them fail, and requests that need another connection get one.
+//! Lost and closed connections: the requests on them fail, and waiting requests get another connection.
 
 use brunt_contract::{ConnectionOwner, Errno, Event, ExchangeEnd, FaultKind, Network, Phase};
 
@@ -11,7 +11,7 @@ use crate::outcome::{NotSentCause, UserOutcome};
 use super::WorkerConnections;
 use crate::failure_cause::{FailureCause, kind_of};
 
-/// Fails answers whose end was the end of the connection, because that was truncated (RFC 8446 6.1, RFC 9112 9.8).
+/// Fails answers delimited by the end of the connection, because they may be truncated (RFC 8446 6.1, RFC 9112 9.8).
 pub(crate) fn fail_truncated(events: &mut [Event], came: Box<[u8]>) {
     for event in events {
         if let Event::Ended(ended @ ExchangeEnd { fault: None, .. }) = event {
@@ -23,7 +23,7 @@ pub(crate) fn fail_truncated(events: &mut [Event], came: Box<[u8]>) {
 }
 
 impl<N: Network> WorkerConnections<N> {
-    /// Abandons a request as unfinished; a connection on which it cannot be cancelled is dropped.
+    /// Abandons a request as unfinished, and drops its connection if the request cannot be cancelled on it.
     pub fn abandon_request(&mut self, id: ExchangeId) {
         let x = self.traffic.in_flight.take(id);
         self.traffic.recorder.unfinished(&x, &self.traffic.limits, self.traffic.stamp);
@@ -116,7 +116,7 @@ impl<N: Network> WorkerConnections<N> {
         let (owner, pool_id, user, greeting) = (c.last, c.pool, c.user, c.stage == ConnStage::Greeting);
         self.traffic.recorder.counts().connections.failed += 1;
         if greeting {
-            // These are the bytes with which the peer refused us.
+            // The bytes with which the peer refused the connection.
             let came = Some(self.links.partial_response(conn)).filter(|came| !came.is_empty());
             self.traffic.keep_example(&cause.with_code(0), None, came.as_deref());
         }
@@ -133,8 +133,8 @@ impl<N: Network> WorkerConnections<N> {
         false
     }
 
-    /// Handles a session that refused a request although it seemed to have room: the request was not sent, and does not
-    /// count as sent. A connection without a request in flight is then closed.
+    /// Handles a session that refused a request although it seemed to have room: the request does not count as sent. If
+    /// nothing else is in flight on the connection, it is closed.
     #[cold]
     pub(crate) fn submit_refused(&mut self, id: ExchangeId, conn: ConnId) {
         self.traffic.in_flight.get(id).state = ExchangeState::Connecting;
@@ -155,13 +155,13 @@ impl<N: Network> WorkerConnections<N> {
         let c = self.links.conn(conn);
         let on_it = match (c.in_flight(), c.last) {
             (0, _) => Vec::new(),
-            // If several shared the connection, the last one submitted need not be the one left.
+            // If several exchanges shared the connection, the last one submitted need not be the one that remains.
             (1, last) if self.traffic.in_flight.get(last).is_on(conn) => vec![last],
             _ => self.traffic.in_flight.on(conn),
         };
         let kind = cause.sort.kind;
         let came = if self.links.done().wants_example(kind) { self.links.partial_response(conn) } else { Vec::new() };
-        // Unless it is part of the plan, a keep-alive connection that the peer closes is no loss.
+        // A keep-alive connection that the peer closes does not count as lost unless it is part of the plan.
         let wanted = self.is_planned(conn);
         if wanted {
             self.count_loss(conn, cause);
@@ -179,9 +179,8 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Handles a failed opening that no exchange owned. Waiting exchanges keep waiting while the pool has open
-    /// connections; otherwise the oldest fails. If this was the last attempt, all of them fail: no connection is left
-    /// to wait for.
+    /// Handles a failed opening that was not for a specific exchange. Exchanges continue to wait while the pool has
+    /// open connections; otherwise the oldest fails. If no other attempt is pending, all of them fail.
     pub(crate) fn growth_failed(&mut self, pool_id: PoolId, cause: &FailureCause<'_>) {
         self.back_off_pool(pool_id);
         let pool = self.pools.get_mut(pool_id);
@@ -204,7 +203,8 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Closes an idle connection on which the peer takes no more requests. One that is part of the plan counts as lost.
+    /// Closes an idle connection on which the peer accepts no more requests. If it is part of the plan, it counts as
+    /// lost.
     pub(crate) fn retire(&mut self, conn: ConnId) {
         let c = self.links.conn(conn);
         let (user, pool_id) = (c.user, c.pool);
@@ -228,7 +228,7 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Closes a connection gracefully, and opens others where requests wait for them.
+    /// Closes a connection gracefully, and opens others if requests wait for them.
     pub(crate) fn close_and_grow(&mut self, conn: ConnId) {
         let pool_id = self.links.conn(conn).pool;
         self.close_gracefully(conn);
@@ -243,7 +243,7 @@ impl<N: Network> WorkerConnections<N> {
         self.discard(conn, false);
     }
 
-    /// Removes a connection from its user and its pool, and releases it.
+    /// Detaches a connection from its user and its pool, and releases it.
     fn discard(&mut self, conn: ConnId, abort: bool) {
         self.traffic.recorder.counts().heartbeats.open += self.heartbeat_unanswered(conn);
         let c = self.links.conn(conn);
@@ -272,7 +272,7 @@ impl<N: Network> WorkerConnections<N> {
     /// process.
     pub(crate) fn time_out_waiting(&mut self) {
         for pool_id in self.pools.ids() {
-            // Waiting exchanges are in the order in which they were due, so those that timed out are in front.
+            // Waiting exchanges are ordered by due time, so those that timed out come first.
             while let Some(&id) = self.pools.get(pool_id).waiting.front() {
                 if !self.traffic.in_flight.waited_too_long(id, self.turn.caught_up) {
                     break;
@@ -283,12 +283,12 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Removes an exchange from the queues of those that wait for a connection.
+    /// Removes an exchange from the queues of waiting exchanges.
     pub(crate) fn stop_waiting(&mut self, id: ExchangeId) {
         self.pools.all_mut().iter_mut().for_each(|pool| pool.waiting.retain(|waiting| *waiting != id));
     }
 
-    /// Aborts a connection whose request was abandoned: nothing more can be sent on it.
+    /// Aborts a connection whose request was abandoned, because nothing more can be sent on it.
     pub(crate) fn abandon(&mut self, conn: ConnId) {
         if self.links.conn(conn).stage != ConnStage::Vacant {
             self.discard(conn, true);
@@ -300,7 +300,7 @@ impl<N: Network> WorkerConnections<N> {
         let x = *self.traffic.in_flight.get(id);
         match x.state {
             ExchangeState::Vacant => {}
-            // With timeouts of their own, those in front may have more time.
+            // If exchanges have different timeouts, those ahead of it may have more time left.
             ExchangeState::Waiting if self.traffic.in_flight.has_own_timeouts() => {
                 self.stop_waiting(id);
                 self.traffic.fail(id, &FailureCause::new(FaultKind::Timeout, Phase::Wait), false);

@@ -1,8 +1,8 @@
-//! The final read, of data that is still in the sockets when a run ends: a run that stopped reading at its last answer
-//! would miss it.
+//! The final read of data that is still in the sockets when a run ends, and that would be missed if the run stopped
+//! reading at its last answer.
 //!
-//! It finds refusals of unanswered datagrams, and surplus answers: where answers are matched to requests by order
-//! alone, leftover bytes mean that some answers were matched to the wrong request.
+//! It detects refusals of unanswered datagrams, and surplus answers: if answers are matched to requests by order alone,
+//! leftover bytes mean that some answers were matched to the wrong request.
 
 use brunt_contract::{Event, Network, ProtocolError};
 use brunt_measure::Nanos;
@@ -15,8 +15,8 @@ use crate::pool::ConnStage;
 use super::WorkerConnections;
 use super::clock::STOP_CHECK_INTERVAL;
 
-/// Maximum number of rounds: a socket may hold many datagrams, each of which takes a turn, and a peer may never stop
-/// sending.
+/// Maximum number of rounds. A socket may hold many datagrams, each of which takes a turn, and a peer may send
+/// indefinitely.
 const ROUNDS: u32 = 64;
 /// Time allowed for a refusal from a remote host; a surplus answer may also take as long as the longest answer of the
 /// last second.
@@ -31,9 +31,9 @@ impl<N: Network> WorkerConnections<N> {
         ending && (self.pools.get(pool_id).origin.datagrams || self.traffic.workload.prepared().by_order.is_some())
     }
 
-    /// Reads what is left, after all requests are over and no user continues. It waits a moment for a refusal or a
-    /// surplus response, unless there was one already: after a duplicated response all later ones are shifted, so there
-    /// is always one left. An interrupted run does not wait for slow responses.
+    /// Reads the remaining data, once all requests have ended and no user continues. It waits briefly for a refusal or
+    /// a surplus response, unless one was already seen: a duplicate response shifts all later ones, so one is always
+    /// left over. An interrupted run does not wait for slow responses.
     pub(crate) fn read_finally(&mut self, stop: &Stop) {
         let refusals = self.one_way.any_sent() && self.pools.all().iter().any(|pool| pool.origin.datagrams);
         if !refusals && self.traffic.workload.prepared().by_order.is_none() {
@@ -83,7 +83,7 @@ impl<N: Network> WorkerConnections<N> {
                 }
                 LinkEvent::Connected(_) | LinkEvent::Sent(_) => {}
             }
-            // Bytes that arrived for unfinished requests may be their response.
+            // Bytes received while requests are unfinished may belong to their responses.
             self.links.done().events.clear();
             self.links.flush();
         }
@@ -96,7 +96,7 @@ impl<N: Network> WorkerConnections<N> {
         c.stage == ConnStage::Open && c.in_flight() == 0
     }
 
-    /// Counts surplus responses, to no request in flight, and bytes that the session cannot parse.
+    /// Counts surplus responses, and bytes that the session cannot parse.
     fn count_strays(&mut self, count: usize, read: Result<(), ProtocolError>) {
         let counts = self.traffic.recorder.counts();
         counts.bytes.received += count as u64;

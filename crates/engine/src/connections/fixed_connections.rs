@@ -1,4 +1,4 @@
-//! Connections that are part of the plan (WebSocket, `--hold`): how many are being opened, and their users.
+//! Connections that are part of the plan (WebSocket, `--hold`): their users, and the number being opened.
 
 use brunt_contract::Network;
 
@@ -9,13 +9,13 @@ use crate::pool::SPARE;
 
 /// Maximum number of connections that a run opens at a time: a usual listen backlog (net.core.somaxconn is 4096).
 const MAX_OPENING: u32 = 1024;
-/// Minimum of a worker's share of that number.
+/// Minimum share of [`MAX_OPENING`] for one worker.
 const MIN_OPENING: u32 = 8;
 
 /// State of a worker whose number of connections is fixed by the plan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FixedConnections {
-    /// Set if connections are held once all requests on them are over.
+    /// Set if connections are held once all requests on them have ended.
     holds: bool,
     /// Maximum number of connections being opened.
     max_opening: u32,
@@ -34,8 +34,8 @@ impl<N: Network> WorkerConnections<N> {
         self.fixed.is_none_or(|fixed| self.pools.opening() < fixed.max_opening)
     }
 
-    /// Returns the number of connections being opened for no particular request, including those of users who open
-    /// their own.
+    /// Returns the number of connections being opened, except those opened for a specific request; includes those that
+    /// users open for themselves.
     pub fn opening(&self) -> u32 {
         self.pools.opening()
     }
@@ -85,26 +85,26 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Makes a connection the user's own.
+    /// Assigns a connection to a user as its own.
     fn assign_own(&mut self, user: UserId, conn: ConnId) {
         self.links.conn_mut(conn).user = user;
         self.sticky.set(user, conn);
     }
 
-    /// Returns `true` if a connection is part of the plan. The connection of a user who is done is not: it is only kept
-    /// for the final read.
+    /// Returns `true` if a connection is part of the plan. The connection of a user that is done is not; it is kept
+    /// only for the final read.
     pub(crate) fn is_planned(&self, conn: ConnId) -> bool {
         self.fixed.is_some() && !self.links.conn(conn).is_set(SPARE)
     }
 
-    /// Counts the loss of a connection that is part of the plan by its cause. The peer's own message is preferred over
+    /// Counts the loss of a connection that is part of the plan by its cause. The peer's own message is preferred to
     /// ours.
     pub(crate) fn count_loss(&mut self, conn: ConnId, cause: &FailureCause<'_>) {
         let words = self.links.session(conn).and_then(|session| session.close_cause());
         self.traffic.recorder.connection_lost(cause.sort.kind, cause.sort.errno, words.as_ref().or(cause.why));
     }
 
-    /// Returns `true` if users open their own connection to send requests again and again: a failed opening then counts
+    /// Returns `true` if users send requests on connections they open themselves, in which case a failed opening counts
     /// as a failed request.
     pub(crate) fn users_send_on_own(&self) -> bool {
         self.fixed.is_some_and(|fixed| !fixed.holds)

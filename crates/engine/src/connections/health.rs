@@ -1,7 +1,7 @@
 //! Self-monitoring of the generator: whether a worker was running when something happened.
 //!
-//! Answers are stamped when they are read, so a worker that is busy, waits for a core or is suspended makes the server
-//! look slow. Three things are measured for the verdict:
+//! Answers are timestamped when they are read, so a worker that is busy, waiting for a core or suspended makes the
+//! server look slow. Three measurements contribute to the verdict:
 //!
 //! - `loop_gap`: stretches in which the loop did not poll its sockets: the length of a turn, and the delay of the end
 //!   of a wait.
@@ -16,15 +16,15 @@ use brunt_record::Latency;
 
 use crate::tally::UnsummedCounts;
 
-/// Minimum length of a recorded gap: a turn of a few requests takes that long.
+/// Minimum length of a recorded gap, which is about the length of a turn with a few requests.
 const MIN_GAP: Nanos = Nanos::from_micros(20);
 
-/// A worker's observations of itself since the last second was passed on.
+/// A worker's measurements of itself since the last second was passed on.
 #[derive(Debug, Default)]
 pub(super) struct Health {
-    /// Time when the sockets were last polled, or a wait for them began.
+    /// Time at which the sockets were last polled, or a wait for them began.
     last_poll: Nanos,
-    /// Time when the current wait should end; zero if there is none.
+    /// Time at which the current wait should end; zero if there is none.
     wait_end: Nanos,
     /// The thread's statistics when the second began.
     second_began: ThreadStats,
@@ -42,14 +42,14 @@ impl Health {
         self.wait_end = until;
     }
 
-    /// Returns how much of `spun` the thread can really have spent polling since the last count: no more than its CPU
+    /// Returns the part of `spun` that the thread can actually have spent polling since the last count: at most its CPU
     /// time, if that is known.
     pub fn poll_time(&self, now: ThreadStats, spun: Nanos) -> Nanos {
         if now.cpu == Nanos::ZERO { spun } else { spun.min(now.cpu - self.second_began.cpu) }
     }
 
-    /// Records how the thread ran in the second that ends at `to`; `busy` is since when requests have been in flight
-    /// without a break. Time spent polling was available for work, so it does not count as busy.
+    /// Records the scheduling of the thread in the second that ends at `to`. `busy` is the time since which requests
+    /// have been in flight without a break. Time spent polling was available for work, so it does not count as busy.
     pub fn count(
         &mut self,
         now: ThreadStats,
@@ -82,8 +82,8 @@ impl Health {
         (self.last_poll, self.wait_end) = (now, Nanos::ZERO);
     }
 
-    /// Splits a gap at `to`, the end of the warm-up or the window: the part before is recorded now, and the rest counts
-    /// from there.
+    /// Splits a gap at `to`, the end of the warm-up or of the window: the part before is recorded now, and the
+    /// remainder is counted from `to`.
     pub fn split_gap(&mut self, to: Nanos, times: &mut Latency) {
         note(to - self.last_poll.max(self.wait_end), times);
         self.last_poll = self.last_poll.max(to);

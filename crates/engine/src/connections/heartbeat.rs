@@ -1,9 +1,9 @@
 //! Heartbeats (`--ping`): keep-alive probes on every open connection, independent of the requests.
 //!
-//! No connection has a timer of its own: the worker iterates over its connections, a few per turn, so that a million of
-//! them cost no memory and no load peaks. It visits each of them several times per interval, and sends a heartbeat on
-//! those whose interval is (almost) over. A connection that has not answered by the time of its next heartbeat is dead,
-//! and is dropped.
+//! Connections have no individual timers: the worker iterates over its connections, a few per turn, so that a million
+//! of them cause neither memory use nor load peaks. It visits each several times per interval, and sends a heartbeat if
+//! the interval is (almost) over. A connection that has not answered by its next heartbeat is considered dead and is
+//! dropped.
 
 use brunt_contract::{FaultKind, Network};
 use brunt_measure::Nanos;
@@ -14,7 +14,7 @@ use crate::pool::{ConnStage, HEARTBEAT_PENDING, USEFUL};
 
 /// Rounds per interval.
 const ROUNDS: u64 = 8;
-/// Minimum time between two steps of a round: visiting a few connections at a time costs less than a turn for each.
+/// Minimum time between two steps of a round: visiting a few connections at a time is cheaper than a turn for each.
 const MIN_STEP: Nanos = Nanos::from_millis(1);
 
 /// The iteration over the connections.
@@ -23,7 +23,7 @@ pub(crate) struct HeartbeatRounds {
     interval: Nanos,
     /// The next connection to visit.
     cursor: usize,
-    /// Time when this round began.
+    /// Time at which this round began.
     since: Nanos,
 }
 
@@ -36,8 +36,8 @@ impl HeartbeatRounds {
         Nanos((self.interval.0 / ROUNDS).max(1))
     }
 
-    /// Returns the index up to which the visits of `connections` are due at `now`; the round is over once that is all
-    /// of them. Connections added during a round do not make it longer.
+    /// Returns the index up to which visits are due at `now`, of `connections`; the round ends once all are due.
+    /// Connections added during a round do not prolong it.
     fn due_up_to(&self, connections: usize, now: Nanos) -> usize {
         let part = u128::from((now - self.since).0) * connections as u128 / u128::from(self.round().0);
         part.min(connections as u128) as usize
@@ -49,8 +49,8 @@ impl HeartbeatRounds {
         (now + MIN_STEP).max(self.since + Nanos(each * (self.cursor as u64 + 1)))
     }
 
-    /// Returns how much of an interval counts as elapsed when the connection in this slot opens: first heartbeats are
-    /// spread over the rounds, so that connections opened together do not send together forever.
+    /// Returns how much of an interval counts as elapsed when the connection in this slot opens. This spreads the first
+    /// heartbeats over the rounds, so that connections opened together do not send heartbeats together.
     pub(super) fn initial_lead(&self, conn: ConnId) -> Nanos {
         Nanos(self.interval.0 / (2 * ROUNDS) + self.round().0 * (u64::from(conn.0) % ROUNDS))
     }
@@ -72,7 +72,7 @@ impl<N: Network> WorkerConnections<N> {
             beat.cursor += 1;
         }
         if self.traffic.stamp >= beat.since + beat.round() {
-            // A thread that did not run for a while does not catch up on several rounds at once.
+            // A thread that did not run for a while does not catch up on missed rounds.
             beat.since = self.traffic.stamp.min(beat.since + beat.round()).max(self.traffic.stamp - beat.round());
             beat.cursor = 0;
         }
@@ -112,8 +112,8 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Ends a heartbeat that can no longer be answered; returns 1 if it counts, else 0. Its time so far is recorded as
-    /// a lower bound.
+    /// Ends a heartbeat that can no longer be answered, and records its time so far as a lower bound. Returns 1 if it
+    /// counts, otherwise 0.
     pub(crate) fn heartbeat_unanswered(&mut self, conn: ConnId) -> u64 {
         let counts = self.take_heartbeat(conn);
         if counts {

@@ -1,7 +1,7 @@
-//! Requests without a response: they are over once their bytes are written, and have no latency.
+//! Requests without a response: they end once their bytes are written, and have no latency.
 //!
-//! Each is checked once, in the turn it was sent in. If its socket was full, it waits until the network reports that
-//! all bytes were taken, so a thousand full sockets cost a turn nothing.
+//! Each is checked once, in the turn in which it was sent. If its socket was full, it waits until the network reports
+//! that all bytes were taken, so full sockets do not slow a turn down.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,14 @@ use crate::ids::{ConnId, ExchangeId};
 use crate::outcome::{FinishedRequest, UserOutcome};
 use crate::pool::ConnStage;
 
-/// One-way requests that are not over.
+/// One-way requests in progress.
 #[derive(Debug, Default)]
 pub(crate) struct OneWayRequests {
     /// Requests sent in this turn.
     fresh: Vec<ExchangeId>,
     /// Requests whose bytes the socket did not take at once, by connection.
     unwritten: BTreeMap<ConnId, Vec<ExchangeId>>,
-    /// Set once there were any in this run.
+    /// Set once a one-way request was sent in this run.
     any: bool,
 }
 
@@ -33,7 +33,7 @@ impl OneWayRequests {
         self.fresh.push(id);
     }
 
-    /// Returns `true` if there were any one-way requests in this run.
+    /// Returns `true` if one-way requests were sent in this run.
     pub fn any_sent(&self) -> bool {
         self.any
     }
@@ -44,7 +44,7 @@ impl OneWayRequests {
         !self.fresh.is_empty()
     }
 
-    /// Forgets a connection that is gone: its requests are ended elsewhere.
+    /// Removes a connection that is gone; its requests are ended elsewhere.
     #[inline]
     pub fn forget(&mut self, conn: ConnId) {
         if !self.unwritten.is_empty() {
@@ -63,7 +63,7 @@ impl<N: Network> WorkerConnections<N> {
         for id in fresh.drain(..) {
             let x = *self.traffic.in_flight.get(id);
             if !is_under_way(&x) {
-                // Its connection broke in the meantime: it has failed, or will be sent again.
+                // Its connection was lost in the meantime: the request has failed, or will be sent again.
                 continue;
             }
             if self.links.unsent(x.conn) > 0 {
@@ -81,7 +81,7 @@ impl<N: Network> WorkerConnections<N> {
     pub(crate) fn all_sent(&mut self, conn: ConnId) {
         self.read_clock();
         let mut all = self.one_way.unwritten.remove(&conn).unwrap_or_default();
-        // If a request timed out, its id may have been reused, and is then listed twice.
+        // If a request timed out, its id may have been reused, in which case it is listed twice.
         all.sort_unstable();
         all.dedup();
         for id in all {
@@ -92,8 +92,8 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Counts a refusal reported on a datagram socket with nothing in flight: the peer's system refused (ICMP) what was
-    /// written before. No request fails, since all of them are over.
+    /// Counts a refusal reported on a datagram socket with nothing in flight: the peer's system refused (ICMP)
+    /// datagrams written earlier. No request fails, since all have ended.
     pub(crate) fn count_refusal(&mut self, conn: ConnId, why: Option<Errno>) {
         let c = self.links.conn(conn);
         let refused = why == Some(REFUSED);

@@ -1,5 +1,5 @@
-//! Opening of connections: for one request, for any waiting request, or ahead; from connecting to accepting exchanges.
-//! TLS and the protocol's own handshake are phases of their own; the connect timeout covers each.
+//! Opening of connections, for one request, for any waiting request, or ahead of time, until they accept exchanges. TLS
+//! and the protocol's own handshake are separate phases; the connect timeout applies to each.
 
 use brunt_contract::{
     ChannelProgress, ConnectionOwner, Errno, FaultKind, Network, Phase, ProtocolError, SlotContext, UserValues,
@@ -44,10 +44,11 @@ impl<N: Network> WorkerConnections<N> {
         self.dial_for(id, pool_id, if x.is_held_back() { self.traffic.stamp } else { x.intended });
     }
 
-    /// Opens a connection for one exchange, which starts now: its service time includes the opening. `ready` is when a
-    /// connection became available: the time before is due to the connection limit, the time after it to us.
+    /// Opens a connection for one exchange, which starts now: its service time includes the opening. `ready` is the
+    /// time from which a connection could be opened: the wait before it is caused by the connection limit, the wait
+    /// after it by us.
     pub(crate) fn dial_for(&mut self, id: ExchangeId, pool_id: PoolId, ready: Nanos) {
-        // Work done since the last reading (such as closing the previous connection) is not part of this request.
+        // Work done since the last reading (such as closing the previous connection) must not count for this request.
         self.read_clock();
         let now = self.traffic.stamp;
         let x = self.traffic.in_flight.get(id);
@@ -69,8 +70,8 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Starts connecting. The caller must have just read the clock, because the call itself may take longer than
-    /// everything else.
+    /// Starts connecting. The caller must have just read the clock, because the call itself may dominate the time
+    /// taken.
     pub(crate) fn dial(&mut self, pool_id: PoolId) -> Result<ConnId, Errno> {
         let to = self.pools.get_mut(pool_id).next_address().ok_or(Errno(libc::EADDRNOTAVAIL))?;
         let conn = self.links.dial(pool_id, to, self.traffic.stamp)?;
@@ -122,8 +123,8 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Grows the scenario's other pools near the connection limit: a connection that one origin does not need makes
-    /// room for requests that wait for another.
+    /// Grows the other pools of the scenario near the connection limit: a connection that one origin no longer needs
+    /// makes room for requests that wait for another origin.
     pub(crate) fn grow_others(&mut self, pool_id: PoolId) {
         let group = self.pools.group(pool_id);
         let near = group.by_arrivals && group.count + 1 >= group.limit;
@@ -138,7 +139,7 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Opens a connection ahead, owned by no user.
+    /// Opens a connection ahead of time, not owned by any user.
     pub(crate) fn preopen(&mut self, origin: OriginId) {
         let pool_id = self.pools.of(ScenarioId(0), origin);
         self.read_clock();
@@ -196,14 +197,14 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Looks addresses up again after a failed connection, at most once a second.
+    /// Repeats the address lookup after a failed connection, at most once a second.
     pub(crate) fn consider_lookup(&mut self, pool_id: PoolId) {
         if self.traffic.stamp >= self.pools.get(pool_id).looked_up + LOOKUP_PAUSE {
             self.look_up(pool_id);
         }
     }
 
-    /// Handles an established TCP connection, which may lead to a proxy only.
+    /// Handles an established TCP connection, which may only lead to a proxy.
     pub(crate) fn connected(&mut self, conn: ConnId) {
         self.read_clock();
         let c = self.links.conn(conn);
@@ -222,8 +223,8 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Returns the user for whom a connection is opened: its owner, or the user of the request that waits for it, or
-    /// [`UserId::NONE`] if it is shared; and the slot values of the opening, if that user will own the connection.
+    /// Returns the user for whom a connection is opened (its owner, the user of the request that waits for it, or
+    /// [`UserId::NONE`] if it is shared), and the slot values of the opening if that user will own the connection.
     fn opening_values(&mut self, conn: ConnId) -> (UserId, Option<SlotContext<'static>>) {
         let c = self.links.conn(conn);
         let (pool_id, owner) = (c.pool, c.last);
@@ -236,7 +237,7 @@ impl<N: Network> WorkerConnections<N> {
         (user, owned.then(|| self.traffic.in_flight.fill(owner, self.traffic.stamp)))
     }
 
-    /// Acts on the step that an opening connection has reached.
+    /// Handles the step that an opening connection has reached.
     fn apply_step(&mut self, conn: ConnId, step: Result<OpeningStep, OpeningError>) {
         let owner = self.links.conn(conn).last;
         if owner != ExchangeId::NONE {
@@ -249,8 +250,8 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Processes bytes that went through TLS or came from a proxy; returns how the session parsed the plaintext, or
-    /// `None` if there was none or the connection is gone.
+    /// Processes bytes received through TLS or from a proxy. Returns the result of parsing the plaintext; `None` if
+    /// there was none or the connection is gone.
     pub(crate) fn read_tls(
         &mut self,
         conn: ConnId,
@@ -300,13 +301,13 @@ impl<N: Network> WorkerConnections<N> {
         self.apply_step(conn, Ok(step));
     }
 
-    /// Continues the protocol's own handshake with bytes just read.
+    /// Continues the protocol's own handshake with the bytes just read.
     pub(crate) fn continue_handshake(&mut self, conn: ConnId) {
         self.links.flush();
         let c = self.links.conn(conn);
         let (pool_id, since) = (c.pool, c.since);
         let step = self.links.handshake_read(conn, &self.pools.get(pool_id).origin, self.traffic.stamp);
-        // The greeting is over if the connection is open now, or if TLS takes over from here.
+        // The greeting is over if the connection is now open, or if TLS starts now.
         if step.is_ok() && self.links.conn(conn).stage != ConnStage::Greeting {
             self.traffic.recorder.times().greeting.record(self.traffic.stamp - since);
         }

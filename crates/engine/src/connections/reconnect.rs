@@ -1,9 +1,9 @@
-//! Users who disconnect and come back (`close` in a flow): their connections are closed, and their next request to each
-//! server is sent on a new connection.
+//! Users that disconnect and reconnect (`close` in a flow): their connections are closed, and their next request to
+//! each server is sent on a new connection.
 //!
-//! If users own their connections, that is all. If connections are shared, the one that the user would have taken next
-//! (the one used last) is closed, and the user is marked, so that its next request takes none left by others. Each
-//! `close` thus costs a connect, as it does for real users who come back, and the size of the pool stays the same.
+//! If connections are shared, the connection used last, which the user would have taken next, is closed, and the user
+//! is marked so that its next request does not take a connection used by others. Each `close` thus costs a connect, as
+//! it does for real users that return, and the size of the pool stays the same.
 
 use brunt_contract::{Network, Workload};
 use brunt_plan::Plan;
@@ -20,9 +20,9 @@ use crate::pool::SERVED;
 pub(crate) struct Reconnects {
     /// The origins affected, by scenario and by `close` of its flow; `None` for all.
     closes: Vec<Vec<Option<Vec<OriginId>>>>,
-    /// The state of each user towards each pool, by pool and user.
+    /// The state of each user with respect to each pool, by pool and user.
     states: Vec<Vec<ReconnectState>>,
-    /// Buffer for the pools of one `close`, reused.
+    /// Reused buffer for the pools of one `close`.
     pools: Vec<PoolId>,
 }
 
@@ -30,9 +30,9 @@ pub(crate) struct Reconnects {
 enum ReconnectState {
     #[default]
     Unused,
-    /// The user has sent requests there.
+    /// The user has sent requests in this pool.
     Used,
-    /// The user's next request there must open a connection.
+    /// The user's next request in this pool must open a connection.
     Reconnect,
 }
 
@@ -110,7 +110,7 @@ impl<N: Network> WorkerConnections<N> {
         self.close_and_grow(conn);
     }
 
-    /// Places a request where users of a flow own connections or reconnect. Returns `false` if the request takes any
+    /// Places a request of a user that owns connections or must reconnect. Returns `false` if the request may take any
     /// free connection.
     #[cold]
     pub(crate) fn place_on_user_connection(&mut self, id: ExchangeId, pool: PoolId) -> bool {
@@ -118,8 +118,8 @@ impl<N: Network> WorkerConnections<N> {
             || self.owned.is_some() && self.place_on_owned(id, pool)
     }
 
-    /// Opens a connection for a request whose user had disconnected. Returns `false` if the request takes a connection
-    /// like any other.
+    /// Opens a connection for a request whose user has disconnected. Returns `false` if the request must take a
+    /// connection like any other.
     #[cold]
     fn open_for_reconnect(&mut self, id: ExchangeId, pool: PoolId) -> bool {
         let x = *self.traffic.in_flight.get(id);
@@ -134,7 +134,7 @@ impl<N: Network> WorkerConnections<N> {
         }
         let full = |pools: &crate::pool::Pools| pools.group(pool).by_arrivals && pools.group(pool).is_full();
         if full(&self.pools) {
-            // Close one connection to make room for the new one.
+            // Closes one connection to make room for the new one.
             let idle = self.pools.get(pool).idle.last().copied().filter(|conn| self.links.conn(*conn).in_flight() == 0);
             if let Some(conn) = idle.or_else(|| self.pools.spare(pool)) {
                 self.close_gracefully(conn);
@@ -154,8 +154,8 @@ impl<N: Network> WorkerConnections<N> {
         }
     }
 
-    /// Replaces the connection that a waiting request is about to get, if others have used it and the request's user
-    /// had disconnected: it is closed, and a new one is opened. Returns `false` if the request may have the connection.
+    /// Closes the connection that a waiting request is about to get and opens a new one, if others have used it and the
+    /// user of the request has disconnected. Returns `false` if the request may use the connection.
     #[cold]
     pub(crate) fn open_instead_of_used(&mut self, id: ExchangeId, conn: ConnId) -> bool {
         let (user, c) = (self.traffic.in_flight.get(id).user, self.links.conn(conn));

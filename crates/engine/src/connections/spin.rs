@@ -1,42 +1,42 @@
 //! Exact waiting: a worker sleeps until shortly before a request is due, and polls for the rest.
 //!
-//! An idle core is not available at once: on a virtual machine a timer wakes a thread 50 to 120 µs late, as late as a
-//! fast server takes to answer, and so does a response. Polling needs no wakeup. It costs CPU time that other threads
-//! cannot use, so it is bounded ([`SpinBudget`]), counted (`spun_ns`), and given up if it does not help or takes the
-//! core from others.
+//! An idle core is not available at once: on a virtual machine, a timer or a response wakes a thread 50 to 120 µs late,
+//! which is as long as a fast server takes to answer. Polling needs no wakeup, but uses CPU time that other threads may
+//! need, so it is bounded ([`SpinBudget`]), counted (`spun_ns`), and abandoned if it does not help or takes the core
+//! from others.
 //!
-//! - The lead with which the worker wakes before a due time is learned from how late it woke before, so that 1 wakeup
-//!   in 250 is late.
-//! - After sending a request, it polls for the response for as long as most responses take, if that is short.
-//! - A poll that takes long means that the core was given to another thread. If that happens often, polling is
-//!   suspended.
-//! - A budget that does not last until requests are due is useless, and is not spent.
+//! - The worker wakes ahead of a due time by a lead learned from the lateness of earlier wakeups, such that 1 wakeup in
+//!   250 is late.
+//! - After sending a request, the worker polls for the response for as long as most responses take, if that is short.
+//! - A long poll means that the core was given to another thread. If that happens often, polling is suspended.
+//! - A budget that is exhausted before requests are due is useless and not spent.
 
 use brunt_measure::Nanos;
 use brunt_plan::Plan;
 
-/// Default share of one core for a whole run: a quarter (our choice, stated in the guide).
+/// Default share of one core for a whole run (documented in the guide).
 const DEFAULT_SHARE: f64 = 0.25;
-/// Time for which unused budget is saved up.
+/// Maximum unused budget that is saved.
 const MAX_SAVED: Nanos = Nanos::from_millis(200);
-/// Intended share of wakeups that come after the due time.
+/// Target share of wakeups after the due time.
 const MISSES: f64 = 0.004;
 /// Change of the wake-up lead after a miss, and the bounds of the lead, in nanoseconds.
 const STEP: f64 = 8_000.0;
 const LEAD_BOUNDS: (f64, f64) = (10_000.0, 400_000.0);
 const INITIAL_LEAD: f64 = 100_000.0;
-/// Initial time for which responses are polled for, and its maximum, in nanoseconds: if most responses take longer,
-/// they are not polled for.
+/// Initial and maximum time for which responses are polled, in nanoseconds. If most responses take longer, there is no
+/// polling for them.
 const INITIAL_RESPONSE: f64 = 400_000.0;
 const MAX_RESPONSE: f64 = 1_000_000.0;
-/// Minimum length of a disturbed poll: an undisturbed one takes 1 to 2 µs.
+/// Minimum length of a disturbed poll; an undisturbed poll takes 1 to 2 µs.
 const DISTURBED: Nanos = Nanos::from_micros(30);
 /// Disturbed time above which polling is suspended, if it is also more than a quarter of all time polled.
 const MIN_DISTURBED: Nanos = Nanos::from_millis(1);
 const REST: Nanos = Nanos::from_millis(500);
-/// Maximum suspension: each is twice as long as the one before, unless polling went well for long enough in between.
+/// Maximum suspension. Each is twice as long as the previous one, unless polling was undisturbed for long enough in
+/// between.
 const MAX_REST: Nanos = Nanos::from_secs(16);
-/// Number of due times after which it is decided whether the budget lasts, and the pause if it does not.
+/// Number of due times after which the budget is evaluated, and the pause if it did not last.
 const MOMENTS: u32 = 100;
 const PAUSE: Nanos = Nanos::from_secs(5);
 
@@ -52,7 +52,7 @@ pub(crate) enum SpinBudget {
 }
 
 impl SpinBudget {
-    /// Returns the budget of each of `workers`: none if the plan does not schedule requests, or allows slack.
+    /// Returns the budget of each of `workers`; no polling if the plan does not schedule requests, or allows slack.
     pub fn of(plan: &Plan, workers: u32) -> SpinBudget {
         match plan.load.is_open() && plan.slack == Nanos::ZERO {
             _ if plan.precise => SpinBudget::Always,
@@ -65,36 +65,36 @@ impl SpinBudget {
 /// How to wait for the next events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// Sleep until the first time, which is early for a request due at the second one, if any.
+    /// Sleep until the first time, which is ahead of the second: the due time of a request, if any.
     Sleep(Nanos, Option<Nanos>),
     /// Poll the sockets without sleeping.
     Poll,
 }
 
-/// Polling state of a worker, and the statistics from which it decides.
+/// The polling state of a worker, and the statistics on which its decisions are based.
 #[derive(Debug)]
 pub(super) struct SpinWait {
     budget: SpinBudget,
-    /// Polling time left in the budget, and when it was last replenished.
+    /// Polling time left in the budget in nanoseconds, and the time at which it was last replenished.
     available_ns: i64,
     filled_at: Nanos,
     /// Lead with which sleep ends before a due time, in nanoseconds.
     lead_ns: f64,
     /// Time within which most responses follow their request, in nanoseconds.
     response_ns: f64,
-    /// Time when the last request was sent, until something arrives.
+    /// Time at which the last request was sent; `None` once data has arrived.
     sent_at: Option<Nanos>,
-    /// Time when the poll of the current turn began, if it had one and nothing has arrived or been sent since.
+    /// Time at which the poll of the current turn began; `None` without a poll, or once data has arrived or been sent.
     polled_at: Option<Nanos>,
-    /// The due time that is polled for, and whether the budget has lasted so far.
+    /// The due time for which the worker polls, and whether the budget has lasted so far.
     next_due: Option<(Nanos, bool)>,
     met: u32,
     missed: u32,
-    /// Time polled, and the part of it in disturbed polls.
+    /// Total time polled, and the part of it in disturbed polls.
     polled: Nanos,
     disturbed: Nanos,
     rest_until: Nanos,
-    /// Length of the last suspension due to disturbances.
+    /// Length of the last suspension caused by disturbances.
     rest: Nanos,
     spun: Nanos,
 }
@@ -133,7 +133,7 @@ impl SpinWait {
     fn replenish(&mut self, now: Nanos) {
         if let SpinBudget::Share(part) = self.budget {
             let more = (part * (now - self.filled_at).0 as f64) as i64;
-            // Less than a nanosecond is left for the next time.
+            // Fractions of a nanosecond are left for the next time.
             if more > 0 {
                 self.available_ns = (self.available_ns + more).min(self.max_saved());
                 self.filled_at = now;
@@ -142,14 +142,14 @@ impl SpinWait {
     }
 
     fn spend(&mut self, time: Nanos) {
-        // The rest of a disturbed poll was CPU time of another thread.
+        // The rest of a disturbed poll was CPU time used by another thread.
         self.spun += time.min(DISTURBED);
         if let SpinBudget::Share(_) = self.budget {
             self.available_ns -= time.0 as i64;
         }
     }
 
-    /// Decides how to wait at `now` for events until `until` at the latest; a request is due at `due`.
+    /// Decides how to wait from `now` for events until `until` at the latest; a request is due at `due`.
     #[inline]
     pub fn wait(&mut self, now: Nanos, until: Nanos, due: Nanos) -> Wait {
         if until <= now || now < self.rest_until {
@@ -166,7 +166,7 @@ impl SpinWait {
         }
     }
 
-    /// Polls for a due time that is near, while the budget lasts.
+    /// Decides how to wait for an imminent due time: by polling, while the budget lasts.
     fn approach(&mut self, due: Nanos) -> Wait {
         let lasted = self.available_ns > 0;
         match &mut self.next_due {
@@ -192,8 +192,8 @@ impl SpinWait {
         }
     }
 
-    /// Records that a sleep that should have ended at `wake`, early for `due`, ended at `now`. Sleeps ended by an event
-    /// before `wake` are ignored.
+    /// Records that a sleep that should have ended at `wake`, ahead of `due`, ended at `now`. Sleeps that an event
+    /// ended before `wake` are ignored.
     fn record_wakeup(&mut self, due: Nanos, wake: Nanos, now: Nanos) {
         if now < wake {
             return;
@@ -225,14 +225,14 @@ impl SpinWait {
     pub fn record_arrival(&mut self, now: Nanos) {
         self.polled_at = None;
         if let Some(sent) = self.sent_at.take() {
-            // 9 of 10 arrive within `response_ns`; steps are proportional, because services differ by orders of
-            // magnitude.
+            // 9 of 10 responses arrive within `response_ns`; steps are proportional, because service times differ by
+            // orders of magnitude.
             let step = if (now - sent).0 as f64 > self.response_ns { 0.9 } else { -0.1 };
             self.response_ns = (self.response_ns * (1.0 + step / 16.0)).clamp(LEAD_BOUNDS.0, 2.0 * MAX_RESPONSE);
         }
     }
 
-    /// Records that a request that was due has been sent.
+    /// Records that a due request has been sent.
     #[inline]
     pub fn record_send(&mut self, now: Nanos) {
         self.polled_at = None;
@@ -248,7 +248,7 @@ impl SpinWait {
         }
     }
 
-    /// Ends a turn at `now`: if it was a poll that found nothing, its time was spent polling.
+    /// Ends a turn at `now`. If its poll found nothing, its whole time counts as polling.
     #[inline]
     pub fn end_turn(&mut self, now: Nanos) {
         if let Some(from) = self.polled_at.take() {
@@ -294,7 +294,7 @@ mod tests {
     fn no_more_is_polled_away_than_the_budget_holds() {
         let mut spin = spin(SpinBudget::Share(0.1));
         let (began, mut now) = (Nanos::from_secs(1), Nanos::from_secs(1));
-        // Due times follow each other closely: each wait is near the next one.
+        // Due times follow each other so closely that each wait is near the next one.
         while now < began + Nanos::from_secs(10) {
             let due = now + us(5);
             match spin.wait(now, due, due) {
@@ -345,7 +345,8 @@ mod tests {
         spin.record_poll(from, now);
         assert_eq!(spin.wait(now, Nanos::MAX, Nanos::MAX), Wait::Sleep(Nanos::MAX, None));
         assert_eq!(spin.wait(now + REST, Nanos::MAX, Nanos::MAX), Wait::Poll);
-        // While disturbances continue, each suspension is longer; once polling has gone well, they start over.
+        // While disturbances continue, each suspension is longer than the last; after undisturbed polling, they are
+        // short again.
         let mut rest = |now: Nanos| {
             let from = now.max(spin.rest_until);
             spin.record_poll(from, from + Nanos::from_millis(4));

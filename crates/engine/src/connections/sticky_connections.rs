@@ -10,18 +10,18 @@ use crate::pool::SPARE;
 /// The connection that each user owns.
 #[derive(Debug, Default)]
 pub(super) struct StickyConnections {
-    /// Set, by scenario, if arrivals bring its users, who then own no connection.
+    /// Set, by scenario, if its users come with arrivals and thus own no connections.
     by_arrivals: Vec<bool>,
     conns: Vec<Vec<ConnId>>,
 }
 
 impl StickyConnections {
-    /// Creates the state for scenarios whose users are brought by arrivals (`true`) or own connections (`false`).
+    /// Creates the state for scenarios whose users come with arrivals (`true`) or own connections (`false`).
     pub fn of(arrive: Vec<bool>) -> StickyConnections {
         StickyConnections { conns: vec![Vec::new(); arrive.len()], by_arrivals: arrive }
     }
 
-    /// Returns `true` if a user was brought by an arrival.
+    /// Returns `true` if a user came with an arrival.
     #[inline]
     pub fn by_arrival(&self, user: UserId) -> bool {
         self.by_arrivals[user.scenario().at()]
@@ -91,7 +91,7 @@ impl<N: Network> WorkerConnections<N> {
         (c.pool == pool_id && room > 0).then_some(conn)
     }
 
-    /// Assigns a connection to a user; the one it had returns to the pool.
+    /// Assigns a connection to a user, and returns the previous one to the pool.
     pub(crate) fn assign_connection(&mut self, user: UserId, conn: ConnId) {
         let belongs = self.belongs(self.links.conn(conn).pool);
         if self.traffic.limits.exchanges_per_connection > 1

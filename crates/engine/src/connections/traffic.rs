@@ -1,5 +1,5 @@
-//! Requests of a worker: those in flight, their slot values, counts and outcomes. Connections carry them; nothing here
-//! knows how.
+//! Requests of a worker: those in flight, with their slot values, counts and outcomes. This module does not depend on
+//! how connections carry them.
 
 mod request_end;
 mod users;
@@ -24,26 +24,27 @@ use crate::user_states::UserStates;
 pub(crate) struct Traffic {
     pub(super) workload: Arc<dyn Workload>,
     pub(super) limits: Limits,
-    /// The latest reading of the clock: never older than the last read from a socket and the work that followed it.
+    /// The latest reading of the clock: at least as recent as the last read from a socket and the work that followed
+    /// it.
     pub(super) stamp: Nanos,
-    /// Time when the event being processed was read: the stamp, or earlier by the time that parsing took.
+    /// Time at which the event being processed was read: `stamp`, or earlier by the time that parsing took.
     pub(super) event_time: Nanos,
     pub(super) in_flight: InFlight,
     pub(super) recorder: Recorder,
     pub(super) examples: ExampleFilter,
     /// Outcomes of requests, queued for users.
     pub(super) outcomes: Vec<UserOutcome>,
-    /// Unsolicited messages on connections of users, where users receive them.
+    /// Unsolicited messages on connections of users, if users receive such messages.
     pub(super) messages: VecDeque<(UserId, Box<[u8]>)>,
-    /// State that users keep from answers, where they keep any.
+    /// State that users keep from answers, if they keep any.
     pub(super) user_states: Option<UserStates>,
     /// Set if users cache answers and do not send a request while its answer is fresh.
     pub(super) caches: bool,
-    /// The state update from the answer that is ending.
+    /// The state update from the answer that is currently ending.
     pub(super) state_update: Option<StateUpdate>,
     /// The named checks.
     pub(super) checks: Option<Arc<NamedChecks>>,
-    /// Time when arrivals were last held back in the schedule because the queue was full.
+    /// Time at which arrivals were last held back in the schedule because the queue was full.
     held_back: Nanos,
 }
 
@@ -54,7 +55,7 @@ pub(crate) struct TrafficParts {
     pub now: Nanos,
     pub in_flight: InFlight,
     pub recorder: Recorder,
-    /// State that users keep, where they keep any.
+    /// State that users keep, if they keep any.
     pub user_states: Option<UserStates>,
     pub checks: Option<Arc<NamedChecks>>,
 }
@@ -89,7 +90,7 @@ impl Traffic {
         }
     }
 
-    /// Adds a request that is due: an exchange that waits for a connection.
+    /// Adds a due request as an exchange that waits for a connection.
     pub(super) fn add(&mut self, due: Nanos, request: RequestId, name: u16, user: UserId, hops: u8) -> ExchangeId {
         let warmup = due < self.limits.window;
         let flags = WARMUP * u8::from(warmup);
@@ -97,8 +98,8 @@ impl Traffic {
         self.in_flight.add(Exchange { flags, hops, ..Exchange::due(due, self.taken_up(due), request, name, user) })
     }
 
-    /// Returns `true` if no further arrival may wait for a connection. The number of waiting arrivals is a difference
-    /// of two others: no counter is kept for it.
+    /// Returns `true` if no more arrivals may wait for a connection. The number of waiting arrivals is the difference
+    /// of two others, so it needs no counter.
     #[inline]
     pub fn queue_is_full(&self) -> bool {
         u64::from(self.in_flight.alive()) > self.recorder.in_flight() + self.limits.queue
@@ -110,31 +111,31 @@ impl Traffic {
         self.held_back = self.stamp;
     }
 
-    /// Returns the time at which an arrival taken from the schedule now counts as taken up: if it was held back by a
-    /// full queue, the delay is not our lateness.
+    /// Returns the time at which an arrival that is now taken from the schedule counts as taken up: if a full queue
+    /// held it back, the delay does not count as our lateness.
     #[inline]
     fn taken_up(&self, due: Nanos) -> Nanos {
         if due <= self.held_back { due } else { self.stamp }
     }
 
-    /// Records that the load has changed from the planned one.
+    /// Records that the load differs from the plan from now on.
     pub fn load_changed(&mut self) {
         self.limits.load_changed();
     }
 
-    /// Ends the window at `end`, if not before.
+    /// Ends the window at `end`, unless it ends earlier.
     pub fn ends_by(&mut self, end: Nanos) {
         self.limits.ends_by(end);
         self.recorder.ends_at(end);
     }
 
-    /// Sets the end of the window, once it is known.
+    /// Sets the end of the window, now that it is known.
     pub fn ends_at(&mut self, end: Nanos) {
         self.limits.end = Some(end);
         self.recorder.ends_at(end);
     }
 
-    /// Returns the next event for users: messages first, in their order, then outcomes of requests.
+    /// Returns the next event for users: first messages, in order, then outcomes of requests.
     #[inline]
     pub fn next_outcome(&mut self) -> Option<UserOutcome> {
         match self.messages.pop_front() {

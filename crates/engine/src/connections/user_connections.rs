@@ -1,5 +1,5 @@
-//! Connections owned by a user during its flow, because requests on them may depend on earlier ones (a transaction), or
-//! because they were opened with values that only this user has (a WebSocket).
+//! Connections owned by a user during its flow, because requests on them may depend on earlier requests (a
+//! transaction), or because they were opened with values of that user (a WebSocket).
 //!
 //! A user owns at most one connection to each origin, from its first request there to the end of its iteration. The
 //! loss of such a connection is not hidden: the next request fails, and only the one after that opens another
@@ -20,9 +20,9 @@ const BUSY: StaticCause = brunt_cause::response::step_busy();
 /// The connections owned by users, by user and origin.
 #[derive(Debug)]
 pub(crate) struct UserConnections {
-    /// The owner of connections, by origin; connections to origins that only redirects led to are owned by no user.
+    /// The owner of connections, by origin. Connections to origins reached only by redirects are not owned.
     belongs: Vec<ConnectionOwner>,
-    /// The index of each origin among the owned connections of a user; `None` if its connections are shared.
+    /// The index of each origin among the owned connections of a user; `None` if connections to it are shared.
     indexes: Vec<Option<u32>>,
     /// Number of origins whose connections are owned.
     per_user: usize,
@@ -36,7 +36,7 @@ enum OwnedConnection {
     #[default]
     None,
     Open(ConnId),
-    /// The connection was lost while no request was in flight on it.
+    /// The connection was lost with no request in flight on it.
     Lost,
 }
 
@@ -66,7 +66,7 @@ impl UserConnections {
         self.origin_index(pool_id).map_or(ConnectionOwner::default(), |at| self.belongs[at])
     }
 
-    /// Returns the index of the origin of a pool, if it was known before the run. Each scenario has its own pools.
+    /// Returns the index of a pool's origin, if the origin was known before the run. Each scenario has its own pools.
     fn origin_index(&self, pool: PoolId) -> Option<usize> {
         let (pool, origins) = (pool.at(), self.belongs.len());
         (pool < origins * self.conns.len()).then(|| pool % origins)
@@ -92,14 +92,14 @@ impl UserConnections {
         }
     }
 
-    /// Clears a user's entry for an origin: it owns no connection there and has lost none.
+    /// Clears a user's entry for an origin, so that it neither owns nor has lost a connection there.
     pub fn clear(&mut self, user: UserId, pool_id: PoolId) {
         if let Some(own) = self.entry(user, pool_id) {
             *own = OwnedConnection::None;
         }
     }
 
-    /// Moves all connections that a user owns to `all`; it no longer owns them.
+    /// Moves all connections that a user owns to `all`, so that the user no longer owns them.
     fn take_all(&mut self, user: UserId, all: &mut Vec<ConnId>) {
         let from = user.index().at() * self.per_user;
         let conns = self.conns.get_mut(user.scenario().at());
@@ -118,16 +118,16 @@ impl<N: Network> WorkerConnections<N> {
         self.owned.as_ref().map_or(ConnectionOwner::Pool, |belongings| belongings.belongs(pool_id))
     }
 
-    /// Returns when a request could have been sent on its user's own connection: when it was due, or when the
-    /// connection became free if it was busy then.
+    /// Returns when a request could have been sent on its user's own connection: when it was due or, if the connection
+    /// was busy then, when it became free.
     #[inline]
     pub(crate) fn ready_time(&mut self, id: ExchangeId, conn: ConnId) -> Nanos {
         let x = self.traffic.in_flight.get(id);
         if x.is_held_back() { self.traffic.stamp } else { x.intended.max(self.links.conn(conn).free_since) }
     }
 
-    /// Places a request on the connection that its user owns to the origin, or opens that connection. Returns `false`
-    /// if the request takes a free one, which the user may then own.
+    /// Places a request on the connection to the origin that its user owns, or opens that connection. Returns `false`
+    /// if the request takes a free connection, which the user may then own.
     #[cold]
     pub(crate) fn place_on_owned(&mut self, id: ExchangeId, pool_id: PoolId) -> bool {
         let x = *self.traffic.in_flight.get(id);
@@ -143,7 +143,7 @@ impl<N: Network> WorkerConnections<N> {
                         let ready = self.ready_time(id, conn);
                         self.submit(id, conn, ready);
                     }
-                    // Of several requests at once, all but the first take free connections, which stay shared.
+                    // Of several simultaneous requests, all but the first take free connections, which stay shared.
                     ConnectionOwner::Iteration if busy => return false,
                     _ => {
                         let why = if busy { BUSY } else { LOST };
@@ -174,7 +174,7 @@ impl<N: Network> WorkerConnections<N> {
         true
     }
 
-    /// Makes the connection on which a request was submitted its user's own, if connections to that origin are owned.
+    /// Makes a user own the connection on which its request was submitted, if connections to that origin are owned.
     #[cold]
     pub(crate) fn take_ownership(&mut self, user: UserId, conn: ConnId) {
         let pool_id = self.links.conn(conn).pool;
@@ -195,14 +195,14 @@ impl<N: Network> WorkerConnections<N> {
             return false;
         };
         if *own == OwnedConnection::Open(conn) {
-            // The request in flight on it has failed, which is enough.
+            // The request in flight on it has failed, which already reports the loss.
             *own = if busy { OwnedConnection::None } else { OwnedConnection::Lost };
         }
         true
     }
 
-    /// Ends a user's iteration: connections it opened for itself are closed. Shared ones it owned are closed if the
-    /// iteration failed, because their state is unknown; otherwise they return to the pool.
+    /// Ends a user's iteration. Connections that the user opened for itself are closed. Pooled connections that it
+    /// owned are closed if the iteration failed, because their state is unknown; otherwise they return to the pool.
     pub(crate) fn release_owned(&mut self, user: UserId, passed: bool) {
         let Some(belongings) = &mut self.owned else { return };
         let mut all = std::mem::take(&mut self.released);
@@ -220,7 +220,7 @@ impl<N: Network> WorkerConnections<N> {
         self.released = all;
     }
 
-    /// Ends a request whose response arrived before it was sent.
+    /// Ends a request whose response arrived before the request was sent.
     #[cold]
     pub(crate) fn end_answered_early(&mut self, conn: ConnId) {
         self.links.report_early_answer(conn);

@@ -1,4 +1,4 @@
-//! Errors of a conversation without the expected response.
+//! Errors of a conversation that did not get the expected response.
 
 use brunt_cause::{connecting, response};
 use brunt_contract::{FaultKind, ProtocolError, Session, bracketed};
@@ -7,7 +7,7 @@ use super::text::describe;
 use super::{OneShotConversation, OneShotError, no_answer, unreachable};
 
 impl OneShotConversation<'_> {
-    /// Returns the failure for a peer that violates the protocol, or refuses as the protocol permits.
+    /// Returns the failure for a peer that violates the protocol, or refuses a request within it.
     pub(super) fn protocol_error(&self, broken: ProtocolError) -> OneShotError {
         match self.links.session(self.conn).map_or(FaultKind::BrokenProtocol, Session::refusal_kind) {
             kind @ FaultKind::BrokenProtocol => {

@@ -1,4 +1,4 @@
-//! A conversation that continues on a connection owned by a user.
+//! A conversation that can continue on a connection owned by a user.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

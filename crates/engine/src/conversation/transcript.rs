@@ -19,11 +19,11 @@ pub(crate) struct ConnectionTranscript {
     pub established: Option<EstablishedConnection>,
     pub sent: TranscriptPart,
     pub received: TranscriptPart,
-    /// Failed checks of the last response as bits; `None` if none was evaluated.
+    /// Failed checks of the last response as a bit set; `None` if none was evaluated.
     pub failed_checks: Option<u32>,
 }
 
-/// One direction of a transcript: its beginning, for display, and its total size, because a peer may send without end.
+/// One direction of a transcript: only its beginning and its total size, because a peer may send indefinitely.
 #[derive(Debug, Default)]
 pub(crate) struct TranscriptPart {
     pub head: Vec<u8>,
@@ -38,7 +38,7 @@ impl TranscriptPart {
     }
 }
 
-/// Both directions of one connection, as they are recorded.
+/// An observer that records both directions of one connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TranscriptTap(Arc<Mutex<[TranscriptPart; 2]>>);
 

@@ -1,6 +1,6 @@
-//! Properties that hold for any bytes on a link between processes: the result of reading does not depend on how they
-//! are split, whatever is read survives a round trip, and memory use is bounded. Called by the property tests and the
-//! fuzz target; panics if a property is violated.
+//! Properties that hold for any bytes on a link between processes: the result of reading does not depend on how the
+//! bytes are split, all frames read survive a round trip, and memory use is bounded. [`check`] is called by the
+//! property tests and the fuzz target, and panics if a property is violated.
 
 use std::io::{self, Read};
 
@@ -12,7 +12,7 @@ use super::*;
 use crate::Assignment;
 use crate::collector::{Collector, HELD};
 
-/// Number of workers in the run for which the bytes are read.
+/// Number of workers of the run for which the bytes are read.
 const WORKERS: usize = 3;
 
 /// Checks both directions of a link against these bytes.

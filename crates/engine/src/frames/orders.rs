@@ -1,4 +1,4 @@
-//! Orders of the coordinator to a process of a run.
+//! Orders from the coordinator to a process of a run.
 
 use std::io::{self, Read, Write};
 
@@ -18,11 +18,11 @@ pub(crate) enum Order {
     Piece(Vec<u8>),
     /// An environment variable that the plan uses.
     Variable(String, String),
-    /// The next bytes of the description of the run, in the format of its reader.
+    /// The next bytes of the description of the run, which the engine does not interpret.
     Description(Vec<u8>),
-    /// The share to take; description, files and variables come before.
+    /// The share to take; preceded by the description, files and variables.
     Task(Task),
-    /// The moment at which a barrier is released.
+    /// The time at which the barrier with this index is released.
     Go(u32, Nanos),
     /// A change of the load.
     Change(ScheduledChange),
@@ -66,7 +66,7 @@ impl Order {
         }
     }
 
-    /// Reads the next order; None at the end.
+    /// Reads the next order; `None` at the end.
     pub fn read(from: &mut dyn Read) -> io::Result<Option<Order>> {
         let Some(frame) = read_frame(from)? else { return Ok(None) };
         Order::parse(&frame).map(Some).ok_or_else(malformed)

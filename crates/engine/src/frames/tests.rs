@@ -1,4 +1,4 @@
-//! Round trips of frames, and rejection of malformed ones before memory is allocated.
+//! Round trips of frames, and rejection of malformed frames before memory is allocated.
 
 use brunt_measure::Rng;
 use brunt_plan::Change;
@@ -197,7 +197,7 @@ fn what_is_longer_than_may_be_is_refused_or_cut() {
     let sent_at = bytes.len() - 1 - EXCERPT - 4 - SHOWN - 4;
     bytes[sent_at..sent_at + 4].copy_from_slice(&(SHOWN as u32 + 1).to_le_bytes());
     assert!(super::read(&mut bytes.as_slice()).is_err());
-    // No errno is that large.
+    // No error number is that large.
     assert!(told(EARLY, &[&[0; 16][..], &sort_bytes(sort_of(1 << 20)), &[0; 8]].concat()).is_err());
 }
 
@@ -267,7 +267,7 @@ fn frames_garbled_in_every_way_are_read_alike_and_hold_their_bounds() {
         for _ in 0..=rng.below(3) {
             let mut frame = frames[rng.below(frames.len() as u64) as usize].clone();
             (0..rng.below(4)).for_each(|_| garbled(&mut frame, &mut rng));
-            // Keep the length consistent most of the time; otherwise hardly anything behind it would be read.
+            // Keep the length consistent most of the time; otherwise hardly anything after it would be read.
             if frame.len() > 4 && rng.below(4) > 0 {
                 let length = frame.len() as u32 - 4;
                 frame[..4].copy_from_slice(&length.to_le_bytes());

@@ -18,7 +18,7 @@ impl<N: Network> Links<N> {
         }
     }
 
-    /// Sends the session's last message, then that of TLS. The caller must then discard the connection.
+    /// Sends the closing message of the session, then that of TLS. The caller must then discard the connection.
     pub fn close_gracefully(&mut self, conn: ConnId) {
         self.aim(conn);
         if let Some(session) = &mut self.conns[conn.at()].session {
@@ -65,7 +65,7 @@ impl<N: Network> Links<N> {
         }
     }
 
-    /// Returns the bytes received so far of an incomplete response.
+    /// Returns the bytes of an incomplete response received so far.
     pub fn partial_response(&self, conn: ConnId) -> Vec<u8> {
         self.session(conn).map_or(Vec::new(), |session| session.partial_response().to_vec())
     }

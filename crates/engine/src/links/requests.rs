@@ -22,7 +22,7 @@ impl<N: Network> Links<N> {
         session.submit(id, request, context, &mut self.out)
     }
 
-    /// Like [`Links::submit`], for a user who keeps state from earlier responses.
+    /// Like [`Links::submit`], for a user that keeps state from earlier responses.
     ///
     /// # Errors
     /// The session has no room.
@@ -39,7 +39,7 @@ impl<N: Network> Links<N> {
         session.submit_with(id, request, context, memory, &mut self.out)
     }
 
-    /// Lets the session report a response that arrived before its request ([`SubmitOutcome::AlreadyComplete`]).
+    /// Makes the session report a response that arrived before its request ([`SubmitOutcome::AlreadyComplete`]).
     #[cold]
     pub fn report_early_answer(&mut self, conn: ConnId) {
         self.aim(conn);
@@ -60,7 +60,7 @@ impl<N: Network> Links<N> {
         lives
     }
 
-    /// Sends the part of an exchange that was held back; returns `false` if none is held back any more.
+    /// Sends the withheld part of an exchange; returns `false` if nothing is withheld any more.
     pub fn release(&mut self, conn: ConnId, id: ExchangeId) -> bool {
         self.aim(conn);
         let session = self.conns[conn.at()].session.as_mut();
@@ -71,7 +71,7 @@ impl<N: Network> Links<N> {
         released
     }
 
-    /// Sends a heartbeat; returns `false` if the protocol has none, or none at this point.
+    /// Sends a heartbeat; returns `false` if the protocol has none, or does not permit one at this point.
     pub fn heartbeat(&mut self, conn: ConnId) -> bool {
         self.aim(conn);
         let session = self.conns[conn.at()].session.as_mut();

@@ -17,7 +17,7 @@ use crate::frames::{self, Order};
 use crate::resource_errors::no_thread;
 use crate::worker_message::WorkerMessage;
 
-/// Interval at which the start of the run is checked.
+/// Polling interval while waiting for the start of the run.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// The share of a run assigned to this process.
@@ -33,7 +33,7 @@ impl Assignment {
     /// Sends the hello and reads the assignment.
     ///
     /// # Errors
-    /// A sentence: the peer is no brunt or another version, or its orders are invalid.
+    /// The peer is not brunt or has another version, or its orders are invalid.
     pub fn accept(from: impl Read + Send + 'static, mut to: impl Write + Send + 'static) -> io::Result<Assignment> {
         let mut orders = BufReader::new(from);
         frames::write_hello(&mut to)?;
@@ -62,17 +62,17 @@ impl Assignment {
 
     /// Reports that the share cannot be taken.
     pub fn refuse(mut self, why: &str) {
-        // A coordinator that is gone does not need the message.
+        // A coordinator that has ended does not need the message.
         let _ = frames::write_refusal(&mut self.answers, why);
     }
 }
 
-/// The parts of the briefing before the task.
+/// The parts of the briefing received before the task.
 #[derive(Default)]
 struct BriefingReader {
     words: Vec<u8>,
     bundle: Bundle,
-    /// The file in transfer: its path, its bytes so far, and the number of missing bytes.
+    /// The file being transferred: its path, the bytes received, and the number of missing bytes.
     file: Option<(String, Vec<u8>, u64)>,
     announced: u64,
     files: usize,
@@ -81,7 +81,7 @@ struct BriefingReader {
 }
 
 impl BriefingReader {
-    /// Handles the next order; the task is the last one.
+    /// Handles the next order; returns the task, which is the last part.
     fn take(&mut self, order: Order) -> io::Result<Option<Task>> {
         let out_of_place = || io::Error::other("it sent parts of files it had not announced");
         match order {
@@ -137,8 +137,8 @@ impl BriefingReader {
     }
 }
 
-/// Runs `threads` (which joins its workers) from the moment the coordinator sets, and writes their messages. Orders
-/// release barriers and stop the run; the end of the orders means that the coordinator is gone.
+/// Runs `threads` (which joins its workers) from the time that the coordinator sets, and writes their messages. Orders
+/// release barriers and stop the run; their end means that the coordinator has ended.
 pub(crate) fn serve(
     assignment: Assignment,
     workers: u32,
@@ -150,14 +150,14 @@ pub(crate) fn serve(
     let barriers: [Arc<Barrier>; BARRIERS] = std::array::from_fn(|number| {
         let answers = Arc::clone(&answers);
         let report = move || {
-            // If the coordinator is gone, the end of its orders reveals it too.
+            // If the coordinator has ended, the end of its orders reveals that too.
             let _ = write(&answers, |to| frames::write_ready(to, number as u32));
         };
         Barrier::reporting(if number == PREPARED { 1 } else { workers }, Box::new(report))
     });
     let (heard, told_stop, changes) = (barriers.clone(), stop.clone(), control.clone());
     let orders = assignment.orders;
-    // Not joined: it reads until the coordinator closes the link, possibly after our end.
+    // Not joined: it reads until the coordinator closes the link, which may be after this process ends.
     let obeying = std::thread::Builder::new().spawn(move || follow_orders(orders, &heard, &told_stop, &changes));
     if let Err(why) = obeying {
         let _ = write(&answers, |to| frames::write_refusal(to, &no_thread(&why).to_string()));
@@ -178,7 +178,7 @@ pub(crate) fn serve(
             }
         }
     });
-    // The output must be closed here: the thread that still reads orders holds the barriers, and they hold the output.
+    // The output must be closed here: the thread that reads orders still holds the barriers, which hold the output.
     drop(answers.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take());
 }
 
@@ -196,7 +196,7 @@ fn await_start(prepared: &Barrier, stop: &Stop) -> Nanos {
     loop {
         match prepared.starts_at() {
             Some(start) => return start,
-            // The run ends before it begins, which is reported.
+            // The run ends before it begins, and reports that.
             None if stop.requested() => return Clock.now() + NOTICE,
             None => std::thread::sleep(LOOK),
         }

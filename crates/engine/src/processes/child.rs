@@ -34,7 +34,7 @@ impl ProcessHandle for ChildEnding {
     }
 
     fn kill(&self) {
-        // Its pid cannot be reused before it has been waited for.
+        // The pid cannot be reused before the process has been waited for.
         let _ = self.child().kill();
     }
 
@@ -45,7 +45,7 @@ impl ProcessHandle for ChildEnding {
     }
 }
 
-/// Returns the exit of a process as text: `killed by SIGKILL`.
+/// Returns the exit status of a process as text: `killed by SIGKILL`.
 fn exit_text(status: ExitStatus) -> String {
     let name = |signal| match signal {
         libc::SIGHUP => "SIGHUP".to_owned(),

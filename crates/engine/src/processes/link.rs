@@ -1,7 +1,7 @@
-//! The link between a coordinator and a process that takes a share of its run: both directions, and the process.
+//! The link between a coordinator and a process that takes a share of its run.
 //!
-//! Pipes to a child are the only link so far (`child.rs`). Another transport would be another [`Launcher`]; no other
-//! part of the engine knows what carries a link.
+//! The only links so far are pipes to a child process (`child.rs`). Another transport needs only another [`Launcher`];
+//! the rest of the engine does not depend on it.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -19,13 +19,13 @@ pub struct ProcessLink {
     pub from: Box<dyn Read + Send>,
     /// The process itself.
     pub process: Arc<dyn ProcessHandle>,
-    /// The offset of its clock.
+    /// The offset of the process's clock.
     pub clock: ClockOffset,
 }
 
-/// A handle that detects the end of a process and can kill it.
+/// A handle that detects the end of a process, and can kill the process.
 pub trait ProcessHandle: Send + Sync {
-    /// Returns how the process ended, in words such as `exit code 3`; None while it runs.
+    /// Returns how the process ended, as text such as `exit code 3`; `None` while it runs.
     ///
     /// # Errors
     /// The state of the process cannot be determined.
@@ -38,8 +38,8 @@ pub trait ProcessHandle: Send + Sync {
     }
 }
 
-/// Offset of a process's clock from the coordinator's, in nanoseconds; zero on one machine. Times are converted only
-/// when they cross a link: a run uses the coordinator's clock, and each process reads its own.
+/// Offset of a process's clock from the coordinator's, in nanoseconds; zero on one machine. Times are converted when
+/// they cross a link: a run uses the coordinator's clock, and each process reads its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockOffset(pub i64);
 
@@ -56,12 +56,12 @@ impl ClockOffset {
 
 /// A launcher of processes that take shares of a run.
 pub trait Launcher: Send + Sync {
-    /// Starts a process that reads an [`crate::Assignment`] from its end of the link and takes it.
+    /// Starts a process that reads an [`crate::Assignment`] from its end of the link and performs it.
     ///
     /// # Errors
     /// The reason why the process cannot be started.
     fn launch(&self, task: &Task) -> io::Result<ProcessLink>;
-    /// Returns the machines on which the processes run, without the coordinator's.
+    /// Returns the machines on which the processes run, excluding the coordinator's.
     fn hosts(&self) -> Vec<GeneratorHost> {
         Vec::new()
     }

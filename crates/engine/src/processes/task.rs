@@ -7,7 +7,7 @@ use brunt_plan::Bundle;
 pub struct Briefing {
     /// Description of the run, which the engine does not interpret; it is returned by [`crate::Assignment::description`].
     pub description: String,
-    /// Files and variables the plan refers to.
+    /// Files and variables to which the plan refers.
     pub bundle: Bundle,
 }
 

@@ -1,4 +1,4 @@
-//! The coordinator with simulated processes, over pipes within this process; their clocks are hours apart.
+//! The coordinator with simulated processes, linked by pipes within this process; their clocks are hours apart.
 
 use std::io::pipe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,7 +47,7 @@ impl<F: Fn(Task, Assignment) + Send + Sync + 'static> Launcher for PlayedLaunche
     }
 }
 
-/// Runs `number` processes with a worker each; returns the events.
+/// Runs `number` processes with one worker each; returns the events.
 fn run(number: u32, launcher: impl Launcher + 'static, (stop, control): (&Stop, &Control)) -> Vec<RunEvent> {
     let briefing = Arc::new(Briefing { description: "the plan".into(), ..Briefing::default() });
     let processes = Processes { number, launcher: Arc::new(launcher), briefing };
@@ -66,7 +66,7 @@ fn run(number: u32, launcher: impl Launcher + 'static, (stop, control): (&Stop, 
     events
 }
 
-/// Reports one second of a window that began at this moment of the worker's clock.
+/// Reports one second of a window that began at this time of the worker's clock.
 fn report_second(task: Task, window: Nanos, report: &Sender<(usize, WorkerMessage)>) {
     let mut tally = WorkerTally::new(1);
     (tally.counts.due, tally.counts.finished) = (10, 10);
@@ -195,13 +195,13 @@ fn one_that_tells_nothing_while_others_go_on_is_given_up_before_memory_is_and_th
                 WorkerMessage::Snapshot(encode(&tally, (from, to), RunPart::Window, start))
             };
             if worker == 1 {
-                // It has two requests in flight when it is stopped.
+                // The process has two requests in flight when it is stopped.
                 report.send((worker, second(0, 12))).unwrap();
                 one_told.store(true, Ordering::Relaxed);
                 wait_for(&all_told);
                 return;
             }
-            // An hour of seconds, as fast as they come, once the only one of the other process has had time to arrive.
+            // An hour of seconds in quick succession, once the only second of the other process has had time to arrive.
             wait_for(&one_told);
             std::thread::sleep(Duration::from_millis(100));
             for nth in 0..3600 {
@@ -226,7 +226,7 @@ fn one_that_tells_nothing_while_others_go_on_is_given_up_before_memory_is_and_th
     assert_eq!(sums, [36_012, 36_010, 2], "what it had told is kept, what it had under way is unfinished");
     let (code, facts, told) = &lost[0];
     assert!(*told <= 1, "it is given up before the seconds it holds up are handed on: {told}");
-    // Either its end was detected first, or the collector held twice the limit of seconds before.
+    // Either its end was detected first, or the collector first held twice the limit of seconds.
     assert!(["process_lost", "worker_lost"].contains(&&**code), "{lost:?}");
     assert!(facts.values().any(|fact| fact.contains("it reported nothing for")), "{lost:?}");
     let RunEvent::Ended(ended) = events.last().unwrap() else { panic!("{events:?}") };
@@ -240,7 +240,7 @@ fn a_stop_reaches_those_who_still_prepare() {
     let play = move |task: Task, assignment: Assignment| {
         if task.from == 0 {
             wish.request();
-            // It never reports that it has prepared.
+            // The process never reports that it is prepared.
             let mut assignment = assignment;
             while !matches!(Order::read(&mut assignment.orders), Ok(Some(Order::Stop) | None)) {}
             assignment.refuse("the run was stopped");

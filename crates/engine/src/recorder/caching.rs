@@ -16,7 +16,7 @@ impl Recorder {
         }
     }
 
-    /// Counts a cache hit of this many bytes: it is no request, and not in any other count.
+    /// Counts a cache hit of this many bytes. It does not count as a request, nor in any other way.
     pub fn cache_hit(&mut self, (name, user): (u16, UserId), bytes: u64, warmup: bool) {
         if warmup {
             return;

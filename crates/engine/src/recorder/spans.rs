@@ -1,4 +1,4 @@
-//! Iterations and groups of a flow, counted in the rows after those of the names.
+//! Iterations and groups of a flow, counted in the rows that follow those of the names.
 
 use brunt_measure::Nanos;
 use brunt_scenario::{SpanEvent, SpanEventKind, StopScope};
@@ -8,8 +8,8 @@ use crate::ids::ScenarioId;
 use crate::limits::Limits;
 
 impl Recorder {
-    /// Counts the beginning or end of an iteration or group; `row` holds its figures, and the next row those without
-    /// pauses.
+    /// Counts the beginning or end of an iteration or group. `row` holds its figures with pauses, the next row those
+    /// without.
     pub fn span(&mut self, row: u16, span_event: &SpanEvent, limits: &Limits) {
         let Some(named) = &mut self.tally.named else { return };
         let warmup = span_event.began < limits.window;
@@ -29,7 +29,8 @@ impl Recorder {
         }
     }
 
-    /// Counts a failed step that stops the user or the run; a user brought by an arrival leaves anyway.
+    /// Counts a failed step that stops the user or the run. A user brought by an arrival leaves anyway, so its stop is
+    /// not counted.
     #[inline]
     pub fn count_stops(&mut self, stops: StopScope, arrives: bool) {
         let counts = self.counts();
@@ -51,7 +52,7 @@ impl Recorder {
         self.population.set(scenario, alive, now);
     }
 
-    /// Counts the users of each scenario at the end of a second, and their time in it.
+    /// Counts the users of each scenario at `to`, the end of a second, and their time in it.
     pub(super) fn count_users(&mut self, to: Nanos) {
         for scenario in self.population.scenarios() {
             let (users, users_ns) = self.population.take_user_time(scenario, to);
@@ -61,7 +62,7 @@ impl Recorder {
         }
     }
 
-    /// Counts `many` iterations that were due and never begun, the last of them `since` ago.
+    /// Counts `many` iterations that were due and never begun, the last of them due `since` ago.
     pub fn iterations_unsent(&mut self, row: u16, since: Nanos, many: u64) {
         let Some(named) = &mut self.tally.named else { return };
         named.counts(row).due += many;

@@ -8,14 +8,14 @@ use crate::exchange::Exchange;
 use crate::traces::{KeptTrace, TraceSelection, TracedOutcome};
 
 impl Recorder {
-    /// Sets whether requests have traces; `share` is the sampled share of those that cannot carry one.
+    /// Sets whether requests have traces. `share` is the share sampled among requests that cannot carry one.
     pub fn with_traces(mut self, tracing: bool, share: Option<f64>) -> Recorder {
         self.tally.traces = tracing.then(|| Box::new(TraceSelection::new(share.map(Trace::sampling_bound))));
         self
     }
 
-    /// Returns the trace of a request that cannot carry one, made of its slot values; `None` if the run has no such
-    /// traces.
+    /// Returns the trace of a request that cannot carry one, derived from its slot values; `None` if the run has no
+    /// such traces.
     pub fn implicit_trace(&self, context: &SlotContext<'_>) -> Option<Trace> {
         let sampled = self.tally.traces.as_ref()?.implicit_below?;
         Some(Trace::derive(context, sampled))
@@ -27,7 +27,7 @@ impl Recorder {
         self.tally.traces.is_some()
     }
 
-    /// Offers a request that is over, with its trace.
+    /// Offers a completed request with its trace.
     pub fn traced(&mut self, x: &Exchange, trace: Trace, outcome: TracedOutcome, now: Nanos) {
         if let Some(traces) = &mut self.tally.traces {
             traces.record(KeptTrace::of(x, trace, outcome, (self.open, now)));

@@ -1,4 +1,4 @@
-//! Page resources in a single pass: fetched one after the other, so that each can be reported.
+//! Page resources in a single pass, which are fetched one after another so that each can be reported.
 
 use brunt_contract::{FaultKind, FollowUp, Origin, Request, SlotContext};
 use brunt_record::FirstResponse;
@@ -18,11 +18,11 @@ pub struct FetchedResource {
     pub url: String,
     /// The response.
     pub answer: FirstResponse,
-    /// The kind of failure a run would count; None on success.
+    /// The kind of failure that a run would count; `None` on success.
     pub fault: Option<FaultKind>,
-    /// Set if the user had it cached and nothing was sent.
+    /// Set if it came from the user's cache and nothing was sent.
     pub from_cache: bool,
-    /// Set if its failure does not fail the page.
+    /// Set if a failure of the resource does not fail the page.
     pub may_fail: bool,
 }
 
@@ -38,8 +38,8 @@ pub struct SkippedResources {
 }
 
 impl SinglePass<'_> {
-    /// Fetches the resources of a response if it is a page; returns the failure this causes for the page. Requests of a
-    /// batch (not `alone`) fetch no resources.
+    /// Fetches the resources of a response if it is a page; returns the fault that this causes for the page. Requests
+    /// of a batch (`alone` not set) fetch no resources.
     pub(super) fn fetch(
         &mut self,
         request: usize,

@@ -1,5 +1,5 @@
-//! The encoding of a worker's second. The reader may be another process: each length has a bound, and no count can
-//! overflow a sum over all workers.
+//! The encoding of a worker's second. The bytes may come from another process, so each length is bounded, and no count
+//! can overflow a sum over all workers.
 
 use brunt_contract::{FaultKind, Phase};
 use brunt_measure::Nanos;
@@ -12,9 +12,10 @@ use crate::name_rows::{self, NameFigures};
 use crate::named_checks;
 use crate::traces::{self, TracesReport};
 
-/// Maximum number of failure sorts and loss causes in a second, far above the real number.
+/// Maximum number of failure classes and loss causes in a second, far above any real number.
 const SORTS: usize = 1 << 10;
-/// Upper bound of one sort's count in a second of a worker; sums over some thousand workers do not overflow.
+/// Upper bound of the count of one class in a second of a worker, such that sums over some thousand workers do not
+/// overflow.
 const COUNTED: u64 = 1 << 52;
 /// Maximum distance of a moment from the start of the window (nanoseconds: 73 years).
 const FARTHEST: u64 = 1 << 61;
@@ -76,7 +77,7 @@ pub(crate) fn encode(tally: &WorkerTally, (from, to): (Nanos, Nanos), part: RunP
     bytes
 }
 
-/// Converts the start of the window in an encoded second.
+/// Converts the start of the window in an encoded second to our clock.
 pub(crate) fn translate(encoded: &mut [u8], ours: impl FnOnce(Nanos) -> Nanos) {
     if let Some(window) = encoded.get_mut(24..32).and_then(|bytes| bytes.first_chunk_mut::<8>()) {
         *window = ours(Nanos(u64::from_le_bytes(*window))).0.to_le_bytes();
@@ -101,7 +102,7 @@ fn encode_losses(losses: &[LossCount], bytes: &mut Vec<u8>) {
     }
 }
 
-/// Reads a count of one sort.
+/// Reads the count of one class.
 fn count(bytes: &mut &[u8]) -> Option<u64> {
     word(bytes).filter(|count| *count <= COUNTED)
 }
@@ -141,7 +142,7 @@ fn codes(bytes: &mut &[u8]) -> Option<Vec<(u32, u64)>> {
     Some(codes)
 }
 
-/// Decodes a second; None if the bytes are malformed.
+/// Decodes a second; `None` if the bytes are malformed.
 pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
     let bytes = &mut bytes;
     let (from_ns, to_ns) = (word(bytes)? as i64, word(bytes)? as i64);

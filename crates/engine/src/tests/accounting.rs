@@ -1,4 +1,5 @@
-//! Accounting of every request: hundreds of random plans on random networks with random faults, each from a seed.
+//! Accounting for every request: hundreds of random plans on random networks with random faults, each generated from a
+//! seed.
 
 use std::sync::Arc;
 
@@ -76,7 +77,7 @@ fn random_scene(seed: u64) -> SimPlan {
     scene
 }
 
-/// Adds faults of the network, and CPU time used by the generator.
+/// Adds network faults, and CPU time used by the generator.
 fn with_faults(mut scene: SimPlan, seed: u64) -> SimPlan {
     let mut rng = Rng::new(seed ^ 0xfa17);
     let rng = &mut rng;
@@ -123,11 +124,12 @@ fn with_faults(mut scene: SimPlan, seed: u64) -> SimPlan {
     scene
 }
 
-/// Maximum number of pieces in which a body is read; more would reveal nothing more, and take most of the test's time.
+/// Maximum number of pieces in which a body is read; more would reveal nothing new, and dominate the run time of the
+/// test.
 const PIECES: usize = 300;
 
-/// Creates a server that makes every kind of mistake; `trouble` is how often it makes them. Its bodies are no longer
-/// than `longest`.
+/// Creates a server that makes every kind of mistake, with a frequency of `trouble`. Its bodies are at most `longest`
+/// bytes long.
 fn random_brain(
     seed: u64,
     trouble: f64,
@@ -177,7 +179,7 @@ fn play(seed: u64, faults: bool) -> SimResult {
     if faults {
         scene = with_faults(scene, seed);
     } else if !seed.is_multiple_of(8) {
-        // A network without a route has half a million requests in each second.
+        // Without latency, there would be half a million requests per second.
         scene.sim.latency = SimDelay::fixed(MS);
     }
     let (mut worker, longest) = (0, scene.sim.read_size.saturating_mul(PIECES));

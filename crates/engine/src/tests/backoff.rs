@@ -16,7 +16,7 @@ use brunt_sim::{PeerActions, ReplyFault, SecurePeer, ServerPeer, SimPeer, SimRep
 use super::filtered_peer::FilteredPeer;
 use super::harness::{MS, SECOND, SimPlan, SimResult};
 
-/// Wraps a server so that it accepts a limited number of connections at a time.
+/// Wraps a server so that it accepts a limited number of simultaneous connections.
 fn with_capacity<P: SimPeer>(server: P, room: usize) -> FilteredPeer<P> {
     let inside = Arc::new(AtomicUsize::new(0));
     let left = Arc::clone(&inside);
@@ -24,7 +24,7 @@ fn with_capacity<P: SimPeer>(server: P, room: usize) -> FilteredPeer<P> {
     FilteredPeer::new(server).accept_when(comes).on_close(move || _ = left.fetch_sub(1, Relaxed))
 }
 
-/// A server that accepts all connections and hangs up at the first input.
+/// A server that accepts all connections and closes each at the first input.
 struct DroppingServer;
 
 impl SimPeer for DroppingServer {
@@ -67,8 +67,8 @@ fn a_server_that_accepts_and_drops_is_not_stormed() {
     let (open, closed) = (SimPlan::open(1000.0, Arrivals::Constant, lasts), SimPlan::closed(4, lasts));
     let bare = SimPlan::closed(4, lasts).option("no-keepalive", "");
     let shared = SimPlan::closed(40, lasts).option("http", "2").option("streams", "10");
-    // Open load has one pool, and so do shared connections; users with their own connections retry independently.
-    // Arrivals are not held back for longer than a tenth of a second.
+    // Open load and shared connections have one pool; users with their own connections retry independently. Arrivals
+    // are not held back for longer than a tenth of a second.
     let scenes = [("open", open, 1, 11), ("closed", closed, 4, 6), ("bare", bare, 4, 6), ("shared", shared, 1, 6)];
     for (name, scene, who, most) in scenes {
         let played = scene.play_protocol(&Http, Arc::default(), |_| Box::new(DroppingServer));
@@ -108,12 +108,13 @@ fn a_pool_grows_to_what_is_needed_once_the_server_takes_connections_again() {
     let s = &played.sum;
     assert_eq!((s.due, s.censored), (s.finished + s.failed, 0));
     assert!((1500..=2600).contains(&s.failed), "{}: two seconds' worth, and a pause", s.failed);
-    // A hundred are in flight at a time, each on a connection of its own.
+    // A hundred requests are in flight at a time, each on its own connection.
     let last = &played.seconds[5];
     assert!(last.finished > 950 && last.waiting < 20, "{} finished, {} wait", last.finished, last.waiting);
 }
 
-/// Checks that an incomplete or wrong answer counts as an answer: closed load continues at once, and arrivals are sent.
+/// Checks that an incomplete or wrong answer counts as an answer: closed load continues at once, and arrivals are sent
+/// on time.
 #[test]
 fn a_server_whose_answers_are_never_whole_is_asked_as_often_as_it_was_to_be() {
     for mishap in
@@ -143,7 +144,7 @@ fn a_server_whose_answers_are_never_whole_is_asked_as_often_as_it_was_to_be() {
     }
 }
 
-/// A Redis server that is full: it accepts all connections, and tells all but a few that there are too many.
+/// A full Redis server: it accepts all connections, and replies to all but a few that there are too many.
 struct FullRedisServer {
     room: usize,
     inside: Vec<u32>,
@@ -170,7 +171,7 @@ impl SimPeer for FullRedisServer {
 #[test]
 fn a_server_that_answers_only_that_it_is_full_is_not_stormed_and_its_word_is_counted() {
     let lasts = Nanos::from_secs(3);
-    // Two users find room, four do not; arrivals find only what one connection carries.
+    // Two users are accepted and four are not; arrivals get only one connection.
     let scenes =
         [("closed", SimPlan::closed(6, lasts), 4), ("open", SimPlan::open(50_000.0, Arrivals::Poisson, lasts), 1)];
     for (name, scene, who) in scenes {
@@ -181,7 +182,7 @@ fn a_server_that_answers_only_that_it_is_full_is_not_stormed_and_its_word_is_cou
         let s = &played.sum;
         assert_eq!(s.due, s.finished + s.failed + s.censored, "{name}: {s:?}");
         let refused = s.failures("wrong_status/first_byte/");
-        // Codes are numbers here: ERR is the first of those known.
+        // Codes are numbers here; ERR is the first known code.
         assert_eq!(s.status.get("10").copied(), Some(refused), "{name}: {:?}", s.status);
         assert!(s.finished > 1000 && refused >= 3 * who, "{name}: {} finished, {refused} refused", s.finished);
         let kept_out = Nanos(played.seconds.iter().map(|s| s.kept_out_ns).sum());
@@ -189,7 +190,7 @@ fn a_server_that_answers_only_that_it_is_full_is_not_stormed_and_its_word_is_cou
         let outside = if name == "closed" { 10_500..12_000 } else { 0..1 };
         assert!(outside.contains(&(kept_out.0 / 1_000_000)), "{name}: {kept_out}");
         let attempts = attempts(&played);
-        // Includes attempts that arrivals started before the first was refused.
+        // This includes attempts that arrivals started before the first was refused.
         assert!(attempts[0] <= 80 && attempts[1..].iter().all(|n| *n <= 12 * who), "{name}: {attempts:?}");
         let told = played.examples.iter().find(|example| example.kind == "wrong_status").expect("an example");
         assert!(told.detail.contains("maxclients") && told.received.contains("max number"), "{told:?}");
@@ -202,7 +203,7 @@ fn arrivals_wait_a_tenth_of_a_second_at_most_for_a_server_that_is_back() {
     let (from, to) = (scene.sim.starts_at + SECOND, scene.sim.starts_at + Nanos::from_secs(4));
     let played = scene.play_with(Arc::default(), |_| {
         let answer = move |now: Nanos, _: &ServerRequest<'_>| {
-            // It goes down with a reset, which also hits the connections that it still serves.
+            // The server goes down with a reset, which also affects the connections that it still serves.
             let reply = SimReply::new(200, b"x");
             (now + MS, if (from..to).contains(&now) { reply.with(ReplyFault::Reset) } else { reply })
         };

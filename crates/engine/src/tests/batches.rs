@@ -1,4 +1,5 @@
-//! Requests of a batch with their own reaction to failure: counts are exact, whatever else of the batch is in flight.
+//! Requests of a batch with their own reaction to failure: counts are exact, regardless of the other requests in
+//! flight.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +18,8 @@ const ITERATIONS: u64 = 30;
 /// Number of names: `/fails`, `/slow`, `/later`, `/after`.
 const NAMES: u16 = 4;
 
-/// Creates a batch of three, two at once: the first fails while the second is in flight and the third has not been
-/// sent; a step follows. The batch and its other requests have the opposite reaction to that of the first.
+/// Creates a batch of three requests, two at once, followed by a step. The first fails while the second is in flight
+/// and the third has not been sent. The batch and its other requests have the opposite reaction to failure.
 fn scene(of_first: OnFailure, path: &str) -> SimPlan {
     let opposite = if of_first == OnFailure::GoOn { OnFailure::StopRun } else { OnFailure::GoOn };
     SimPlan::closed(USERS, SECOND).with(|plan| {

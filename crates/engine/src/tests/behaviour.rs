@@ -16,7 +16,7 @@ fn ms(n: u64) -> Nanos {
     Nanos::from_millis(n)
 }
 
-/// A server that does not take part in connecting, or answers with the given welcome.
+/// A server that responds to connection attempts with the given decision.
 struct WelcomePeer(ConnectDecision);
 
 impl SimPeer for WelcomePeer {
@@ -34,7 +34,7 @@ fn a_timeout_fires_once_closes_the_connection_and_the_user_goes_on() {
     let played = scene.play(never);
     played.check();
     let s = &played.sum;
-    // Ten rounds of 100 ms and the opening; each ends at most half a percent of the timeout late.
+    // Ten rounds of 100 ms and the opening; each ends late by at most half a percent of the timeout.
     assert_eq!((s.finished, s.censored), (0, 0));
     assert_eq!(s.failures("timeout/first_byte/"), s.failed);
     assert!((27..=30).contains(&s.failed), "{}", s.failed);
@@ -48,7 +48,7 @@ fn a_timeout_fires_once_closes_the_connection_and_the_user_goes_on() {
 #[test]
 fn an_answer_after_the_timeout_is_no_success_and_one_before_it_is() {
     let timeout = ms(100);
-    // The first request also opens its connection: 0.1 ms, as the network takes for each.
+    // The first request also opens its connection, which takes 0.1 ms.
     for (delay, in_time) in [(99_700, true), (100_100, false), (100_300, false)] {
         for scene in [SimPlan::closed(2, SECOND), SimPlan::open(20.0, Arrivals::Constant, SECOND)] {
             let played = scene.with(|p| p.timeout = timeout).play(|| after(Nanos::from_micros(delay)));
@@ -58,7 +58,7 @@ fn an_answer_after_the_timeout_is_no_success_and_one_before_it_is() {
             assert_eq!((s.finished, s.failed), if in_time { (s.due, 0) } else { (0, s.due) }, "{delay}");
             assert_eq!(s.failures("timeout/first_byte/"), s.failed);
             assert!(in_time || s.latency.service_at_least.min() > timeout.0, "{delay}");
-            // Answers that were read after the timeout do not count as answers of the run, but separately.
+            // Answers read after the timeout are counted separately from the answers of the run.
             let late: u64 = played.seconds.iter().map(|s| s.late).sum();
             let answered: u64 = s.status.values().sum();
             assert_eq!(answered, s.finished, "{delay}");
@@ -173,10 +173,10 @@ fn a_common_start_that_comes_late_shifts_the_whole_run() {
     assert_eq!(played.ended.window, SECOND);
     let first = &played.seconds[0];
     assert_eq!(first.from_ns, 0);
-    // The connections are reported with the first second, but were not opened in it.
+    // The connections are reported with the first second, but were opened before it.
     assert_eq!((first.connections.opened, first.connections.ahead), (10, 10));
     assert!((3_400_000_000..3_403_000_000).contains(&first.connections.ahead_ns), "{}", first.connections.ahead_ns);
-    // 10 ms of service and 0.1 of network: 99 complete rounds and one that the drain lets finish.
+    // 10 ms of service and 0.1 ms of network: 99 complete rounds, and one that finishes during the drain.
     assert_eq!((played.sum.finished, played.sum.censored), (1000, 0));
     let window = played.part(RunPart::Window);
     assert_eq!(window.finished, 990);
@@ -246,7 +246,7 @@ fn users_of_a_quota_all_have_as_much_to_do() {
     let played = scene.play(|| after(ms(10)));
     played.check();
     assert_eq!(played.sum.finished, 30);
-    // Ten rounds of 10.1 ms; split evenly over the workers, the user that is alone would have fifteen.
+    // Ten rounds of 10.1 ms; with an even split, the user that is alone on its worker would have fifteen.
     assert!(played.ended.window >= ms(100) && played.ended.window < ms(110), "{}", played.ended.window);
 }
 
@@ -300,13 +300,13 @@ fn requests_to_a_second_origin_are_served_at_the_bound_of_connections() {
         }
         let played = scene.play(|| after(ms(15)));
         played.check();
-        // Twenty that come together take 15 ms and the network each, whichever origin they are for.
+        // Twenty simultaneous requests take 15 ms each plus the network time, whatever their origin.
         assert_eq!(played.sum.finished, 20, "keep-alive {keep_alive}");
         assert!(played.sum.latency.wait_conn.max() < 310_000_000, "keep-alive {keep_alive}");
     }
 }
 
-/// A resolver that fails a number of times, then answers.
+/// A resolver that fails a number of times before it succeeds.
 struct LateResolver(AtomicU32);
 
 impl Resolver for LateResolver {
@@ -387,7 +387,7 @@ fn the_phases_of_a_request_that_opens_its_connection_add_up_to_its_service() {
     assert!(l.connect.min() >= 30_000, "{} ns: the call to connect is a part of connecting", l.connect.min());
     let parts = l.connect.sum() + l.first_byte.sum() + l.transfer.sum();
     assert!(played.sum.finished > 500);
-    // The last connections may have been opened for requests whose end the run did not see.
+    // The last connections may have been opened for requests that did not end within the run.
     let off = parts.abs_diff(l.service.sum());
     assert!(off < 2_000_000, "{off} ns of {} in no phase", l.service.sum());
 }
@@ -424,7 +424,7 @@ fn the_window_is_tied_to_the_clock_after_the_warm_up_and_before_the_first_second
         let played = scene.play(|| after(MS));
         let meant = scene.sim.starts_at + MS + SECOND;
         let began = played.began.expect("it began").clock_ns;
-        // A common start is as late as the opening of the last connection.
+        // A common start is delayed until the last connection is open.
         let late = if together { 0..SECOND.0 } else { 0..1 };
         assert!(late.contains(&(began - meant.0)), "{began} {meant:?}");
     }

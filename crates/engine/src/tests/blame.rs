@@ -6,7 +6,7 @@ use brunt_sim::SimInterval;
 
 use super::harness::{MS, SECOND, SimPlan, SimResult, after};
 
-/// Returns the total and its three parts, which add up exactly because every request finished.
+/// Returns the total and its three parts, which add up exactly because all requests finished.
 fn parts(played: &SimResult) -> (u128, u128, u128, u128) {
     played.check();
     assert_eq!(played.sum.finished, played.sum.due);
@@ -16,7 +16,7 @@ fn parts(played: &SimResult) -> (u128, u128, u128, u128) {
 
 #[test]
 fn too_few_connections_are_a_wait_for_connections() {
-    // Two connections at 1 ms and 0.1 ms of network serve 1818/s; 3000/s come for 100 ms.
+    // Two connections at 1 ms plus 0.1 ms of network serve 1818/s; 3000/s arrive for 100 ms.
     let scene = SimPlan::open(3000.0, Arrivals::Constant, Nanos::from_millis(100)).with(|p| p.max_connections = 2);
     let (response, wait, late, service) = parts(&scene.play(|| after(MS)));
     assert_eq!(response, wait + late + service);
@@ -27,7 +27,7 @@ fn too_few_connections_are_a_wait_for_connections() {
 
 #[test]
 fn a_slow_send_is_the_generator_being_late() {
-    // Ten at once, 20 µs of our CPU time each: the n-th is n · 20 µs late.
+    // Ten at once, each taking 20 µs of our CPU time: the n-th is n · 20 µs late.
     let scene = SimPlan::open(10.0, Arrivals::Burst, SECOND).with(|p| p.warmup = SECOND);
     let scene = scene.on(|s| s.send_cost = Nanos::from_micros(20));
     let played = scene.play(|| after(MS));
@@ -81,7 +81,7 @@ fn opening_for_a_request_is_its_service_and_growing_the_pool_is_a_wait() {
         }
         let (_, wait, late, service) = parts(&scene.play(|| after(MS)));
         assert_eq!(late, 0);
-        // Opening takes 0.1 ms: once for the pool, or for each.
+        // Opening takes 0.1 ms, once for the pool or for each request.
         let expected = if keep_alive { (100_000, 10 * 1_100_000) } else { (0, 10 * 1_200_000) };
         assert_eq!((wait, service), expected, "keep-alive {keep_alive}");
     }

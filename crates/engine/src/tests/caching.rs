@@ -16,17 +16,17 @@ use brunt_sim::{ServerPeer, SimReply};
 use super::harness::{MS, SECOND, ServerLog, SimPlan, each_seed};
 use super::sim_result::SimResult;
 
-/// Rows: the requests, the page's resources, and after the names iterations and the group, two each.
+/// Rows: the requests and the page's resources, followed by two each for iterations and the group.
 const PAGE: u16 = 0;
 const AFTER: u16 = 1;
 const RESOURCES: u16 = 2;
 const ITERATIONS: u16 = 3;
-/// Resources: one fresh for an hour, one revalidated each time, one not cached, one fresh forever.
+/// A page with four resources: fresh for an hour, revalidated each time, not cached, and fresh forever.
 const HTML: &str =
     "<html><link rel=stylesheet href=/r/fresh><script src=r/asked></script><img src=/r/none><img src=/r/unchanged>";
 
-/// Returns a page that is revalidated each time, its resources, and a JSON that is fresh for an hour and has a value
-/// that the user captures.
+/// Returns a page that is revalidated each time, its resources, or a JSON document that is fresh for an hour and
+/// contains a value that the user captures.
 fn reply(ask: &ServerRequest<'_>) -> SimReply {
     let with =
         |headers: &str, body: &[u8]| SimReply { headers: Arc::from(headers.as_bytes()), ..SimReply::new(200, body) };
@@ -42,8 +42,8 @@ fn reply(ask: &ServerRequest<'_>) -> SimReply {
     }
 }
 
-/// Creates users who load a page with its resources, and a second one, from which they capture a value that they send
-/// with a third request.
+/// Creates users that load a page with its resources, capture a value from a second response, and send the value with a
+/// third request.
 fn caching(scene: SimPlan, how: &str) -> SimPlan {
     scene.option("cache", how).with(|plan| {
         let url = |url: &str, name: &str| WeightedUrl { name: Some(name.into()), ..WeightedUrl::plain(url) };
@@ -82,7 +82,7 @@ fn heard(played: &SimResult, path: &str) -> u64 {
     played.asks.iter().filter(|(_, asked)| asked == path).count() as u64
 }
 
-/// Checks that five users went through ten iterations each, of which `empty` began with an empty cache.
+/// Checks that five users ran ten iterations each, of which `empty` began with an empty cache.
 fn judge(played: &SimResult, empty: u64) {
     let all = 50;
     assert_eq!(row(played, ITERATIONS), [all, all, 0, 0]);
@@ -98,7 +98,8 @@ fn judge(played: &SimResult, empty: u64) {
     let saved = HTML.len() as u64 + 20 + 10 + 1 + 10;
     assert_eq!(sum(played, |second| second.cache_bytes), saved * (all - empty));
     assert_eq!(sum(played, |second| second.not_cached), 0);
-    // The status of the page and the content of the other one were checked, whether they came from the cache or not.
+    // The status of the page and the content of the other response were checked, whether or not they came from the
+    // cache.
     let checks = |check: u16| {
         let all = played.seconds.iter().flat_map(|second| &second.checks).filter(|told| told.check == check);
         all.fold((0, 0), |(passed, failed), told| (passed + told.passed, failed + told.failed))
@@ -114,7 +115,7 @@ fn what_is_fresh_is_not_asked_for_and_what_may_have_changed_is_asked_about() {
     each_seed(1..6, |seed| {
         let play = |how| {
             let scene = iterations(5, 50, how).with(|plan| (plan.seed, plan.workers) = (seed, 2));
-            // One after the other, so that each of the five has ten.
+            // One iteration after another, so that each of the five users has ten.
             scene.with(|plan| plan.flow.iter_mut().for_each(|flow| flow.steps.push(Step::Pace(SECOND)))).play(serving)
         };
         judge(&play("per-user"), 5);
@@ -164,8 +165,8 @@ fn whoever_has_all_answers_gives_others_their_turn() {
     let played = scene.play(serving);
     let times = heard(&played, "/r/none");
     assert_eq!((heard(&played, "/r/fresh"), times > 100), (3, true), "{times}");
-    // Only the first of each user sends a request; the others are no groups. Two names, and two rows of iterations, are
-    // before them.
+    // Only the first group of each user sends a request; the others do not count as groups. Two names and two rows of
+    // iterations precede the row.
     assert_eq!(row(&played, 4)[..3], [3, 3, 0]);
     let from_cache = sum(&played, |second| second.from_cache);
     assert!(from_cache >= 5000 * times - 3 && from_cache <= 5000 * (times + 3), "{from_cache} of {times}");

@@ -1,4 +1,4 @@
-//! Checks by name: each counts its passes and failures exactly, whatever else was wrong with the response.
+//! Checks by name: the passes and failures of each are exact, whatever else was wrong with the response.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ fn url(path: &str, options: &[(&str, &[&str])]) -> WeightedUrl {
     WeightedUrl { options: options.collect(), ..WeightedUrl::plain(format!("http://test{path}")) }
 }
 
-/// Creates users who request `/a`, which has four checks, and `/b`, which has one.
+/// Creates users that request `/a`, which has four checks, and `/b`, which has one.
 fn scene(iterations: u64) -> SimPlan {
     SimPlan::closed(3, SECOND).with(|plan| {
         let rules: &[&str] = &["$.ok == true", "$.n < 3"];
@@ -45,7 +45,7 @@ fn scene(iterations: u64) -> SimPlan {
     })
 }
 
-/// Returns a server whose responses to `/a` are these in turn.
+/// Returns a server that answers `/a` with these responses in turn.
 fn in_turn(
     replies: &'static [(u16, &'static str)],
 ) -> impl FnMut(Nanos, &ServerRequest<'_>) -> (Nanos, SimReply) + Send {
@@ -134,7 +134,8 @@ fn what_comes_behind_a_body_is_checked_and_goes_into_the_next_request() {
     });
     let played =
         scene.play_protocol(&brunt_protocols::http::Http, Arc::default(), |_| Box::new(TrailerServer::default()));
-    // Requests 1 and 3 are pages with a checksum, 2 and 4 follow them: the one without is never that of a page.
+    // Requests 1 and 3 are for pages with a checksum, 2 and 4 follow them, so the response without a checksum is never
+    // a page.
     assert_eq!((played.sum.due, played.sum.failed), (60, 0), "{:?}", played.sum.failures);
     assert_eq!(checks(&played)[&0], [30, 0]);
 }

@@ -53,7 +53,7 @@ fn several_workers_hold_until_all_of_them_could() {
         Box::new(ServerPeer::new(WebSocketServer::new, answer))
     });
     assert_eq!((played.sum.opened, played.sum.connect_failed), (9, 0));
-    // Opened one by one at nine per second, whichever worker they belong to: all are open after 0.89 s, and are held
+    // Connections are opened one by one at nine per second across all workers: all are open after 0.89 s, and are held
     // for 2 s.
     let window = played.ended.window;
     assert!((Nanos::from_millis(2885)..Nanos::from_millis(2960)).contains(&window), "{window}");

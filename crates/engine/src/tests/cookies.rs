@@ -1,4 +1,4 @@
-//! Cookies over whole runs: cookies set by a server are sent again, deleted ones are not.
+//! Cookies over whole runs: cookies set by a server are sent back, deleted cookies are not.
 
 use std::sync::{Arc, Mutex};
 
@@ -51,7 +51,7 @@ fn a_cookie_that_the_server_deletes_is_not_sent_again() {
             ("visit=; Max-Age=0; Path=/", "theme=dark"),
             ("visit=1; Max-Age=-1; Path=/", "theme=dark"),
             ("visit=; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "theme=dark"),
-            // Age takes precedence over the date, and another path is another cookie.
+            // `Max-Age` takes precedence over `Expires`, and a different path means a different cookie.
             ("visit=2; Path=/; Max-Age=900; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "visit=2; theme=dark"),
             ("visit=; Max-Age=0; Path=/elsewhere", "visit=1; theme=dark"),
         ] {

@@ -13,7 +13,7 @@ fn ms(n: u64) -> Nanos {
 
 #[test]
 fn what_the_drain_does_not_finish_is_censored() {
-    // Answers take 500 ms: of a second of load the last half is unfinished at the end.
+    // Answers take 500 ms, so the last half of a second of load is unfinished at the end.
     for (drain, finished) in [(0, 50), (195, 70), (475, 98), (600, 100)] {
         let scene = SimPlan::open(100.0, Arrivals::Constant, SECOND).with(|p| p.drain = ms(drain));
         let played = scene.on(|s| s.connect_delay = s.latency).play(|| after(Nanos(499_880_000)));
@@ -61,14 +61,14 @@ fn a_rate_far_beyond_what_can_be_sent_is_accounted_for_to_the_last_arrival() {
         played.check();
         let s = &played.sum;
         match arrivals {
-            // Only what was drawn is a matter of chance.
+            // Only the arrivals drawn are random.
             Arrivals::Poisson => assert!((s.due as f64 / rate - 1.0).abs() < 1e-4, "{}", s.due),
             _ => assert_eq!(s.due, rate as u64),
         }
         assert!(played.heard > 8_000, "{arrivals:?}: it goes on sending: {}", played.heard);
         assert!(played.ended.elapsed <= SECOND + ms(151), "{}", played.ended.elapsed);
         assert!(played.seconds.iter().all(|second| second.waiting < 1 << 21), "the queue has a bound");
-        // The unfinished are known only by how long they waited: evenly from nothing to the whole run.
+        // Only the waiting times of unfinished requests are known; they are uniform from zero to the whole run.
         let bounds = &s.latency.response_at_least;
         assert_eq!(bounds.count(), s.censored);
         let median = bounds.at_rank(s.censored / 2).unwrap();
@@ -79,7 +79,7 @@ fn a_rate_far_beyond_what_can_be_sent_is_accounted_for_to_the_last_arrival() {
     }
 }
 
-/// Stops a run of 60 ms at every 100 µs, and beyond its end.
+/// Stops a run of 60 ms at every multiple of 100 µs, and beyond its end.
 fn stop_everywhere(scene: &SimPlan, label: &str) {
     let begin = scene.sim.starts_at;
     for step in 0..=900 {
@@ -92,7 +92,8 @@ fn stop_everywhere(scene: &SimPlan, label: &str) {
         if played.ended.reason == brunt_record::End::Interrupted {
             let s = &played.sum;
             let seen = s.finished + s.failed + s.censored + s.warmup;
-            // The stop is seen within 50 ms: never more than the whole run, never fewer than were received.
+            // The stop is noticed within 50 ms: never more requests than in the whole run, never fewer than were
+            // received.
             assert!(seen >= played.heard, "{label}, step {step}");
             assert!(played.ended.window <= ms(60), "{label}, step {step}: {}", played.ended.window);
         }
@@ -101,7 +102,7 @@ fn stop_everywhere(scene: &SimPlan, label: &str) {
 
 #[test]
 fn a_stop_between_arrivals_leaves_nothing_unfinished() {
-    // A worker that waits for the next arrival sees a stop when it wakes for it: that one is not sent.
+    // A worker that waits for the next arrival notices a stop when it wakes for that arrival, which is not sent.
     for pause in (20..100).step_by(7) {
         let mut scene = SimPlan::open(400.0, Arrivals::Constant, Nanos::from_secs(9));
         scene.stop_at = Some(scene.sim.starts_at + SECOND + Nanos(US.0 * 25 * pause));

@@ -16,7 +16,7 @@ use brunt_sim::{PeerActions, SecurePeer, SimPeer};
 
 use super::harness::{SECOND, SimPlan, SimResult};
 
-/// Bytes in one piece of the endless answer, and how often one is sent: twice as fast as they are read.
+/// Size of one piece of the endless answer in bytes, and the interval between pieces: twice as fast as they are read.
 const PIECE: usize = 1000;
 const OFTEN: Nanos = Nanos::from_micros(100);
 const READ: Nanos = Nanos::from_micros(200);
@@ -27,13 +27,13 @@ fn ms(n: u64) -> Nanos {
 
 type MakeServer = fn() -> Box<dyn ServerSession>;
 
-/// A server that answers at once on connections with an odd number, and endlessly on the others.
+/// A server that answers at once on odd-numbered connections, and endlessly on the others.
 struct EndlessServer {
     make: MakeServer,
     begins: &'static [u8],
     piece: Vec<u8>,
     sessions: Vec<Option<Box<dyn ServerSession>>>,
-    /// Connections that just opened, and those that get an endless answer.
+    /// Connections that were just opened, and those that receive an endless answer.
     fresh: Vec<u32>,
     endless: Vec<u32>,
     next: Nanos,
@@ -108,9 +108,9 @@ impl SimPeer for EndlessServer {
     }
 }
 
-/// A server that treats each send as a request, after its greeting was answered.
+/// A server that, after the greeting, treats each send as a request.
 struct PlainServer {
-    /// The answer to the first send, which is no request; empty if there is no greeting.
+    /// The answer to the first send, which is not a request; empty if there is no greeting.
     welcome: &'static [u8],
     answer: &'static [u8],
     greeted: bool,
@@ -190,7 +190,7 @@ impl ServerSession for CallServer {
     }
 }
 
-/// Packets of an endless result set: one column, and rows of one empty text.
+/// The first packets of an endless result set: one column, and rows with one empty text.
 const MYSQL: &[u8] = b"\x01\0\0\x01\x01\x1a\0\0\x02\x03def\0\0\0\x04body\0\x0c\x2d\0\0\0\x01\0\xfd\0\0\0\0\0";
 
 /// Returns rows in packets whose numbers follow those of [`MYSQL`].
@@ -198,7 +198,7 @@ fn rows() -> Vec<u8> {
     (3..=258_u32).flat_map(|number| [1, 0, 0, number as u8, 0]).collect()
 }
 
-/// Creates a scene with one user for each peer, for a second.
+/// Creates a scene of one second with one user for each peer.
 fn scene(url: &str) -> SimPlan {
     let scene = SimPlan::closed(2, SECOND).urls(&[(url, 1.0)]).on(|s| (s.event_cost, s.read_size) = (READ, PIECE));
     scene.with(|p| (p.timeout, p.drain) = (ms(100), ms(200)))
@@ -287,7 +287,7 @@ fn whatever_is_spoken_an_endless_answer_times_out_and_others_are_served() {
         assert!(timeouts >= 5, "{name}: {timeouts} timeouts: {s:?}");
         // HTTP/2 gives up a connection on which an abandoned stream does not end.
         assert_eq!(s.failed, timeouts + s.failures("broken_protocol/first_byte/"), "{name}: {s:?}");
-        // There are about two thousand if an answer need not wait for a piece of the endless one each time.
+        // There are about two thousand unless each answer has to wait for a piece of the endless one.
         assert!(s.finished > 500, "{name}: {}", s.finished);
         let longest = s.latency.service_at_least.max();
         assert!(longest < 130_000_000, "{name}: timed out after {longest} ns instead of 100 ms");
@@ -306,7 +306,7 @@ fn whatever_is_spoken_an_endless_answer_does_not_hold_up_a_stop() {
     });
 }
 
-/// Checks pieces that take longer to read than a turn should: each is a turn of its own.
+/// Checks pieces that take longer to read than a turn should last: each has its own turn.
 #[test]
 fn pieces_that_are_slow_to_read_do_not_stop_the_clock_either() {
     let scene = scene("http://a/").on(|s| s.event_cost = ms(3));
@@ -318,7 +318,7 @@ fn pieces_that_are_slow_to_read_do_not_stop_the_clock_either() {
     assert!(played.ended.elapsed < ms(1_400), "{}", played.ended.elapsed);
 }
 
-/// Checks an answer of many pieces that lay in its socket while we did not run.
+/// Checks an answer of many pieces that arrived in its socket while we did not run.
 #[test]
 fn a_large_answer_that_lay_in_its_socket_while_we_were_stopped_did_not_time_out() {
     use brunt_sim::{SimInterval, SimReply};
@@ -328,7 +328,7 @@ fn a_large_answer_that_lay_in_its_socket_while_we_were_stopped_did_not_time_out(
         s.pauses.push(SimInterval { from, to: from + ms(300) });
         (s.read_size, s.event_cost) = (1000, Nanos::from_micros(100));
     };
-    // 100 pieces each, 30 ms of reading for the three of them, after the time of each has passed.
+    // 100 pieces each, and 30 ms of reading for all three, after each has passed its deadline.
     let reply = SimReply::new(200, &vec![b'x'; 100_000]);
     let played = scene.on(costs).play(|| {
         let reply = reply.clone();

@@ -1,5 +1,5 @@
-//! An external scenario, as a scripting crate would provide it: from a response, its users decide what they send next,
-//! to which path, and how long they pause.
+//! An external scenario, as a scripting crate would provide it: its users derive their next request, its path and their
+//! pauses from a response.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,9 +16,10 @@ use super::harness::{MS, SECOND, SimPlan, SimResult, each_seed};
 const PATH: u16 = 0;
 const SAID: u16 = 1;
 
-/// A scenario that follows the pages of a book: each says which comes next, and how many milliseconds it takes to read.
+/// A scenario that follows the pages of a book: each names the next page, and the number of milliseconds that it takes
+/// to read.
 struct BookScenario {
-    /// Time when each user's iteration began, and how long it has paused since.
+    /// Time at which each user's iteration began, and how long the user has paused since.
     began: Vec<(Nanos, Nanos)>,
 }
 
@@ -77,7 +78,7 @@ impl Scenario for BookScenario {
     }
 }
 
-/// Returns a server of books: the cover leads to one of two chapters in turn, and each of them to the end.
+/// Returns a server of books: the cover leads to one of two chapters in turn, and each chapter to the end.
 fn book() -> impl FnMut(Nanos, &ServerRequest<'_>) -> (Nanos, SimReply) + Send + Clone {
     let mut covers = 0;
     move |now, ask| {
@@ -116,7 +117,7 @@ fn a_script_decides_from_a_response_what_it_sends_next_and_how_long_it_pauses() 
         let (short, long) = (["/cover", "/short", "/end"], ["/cover", "/long", "/end"]);
         assert_eq!(paths, [short, long, short, long].concat(), "four iterations were asked for");
         let pauses: Vec<u64> = asks.windows(2).map(|pair| (pair[1].0 - pair[0].0).0 / MS.0).collect();
-        // A response takes a millisecond, and so does its network time.
+        // A response takes one millisecond, plus one millisecond of network time.
         for (nth, paused) in [10, 5, 0, 50, 5, 0, 10, 5, 0, 50, 5].into_iter().enumerate() {
             assert!((paused + 1..=paused + 3).contains(&pauses[nth]), "{nth}: {pauses:?}");
         }
@@ -161,8 +162,8 @@ impl Scenario for ComposingScenario {
     }
 }
 
-/// Runs it against a server that reports the size of a body, and after three bodies that it is closed; also returns
-/// what the server received.
+/// Runs the scenario against a server that reports the size of each body and, after three bodies, that it is closed.
+/// Also returns what the server received.
 fn composed(drafts: fn(&str) -> RequestDraft) -> (SimResult, Vec<String>) {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&heard);

@@ -1,4 +1,4 @@
-//! A peer with a filter in front: connections may be refused, input intercepted, and closes observed.
+//! A peer behind a filter that can refuse connections, intercept input and observe closes.
 
 use brunt_contract::PeerAddress;
 use brunt_measure::Nanos;

@@ -1,4 +1,4 @@
-//! Flows: the order of users' steps, the counts of iterations and groups, and the start of the steps' times.
+//! Flows: the order of steps, the counts of iterations and groups, and the times from which steps are measured.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ fn group(steps: Vec<Step>) -> Step {
     Step::Group { name: "group".into(), steps }
 }
 
-/// Creates a flow over three requests, of which the second carries what the first captured.
+/// Creates a flow over three requests, the second of which carries a value captured by the first.
 fn flowing(scene: SimPlan, steps: Vec<Step>) -> SimPlan {
     scene.with(|plan| {
         let url = |path: &str, name: &str| WeightedUrl { name: Some(name.into()), ..WeightedUrl::plain(path) };
@@ -64,7 +64,7 @@ fn histogram(packed: &brunt_measure::PackedHistogram) -> Histogram {
     histogram
 }
 
-/// Returns the numbers started, succeeded, failed and cut.
+/// Returns the numbers of spans started, succeeded, failed and cut.
 fn counts(named: Option<&NamedFigures>) -> [u64; 4] {
     named.map_or([0; 4], |named| [named.counts.due, named.counts.finished, named.counts.failed, named.counts.censored])
 }
@@ -171,7 +171,7 @@ fn a_stall_of_the_server_is_in_the_iterations_that_were_due_during_it() {
     let second = Nanos::from_secs(1);
     let stalls = move |now: Nanos, _: &ServerRequest<'_>| {
         let since = now.0 % 5_000_000_000;
-        // From 2 s to 3 s of every five nothing is answered.
+        // In every five seconds, nothing is answered from 2 s to 3 s.
         let wait = if (2_000_000_000..3_000_000_000).contains(&since) { 3_000_000_000 - since } else { 0 };
         (now + Nanos(wait) + MS, SimReply::new(200, br#"{"token":"t"}"#))
     };
@@ -180,7 +180,8 @@ fn a_stall_of_the_server_is_in_the_iterations_that_were_due_during_it() {
     let rows = rows(&played);
     let durations = histogram(&rows[&ITERATIONS].latency);
     assert_eq!(counts(rows.get(&ITERATIONS))[..3], [1000, durations.count(), 0]);
-    // A fifth of them was due in the stall, half of these waited for more than half of it: uniformly from 0 to 1 s.
+    // A fifth of them were due in the stall; their waits are uniform from 0 to 1 s, so half waited for more than half
+    // of it.
     let longer = |millis: u64| durations.count() - durations.count_at_most(Nanos::from_millis(millis));
     assert!((190..=210).contains(&longer(10)), "{}", longer(10));
     assert!((92..=108).contains(&longer(500)), "{}", longer(500));
@@ -233,8 +234,8 @@ fn what_is_under_way_at_the_end_may_finish_as_long_as_the_drain_lasts() {
         let [started, ended, failed, cut] = counts(rows(&played).get(&ITERATIONS));
         assert!(started >= 20 && (ended, failed, cut) == (started, 0, 0), "{started} {ended} {failed} {cut}");
         assert_eq!((played.sum.due, played.sum.finished, played.heard), (2 * started, 2 * started, 2 * started));
-        // Iterations take two seconds: those that began are cut when the drain is over, which does not wait for pauses
-        // beyond it.
+        // Iterations take two seconds: those in progress are cut at the end of the drain, which does not wait for
+        // pauses beyond its end.
         let played = flowing(scene, vec![send(0), pause(2000), send(1)]).play(|| token_server(MS));
         let [started, ended, failed, cut] = counts(rows(&played).get(&ITERATIONS));
         assert!(started > 0 && (ended, failed, cut) == (0, 0, started), "{started} {ended} {failed} {cut}");
@@ -312,7 +313,7 @@ fn a_step_that_is_to_end_the_run_is_counted_and_its_user_leaves() {
 
 #[test]
 fn a_loop_that_sends_nothing_keeps_nobody_else_from_anything() {
-    // The first response is without a token, as is that of every second user.
+    // The first response has no token, and neither has that of every second user.
     let steps = vec![send(0), Step::While { condition: "token == 't1'".into(), steps: vec![] }, send(1)];
     for pause_within in [false, true] {
         let mut steps = steps.clone();
@@ -353,7 +354,7 @@ fn a_batch_is_sent_at_once_and_each_of_its_requests_is_counted_and_timed_from_wh
         within(&group, 20, 24);
         within(&histogram(&rows[&0].latency), 10, 13);
         if open {
-            // Of the two requests named c, one waited for the others of its batch.
+            // Of the two requests named c, one waited for the other requests of its batch.
             within(&histogram(&rows[&2].latency), 10, 24);
             assert!(histogram(&rows[&2].latency).count_at_most(Nanos::from_millis(15)) == 60);
             let late = &played.sum.latency.gen_late;
@@ -469,7 +470,7 @@ fn what_checking_a_response_takes_is_no_time_of_the_next_one() {
     }
 }
 
-/// Returns the number of requests of users whose first step fails at once, in three seconds.
+/// Returns the number of requests sent within three seconds by users whose first step fails at once.
 fn failing_users(steps: Vec<Step>, change: impl Fn(&mut brunt_plan::Plan)) -> u64 {
     let missing = || |now: Nanos, _: &ServerRequest<'_>| (now + Nanos(1), SimReply::new(404, b""));
     let scene = flowing(SimPlan::closed(3, Nanos::from_secs(3)), steps).with(change);
@@ -493,7 +494,7 @@ fn a_failed_step_makes_no_iteration_begin_sooner_than_the_plan_says() {
         plan.urls.make_mut()[0].options.insert("expect-body".into(), vec!["welcome".into()]);
     };
     assert_eq!(failing_users(vec![send(0), second.clone()], checked), 9);
-    // Users that stop at the failed step are not replaced, whatever they would have waited for.
+    // Users that stop at the failed step are not replaced.
     for on_failure in [OnFailure::StopUser, OnFailure::StopRun] {
         let stops = Step::Request { url: 0, on_failure };
         assert_eq!(failing_users(vec![stops, pause(300), second.clone()], |_| {}), 3);

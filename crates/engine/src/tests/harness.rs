@@ -1,8 +1,8 @@
-//! A whole run on the simulation: a plan, a network and a server in, events and sums out.
+//! A whole simulated run: its input is a plan, a network and a server, its output events and sums.
 //!
 //! Each worker has its own simulation; their reports go to the real collector. If workers wait for each other, they run
-//! on threads kept in step, otherwise one after the other on the calling thread. A watchdog around the network requests
-//! a stop when it is time, and ends a worker that spins.
+//! on threads kept in step, otherwise one after another on the calling thread. A watchdog around the network requests a
+//! stop at the given time, and ends a worker that spins.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -40,11 +40,11 @@ pub struct SimPlan {
     pub resolver: Arc<dyn Resolver>,
     /// Time at which a stop is requested, on the clock of the simulation.
     pub stop_at: Option<Nanos>,
-    /// A worker whose process is lost, and the number of seconds that it reports before.
+    /// A worker whose process is lost, and the number of seconds that it reports first.
     pub lost: Option<(u32, u32)>,
     /// Changes of the load, by the time since the start of the run.
     pub changes: Vec<(Nanos, Change)>,
-    /// The time that a worker may spend polling; none by default, as polls of a simulation take many turns.
+    /// The time that a worker may spend polling; none by default, because polling in a simulation takes many turns.
     pub spinning: SpinBudget,
     /// The scenario of users in place of the plan's own.
     pub scenario: Option<MakeScenario>,
@@ -140,7 +140,7 @@ impl SimPlan {
         self
     }
 
-    /// Runs it against servers that answer as `brain` decides; every worker has its own.
+    /// Runs the plan against servers that answer as `brain` decides; every worker has its own server.
     pub fn play<B>(&self, mut brain: impl FnMut() -> B) -> SimResult
     where
         B: FnMut(Nanos, &ServerRequest<'_>) -> (Nanos, SimReply) + Send + 'static,
@@ -160,7 +160,7 @@ impl SimPlan {
         })
     }
 
-    /// Runs it against any peer at the other end of each worker's network.
+    /// Runs the plan against any peer at the other end of each worker's network.
     pub fn play_with<P: SimPeer + ?Sized + 'static>(
         &self,
         books: Arc<ServerLog>,
@@ -176,7 +176,7 @@ impl SimPlan {
         books: Arc<ServerLog>,
         mut peer: impl FnMut(u32) -> Box<P>,
     ) -> SimResult {
-        // One worker is compiled for all peers, not one for each.
+        // The worker is compiled once for all peers, not once for each.
         self.play_peers(protocol, books, &mut |index| -> Box<dyn SimPeer> { Box::new(peer(index)) })
     }
 
@@ -276,7 +276,7 @@ impl SimPlan {
         self
     }
 
-    /// Returns the function with which a worker reports, until its process is lost, if it is.
+    /// Returns the function with which a worker reports, which stops when its process is lost.
     fn reporter(&self, index: u32, report: Sender<(usize, WorkerMessage)>) -> Box<dyn FnMut(WorkerMessage) + Send> {
         let mut left = self.lost.filter(|(lost, _)| *lost == index).map(|(_, seconds)| seconds);
         let mut dead = false;
@@ -291,13 +291,13 @@ impl SimPlan {
                 _ => message,
             };
             left = left.map(|left| left - u32::from(second && left > 0));
-            // The receiver is gone only if a test has failed.
+            // The receiver is gone only if the test has failed.
             let _ = report.send((index as usize, message));
         })
     }
 }
 
-/// Counts of the servers and the networks of a run.
+/// Counts kept by the servers and the networks of a run.
 #[derive(Debug, Default)]
 pub struct ServerLog {
     /// Requests received.
@@ -321,7 +321,7 @@ impl ServerLog {
     }
 }
 
-/// Runs `test` for every seed; a failing one is named, and `SEED=n` runs it alone.
+/// Runs `test` for every seed and names a failing seed; `SEED=n` runs only seed n.
 pub fn each_seed(seeds: std::ops::Range<u64>, test: impl Fn(u64)) {
     let alone: Option<u64> = std::env::var("SEED").ok().and_then(|s| s.parse().ok());
     let seeds = alone.map_or(seeds, |seed| seed..seed + 1);

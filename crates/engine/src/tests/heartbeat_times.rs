@@ -36,7 +36,7 @@ fn listened(scene: &SimPlan) -> Vec<Vec<Nanos>> {
 
 #[test]
 fn every_connection_is_pinged_within_an_interval_from_the_moment_it_stands() {
-    // Connections are opened one after the other over six intervals, or all at once.
+    // Connections are opened one after another over six intervals, or all at once.
     for rate in [Some(20.0), None] {
         let scene = held(120, Nanos::from_secs(4)).with(|p| (p.connect_rate, p.heartbeat) = (rate, Some(SECOND)));
         let each = listened(&scene);
@@ -46,11 +46,11 @@ fn every_connection_is_pinged_within_an_interval_from_the_moment_it_stands() {
             let gaps: Vec<Nanos> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
             assert!(gaps.len() >= 3, "{times:?}");
             assert!(gaps[0] <= late, "{gaps:?}");
-            // While others are being opened, visits may be off by a part of a round.
+            // While other connections are being opened, visits may be off by a fraction of a round.
             assert!(gaps.iter().all(|gap| *gap <= late + Nanos::from_millis(60)), "{gaps:?}");
             assert!(gaps[1..].iter().all(|gap| *gap >= Nanos::from_millis(800)), "{gaps:?}");
         }
-        // Spread over the interval: no tenth of it has more than a quarter of them.
+        // Heartbeats are spread over the interval: no tenth of it has more than a quarter of them.
         let mut tenths = [0; 10];
         each.iter().for_each(|times| tenths[(times[2].0 % SECOND.0 * 10 / SECOND.0) as usize] += 1);
         assert!(tenths.iter().all(|n| *n <= 30), "{tenths:?}");

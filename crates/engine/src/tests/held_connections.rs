@@ -11,7 +11,8 @@ use brunt_sim::{PeerActions, ReplyFault, ServerPeer, SimDelay, SimPeer, SimReply
 use super::filtered_peer::FilteredPeer;
 use super::harness::{MS, SECOND, ServerLog, SimPlan, SimResult};
 
-/// Runs it against a server that answers each message after `delay`, and cuts the connection of every `cut`-th message.
+/// Runs the scene against a server that answers each message after `delay`, and cuts the connection of every `cut`-th
+/// message.
 pub(super) fn play(scene: &SimPlan, delay: Nanos, cut: u64) -> SimResult {
     let books = Arc::new(ServerLog::default());
     let counted = Arc::clone(&books);
@@ -154,7 +155,7 @@ fn one_way_messages_end_when_they_are_written_and_have_no_latency() {
     assert!((57..=60).contains(&played.heard), "{}", played.heard);
 }
 
-/// Returns the causes that ended the lost connections, with their counts.
+/// Returns the causes of lost connections, with their counts.
 fn losses(played: &SimResult) -> Vec<(String, String, u64)> {
     let mut all = Vec::new();
     played.seconds.iter().flat_map(|s| &s.losses).for_each(|loss| brunt_record::ConnectionLoss::add(&mut all, loss));
@@ -182,7 +183,7 @@ fn lost_connections_are_told_apart_by_what_ended_them() {
     );
 }
 
-/// A server that accepts all connections and dismisses them a little later.
+/// A server that accepts all connections and closes them a little later.
 struct DismissingServer;
 
 impl SimPeer for DismissingServer {
@@ -202,7 +203,7 @@ fn full_sockets_of_one_way_messages_are_not_looked_at_again() {
         p.options.insert("one-way".into(), vec![String::new()]);
         p.max_connections = 100;
     });
-    // A message is in transit for 300 ms, and until then its socket is full; two are sent on each connection.
+    // A message is in transit for 300 ms, during which its socket is full; two are sent on each connection.
     let full = |s: &mut brunt_sim::SimSettings| {
         (s.window, s.latency) = (Some(1), SimDelay::fixed(Nanos::from_millis(300)));
     };
@@ -294,7 +295,7 @@ fn no_more_fails_than_was_asked_for() {
     assert_eq!((played.sum.due, played.sum.failed), (6, 6));
 }
 
-/// Wraps a server so that it ends `left` conversations gracefully when it receives a heartbeat.
+/// Wraps a server so that it gracefully closes `left` connections, each when it receives a heartbeat.
 fn leaving<P: SimPeer>(server: P, mut left: u32) -> FilteredPeer<P> {
     FilteredPeer::new(server).with_input_filter(move |_, conn, bytes, say| {
         let leaves = bytes[0] == 0x89 && left > 0;
@@ -327,7 +328,7 @@ fn a_held_connection_that_the_server_ends_in_order_is_lost_and_opened_again() {
 
 /// A server that accepts all connections and closes them at once: 101 and a close frame, 1013 "busy", in one write.
 struct BusyServer {
-    /// Set if it ends the connection too.
+    /// Set if the server also closes the connection.
     hangs_up: bool,
 }
 
@@ -415,7 +416,7 @@ fn a_pause_longer_than_the_servers_patience_does_not_keep_a_user_silent() {
     });
     let s = &played.sum;
     assert_eq!((s.failed, s.due), (0, s.finished));
-    // The first request comes at once, then one every 400 ms, each on its own connection: eight per user in three
+    // The first request is sent at once, then one every 400 ms, each on its own connection: eight per user in three
     // seconds.
     assert!((35..=40).contains(&s.finished), "{}", s.finished);
 }

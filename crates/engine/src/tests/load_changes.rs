@@ -49,7 +49,7 @@ fn a_number_of_requests_ends_when_it_is_done_at_the_rate_it_was_changed_to() {
             let played = scene.with(|p| p.workers = 3).changed(at(1000), Change::Rate(rate)).play(|| after(MS));
             check(&played);
             assert_eq!(played.sum.due, 400, "{arrivals:?} {rate}");
-            // One second at the planned rate, the rest at the other one; approximately so with Poisson arrivals.
+            // One second at the planned rate, the rest at the new rate; only approximately so with Poisson arrivals.
             let slack = if arrivals == Arrivals::Poisson { SECOND.0 * 3 / 2 } else { SECOND.0 / 10 };
             let took = played.ended.window.0;
             assert!(took.abs_diff(ms * 1_000_000) <= slack, "{arrivals:?} {rate}: {took}");
@@ -91,7 +91,7 @@ fn a_pause_is_not_the_end_of_a_number_of_requests() {
     assert_eq!(played.sum.due, 200);
 }
 
-/// Checks that no request was waited for in this second: neither by the server nor by brunt.
+/// Checks that no request was waiting in this second, neither for the server nor for brunt.
 #[track_caller]
 fn rested(played: &SimResult, second: usize) {
     let s = &played.seconds[second];
@@ -113,7 +113,7 @@ fn a_pause_of_users_on_connections_of_their_own_loses_nothing() {
         rested(&lasting, 2);
         let users: Vec<u32> = lasting.seconds.iter().map(|second| second.users).collect();
         assert_eq!(users[..5], [6, 0, 0, 6, 6], "{workers} workers");
-        // Users that come back reconnect, and none of the connections was lost.
+        // Returning users reconnect, and none of the connections was lost.
         assert_eq!((lasting.sum.opened, lasting.sum.connect_failed), (12, 0));
         assert!(lasting.seconds.iter().all(|second| second.connections.lost == 0));
         let counted = sending(SimPlan::closed(6, SECOND)).with(|p| (p.requests, p.duration) = (Some(1200), None));
@@ -152,7 +152,7 @@ fn what_is_in_flight_when_a_pause_begins_is_waited_for_and_counted_as_ever() {
     let s = &hangs.sum;
     assert_eq!((s.due, s.finished, s.failed, s.censored), (3, 0, 0, 3), "a user that waits does not begin another");
     hangs.check();
-    // A pause that is never resumed ends with the run, however that ends.
+    // A pause that is never resumed ends with the run, however the run ends.
     let timed = SimPlan::closed(3, at(3000)).changed(at(500), Change::Pause).play(|| after(at(10)));
     check(&timed);
     assert_eq!(timed.ended.window, at(3000));
@@ -201,7 +201,7 @@ fn a_drain_ends_the_window_at_its_moment_and_lets_what_is_in_flight_end() {
         assert_eq!(due(&open), [100, 50], "{workers} workers");
         assert_eq!((open.sum.finished, open.sum.failed, open.sum.censored), (150, 0, 0));
         let closed = drained(SimPlan::closed(6, at(9000)), 300);
-        // Users start requests at 0 ms and every 300 ms; from 1500 ms on they start no more.
+        // Users start requests at 0 ms and every 300 ms, and none from 1500 ms on.
         assert_eq!((closed.sum.due, closed.sum.finished, closed.sum.censored), (30, 30, 0), "{workers} workers");
         let counted = drained(SimPlan::closed(6, SECOND).with(|p| (p.requests, p.duration) = (Some(10_000), None)), 10);
         for played in [&open, &closed, &counted] {
@@ -217,7 +217,7 @@ fn a_drain_ends_the_window_at_its_moment_and_lets_what_is_in_flight_end() {
         let ended = played.ended;
         assert_eq!((played.sum.censored, ended.window, ended.elapsed), (150, at(1500), at(1700)));
         assert_eq!(ended.reason, End::Completed);
-        // A stop cuts it short.
+        // A stop cuts the drain short.
         let mut stopped = SimPlan::open(100.0, Arrivals::Constant, at(9000)).changed(at(1500), Change::Drain);
         stopped.stop_at = Some(stopped.sim.starts_at + at(1700));
         let stopped = stopped.play(never);

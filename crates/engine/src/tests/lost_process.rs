@@ -30,7 +30,7 @@ fn check(played: &SimResult, open: bool) {
 #[test]
 fn what_a_lost_process_told_is_kept_and_what_it_had_open_is_unfinished() {
     for lost in [0, 1] {
-        // Each of ten users has a request in flight at any moment; one takes 30.1 ms.
+        // Each of ten users has a request in flight at any time; a request takes 30.1 ms.
         let scene = of_two(SimPlan::closed(10, Nanos::from_secs(SECONDS)), lost);
         let played = scene.play(|| after(Nanos::from_millis(30)));
         check(&played, false);

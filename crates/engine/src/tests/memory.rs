@@ -1,5 +1,5 @@
-//! Memory use: it does not grow with time, and a request allocates nothing. An allocator counts it, on the worker's
-//! thread.
+//! Memory use: it does not grow with time, and a request allocates nothing. An allocator counts allocations on the
+//! worker thread.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -85,7 +85,7 @@ struct RunCost {
     peak: isize,
 }
 
-/// Runs with one worker, its collector and its server on this thread; the events are checked and dropped.
+/// Runs one worker, its collector and its server on this thread; the events are checked and dropped.
 fn cost(scene: &SimPlan, close: bool) -> RunCost {
     let plan = &scene.plan;
     let setup = Setup {
@@ -149,8 +149,7 @@ fn two_hours_take_the_memory_of_ten_minutes() {
     for (name, scene) in scenes {
         let (short, long) = (cost(&scene(secs(600)), false), cost(&scene(secs(7200)), false));
         assert!(long.finished > 11 * short.finished && long.seconds >= 7200, "{name}: {short:?} {long:?}");
-        // More requests may coincide in one second and need more space then: kilobytes, not a growth per request or
-        // second.
+        // More requests may coincide in one second and need more space: kilobytes, not growth per request or second.
         assert!(long.peak - short.peak < 20_000, "{name}: {short:?} {long:?}");
     }
 }
@@ -179,7 +178,7 @@ fn a_request_allocates_nothing() {
         let more = twice.finished - once.finished;
         assert!(more > 90_000, "{name}: {once:?} {twice:?}");
         let spent = twice.calls.abs_diff(once.calls);
-        // Only snapshots remain: the same number of seconds, with some more buckets to write.
+        // Only snapshots remain: the same number of seconds, with a few more buckets to write.
         assert!(spent < 100, "{name}: {spent} allocations for {more} requests more: {once:?} {twice:?}");
     }
 }
@@ -195,8 +194,8 @@ fn with_fifty_names_a_request_allocates_nothing_and_memory_does_not_grow_with_ti
     let scene = |rate| named(SimPlan::open(rate, Arrivals::Constant, secs(10)), 50);
     let (once, twice) = (cost(&scene(10_000.0), false), cost(&scene(20_000.0), false));
     assert_eq!(once.failed + twice.failed, 0);
-    // Each second of a name takes a few allocations, however many requests it had; those with more buckets are grown
-    // more often.
+    // Each second of a name takes a few allocations, regardless of the number of requests; buffers for more buckets
+    // grow more often.
     let spent = twice.calls.abs_diff(once.calls);
     assert!(twice.finished - once.finished > 90_000 && spent < 3_000, "{spent}: {once:?} {twice:?}");
     let lasts = |seconds| cost(&named(SimPlan::open(100.0, Arrivals::Poisson, secs(seconds)), 50), false);
@@ -213,7 +212,7 @@ fn requests_that_fail_allocate_nothing_either() {
     assert!(twice.calls.abs_diff(once.calls) < 100, "{once:?} {twice:?}");
 }
 
-/// Creates users with all kinds of steps; the first request of each iteration captures what `capture` says.
+/// Creates users with all kinds of steps; the first request of each iteration captures a value according to `capture`.
 fn flowing(scene: SimPlan, capture: &str) -> SimPlan {
     let send = |url| Step::Request { url, on_failure: OnFailure::default() };
     let mean = Nanos::from_micros(100);
@@ -249,7 +248,7 @@ fn a_flow_allocates_nothing_for_its_steps_and_little_for_what_it_takes_out_of_he
         assert_eq!(once.failed + twice.failed, 0, "{capture}");
         let more = twice.finished - once.finished;
         assert!(more > 90_000, "{capture}: {once:?} {twice:?}");
-        // One request in nine or more captures; snapshots of names and groups take some for each second.
+        // One request in nine or more captures; snapshots of names and groups take a few allocations per second.
         let spent = twice.calls.abs_diff(once.calls);
         let bound = 3_000 + at_most * more / 9;
         assert!(spent < bound, "{capture}: {spent} allocations for {more} requests more: {once:?} {twice:?}");

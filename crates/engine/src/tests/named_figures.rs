@@ -1,4 +1,4 @@
-//! Figures by name: each name has its own, and they add up to those of the run.
+//! Figures by name: each name has its own figures, which add up to those of the run.
 
 use std::collections::BTreeMap;
 

@@ -14,17 +14,17 @@ use brunt_sim::{ServerPeer, SimReply};
 use super::harness::{MS, SECOND, ServerLog, SimPlan, each_seed};
 use super::sim_result::SimResult;
 
-/// Rows: the two requests, the page's resources, and after the names iterations and the group, two each.
+/// Rows: the two requests and the page's resources, followed by two each for iterations and the group.
 const PAGE: u16 = 0;
 const AFTER: u16 = 1;
 const RESOURCES: u16 = 2;
 const ITERATIONS: u16 = 3;
 const GROUP: u16 = 5;
-/// Five resources of the same origin, one of them named twice, and two of another.
+/// A page with five resources of its own origin, one of them named twice, and two of another origin.
 const HTML: &str = "<html><link rel=stylesheet href=/r/1><script src=r/2></script><img src=/r/3><img src='/r/3#x'><img src=/r/4>\
     <img src=/r/5><img src=http://elsewhere/x><img src=//elsewhere/y>";
 
-/// Creates users who load a page with its resources, two at once, and then another page.
+/// Creates users that load a page with its resources, two at once, and then another page.
 fn paging(scene: SimPlan, options: &[(&str, &str)]) -> SimPlan {
     scene.with(|plan| {
         let url = |url: &str, name: &str| WeightedUrl { name: Some(name.into()), ..WeightedUrl::plain(url) };
@@ -37,7 +37,7 @@ fn paging(scene: SimPlan, options: &[(&str, &str)]) -> SimPlan {
     })
 }
 
-/// Creates `count` iterations of `users` users.
+/// Creates a run of `count` iterations by `users` users.
 fn iterations(users: u32, count: u64, options: &[(&str, &str)]) -> SimPlan {
     paging(SimPlan::closed(users, Nanos::from_secs(3600)), options)
         .with(|plan| (plan.requests, plan.duration) = (Some(count), None))
@@ -52,7 +52,7 @@ fn reply(path: &str, third: &SimReply) -> SimReply {
     }
 }
 
-/// Returns a server of the page with `third` as its third resource, after 1 ms each.
+/// Returns a server of the page, with `third` as its third resource, that takes 1 ms for each response.
 fn serving(third: SimReply) -> impl FnMut(Nanos, &ServerRequest<'_>) -> (Nanos, SimReply) + Send + Clone {
     move |now, ask| (now + MS, reply(ask.path, &third))
 }

@@ -18,7 +18,7 @@ fn a_constant_rate_is_kept_to_the_request_in_every_second() {
         assert_eq!((second.to_ns - second.from_ns) as u64, SECOND.0);
     }
     assert_eq!((played.sum.due, played.sum.finished), (60_000, 60_000));
-    // Each arrives at its time plus the latency of the network.
+    // Each request arrives at its due time plus the latency of the network.
     let start = SimPlan::open(1.0, Arrivals::Constant, SECOND).sim.starts_at + MS;
     let grown = 10;
     for (i, (at, _)) in played.asks.iter().enumerate().skip(grown) {
@@ -30,7 +30,7 @@ fn a_constant_rate_is_kept_to_the_request_in_every_second() {
 fn one_worker_and_four_make_the_same_merged_record() {
     let scene = |workers| {
         let scene = SimPlan::open(1000.0, Arrivals::Constant, Nanos::from_secs(5)).with(|p| p.workers = workers);
-        // Each worker has its own connection open before the figures begin.
+        // Each worker opens its own connection before the window begins.
         scene.with(|p| p.warmup = SECOND).play(|| after(US))
     };
     let (one, four) = (scene(1), scene(4));
@@ -52,13 +52,13 @@ fn one_worker_and_four_make_the_same_merged_record() {
         times.sort_unstable();
         times
     };
-    // The server cannot tell them apart, except the first request of each worker, which opens its connection.
+    // The server cannot distinguish them, except for the first request of each worker, which opens its connection.
     assert_eq!(times(&one)[4..], times(&four)[4..]);
 }
 
 #[test]
 fn intended_times_are_kept_while_the_server_does_not_answer() {
-    // Nothing is answered for the first second, but arrivals continue.
+    // Nothing is answered in the first second, but arrivals continue.
     let brain = |now: Nanos, _: &brunt_contract::ServerRequest<'_>| {
         (now.max(SECOND + SECOND), brunt_sim::SimReply::new(200, b""))
     };
@@ -79,7 +79,7 @@ fn after_a_warm_up_throughput_is_what_the_server_answers_however_slow_it_is() {
         for second in played.seconds.iter().filter(|s| s.part == brunt_record::RunPart::Window) {
             assert_eq!(second.successes(), 100, "in the second from {} on", second.from_ns);
         }
-        // Counts and latency are still attributed by the time when requests were due.
+        // Counts and latency are still attributed by the due time of requests.
         let window = played.part(brunt_record::RunPart::Window);
         assert_eq!((window.due, window.finished, window.latency.service.count()), (200, 175, 175));
         assert_eq!((played.sum.due, played.sum.finished), (200, 200));

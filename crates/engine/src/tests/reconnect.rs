@@ -1,4 +1,4 @@
-//! Users who disconnect and come back: each `close` costs a connect when its user comes back, and the size of the pool
+//! Users that disconnect and reconnect: each `close` costs a connect when its user returns, and the size of the pool
 //! stays the same.
 
 use std::collections::HashSet;
@@ -15,8 +15,8 @@ use brunt_sim::{PeerActions, SimPeer};
 use super::harness::{MS, SECOND, SimPlan, each_seed};
 use super::sim_result::SimResult;
 
-/// A server that counts connections, and the requests (`back`) that should have come first on their connection but did
-/// not.
+/// A server that counts connections, and the requests (`back`) that should have been the first on their connection but
+/// were not.
 #[derive(Clone)]
 struct ConnectionCounter(Arc<Mutex<ConnectionCounts>>, &'static [u8]);
 
@@ -66,7 +66,7 @@ fn pause() -> Step {
     Step::Pause(Pause::Uniform { from: MS, to: Nanos::from_millis(4) })
 }
 
-/// Adds the URLs `first`, `back` and a page of another server.
+/// Adds the URLs `first` and `back`, and a page of another server.
 fn scene(scene: SimPlan, steps: Vec<Step>) -> SimPlan {
     scene.with(|plan| {
         plan.urls =

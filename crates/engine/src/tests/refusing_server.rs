@@ -1,4 +1,4 @@
-//! Servers that refuse all connections: the requests that fail because of that carry the server's own code.
+//! Servers that refuse all connections: requests that fail for this reason have the server's own code.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use brunt_sim::{PeerActions, SimPeer};
 
 use super::harness::{MS, SECOND, SimPlan, SimResult};
 
-/// A server that sends this on each connection, and closes.
+/// A server that sends these bytes on each connection, and closes it.
 struct RefusingServer {
     says: &'static [u8],
     came: VecDeque<(Nanos, u32)>,
@@ -46,7 +46,7 @@ fn refused(scene: &SimPlan, says: &'static [u8]) -> SimResult {
 
 #[test]
 fn a_refused_login_fails_requests_with_the_servers_code() {
-    // The harness names codes by their numbers: a SQLSTATE is five digits in base 36.
+    // The harness names codes by number; a SQLSTATE is five digits in base 36.
     for (url, says, code) in [
         ("mysql://u@test/d", &b"\x17\0\0\0\xff\x10\x04Too many connections"[..], "1040"),
         ("mysql://u@test/d", b"\x11\0\0\0\xff\x15\x04#28000Denied..", "1045"),
@@ -56,7 +56,7 @@ fn a_refused_login_fails_requests_with_the_servers_code() {
         for scene in [SimPlan::closed(2, SECOND), SimPlan::open(20.0, Arrivals::Constant, SECOND)] {
             let played = refused(&scene.urls(&[(url, 1.0)]), says);
             let failures = || played.seconds.iter().flat_map(|s| &s.failures);
-            // In open load the rest may wait for a connection in vain.
+            // In open load, the rest may wait for a connection that never opens.
             let refusals: u64 = failures().filter(|f| f.kind == "wrong_status").map(|f| f.count).sum();
             let mut status: BTreeMap<&str, u64> = BTreeMap::new();
             let counted = played.seconds.iter().flat_map(|s| &s.status);

@@ -1,4 +1,4 @@
-//! A session that refuses a request although it seemed to have room: the request has failed, and was never sent.
+//! A session that refuses a request although it seemed to have room: the request fails and is never sent.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use brunt_sim::{PeerActions, SimPeer};
 
 use super::harness::{MS, SECOND, SimPlan};
 
-/// A protocol whose sessions claim to have room and take nothing.
+/// A protocol whose sessions claim to have room but accept nothing.
 struct RefusingProtocol;
 
 impl Protocol for RefusingProtocol {

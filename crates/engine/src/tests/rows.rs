@@ -1,4 +1,4 @@
-//! Rows of data files that are used once: each by one request or one iteration, whatever the number of workers and the
+//! Rows of data files that are used once: each by one request or iteration, regardless of the number of workers and the
 //! distribution of users.
 
 use brunt_measure::Nanos;
@@ -17,7 +17,7 @@ fn send(url: u32) -> Step {
     Step::Request { url, on_failure: OnFailure::default() }
 }
 
-/// Creates a file with this many rows, `u0` and so on, and the folder that holds it.
+/// Creates a file with this many rows (`u0` and so on) in a temporary directory.
 fn file(rows: u64) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("users.csv");
@@ -29,7 +29,7 @@ fn url(path: &str, file: &str, words: &str) -> WeightedUrl {
     WeightedUrl::plain(format!("http://test/{path}?u={{csv {file}.name {words}}}"))
 }
 
-/// Returns the rows used in requests of this path, in the order of the file.
+/// Returns the rows used in requests to this path, in file order.
 fn taken(played: &SimResult, path: &str) -> Vec<u64> {
     let rows = played.asks.iter().filter_map(|(_, asked)| asked.strip_prefix(path)?.strip_prefix("?u=u"));
     let mut rows: Vec<u64> = rows.map(|row| row.parse().expect("a row")).collect();

@@ -1,4 +1,4 @@
-//! Concurrent scenarios: exact counts of each, whatever the number of workers; none waits for another's server.
+//! Concurrent scenarios: counts are exact for any number of workers, and no scenario waits for the server of another.
 
 use std::collections::BTreeMap;
 
@@ -64,11 +64,11 @@ fn scene(scenarios: Vec<ScenarioPlan>) -> SimPlan {
 /// The result of a scenario.
 #[derive(Debug)]
 struct ScenarioResult {
-    /// Iterations due, succeeded, failed, cut and dropped.
+    /// Numbers of iterations due, succeeded, failed, cut and dropped.
     iterations: [u64; 5],
     took: Histogram,
     at_least: Histogram,
-    /// Requests scheduled, succeeded, failed and unfinished.
+    /// Numbers of requests due, succeeded, failed and unfinished.
     requests: [u64; 4],
     /// Sum of the users at the end of each second.
     users: u64,
@@ -76,7 +76,7 @@ struct ScenarioResult {
     users_ns: u64,
 }
 
-/// Returns the result of a scenario by its number, among `of`; none has groups.
+/// Returns the result of a scenario by its number, among `of` scenarios without groups.
 fn scenario_result(played: &SimResult, number: u16, of: u16) -> ScenarioResult {
     let mut rows = BTreeMap::<u16, NamedFigures>::new();
     for named in played.seconds.iter().flat_map(|second| &second.named) {
@@ -151,7 +151,7 @@ fn users_of_each_do_once_what_comes_first_and_last_and_call_the_flows_of_all() {
         let played = scene(vec![each.clone(), calls.clone()]).with(|plan| plan.workers = workers).play(|| after(MS));
         let (each, calls) = (scenario_result(&played, 0, 2), scenario_result(&played, 1, 2));
         assert_eq!((each.iterations, calls.iterations), ([30, 30, 0, 0, 0], [80, 80, 0, 0, 0]), "{workers} workers");
-        // From six users three requests plus two per iteration; from eighty arrivals three each.
+        // Six users send three requests plus two per iteration; eighty arrivals send three each.
         assert_eq!((each.requests, calls.requests), ([78, 78, 0, 0], [240, 240, 0, 0]), "{workers} workers");
         assert_eq!((heard(&played, "/a"), heard(&played, "/b")), (60 + 160, 18 + 80));
     }
@@ -169,7 +169,7 @@ fn a_server_that_stands_still_keeps_no_other_scenario_from_its_schedule() {
     let four = Nanos::from_secs(4);
     let stalled = scenario("a", rate(500.0, four, Arrivals::Constant), vec![send(0)]);
     let other = scenario("b", rate(100.0, four, Arrivals::Constant), vec![send(1)]);
-    // The first has no connection left after a fifth of a second.
+    // The first scenario has no connection left after a fifth of a second.
     let played = scene(vec![stalled, other]).play(stalls);
     let (stalled, other) = (scenario_result(&played, 0, 2), scenario_result(&played, 1, 2));
     assert_eq!((stalled.iterations, other.iterations), ([2000, 2000, 0, 0, 0], [400, 400, 0, 0, 0]));
@@ -219,7 +219,7 @@ fn arrivals_beyond_the_users_there_may_be_are_dropped_and_counted() {
     let visits = scenario("visits", rate(10.0, Nanos::from_secs(2), Arrivals::Constant), vec![send(0), pause(449)]);
     let visits = ScenarioPlan { max_users: Some(3), ..visits };
     let played = scene(vec![visits]).play(|| after(MS));
-    // Each takes 450 ms: of five arrivals in that time three may begin.
+    // Each visit takes 450 ms, and of the five arrivals in that time only three may begin.
     let visits = scenario_result(&played, 0, 1);
     let [due, finished, failed, cut, dropped] = visits.iterations;
     assert_eq!((due, failed, cut), (20, 0, 0));
@@ -296,7 +296,7 @@ fn littles_law_holds_for_the_iterations_of_each() {
     assert!((at_a_time(&open) - mean).abs() < 0.2, "{} users, {mean} expected", at_a_time(&open));
 }
 
-/// Checks two scenarios, each with its own queue: each is the same M/M/1 as if it were alone, for both steps.
+/// Checks two scenarios, each with its own queue: both steps of each behave as if its M/M/1 queue were alone.
 #[test]
 fn two_steps_at_a_queue_take_as_long_beside_another_scenario_as_theory_says() {
     let (service, lasts) = (0.01, Nanos::from_secs(1500));
@@ -320,7 +320,7 @@ fn two_steps_at_a_queue_take_as_long_beside_another_scenario_as_theory_says() {
     }
 }
 
-/// Checks users with `think` in a scenario: a pause after each of their requests.
+/// Checks users of scenarios with `think`, which is a pause after each of their requests.
 #[test]
 fn think_and_pace_of_scenarios_hold_after_failures_in_closed_and_open_load() {
     let three = Nanos::from_secs(3);

@@ -1,4 +1,4 @@
-//! Connections shared by users: as many as the streams need, none lost when a peer refuses requests.
+//! Connections shared by users: as many as the streams need, and no request is lost when a peer refuses it.
 
 use std::sync::Arc;
 
@@ -45,7 +45,8 @@ fn arrivals_share_connections_too() {
     let played = play(&shared(scene, 50), Nanos::from_millis(50));
     played.check();
     let s = &played.sum;
-    // Fifty in flight at any time: one connection's streams, or two while the first was being opened.
+    // Fifty requests are in flight at any time: the streams of one connection, or of two while the first was being
+    // opened.
     assert_eq!((s.due, s.finished, s.failed), (1000, 1000, 0));
     assert!(s.opened <= 2, "{}", s.opened);
 }

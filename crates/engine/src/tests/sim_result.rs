@@ -1,4 +1,4 @@
-//! Result of a simulated run: its events, sums over them, and the invariants of any run.
+//! The result of a simulated run: its events, sums over them, and the invariants of any run.
 
 use std::sync::atomic::Ordering;
 
@@ -13,7 +13,7 @@ use super::harness::ServerLog;
 #[derive(Debug)]
 pub struct SimResult {
     pub seconds: Vec<Second>,
-    /// Row numbers of spans are derived from it.
+    /// Spans of the traced requests.
     pub spans: Vec<brunt_record::RequestSpan>,
     pub examples: Vec<FailureExample>,
     pub notices: Vec<Notice>,
@@ -28,8 +28,7 @@ pub struct SimResult {
     pub looks: u64,
 }
 
-/// The seconds of a run added up, except the warm-up's counts other than connections and bytes, which a report leaves
-/// out too.
+/// The sum of the seconds of a run. Of the warm-up, only connections and bytes are included, as in a report.
 #[derive(Debug, Default)]
 pub struct SecondSums {
     pub due: u64,
@@ -124,7 +123,7 @@ impl SimResult {
         played
     }
 
-    /// Sums over one part of the run.
+    /// Returns the sums over one part of the run.
     pub fn part(&self, part: RunPart) -> SecondSums {
         let mut sum = SecondSums::default();
         self.seconds.iter().filter(|s| s.part == part).for_each(|s| sum.add(s));

@@ -1,4 +1,4 @@
-//! Steps with their own timeout, and steps that wait for their turns (`at-most`), over whole runs.
+//! Whole runs with steps that have their own timeout, and with steps that wait for their turns (`at-most`).
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use brunt_sim::SimReply;
 use super::harness::{MS, SimPlan, each_seed};
 use super::sim_result::SimResult;
 
-/// Returns a server that takes 50 ms for slow paths, and 1 ms for the rest; its page names two of each.
+/// Returns a server that takes 50 ms for slow paths and 1 ms for the rest; its page names two resources of each kind.
 fn serving() -> impl FnMut(Nanos, &ServerRequest<'_>) -> (Nanos, SimReply) + Send + Clone {
     move |now, ask| {
         let html = b"<img src=/slow/1><img src=/quick/1><img src=/slow/2><img src=/quick/2>";
@@ -77,7 +77,8 @@ fn a_step_has_a_timeout_of_its_own_and_so_have_its_redirects_and_what_its_page_n
         let scene = flowing(SimPlan::closed(4, Nanos::from_secs(3600)), urls, steps);
         let played =
             scene.with(|plan| (plan.requests, plan.duration, plan.seed) = (Some(20), None, seed)).play(serving);
-        // The redirect succeeds, and its target takes too long; so do two resources of each page, and one of a batch.
+        // The redirect succeeds, but its target takes too long, and so do two resources of each page and one request of
+        // a batch.
         assert_eq!([row(&played, 0), row(&played, 1), row(&played, 2)], [[20, 0, 20], [40, 40, 0], [40, 40, 0]]);
         assert_eq!([row(&played, 3), row(&played, 4), row(&played, 5)], [[40, 20, 20], [20, 20, 0], [20, 0, 20]]);
         assert_eq!(row(&played, 6), [80, 40, 40]);
@@ -95,8 +96,8 @@ fn users_wait_for_their_turns_and_no_two_workers_take_the_same() {
         let mut at: Vec<u64> =
             played.asks.iter().filter(|(_, path)| path == "/quick").map(|(at, _)| at.0 / 1_000_000).collect();
         at.sort_unstable();
-        // The turns in the window except the first two, which came before any user requested them, and then one more
-        // for each user that waited.
+        // The turns in the window except the first two, which came before any user requested them, plus one for each
+        // user that was waiting at its end.
         assert!((255..=260).contains(&at.len()), "{}", at.len());
         assert!(at.windows(2).all(|pair| (19..=21).contains(&(pair[1] - pair[0]))), "{at:?}");
         assert_eq!((played.sum.failed, played.sum.due), (0, played.heard));
@@ -110,12 +111,13 @@ fn steps_of_one_name_and_bound_share_it_in_all_scenarios() {
     let named =
         |name: &str, path: &str, rate: &str| WeightedUrl { name: Some(name.into()), ..url(path, &[("at-most", rate)]) };
     let urls = || vec![named("search", "/a", "50/s"), named("search", "/b", "50/s"), named("other", "/c", "50/s")];
-    // In the window: a user that waits at its end has its turns in the drain. It begins a second after the clock does.
+    // Counts requests in the window, which begins a second after the clock: a user that waits at its end has its turn
+    // in the drain.
     let heard = |played: &SimResult, path: &str| {
         let asks = played.asks.iter().filter(|(at, asked)| *at < Nanos::from_secs(6) && asked == path);
         asks.count()
     };
-    // Two steps of one flow, and the same called in two scenarios; separate limits would give 500.
+    // Two steps of one flow, and the same steps called in two scenarios; separate limits would give 500.
     each_seed(1..4, |seed| {
         let steps = vec![send(0), send(1), send(2)];
         let scene = flowing(SimPlan::closed(20, Nanos::from_secs(5)), urls(), steps);
@@ -155,8 +157,8 @@ fn a_turn_that_nobody_takes_is_lost() {
     let urls = vec![url("/slow", &[("at-most", "25/s")])];
     let closed = flowing(SimPlan::closed(1, Nanos::from_secs(2)), urls.clone(), vec![send(0)]);
     let played = closed.with(|plan| plan.workers = 1).play(serving);
-    // Each takes 50 ms, so that every other turn is taken: at 0, 80, 160 ms …, and a last one of an iteration that had
-    // begun.
+    // Each request takes 50 ms, so that every other turn is taken (at 0, 80, 160 ms …), plus a last one of an iteration
+    // in progress.
     assert_eq!(played.heard, 26);
     let open = flowing(SimPlan::open(10.0, Arrivals::Constant, Nanos::from_secs(2)), urls, vec![send(0)]);
     let played = open.with(|plan| plan.workers = 1).play(serving);

@@ -1,4 +1,4 @@
-//! Traces of slow and of failed requests: the reported ids are those sent, and they belong to the slow requests.
+//! Traces of slow and failed requests: the reported ids are those sent, and belong to the slow requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -27,8 +27,8 @@ fn scene(share: &str) -> SimPlan {
     })
 }
 
-/// Returns a service in which each request takes as many milliseconds as the last digits of its span say, every
-/// fiftieth half a second.
+/// Returns a service in which the last digits of a request's span give its duration in milliseconds, except that every
+/// fiftieth takes half a second.
 fn service(heard: &SpanTimes) -> impl FnMut(Nanos, &ServerRequest<'_>) -> (Nanos, SimReply) + Send + use<> {
     let (heard, mut asked) = (Arc::clone(heard), 0u64);
     move |now, ask| {

@@ -9,7 +9,7 @@ use brunt_sim::{PeerActions, SecurePeer, SimPeer};
 
 use super::harness::{SECOND, SimPlan, SimResult};
 
-/// A server that answers everything with these pieces, and closes or not.
+/// A server that answers everything with these pieces, and may then close the connection.
 struct FixedReply {
     pieces: &'static [&'static [u8]],
     closes: bool,
@@ -31,8 +31,8 @@ fn failures(played: &SimResult) -> Vec<(String, String, u64)> {
     all.map(|f| (f.kind.clone(), f.phase.clone(), f.count)).collect()
 }
 
-/// Checks answers without a close_notify: an attacker who truncates a connection sends none, and neither do some
-/// servers, so the two are indistinguishable.
+/// Checks answers without a close_notify: neither an attacker who truncates a connection nor some servers send one, so
+/// the two are indistinguishable.
 #[test]
 fn an_answer_that_ends_with_a_tls_connection_needs_its_close_notify() {
     const HTTP: &[&[u8]] = &[b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhalf"];
@@ -91,7 +91,7 @@ fn a_stream_of_messages_that_fails_after_some_fails_in_their_transfer() {
 
 #[test]
 fn a_stream_reset_in_its_body_fails_in_transfer_with_what_had_come() {
-    // In one piece, and in two: SETTINGS together with the rest, or the reset in a piece of its own.
+    // In one piece and in two: SETTINGS together with the rest, or the reset in a separate piece.
     const TOGETHER: &[u8] = b"\0\0\0\x04\0\0\0\0\0\0\0\x01\x01\x04\0\0\0\x01\x88\0\0\x04\0\0\0\0\0\x01half\
 \0\0\x04\x03\0\0\0\0\x01\0\0\0\x02";
     assert_eq!(TOGETHER, [SETTINGS, HTTP_HEAD, BODY, RESET].concat());

@@ -1,4 +1,4 @@
-//! Figures against formulas: a stall, a queue with one server, known delays, a server that hangs.
+//! Figures compared with formulas: a stall, a queue with one server, known delays, a server that hangs.
 
 use std::sync::{Arc, Mutex};
 
@@ -45,7 +45,7 @@ fn a_stall_is_seen_as_the_law_says() {
         let l = &played.sum.latency;
         for q in [0.5, 0.9, 0.98, 0.99, 0.999] {
             let (found, expected) = (at(&l.response, q), law.quantile(q));
-            // Arrivals are 1/λ apart, and so are the delayed; the buckets are 1 % wide.
+            // Arrivals are 1/λ apart, and so are delayed responses; the buckets are 1 % wide.
             let within = 0.01 * expected + 1.0 / rate;
             assert!((found - expected).abs() <= within, "p{q}: {found} and {expected}");
         }
@@ -96,7 +96,7 @@ fn one_queue_with_exponential_service_is_the_formula() {
 }
 
 /// Returns the response times of `servers` that each take `service`, first come, first served (an arrival is served
-/// once the one `servers` before it is over), and how many of them waited.
+/// once the arrival `servers` before it has been served), and how many of them waited.
 fn in_one_queue(due: &[Nanos], servers: usize, service: Nanos) -> (Histogram, u64) {
     let (mut begun, mut responses, mut waited) = (Vec::with_capacity(due.len()), Histogram::new(), 0);
     for (i, due) in due.iter().enumerate() {
@@ -126,7 +126,7 @@ fn a_limit_of_connections_is_one_queue_for_all_arrivals() {
         let due = arrivals(lasts);
         let (found, (law, waited)) = (&played.sum.latency.response, in_one_queue(&due, limit as usize, service));
         for q in [0.5, 0.9, 0.99, 0.999] {
-            // The same arrivals: equal except for the buckets and the nanoseconds of the network.
+            // With the same arrivals, the results are equal except for the buckets and the nanoseconds of the network.
             let (found, expected) = (at(found, q), at(&law, q));
             assert!((found / expected - 1.0).abs() < 0.01, "{limit} connections, {q}: {found}, {expected}");
         }

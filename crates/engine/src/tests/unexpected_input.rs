@@ -1,4 +1,4 @@
-//! Unexpected input: refusals of one-way datagrams, second answers, and unannounced pushes.
+//! Unexpected input: refusals of one-way datagrams, duplicate answers, and unsolicited messages.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl SimPeer for DoubleEcho {
     fn closed(&mut self, _now: Nanos, _conn: u32) {}
 }
 
-/// Checks that duplicate answers, each matched to the next request, are detected by what is left over at the end.
+/// Checks that duplicate answers, each matched to the next request, are detected by the answers left over at the end.
 #[test]
 fn answers_that_come_twice_are_found_out_at_the_end_at_the_latest() {
     for (users, requests) in [(1, 1), (1, 20), (3, 60)] {
@@ -76,7 +76,7 @@ fn answers_that_come_twice_are_found_out_at_the_end_at_the_latest() {
     }
 }
 
-/// A host that gives the same answer twice to any input: at once, or the second one a millisecond later.
+/// A host that answers any input twice: at once, or the second time a millisecond later.
 struct DoubleAnswer {
     answer: &'static [u8],
     apart: bool,
@@ -134,7 +134,7 @@ fn answers_that_come_twice_on_a_stream_are_told_apart_from_pushes() {
     }
 }
 
-/// A host that echoes its input 20 ms later, and the first of it twice.
+/// A host that echoes its input 20 ms later, and echoes the first input twice.
 #[derive(Default)]
 struct DelayedEcho {
     waiting: VecDeque<(Nanos, u32, Vec<u8>)>,
@@ -158,8 +158,8 @@ impl SimPeer for DelayedEcho {
     }
 }
 
-/// Checks that one surplus answer, which shifts all that follow, is found: whatever the number of requests, the last
-/// answer is still on its way at the end.
+/// Checks that one surplus answer, which shifts all later ones, is detected: for any number of requests, the last
+/// answer is still in transit at the end.
 #[test]
 fn a_single_answer_too_many_is_waited_for() {
     for requests in [2, 39, 40, 41] {
@@ -173,7 +173,7 @@ fn a_single_answer_too_many_is_waited_for() {
     }
 }
 
-/// A server that sends a message of its own with each answer: in the same piece, or right after it.
+/// A server that sends an unsolicited message with each answer: in the same piece, or right after it.
 struct PushingServer {
     apart: bool,
 }
@@ -184,7 +184,7 @@ impl SimPeer for PushingServer {
         if bytes.starts_with(b"GET ") {
             return say.send(conn, &upgrade_response(bytes));
         }
-        // A message of one byte, after header and mask.
+        // A message of one byte, preceded by header and mask.
         for _ in 0..bytes.len() / 7 {
             if self.apart {
                 say.send(conn, b"\x81\x01a");

@@ -22,8 +22,7 @@ const NEWS: usize = 5;
 /// A message that a user received: its user, its text, and the time since it was published.
 type ReceivedMessage = (u32, String, Nanos);
 
-/// The first user publishes; the others send once that they are ready, and once more when they receive the third
-/// message.
+/// The first user publishes; the others report once that they are ready, and again when they receive the third message.
 struct Subscribers {
     hears: bool,
     /// Set once the publisher has sent that it is ready.
@@ -37,7 +36,7 @@ impl Scenario for Subscribers {
     fn wake(&mut self, Wakeup { user, event: news, at, .. }: Wakeup, _values: &mut UserValues, actions: &mut Actions) {
         let act = match (news, user) {
             (UserEvent::NoMoreVisits, _) => Action::Leave,
-            // The others are ready by then.
+            // By then, the others are ready.
             (UserEvent::Ended { .. }, PUBLISHER) if self.published.len() < NEWS => Action::Pause(Nanos(50 * MS.0)),
             (UserEvent::Ended { .. }, _) => Action::Wait,
             (_, PUBLISHER) if std::mem::replace(&mut self.began, true) => {
@@ -86,7 +85,7 @@ impl SimPeer for Broker {
         if bytes.starts_with(b"GET ") {
             return say.send(conn, &upgrade_response(bytes));
         }
-        // A client's frame has a mask: its length identifies it.
+        // A client's frame has a mask, and is identified by its length.
         if bytes.len() != if self.frames { 6 + b"publish".len() } else { b"publish".len() } {
             return;
         }
@@ -101,7 +100,7 @@ impl SimPeer for Broker {
     }
 }
 
-/// Runs it over WebSocket or plain TCP; returns the result and the messages received.
+/// Runs the scenario over WebSocket or plain TCP; returns the result and the messages received.
 fn played(frames: bool, hears: bool, seed: u64) -> (SimResult, Vec<ReceivedMessage>) {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let (url, says, one_way) = match frames {
@@ -148,7 +147,7 @@ fn what_one_user_publishes_the_others_hear_in_its_order_with_its_bytes_and_act_u
             // The delay covers both directions of the network.
             assert!(heard.iter().all(|(.., took)| (1..5 * MS.0).contains(&took.0)), "{heard:?}");
             assert_eq!(pushes(&played), heard.len() as u64);
-            // Each reported ready; the two that received the third message did so once more.
+            // Each user reported that it was ready; the two that received the third message did so again.
             let sum = &played.sum;
             assert_eq!((sum.due, sum.finished, sum.censored), (NEWS as u64 + 5, NEWS as u64 + 5, 0), "{frames}");
         }

@@ -1,5 +1,4 @@
-//! Connections owned by a user for its iteration: no other user sends on them during that time, and the loss of one is
-//! reported.
+//! Connections owned by a user during its iteration: no other user sends on them, and the loss of one is reported.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -12,7 +11,7 @@ use brunt_sim::{PeerActions, SimPeer};
 
 use super::harness::{MS, SECOND, SimPlan, each_seed};
 
-/// A server that records who began on a connection (`SET user`), and who continued (`GET user`).
+/// A server that records which user began on a connection (`SET user`), and which continued (`GET user`).
 #[derive(Clone, Default)]
 struct Ledger(Arc<Mutex<LedgerState>>);
 
@@ -22,7 +21,7 @@ struct LedgerState {
     by: HashMap<u32, String>,
     begun: u64,
     went_on: u64,
-    /// Number of times a user continued where another had begun.
+    /// Number of times a user continued on a connection on which another had begun.
     mistaken: u64,
     opened: u64,
     closes: bool,

@@ -1,5 +1,5 @@
-//! Users of flows in closed load whose pauses end while the generator is stopped: each step is late by the rest of the
-//! stop, and no other step is.
+//! Users of flows in closed load whose pauses end while the generator is stopped: their next steps are late by the
+//! remaining time of the stop, and no other steps are late.
 
 use brunt_measure::Nanos;
 use brunt_plan::flow::{Flow, Pause, Step};
@@ -22,7 +22,7 @@ fn send() -> Step {
     Step::Request { url: 0, on_failure: Default::default() }
 }
 
-/// Creates users who start within a second and then send one request a second each.
+/// Creates users that start within one second and then send one request per second each.
 fn scene(steps: Vec<Step>) -> SimPlan {
     SimPlan::closed(200, Nanos::from_secs(5)).with(|plan| {
         plan.urls = vec![WeightedUrl::plain("http://test/a")].into();
@@ -57,12 +57,12 @@ fn a_step_that_a_stall_delays_is_late_by_what_is_left_of_it_and_no_other_is() {
             let stalled = scene.on(|sim| sim.pauses = vec![SimInterval { from: FROM, to: TO }]).play(|| after(MS));
             assert_eq!((late(&healthy).0, healthy.sum.latency.gen_late.count()), (0, healthy.heard));
             assert!(woken_late(&healthy) < SECOND, "{} of a thousand pauses", woken_late(&healthy));
-            // Without the stall these would have been sent in it; the network takes 0.05 ms.
+            // Without the stop, these would have been sent during it; the network takes 0.05 ms.
             let in_it = healthy.asks.iter().map(|(at, _)| *at).filter(|at| *at > FROM && *at + MS < TO);
             let left: Vec<u64> = in_it.map(|at| (TO - at).0).collect();
             let (count, sum) = late(&stalled);
             assert!(left.len() > 10 && count.abs_diff(left.len() as u64) <= 1, "{count} {}", left.len());
-            // The histogram rounds by 0.2 %; one that is due at the very beginning may have left before.
+            // The histogram rounds by 0.2 %; a request due at the very beginning may have been sent before the stop.
             let (expected, off) =
                 (left.iter().sum::<u64>(), MS.0 * count + (TO - FROM).0 * count.abs_diff(left.len() as u64));
             assert!(sum.0.abs_diff(expected) <= off, "{sum} {expected}");
@@ -83,7 +83,7 @@ fn a_pace_goes_on_as_if_the_generator_had_not_stood_still() {
     let beyond = |at: &Nanos| at.0 / MS.0 % 1_000;
     let asks: Vec<Nanos> = played.asks.iter().map(|(at, _)| *at).collect();
     let late = asks.iter().filter(|at| beyond(at) >= 50).count();
-    // One visit of each user, and none after it.
+    // One visit by each user, and none after it.
     assert_eq!((late, asks.len()), (200, 1000), "{:?}", asks.iter().map(beyond).max());
     assert!(asks.iter().filter(|at| **at > stall.to + MS + Nanos::from_millis(500)).all(|at| beyond(at) < 50));
 }

@@ -1,4 +1,4 @@
-//! Simulated networks of a run's workers: watched, and kept in step if workers wait for each other.
+//! The simulated networks of a run's workers: watched, and kept in step if workers wait for each other.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex};
@@ -11,11 +11,11 @@ use brunt_measure::Nanos;
 use super::harness::ServerLog;
 use crate::Stop;
 
-/// Turns of the loop without time passing after which a worker is considered to spin.
+/// Number of turns of the loop without progress of time after which a worker is considered to be spinning.
 const SPINS: u32 = 100_000;
 
-/// Workers on threads, each with its own clock: only the one whose clock is furthest behind runs, so that their
-/// messages arrive in the order of time and every run is the same.
+/// A lock for workers on threads, each with its own clock: only the worker whose clock is furthest behind runs, so that
+/// messages arrive in chronological order and every run is the same.
 pub(super) struct StepLock {
     clocks: Mutex<Vec<Nanos>>,
     moved: Condvar,

@@ -1,9 +1,9 @@
-//! Arrivals that are due and cannot be sent: their number grows at a rate beyond what the server (or brunt itself) can
-//! handle.
+//! Arrivals that are due and cannot be sent. Their number grows if the rate exceeds what the server (or brunt itself)
+//! can handle.
 //!
-//! A limited number waits for a connection, in reserved memory; the others wait in the schedule, which is mere
-//! arithmetic. They are taken in order, and their latency counts from when they were due. Those left at the end of the
-//! run are counted: one by one if they are few, else in batches as given by the schedule.
+//! A limited number waits for a connection, in reserved memory; the others wait in the schedule, which needs no memory.
+//! They are taken in order, and their latency counts from when they were due. Those left at the end of the run are
+//! counted, one by one if they are few, otherwise in lumps of the schedule.
 
 use brunt_contract::{Network, UserValues};
 use brunt_measure::Nanos;
@@ -14,7 +14,7 @@ use crate::ids::{RequestId, ScenarioId};
 
 use super::WorkerUsers;
 
-/// Maximum number of unsent arrivals that are drawn one by one at the end.
+/// Maximum number of unsent arrivals that are taken one by one at the end.
 const MAX_DRAWN: u32 = 1 << 20;
 
 impl WorkerUsers {
@@ -23,7 +23,7 @@ impl WorkerUsers {
         if c.queue_is_full() { Nanos::MAX } else { self.sources.next_due() }
     }
 
-    /// Counts arrivals that were due by `until` and were never sent as due and unfinished.
+    /// Counts arrivals due by `until` that were never sent, as due and unfinished.
     pub(crate) fn censor_unsent<N: Network>(&mut self, c: &mut WorkerConnections<N>, until: Nanos) {
         for _ in 0..MAX_DRAWN {
             if self.sources.next_due() > until {
@@ -43,8 +43,8 @@ impl WorkerUsers {
         }
     }
 
-    /// Counts `many` arrivals that were never sent, the last of them due at `due`. All of them get the name that the
-    /// scenario chooses for one.
+    /// Counts `many` arrivals that were never sent, the last of them due at `due`. All of them count under the name
+    /// that the scenario chooses for one.
     pub(crate) fn count_unsent<N: Network>(
         &mut self,
         c: &mut WorkerConnections<N>,
@@ -53,8 +53,8 @@ impl WorkerUsers {
         many: u64,
     ) {
         let user = self.sources.get(scenario).users().add_arrival();
-        // A visit begins with a request. The scenario is woken for a user without values to find out which one; nothing
-        // of that is counted.
+        // A visit begins with a request. To determine which, the scenario is woken for a user without values, and the
+        // result is not counted.
         let (source, mut acts) = (self.sources.of(user), Actions::new());
         source.wake(Wakeup::new(user.index(), UserEvent::Begin, due), &mut UserValues::default(), &mut acts);
         let request = acts.iter().find_map(|act| match act {

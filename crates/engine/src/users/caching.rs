@@ -1,7 +1,7 @@
-//! Users with a cache like that of a browser: before a request is due, the cache is consulted.
+//! Users with a cache like that of a browser, which is consulted before a request is due.
 //!
-//! A cache hit is no request: it is counted under its name, and state is updated from it as from a response. Runs
-//! without caches only check whether they have any.
+//! A cache hit is not a request. It is counted under the name of the request, and updates state as a response does.
+//! Runs without caches only check whether they have any.
 
 use brunt_contract::{FollowUp, Network};
 use brunt_measure::Nanos;
@@ -15,7 +15,7 @@ use super::WorkerUsers;
 use super::waking::SendResult;
 
 impl WorkerUsers {
-    /// Looks a prepared request up in its user's cache; a page is parsed first. Returns `None` on a miss.
+    /// Looks a prepared request up in its user's cache; a cached page is queued for parsing. Returns `None` on a miss.
     #[cold]
     pub(super) fn cached<N: Network>(
         &mut self,
@@ -37,7 +37,7 @@ impl WorkerUsers {
         }
     }
 
-    /// Like [`WorkerUsers::cached`], for the target of a redirect; its user continues.
+    /// Like [`WorkerUsers::cached`], for the target of a redirect; on a hit, the user continues.
     #[cold]
     pub(crate) fn hop_cached<N: Network>(
         &mut self,
@@ -53,7 +53,7 @@ impl WorkerUsers {
         }
         c.traffic().count_checks_passed(RequestId::NONE, over.name, due);
         match found.filter(|_| self.loads_pages(user)) {
-            // The request that was redirected here had been sent.
+            // The redirected request itself had been sent.
             Some(page) => self.pages.push((user, due), over.timeout, UserEvent::PASSED, page),
             None => self.advance(c, user, due, UserEvent::PASSED),
         }

@@ -1,5 +1,5 @@
-//! Connections that are part of the plan (WebSocket, `--hold`): each user opens its own first, sends its requests, and
-//! with `--hold` keeps it until a set time after the last connection of the run is open.
+//! Connections that are part of the plan (WebSocket, `--hold`): each user first opens its own, then sends its requests,
+//! and with `--hold` keeps it until a set time after the last connection of the run was opened.
 
 use brunt_contract::Network;
 use brunt_measure::Nanos;
@@ -11,7 +11,7 @@ use crate::outcome::{FinishedRequest, NotSentCause, UserOutcome};
 
 use super::WorkerUsers;
 
-/// Pause of a user that may not connect yet because too many others are connecting.
+/// Pause of a user that may not connect yet because too many connections are being opened.
 const CONNECT_RETRY: Nanos = Nanos::from_millis(100);
 
 impl WorkerUsers {
@@ -30,7 +30,7 @@ impl WorkerUsers {
             return self.user_connected(c, user);
         }
         if !c.may_open() || !self.sources.only().take_start_permit(c.now()) {
-            // Many that were lost together reconnect as slowly as they first connected.
+            // Connections lost together are reopened as slowly as they were first opened.
             return self.sources.pause(user, c.now() + CONNECT_RETRY);
         }
         let origin = self.sources.only().origin(user.index().0);
@@ -44,8 +44,8 @@ impl WorkerUsers {
 
     /// Starts the requests of a user whose connection is open.
     pub(crate) fn user_connected<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId) {
-        // Continue at once: pauses are between messages, and one before the first message would be repeated with each
-        // connection.
+        // Continues at once: pauses belong between messages, and one before the first message would be repeated with
+        // each connection.
         self.advance(c, user, c.now(), UserEvent::Resumed);
         self.process_outcomes(c);
     }
@@ -62,14 +62,14 @@ impl WorkerUsers {
             c.back_off_user(user, Nanos::ZERO);
         }
         let Some(held) = &mut self.holding else { return };
-        // A user that pauses notices when it wakes.
+        // A pausing user notices the loss when it wakes.
         if stood && !held.release(user) {
             return;
         }
         self.user_unconnected(c, user, in_vain);
     }
 
-    /// Handles a connection that failed to open: the request that its user would have sent has failed.
+    /// Handles a connection that failed to open, so that the request its user would have sent has failed.
     pub(crate) fn opening_failed<N: Network>(
         &mut self,
         c: &mut WorkerConnections<N>,
@@ -105,7 +105,7 @@ impl WorkerUsers {
         held.ends(users.alive(), c.limits().window, c.now())
     }
 
-    /// Ends the users that only hold: they have nothing to wait for at the end.
+    /// Ends the users that only hold their connection, because there is nothing to wait for at the end.
     pub(crate) fn end_holding_users<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
         let holders = self.holding.as_mut().map(|held| held.release_all()).unwrap_or_default();
         for user in holders {

@@ -1,4 +1,4 @@
-//! Users with iterations: beginning, counting and cutting iterations and groups.
+//! Users with iterations: begins, counts and cuts iterations and groups.
 
 use brunt_contract::Network;
 use brunt_measure::Nanos;
@@ -16,7 +16,7 @@ impl WorkerUsers {
     }
 
     /// Begins an iteration: its requests share a number, and the values of the previous iteration are cleared. Steps
-    /// before a user's first iteration share its number.
+    /// before a user's first iteration share the number of that iteration.
     pub(crate) fn iteration_begins<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId, iterates: bool) {
         let has_number = c.traffic().has_number(user);
         c.traffic().assign_number(user, !iterates);
@@ -63,12 +63,13 @@ impl WorkerUsers {
         self.actions = acts;
     }
 
-    /// Returns the row of an iteration or group: each has two behind the names, with pauses and without.
+    /// Returns the first row of an iteration or group. Each has two rows, with and without pauses, which follow those
+    /// of the names.
     pub(crate) fn row_of_span<N: Network>(&self, c: &WorkerConnections<N>, scenario: ScenarioId, span: u16) -> u16 {
         c.names() as u16 + 2 * (self.sources.spans_before(scenario) + span)
     }
 
-    /// Removes a user, in the middle of its iteration or not.
+    /// Removes a user, which may be in the middle of an iteration.
     #[inline]
     pub(crate) fn leave_iteration<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId) {
         let mut acts = std::mem::take(&mut self.actions);
@@ -108,7 +109,7 @@ impl WorkerUsers {
         c.traffic().iteration_dropped(row, due);
     }
 
-    /// Cuts scenarios that ended and whose time to finish is over.
+    /// Cuts scenarios that have ended and whose time to finish is over.
     pub(crate) fn cut_scenarios<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
         for scenario in self.sources.ids() {
             if self.sources.get(scenario).is_cut(c.now()) {

@@ -1,9 +1,9 @@
-//! Users who fetch the resources of pages, as browsers do: several at once, and the flow continues once the last is
-//! over.
+//! Users that fetch the resources of pages, as browsers do: several at once, and the flow continues after the last one.
 //!
-//! The flow is not aware of it: the page's request ends for it when the whole page is over. Parsing a page may take
-//! long. It happens after the end of its response was stamped and after all due bytes were written, so that it counts
-//! as our lateness and not as service time. Runs without pages only check whether two lists are empty.
+//! The flow is not aware of this: for the flow, the request for the page ends when the whole page is complete. Parsing
+//! a page may take long. It happens after the end of its response was timestamped and after all due bytes were written,
+//! so that it counts as our lateness and not as service time. Runs without pages only check whether two lists are
+//! empty.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -20,7 +20,7 @@ use super::WorkerUsers;
 /// The pages of one worker's users.
 #[derive(Default)]
 pub(super) struct PageVisits {
-    /// Responses that were read, but not yet parsed for resources.
+    /// Responses that were read but not yet searched for resources.
     unparsed: VecDeque<UnparsedPage>,
     /// The page whose resources each user fetches.
     open: HashMap<UserId, PageVisit>,
@@ -29,22 +29,22 @@ pub(super) struct PageVisits {
 struct UnparsedPage {
     user: UserId,
     at: Nanos,
-    /// Timeout of each of its resources.
+    /// Timeout of each resource.
     timeout: Nanos,
     event: UserEvent,
     finder: ResourceSearch,
 }
 
-/// A page that is not over.
+/// A page whose resources are being fetched.
 struct PageVisit {
     page: PageResources,
-    /// Time when the page itself ended: all its resources were due then.
+    /// Time at which the response with the page itself ended, when all its resources were due.
     ended: Nanos,
-    /// Set once the concurrency limit was reached: the next resources wait for others.
+    /// Set once the concurrency limit was reached, so that the next resources wait for others.
     full: bool,
     in_flight: u32,
     timeout: Nanos,
-    /// The event reported to its user in the end: of the page, or of the first resource that failed.
+    /// The event reported to the user at the end: that of the page, or of the first resource that failed.
     event: UserEvent,
     /// Set if a server could not be reached.
     back_off: bool,
@@ -56,7 +56,7 @@ impl PageVisits {
         self.unparsed.push_back(UnparsedPage { user, at, timeout: within, event, finder: found });
     }
 
-    /// Returns `true` if responses are to be parsed.
+    /// Returns `true` if responses are waiting to be parsed.
     #[inline]
     pub fn any_unparsed(&self) -> bool {
         !self.unparsed.is_empty()
@@ -68,7 +68,7 @@ impl PageVisits {
         !self.open.is_empty() && self.open.contains_key(&user)
     }
 
-    /// Removes a user that is gone: resources not sent were not due.
+    /// Removes a user that has left; resources not requested yet do not count as due.
     #[inline]
     pub fn remove(&mut self, user: UserId) {
         if !self.open.is_empty() {
@@ -82,21 +82,21 @@ fn failed(event: UserEvent) -> bool {
 }
 
 impl WorkerUsers {
-    /// Returns `true` if a user fetches resources: users of a flow do, one page at a time, but not for requests of a
-    /// batch.
+    /// Returns `true` if a user fetches resources now: users of a flow do, one page at a time, but not for requests of
+    /// a batch.
     pub(crate) fn loads_pages(&mut self, user: UserId) -> bool {
         let source = self.sources.of(user);
         source.iterates() && !source.is_in_batch(user)
     }
 
-    /// Parses the queued pages one after the other, and begins to fetch their resources.
+    /// Parses the queued pages one after another, and begins to fetch their resources.
     #[cold]
     pub(crate) fn parse_pages<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
         while let Some(UnparsedPage { user, at, timeout: within, event: news, finder: found }) =
             self.pages.unparsed.pop_front()
         {
             let page = found();
-            // Parsing delays what follows, which is due as if parsing had taken no time.
+            // Parsing delays the resources, which are due as if it had taken no time.
             c.read_clock();
             c.traffic().set_event_time(at);
             let window = c.limits().window;
@@ -163,8 +163,8 @@ impl WorkerUsers {
                 if let Some(visit) = self.pages.open.get_mut(&user) {
                     visit.in_flight += 1;
                     if visit.event == UserEvent::Cached {
-                        // The page itself was in the cache, but its user sends a request nevertheless, and waits for
-                        // its end.
+                        // The page itself was cached, but its user sends a request for a resource and waits for its
+                        // end.
                         visit.event = UserEvent::PASSED;
                     }
                 }
@@ -185,7 +185,7 @@ impl WorkerUsers {
         }
     }
 
-    /// Sends a resource: due with its page, and held back if others had to end first.
+    /// Sends the request for a resource: it was due with its page, and counts as held back if others had to end first.
     pub(crate) fn fetch_resource<N: Network>(
         &mut self,
         c: &mut WorkerConnections<N>,

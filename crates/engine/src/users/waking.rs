@@ -1,4 +1,4 @@
-//! Waking of users: after an event, the scenario decides what the user does next, within the limits of the run.
+//! Waking of users: after an event, the scenario decides the next actions of the user, within the limits of the run.
 
 use brunt_contract::{Network, RequestDraft, UserValues};
 use brunt_measure::Nanos;
@@ -10,7 +10,7 @@ use crate::ids::{RequestId, UserId};
 
 use super::WorkerUsers;
 
-/// Pause after each thousand steps of a user in a loop that sends nothing.
+/// Pause after every thousand steps of a user in a loop that sends nothing.
 const ENDLESS_PAUSE: Nanos = Nanos::from_millis(10);
 
 /// The result of sending a prepared request.
@@ -18,15 +18,15 @@ const ENDLESS_PAUSE: Nanos = Nanos::from_millis(10);
 pub(super) enum SendResult {
     /// The request was submitted.
     Submitted,
-    /// The user's cache has the answer, a page that is parsed first.
+    /// The user's cache has the answer, which is a page that is parsed first.
     CachedPage,
     /// The user's cache has the answer.
     Cached,
 }
 
 impl WorkerUsers {
-    /// Step 2: decides what a user does next; a request it sends is due at `due`. This is where the scenario's choice
-    /// meets the limits of the run.
+    /// Step 2: applies the limits of the run to the scenario's choice of what a user does next. A request that the user
+    /// sends is due at `due`.
     #[inline]
     pub(crate) fn advance<N: Network>(
         &mut self,
@@ -75,14 +75,14 @@ impl WorkerUsers {
             Some(Action::Pause(pause)) if iterates => self.sources.pause(user, due.saturating_add(pause)),
             Some(Action::Pause(pause)) => self.sources.pause(user, c.now() + pause),
             Some(Action::Hold) => self.user_holds(c, user),
-            // The next iteration is due when this one was over, however late we are.
+            // The next iteration is due when this one ended, however late we are.
             Some(Action::Done) if iterates && !arrives => self.advance(c, user, due, UserEvent::Begin),
             Some(_) => self.user_ends(c, user),
         }
     }
 
-    /// Passes an unsolicited message to its user. A user that starts nothing new still receives it, but sends nothing
-    /// in response.
+    /// Passes an unsolicited message to its user. A user that must start nothing new still receives it, but sends
+    /// nothing in response.
     #[cold]
     pub(super) fn receive_message<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId, message: &[u8]) {
         let source = self.sources.of(user);
@@ -101,7 +101,7 @@ impl WorkerUsers {
     }
 
     /// Returns `false` if a user in closed load must start nothing new, even if it has something left to do. An
-    /// iteration that has begun continues even if its user is retired, the quota is used up, or the window is over; the
+    /// iteration in progress continues even if its user is retired, the quota is used up, or the window is over; the
     /// end of the drain cuts it.
     #[inline]
     fn may_go_on<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId, event: UserEvent) -> bool {
@@ -115,7 +115,7 @@ impl WorkerUsers {
         !over && source.users().may_go_on(user) && !spent && source.has_iteration_left(user)
     }
 
-    /// Returns the number of a user's requests in flight, apart from the one whose end `news` reports.
+    /// Returns the number of a user's requests in flight, excluding the one whose end `event` reports.
     fn others_in_flight(&mut self, user: UserId, event: UserEvent) -> u32 {
         let ended = matches!(event, UserEvent::Ended { .. } | UserEvent::Cached);
         self.sources.of(user).under_way(user).saturating_sub(u32::from(ended))
@@ -169,7 +169,7 @@ impl WorkerUsers {
                     SendResult::Submitted => self.sources.of(user).sends(user, at, &mut actions),
                 }
             }
-            // A user whose cache had the answer continues as if a response had arrived.
+            // A user whose cache has the answer continues as if a response had arrived.
             if recalled == 0 {
                 break;
             }
@@ -180,7 +180,7 @@ impl WorkerUsers {
         last
     }
 
-    /// Performs an action that is only recorded; any other is returned.
+    /// Performs an action that only has to be recorded; returns any other action.
     #[inline]
     pub(super) fn record_action<N: Network>(
         &mut self,
@@ -231,7 +231,7 @@ impl WorkerUsers {
         SendResult::Submitted
     }
 
-    /// Sends a request composed for a user; one that cannot be composed has failed.
+    /// Sends a request composed for a user; a request that cannot be composed has failed.
     #[cold]
     fn send_composed<N: Network>(
         &mut self,
@@ -247,14 +247,15 @@ impl WorkerUsers {
         SendResult::Submitted
     }
 
-    /// Lets a user that could not reach its server wait before it continues. A user brought by an arrival is not held
-    /// back: it continues as after any failed request.
+    /// Makes a user that could not reach its server wait before it continues. A user brought by an arrival does not
+    /// wait: it continues as after any failed request.
     pub(crate) fn user_backs_off<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId, event: UserEvent) {
         if self.sources.of(user).users().by_arrivals() {
             return self.advance(c, user, c.event_time(), event);
         }
         let rests = Wakeup { disconnected: true, ..Wakeup::new(user.index(), event, c.now()) };
-        // A failure must not make a user faster: one that would have paused anyway pauses for the longer of both times.
+        // A failure must not make a user faster: a user that would have paused anyway pauses for the longer of the two
+        // times.
         let pause = match self.wake_and_act(c, user, rests) {
             Some(Action::Wait) => return,
             Some(Action::Pause(pause)) => pause,
@@ -264,8 +265,8 @@ impl WorkerUsers {
         self.sources.pause(user, until);
     }
 
-    /// Reschedules a user that used up its step budget without sending: other users run first. Its next request is due
-    /// when it would have been otherwise. A user that seems never to send takes little CPU time from then on.
+    /// Reschedules a user that used up its step budget without sending: other users run first. The due time of its next
+    /// request is unaffected. A user that appears never to send is slowed down, so that it uses little CPU time.
     #[cold]
     fn reschedule<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId, due: Nanos, turns: u32) {
         c.traffic().recorder().counts().endless += u64::from(turns == ENDLESS);

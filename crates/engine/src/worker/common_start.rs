@@ -1,4 +1,5 @@
-//! `--together`: all users of all workers start at the same time, once every connection is open or has failed.
+//! The common start (`--together`): all users of all workers start at the same time, once every connection is open or
+//! has failed.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use crate::barrier::Barrier;
 
 use super::Worker;
 
-/// Number of connections started in one turn of the loop.
+/// Maximum number of connections started in one turn of the loop.
 const OPENED_A_TURN: u32 = 32;
 
 /// The state of one worker before a common start.
@@ -19,10 +20,10 @@ pub(crate) struct CommonStart {
     /// Number of connections not yet started.
     to_open: u32,
     reported: bool,
-    /// Time when it began to open them, and how long that took.
+    /// Time at which it began to open connections, and how long opening them took.
     since: Nanos,
     took: Nanos,
-    /// Due time of the first arrival, had the run begun as planned.
+    /// Due time of the first arrival if the run had begun as planned.
     first_due: Nanos,
 }
 
@@ -33,7 +34,7 @@ impl CommonStart {
         CommonStart { barrier, to_open, reported: false, since: never, took: Nanos::ZERO, first_due: never }
     }
 
-    /// Begins; `first_due` is when the first arrival would be due.
+    /// Begins at `now`; `first_due` is the time at which the first arrival would be due.
     pub fn begin(&mut self, now: Nanos, first_due: Nanos) {
         (self.since, self.first_due) = (now, first_due);
     }
@@ -43,7 +44,7 @@ impl CommonStart {
         self.to_open > 0
     }
 
-    /// Reports once when all connections are open; `ahead` is the number of pending ones.
+    /// Reports, once, that all connections are open; `ahead` is the number of pending connections.
     fn report(&mut self, ahead: u32, now: Nanos) {
         if self.to_open == 0 && ahead == 0 && !std::mem::replace(&mut self.reported, true) {
             self.took = now - self.since;
@@ -53,7 +54,7 @@ impl CommonStart {
 }
 
 impl<N: Network> Worker<N> {
-    /// Opens the connections, then waits for the start; the whole run is shifted to it.
+    /// Opens the connections, waits for the common start, and shifts the whole run to it.
     pub(super) fn await_common_start(&mut self) {
         let Worker { users, connections: c, common_start, .. } = self;
         let Some(mut start) = common_start.take() else { return };
@@ -66,7 +67,7 @@ impl<N: Network> Worker<N> {
             c.preopen(source.origin(start.to_open));
         }
         start.report(c.opening(), c.now());
-        // Not before the planned beginning of the run: until then everything would be sent as an unwanted warm-up.
+        // Not before the planned beginning of the run, because requests sent before it would count as a warm-up.
         match start.barrier.starts_at().map(|go| go.max(c.limits().start)) {
             Some(go) if go <= c.now() => self.start_together(go, &start),
             _ => self.common_start = Some(start),

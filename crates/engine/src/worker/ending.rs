@@ -2,7 +2,7 @@
 
 use brunt_measure::Nanos;
 
-/// The progress of a worker at a moment.
+/// The progress of a worker at one point in time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RunProgress {
     /// Set if no new requests are started.
@@ -21,7 +21,7 @@ pub(super) struct RunProgress {
 }
 
 impl RunProgress {
-    /// Returns `true` if nothing is left to wait for, or the time to wait is over.
+    /// Returns `true` if there is nothing left to wait for, or the time to wait is over.
     pub fn is_over(&self) -> bool {
         let nothing_more = (self.closing && !self.any_due) || self.sources_over;
         let overdue = self.closing && self.now >= self.ends;

@@ -1,4 +1,4 @@
-//! Time in a worker: the beginning, what is due and when, and the end.
+//! Time in a worker: the beginning, due actions, and the end.
 
 use brunt_contract::Network;
 use brunt_measure::Nanos;
@@ -26,7 +26,7 @@ impl<N: Network> Worker<N> {
         }
         let mut users_start = limits.start;
         if let Some(start) = &mut self.common_start {
-            // The run has not begun before the common start: no second ends, no user starts, nothing is due.
+            // Before the common start, the run has not begun: no second ends, no user starts, nothing is due.
             self.connections.wait_for_start();
             users_start = Nanos::MAX;
             start.begin(self.connections.now(), self.users.sources.only().suspend());
@@ -56,7 +56,7 @@ impl<N: Network> Worker<N> {
             .min(c.next_time())
     }
 
-    /// Handles everything triggered by time alone.
+    /// Performs all actions that are triggered by time.
     #[inline]
     pub(super) fn keep_time(&mut self, stop: &Stop) {
         if self.common_start.is_some() {
@@ -87,7 +87,7 @@ impl<N: Network> Worker<N> {
             self.connections.traffic().load_changed();
             self.users.sources.change(self.connections.limits(), at, change, now);
             if change == Change::Drain {
-                // Seconds that were already reported as part of the window remain so.
+                // Seconds that were already reported as part of the window remain part of it.
                 self.connections.traffic().ends_by(at.max(now));
             }
         }
@@ -114,15 +114,15 @@ impl<N: Network> Worker<N> {
         }
     }
 
-    /// Ends the run early, after a stop noticed at the end of a wait that began at `waits`: data that arrived is
-    /// processed, and nothing more is sent, because it could only stay unfinished. Arrivals that came due during a
-    /// normal sleep came with the stop or after it, and no longer count; those of a longer absence were due.
+    /// Ends the run early, after a stop noticed at the end of a wait that began at `waits`. Data that arrived is
+    /// processed, and nothing more is sent, because it could only stay unfinished. Arrivals due during a normal sleep
+    /// coincided with the stop or followed it, and are not counted; arrivals due during a longer delay are.
     pub(super) fn interrupted(&mut self, stop: &Stop, waits: Nanos) {
         let now = self.connections.now();
         let until = waits.max(now - ASLEEP).min(now);
         if self.common_start.is_none() {
             self.connections.close();
-            // Held connections are still established, and are reported.
+            // Held connections are still established and are reported.
             if !self.connections.are_fixed() {
                 self.users.stop_users(&mut self.connections);
             }
@@ -136,8 +136,8 @@ impl<N: Network> Worker<N> {
         self.finish(stop, true, until);
     }
 
-    /// Ends the worker: unfinished requests are censored, as are arrivals due by `until` that were not sent, and all
-    /// counts are reported.
+    /// Ends the worker: unfinished requests and unsent arrivals due by `until` are censored, and all counts are
+    /// reported.
     fn finish(&mut self, stop: &Stop, interrupted: bool, until: Nanos) {
         let now = self.connections.now();
         self.connections.traffic().report_early(true);
@@ -149,14 +149,15 @@ impl<N: Network> Worker<N> {
         self.over = true;
     }
 
-    /// Sets the end of the run once the users of every worker hold (or failed to), with `--hold`.
+    /// Sets the end of the run, with `--hold`, once the users of every worker hold their connections or failed to
+    /// connect.
     pub(super) fn await_hold(&mut self) {
         if let Some(end) = self.users.hold_ends(&self.connections) {
             self.connections.traffic().ends_at(end);
         }
     }
 
-    /// Reopens lost connections, for a rate over a fixed number of connections.
+    /// Reopens lost connections if arrivals use a fixed number of connections.
     pub(super) fn replace_lost(&mut self) {
         if !self.connections.limits().open || self.connections.is_closing() || self.common_start.is_some() {
             return;

@@ -3,7 +3,7 @@
 
 use brunt_values::verify::header;
 
-/// Fields by which a plan makes its own conditional or range request; such a request bypasses the cache.
+/// Fields with which a plan makes its own conditional or range request. Such a request bypasses the cache.
 const BYPASS_FIELDS: [&str; 6] =
     ["if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range"];
 

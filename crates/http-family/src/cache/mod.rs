@@ -1,9 +1,9 @@
 //! Per-user response cache, like the private cache of a browser (RFC 9111).
 //!
-//! Each user has its own cache. It stores one 200 response to a `GET` per URL, with the parts of it that are examined:
-//! a resource of a page that only has to exist costs a few hundred bytes. Each cache and all caches together are
-//! bounded. Beyond the bound, the least recently used responses are evicted first; a response that still does not fit
-//! is not stored, which is counted.
+//! Each user has a separate cache. It stores one 200 response to a `GET` per URL, with only the parts of it that are
+//! examined: a page resource that only has to exist costs a few hundred bytes. The size of each cache and the total
+//! size of all caches are bounded. Beyond the bound, the least recently used responses are evicted first; a response
+//! that still does not fit is not stored, which is counted.
 
 mod freshness;
 mod lookup;
@@ -23,7 +23,7 @@ pub use observer::{CacheEffect, CacheObserver, StorableResponse};
 
 use brunt_values::budget::{MemoryBudget, Reservation};
 
-/// Name of the option.
+/// Name of the `--cache` option.
 pub const CACHE: &str = "cache";
 /// Bound of one user's cache, in bytes.
 const USER_LIMIT: usize = 16 << 20;
@@ -134,7 +134,7 @@ pub struct Cache {
     entries: HashMap<Box<[u8]>, CacheEntry>,
     bytes: usize,
     uses: u64,
-    /// Iteration in which the entries were stored.
+    /// Iteration of the user in which the entries were stored.
     iteration: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Evaluation of a response for its user's cache, while the response is being read.
+//! Evaluation of a response for its user's cache, as the response arrives.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub enum CacheEffect {
     Store(Box<StorableResponse>),
     /// A 304 that confirms the stored response, with the metadata of the 304.
     Confirmed(Box<Freshness>, Arc<CachedResponse>),
-    /// A response that invalidates what is stored under its URL.
+    /// A response that invalidates the stored response for the same URL.
     Invalidate,
 }
 

@@ -1,8 +1,8 @@
 //! Cookie jar: stores cookies set by `Set-Cookie` and sends them back, as browsers do (RFC 6265bis 5.7, 5.8).
 //!
-//! Each user has its own jar. Its bounds are those of browsers (50 cookies per domain, 4 KiB each), with a smaller
-//! total of 64 KiB; the jars of all users together are bounded too. There is no list of public suffixes: a cookie for a
-//! domain of one label is refused, one for `co.uk` is not.
+//! Each user has a separate jar. Its bounds are those of browsers (50 cookies per domain, 4 KiB each), with a smaller
+//! total of 64 KiB; the total size of all jars is bounded too. There is no list of public suffixes: a cookie for a
+//! domain of one label is refused, but one for `co.uk` is not.
 
 pub mod date;
 mod request;
@@ -119,7 +119,7 @@ impl CookieJar {
         self.cookies.insert(at, cookie);
     }
 
-    /// Evicts expired cookies first, then the oldest ones, of the same domain if it has too many.
+    /// Evicts expired cookies first, then the oldest ones (of the same domain if the domain has too many).
     fn make_room(&mut self, new: &StoredCookie, now: u64) {
         let mut all_live = false;
         loop {

@@ -22,7 +22,7 @@ use crate::http2::hpack::{HeaderFields, HpackError};
 use brunt_values::budget::MemoryBudget;
 use brunt_values::verify::header::KeptHeaderLines;
 
-/// Maximum number of body bytes kept for capturing: one more than is read
+/// Maximum number of body bytes kept for capturing: one more than the maximum that is read
 /// ([`brunt_contract::Workload::take_inquiry_response`]).
 const CAPTURE_BOUND: usize = (8 << 20) + 1;
 
@@ -154,7 +154,7 @@ impl GrpcCall {
 #[derive(Debug)]
 pub struct GrpcEventHandler<'a> {
     pub done: &'a mut EventBuffer,
-    /// Calls whose response began in the bytes at hand and is not over.
+    /// Calls whose response began in the bytes being processed and is not over.
     pub begun: &'a mut Vec<ExchangeId>,
     /// Streams that may send their next message.
     pub turns: &'a mut Vec<u32>,
@@ -379,7 +379,7 @@ impl GrpcEventHandler<'_> {
         }
     }
 
-    /// Returns the check that a successful response fails, if any; otherwise reports its captures.
+    /// Returns the check that a successful response fails, if any; otherwise reports the captures.
     fn examine(&mut self, call: &GrpcCall, status: u32) -> Option<(FaultKind, Cause)> {
         if !call.success.has(status) {
             return None;
@@ -436,7 +436,8 @@ impl GrpcEventHandler<'_> {
             });
         }
         let wanted = fault.filter(|kind| self.done.wants_example(*kind));
-        // The cause for a failed check of a message or of metadata is brunt's; every other text is the server's.
+        // The cause for a failed check of a message or of metadata is brunt's own text; every other text comes from the
+        // server.
         let ours = matches!(fault, Some(FaultKind::WrongBody | FaultKind::WrongHeader));
         let excerpt = wanted.filter(|_| !ours).map(|_| {
             let name = status.map(status::name).unwrap_or_default();

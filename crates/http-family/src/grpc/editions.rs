@@ -1,10 +1,10 @@
-//! Converts files of editions (`edition = "2023"`) to proto2 files with the same wire format.
+//! Converts `.proto` files that use editions (`edition = "2023"`) to proto2 files with the same wire format.
 //!
 //! Editions express with features what proto2 expresses with labels, types and options: a required field, a packed one,
-//! a group. The libraries that read descriptors support only proto2 and proto3. Two things are lost, neither visible on
-//! the wire: that an enum is open, and that a field without presence is left out if it is zero (here it is sent, as
-//! written). Descriptors are read and written at the wire level (`descriptor.proto`), so everything else in them stays
-//! as it was.
+//! a group. The libraries that read descriptors support only proto2 and proto3. Two properties are lost, neither of
+//! which changes how a message is read: that an enum is open, and that a field without presence is omitted if it is
+//! zero (here it is sent, as written). Descriptors are read and written at the wire level (`descriptor.proto`), so
+//! everything else in them is preserved.
 
 use prost_reflect::prost::encoding::{decode_varint, encode_varint};
 
@@ -14,7 +14,7 @@ const BYTES: u64 = 2;
 const OF_FILE: u64 = 50;
 const OF_MESSAGE: u64 = 12;
 const OF_FIELD: u64 = 21;
-/// `uninterpreted_option` of all options: the form in which a parser leaves features.
+/// Field number of `uninterpreted_option` in all kinds of options: the form in which a parser leaves features.
 const UNINTERPRETED: u64 = 999;
 /// The editions whose defaults are those of [`EditionFeatures::default`].
 const EDITIONS: std::ops::RangeInclusive<u64> = 1000..=1001;
@@ -57,7 +57,7 @@ const BROKEN: &str = "a descriptor that is not a message of descriptor.proto";
 /// Converts an encoded file descriptor of an edition to proto2; returns `None` if it is proto2 or proto3 already.
 ///
 /// # Errors
-/// Fails if the file cannot be converted; the text continues a sentence.
+/// Fails if the file cannot be converted; the error text is the second half of a sentence.
 pub fn lower_to_proto2(file: &[u8]) -> Result<Option<Vec<u8>>, &'static str> {
     let (mut syntax, mut edition, mut features) = (&b""[..], 0, EditionFeatures::default());
     for field in fields(file) {
@@ -163,7 +163,7 @@ fn field(bytes: &[u8], around: EditionFeatures, is_map: bool) -> EditionResult<V
 }
 
 impl EditionFeatures {
-    /// Returns these features, overridden by those in the options' field `number`.
+    /// Returns these features, overridden by those in field `number` of the options.
     fn with(mut self, options: &[u8], number: u64) -> EditionResult<EditionFeatures> {
         for option in fields(options) {
             let option = option?;
@@ -215,7 +215,7 @@ fn left_open(option: &WireField<'_>) -> EditionResult<Option<(u64, u64)>> {
     Ok(Some((values.0, place as u64 + 1)))
 }
 
-/// Returns the options without their features and without the fields `others`.
+/// Returns the options without their features and without the fields in `others`.
 fn without(options: &[u8], features: u64, others: &[u64]) -> EditionResult<Vec<u8>> {
     let mut out = Vec::with_capacity(options.len());
     for option in fields(options) {
@@ -243,7 +243,7 @@ fn name(message: &[u8]) -> EditionResult<&[u8]> {
     text(message, 1)
 }
 
-/// Returns the text of a field, empty if it is missing.
+/// Returns the text of a field; empty if the field is missing.
 fn text(message: &[u8], number: u64) -> EditionResult<&[u8]> {
     let mut found = &b""[..];
     for field in fields(message) {

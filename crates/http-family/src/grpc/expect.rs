@@ -1,7 +1,7 @@
 //! Checks of a response's messages, in their JSON form: `--expect-json '$.reply.id == 7'`.
 //!
-//! Also checks of its initial and trailing metadata (`--expect-header`, `--expect-trailer`) and of the number of
-//! messages (`--expect-messages 3`).
+//! The initial and trailing metadata (`--expect-header`, `--expect-trailer`) and the number of messages
+//! (`--expect-messages 3`) can be checked too.
 //!
 //! If a method returns a stream, a rule or capture whose path begins with an index (`$[0].text`, `$[-1].text`) applies
 //! to the list of its messages; any other rule must hold for each message, and any other path is looked up in each.
@@ -197,7 +197,8 @@ impl GrpcChecks {
         taken.add(of_body, &CaptureInput { body: &whole, ..CaptureInput::default() }, random)
     }
 
-    /// Returns the text for rules and captures about the whole response: its message, or the list of its messages.
+    /// Returns the text that rules and captures for the whole response apply to: its message, or the list of its
+    /// messages.
     fn whole_text(&self, texts: &[Vec<u8>]) -> Vec<u8> {
         match texts {
             [one] if !self.streams => one.clone(),
@@ -205,7 +206,7 @@ impl GrpcChecks {
         }
     }
 
-    /// Checks the rules.
+    /// Checks the rules on the messages.
     ///
     /// # Errors
     /// Fails with the first rule that does not hold, and the value found.
@@ -245,10 +246,10 @@ impl GrpcChecks {
         FailedChecks::default().extend(vec![true; all + self.lines.iter().map(Vec::len).sum::<usize>()])
     }
 
-    /// Checks that an awaited message is described by fields that exist.
+    /// Checks that the condition on an awaited message refers to existing fields only.
     ///
     /// # Errors
-    /// Fails if one does not exist.
+    /// Fails if one of the fields does not exist.
     pub fn check_names(&self, like: &MessageMatch) -> Result<(), String> {
         if let MessageMatch::Json(rule) = like { check_rule_names(rule, &self.kind, false) } else { Ok(()) }
     }
@@ -343,7 +344,7 @@ impl MessageBuffer {
     /// Returns the whole body.
     ///
     /// # Errors
-    /// Fails if it was not kept.
+    /// Fails if the body was not kept.
     pub fn kept(&self) -> Result<&[u8], Cause> {
         match &self.missed {
             None => Ok(&self.bytes),

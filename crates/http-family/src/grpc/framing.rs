@@ -5,7 +5,7 @@
 /// Length of a message's prefix in bytes.
 pub const PREFIX: usize = 5;
 
-/// The position of the reader of a stream.
+/// The read position in a stream of messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageFraming {
     prefix: [u8; PREFIX],
@@ -60,7 +60,7 @@ impl MessageFraming {
         Ok((rest, Some(FramedMessage { size: self.size(), compressed: self.prefix[0] == 1 })))
     }
 
-    /// Returns `true` between two messages.
+    /// Returns `true` if no message is incomplete.
     #[inline]
     pub fn is_between(&self) -> bool {
         self.have == 0
@@ -72,14 +72,14 @@ impl MessageFraming {
     }
 }
 
-/// Appends an uncompressed message.
+/// Appends an uncompressed message with its prefix.
 pub fn put(message: &[u8], out: &mut Vec<u8>) {
     out.push(0);
     out.extend_from_slice(&(message.len() as u32).to_be_bytes());
     out.extend_from_slice(message);
 }
 
-/// Appends a compressed message.
+/// Appends a compressed message with its prefix.
 pub fn put_compressed(message: &[u8], out: &mut Vec<u8>) {
     let flag = out.len();
     put(message, out);

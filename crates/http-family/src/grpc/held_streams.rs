@@ -75,7 +75,7 @@ pub struct StreamStep {
 pub struct StreamEnd {
     /// The status; `None` if there was no valid one.
     pub status: Option<u32>,
-    /// A failure that applies whatever the status: the stream was malformed or lost.
+    /// A failure that applies regardless of the status: the stream was malformed or lost.
     pub fault: Option<FaultKind>,
     pub cause: Cause,
 }

@@ -68,7 +68,7 @@ pub fn messages(
     }
 }
 
-/// Encodes one message; the error is a line within it and a description.
+/// Encodes one message; the error is a line number within it and a description.
 pub fn encode(kind: &MessageDescriptor, json: &str) -> Result<Vec<u8>, (usize, String)> {
     let message = read(kind, json)?;
     match missing(&message) {
@@ -77,7 +77,7 @@ pub fn encode(kind: &MessageDescriptor, json: &str) -> Result<Vec<u8>, (usize, S
     }
 }
 
-/// Encodes some fields of a message, while the others are encoded elsewhere.
+/// Encodes some of a message's fields; the others are encoded elsewhere.
 pub fn encode_part(kind: &MessageDescriptor, json: &str) -> Result<Vec<u8>, (usize, String)> {
     read(kind, json).map(|message| message.encode_to_vec())
 }
@@ -111,7 +111,7 @@ fn describe_error(kind: &MessageDescriptor, path: &Path, said: &str) -> String {
     format!("{field} of {}: {said}", kind.full_name())
 }
 
-/// Returns the message type that a path leads to, ignoring its last name if that is the unknown one.
+/// Returns the message type that a path leads to, ignoring the last name if it is the unknown one.
 fn holder(kind: &MessageDescriptor, path: &Path, wrong: &str) -> Option<MessageDescriptor> {
     let mut at = kind.clone();
     for segment in path {
@@ -159,8 +159,7 @@ fn example(kind: &MessageDescriptor) -> String {
     )
 }
 
-/// Returns the first field that proto2 (or an edition) requires and that is missing, with its path: `order.id of
-/// shop.Order`.
+/// Returns the first missing field that is required (by proto2 or an edition), with its path: `order.id of shop.Order`.
 fn missing(message: &DynamicMessage) -> Option<String> {
     first_missing(message, "")
 }

@@ -1,6 +1,6 @@
 //! Messages with slots: everything but the values of slots is encoded before the run.
 //!
-//! A call thus costs only its values: its JSON is not parsed again, and nothing is allocated.
+//! A call therefore costs only the encoding of its values: its JSON is not parsed again, and nothing is allocated.
 
 use brunt_contract::SlotContext;
 use prost_reflect::EnumDescriptor;
@@ -68,7 +68,7 @@ pub struct MessageValues<'a> {
 }
 
 impl MessageValues<'_> {
-    /// Returns one value.
+    /// Returns the value with index `at`.
     pub fn get(&self, at: usize) -> &[u8] {
         let from = if at == 0 { 0 } else { self.ends[at - 1] };
         &self.bytes[from..self.ends[at]]

@@ -17,12 +17,12 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
 /// Base64 without padding, as recommended for sending.
 const PLAIN: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, NO_PAD);
 
-/// Fields that every call sets itself.
+/// Fields that are set on every call.
 const OWN: [&str; 4] = ["te", "content-type", "grpc-timeout", "grpc-status"];
 /// Connection-specific fields of HTTP/1.1, which HTTP/2 does not allow (RFC 9113 8.2.2).
 const OF_CONNECTIONS: [&str; 5] = ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
 
-/// Parses a piece of metadata: its lowercase name, and its value as sent.
+/// Parses a piece of metadata. Returns its lowercase name, and its value as sent.
 ///
 /// # Errors
 /// Fails if name or value is invalid.

@@ -1,4 +1,4 @@
-//! The options of gRPC, and their values, checked before anything is sent.
+//! The options of gRPC, and their values, which are checked before anything is sent.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -151,7 +151,7 @@ pub struct GrpcOptions {
     pub texts: Vec<(String, String)>,
     /// Names and values of metadata.
     pub metadata: Vec<(String, String)>,
-    /// `grpc-timeout`.
+    /// Value of `grpc-timeout`, if a deadline is set.
     pub deadline: Option<String>,
     /// Set if a stream sends one message at a time.
     pub lockstep: bool,
@@ -259,7 +259,8 @@ fn deadline(text: &str) -> Result<String, UsageError> {
     })?;
     const UNITS: [(u64, char); 5] =
         [(1, 'n'), (1_000, 'u'), (1_000_000, 'm'), (1_000_000_000, 'S'), (60_000_000_000, 'M')];
-    // The coarsest unit that expresses it exactly, else the finest that fits; rounded up, so it is never shorter.
+    // Uses the coarsest unit that is exact, else the finest that fits, rounded up so that the deadline is never
+    // shorter.
     let fits = |(size, _): &&(u64, char)| time.0.div_ceil(*size) < 100_000_000;
     let exact = UNITS[..4].iter().rev().filter(fits).find(|(size, _)| time.0.is_multiple_of(*size));
     let (size, unit) = exact.or_else(|| UNITS.iter().find(fits)).unwrap_or(&UNITS[4]);

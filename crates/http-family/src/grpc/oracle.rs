@@ -11,10 +11,10 @@ use brunt_contract::{
 use super::GrpcProtocol;
 use brunt_values::capture::CapturedValues;
 
-/// Options that examine metadata.
+/// A call whose metadata is examined.
 const BEHIND: (&str, &[(&str, &str)]) = ("Unary", &[("expect-header", "a: *"), ("expect-trailer", "b: c*")]);
 
-/// Options that capture values from metadata, messages and the status.
+/// Calls with captures from metadata and messages.
 const TAKEN: [(&str, &[(&str, &str)]); 3] = [
     ("Unary", &[("capture", "a header a | default -")]),
     ("Unary", &[("capture", "a trailer b"), ("expect-status", "NOT_FOUND")]),

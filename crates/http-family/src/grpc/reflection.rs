@@ -1,8 +1,8 @@
 //! Server reflection (grpc.reflection.v1, or v1alpha if the server does not know it).
 //!
-//! There is no I/O here: [`next`] examines the responses received so far and returns what to ask next, until the
+//! There is no I/O here: [`next`] examines the responses received so far and returns the next questions, until the
 //! descriptors of the wanted services are complete. One call asks several questions at once; if a server returns a file
-//! without its imports, they are asked for by name.
+//! without its imports, they are requested by name.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ use super::request::CapturedResponse;
 use super::schema::{Schema, unknown};
 use super::status;
 
-/// Maximum number of services and files that one server is asked for.
+/// Maximum number of services and files requested from one server.
 const MOST: usize = 2000;
 /// The reflection services, in the order they are tried.
 pub const SERVICES: [&str; 2] = ["grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"];
-/// The method of both.
+/// The method of both services.
 pub const METHOD: &str = "ServerReflectionInfo";
 
 /// The next step, given the responses so far.
@@ -32,7 +32,7 @@ pub enum ReflectionStep {
     Done(Schema),
 }
 
-/// One question to the server.
+/// A question to the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ReflectionQuestion {
     Services,
@@ -45,7 +45,7 @@ enum ReflectionQuestion {
 struct ReflectionAnswers {
     services: Option<Vec<String>>,
     files: BTreeMap<String, Vec<u8>>,
-    /// Symbols and files that the server does not have, with its reasons.
+    /// Symbols and files that the server did not return, with its reasons.
     refused: Vec<String>,
 }
 
@@ -112,7 +112,7 @@ fn refused(answer: &CapturedResponse) -> UsageError {
 }
 
 impl ReflectionAnswers {
-    /// Returns files that are imported and were not received.
+    /// Returns the files that are imported but have not been received.
     fn missing(&self) -> Vec<String> {
         let mut missing = Vec::new();
         for file in self.files.values().filter_map(|bytes| FileDescriptorProto::decode(&bytes[..]).ok()) {
@@ -181,7 +181,7 @@ impl ReflectionTypes {
             } else if let Some(error) = part(&answer, "error_response") {
                 let asked =
                     part(&answer, "original_request").unwrap_or_else(|| DynamicMessage::new(self.request.clone()));
-                // The well-known files need not be asked for: they come with the library.
+                // The well-known files need not be requested: they come with the library.
                 let name = text(&asked, "file_by_filename");
                 match DescriptorPool::global().get_file_by_name(&name) {
                     Some(known) => told.file(&known.encode_to_vec()),

@@ -88,9 +88,9 @@ pub struct GrpcRequest {
     pub(super) path: Box<str>,
     /// The method's descriptor, if known, for `--debug`.
     pub(super) method: Option<MethodDescriptor>,
-    /// The templates of its slots, if it has any.
+    /// The templates for the call's slots, if it has any.
     pub(super) slots: Option<Box<CallTemplate>>,
-    /// The index of its step, if the call is a step on a stream held open.
+    /// The index of the step, if the call is a step on a stream held open.
     pub(super) step: Option<u32>,
 }
 

@@ -102,7 +102,7 @@ impl Schema {
     /// Creates the schema from encoded file descriptors, in any order.
     ///
     /// # Errors
-    /// Fails if they do not fit together.
+    /// Fails if a file is invalid or refers to one that is missing.
     pub fn of_descriptors<'a>(files: impl IntoIterator<Item = &'a [u8]>) -> Result<Schema, String> {
         // FileDescriptorSet: repeated FileDescriptorProto file = 1.
         let mut set = Vec::new();

@@ -33,7 +33,7 @@ pub fn field<'a>(head: &'a [u8], wanted: &str) -> Option<&'a str> {
     fields.into_iter().find(|(name, _)| *name == wanted).map(|(_, value)| value.trim())
 }
 
-/// Returns the timeout of a call by its `grpc-timeout`, in nanoseconds: up to eight digits and a unit.
+/// Returns the timeout in a call's `grpc-timeout` (up to eight digits and a unit), in nanoseconds.
 pub fn timeout_ns(head: &[u8]) -> Option<u64> {
     let text = field(head, "grpc-timeout")?;
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
@@ -115,7 +115,7 @@ impl MessageSplitter {
     }
 }
 
-/// Returns the number of bytes needed to go on: a prefix, or a whole message.
+/// Returns the number of bytes needed to continue: a prefix, or a whole message.
 fn needed(bytes: &[u8]) -> Result<usize, CallError> {
     let Some(&[flag, a, b, c, d]) = bytes.first_chunk::<PREFIX>() else { return Ok(PREFIX) };
     let size = u32::from_be_bytes([a, b, c, d]) as usize;

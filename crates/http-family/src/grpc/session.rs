@@ -30,7 +30,7 @@ pub struct GrpcSession {
     budget: MemoryBudget,
     /// Maximum number of calls that share the connection.
     streams: u32,
-    /// Calls whose response began in the bytes at hand.
+    /// Calls whose response began in the bytes being processed.
     begun: Vec<ExchangeId>,
     /// Streams that may send their next message.
     turns: Vec<u32>,

@@ -14,10 +14,11 @@ use crate::placeholders::Placeholders;
 use brunt_values::template::reserved_digits::TRIAL;
 use brunt_values::template::{MOST_MARKS, Template};
 
-/// Minimum number of requests tried before the run if numbers are expected; more if the data has more rows.
+/// Minimum number of requests for which numeric slots are tried before the run; more are tried if the data has more
+/// rows.
 const TRIALS: u64 = 10_000;
 
-/// Compiles a message in which placeholders stand for slots.
+/// Compiles a message whose slots have been replaced with placeholders.
 ///
 /// # Errors
 /// Fails if the message is invalid.
@@ -57,7 +58,7 @@ pub fn compiled(
 /// Tries the numeric slots with many values before the run.
 ///
 /// # Errors
-/// Fails with a value that is not a number where one is expected.
+/// Returns a description of the first value that is not a number.
 fn try_numbers(template: Template, numbers: &[NumericSlot]) -> Result<(), String> {
     let (template, all_rows) = template.for_rehearsal();
     let (mut bytes, mut ends, mut out) = (Vec::new(), [0; MOST_MARKS], Vec::new());
@@ -215,7 +216,8 @@ impl MessageCompiler<'_> {
         self.texts.len() - 1
     }
 
-    /// Bytes are Base64 in JSON: the slot must use that encoding, and the decoded bytes are sent.
+    /// Checks the slot of a bytes field and returns its text. Bytes are Base64 in JSON, so the slot must use that
+    /// encoding; the decoded bytes are sent.
     fn bytes(&mut self, name: &str, text: &str) -> Result<String, String> {
         self.marks.without_encoding(text, "base64").ok_or_else(|| {
             format!("{name} is bytes, which JSON has in Base64; write one slot and its encoding, as in {{random 16 bytes | base64}}")
@@ -234,7 +236,7 @@ fn tag(field: &FieldDescriptor, wire_type: u64) -> Box<[u8]> {
     tag.into()
 }
 
-/// Returns `true` for wrapper messages, which are the value of their only field in JSON.
+/// Returns `true` for wrapper messages, which JSON represents by the value of their only field.
 fn is_wrapper(name: &str) -> bool {
     let kinds = ["Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes"];
     let inner = name.strip_prefix("google.protobuf.").and_then(|name| name.strip_suffix("Value"));

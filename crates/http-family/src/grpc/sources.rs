@@ -1,7 +1,7 @@
-//! Resolves `.proto` files of a directory, including those of editions.
+//! Resolves `.proto` files in a directory, including those that use editions.
 //!
-//! The library that parses them supports proto2 and proto3. Except for features, a file of an edition has the syntax of
-//! proto3; it is parsed as such, and its features are added to the descriptor (see [`super::editions`]).
+//! The library that parses them supports proto2 and proto3. Except for features, a file that uses editions has the
+//! syntax of proto3; it is parsed as such, and its features are added to the descriptor (see [`super::editions`]).
 
 use std::path::{Path, PathBuf};
 

@@ -95,7 +95,8 @@ pub fn of_counted(code: u32) -> u32 {
     code.saturating_sub(1)
 }
 
-/// Returns the status for a response without `grpc-status`, by its HTTP status (`doc/http-grpc-status-mapping.md`).
+/// Returns the status that an HTTP status implies for a response without `grpc-status`
+/// (`doc/http-grpc-status-mapping.md`).
 pub fn of_http(status: u16) -> u32 {
     match status {
         400 => INTERNAL,
@@ -107,7 +108,7 @@ pub fn of_http(status: u16) -> u32 {
     }
 }
 
-/// Returns the status for a stream reset, by its error code (`doc/PROTOCOL-HTTP2.md`, "Errors").
+/// Returns the status that the error code of a reset stream implies (`doc/PROTOCOL-HTTP2.md`, "Errors").
 pub fn of_reset(code: u32) -> u32 {
     match code {
         7 => UNAVAILABLE,

@@ -36,7 +36,7 @@ pub struct HeldStreamPlan {
 pub struct StreamOpening {
     name: String,
     url: String,
-    /// Index of the step that opens it.
+    /// Index of the step that opens the stream.
     first: usize,
     /// The head, and its template if it has slots.
     pub list: HeaderList,
@@ -98,8 +98,8 @@ pub fn stream(config: &ProtocolConfig, index: usize) -> Result<Option<&str>, Usa
 }
 
 impl HeldStreamPlan {
-    /// Adds a step, whose call was built like any other; the first step of a stream provides what opens it. Returns a
-    /// word that describes the step.
+    /// Adds a step, whose call was built like any other; the first step of a stream determines how the stream is
+    /// opened. Returns a word that describes the step.
     ///
     /// # Errors
     /// Fails with the first invalid option, naming the step.

@@ -1,4 +1,4 @@
-//! Parses times and durations of protobuf's JSON (`1970-01-01T00:00:05.5Z`, `1.5s`) into seconds and nanoseconds.
+//! Parses times and durations in protobuf's JSON form (`1970-01-01T00:00:05.5Z`, `1.5s`) into seconds and nanoseconds.
 //!
 //! This runs for every message whose times have slots, so nothing is allocated.
 
@@ -6,7 +6,7 @@ use brunt_measure::Calendar;
 
 /// Seconds of the years 1 to 9999, the range of a `Timestamp`.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
-/// Maximum number of seconds of a `Duration`, in either direction.
+/// Maximum number of seconds of a `Duration`, positive or negative.
 const LONGEST: i64 = 315_576_000_000;
 
 /// Parses an RFC 3339 time into seconds since 1970 and nanoseconds within the second.

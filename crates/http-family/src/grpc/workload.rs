@@ -1,4 +1,4 @@
-//! The gRPC plug-in: its schemes, its options, and every call of a run, encoded before the run starts.
+//! The gRPC plug-in: its schemes, its options, and the calls of a run, encoded before it starts.
 
 use std::sync::{Arc, Mutex};
 
@@ -28,7 +28,7 @@ use brunt_values::url_overrides;
 /// Services whose descriptors are built in: health checks, reflection, the built-in target.
 const BUILT: [&str; 3] = ["grpc.health.v1.Health", reflection::SERVICES[0], "brunt.Target"];
 
-/// Binding of connections for streams held open by steps.
+/// Value of `bound` for connections with streams held open by steps.
 const HELD: u32 = 1;
 
 /// gRPC over HTTP/2, over TCP and TLS.
@@ -78,7 +78,7 @@ impl Protocol for GrpcProtocol {
     }
 }
 
-/// Prepares everything a run will send, with slots replaced by placeholders in all texts.
+/// Prepares everything that a run sends, with slots replaced by placeholders in all texts.
 fn prepared(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<GrpcWorkload, UsageError> {
     let wishes = GrpcOptions::read(config, marks)?;
     let places = places(config)?;
@@ -133,7 +133,7 @@ fn is_builtin(place: &GrpcUrl) -> bool {
     place.method.as_ref().is_some_and(|(service, _)| BUILT.contains(&service.as_str()))
 }
 
-/// Returns the services to be asked for by reflection; empty if all are needed.
+/// Returns the services whose descriptors are requested by reflection; empty if all are needed.
 fn wanted(places: &[GrpcUrl]) -> Vec<String> {
     // Whether a name is a service or a method is known only once all services are known.
     if places.iter().any(|place| place.method.is_none() || place.dotted && !is_builtin(place)) {
@@ -243,11 +243,11 @@ pub struct GrpcWorkload {
     lexicon: Arc<Lexicon>,
     /// The memory budget for heads that arrive in pieces.
     budget: MemoryBudget,
-    /// The captured response, for an inquiry.
+    /// The place for the response of a reflection call; `None` in a run.
     capture: Option<CaptureCell>,
     /// The streams held open by steps of a flow.
     held_streams: Arc<HeldStreamPlan>,
-    /// The transcript state of a connection with such streams.
+    /// The transcript state of a connection with streams held open.
     shown: Mutex<TranscriptState>,
 }
 
@@ -290,7 +290,7 @@ impl Workload for GrpcWorkload {
     fn alpn(&self, _origin: &Origin) -> &[&'static [u8]] {
         &[b"h2"]
     }
-    /// Streams held open belong to a connection of their user, opened by the first step on one of them.
+    /// Streams held open belong to their user's connection, which the first step on one of them opens.
     fn connection_owner(&self, origin: &Origin) -> ConnectionOwner {
         if origin.bound == HELD { ConnectionOwner::User } else { ConnectionOwner::default() }
     }

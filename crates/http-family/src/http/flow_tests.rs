@@ -1,4 +1,4 @@
-//! Tests of flow steps in both versions: checks per step, captures, and their use.
+//! Tests of flow steps in both versions: checks per step, captures, and the use of captured values.
 
 use std::sync::Arc;
 

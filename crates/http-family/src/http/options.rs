@@ -1,10 +1,10 @@
-//! Options of requests, followed by those about versions.
+//! Request options, followed by the options that concern the version.
 
 use brunt_contract::{OptionSpec, ProtocolConfig, UsageError, one, switch};
 
 use crate::http1::options::OPTIONS as OF_REQUESTS;
 
-/// Options that choose a version, or need a certain one.
+/// Options that choose a version, or require a certain one.
 const OF_VERSIONS: [OptionSpec; 3] = [
     one(
         "http",
@@ -21,7 +21,7 @@ const OF_VERSIONS: [OptionSpec; 3] = [
     ),
 ];
 
-/// All options, in the order of the help.
+/// All options, in the order the help shows them.
 pub const OPTIONS: &[OptionSpec] = &{
     let mut all = [OF_VERSIONS[0]; OF_VERSIONS.len() + OF_REQUESTS.len()];
     let mut at = 0;

@@ -1,7 +1,8 @@
 //! Decoder of message bodies, delimited by length, by chunks (RFC 9112 7.1) or by the end of the connection. It keeps
 //! no buffer, only a count and a state, so the bytes may be split anywhere.
 //!
-//! Chunk lines must end in CR LF. Extensions are skipped, and so are trailers unless they are asked for, up to a bound.
+//! Chunk lines must end in CR LF. Extensions and trailers are bounded in size and skipped, except that the caller can
+//! ask for trailers.
 
 use brunt_contract::ProtocolError;
 
@@ -99,7 +100,7 @@ impl BodyDecoder {
         }
     }
 
-    /// Like [`BodyDecoder::feed`], but passes on the trailers too.
+    /// Like [`BodyDecoder::feed`], but also passes on the trailers.
     ///
     /// # Errors
     /// Like [`BodyDecoder::feed`].

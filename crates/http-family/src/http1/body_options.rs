@@ -10,7 +10,7 @@ use crate::placeholders::Placeholders;
 use brunt_values::file;
 use brunt_values::template::SlotGuard;
 
-/// Maximum size of a body file searched for slots, in bytes; larger files are sent as they are.
+/// Maximum size of a body file searched for slots, in bytes; larger files are sent unchanged.
 const LOOKED_THROUGH: usize = 1 << 20;
 
 /// Returns the requested body, if any.
@@ -58,7 +58,7 @@ fn form_text(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<Reques
     Ok(RequestBody { bytes: Arc::from(text.as_bytes()), kind, length, chunked: false })
 }
 
-/// Size of a chunk in bytes, as used by clients that read a file and send it.
+/// Size of a chunk in bytes, as used by clients that send a file while reading it.
 const CHUNK: usize = 16 * 1024;
 
 /// Encodes the body in chunks if a header line asks for it.

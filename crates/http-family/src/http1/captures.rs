@@ -1,4 +1,4 @@
-//! Captures from responses (`capture`), and the state update that a response makes for its user.
+//! Captures from responses (`capture`), and the updates that a response makes to its user's state.
 
 use brunt_cause::Cause;
 use brunt_contract::{FaultKind, ProtocolConfig, UsageError};
@@ -20,13 +20,13 @@ pub fn requested(config: &ProtocolConfig) -> Result<Vec<(u16, Capture)>, UsageEr
     capture::parse_captures(config, ("an HTTP response", KNOWN))
 }
 
-/// Returns `true` if trailers are checked or captured from.
+/// Returns `true` if trailers are checked or used by a capture.
 pub fn uses_trailers(expected: Option<&Expectations>, captures: &[(u16, Capture)]) -> bool {
     expected.is_some_and(|expected| !expected.trailers.is_empty())
         || captures.iter().any(|(_, capture)| capture.part() == ResponsePart::Trailers)
 }
 
-/// Updates that a response makes to the state of its user.
+/// The updates that a response makes to its user's state.
 #[derive(Debug)]
 pub struct HttpStateUpdate {
     /// Cookies.
@@ -52,7 +52,7 @@ pub struct ResponseCaptures {
 }
 
 impl ResponseCaptures {
-    /// Captures from the head. Returns `true` if the whole body is needed.
+    /// Captures values from the head. Returns `true` if the whole body is needed.
     pub fn head(&mut self, captures: &[(u16, Capture)], status: u16, head: &[u8], random: u64) -> bool {
         let any = |part| captures.iter().any(|(_, capture)| capture.part() == part);
         (self.body, self.trailers) = (any(ResponsePart::Body), any(ResponsePart::Trailers));
@@ -74,12 +74,12 @@ impl ResponseCaptures {
         self.trailers
     }
 
-    /// Captures from the complete body.
+    /// Captures values from the complete body.
     pub fn body(&mut self, captures: &[(u16, Capture)], body: &[u8], random: u64) {
         self.capture_part((captures, ResponsePart::Body), &CaptureInput { body, ..CaptureInput::default() }, random);
     }
 
-    /// Captures from the trailers.
+    /// Captures values from the trailers.
     pub fn trailers(&mut self, captures: &[(u16, Capture)], trailers: &[u8], random: u64) {
         self.capture_part(
             (captures, ResponsePart::Trailers),

@@ -35,7 +35,7 @@ pub const UPGRADES: u8 = 128;
 /// Parsed framing of a head; also the parser's state if the head is not complete yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HttpHead {
-    /// Bytes parsed: the start of the first incomplete line, or the end of the head.
+    /// Number of bytes parsed: the start of the first incomplete line, or the end of the head.
     pub at: usize,
     /// Content length, if [`SIZED`].
     pub length: u64,
@@ -58,7 +58,7 @@ impl HttpHead {
         self.flags & flag != 0
     }
 
-    /// Returns whether the connection persists (RFC 9112 9.3), as far as the head alone determines.
+    /// Returns `true` if the connection persists (RFC 9112 9.3), as far as the head alone determines this.
     #[inline]
     pub fn keeps_alive(&self) -> bool {
         // With both framings, or with a coding in HTTP/1.0, the two ends may disagree about the end of the body (6.1).
@@ -71,7 +71,7 @@ impl HttpHead {
 /// length.
 ///
 /// # Errors
-/// Returns an error if it is not HTTP/1.
+/// Returns an error if the bytes are not HTTP/1.
 #[inline]
 pub fn response_head(bytes: &[u8], head: &mut HttpHead) -> Result<bool, ProtocolError> {
     if !head.started {
@@ -101,7 +101,7 @@ pub(super) fn response_lines(bytes: &[u8], head: &mut HttpHead) -> Result<bool, 
 /// method and target.
 ///
 /// # Errors
-/// Returns an error if it is not HTTP/1.
+/// Returns an error if the bytes are not HTTP/1.
 #[inline]
 pub fn request_head(bytes: &[u8], head: &mut HttpHead) -> Result<bool, ProtocolError> {
     if !head.started {
@@ -147,7 +147,7 @@ fn request_line(line: &[u8], head: &mut HttpHead) -> Result<(), ProtocolError> {
     Ok(())
 }
 
-/// Returns method and target of a request whose head was parsed.
+/// Returns the method and the target of a request whose head was parsed.
 ///
 /// # Errors
 /// Returns an error if the target is not UTF-8.
@@ -330,7 +330,8 @@ fn lengths(value: &[u8], head: &mut HttpHead) -> Result<(), ProtocolError> {
     Ok(())
 }
 
-/// Only `chunked` as the last coding delimits the body; applying it twice is an error (RFC 9112 6.1).
+/// Parses the transfer codings. Only `chunked` as the last coding delimits the body; applying it twice is an error (RFC
+/// 9112 6.1).
 fn transfer_encoding(value: &[u8], head: &mut HttpHead) -> Result<(), ProtocolError> {
     for coding in value.split(|&b| b == b',').map(<[u8]>::trim_ascii).filter(|c| !c.is_empty()) {
         let chunked = coding.eq_ignore_ascii_case(b"chunked");

@@ -18,13 +18,13 @@ use brunt_values::verify::{self, AnswerChecks};
 /// Maximum length of a response excerpt kept as an example, in bytes.
 pub const EXCERPT_BOUND: usize = 4096;
 
-/// Maximum length of a body that is returned whole, in bytes.
+/// Maximum length of a body returned to the caller, in bytes.
 const ANSWER_BOUND: usize = 16 << 20;
 
-/// Options that are checks of a response, in the order of their bits.
+/// Options that check a response, in the order of their bits.
 pub const CHECKS: &[&str] = &["expect-status", "expect-header", "expect-body", "expect-json", "expect-trailer"];
 
-/// State of the checks on one response, if more than its status matters.
+/// State of the checks on a response of which more than the status matters.
 #[derive(Debug, Default)]
 pub struct ResponseEvaluation {
     /// Redirect that the response asks for.
@@ -33,7 +33,7 @@ pub struct ResponseEvaluation {
     search: Option<TextSearch>,
     /// Checks that need headers or the whole body.
     verification: Option<Box<AnswerChecks>>,
-    /// Expected text that differs per request.
+    /// Expected text, if it differs per request.
     pub expected: Option<Box<Finder<'static>>>,
     /// Cookies that the response sets.
     cookies: Option<Box<cookies::CookieUpdates>>,
@@ -41,7 +41,7 @@ pub struct ResponseEvaluation {
     pub cache: CacheObserver,
     /// Status of the stored response that a 304 confirms.
     stored_status: Option<u16>,
-    /// Captures.
+    /// State of the captures.
     captured: ResponseCaptures,
     /// The whole body, if it is returned to the caller.
     returned_body: Option<Vec<u8>>,
@@ -58,7 +58,7 @@ pub struct ResponseEvaluation {
 }
 
 impl ResponseEvaluation {
-    /// Creates the state for a request with its own expected text, and with random bits for captures.
+    /// Creates the state for a request with its own expected text; `random` holds random bits for captures.
     pub fn expecting(expected: Option<Box<Finder<'static>>>, random: u64) -> ResponseEvaluation {
         ResponseEvaluation { expected, random, ..ResponseEvaluation::default() }
     }
@@ -105,7 +105,7 @@ impl ResponseEvaluation {
         self.verdict(rules, kept.status).is_none().then(|| self.state_update(true))
     }
 
-    /// Checks the head `text`; cookies are taken only from `said`, the head that was received.
+    /// Checks the head `text`. Cookies are taken only from `said`, the head that was actually received.
     fn check_head(
         &mut self,
         (rules, checks): (&HttpRules, &ResponseChecks),
@@ -142,7 +142,7 @@ impl ResponseEvaluation {
         Ok(())
     }
 
-    /// Drops a redirect of a resource that leads to a host that is not allowed; the response is then an ordinary one.
+    /// Drops a resource's redirect to a disallowed host; the response is then an ordinary one.
     fn drop_disallowed_redirect(&mut self, checks: &ResponseChecks, recipe: &Recipe) {
         let (Some(allowed), Redirect::Follow(next)) = (&checks.allowed_redirects, &self.hop) else { return };
         if !allowed.allows_redirect(&next.origin, &recipe.url) {
@@ -166,7 +166,7 @@ impl ResponseEvaluation {
         self.cache.feed(piece, &rules.budget);
     }
 
-    /// Completes the response: captures from body and trailers, unless something else failed.
+    /// Completes the response: captures from body and trailers, unless something else has failed.
     pub fn complete(&mut self, rules: (&HttpRules, &ResponseChecks), status: u16) {
         let status = self.stored_status.unwrap_or(status);
         if rules.1.trailers && matches!(self.hop, Redirect::None) {
@@ -219,7 +219,7 @@ impl ResponseEvaluation {
         })
     }
 
-    /// Returns the fault of the response, as far as it is known.
+    /// Returns the fault of the response, if one is known yet.
     pub fn verdict(&self, (rules, checks): (&HttpRules, &ResponseChecks), status: u16) -> Option<FaultKind> {
         let status = self.stored_status.unwrap_or(status);
         match &self.hop {
@@ -265,8 +265,8 @@ impl ResponseEvaluation {
         Some(failed.append(self.failed_trailers, expected.map_or(0, |expected| expected.trailers.len())).bits())
     }
 
-    /// Returns what the body should contain and what it contained, if that is the fault; `size` is the length of the
-    /// body on the wire.
+    /// Returns the cause of a fault of this kind; if the body is at fault, the cause holds the expected and the actual
+    /// content. `size` is the length of the body on the wire.
     #[cold]
     pub fn why(&self, (rules, checks): (&HttpRules, &ResponseChecks), kind: FaultKind, size: u64) -> Option<Cause> {
         let (expected, text) = (checks.expected.as_ref(), self.text(checks));

@@ -49,10 +49,10 @@ pub fn wait(config: &ProtocolConfig) -> Result<Nanos, UsageError> {
         })
 }
 
-/// Checks that the options fit the requests; `any` is set if a body waits.
+/// Checks that the options fit the requests; `any` is set if any body waits for `100 Continue`.
 ///
 /// # Errors
-/// Returns an error if they do not.
+/// Returns an error if they do not fit.
 pub fn check(config: &ProtocolConfig, any: bool) -> Result<(), UsageError> {
     let wrong = |option: &str, trouble: &str| Err(UsageError::new(option, trouble));
     match (config.switch("expect-continue"), any) {
@@ -73,7 +73,7 @@ pub fn check(config: &ProtocolConfig, any: bool) -> Result<(), UsageError> {
     }
 }
 
-/// The body of the request in flight.
+/// The deferred body of the request in flight.
 #[derive(Debug, Default)]
 pub struct DeferredBody {
     /// The waiting body: `own` was made for this request, `shared` is not copied.

@@ -1,4 +1,4 @@
-//! Bodies of multipart/form-data (RFC 7578), written once before the run.
+//! multipart/form-data bodies (RFC 7578), encoded once before the run.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ struct FormItem {
 }
 
 /// Builds the body from fields in curl's notation (`NAME=VALUE`, `NAME=@FILE`, `NAME=@FILE,FILE`, `NAME=<FILE`, each
-/// with `;type=` and `;filename=`), followed by those with literal values; the seed determines the boundary.
+/// with `;type=` and `;filename=`), followed by the fields with literal values; the seed determines the boundary.
 ///
 /// # Errors
 /// Returns an error for an invalid field, or a file that cannot be read.
@@ -208,7 +208,7 @@ fn is_parameter(text: &str) -> bool {
     ["type", "filename", "encoder", "headers"].contains(&name)
 }
 
-/// Returns the media type of a file name extension, as curl does.
+/// Returns the media type for a file name extension, as curl chooses it.
 fn kind_of(path: &str) -> &'static str {
     let ending = Path::new(path).extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     match ending.as_str() {

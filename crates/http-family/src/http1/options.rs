@@ -24,11 +24,11 @@ use brunt_values::capture::{CAPTURE, Capture};
 use brunt_values::template::SlotGuard;
 use brunt_values::verify::{self, Expectations};
 
-/// Does not quote the line, which may be a bare token and thus secret.
+/// The error for a header line without a colon. It does not quote the line, which may be a bare token and thus secret.
 const NO_COLON: &str = "a line has no colon between name and value; use -H 'NAME: VALUE', as in -H 'Accept: text/html'";
 const TARGET: &str = "--request-target";
 
-/// The options, in the order of the help.
+/// The options, in the order the help shows them.
 pub const OPTIONS: &[OptionSpec] = &[
     many(
         "header",
@@ -111,11 +111,11 @@ pub const OPTIONS: &[OptionSpec] = &[
 pub const URL_OPTIONS: &[&str] =
     &joined::<24>(&[REQUEST_OPTIONS, RESPONSE_OPTIONS, &["location", resources::FROM, resources::MAY_FAIL]]);
 
-/// Options per URL about the response; a URL with one of them gets its own checks.
+/// Per-URL options that concern the response; a URL with one of them gets its own checks.
 pub const RESPONSE_OPTIONS: &[&str] =
     &joined::<8>(&[evaluation::CHECKS, &["redirects", resources::RESOURCES, CAPTURE]]);
 
-/// Options per URL that shape the request.
+/// Per-URL options that shape the request.
 const REQUEST_OPTIONS: &[&str] = &[
     "header",
     "method",
@@ -176,7 +176,7 @@ pub struct HttpSettings {
 }
 
 impl HttpSettings {
-    /// Reads the options of a run, and the files they name.
+    /// Reads the options of a run and the files that they name.
     ///
     /// # Errors
     /// Returns the first error found.
@@ -240,7 +240,7 @@ impl HttpSettings {
         }
     }
 
-    /// Returns `true` if redirects are followed or responses cached: only then are the recipes needed during the run.
+    /// Returns `true` if redirects are followed or responses cached, in which case the run needs the recipes.
     pub fn needs_recipes(&self) -> bool {
         self.redirects > 0 || self.cache.is_some()
     }
@@ -250,7 +250,7 @@ impl HttpSettings {
         self.pages.as_ref()
     }
 
-    /// Returns the checks on resources of pages: status and redirects. The allowed hosts are not known yet.
+    /// Returns the checks on resources of pages: status and redirects. The allowed hosts are set later.
     pub fn checks_of_resources(&self) -> ResponseChecks {
         ResponseChecks {
             status_only: self.redirects == 0 && !self.jar && self.cache.is_none(),
@@ -348,7 +348,7 @@ fn target(text: &str) -> Result<String, UsageError> {
         return Ok(text.to_owned());
     }
     let trouble =
-        format!("\"{text}\" has spaces, which would break the request line; write a target without, for example /a?b");
+        format!("\"{text}\" has spaces, which would break the request line; write it without spaces, for example /a?b");
     Err(UsageError::new(TARGET, trouble))
 }
 
@@ -387,8 +387,8 @@ pub fn header(text: &str) -> Result<HeaderOverride, UsageError> {
     Ok(if value.trim().is_empty() { HeaderOverride::Remove(name) } else { HeaderOverride::Set(name, value.to_owned()) })
 }
 
-/// Adds the boundary to a form's media type given by the user (`Content-Type: multipart/form-data`), without which the
-/// form could not be parsed; curl does so too.
+/// Adds the boundary to a form media type given by the user (`Content-Type: multipart/form-data`), as curl does;
+/// without it, the form could not be parsed.
 fn add_boundary(content: &mut RequestBody, headers: &mut Vec<HeaderOverride>) {
     let Some(boundary) = content.kind.as_deref().and_then(|kind| kind.strip_prefix(multipart::KIND)) else { return };
     let given = |wish: &HeaderOverride| match wish {
@@ -437,7 +437,7 @@ fn check_framing(headers: &[HeaderOverride], content: Option<&RequestBody>) -> R
     Ok(())
 }
 
-/// Returns the text that a body must contain, with those slots filled that are known before the run.
+/// Returns the text that a body must contain, with the slots filled whose values are known before the run.
 fn expected_text(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<Option<String>, UsageError> {
     let wrong = |trouble: String| Err(UsageError::new("--expect-body", trouble));
     let Some(text) = config.value("expect-body").filter(|text| !text.is_empty()) else { return Ok(None) };

@@ -68,7 +68,8 @@ fn played<'a>(workload: &Arc<dyn Workload>, mut pieces: impl Iterator<Item = &'a
     (ended, broken, room)
 }
 
-/// Plays pieces of requests; each is formatted with id, target, head, and the length and beginning of its body.
+/// Plays pieces of requests. Each request is formatted with its id, target and head, and the length and beginning of
+/// its body.
 fn heard<'a>(mut pieces: impl Iterator<Item = &'a [u8]>) -> (Option<ProtocolError>, Vec<String>) {
     let (mut server, mut heard) = (Http1Server::new(), Vec::new());
     let broken = pieces.find_map(|piece| {

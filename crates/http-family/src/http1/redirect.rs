@@ -1,4 +1,4 @@
-//! Redirects: the request that follows a response of 301, 302, 303, 307 or 308 (RFC 9110 15.4, as curl does it).
+//! Redirects: the request that follows a 301, 302, 303, 307 or 308 response (RFC 9110 15.4), as curl makes it.
 //!
 //! 301 and 302 turn a POST into a GET, 303 everything but HEAD; 307 and 308 repeat the request. Credentials, cookies
 //! and a Host set by the user are not sent to another origin. A response without `Location` is an ordinary response.
@@ -11,7 +11,7 @@ use url::Url;
 use super::codec;
 use super::request::{self, HttpRules, Recipe};
 
-/// Redirect that a response asks for.
+/// The redirect that a response asks for.
 #[derive(Debug, Default)]
 pub enum Redirect {
     /// No redirect.

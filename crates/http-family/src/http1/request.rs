@@ -1,7 +1,7 @@
 //! Encoding of requests, done once before the run.
 //!
-//! A [`Recipe`] is kept only for redirects and the cache. A large body is shared by all requests and never copied; so
-//! is the part that the requests of many URLs have in common, which is most of each request.
+//! A [`Recipe`] is kept only for redirects and the cache. A large body is shared by all requests and never copied.
+//! Requests of many URLs also share what they have in common, which is most of each request.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -41,15 +41,15 @@ pub struct HttpRequest {
     pub(crate) bytes: Box<[u8]>,
     /// The bytes that follow, possibly shared.
     pub(crate) tail: Option<Arc<RequestTail>>,
-    /// Index of its recipe in [`HttpRules::recipes`].
+    /// Index of the recipe in [`HttpRules::recipes`].
     pub(crate) recipe_index: u32,
-    /// Session flags: `LAST` and so on.
+    /// Session flags, such as `LAST`.
     pub(crate) flags: u8,
-    /// Index of its checks, for [`HttpRules::checks`].
+    /// Index of the checks on the response, for [`HttpRules::checks`].
     pub(crate) checks: u16,
     /// The recipe, if it is not in the list.
     pub(crate) recipe: Option<Arc<Recipe>>,
-    /// HTTP/2 form of the request, if prepared.
+    /// HTTP/2 form of the request, if it was prepared.
     pub(crate) http2: Option<Arc<crate::http2::Http2Request>>,
     /// The template, if the request has slots; `bytes` is then empty.
     pub(crate) slots: Option<Arc<super::slots::Http1Template>>,
@@ -78,7 +78,7 @@ impl HttpRequest {
         memchr::memchr(b' ', &self.bytes).map_or(&[], |at| &self.bytes[at + 1..])
     }
 
-    /// Returns a large body.
+    /// Returns the body, if it is large and stored separately.
     pub(crate) fn body(&self) -> Option<&Arc<[u8]>> {
         self.tail.as_ref()?.body.as_ref()
     }
@@ -119,10 +119,10 @@ pub struct HttpRules {
 pub struct ResponseChecks {
     /// Set if only the status matters and redirects are ordinary responses.
     pub(crate) status_only: bool,
-    /// Set if the same holds for a response that sets no cookie.
+    /// Like `status_only`, but only for responses that set no cookie.
     pub(crate) status_only_unless_cookies: bool,
     pub(crate) success: StatusSet,
-    /// Set if the success statuses were given as a named check.
+    /// Set if the successful statuses were given as a named check.
     pub(crate) names_statuses: bool,
     /// Maximum number of redirects to follow.
     pub(crate) redirects: u32,
@@ -132,7 +132,7 @@ pub struct ResponseChecks {
     pub(crate) captures: Vec<(u16, Capture)>,
     /// Set if the decoded body is returned to the caller.
     pub(crate) returns_body: bool,
-    /// Set if trailers are examined, and thus kept.
+    /// Set if trailers are examined, and therefore kept.
     pub(crate) trailers: bool,
     /// Set if resources of pages are fetched, so that pages are kept.
     pub(crate) fetches_resources: bool,
@@ -207,9 +207,9 @@ pub struct RequestBody {
     pub bytes: Arc<[u8]>,
     /// `Content-Type`, unless the user sets one.
     pub kind: Option<String>,
-    /// Placeholder for its length, if it has slots.
+    /// Placeholder for the length, if the body has slots.
     pub length: Option<String>,
-    /// Set if it is encoded in chunks, which carry its length.
+    /// Set if the body is sent in chunks, which carry its length.
     pub chunked: bool,
 }
 
@@ -272,7 +272,7 @@ pub struct Recipe {
     pub page: u16,
     /// Number of redirects that led here.
     pub hops: u32,
-    /// Set if it goes to a proxy that forwards it.
+    /// Set if the request goes to a proxy that forwards it.
     pub forwarded: Option<ForwardingProxy>,
 }
 
@@ -295,7 +295,7 @@ impl Recipe {
         Some(origin)
     }
 
-    /// Drops what may only be sent to the original origin.
+    /// Drops the credentials and header lines that may only be sent to the original origin.
     pub fn drop_origin_headers(&mut self) {
         self.user = None;
         self.headers.retain(|h| !["authorization", "cookie", "host"].iter().any(|n| h.name().eq_ignore_ascii_case(n)));
@@ -328,7 +328,7 @@ impl Recipe {
         Some(format!("Basic {pair}"))
     }
 
-    /// Returns method and target: the part that requests of many URLs do not share.
+    /// Returns the method and the target: the part that requests of many URLs do not share.
     fn start(&self) -> String {
         // A forwarding proxy needs the whole URL (RFC 9112 3.2.2).
         let place = match (&self.forwarded, &self.target) {
@@ -407,8 +407,8 @@ impl Recipe {
         self.content.as_ref().is_some_and(|content| !content.bytes.is_empty())
     }
 
-    /// Returns `true` if the body waits for `100 Continue`, because of the option or of a header line. HTTP/1.0 servers
-    /// do not know this status (RFC 9110 10.1.1), and without a body there is nothing to wait for.
+    /// Returns `true` if the body waits for `100 Continue`, because of the option or a header line. HTTP/1.0 servers do
+    /// not know this status (RFC 9110 10.1.1), and without a body there is nothing to wait for.
     fn defers_body(&self) -> bool {
         let said = self.headers.iter().any(|h| h.has_token("expect", "100-continue"));
         !self.http10 && self.has_body() && (said || (self.expect_continue && !self.overrides("expect")))

@@ -1,4 +1,5 @@
-//! Server side of a connection: requests are reported as they complete, and replies leave in the order of the requests.
+//! Server side of a connection: requests are reported as they complete, and replies are sent in the order of the
+//! requests.
 //!
 //! A request that arrives whole is parsed in place. Flags of up to 16 requests in flight fit in one word; replies given
 //! out of order are encoded and held back. Bodies are counted, and their beginning is reported. `Date` and `Server`
@@ -16,9 +17,9 @@ use super::codec::{
     CHUNKED, CODED, EXPECTS, HEAD_BOUND, HTTP10, HttpHead, SIZED, UPGRADES, method_and_target, request_head,
 };
 
-/// Flag of a request in flight: its reply has no body.
+/// Flag of a request in flight: the reply has no body.
 const HEAD_ONLY: u8 = 1;
-/// Flag of a request in flight: the connection ends with its reply.
+/// Flag of a request in flight: the connection ends with the reply.
 const LAST: u8 = 2;
 /// Flag of a request in flight: it is HTTP/1.0.
 const OLD: u8 = 4;

@@ -36,7 +36,7 @@ enum Http1State {
 
 // Flags of the current request and its response, in one byte.
 
-/// Flag: no exchange may follow.
+/// Flag: this is the last exchange of the connection.
 pub const LAST: u8 = 1;
 /// Flag: the response has no body, whatever its head says.
 pub const NO_BODY: u8 = 2;
@@ -290,7 +290,7 @@ impl Http1Session {
         self.verdict()
     }
 
-    /// Returns the fault of the response, as far as it is known.
+    /// Returns the fault of the response, if one is known yet.
     fn verdict(&self) -> Option<FaultKind> {
         let rules = (&*self.rules, self.rules.checks(self.checks));
         match &self.extras {
@@ -299,7 +299,7 @@ impl Http1Session {
         }
     }
 
-    /// Ends the exchange; `fresh` holds those of its bytes that are not buffered yet.
+    /// Ends the exchange; `fresh` holds the bytes of the response that are not buffered yet.
     #[inline]
     fn end(&mut self, fault: Option<FaultKind>, fresh: &[u8], done: &mut EventBuffer) {
         self.state = if self.flags & LAST != 0 { Http1State::Over } else { Http1State::Idle };
@@ -401,7 +401,7 @@ impl Http1Session {
         }
     }
 
-    /// Notes that the response is incomplete.
+    /// Records that the response is incomplete.
     #[inline]
     fn on_partial_response(&mut self, fresh: &[u8], done: &mut EventBuffer) {
         if self.flags & BEGUN == 0 {

@@ -1,6 +1,6 @@
 //! Requests with slots. The constant parts are encoded once; slots are filled in the output buffer, for each request.
 //!
-//! The length of a body is known once it is written, so room for its digits is left in the head.
+//! The length of a body is known only once the body is written, so the head leaves space for its digits.
 
 use std::sync::Arc;
 
@@ -18,16 +18,16 @@ use brunt_values::template::reserved_digits::{TRIAL, digit_count, write_number};
 #[derive(Debug)]
 pub struct Http1Template {
     template: Template,
-    /// Number of digits of the body's length in a trial; 0 if the length is constant.
+    /// Number of digits of the body's length, measured before the run; 0 if the length is constant.
     digits: usize,
     /// A constant body that is stored separately.
     tail: Option<Arc<[u8]>>,
-    /// The encoded request with placeholders, from which HTTP/2 requests are prepared.
+    /// The encoded request with placeholders, from which the HTTP/2 request is prepared.
     pub(crate) marked: Box<[u8]>,
-    /// Slots for filling the recipe, from which redirects are made.
+    /// The slots of the recipe, filled for redirects.
     values: Option<placeholders::SlotTexts>,
-    /// Template of the text expected in the response, after a mark; before the mark is the request, whose named values
-    /// it may repeat.
+    /// Template of the request, followed by a mark and the text expected in the response, which may repeat named values
+    /// of the request.
     expected: Option<Template>,
 }
 
@@ -49,14 +49,14 @@ impl FilledRequest {
         }
     }
 
-    /// Returns the context.
+    /// Returns the context that the request was filled with.
     pub fn fill(&self) -> SlotContext<'_> {
         SlotContext { values: &self.values, ..self.context }
     }
 }
 
 impl Http1Template {
-    /// Appends the request.
+    /// Appends the request with its slots filled.
     #[inline]
     pub fn put(&self, context: &SlotContext, out: &mut OutputBuffer) {
         self.put_bytes(context, out.buffer());
@@ -79,7 +79,7 @@ impl Http1Template {
         body
     }
 
-    /// Returns the text expected in the response's body, if it is filled like the request.
+    /// Returns the text expected in the response's body, if it is filled per request.
     pub fn expected(&self, context: &SlotContext) -> Option<Box<Finder<'static>>> {
         let (mut bytes, mut mark) = (Vec::new(), [0]);
         self.expected.as_ref()?.fill_marked(context, &mut bytes, &mut mark);
@@ -102,7 +102,7 @@ impl Http1Template {
         let values = values.fill(context);
         let text = |text: &str| String::from_utf8_lossy(&values.fill_text(text.as_bytes())).into_owned();
         let mut recipe = marked.clone();
-        // The URL parsed with placeholders in it, and values are guarded so that it parses with them too.
+        // The URL was parsed with placeholders, and slot values are guarded, so it parses with the values too.
         recipe.url = Url::parse(&text(marked.url.as_str())).unwrap_or_else(|_| marked.url.clone());
         recipe.target = marked.target.as_deref().map(text);
         recipe.user = marked.user.as_deref().map(text);

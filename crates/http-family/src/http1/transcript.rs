@@ -4,8 +4,8 @@ use super::body::BodyDecoder;
 use super::codec::{CHUNKED, HttpHead, response_head};
 use brunt_values::verify;
 
-/// Returns everything received, with the body of the last response decoded and a line, marked with a star, that says
-/// so. Returns `None` if there is nothing to decode.
+/// Returns everything received, with the body of the last response decoded and a starred line that says so. Returns
+/// `None` if there is nothing to decode.
 pub fn readable(received: &[u8]) -> Option<Vec<u8>> {
     let mut at = 0;
     let mut head = HttpHead::default();

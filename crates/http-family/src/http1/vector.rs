@@ -34,8 +34,8 @@ mod x86 {
     use super::super::codec::{self, HttpHead};
     use super::BLOCKS;
 
-    /// A character class: bit `h` of entry `l` is set if character `h << 4 | l` belongs to it. Only 7-bit characters
-    /// can.
+    /// A character class: bit `h` of entry `l` is set if character `h << 4 | l` belongs to the class. Only 7-bit
+    /// characters can belong to one.
     type CharacterClass = [u8; 16];
 
     const TOKEN: CharacterClass = class(true);

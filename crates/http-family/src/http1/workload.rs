@@ -1,4 +1,4 @@
-//! HTTP/1.1 as a protocol of the program: its schemes, its options, and a run's requests, encoded before it starts.
+//! The HTTP/1.1 plug-in: its schemes, its options, and the requests of a run, encoded before it starts.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -57,8 +57,8 @@ impl Protocol for Http1 {
 }
 
 impl Http1 {
-    /// Prepares like [`Protocol::prepare`], with slots replaced by placeholders. Returns the requests separately, so
-    /// that another version can add to them. `proxies` are those that forward requests instead of tunneling them.
+    /// Like [`Protocol::prepare`], but with slots replaced by placeholders. Returns the requests separately, so that
+    /// another version can add to them. `proxies` are the proxies that forward requests instead of tunneling them.
     pub(crate) fn prepare_with(
         self,
         config: &ProtocolConfig,
@@ -147,7 +147,7 @@ pub struct Http1Workload {
 }
 
 impl Http1Workload {
-    /// Calls `ask` with the user's cache and the request as it is sent.
+    /// Calls `ask` with the user's cache and the request as it will be sent.
     fn with_cache<T>(
         &self,
         request: &HttpRequest,
@@ -185,8 +185,8 @@ impl Http1Workload {
         memory.savings = saved;
     }
 
-    /// Returns the search for the resources of a page, or the report of a resource that redirects to a host that is not
-    /// allowed.
+    /// Returns the search for the resources of a page, or the result for a resource that redirects to a disallowed
+    /// host.
     fn found(&self, request: &HttpRequest, context: &SlotContext, heard: ResourceOutcome) -> Option<ResourceSearch> {
         let rules = &self.rules;
         let recipe = request.recipe.as_deref().or_else(|| rules.recipes.get(request.recipe_index as usize))?;
@@ -198,7 +198,7 @@ impl Http1Workload {
 }
 
 impl Http1Workload {
-    /// Returns the recipe of a prepared request, changed by a draft.
+    /// Returns the recipe of a prepared request with the changes of a draft applied.
     fn drafted(&self, like: &HttpRequest, draft: &RequestDraft) -> Result<Recipe, Cause> {
         if like.slots.is_some() {
             return Err(connecting::like_one_with_slots().into());
@@ -280,7 +280,7 @@ impl Workload for Http1Workload {
     ) -> Option<ResourceSearch> {
         let request = request.downcast::<HttpRequest>();
         let lesson = update.downcast::<HttpStateUpdate>().ok()?;
-        // Computed first, while the values are those the request was sent with.
+        // Computed first, while the user's values are still the ones that the request was sent with.
         let found = lesson
             .resources
             .and_then(|heard| self.found(request, &SlotContext { values: &memory.values, ..*context }, heard));
@@ -368,7 +368,7 @@ impl PlannedPages {
     }
 }
 
-/// Returns `true` if the URL with this index has checks of its own.
+/// Returns `true` if the URL with this index has its own checks.
 fn has_own_checks(config: &ProtocolConfig, index: usize) -> bool {
     config.url_options.get(index).is_some_and(|own| own.keys().any(|name| RESPONSE_OPTIONS.contains(&name.as_str())))
 }

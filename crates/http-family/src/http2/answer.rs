@@ -17,7 +17,7 @@ use crate::http1::request::{HttpRules, Recipe};
 use crate::http1::session::NO_BODY;
 use crate::http1::slots::FilledRequest;
 
-/// Set once the response's head has arrived, possibly before the bytes at hand.
+/// Flag: the response's head has arrived, possibly before the bytes being processed.
 const BEGUN: u8 = 128;
 
 const TOO_SHORT: StaticCause = brunt_cause::http2::body_too_short();
@@ -44,7 +44,7 @@ pub struct Http2Exchange {
 struct ExchangeExtras {
     /// The beginning of the response, for an example of a failure.
     excerpt: Vec<u8>,
-    /// The recipe of a request that is not in the list (a redirect's).
+    /// The recipe of a request that is not in the list, made by a redirect.
     recipe: Option<Arc<Recipe>>,
     /// The slot values of the request, kept if redirects have to repeat them.
     filled: Option<FilledRequest>,
@@ -129,7 +129,7 @@ impl BodyPrefix {
         }
     }
 
-    /// Returns the beginning of the exchange's body, or nothing if another exchange's is kept.
+    /// Returns the beginning of the exchange's body; empty if another exchange's body is kept.
     fn of(&self, id: ExchangeId) -> &[u8] {
         if self.of == Some(id) { &self.bytes } else { &[] }
     }

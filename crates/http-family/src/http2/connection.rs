@@ -41,18 +41,18 @@ pub enum StreamDecision {
     Reset(u32),
 }
 
-/// Receives the events of streams. `T` is the state that it keeps for each.
+/// Receives the events of streams. `T` is the state kept for each stream.
 pub trait StreamListener<T> {
     /// Handles a head, an interim head or a trailer. Fields that it does not read are skipped.
     ///
     /// # Errors
-    /// Passes on the errors of [`HeaderFields::next`].
+    /// Returns the errors of [`HeaderFields::next`].
     fn head(&mut self, own: &mut T, fields: &mut HeaderFields<'_>, end: bool) -> Result<StreamDecision, HpackError>;
-    /// Handles a piece of the body, which may be empty; `end` marks the last one.
+    /// Handles a piece of the body, which may be empty; `end` is set for the last piece.
     fn data(&mut self, own: &mut T, bytes: &[u8], end: bool) -> StreamDecision;
     /// Handles a reset of the stream by the peer.
     fn reset(&mut self, own: T, code: u32);
-    /// Handles a stream that the peer did not process and never will.
+    /// Handles a stream that the peer has not processed and never will.
     fn refused(&mut self, own: T);
     /// Handles the peer's reply to [`Http2Connection::ping`].
     fn pong(&mut self) {}
@@ -73,7 +73,7 @@ impl From<HpackError> for ConnectionError {
     }
 }
 
-/// A DATA frame that is being received.
+/// A DATA frame being received.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DataFrame {
     /// Stream identifier, 0 if the stream is not in flight.
@@ -115,7 +115,7 @@ pub struct Http2Connection<T> {
     pub(super) going_away: bool,
     /// The code of the peer's GOAWAY and its debug data.
     pub(super) goaway: Option<Box<(u32, Vec<u8>)>>,
-    /// Set once a stream for which the peer may still send frames was given up.
+    /// Set once a stream was given up for which the peer may still send frames.
     pub(super) cancelled: bool,
     pub(super) pinging: bool,
     /// Set if the connection uses TLS.
@@ -227,7 +227,8 @@ impl<T> Http2Connection<T> {
         id
     }
 
-    /// Sends a block of a stream's body, queueing the part that exceeds the peer's window. `end` marks the last block.
+    /// Sends a block of a stream's body, queueing the part that exceeds the peer's window. `end` is set for the last
+    /// block.
     pub fn send(&mut self, id: u32, block: &Arc<[u8]>, end: bool, out: &mut OutputBuffer) {
         if let Some(stream) = self.streams.get(id) {
             self.idle_frames = 0;
@@ -302,7 +303,7 @@ impl<T> Http2Connection<T> {
         self.replies = 0;
     }
 
-    /// Returns the cause named by the peer's GOAWAY, or the one for a close before the peer's SETTINGS; `None` if
+    /// Returns the cause named by the peer's GOAWAY, or the cause for a close before the peer's SETTINGS; `None` if
     /// neither applies.
     pub fn goodbye(&self) -> Option<StaticCause> {
         match &self.goaway {

@@ -5,7 +5,7 @@ use super::frames::{self, FrameHead, PAYLOAD_BOUND, code, setting};
 use super::streams::Http2Stream;
 
 impl<T> Http2Connection<T> {
-    /// Handles frames of the connection, and frames that refer to a stream without carrying its content.
+    /// Handles frames of the connection, and frames that refer to a stream but carry no content.
     #[cold]
     pub(super) fn control(
         &mut self,
@@ -131,7 +131,7 @@ impl<T> Http2Connection<T> {
             let text = text[..text.len().min(TEXT_BOUND)].to_vec();
             self.goaway = Some(Box::new((u32::from_be_bytes(*code), text)));
         }
-        // A stream whose response has begun was processed, whatever this frame says: it goes on and must not be
+        // A stream whose response has begun was processed, whatever this frame says: it continues and must not be
         // retried.
         let unserved = self.streams.iter_mut().filter(|s| s.id > last && !s.answered);
         let mut unserved: Vec<u32> = unserved.map(|s| s.id).collect();

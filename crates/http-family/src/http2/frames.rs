@@ -1,8 +1,8 @@
-//! Frames (RFC 9113 4 and 6): the nine-byte header, frame types, settings and codes; stateless.
+//! Stateless handling of frames (RFC 9113 4 and 6): the nine-byte header, frame types, settings and codes.
 
 /// Length of a frame header in bytes.
 pub const HEAD: usize = 9;
-/// The largest payload we accept, and the largest that everyone must accept (6.5.2).
+/// The largest payload we accept, which is also the limit that every endpoint must accept (6.5.2).
 pub const PAYLOAD_BOUND: usize = 16_384;
 /// The client connection preface (3.4).
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -166,7 +166,7 @@ pub mod code {
         NAMES.get(code as usize).copied().unwrap_or("an unknown code")
     }
 
-    /// A code with which the peer ended the connection or a stream, which can be encoded as a number alongside status
+    /// The code with which the peer ended the connection or a stream. It can be encoded as a number alongside status
     /// codes.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum EndCode {
@@ -189,7 +189,7 @@ pub mod code {
             }
         }
 
-        /// Describes a number returned by [`EndCode::number`]; `None` if it is not one of them.
+        /// Describes a number returned by [`EndCode::number`]; `None` for any other number.
         pub fn describe(number: u32) -> Option<String> {
             let code = |from: u32| number.checked_sub(from).filter(|code| *code <= NAMES.len() as u32);
             let reset = code(STREAMS).map(|code| format!("RST_STREAM {}", name(code)));
@@ -212,7 +212,7 @@ pub mod code {
 pub mod setting {
     /// The maximum size of the table for decoding header blocks.
     pub const HEADER_TABLE_SIZE: u16 = 1;
-    /// Whether the receiver may push.
+    /// Whether the receiver of the setting may push.
     pub const ENABLE_PUSH: u16 = 2;
     /// The maximum number of concurrent streams.
     pub const MAX_CONCURRENT_STREAMS: u16 = 3;

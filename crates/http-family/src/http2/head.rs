@@ -7,7 +7,7 @@ use brunt_cause::StaticCause;
 use super::hpack::{HeaderFields, HpackError};
 use crate::http1::codec::is_token;
 
-/// The value of a body length that is not announced.
+/// The body length if none is announced.
 pub const UNKNOWN: u64 = u64::MAX;
 
 /// The reason why a response is malformed (8.1.1).
@@ -45,11 +45,11 @@ impl HeadSummary {
     }
 }
 
-/// Reads a head. If `closely` is true for its status, also writes it to `text` in HTTP/1 syntax.
+/// Reads a head. If `closely` returns `true` for the status, also writes the head to `text` in HTTP/1 syntax.
 ///
 /// # Errors
-/// The outer error: the block cannot be decoded and the connection cannot continue. The inner error: the response is
-/// malformed.
+/// The outer error means that the block cannot be decoded and the connection cannot continue; the inner error means
+/// that the response is malformed.
 pub fn read(
     fields: &mut HeaderFields<'_>,
     closely: &impl Fn(u16) -> bool,
@@ -91,7 +91,7 @@ pub fn read(
     Ok(if said.status == 0 { Err(NO_STATUS) } else { Ok(said) })
 }
 
-/// Reads a trailer and passes its fields to `hear`; returns `false` if it is malformed.
+/// Reads a trailer and passes its fields to `hear`. Returns `false` if the trailer is malformed.
 ///
 /// # Errors
 /// Fails if the block cannot be decoded.

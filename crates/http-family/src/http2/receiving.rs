@@ -1,7 +1,7 @@
 //! Splits bytes into frames and handles DATA, HEADERS and CONTINUATION (RFC 9113 4.3, 6.1, 6.2, 6.10).
 //!
 //! A frame that arrives whole is processed in place; an incomplete one is kept until the rest arrives. DATA is never
-//! kept: whatever has arrived is passed on.
+//! kept: it is passed on as it arrives.
 
 use brunt_cause::StaticCause;
 
@@ -57,7 +57,7 @@ impl<T> Http2Connection<T> {
         }
     }
 
-    /// Returns the number of bytes needed to go on: a whole frame, or for DATA its header alone.
+    /// Returns the number of bytes needed to continue: a whole frame, or for DATA its header alone.
     #[inline]
     fn needed(&self, bytes: &[u8]) -> Result<usize, ConnectionError> {
         let head = bytes.first_chunk::<HEAD>();
@@ -111,8 +111,8 @@ impl<T> Http2Connection<T> {
         }
     }
 
-    /// Processes the beginning of DATA: windows and the stream. The peer is granted more as soon as half of a window is
-    /// used, so it never exceeds the window as counted here, and no check is needed.
+    /// Processes the beginning of DATA: updates the windows and finds the stream. The peer is granted more as soon as
+    /// half of a window is used, so it never exceeds the window as counted here, and no check is needed.
     #[inline]
     fn begin_data(&mut self, head: FrameHead, padding: Option<u8>, out: &mut Vec<u8>) -> Result<(), ConnectionError> {
         let (length, end) = (head.length as u32, head.has(frames::END_STREAM));
@@ -144,7 +144,7 @@ impl<T> Http2Connection<T> {
         Ok(())
     }
 
-    /// Processes bytes of the current DATA frame; returns the bytes after it.
+    /// Processes bytes of the current DATA frame; returns the bytes that follow the frame.
     #[inline]
     fn more_data<'a>(&mut self, bytes: &'a [u8], out: &mut Vec<u8>, ear: &mut impl StreamListener<T>) -> &'a [u8] {
         let data = &mut self.data;

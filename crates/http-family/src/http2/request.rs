@@ -20,23 +20,23 @@ pub struct Http2Request {
     pub list: HeaderList,
     /// Body of the request; `None` if there is only a head.
     pub body: Option<Arc<[u8]>>,
-    /// The slots' template; the list then holds the pseudo-header fields without slots.
+    /// The template of the slots, if any; `list` then holds the pseudo-header fields without slots.
     pub slots: Option<Box<Http2Template>>,
 }
 
 /// The key under which prepared heads are shared.
 type HeadKey = (usize, bool, Box<[u8]>);
 
-/// Prepares the requests of a run. Of a million URLs, nearly all differ only in their path, which the requests hold
-/// themselves, so they share one prepared head.
+/// Prepares the requests of a run. The requests of many URLs nearly all differ only in their path, which each request
+/// holds itself, so they share one prepared head.
 #[derive(Debug, Default)]
 pub struct Http2Preparer {
     /// The fields of all heads.
     pub lexicon: Lexicon,
     /// Set if cookies are sent with each request.
     jar: bool,
-    /// Prepared requests by the part after the path, whether TLS is used, and the method; for paths that peers index,
-    /// also by the path.
+    /// Prepared requests, keyed by the part after the path, by whether TLS is used, and by the method; for paths that
+    /// peers index, also by the path.
     shared: HashMap<HeadKey, Arc<Http2Request>>,
 }
 

@@ -16,7 +16,7 @@ pub struct SendFlow {
     start: i32,
     /// Maximum payload of a frame.
     largest: usize,
-    /// Streams with queued blocks, in turn.
+    /// Streams with queued blocks, served in turn.
     waiting: VecDeque<u32>,
     /// Bytes that our own output accepts now, whatever the windows allow: more would only fill our memory.
     room: usize,
@@ -139,7 +139,7 @@ impl SendFlow {
         self.room = room;
     }
 
-    /// Returns `true` if queued blocks are held back by our own output alone.
+    /// Returns `true` if only our own output holds queued blocks back.
     pub fn is_short(&self) -> bool {
         self.short
     }
@@ -149,8 +149,8 @@ impl SendFlow {
         self.queued_bytes
     }
 
-    /// Appends as much of `bytes` as the windows allow and returns how much; ends the stream after the last byte if
-    /// `end`.
+    /// Appends as much of `bytes` as the windows allow and returns the number of bytes; if `end` is set, ends the
+    /// stream after the last byte.
     pub fn write<T>(&mut self, stream: &mut Http2Stream<T>, bytes: &[u8], end: bool, out: &mut Vec<u8>) -> usize {
         let mut sent = 0;
         loop {

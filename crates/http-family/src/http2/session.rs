@@ -1,9 +1,9 @@
 //! HTTP over an HTTP/2 connection, client side: each exchange is a stream.
 //!
-//! Servers repeat the same head in response after response, so what a head means (status, length, well-formedness) is
+//! Servers send the same head in response after response, so the meaning of a head (status, length, well-formedness) is
 //! remembered as one number per connection, and an identical head is not read again. Only if more than the status
 //! matters, or an example is wanted, is a head written out in HTTP/1 syntax and judged like an HTTP/1 head. A malformed
-//! response (RFC 9113 8.1.1) fails its exchange alone.
+//! response (RFC 9113 8.1.1) fails only its own exchange.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub struct Http2Session {
     connection: Http2Connection<Http2Exchange>,
     rules: Arc<HttpRules>,
     lexicon: Arc<Lexicon>,
-    /// Exchanges whose response began in the bytes at hand.
+    /// Exchanges whose response began in the bytes being processed.
     begun: Vec<ExchangeId>,
     prefix: BodyPrefix,
     /// Maximum number of exchanges that may share the connection.

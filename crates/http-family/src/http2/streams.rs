@@ -1,7 +1,7 @@
 //! The streams in flight on a connection, found by their identifiers without hashing.
 //!
 //! A stream is stored in the slot given by the low bits of its identifier. If an older stream occupies that slot, the
-//! identifier is skipped (identifiers only have to grow, RFC 9113 5.1.1). A lookup is thus a single access, and only
+//! identifier is skipped (identifiers only have to grow, RFC 9113 5.1.1). So a lookup is a single access, and only
 //! growing allocates.
 
 use std::collections::VecDeque;
@@ -145,7 +145,7 @@ impl<T> StreamTable<T> {
         let before = std::mem::take(&mut self.slots);
         self.slots.resize_with(size, || None);
         for stream in before.into_iter().flatten() {
-            // Identifiers that collided are told apart by the additional bits.
+            // The additional bits distinguish identifiers that collided.
             let slot = self.slot(stream.id);
             self.slots[slot] = Some(stream);
         }

@@ -1,9 +1,9 @@
 //! Readable transcripts of HTTP/2 connections: control frames one per line, header lists decoded, bodies as shown by a
 //! [`ContentReader`].
 //!
-//! A line that begins with a star describes a frame, as in curl; the other lines are its content. Of bytes that are not
-//! a frame, and of everything after them, only the number is shown. A few bytes may stand for a long header list or
-//! body: output beyond the limit is cut off.
+//! A line that begins with a star describes a frame, as in curl; the other lines are its content. Bytes at the end that
+//! do not form a whole frame are shown unchanged, after a line with their number. A few bytes may expand to a long
+//! header list or body, so output beyond the limit is cut off.
 
 use std::collections::BTreeMap;
 
@@ -23,15 +23,15 @@ pub trait ContentReader {
     }
     /// Appends a piece of a body in readable form.
     fn body(&mut self, stream: u32, bytes: &[u8], text: &mut Vec<u8>);
-    /// Appends what can only be rendered from a whole body: of a stream that is over, or of all streams (`None`).
+    /// Appends what can only be rendered from a whole body, for a stream that is over, or for all streams (`None`).
     fn end(&mut self, _stream: Option<u32>, _text: &mut Vec<u8>) {}
 }
 
-/// Maximum length of a `content-encoding` that is recognized, and maximum number of such streams at a time.
+/// Maximum length of a `content-encoding` that is recognized, in bytes, and maximum number of such streams at a time.
 const CODING: usize = 64;
 const STREAMS: usize = 1024;
 
-/// Renders bodies as they are, and compressed bodies decompressed.
+/// Renders bodies unchanged, except that compressed bodies are decompressed.
 #[derive(Clone, Debug, Default)]
 pub struct DecodedBodies {
     /// Per stream with a compressed body: its content-encoding field in HTTP/1 syntax, and the body so far.

@@ -1,4 +1,4 @@
-//! Resources of pages, fetched by users as browsers do: the options, and the requests made from a page's body.
+//! Resources of pages, fetched by users as browsers do: the options, and the requests made from the body of a page.
 
 mod finder;
 mod srcset;
@@ -18,11 +18,11 @@ use brunt_values::percent::host;
 use brunt_values::verify::coding::ContentCoding;
 use brunt_values::verify::header;
 
-/// Option for the number of resources fetched concurrently, per page of a step of a flow.
+/// Option for the number of resources that a step of a flow fetches concurrently for a page.
 pub const RESOURCES: &str = "resources";
 /// Option for additional hosts to fetch resources from.
 pub const FROM: &str = "resources-from";
-/// Option with which failed resources do not fail their page.
+/// Option that lets resources fail without failing their page.
 pub const MAY_FAIL: &str = "resources-may-fail";
 /// Maximum number of resources that a user fetches concurrently.
 const MOST_AT_ONCE: u32 = 256;
@@ -163,7 +163,7 @@ impl PageRule {
     }
 }
 
-/// What a response means for the fetching of resources.
+/// The result of a response for the fetching of resources.
 #[derive(Debug)]
 pub enum ResourceOutcome {
     /// A page, with its body.
@@ -172,7 +172,7 @@ pub enum ResourceOutcome {
     Disallowed,
 }
 
-/// The body of a page, as far as it is kept.
+/// The kept part of a page's body.
 #[derive(Debug)]
 pub struct PageBody {
     kept: BudgetedBuffer,
@@ -199,7 +199,7 @@ impl PageBody {
     }
 }
 
-/// Returns the search for the resources of a page; `recipe` is that of its request. The search runs when called.
+/// Returns a closure that searches a page for resources; `recipe` is the recipe of the page's request.
 pub fn found(body: PageBody, rule: &PageRule, recipe: Recipe, rules: &Arc<HttpRules>) -> ResourceSearch {
     let (rule, rules) = (rule.clone(), Arc::clone(rules));
     Box::new(move || page(&body, &rule, &recipe, rules))

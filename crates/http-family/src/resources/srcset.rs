@@ -1,4 +1,4 @@
-//! Choice of an image from a `srcset`, on a screen of common size and density.
+//! Choice of an image from a `srcset`, for a screen of common size and density.
 
 /// Width of the screen in device pixels.
 const WIDE: f64 = 1920.0;

@@ -12,7 +12,7 @@ pub const NORMAL: u16 = 1000;
 pub const PROTOCOL_ERROR: u16 = 1002;
 /// The code for a close frame without one; never sent.
 pub const NO_CODE: u16 = 1005;
-/// The server cannot go on.
+/// The server cannot continue.
 pub const INTERNAL_ERROR: u16 = 1011;
 
 /// Returns the code of a close frame's payload, [`NO_CODE`] if it is empty.

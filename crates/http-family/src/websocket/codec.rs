@@ -1,4 +1,4 @@
-//! Encoding and decoding of frame headers, stateless (RFC 6455 5.2).
+//! Stateless encoding and decoding of frame headers (RFC 6455 5.2).
 
 use brunt_contract::ProtocolError;
 
@@ -23,7 +23,7 @@ pub const HEAD_BOUND: usize = 14;
 pub enum FrameSender {
     /// The client, which must mask its frames.
     Client,
-    /// The server, which must not.
+    /// The server, which must not mask its frames.
     Server,
 }
 

@@ -1,7 +1,7 @@
 //! The messages that a run sends: from `--data`, `--data-file`, `--data-hex` and `--data-base64`.
 //!
 //! Text may have slots (`{counter}`, `{random 16}`), unless `--no-slots` is given. A brace that does not begin a slot
-//! stands for itself, so JSON needs no quoting. With `--escapes`, a backslash begins an escape.
+//! is literal, so JSON needs no quoting. With `--escapes`, a backslash begins an escape.
 
 use base64::Engine as _;
 use brunt_contract::{ProtocolConfig, UsageError};
@@ -19,23 +19,23 @@ pub fn notation(config: &ProtocolConfig) -> Notation {
     if config.switch("escapes") { Notation::Escaped } else { Notation::Plain }
 }
 
-/// A message as given by the user, and the option or line it came from.
+/// A message as given by the user, and the option or line that it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageSource {
     /// Content of the message.
     pub bytes: Vec<u8>,
-    /// The option or line it came from.
+    /// The option or line that the message came from.
     pub place: String,
-    /// Set if it is sent as a binary message.
+    /// Set if the bytes are sent as a binary message.
     pub binary: bool,
-    /// Set if it may have slots.
+    /// Set if the bytes may have slots.
     pub slots: bool,
-    /// Notation of its bytes.
+    /// Notation of the bytes.
     pub notation: Notation,
 }
 
 impl MessageSource {
-    /// Creates a placeholder for runs without messages; never sent.
+    /// Creates a placeholder for runs without messages; it is never sent.
     pub fn placeholder() -> MessageSource {
         MessageSource {
             bytes: Vec::new(),
@@ -57,7 +57,7 @@ impl MessageSource {
         }
     }
 
-    /// Compiles the message with its slots; if the text expected in the answer has slots (`expected`), it follows after
+    /// Compiles the message with its slots. If the text expected in the answer has slots (`expected`), it follows after
     /// a mark.
     ///
     /// # Errors

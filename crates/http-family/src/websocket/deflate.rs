@@ -1,7 +1,7 @@
 //! permessage-deflate (RFC 7692), client side: the offer, the accepted answers, and the two streams.
 //!
-//! The offer allows the server every parameter. A connection that agreed on it holds two windows, about 300 KiB, which
-//! is why it is off by default.
+//! The offer allows the server every parameter. A connection that uses compression holds two windows, about 300 KiB,
+//! which is why compression is off by default.
 
 use brunt_contract::ProtocolError;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
@@ -55,7 +55,7 @@ fn parameters<'a>(parts: impl Iterator<Item = &'a [u8]>) -> Result<DeflateParame
         match (name, value) {
             (b"server_no_context_takeover", None) => agreed.server_forgets = true,
             (b"client_no_context_takeover", None) => agreed.client_forgets = true,
-            // Our window for reading has the full size, whatever the server's is.
+            // Our window for reading has the full size, regardless of the server's.
             (b"server_max_window_bits", Some(value)) => drop(bits(value)?),
             (b"client_max_window_bits", Some(value)) => agreed.client_bits = bits(value)?,
             _ => return Err(PARAMETER),

@@ -1,4 +1,4 @@
-//! The text expected in answers (`--expect-body`): the same for all, or filled with the values of the message.
+//! The text expected in answers (`--expect-body`): the same for all answers, or filled with the values of the message.
 
 use brunt_contract::{ProtocolConfig, UsageError};
 

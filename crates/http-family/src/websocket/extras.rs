@@ -1,5 +1,5 @@
-//! Connection state that only some runs need: compression, side messages, texts expected in individual answers. It is
-//! boxed, so other runs pay only a pointer.
+//! Connection state that only some runs need: compression, side messages, and texts expected in individual answers. It
+//! is boxed, so other runs pay only for a pointer.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use brunt_values::side_messages::SideMessageState;
 pub struct ConnectionExtras {
     /// The two compression streams.
     pub deflate: Option<DeflateStreams>,
-    /// The side conversation.
+    /// The state of the side conversation.
     pub side_conversation: Option<SideMessageState>,
     /// The expected texts of messages in flight.
     pub expected: ExpectedTexts,
@@ -22,7 +22,7 @@ pub struct ConnectionExtras {
     pub inbox: StepInbox,
 }
 
-/// Expected texts that differ per answer; buffers are reused, so a message allocates nothing.
+/// Expected texts that differ per answer; buffers are reused, so nothing is allocated per message.
 #[derive(Debug, Default)]
 pub struct ExpectedTexts {
     due: VecDeque<(ExchangeId, Vec<u8>)>,

@@ -1,7 +1,7 @@
 //! The state of an incoming message that did not arrive whole: fragments, control frames between them, pieces of both.
 //!
-//! It exists only while there is such a message. The content is kept only if it has to be examined; otherwise it is
-//! counted and, if it is text, validated as it arrives.
+//! The state exists only while there is such a message. The content is kept only if it has to be examined; otherwise it
+//! is counted and, if it is text, validated as it arrives.
 
 use brunt_contract::ProtocolError;
 
@@ -10,9 +10,9 @@ use super::deflate::DeflateStreams;
 use super::utf8::Utf8Validator;
 use brunt_values::budget::{BudgetedBuffer, MemoryBudget, NO_ROOM};
 
-/// Maximum size of a message that is not examined.
+/// Maximum size of a message that is not examined, in bytes.
 pub const MESSAGE_BOUND: u64 = 1 << 30;
-/// Maximum size of a message that is kept whole to be examined.
+/// Maximum size of a message that is kept whole to be examined, in bytes.
 pub const KEPT_BOUND: u64 = 16 << 20;
 
 /// The error for text that is not UTF-8.
@@ -37,11 +37,11 @@ pub struct IncomingFrames {
 /// A partial message.
 #[derive(Debug, Default)]
 pub struct PartialMessage {
-    /// Set if it is compressed.
+    /// Set if the message is compressed.
     pub deflated: bool,
-    /// Set once its first byte was reported.
+    /// Set once the first byte was reported.
     pub first_byte_reported: bool,
-    /// Size so far, decompressed.
+    /// Size so far in bytes, decompressed.
     pub size: u64,
     /// Content of the message, if it is kept.
     pub kept: BudgetedBuffer,
@@ -49,7 +49,7 @@ pub struct PartialMessage {
 }
 
 impl PartialMessage {
-    /// Returns the opcode, text or binary.
+    /// Returns the opcode: text or binary.
     pub fn kind(&self) -> u8 {
         if self.text.is_some() { TEXT } else { BINARY }
     }
@@ -137,7 +137,7 @@ impl IncomingFrames {
         }
     }
 
-    /// Returns the next bytes of the frame's payload and whether they are its last; `at` advances beyond them.
+    /// Returns the next bytes of the frame's payload and whether they complete it; `at` advances beyond them.
     pub fn payload<'a>(&mut self, bytes: &'a [u8], at: &mut usize) -> (&'a [u8], bool) {
         let rest = &bytes[*at..];
         let n = usize::try_from(self.left).unwrap_or(usize::MAX).min(rest.len());

@@ -1,7 +1,7 @@
 //! The value of one field in a JSON text, found without parsing the rest.
 //!
 //! A path names members of objects: `seq`, or `data.id`. Everything else is skipped without validation: the purpose is
-//! to match answers with messages, not to check JSON. Not supported: indices of arrays.
+//! to match answers with messages, not to check JSON. Not supported: array indices.
 
 /// A path of member names: `data.id`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ impl JsonPath {
         names.iter().all(|name| !name.is_empty()).then_some(JsonPath(names))
     }
 
-    /// Returns a number that stands for the field's value, equal for `7` and `"7"`; `None` if there is no such field.
+    /// Returns a key for the field's value, equal for `7` and `"7"`; `None` if there is no such field.
     #[inline]
     pub fn key(&self, json: &[u8]) -> Option<u64> {
         let value = self.find(json)?;
@@ -90,7 +90,7 @@ fn nested_end(text: &[u8]) -> Option<usize> {
     None
 }
 
-/// Decodes the escapes of a string (RFC 8259 7); an invalid string is left as it is.
+/// Decodes the escapes of a string (RFC 8259 7); an invalid string is returned unchanged.
 fn unescaped(text: &[u8]) -> Vec<u8> {
     let whole = [b"\"", text, b"\""].concat();
     let read = std::str::from_utf8(&whole).ok().and_then(|whole| {

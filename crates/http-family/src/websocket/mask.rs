@@ -1,8 +1,8 @@
 //! Masking keys and masking (RFC 6455 5.3).
 //!
-//! The keys of a connection are derived from its seed with splitmix64, so a run can be repeated. A connection of seed
-//! 0, which is the one shown by `--debug`, masks with zero, so its bytes are readable. Masking is a plain loop over
-//! eight bytes at a time, which the compiler vectorizes.
+//! The keys of a connection are derived from its seed with splitmix64, so a run can be repeated. A connection with seed
+//! 0, as shown by `--debug`, masks with zero, so its bytes are readable. Masking is a plain loop over eight bytes at a
+//! time, which the compiler vectorizes.
 
 /// A generator of masking keys.
 #[derive(Clone, Copy, Debug)]

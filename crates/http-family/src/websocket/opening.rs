@@ -1,4 +1,4 @@
-//! Side messages on a WebSocket connection: those that open it, and replies to messages of the server.
+//! Side messages on a WebSocket connection: messages that open it, and replies to messages from the server.
 
 use brunt_contract::{EventBuffer, OutputBuffer, ProtocolError};
 
@@ -33,7 +33,7 @@ impl WebSocketSession {
         self.extras.as_ref().and_then(|own| own.side_conversation.as_ref())
     }
 
-    /// Sends opening messages as far as possible now.
+    /// Sends as many opening messages as possible.
     #[cold]
     pub(super) fn send_opening(&mut self, out: &mut OutputBuffer) {
         let WebSocketSession { rules, extras: own, masks, stage, .. } = self;

@@ -1,4 +1,4 @@
-//! The options of WebSocket, and their values, checked before anything is sent.
+//! The options of WebSocket, and their values, which are checked before anything is sent.
 
 use brunt_contract::{OptionSpec, ProtocolConfig, UsageError, many, one, switch};
 
@@ -79,7 +79,7 @@ pub struct WebSocketOptions {
     pub one_way: bool,
     /// Set if unsolicited messages are allowed.
     pub push: bool,
-    /// Set to offer permessage-deflate.
+    /// Set if permessage-deflate is offered.
     pub compress: bool,
 }
 
@@ -126,7 +126,7 @@ impl WebSocketOptions {
     }
 }
 
-/// Resolves the placeholders of a header line.
+/// Resolves the placeholders in a header line.
 fn once(wish: HeaderOverride, marks: &mut Placeholders) -> Result<HeaderOverride, UsageError> {
     Ok(match wish {
         HeaderOverride::Set(name, value) => HeaderOverride::Set(name, constant_text(&value, "--header", marks)?),
@@ -134,8 +134,8 @@ fn once(wish: HeaderOverride, marks: &mut Placeholders) -> Result<HeaderOverride
     })
 }
 
-/// Resolves the placeholders of a handshake text. It is sent once per connection, before any message, so its values
-/// must be known before the run.
+/// Resolves the placeholders in a handshake text. The text is sent once per connection, before any message, so its
+/// values must be known before the run.
 ///
 /// # Errors
 /// Fails for a slot whose value changes.

@@ -1,5 +1,5 @@
-//! Properties that hold for arbitrary bytes, for the fuzz targets and the property tests: the same result in two pieces
-//! as in one, no more ends than messages sent, and no events after the end.
+//! Properties that hold for arbitrary bytes, for the fuzz targets and the property tests: the result does not depend on
+//! how the bytes are split, no more messages end than were sent, and nothing is reported after the end.
 
 use brunt_contract::{
     EstablishedConnection, Event, EventBuffer, ExchangeId, OutputBuffer, Protocol, ProtocolConfig, RequestedUrl,

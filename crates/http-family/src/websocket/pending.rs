@@ -26,7 +26,7 @@ pub struct PendingMessages {
     others: Option<Box<FurtherMessages>>,
 }
 
-/// Further messages in flight, boxed so that a connection without any pays only a pointer.
+/// Further messages in flight, boxed so that a connection without any pays only for a pointer.
 #[derive(Debug, Default)]
 struct FurtherMessages(VecDeque<PendingMessage>);
 
@@ -110,9 +110,9 @@ impl PendingMessages {
         owner_of(one)
     }
 
-    /// Gives up an exchange. Its entry is kept, so that a late answer is recognized. Returns `false` if its answer may
-    /// have been attributed to an earlier exchange with the same key, whose own answer was then lost rather than late;
-    /// every later answer would be misattributed likewise.
+    /// Gives up an exchange. The entry is kept, so that a late answer is recognized. Returns `false` if the answer may
+    /// already have been attributed to an earlier exchange with the same key: the answer to that one was then lost
+    /// rather than late, and every later answer would be misattributed too.
     pub fn give_up(&mut self, id: ExchangeId) -> bool {
         let Some(one) = self.all().find(|one| one.id == id.0) else { return true };
         one.id = GIVEN_UP;

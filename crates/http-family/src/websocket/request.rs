@@ -17,7 +17,7 @@ pub struct WebSocketMessage {
     body: MessageBody,
     /// First byte of its frame: FIN and opcode.
     first: u8,
-    /// The value of the matching field; for a message with slots it is determined when they are filled.
+    /// The value of the matching field; for a message with slots, it is determined when the slots are filled.
     pub(super) key: u64,
 }
 
@@ -25,7 +25,7 @@ pub struct WebSocketMessage {
 enum MessageBody {
     /// The whole frame with a zero masking key, and the offset of the payload.
     Fixed { frame: Box<[u8]>, payload_at: usize },
-    /// Filled for each message; if `expects`, the text expected in the answer follows after a mark.
+    /// Filled for each message; if `expects` is set, the text expected in the answer follows after a mark.
     Slots { template: Template, expects: bool },
 }
 
@@ -77,37 +77,37 @@ impl WebSocketMessage {
         WebSocketMessage { body: MessageBody::Slots { template, expects: true }, first, key }
     }
 
-    /// Returns its payload with slots filled.
+    /// Returns the payload with its slots filled.
     pub fn payload(&self, context: &SlotContext) -> Vec<u8> {
         let mut payload = Vec::new();
         self.put_payload(context.into(), &mut payload, |_, _| {});
         payload
     }
 
-    /// Returns the first byte of its frame.
+    /// Returns the first byte of the message's frame.
     #[cfg(test)]
     pub(super) fn first(&self) -> u8 {
         self.first
     }
 
-    /// Returns `true` if a text of its own is expected in its answer.
+    /// Returns `true` if the message has its own expected text.
     pub(super) fn expects(&self) -> bool {
         matches!(self.body, MessageBody::Slots { expects: true, .. })
     }
 
-    /// Returns `true` if it contains the sequence number on its connection.
+    /// Returns `true` if the message contains its sequence number on the connection.
     #[inline]
     pub(super) fn is_numbered(&self) -> bool {
         matches!(&self.body, MessageBody::Slots { template, .. } if template.is_numbered())
     }
 
-    /// Returns `true` if it has slots.
+    /// Returns `true` if the message has slots.
     #[inline]
     pub(super) fn has_slots(&self) -> bool {
         matches!(self.body, MessageBody::Slots { .. })
     }
 
-    /// Returns the number of messages after which its data is exhausted.
+    /// Returns the number of messages after which the data of the slots is exhausted; `None` if it never is.
     pub(super) fn end(&self) -> Option<u64> {
         match &self.body {
             MessageBody::Slots { template, .. } => template.data_end(),
@@ -115,8 +115,8 @@ impl WebSocketMessage {
         }
     }
 
-    /// Appends it as a masked frame, compressed if that was agreed on. `look` receives the payload of a message with
-    /// slots, and the text expected in its answer.
+    /// Appends the message as a masked frame, compressed if compression was agreed on. `look` receives the payload of a
+    /// message with slots, and the text expected in the answer.
     #[inline]
     pub(super) fn write(
         &self,
@@ -135,7 +135,7 @@ impl WebSocketMessage {
         put_frame(self.first | 0x40, packed, key, out);
     }
 
-    /// Appends its payload.
+    /// Appends the payload.
     fn put_payload(&self, filling: MessageInput<'_>, out: &mut Vec<u8>, look: impl FnOnce(&[u8], &[u8])) {
         let start = out.len();
         let mut end = [usize::MAX];
@@ -150,7 +150,7 @@ impl WebSocketMessage {
         out.truncate(end);
     }
 
-    /// Appends it as a masked frame.
+    /// Appends the message as a masked frame.
     #[inline]
     fn put(&self, filling: MessageInput<'_>, key: [u8; 4], out: &mut Vec<u8>, look: impl FnOnce(&[u8], &[u8])) {
         let start = out.len();

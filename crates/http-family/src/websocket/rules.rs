@@ -67,8 +67,8 @@ impl WebSocketRules {
         }
     }
 
-    /// Returns `true` if the next message counts as the next answer: no matching field is given and pushes are not
-    /// allowed.
+    /// Returns `true` if the next message counts as the next answer, because there is no matching field and pushes are
+    /// not allowed.
     pub fn pairs_by_order(&self) -> bool {
         self.field.is_none() && !self.push
     }

@@ -3,8 +3,8 @@
 //!
 //! A message is reported as a [`ServerRequest`] with the method `MESSAGE`, the connection's path and the message as its
 //! body; the body of the [`ServerResponse`] is sent back as a message of the same kind. A status of 400 or more closes
-//! the connection with 1011, [`ServerResponse::close`] with 1000. Pings and the closing handshake are handled
-//! internally (`due_replies`). An offer of compression is declined. An idle connection stores only its path.
+//! the connection with code 1011, [`ServerResponse::close`] with code 1000. Pings and the closing handshake are handled
+//! internally (`due_replies`). Offers of compression are declined. An idle connection stores only its path.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -22,12 +22,12 @@ use brunt_values::budget::MemoryBudget;
 /// The method under which messages are reported.
 pub const MESSAGE: &str = "MESSAGE";
 
-/// Maximum size of a message, the same as for gRPC. Messages in pieces or fragments are kept within a budget, which all
-/// connections of the process share.
+/// Maximum size of a message in bytes, the same as for gRPC. Messages in pieces or fragments are kept within a budget
+/// shared by all connections of the process.
 const MESSAGE_BOUND: u64 = 4 << 20;
 static COMING: LazyLock<MemoryBudget> = LazyLock::new(|| MemoryBudget::of(16 << 20));
 
-/// Messages up to this size are unmasked on the stack.
+/// Messages up to this size in bytes are unmasked on the stack.
 const SMALL: usize = 512;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl WebSocketServer {
         }
     }
 
-    /// Returns `true` if a request's head asks for WebSocket; such a request is for [`WebSocketServer::accept`].
+    /// Returns `true` if the head of a request asks for WebSocket; such a request is for [`WebSocketServer::accept`].
     pub fn is_upgrade(head: &[u8]) -> bool {
         elements(head, "Upgrade").any(|word| word.eq_ignore_ascii_case(b"websocket"))
     }
@@ -183,7 +183,7 @@ impl WebSocketServer {
         Ok(rare.head.at - before)
     }
 
-    /// Processes a frame that is complete and a message of its own; returns `None` if it is not.
+    /// Processes a complete frame that is a whole message; returns `None` if the frame is not one.
     #[inline]
     fn read_whole_frame(
         &mut self,
@@ -209,7 +209,7 @@ impl WebSocketServer {
         Ok(Some(frame.head + size))
     }
 
-    /// Reports a whole message. The lowest bit of its identifier tells whether it is binary.
+    /// Reports a whole message. The lowest bit of its identifier is set if the message is binary.
     #[inline]
     fn report_message(
         &mut self,

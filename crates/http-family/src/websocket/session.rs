@@ -32,7 +32,7 @@ use brunt_values::verify;
 
 /// Maximum number of bytes of an answer kept as an example.
 pub(super) const EXCERPT_BOUND: usize = 4096;
-/// Maximum size of the head of the server's upgrade response.
+/// Maximum size of the head of the server's upgrade response, in bytes.
 const CONSENT_BOUND: usize = 64 * 1024;
 /// Maximum number of messages in flight on a connection.
 const ROOM: usize = 16 * 1024;
@@ -75,7 +75,7 @@ pub struct WebSocketSession {
 /// State that an idle connection does not need.
 #[derive(Debug, Default)]
 pub(super) struct ReceiveState {
-    /// The upgrade response so far, or the server's last text: of a refusal, a rejected opening message or a close
+    /// The upgrade response so far, or the server's last text: that of a refusal, a rejected opening message or a close
     /// frame.
     consent: BudgetedBuffer,
     head: HttpHead,
@@ -145,7 +145,7 @@ impl WebSocketSession {
         self.extras.as_ref().is_some_and(|own| own.deflate.is_some())
     }
 
-    /// Processes a frame that is complete and a message of its own; returns `None` if it is not.
+    /// Processes a complete frame that is a whole message; returns `None` if the frame is not one.
     #[inline]
     fn read_whole_frame(
         &mut self,
@@ -191,7 +191,7 @@ impl WebSocketSession {
         Ok(at)
     }
 
-    /// Processes a piece of a message; `over` is set if its frame ends with it.
+    /// Processes a piece of a message; `over` is set if the piece ends its frame.
     fn receive_piece(
         &mut self,
         incoming: &mut IncomingFrames,
@@ -371,7 +371,7 @@ impl Session for WebSocketSession {
         }
         let numbered = talk.filter(|_| request.is_numbered()).map(|talk| talk.next_numbered(context));
         let look = |payload: &[u8], text: &[u8]| {
-            // A message without the field gets a key that an answer can have only by chance.
+            // A message without the field gets a key that an answer can match only by chance.
             key = field.as_ref().and_then(|field| field.key(payload)).unwrap_or_default();
             if let Some(expected) = expected.take().filter(|_| request.expects()) {
                 expected.add(id, text);
@@ -385,8 +385,9 @@ impl Session for WebSocketSession {
         Ok(SubmitOutcome::AwaitingResponse)
     }
 
-    /// Gives up an exchange. With answers matched by a field, a late one is recognized, unless several messages share a
-    /// value and one of them is lost; when matching by order, all later answers would be attributed wrongly.
+    /// Gives up an exchange. If answers are matched by a field, a late answer is recognized, unless several messages
+    /// share a value and one of their answers is lost. If answers are matched by order, all later answers would be
+    /// attributed wrongly.
     fn cancel(&mut self, id: ExchangeId, _out: &mut OutputBuffer) -> bool {
         if let Some(own) = &mut self.extras {
             if !self.rules.steps.is_empty() {

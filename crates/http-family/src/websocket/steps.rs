@@ -1,6 +1,6 @@
-//! Steps of a flow on a WebSocket: a message that is sent, one that is awaited, or both.
+//! Steps of a flow on a WebSocket: each sends a message, awaits one, or both.
 //!
-//! The connection belongs to its user and is opened by the first step on it, with the values the user has by then.
+//! The connection belongs to its user and is opened by the first step on it, with the values that the user has by then.
 //! Messages that arrive while no step waits are kept for later steps, up to a limit: a flow that uses several servers
 //! reads a server's messages when it gets to the step for them. Messages never awaited are pushes.
 
@@ -164,7 +164,7 @@ fn read(config: &ProtocolConfig) -> Result<(WebSocketStep, WebSocketMessage), Us
     Ok((step, message))
 }
 
-/// Returns the upgrade request for a URL: as given by its first step, which no other may contradict.
+/// Returns the upgrade request for a URL: as given by the URL's first step, which no other step may contradict.
 fn upgrade(
     config: &ProtocolConfig,
     (urls, number): (&[&str], usize),
@@ -196,7 +196,7 @@ fn upgrade(
 pub struct StepInbox {
     unread: VecDeque<BudgetedBuffer>,
     awaiting: Option<AwaitingStep>,
-    /// The result of the step just started, if known at once: the index of a kept message, or an error.
+    /// The result of the step just started, if it is known at once: the index of a kept message, or an error.
     immediate: Option<Result<usize, String>>,
 }
 
@@ -205,7 +205,7 @@ struct AwaitingStep {
     id: ExchangeId,
     step: usize,
     random: u64,
-    /// The condition on the message it waits for, if that has slots.
+    /// The condition on the awaited message, if the condition has slots.
     like: Option<MessageMatch>,
     /// The expected text, with slots filled.
     expected: Option<Vec<u8>>,
@@ -222,8 +222,8 @@ impl StepInbox {
         self.awaiting.is_some()
     }
 
-    /// Gives up the step. Returns `true` if a late message for it can be told apart from those that other steps wait
-    /// for.
+    /// Gives up the step. Returns `true` if a late message for it can be distinguished from those that other steps
+    /// wait for.
     pub fn cancel(&mut self, steps: &[WebSocketStep]) -> bool {
         let given_up = self.awaiting.take();
         given_up.is_none_or(|awaiting| !matches!(steps[awaiting.step].awaits, AwaitCondition::Any))

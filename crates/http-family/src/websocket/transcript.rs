@@ -1,5 +1,5 @@
-//! Readable transcripts of connections: the handshake as it is, then a line for each frame and its payload, unmasked
-//! and decompressed up to a limit, because a few bytes may stand for a long message.
+//! Readable transcripts of connections: the handshake unchanged, then a line for each frame, followed by its payload,
+//! unmasked and decompressed up to a limit, because a few bytes may expand to a long message.
 
 use brunt_contract::{MAX_SHOWN_BYTES, ProtocolError};
 

@@ -32,7 +32,7 @@ pub struct HandshakeRequest {
     slots: Option<Template>,
 }
 
-/// The field that precedes the key, before any header line of the user.
+/// The field that precedes the key and comes before any header line of the user.
 const KEY_FIELD: &[u8] = b"\r\nSec-WebSocket-Key: ";
 
 impl HandshakeRequest {

@@ -1,4 +1,4 @@
-//! The WebSocket plug-in: its schemes, its options, and everything a run will send, encoded before it starts.
+//! The WebSocket plug-in: its schemes, its options, and the messages of a run, encoded before it starts.
 
 use std::sync::Arc;
 
@@ -108,7 +108,7 @@ fn of_steps(config: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
     Ok(Arc::new(WebSocketWorkload { prepared, rules }))
 }
 
-/// Rejects options of single URLs, which are for steps.
+/// Rejects options given for single URLs, which are only for steps.
 fn reject_step_options(config: &ProtocolConfig) -> Result<(), UsageError> {
     let own = config.url_options.iter().flat_map(|own| own.keys()).map(String::as_str);
     match own.chain(config.options.contains_key("await").then_some("await")).next() {
@@ -155,7 +155,7 @@ impl Workload for WebSocketWorkload {
     fn alpn(&self, _origin: &Origin) -> &[&'static [u8]] {
         &[b"http/1.1"]
     }
-    /// The connection is opened by its user's first step, with that user's values.
+    /// The first step of a user opens the connection, with that user's values.
     fn connection_owner(&self, _origin: &Origin) -> ConnectionOwner {
         ConnectionOwner::User
     }
@@ -195,7 +195,7 @@ impl Workload for WebSocketWorkload {
     }
 }
 
-/// Parses a URL, encoding what must be encoded; the fragment is dropped.
+/// Parses a URL: characters not allowed in a URL are percent-encoded, and the fragment is dropped.
 pub(super) fn parse_url(written: &str, marks: &mut Placeholders, slots: bool) -> Result<Url, UsageError> {
     let taken = marks.replace_slots(written, "URL", SlotGuard::Url)?;
     let text = &*if slots { marks.fill_environment(&taken)? } else { options::constant_text(&taken, "URL", marks)? };

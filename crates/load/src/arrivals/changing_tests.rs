@@ -1,5 +1,5 @@
-//! Changes of a rate during a run, as numbers: what was due stays, every arrival is due once in exactly one share, and
-//! all shares agree.
+//! Changes of the rate during a run: arrivals already due are unchanged, every arrival is due exactly once in one
+//! share, and all shares agree.
 
 use proptest::prelude::*;
 
@@ -28,7 +28,7 @@ impl ChangedRun {
         ChangedRun { stages, arrivals, warmup: Nanos::ZERO, requests: None, seed: 1 }
     }
 
-    /// Returns the send times of a share that learns of each change `before` ahead of its time.
+    /// Returns the send times of a share that learns of each change `before` in advance.
     fn share(&self, share: Share, changes: &[(Nanos, Change)], before: Nanos) -> Vec<Nanos> {
         let load = Load::Open { stages: self.stages.clone(), arrivals: self.arrivals };
         let mut schedule = super::arrivals(&load, self.warmup, self.requests, Some(LASTS), share, self.seed);

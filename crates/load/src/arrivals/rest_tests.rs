@@ -9,7 +9,8 @@ fn stages() -> Vec<Stage> {
     vec![stage(2, 300.0, 300.0), stage(3, 300.0, 2000.0), stage(1, 7.5, 7.5)]
 }
 
-/// Draws some arrivals and takes the rest until a given time; returns how many of the window were drawn, and the lumps.
+/// Draws some arrivals and takes the rest until a given time; returns the number drawn within the window, and the
+/// lumps.
 fn taken(schedule: &mut dyn Schedule, draw: usize, until: Nanos) -> (u64, Vec<(Nanos, u64)>) {
     let drawn = std::iter::from_fn(|| schedule.next_due()).take(draw).filter(|due| *due >= SECOND).count() as u64;
     let mut lumps = Vec::new();
@@ -80,7 +81,7 @@ fn poisson_arrivals_are_as_many_as_the_integral_says_and_a_number_of_them_is_kep
         let mut sum = 0;
         for index in 0..3 {
             let mut schedule = super::arrivals(&load, SECOND, Some(1000), None, Share { index, of: 3 }, 5);
-            // The warm-up has a hundred for each, which are not counted.
+            // Each has a hundred arrivals in the warm-up, which are not counted.
             let (drawn, lumps) = taken(&mut *schedule, 0, Nanos::from_secs(until));
             sum += drawn + lumps.iter().map(|(_, many)| many).sum::<u64>();
         }

@@ -30,7 +30,7 @@ impl ScheduledRun {
         ScheduledRun { stages: stages.to_vec(), arrivals, warmup: Nanos::ZERO, requests: None, duration: None, seed: 1 }
     }
 
-    /// Creates a level rate for a time.
+    /// Creates a run at a constant rate.
     fn level(arrivals: Arrivals, rate: f64, duration: Nanos) -> ScheduledRun {
         ScheduledRun { duration: Some(duration), ..ScheduledRun::new(arrivals, &[stage(duration, rate, rate)]) }
     }
@@ -88,7 +88,7 @@ fn a_million_a_second_does_not_drift_in_an_hour() {
         (last, count) = (due, count + 1);
     }
     assert_eq!((last, count), (Nanos(hour - 1000), 1_000_000));
-    // A rate whose gap is no whole number of nanoseconds: 3 million per second, the last arrival of the hour.
+    // The last arrival of an hour at 3 million per second, whose gap is not a whole number of nanoseconds.
     let mut curve = Curve::level(3e6, Nanos::ZERO, secs(3600));
     assert_eq!(curve.time_of(10_799_999_999.0), Some(Nanos(hour - 333)));
     assert_eq!(curve.time_of(10_800_000_000.0), None);

@@ -33,7 +33,7 @@ fn rate(level: f64, lasts: u64) -> Load {
     Load::Open { stages: stages(&[(lasts, level, level)]), arrivals: Arrivals::Constant }
 }
 
-/// Creates a plan of these scenarios, with two seconds of warm-up.
+/// Creates a plan with these scenarios and two seconds of warm-up.
 fn plan(all: Vec<ScenarioPlan>) -> Plan {
     let load = scenarios::total_load(&all);
     let json = serde_json::json!({"protocol": "http", "urls": [], "options": {}, "load": load, "requests": null, "duration": null,

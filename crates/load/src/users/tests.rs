@@ -7,7 +7,7 @@ fn closed(stages: &[(u64, f64, f64)]) -> Load {
     Load::Closed { stages, think: None, together: false }
 }
 
-/// Returns all changes of a share: when and to how many.
+/// Returns all changes of a share as time and new number of users.
 fn changes(users: &UserProfile) -> Vec<(u64, u32)> {
     let mut at = Nanos::ZERO;
     std::iter::from_fn(|| {

@@ -1,8 +1,8 @@
-//! Compact histograms for use by the thousand: counted in rows of plain integers, passed on as a few hundred bytes.
+//! Compact histograms for use by the thousand: recorded in rows of plain integers, and encoded in a few hundred bytes.
 //!
-//! Per-name figures need a histogram per second and name. Buckets are twice as wide as those of [`Histogram`]: a power
-//! of two is divided into 128, so that the middle of a bucket is off by at most 0.4 %. Count, sum, minimum and maximum
-//! are exact.
+//! Figures by name need a histogram per second and name. Buckets are twice as wide as those of [`Histogram`]: every
+//! power of two is divided into 128 buckets, so that the middle of a bucket is off by at most 0.4 %. Count, sum,
+//! minimum and maximum are exact.
 
 use base64::Engine as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -13,7 +13,7 @@ use crate::Nanos;
 const GROUPING: u32 = 7;
 const WIDTH: usize = super::buckets::<GROUPING>();
 
-/// Many histograms of equal size in one piece of memory: recording allocates nothing, and pages without values are
+/// Many histograms of equal size in one allocation. Recording allocates nothing, and memory pages without values are
 /// never touched.
 #[derive(Clone, Debug)]
 pub struct HistogramRows {
@@ -90,8 +90,8 @@ impl HistogramRows {
 
 /// A validated histogram in few bytes, which can be merged without unpacking.
 ///
-/// `grouping, min, max, sum`, then for each filled bucket in ascending order its count times two, as LEB128 varints;
-/// plus one if empty buckets precede it, whose number then follows. An empty histogram has no bytes at all.
+/// The bytes are LEB128 varints: `grouping, min, max, sum`, then for each filled bucket in ascending order twice its
+/// count, plus one if empty buckets precede it, whose number then follows. An empty histogram has no bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PackedHistogram(Box<[u8]>);
 
@@ -141,7 +141,7 @@ impl PackedHistogram {
         self.pairs().map(|(_, n)| n).sum()
     }
 
-    /// Adds its counts to a histogram, each at the middle of its bucket. Does nothing if the result would overflow.
+    /// Adds the counts to a histogram, each at the middle of its bucket. Does nothing if the result would overflow.
     pub fn add_to(&self, to: &mut Histogram) {
         let Some(head) = decode_head(&mut &*self.0) else { return };
         let total = self.pairs().try_fold(to.total, |sum, (_, n)| sum.checked_add(n));
@@ -149,7 +149,7 @@ impl PackedHistogram {
         for (index, n) in self.pairs() {
             to.counts_mut()[index_of(middle_in::<GROUPING>(index).clamp(head.min, head.max)).min(BUCKETS - 1)] += n;
         }
-        // The ends are exact and have a bucket, by which they are found.
+        // Minimum and maximum are exact, and must fall into buckets that are counted.
         (to.total, to.sum) = (total, sum);
         (to.min, to.max) = (to.min.min(head.min), to.max.max(head.max));
     }

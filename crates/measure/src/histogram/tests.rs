@@ -181,7 +181,7 @@ proptest! {
     #[test]
     fn garbage_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
         if let Some(mut h) = Histogram::decode(&mut bytes.as_slice()) {
-            // Bytes that are accepted form a usable histogram.
+            // Accepted bytes form a usable histogram.
             let copy = h.clone();
             h.at_rank(h.count() / 2);
             h.mean();

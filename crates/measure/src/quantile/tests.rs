@@ -126,7 +126,7 @@ fn too_few_are_withheld() {
     let h = histogram(1..=298);
     let withheld = Quantile { q: 0.99, value: QuantileValue::Withheld, low: None, high: None };
     assert_eq!(quantile(&h, &Histogram::new(), 0.99), withheld);
-    // Abandoned requests count as well: their number decides whether there is enough to tell.
+    // Abandoned requests count towards the minimum number, too.
     assert_eq!(quantile(&h, &histogram([5]), 0.99).value, QuantileValue::Value(Nanos(297)));
     assert_eq!(quantile(&Histogram::new(), &Histogram::new(), 0.5).value, QuantileValue::Withheld);
 }
@@ -148,7 +148,7 @@ fn a_quantile_among_those_given_up_is_a_lower_bound() {
     assert_eq!((bound.value, bound.high), (QuantileValue::AtLeast(Nanos(10)), None));
     let bound = quantile(&finished, &histogram([400; 20]), 0.99);
     assert_eq!(bound.value, QuantileValue::AtLeast(Nanos(400)));
-    // A server that never answers: everything is a bound.
+    // A server that never answers: the result is a bound.
     let bound = quantile(&Histogram::new(), &histogram(1..=500), 0.5);
     assert_eq!((bound.value, bound.low, bound.high), (QuantileValue::AtLeast(Nanos(250)), Some(Nanos(228)), None));
 }

@@ -59,7 +59,7 @@ fn moments_of_the_distributions() {
 
 #[test]
 fn a_binomial_has_the_probabilities_of_its_law() {
-    // Above the size that is drawn one by one: n = 40, p = 0.05, where P(0) = 0.95^40.
+    // n = 40 is too large to be drawn one by one; with p = 0.05, P(0) = 0.95^40.
     let (draws, mut rng) = (200_000, Rng::new(8));
     let mut seen = [0_u32; 41];
     (0..draws).for_each(|_| seen[rng.binomial(40, 0.05) as usize] += 1);

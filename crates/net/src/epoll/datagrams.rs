@@ -35,13 +35,13 @@ impl Epoll {
         Ok(conn)
     }
 
-    /// Sends each datagram of `out`; without boundaries, all of it is one. Empty output is no datagram: an empty
-    /// datagram needs a boundary.
+    /// Sends each datagram of `out`; without boundaries, the whole output is one datagram. Empty output without a
+    /// boundary is no datagram.
     pub(super) fn send_datagrams(&mut self, slot: u32, out: &mut OutputBuffer) {
         if out.is_empty() {
             return;
         }
-        // Folds a shared block in.
+        // Copies a shared block into the buffer.
         out.buffer();
         let end = out.bytes().len() as u32;
         let whole = out.boundaries().last() == Some(&end);
@@ -66,7 +66,8 @@ impl Epoll {
         }
     }
 
-    /// Returns `true` if the system accepted the datagram; `false` if it accepts none now or, in another state, ever.
+    /// Returns `true` if the system accepted the datagram. After `false`, the slot's state shows whether the socket may
+    /// accept more later.
     fn send_one(&mut self, slot: u32, datagram: &[u8]) -> bool {
         let mut told = false;
         loop {

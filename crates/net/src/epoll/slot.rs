@@ -9,7 +9,7 @@ pub enum EpollState {
     Free,
     Connecting,
     Open,
-    /// A datagram socket whose `Connected` is not reported yet.
+    /// A datagram socket whose `Connected` has not been reported yet.
     Standing,
     /// A datagram socket.
     Datagrams,
@@ -19,20 +19,20 @@ pub enum EpollState {
     Over,
 }
 
-/// 16 bytes per connection, so that ten thousand of them fit in the second-level cache.
+/// State of a connection: 16 bytes, so that ten thousand of them fit in the second-level cache.
 #[derive(Clone, Copy, Debug)]
 pub struct EpollSlot {
     pub fd: RawFd,
-    /// Distinguishes this connection from earlier ones in the slot, in events of the same turn.
+    /// Number that distinguishes this connection from earlier ones in the slot, for events of the same turn.
     pub age: u32,
     pub state: EpollState,
-    /// Registered for writability too.
+    /// Set if registered for writability too.
     pub writable_armed: bool,
-    /// Has bytes waiting in `unsent`.
+    /// Set if bytes are waiting in `unsent`.
     pub backlog: bool,
     /// Set if the peer sends no more: the end of the stream is still to be read, and no further event reports it.
     pub hung_up: bool,
-    /// Set if the slot is in `later`: an event before its turn adds nothing.
+    /// Set if the slot is in `later`: an event before then adds nothing.
     pub later: bool,
     pub nagle: Nagle,
 }

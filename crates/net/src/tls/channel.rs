@@ -1,8 +1,8 @@
 //! One TLS connection, either side, on rustls' unbuffered interface.
 //!
-//! rustls wants the bytes from the wire in one writable piece that starts with what it has not discarded yet. That
-//! piece is a scratch buffer of the thread; what is left over (a partial record) moves into the channel, and an idle
-//! channel has no leftovers. A record that arrives in many pieces is collected first and handed over when complete, so
+//! rustls requires the bytes from the wire in one writable slice that starts with the bytes it has not discarded yet.
+//! That slice is a scratch buffer of the thread. The remainder (a partial record) moves into the channel; an idle
+//! channel has none. A record that arrives in many pieces is first collected and passed to rustls when complete, so
 //! that splitting costs linear time.
 
 use std::cell::RefCell;
@@ -22,13 +22,13 @@ use rustls::{ClientConfig, Error, HandshakeKind, ProtocolVersion, ServerConfig};
 
 use super::errors;
 
-/// Content type, version, length.
+/// Size of a record header in bytes: content type, version, length.
 const HEADER: usize = 5;
-/// The longest record: 2^14 bytes of content and what encryption may add (RFC 5246, 6.2.3).
+/// Maximum size of a record in bytes: its header, 2^14 bytes of content and what encryption may add (RFC 5246, 6.2.3).
 const LONGEST: usize = HEADER + 16_384 + 2_048;
-/// Room for what sealing adds to one record, its header included: 22 bytes in TLS 1.3, 29 in TLS 1.2.
+/// Space for what sealing adds to one record, including its header: 22 bytes in TLS 1.3, 29 in TLS 1.2.
 const ADDED: usize = 32;
-/// Content of one sealed record.
+/// Maximum content of one sealed record, in bytes.
 const FRAGMENT: usize = 16_384;
 
 thread_local! {
@@ -133,10 +133,10 @@ impl<H: TlsSide> RustlsChannel<H> {
         }
     }
 
-    /// Appends the alert that tells the peer why; the channel is unusable afterwards.
+    /// Appends the alert that informs the peer of the failure; the channel is unusable afterwards.
     fn fail(&mut self, said: Cause, rest: &mut [u8], cipher: &mut OutputBuffer) {
-        // Called only once: rustls hands out the alert before it looks at `rest`, and would panic on the same damage a
-        // second time.
+        // Called only once: rustls returns the alert before it examines `rest`, and would panic on the same invalid
+        // bytes a second time.
         if let Ok(ConnectionState::EncodeTlsData(mut data)) = self.tls.process(rest).state {
             encode(&mut data, cipher.buffer());
         }
@@ -164,7 +164,7 @@ impl<H: TlsSide> RustlsChannel<H> {
             return;
         }
         loop {
-            // The bytes of a partial record must be passed again: rustls remembers how far it looked into them.
+            // The bytes of a partial record must be passed again: rustls remembers how far it has read them.
             let UnbufferedStatus { state, .. } = self.tls.process(&mut self.partial);
             match state {
                 Ok(ConnectionState::EncodeTlsData(mut data)) => encode(&mut data, cipher.buffer()),
@@ -227,7 +227,7 @@ fn encode<D>(data: &mut EncodeTlsData<'_, D>, buffer: &mut Vec<u8>) {
     }
 }
 
-/// Appends what `write` encrypts, with `size` as a first guess of the room it needs.
+/// Appends what `write` encrypts, with `size` as a first estimate of the space it needs.
 fn append(buffer: &mut Vec<u8>, mut size: usize, mut write: impl FnMut(&mut [u8]) -> Result<usize, EncryptError>) {
     let start = buffer.len();
     loop {
@@ -250,7 +250,7 @@ impl<H: TlsSide> SecureChannel for RustlsChannel<H> {
     fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut OutputBuffer) -> Result<ChannelProgress, Cause> {
         match &self.phase {
             ChannelPhase::Failed(said) => return Err(Cause::clone(said)),
-            // What follows close_notify must be ignored (RFC 8446, 6.1).
+            // Data after close_notify must be ignored (RFC 8446, 6.1).
             ChannelPhase::Ended => return Ok(ChannelProgress::More),
             ChannelPhase::Handshaking | ChannelPhase::Open => {}
         }
@@ -297,7 +297,7 @@ impl<H: TlsSide> SecureChannel for RustlsChannel<H> {
     }
 }
 
-/// `TLSv1.3`, as the contract writes it.
+/// Returns the name of a version in the form that the contract specifies: `TLSv1.3`.
 fn version_name(version: ProtocolVersion) -> String {
     version.as_str().map_or_else(|| format!("{version:?}"), |name| name.replace('_', "."))
 }

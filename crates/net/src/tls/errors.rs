@@ -11,7 +11,8 @@ use super::file_verifier::is_of_an_authority;
 /// The `-addext` argument for the host names of a certificate to be recreated.
 const EXTENSION: &str = "'subjectAltName=DNS:NAME,IP:ADDRESS'";
 
-/// Describes a failed handshake or record of `host`. `heard` holds the first bytes if nothing valid has arrived so far.
+/// Describes a failed handshake or record of `host`. `heard` contains the first bytes received if nothing valid has
+/// arrived yet.
 pub(super) fn failure(host: &str, error: &Error, heard: Option<&[u8]>) -> Cause {
     match (error, heard) {
         (Error::InvalidMessage(_) | Error::InappropriateMessage { .. }, Some(first)) => no_tls(host, first),
@@ -25,7 +26,7 @@ pub(super) fn failure(host: &str, error: &Error, heard: Option<&[u8]>) -> Cause 
     }
 }
 
-/// Our own certificate and key cannot be used.
+/// Returns the usage error for a certificate or key of the user that cannot be used.
 pub(super) fn own_certificate(error: &Error) -> UsageError {
     match error {
         Error::InconsistentKeys(_) => UsageError::new("--key", "the key does not belong to the certificate of --cert"),
@@ -63,7 +64,7 @@ fn certificate(host: &str, error: &CertificateError) -> Cause {
     }
 }
 
-/// Returns the names as rustls gives them, without the type around them: `DnsName("a")` becomes `a`.
+/// Returns the names as rustls gives them, without their type: `DnsName("a")` becomes `a`.
 fn names(presented: &[String]) -> CauseArgument {
     let plain = |n: &String| match n.split_once("(\"").and_then(|(_, rest)| rest.split_once("\")")) {
         Some((name, _)) => name.to_owned(),
@@ -106,7 +107,7 @@ fn incompatible(host: &str, why: &PeerIncompatible) -> Cause {
     }
 }
 
-/// Returns the date of a moment in UTC, `2031-05-20`.
+/// Formats the date of a time in UTC: `2031-05-20`.
 fn day(moment: &UnixTime) -> String {
     Calendar::of(moment.as_secs()).date()
 }

@@ -1,8 +1,9 @@
 //! `--cacert`: the certificates of a file are trusted as authorities, and also as servers' own certificates.
 //!
 //! `openssl req -x509` makes a certificate that is both: self-signed, with CA:TRUE, presented by the server itself.
-//! webpki does not accept an authority's certificate as a server's (RFC 5280); a user who names this very certificate
-//! as trusted wants it accepted anyway, as curl does. Time and name are checked as for any other.
+//! webpki does not accept an authority's certificate as a server's (RFC 5280); a user who trusts exactly this
+//! certificate expects it to be accepted anyway, as in curl. Validity period and name are checked as for any other
+//! certificate.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-/// Trusts authorities, and these certificates themselves.
+/// Trusts authorities, and the certificates of the file themselves.
 #[derive(Debug)]
 pub(super) struct FileVerifier {
     by_authorities: Arc<WebPkiServerVerifier>,
@@ -25,7 +26,7 @@ impl FileVerifier {
     /// Creates the verifier from the authorities of a file and all of its certificates.
     ///
     /// # Errors
-    /// No verifier can be built from them.
+    /// Returns an error if no verifier can be built from them.
     pub(super) fn new(
         authorities: RootCertStore,
         themselves: Vec<CertificateDer<'static>>,
@@ -49,7 +50,8 @@ impl ServerCertVerifier for FileVerifier {
     ) -> Result<ServerCertVerified, Error> {
         let judged = self.by_authorities.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         match judged {
-            // webpki checks the validity period before the issuer and the purpose, so that it is known to be good here.
+            // webpki checks the validity period before the issuer and the purpose, so the period is known to be valid
+            // here.
             Err(Error::InvalidCertificate(ref wrong))
                 if is_about_trust(wrong) && self.themselves.contains(end_entity) =>
             {
@@ -83,13 +85,13 @@ impl ServerCertVerifier for FileVerifier {
     }
 }
 
-/// Returns `true` if a certificate was rejected only for its issuer.
+/// Returns `true` if a certificate was rejected only because of its issuer.
 fn is_about_trust(wrong: &CertificateError) -> bool {
     matches!(wrong, CertificateError::UnknownIssuer | CertificateError::BadSignature) || is_of_an_authority(wrong)
 }
 
-/// Returns `true` if a server presented the certificate of an authority, usually self-signed. webpki reports it in no
-/// other way.
+/// Returns `true` if a server presented the certificate of an authority, usually self-signed. webpki identifies this
+/// case only by the text of its error.
 pub(super) fn is_of_an_authority(wrong: &CertificateError) -> bool {
     wrong.to_string().contains("CaUsedAsEndEntity")
 }

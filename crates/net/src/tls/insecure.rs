@@ -1,7 +1,7 @@
-//! `--insecure`: the verifier that accepts whatever a server presents.
+//! `--insecure`: the verifier that accepts any certificate.
 //!
-//! Signatures are not checked either, so that old or odd certificates (version 1, unknown extensions) pass too; most
-//! test systems have no better ones.
+//! Signatures are not checked either, so that outdated or unusual certificates (version 1, unknown extensions) pass
+//! too; most test systems have no better ones.
 
 use std::sync::Arc;
 

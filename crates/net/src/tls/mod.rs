@@ -1,13 +1,13 @@
 //! TLS as a layer without I/O: rustls behind [`brunt_contract::SecureChannelFactory`] and
 //! [`brunt_contract::SecureChannel`].
 //!
-//! The unbuffered interface of rustls is used, because an idle connection then holds its keys and nothing else: bytes
-//! are decrypted in a scratch buffer of the thread, and only an incomplete record is kept. rustls 0.24 replaces that
-//! interface with a better one; everything that depends on it is in `channel.rs`.
+//! The unbuffered interface of rustls is used, because an idle connection then holds only its keys: bytes are decrypted
+//! in a scratch buffer of the thread, and only an incomplete record is kept. rustls 0.24 replaces that interface with a
+//! better one; everything that depends on it is in `channel.rs`.
 //!
-//! [`TlsNetwork`] puts the server side around a network that listens.
+//! [`TlsNetwork`] adds the server side to a listening network.
 //!
-//! Left out: early data (0-RTT requests can be replayed), certificate revocation, the system's root store.
+//! Not supported: early data (0-RTT requests can be replayed), certificate revocation, the system's root store.
 
 mod channel;
 mod errors;
@@ -44,17 +44,17 @@ use self::tickets::SessionStore;
 /// Settings of the TLS client; files are given by their content.
 #[derive(Clone, Debug)]
 pub struct TlsSettings {
-    /// Accept every certificate (`--insecure`).
+    /// Set if every certificate is accepted (`--insecure`).
     pub insecure: bool,
-    /// Trust these authorities (PEM) and no others (`--cacert`).
+    /// The only trusted authorities, PEM (`--cacert`); `None` for the public ones.
     pub cacert: Option<Vec<u8>>,
-    /// Our certificate and its chain, PEM (`--cert`).
+    /// Client certificate and its chain, PEM (`--cert`).
     pub cert: Option<Vec<u8>>,
-    /// The private key, PEM (`--key`).
+    /// Private key of the client certificate, PEM (`--key`).
     pub key: Option<Vec<u8>>,
-    /// Resume earlier sessions if the server allows it.
+    /// Set if earlier sessions are resumed when the server allows it.
     pub resume: bool,
-    /// The versions to offer.
+    /// Versions to offer.
     pub versions: Versions,
 }
 
@@ -64,30 +64,30 @@ pub enum Versions {
     /// 1.2 and 1.3.
     #[default]
     Both,
-    /// 1.2 alone.
+    /// Only 1.2.
     Only12,
-    /// 1.3 alone.
+    /// Only 1.3.
     Only13,
 }
 
 impl Default for TlsSettings {
-    /// Certificates are checked against the public authorities; sessions are resumed.
+    /// Returns settings that check certificates against the public authorities and resume sessions.
     fn default() -> Self {
         TlsSettings { insecure: false, cacert: None, cert: None, key: None, resume: true, versions: Versions::Both }
     }
 }
 
-/// Makes TLS channels with rustls; one instance serves all workers of a run.
+/// Creates TLS channels with rustls; one instance serves all workers of a run.
 #[derive(Debug)]
 pub struct RustlsSecurity {
     config: Arc<ClientConfig>,
 }
 
 impl RustlsSecurity {
-    /// Reads the PEM content once, for the whole run.
+    /// Parses the PEM content once, for the whole run.
     ///
     /// # Errors
-    /// The option, and what is wrong with its file.
+    /// Returns a usage error that names the option and says what is wrong with its file.
     pub fn new(settings: &TlsSettings) -> Result<RustlsSecurity, UsageError> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let mut config = client_config(settings, &provider)?;
@@ -128,7 +128,8 @@ fn client_config(settings: &TlsSettings, provider: &Arc<CryptoProvider>) -> Resu
     }
 }
 
-/// Trusts only the authorities of `--cacert` (as curl does) and the certificates in its file themselves.
+/// Returns a verifier that trusts only the authorities of `--cacert` (as curl does) and the certificates in its file
+/// themselves.
 fn trusted(bytes: &[u8], provider: &Arc<CryptoProvider>) -> Result<FileVerifier, UsageError> {
     let (mut store, themselves) = (RootCertStore::empty(), pem::certificates("--cacert", bytes)?);
     for (index, certificate) in themselves.iter().enumerate() {
@@ -147,7 +148,7 @@ impl SecureChannelFactory for RustlsSecurity {
     }
 }
 
-/// Returns the name the certificate must be for; a zone (`fe80::1%eth0`) is not part of an address in a certificate.
+/// Returns the name that the certificate must be for; addresses in certificates have no zone (`fe80::1%eth0`).
 fn server_name(host: &str) -> Result<ServerName<'static>, Cause> {
     let bare = host.split('%').next().unwrap_or(host);
     ServerName::try_from(bare.to_owned()).map_err(|_| brunt_cause::tls::no_server_name(host))

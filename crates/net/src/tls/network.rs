@@ -1,7 +1,7 @@
-//! TLS around a network that listens: accepted connections speak TLS, and the user of the network sees plaintext.
+//! TLS for a listening network: accepted connections use TLS, and the user of the network sees plaintext.
 //!
-//! A connection is reported when it is accepted, before its handshake; a failed handshake shows as `Closed`. An idle
-//! connection holds its channel and no buffer. Outgoing connections are not wrapped: clients insert the channel
+//! A connection is reported when it is accepted, before its handshake; a failed handshake is reported as `Closed`. An
+//! idle connection holds its channel but no buffer. Outgoing connections are not wrapped: clients insert the channel
 //! themselves, because they time the handshake.
 
 use std::net::SocketAddr;
@@ -15,19 +15,19 @@ use brunt_measure::Nanos;
 
 use super::RustlsServer;
 
-/// A network whose accepted connections speak TLS.
+/// A network whose accepted connections use TLS.
 pub struct TlsNetwork<N> {
     inner: N,
     serving: RustlsServer,
     channels: Vec<Option<Box<dyn SecureChannel>>>,
     plain: Vec<u8>,
     cipher: OutputBuffer,
-    /// Connection that ended by close_notify or invalid TLS, reported after the plaintext before it.
+    /// Connection ended by close_notify or invalid TLS; reported after the plaintext that preceded the end.
     ended: Option<(ConnId, Option<Errno>)>,
 }
 
 impl<N: Network> TlsNetwork<N> {
-    /// Puts TLS around `inner`.
+    /// Wraps `inner` in TLS.
     pub fn new(inner: N, serving: RustlsServer) -> TlsNetwork<N> {
         TlsNetwork {
             inner,

@@ -7,7 +7,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 /// Returns all certificates of a file, at least one.
 ///
 /// # Errors
-/// What is wrong with the file of `option`.
+/// Returns a usage error that says what is wrong with the file of `option`.
 pub(super) fn certificates(option: &str, bytes: &[u8]) -> Result<Vec<CertificateDer<'static>>, UsageError> {
     let wrong = |trouble: String| UsageError::new(option, trouble);
     let mut found = Vec::new();
@@ -24,7 +24,7 @@ pub(super) fn certificates(option: &str, bytes: &[u8]) -> Result<Vec<Certificate
 /// Returns the private key of a file.
 ///
 /// # Errors
-/// What is wrong with the file of `option`.
+/// Returns a usage error that says what is wrong with the file of `option`.
 pub(super) fn private_key(option: &str, bytes: &[u8]) -> Result<PrivateKeyDer<'static>, UsageError> {
     if holds(bytes, "-----BEGIN ENCRYPTED PRIVATE KEY-----") || holds(bytes, "Proc-Type: 4,ENCRYPTED") {
         let trouble = "the key is protected by a password; decrypt it first: openssl pkey -in FILE";
@@ -39,7 +39,7 @@ pub(super) fn private_key(option: &str, bytes: &[u8]) -> Result<PrivateKeyDer<'s
     })
 }
 
-/// Returns a description of what the file holds instead.
+/// Returns a description of what the file contains instead.
 fn instead(bytes: &[u8], wanted: &str) -> String {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return "; it is empty".into();

@@ -1,4 +1,4 @@
-//! The server side for tests: an authority that signs certificates, and rustls' server as bytes in, bytes out.
+//! The server side for tests: an authority that signs certificates, and rustls' server without I/O.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ fn params(names: &[&str], until: i32) -> CertificateParams {
     params
 }
 
-/// Creates a certificate that nobody but itself vouches for.
+/// Creates a self-signed certificate.
 pub(super) fn self_signed(name: &str) -> TestIdentity {
     let key = KeyPair::generate().unwrap();
     let cert = params(&[name], 2999).self_signed(&key).unwrap();
@@ -62,7 +62,7 @@ pub(super) struct TestServerSettings<'a> {
     pub(super) demands: Option<&'a TestAuthority>,
 }
 
-/// Creates the server's configuration; sessions are resumed among connections that share one.
+/// Creates the server's configuration; connections that share one can resume each other's sessions.
 pub(super) fn config(behaviour: &TestServerSettings<'_>) -> Arc<ServerConfig> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let builder =
@@ -85,7 +85,7 @@ pub(super) fn config(behaviour: &TestServerSettings<'_>) -> Arc<ServerConfig> {
     Arc::new(config)
 }
 
-/// One connection, server side.
+/// The server side of one connection.
 pub(super) struct TestTlsServer(pub(super) ServerConnection);
 
 impl TestTlsServer {
@@ -93,7 +93,7 @@ impl TestTlsServer {
         TestTlsServer(ServerConnection::new(config.clone()).unwrap())
     }
 
-    /// Takes bytes from the wire and returns the plaintext in them.
+    /// Processes bytes from the wire and returns the plaintext in them.
     pub(super) fn receive(&mut self, mut bytes: &[u8]) -> Result<Vec<u8>, rustls::Error> {
         let mut plain = Vec::new();
         while !bytes.is_empty() {

@@ -1,7 +1,7 @@
 //! The server side of TLS: a given or self-signed certificate, and channels to clients.
 //!
-//! Tickets are stateless, so that a server stores no sessions. Left out: client certificates, choice of a certificate
-//! by name.
+//! Tickets are stateless, so that a server stores no sessions. Not supported: client certificates, and selection of a
+//! certificate by server name.
 
 use std::sync::Arc;
 
@@ -13,17 +13,18 @@ use rustls::crypto::aws_lc_rs;
 use super::channel::RustlsChannel;
 use super::{errors, pem};
 
-/// Makes TLS channels to clients; one instance serves all workers.
+/// Creates TLS channels to clients; one instance serves all workers.
 #[derive(Clone, Debug)]
 pub struct RustlsServer {
     pub(super) config: Arc<ServerConfig>,
 }
 
 impl RustlsServer {
-    /// Serves with this certificate (its chain may follow) and this key, both PEM; `alpn` is in order of preference.
+    /// Creates a server with this certificate (which its chain may follow) and this key, both PEM; `alpn` is in order
+    /// of preference.
     ///
     /// # Errors
-    /// One sentence naming `--cert` or `--key` and what is wrong with its file.
+    /// Returns one sentence that names `--cert` or `--key` and says what is wrong with its file.
     pub fn new(cert: &[u8], key: &[u8], alpn: &[&[u8]]) -> Result<RustlsServer, String> {
         let chain = pem::certificates("--cert", cert).map_err(|wrong| wrong.to_string())?;
         let key = pem::private_key("--key", key).map_err(|wrong| wrong.to_string())?;
@@ -38,10 +39,10 @@ impl RustlsServer {
         Ok(RustlsServer { config: Arc::new(config) })
     }
 
-    /// Serves with a new self-signed certificate for `names` (host names and addresses).
+    /// Creates a server with a new self-signed certificate for `names` (host names and addresses).
     ///
     /// # Errors
-    /// No certificate can be made for these names.
+    /// Returns an error if no certificate can be created for these names.
     pub fn self_signed(names: &[&str], alpn: &[&[u8]]) -> Result<RustlsServer, String> {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let made = || {
@@ -61,7 +62,7 @@ impl RustlsServer {
     /// Creates a channel to a client that is about to send.
     ///
     /// # Errors
-    /// The error of the TLS library, as a sentence.
+    /// Returns the error of the TLS library as a sentence.
     pub fn channel(&self) -> Result<Box<dyn SecureChannel>, String> {
         Ok(Box::new(RustlsChannel::serving(Arc::clone(&self.config))?))
     }

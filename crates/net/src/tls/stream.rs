@@ -17,7 +17,7 @@ impl RustlsSecurity {
     /// Wraps a socket that is connected to `host` in TLS; the handshake happens at the first read or write.
     ///
     /// # Errors
-    /// One sentence if no certificate can be for this host.
+    /// Returns one sentence if the host is not a name that a certificate can be for.
     pub fn over(&self, socket: TcpStream, host: &str) -> Result<Box<dyn PlainStream>, String> {
         let ours = ClientConnection::new(Arc::clone(&self.config), server_name(host).map_err(|why| why.to_string())?)
             .map_err(|e| e.to_string())?;
@@ -29,7 +29,7 @@ impl RustlsServer {
     /// Wraps an accepted socket in TLS; the handshake happens at the first read or write.
     ///
     /// # Errors
-    /// The error of the TLS library, as a sentence.
+    /// Returns the error of the TLS library as a sentence.
     pub fn over(&self, socket: TcpStream) -> Result<Box<dyn PlainStream>, String> {
         let ours = ServerConnection::new(Arc::clone(&self.config)).map_err(|e| e.to_string())?;
         Ok(Box::new(StreamOwned::new(ours, socket)))

@@ -60,7 +60,7 @@ impl TlsPair {
         for part in bytes.chunks(piece.max(1)) {
             let mut out = OutputBuffer::default();
             let fed = self.client.feed(part, &mut self.plain, &mut out);
-            // A server that rejects what it receives reports it with its next bytes.
+            // A server that rejects what it receives reports that with its next bytes.
             heard.extend(self.server.receive(out.bytes()).unwrap_or_default());
             match fed.map_err(|why| why.to_string())? {
                 ChannelProgress::Established => self.established += 1,
@@ -341,15 +341,12 @@ fn what_is_no_tls_is_an_error_and_never_a_panic() {
     };
     for piece in [1, 5, 1000] {
         let said = feed(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", piece).unwrap_err();
-        let plain = "good.test does not use TLS on this port: it responded in plain HTTP; write the scheme without TLS";
+        let plain = "good.test does not use TLS on this port: it responded in plain HTTP; use a scheme without TLS";
         assert_eq!(said, format!("{plain} (http://, ws://)"));
         let said = feed(&[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100], piece).unwrap_err();
-        assert!(
-            said.ends_with("in plain HTTP/2; write the scheme without TLS (http:// with --http2, grpc://)"),
-            "{said}"
-        );
+        assert!(said.ends_with("in plain HTTP/2; use a scheme without TLS (http:// with --http2, grpc://)"), "{said}");
         let said = feed(b"220 mail.test ESMTP\r\n", piece).unwrap_err();
-        assert_eq!(said, "good.test does not use TLS on this port; write the scheme without TLS");
+        assert_eq!(said, "good.test does not use TLS on this port; use a scheme without TLS");
     }
     for seed in 0..2000_usize {
         let mut bytes = blob(600 + seed)[seed..].to_vec();

@@ -1,8 +1,9 @@
 //! The store of resumable sessions.
 //!
 //! rustls' own store keeps eight TLS 1.3 tickets per server. A load generator opens hundreds of connections to one
-//! server at once, and each ticket is good for one of them, so with eight, most handshakes would be full ones. This
-//! store keeps enough for all connections that are opened together. It is locked per handshake, never per request.
+//! server at once, and each ticket can be used for only one of them, so with eight tickets, most handshakes would be
+//! full ones. This store keeps enough for all connections that are opened together. It is locked for each handshake,
+//! never for a request.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,7 +17,7 @@ const PER_SERVER: usize = 1024;
 /// Number of server names remembered; further ones get full handshakes.
 const SERVERS: usize = 256;
 
-/// Sessions by server name, bounded in both directions.
+/// Sessions by server name; both the names and the tickets per name are bounded.
 #[derive(Debug, Default)]
 pub(super) struct SessionStore {
     servers: Mutex<HashMap<ServerName<'static>, ServerSessions>>,

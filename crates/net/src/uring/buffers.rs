@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use io_uring::IoUring;
 use io_uring::types::BufRingEntry;
 
-/// Maximum number of buffers in the ring. Few are lent at first, because they are filled in turn and only few stay in
-/// the cache. More are lent once the ring was empty, which costs an extra submission per affected connection.
+/// Maximum number of buffers in the ring. Few are lent at first, because the kernel fills them in turn, and only a few
+/// stay in the cache. More are lent once the ring has been empty, which costs an extra submission per affected
+/// connection.
 pub(super) const COUNT: u16 = 1024;
 const FEW: u16 = 64;
 const SIZE: usize = 8192;
@@ -25,7 +26,7 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    /// The only group there is.
+    /// The only buffer group.
     pub const GROUP: u16 = 0;
 
     fn layout() -> std::io::Result<Layout> {
@@ -47,7 +48,7 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// Lends twice as many buffers as before, up to all there are.
+    /// Doubles the number of lent buffers, up to [`COUNT`].
     pub fn lend_more(&mut self) {
         let more = if self.lent == 0 { FEW } else { self.lent.min(COUNT - self.lent) };
         (self.lent..self.lent + more).for_each(|buffer| self.give_back(buffer));
@@ -61,13 +62,13 @@ impl Buffers {
         &self.memory[from..from + n.min(SIZE)]
     }
 
-    /// Lends a buffer to the kernel (again).
+    /// Lends a buffer to the kernel, for the first time or again.
     #[inline]
     pub fn give_back(&mut self, buffer: u16) {
         let at = (self.tail & (COUNT - 1)) as usize;
         let address = &raw mut self.memory[buffer as usize * STRIDE];
-        // SAFETY: `at` is within the ring, the entry is not the kernel's until the tail has passed it, and the tail (in
-        // the reserved field of the first entry) is only ever written here.
+        // SAFETY: `at` is within the ring, the kernel does not own the entry until the tail has passed it, and the tail
+        // (in the reserved field of the first entry) is only ever written here.
         unsafe {
             let entry = &mut *self.entries.add(at);
             entry.set_addr(address as u64);

@@ -1,6 +1,6 @@
 //! Arrivals deferred to later turns: a connection that sends faster than it is read gets its share of each turn, and
 //! the pieces beyond it are set aside. Its receive is armed again once all of them are delivered, which leaves the
-//! buffers to others.
+//! buffers to other connections.
 
 use brunt_contract::Errno;
 

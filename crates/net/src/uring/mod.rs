@@ -3,7 +3,7 @@
 //! Receives are multishot into a shared ring of buffers, so that an idle connection holds no buffer and a receive costs
 //! no submission. Sends are tried at submission and never wait in the kernel (`MSG_DONTWAIT`); only incomplete ones
 //! post a completion, and their rest is sent once the socket is writable. Completions are reaped only inside `enter`
-//! (`DEFER_TASKRUN`), on the one thread that submits. Connections are opened and closed with ordinary calls. Listening
+//! (`DEFER_TASKRUN`), on the only thread that submits. Connections are opened and closed with ordinary calls. Listening
 //! and datagrams are left to [`crate::Epoll`].
 //!
 //! A connection that sends faster than it is read gets its share of each turn and no more (`deferred`).
@@ -37,10 +37,11 @@ mod slot;
 
 const SUBMISSIONS: u32 = 512;
 const COMPLETIONS: u32 = 8192;
-/// How long to wait for arrivals that do not come: beyond the system's own tick, because an earlier timer, set in every
-/// turn, costs more than waking once for several arrivals saves.
+/// Maximum time to wait for further arrivals. It exceeds the system's own tick, because setting an earlier timer in
+/// every turn costs more than is saved by waking up once for several arrivals.
 const ALONE: Nanos = Nanos::from_millis(5);
-/// An `enter` that returned fewer completions returned all there were: the kernel processes at least this many.
+/// An `enter` that returned fewer completions than this returned all that were available: the kernel processes at least
+/// this many.
 const ALL: usize = 16;
 
 /// Sockets on one io_uring.
@@ -53,8 +54,9 @@ pub struct Uring {
     free: Vec<u32>,
     /// Connections whose receive must be armed again, longest waiting first.
     rearm: VecDeque<u32>,
-    /// Arrivals deferred by earlier turns, and the number not yet visited in this one.
+    /// Arrivals deferred by earlier turns.
     aside: VecDeque<DeferredArrival>,
+    /// Number of deferred arrivals not yet visited in this turn.
     recalls: usize,
     /// Number of completions at the beginning of this turn.
     completions: usize,
@@ -86,7 +88,7 @@ impl Uring {
     /// Creates a network for the calling thread.
     ///
     /// # Errors
-    /// What the operating system refused: container runtimes often forbid io_uring.
+    /// Returns the error of the operating system: container runtimes often forbid io_uring.
     pub fn new() -> std::io::Result<Uring> {
         rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
         let ring: IoUring = IoUring::builder()
@@ -247,7 +249,7 @@ impl Uring {
                 let why = (e < 0).then_some(Errno(-e));
                 match -e {
                     // The ring of buffers was empty for a moment; nothing is lost. If pieces are set aside, the receive
-                    // is armed after them.
+                    // is armed once they are delivered.
                     libc::ENOBUFS | libc::EINTR | libc::EAGAIN => {
                         if self.slots[slot as usize].aside == 0 {
                             if -e == libc::ENOBUFS {
@@ -373,10 +375,10 @@ impl Network for Uring {
             self.buffers.give_back(buffer);
         }
         if self.recalls > 0 || !self.ring.completion().is_empty() {
-            // The turn is not over; only send what was queued meanwhile.
+            // The turn is not over; only send what has been queued in the meantime.
             return self.submit_sends();
         }
-        // Not more at once than there are buffers: the rest would only find the ring empty again.
+        // At most one receive per buffer: further ones would only find the ring empty again.
         for _ in 0..buffers::COUNT {
             let Some(slot) = self.rearm.pop_front() else { break };
             let s = self.slots[slot as usize];
@@ -391,12 +393,12 @@ impl Network for Uring {
             let now = self.clock.now();
             let span = until.min(if self.wait_count > 1 { now + ALONE } else { Nanos::MAX }) - now;
             let span = Timespec::new().sec(span.0 / 1_000_000_000).nsec((span.0 % 1_000_000_000) as u32);
-            // After ETIME, EINTR or a full completion queue the completions so far are handled; the loop comes back
-            // here.
+            // After ETIME, EINTR or a full completion queue, the completions so far are handled, and the caller's loop
+            // waits again.
             let _ = self.ring.submitter().submit_with_args(self.wait_count, &SubmitArgs::new().timespec(&span));
             let fewer = self.wait_count > 1 && self.ring.completion().len() < self.wait_count;
             if fewer && self.clock.now() >= now + ALONE {
-                // They did not come this time, and are not waited for again until the caller asks again.
+                // The arrivals did not come in time; they are not waited for again until the caller requests it.
                 self.wait_count = 1;
             }
         }

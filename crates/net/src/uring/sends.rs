@@ -1,5 +1,5 @@
-//! Sends on io_uring: small ones are queued and leave together, large ones are written at once, and what a socket did
-//! not accept waits until it accepts more.
+//! Sends on io_uring: small ones are queued and submitted together, large ones are written at once, and bytes that a
+//! socket did not accept wait until it accepts more.
 
 use std::sync::Arc;
 
@@ -15,20 +15,20 @@ use crate::socket;
 /// Maximum number of sends that wait for one `enter`. A request is timestamped when its send is queued; the kernel
 /// takes about 20 µs for this many sends, which bounds the age of the timestamp.
 const SENDS: usize = 4;
-/// Requests up to this size are copied side by side until they are submitted; larger ones are written at once.
+/// Requests up to this size in bytes are copied side by side until they are submitted; larger ones are written at once.
 pub(super) const COPY: usize = 4096;
-/// Room for the sends of one `enter`.
+/// Capacity for the sends of one `enter`, in bytes.
 pub(super) const ARENA: usize = SENDS * COPY;
 
 impl Uring {
-    /// Queues a small send; it leaves with the next `enter`.
+    /// Queues a small send, which the next `enter` submits.
     #[inline]
     pub(super) fn queue(&mut self, slot: u32, bytes: &[u8]) {
         let (s, len) = (self.slots[slot as usize], bytes.len());
         self.slots[slot as usize].nagle = s.nagle.before_write(self.fd(slot), true);
         let at = self.arenas[self.filling].len();
         if at + len > self.arenas[self.filling].capacity() {
-            // Growing would move the bytes: nothing queued may point at them.
+            // Growing the arena would move the bytes, so no queued send may point at them.
             self.submit_sends();
         }
         self.arenas[self.filling].extend_from_slice(bytes);
@@ -51,13 +51,13 @@ impl Uring {
         }
     }
 
-    /// Hands queued sends to the kernel, which is done with them when this returns.
+    /// Submits queued sends to the kernel, which has finished with them when this returns.
     pub(super) fn submit_sends(&mut self) {
         let _ = self.ring.submit();
         self.queued = 0;
     }
 
-    /// Keeps what a socket did not accept, and asks to be notified when it accepts more.
+    /// Keeps the bytes that a socket did not accept, and requests a notification for when it accepts more.
     pub(super) fn keep_unsent(&mut self, slot: u32, bytes: &[u8]) {
         self.slots[slot as usize].nagle = self.slots[slot as usize].nagle.before_write(self.fd(slot), false);
         let s = &mut self.slots[slot as usize];
@@ -100,8 +100,8 @@ impl Uring {
         at == bytes.len()
     }
 
-    /// Handles an incomplete queued send: its rest waits. Returns `true` if later bytes of the connection may have left
-    /// before the rest, which makes the connection unusable.
+    /// Handles an incomplete queued send, whose rest is kept. Returns `true` if later bytes of the connection may have
+    /// left before the rest, which makes the connection unusable.
     pub(super) fn fell_short(&mut self, slot: u32, result: i32) -> bool {
         let s = self.slots[slot as usize];
         let taken = (result.max(0) as u32).min(s.send_len);
@@ -124,7 +124,7 @@ impl Uring {
         false
     }
 
-    /// Sends without the arena, in order: large requests, and those behind bytes that still wait.
+    /// Sends large requests, and requests that follow bytes still waiting, in order and without the arena.
     pub(super) fn send_large(&mut self, slot: u32, out: &OutputBuffer) {
         let s = self.slots[slot as usize];
         let tail: Arc<[u8]> = out.tail().cloned().unwrap_or_default();
@@ -133,7 +133,7 @@ impl Uring {
             return self.keep_unsent(slot, &tail);
         }
         self.slots[slot as usize].nagle = self.slots[slot as usize].nagle.before_write(self.fd(slot), false);
-        // Whatever is queued for this connection must be sent first.
+        // Bytes queued for this connection must be sent first.
         self.submit_sends();
         for piece in [out.bytes(), &tail] {
             let taken = if self.slots[slot as usize].backlog { Ok(0) } else { self.write(slot, piece) };

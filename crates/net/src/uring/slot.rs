@@ -1,10 +1,10 @@
-//! One connection of the ring, and how completions name it.
+//! One connection of the ring, and its identification in completions.
 
 use std::os::fd::RawFd;
 
 use crate::nagle::Nagle;
 
-/// The operation of a completion: three bits of its user data, beside the connection's age and slot.
+/// The operation of a completion: three bits of its user data, next to the connection's age and slot.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub(super) enum OperationKind {
@@ -27,18 +27,18 @@ pub(super) struct Slot {
     pub fd: RawFd,
     pub age: u32,
     pub state: UringState,
-    /// A multishot receive is armed in the kernel.
+    /// Set if a multishot receive is armed in the kernel.
     pub armed: bool,
-    /// Has bytes waiting in `unsent`.
+    /// Set if bytes are waiting in `unsent`.
     pub backlog: bool,
     /// Set if registered with the ring: operations then name the slot, and the kernel looks up no descriptor.
     pub fixed: bool,
-    /// Position of its latest queued send in the arena, to find the rest of one that fell short.
+    /// Position of its latest queued send in the arena, from which the rest of an incomplete send is taken.
     pub send_at: u32,
     pub send_len: u32,
-    /// Turn in which it was queued.
+    /// Turn in which the latest send was queued.
     pub send_turn: u32,
-    /// Set if another one was queued before it in the same turn.
+    /// Set if another send was queued before it in the same turn.
     pub send_again: bool,
     /// Number of pieces delivered in the latest turn that delivered any.
     pub pieces: u16,

@@ -12,19 +12,19 @@ pub(super) fn write_flow(page: &mut YamlPage, plan: &Plan, flow: &Flow) {
     write_named_flows(page, plan, &flow.flows);
 }
 
-/// Writes the first and last steps of each user.
+/// Writes the sections of each user's first and last steps, `start` and `end`.
 pub(super) fn write_user_sections(page: &mut YamlPage, plan: &Plan, flow: &Flow) {
     write_section(page, plan, ("start", &flow.start));
     write_section(page, plan, ("end", &flow.end));
 }
 
-/// Writes the steps that are run once for all users.
+/// Writes the sections of the steps run once, `setup` and `teardown`.
 pub(super) fn write_run_sections(page: &mut YamlPage, plan: &Plan, flow: &Flow) {
     write_section(page, plan, ("setup", &flow.setup));
     write_section(page, plan, ("teardown", &flow.teardown));
 }
 
-/// Writes the flows that are called.
+/// Writes the named flows, which steps call.
 pub(super) fn write_named_flows<'a>(page: &mut YamlPage, plan: &Plan, flows: impl IntoIterator<Item = &'a NamedFlow>) {
     for (at, called) in flows.into_iter().enumerate() {
         if at == 0 {
@@ -147,7 +147,7 @@ fn format_list(list: &LoopList) -> String {
     }
 }
 
-/// Writes the nested steps of the step whose first line was just written.
+/// Writes the nested steps of a step whose first line was just written.
 fn write_nested_steps(page: &mut YamlPage, plan: &Plan, inner: &[Step]) {
     page.indent += 2;
     page.head("steps");
@@ -155,7 +155,7 @@ fn write_nested_steps(page: &mut YamlPage, plan: &Plan, inner: &[Step]) {
     page.indent -= 2;
 }
 
-/// Writes a request; `on_failure` is given only if it is set on the request itself.
+/// Writes a request; `on_failure` is set only if the request has its own policy.
 fn write_request(page: &mut YamlPage, plan: &Plan, url: u32, on_failure: Option<OnFailure>) {
     let Some(url) = plan.urls.get(url as usize) else { return };
     page.line(&format!("- url: {}", quoted(&url.url)));

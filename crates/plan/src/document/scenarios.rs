@@ -6,7 +6,7 @@ use super::{YamlPage, flow, levels, quoted, time};
 use crate::flow::NamedFlow;
 use crate::{Plan, ScenarioPlan};
 
-/// Writes all scenarios, a map below `scenarios`.
+/// Writes all scenarios as a map below `scenarios`.
 pub(super) fn write_scenarios(page: &mut YamlPage, plan: &Plan) {
     page.head("scenarios");
     page.indent += 2;

@@ -1,11 +1,11 @@
-//! Steps of a flow that are reached through calls, and renumbering of its requests.
+//! Steps of a flow that are reached through calls, and renumbering of requests.
 
 use super::{CAPTURE, Flow, Step, each};
 use crate::WeightedUrl;
 
 impl Flow {
-    /// Returns for each variable whether it lasts as long as its user, because `setup` or `start` captures it. `urls`
-    /// are those of the plan.
+    /// Returns for each variable whether it lasts as long as the user because `setup` or `start` captures it. `urls`
+    /// are the URLs of the plan.
     pub fn lasting_variables(&self, urls: &[WeightedUrl]) -> Vec<bool> {
         let mut lasting = vec![false; self.variables.len()];
         let mut hear = |step: &Step| {
@@ -21,7 +21,7 @@ impl Flow {
         lasting
     }
 
-    /// Returns the indices of the URLs that are sent once before or after the run.
+    /// Returns the indices of the URLs that are requested once, before or after the run.
     pub fn setup_and_teardown_urls(&self) -> Vec<u32> {
         self.reached(&[&self.setup, &self.teardown]).iter().flat_map(|step| step.urls()).copied().collect()
     }

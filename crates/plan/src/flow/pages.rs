@@ -1,11 +1,11 @@
-//! Steps that load a page with its resources: each becomes a group, so that the page as a whole is timed.
+//! Steps that load a page with its resources. Each becomes a group, so that the whole page is timed.
 
 use super::{Flow, RESOURCES, Step};
 use crate::{PlanOptions, WeightedUrl};
 
 impl Flow {
-    /// Wraps each request whose resources are fetched in a group `page NAME`, unless it is in one already. `options`
-    /// apply to all URLs.
+    /// Wraps each request whose resources are fetched in a group `page NAME`, unless it is already in such a group.
+    /// `options` apply to all URLs.
     #[must_use]
     pub fn with_pages(mut self, urls: &[WeightedUrl], options: &PlanOptions) -> Flow {
         let wrap = |steps: &mut Vec<Step>| around(steps, (urls, options), &mut Vec::new());

@@ -8,7 +8,7 @@ use crate::WeightedUrl;
 pub enum TextPiece<'a> {
     /// Literal text.
     Text(&'a str),
-    /// The value of this name, written `{name}`.
+    /// The value with this name, written `{name}`.
     Value(&'a str),
 }
 
@@ -30,8 +30,8 @@ pub fn pieces<'a>(text: &'a str, names: &[String]) -> Vec<TextPiece<'a>> {
     all
 }
 
-/// Returns the indices of the values that a request to a URL uses: those that occur in the URL, in its options or in
-/// the common options as `{name}` or `{name | url}`.
+/// Returns the indices of the values that a request to a URL uses: those that occur as `{name}` or `{name | url}` in
+/// the URL, its options or the common options.
 pub fn values_of(url: &WeightedUrl, of_all: &crate::PlanOptions, names: &[String]) -> Vec<u16> {
     let own = url.options.iter().filter(|(option, _)| ![CAPTURE, CHECK_NAMES].contains(&option.as_str()));
     let others = of_all.iter().filter(|(option, _)| !url.options.contains_key(*option));

@@ -1,4 +1,4 @@
-//! JSON documents in a text, and their strings, located so that masking keeps the documents valid.
+//! Location of JSON documents in a text and of their strings, so that masking keeps the documents valid.
 
 use std::ops::Range;
 
@@ -46,13 +46,13 @@ fn next_text(document: &str) -> Option<(&str, &str, &str)> {
     Some((before, &inner[..end], &inner[end + 1..]))
 }
 
-/// Returns `true` if the text ends in a backslash that escapes the next character.
+/// Returns `true` if the text ends with a backslash that escapes the next character.
 pub fn ends_in_escape(text: &str) -> bool {
     !text.bytes().rev().take_while(|b| *b == b'\\').count().is_multiple_of(2)
 }
 
-/// Rewrites a document: each string becomes the result of `text` (whose flag is set for keys), and each number for
-/// which `number` returns a string becomes that string.
+/// Rewrites a document: `text` replaces each string (its flag is set for keys), and `number` replaces each number for
+/// which it returns a string.
 pub fn rewrite(
     document: &str,
     mut text: impl FnMut(&str, bool) -> String,

@@ -1,8 +1,8 @@
-//! Masking of secrets in everything that is shown or kept.
+//! Masking of secrets in everything that is shown or recorded.
 //!
-//! Secrets are found by their position (`positions`, `names`, `redis`, `sql`) and then by value wherever else they
-//! occur (`values`). Masking errs on the side of hiding: what looks like the position of a secret in a body is hidden
-//! too. The rest of a body is not known to be secret and stays visible.
+//! Secrets are found by their position (`positions`, `names`, `redis`, `sql`), then by value wherever else they occur
+//! (`values`). In case of doubt, text is hidden: anything in a body that looks like the position of a secret is masked.
+//! The rest of a body stays visible.
 
 mod json;
 mod names;
@@ -25,12 +25,12 @@ pub const MASK: &str = "***";
 const SECRET_OPTIONS: [&str; 9] =
     ["user", "proxy-user", "probe-token", "key", "password", "token", "auth", "bearer", "cookie"];
 
-/// Masks the user info, the fragment and the values of secret query parameters of a URL (its scheme may be missing).
+/// Masks the user info, the fragment and the values of secret query parameters of a URL, whose scheme may be missing.
 pub fn url(text: &str) -> String {
     SecretSpans::of_url(text).masked()
 }
 
-/// Masks the secrets in a text that was written, sent or received, recognized by their context.
+/// Masks the secrets in a text written, sent or received, which are recognized by their context.
 pub fn exchange(text: &str) -> String {
     SecretSpans::of_text(text).masked()
 }
@@ -66,8 +66,8 @@ fn option_spans<'a>(name: &str, value: &'a str) -> SecretSpans<'a> {
     spans
 }
 
-/// Returns `false` if there is no name before a colon, for example where a bare token was written: all of it may be a
-/// secret. The path of a file of lines (`@FILE`) is not one.
+/// Returns `true` for a line with a header name and for the path of a file with header lines (`@FILE`). Any other text,
+/// such as a bare token, may be a secret as a whole.
 fn is_header_line(value: &str) -> bool {
     let name = value.split_once(':').map(|(name, _)| name).or_else(|| value.trim_end().strip_suffix(';'));
     let is_part = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
@@ -77,11 +77,11 @@ fn is_header_line(value: &str) -> bool {
 /// Returns a plan with its secrets masked.
 pub fn plan(plan: &Plan) -> Plan {
     let secrets = Secrets::of_plan(plan);
-    // The URLs of a long list are masked by the position of secrets only: searching for all values in each URL would
-    // take too long.
+    // The URLs of a long list are masked by position only, because searching each URL for all values would take too
+    // long.
     let of_urls = if plan.urls.len() <= 1000 { secrets.clone() } else { Secrets::default() };
     let mut shown = plan.clone();
-    // If nothing is hidden, the URLs stay shared with the plan.
+    // If nothing is masked, the URLs stay shared with the original plan.
     let open = |target: &WeightedUrl| target.options.is_empty() && of_urls.hide(&url(&target.url)) == target.url;
     if !shown.urls.iter().all(open) {
         for target in shown.urls.make_mut() {
@@ -107,7 +107,8 @@ fn options(options: &mut crate::PlanOptions, secrets: &Secrets) {
     }
 }
 
-/// Masks a command line: every argument that is, or ends with, one of the `secrets` (as written, as shown).
+/// Masks every argument of a command line that is, or ends with, one of the `secrets`, pairs of the original and the
+/// masked text.
 pub fn command(arguments: &[String], secrets: &[(String, String)]) -> Vec<String> {
     arguments.iter().map(|argument| masked_argument(argument, secrets)).collect()
 }

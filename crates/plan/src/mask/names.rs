@@ -1,9 +1,9 @@
-//! Names whose value is a secret: names of headers, metadata, query parameters, form fields and JSON keys.
+//! Names of secret values: headers, metadata, query parameters, form fields and JSON keys.
 //!
-//! A name is split into words (`X-Amz-Signature`, `auth_token`, `clientSecret`), so that `keyword`, `monkey` and
+//! A name is matched by its words (`X-Amz-Signature`, `auth_token`, `clientSecret`), so that `keyword`, `monkey` and
 //! `country_code` do not match.
 
-/// Headers whose whole value is a secret, even if the words of their name do not say so.
+/// Headers whose whole value is a secret, although no word of their names marks one.
 const HEADERS: [&str; 6] =
     ["authorization", "proxy-authorization", "cookie", "set-cookie", "set-cookie2", "authentication"];
 
@@ -80,7 +80,7 @@ const HARMLESS_KEYS: [&str; 17] = [
     "range",
 ];
 
-/// Words that make a `code` a secret; with others (`country_code`, `status_code`) it is a plain identifier.
+/// Words that make a `code` a secret; with other words (`country_code`, `status_code`), it is harmless.
 const CODES: [&str; 20] = [
     "access",
     "activation",
@@ -104,7 +104,7 @@ const CODES: [&str; 20] = [
     "verifier",
 ];
 
-/// Last words of names that describe a secret but are not one: `token_type`, `password_policy`.
+/// Last words of names for values that describe a secret but are not secret: `token_type`, `password_policy`.
 const ABOUT: [&str; 18] = [
     "algorithm",
     "alg",
@@ -141,7 +141,7 @@ pub fn is_secret(name: &str, value: &str) -> bool {
     }
     let number = !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit());
     words.iter().enumerate().any(|(place, word)| match word.as_str() {
-        // A number of tokens: max_tokens.
+        // A number of tokens, such as `max_tokens`.
         word if word.ends_with("tokens") && number => false,
         "key" => place == 0 || !HARMLESS_KEYS.contains(&words[place - 1].as_str()),
         "code" => words.len() == 1 || words.iter().any(|word| CODES.contains(&word.as_str())),
@@ -149,7 +149,7 @@ pub fn is_secret(name: &str, value: &str) -> bool {
     })
 }
 
-/// Returns `true` for names that are just as often used for harmless values, so that the value has to decide.
+/// Returns `true` for names that are just as often used for harmless values, so that the value must decide.
 pub fn is_doubtful(name: &str) -> bool {
     matches!(&words(name)[..], [word] if word == "code")
 }

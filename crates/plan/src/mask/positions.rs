@@ -1,7 +1,7 @@
 //! Positions of secrets in text: user info, query and fragment of URLs, header lines, `name=value`, JSON keys, form
-//! parts; Redis and SQL have files of their own.
+//! parts. Redis and SQL are in separate modules.
 //!
-//! Each position is found once and used twice: to hide the secret there, and to recognize its value elsewhere.
+//! Each position is used to mask the secret there and to recognize its value elsewhere.
 
 use super::names::{is_doubtful, is_secret, is_secret_header};
 use super::{MASK, json, redis, sql};
@@ -9,11 +9,11 @@ use super::{MASK, json, redis, sql};
 /// The kind of text that is searched for JSON pairs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum JsonScope {
-    /// Any text: it may begin or end in the middle of a document.
+    /// Any text, which may begin or end in the middle of a document.
     Piece,
     /// A complete document, without the contents of its strings.
     Document,
-    /// The contents of a string of a document.
+    /// The contents of a string in a document.
     Text,
 }
 
@@ -21,13 +21,13 @@ enum JsonScope {
 pub struct SecretSpans<'a> {
     text: &'a str,
     found: Vec<(usize, usize)>,
-    /// Quotes to add around numbers in documents, by position: the mask that replaces a number is a string.
+    /// Quotes to add around masks of numbers in documents, by position, so that each mask is a string.
     quoted: Vec<(usize, &'a str)>,
     known: Vec<&'a str>,
 }
 
-/// Returns `true` for `{token}`, the placeholder of a value, and for the first word of a placeholder with several
-/// (`{csv users.csv.password}`).
+/// Returns `true` for the placeholder of a value, `{token}`, and for the first word of a longer placeholder (`{csv
+/// users.csv.password}`).
 pub(super) fn is_slot(text: &str) -> bool {
     let Some(inside) = text.strip_prefix('{').filter(|inside| inside.starts_with(|c: char| c.is_ascii_alphabetic()))
     else {
@@ -46,7 +46,7 @@ impl<'a> SecretSpans<'a> {
         SecretSpans { text, found: Vec::new(), quoted: Vec::new(), known: Vec::new() }
     }
 
-    /// Finds the secrets of any text: an exchange, an option, a command.
+    /// Finds the secrets in any text: an exchange, an option, a command.
     pub fn of_text(text: &'a str) -> SecretSpans<'a> {
         let mut spans = SecretSpans::none(text);
         let mut from = 0;
@@ -71,7 +71,8 @@ impl<'a> SecretSpans<'a> {
         sql::literals(self, text);
     }
 
-    /// Searches a complete JSON document, which stays valid: values by their keys, and the contents of single strings.
+    /// Searches a complete JSON document, which masking keeps valid: values by their keys, and the contents of single
+    /// strings.
     fn document(&mut self, text: &'a str) {
         let first = self.found.len();
         self.json(text, JsonScope::Document);
@@ -87,20 +88,20 @@ impl<'a> SecretSpans<'a> {
         }
     }
 
-    /// Finds the secrets of a URL whose scheme may be missing.
+    /// Finds the secrets in a URL, whose scheme may be missing.
     pub fn of_url(text: &'a str) -> SecretSpans<'a> {
         let mut spans = SecretSpans::none(text);
         spans.url(text);
         spans
     }
 
-    /// Marks `part`, a piece of the text, as a secret here and elsewhere.
+    /// Marks `part`, a slice of the text, as a secret to mask here and elsewhere.
     pub fn hide(&mut self, part: &'a str) {
         self.cover(part);
         self.known.push(part);
     }
 
-    /// Marks `part` as hidden here; elsewhere it may be an ordinary word.
+    /// Marks `part` to be masked only here, because it may be an ordinary word elsewhere.
     pub fn cover(&mut self, part: &'a str) {
         if part.is_empty() || is_slot(part) {
             return;
@@ -109,7 +110,7 @@ impl<'a> SecretSpans<'a> {
         self.found.push((from, from + part.len()));
     }
 
-    /// Returns the text with the mask at all positions found.
+    /// Returns the text with all positions masked.
     pub fn masked(mut self) -> String {
         self.found.sort_unstable();
         self.quoted.sort_unstable();
@@ -124,7 +125,7 @@ impl<'a> SecretSpans<'a> {
         shown + &self.text[at..]
     }
 
-    /// Returns the secrets that must be hidden elsewhere, too.
+    /// Returns the secrets that must also be masked elsewhere.
     pub fn known(&self) -> &[&'a str] {
         &self.known
     }
@@ -155,7 +156,7 @@ impl<'a> SecretSpans<'a> {
         }
     }
 
-    /// Hides the value of a secret header as a whole and remembers its secret parts.
+    /// Masks the whole value of a secret header and remembers its secret parts.
     fn header_value(&mut self, name: &str, value: &'a str) {
         // `Bearer {token}`: the placeholder is not the value that is sent.
         if value.split_once(' ').is_some_and(|(_, rest)| is_slot(rest.trim())) {
@@ -164,7 +165,7 @@ impl<'a> SecretSpans<'a> {
         self.cover(value);
         let name = name.trim();
         if name.to_ascii_lowercase().contains("cookie") {
-            // Cookies also hold harmless values such as a language.
+            // Cookies may also have harmless values, such as a language.
             let pairs = value.split(';').filter_map(|pair| pair.split_once('=')).map(|(_, value)| value.trim());
             // Set-Cookie has one pair; its path and other attributes are not secret.
             let set = name.to_ascii_lowercase().contains("set-cookie");
@@ -200,7 +201,8 @@ impl<'a> SecretSpans<'a> {
         let start = text.find("://").map_or(0, |at| at + 3);
         let authority_end = text[start..].find(['/', '?', '#']).map_or(text.len(), |at| start + at);
         let authority = &text[start..authority_end];
-        // A password may contain one of these characters unescaped; then the text after the colon is not a port.
+        // A password may contain one of these characters unescaped, in which case the text after the colon is not a
+        // port.
         let port = authority.rsplit_once(':').map_or("", |(_, port)| port).trim_end_matches(']');
         let odd = (!authority.contains('@') && !port.bytes().all(|b| b.is_ascii_hexdigit()))
             .then(|| text[authority_end..].rfind('@').map(|at| authority_end + at))
@@ -214,7 +216,7 @@ impl<'a> SecretSpans<'a> {
         }
     }
 
-    /// Hides the user info of a URL.
+    /// Masks the user info of a URL.
     fn user_info(&mut self, text: &'a str) {
         // These are placeholders from brunt's own error messages.
         if matches!(text, ":password" | "name:password" | "user:password") {
@@ -223,7 +225,7 @@ impl<'a> SecretSpans<'a> {
         self.cover(text);
         match text.split_once(':') {
             Some((_, password)) if !password.is_empty() => self.known.extend([text, password]),
-            // A token in place of a user name; a user name is not secret elsewhere.
+            // This is a token and not a user name, which would not be secret elsewhere.
             _ if text.trim_end_matches(':').len() >= 16 => self.known.push(text.trim_end_matches(':')),
             _ => {}
         }
@@ -238,7 +240,7 @@ impl<'a> SecretSpans<'a> {
         }
     }
 
-    /// Hides the value of `name=value` if the name marks a secret.
+    /// Masks the value of `name=value` if the name marks a secret.
     pub fn pair(&mut self, pair: &'a str) {
         if let Some((name, value)) = pair.split_once('=')
             && is_secret(name, value)
@@ -279,8 +281,8 @@ impl<'a> SecretSpans<'a> {
         }
     }
 
-    /// Searches for `"name": value` anywhere, also within a JSON string (`\"name\": \"value\"`), with all values of a
-    /// list.
+    /// Searches for `"name": value` anywhere, including within a JSON string (`\"name\": \"value\"`), and for all
+    /// values of a list.
     fn json(&mut self, text: &'a str, kind: JsonScope) {
         for (at, _) in text.match_indices(':') {
             let before = text[..at].trim_end();
@@ -293,7 +295,7 @@ impl<'a> SecretSpans<'a> {
             if !is_secret_header(name, "x") {
                 continue;
             }
-            // The quote is escaped as often as that of the name: JSON within JSON.
+            // In JSON within JSON, the quotes of the value are escaped as often as those of the name.
             let mark = &before[inner.len()..];
             if kind == JsonScope::Document && mark != "\"" {
                 continue;
@@ -329,7 +331,7 @@ impl<'a> SecretSpans<'a> {
         }
     }
 
-    /// Searches HTML form fields that already hold a secret: `<input name="csrf" value="…">`.
+    /// Searches for HTML form fields with a secret value: `<input name="csrf" value="…">`.
     fn inputs(&mut self, text: &'a str) {
         for (at, _) in text.match_indices("<input") {
             let tag = beginning(&text[at..]);
@@ -368,13 +370,14 @@ fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
     }
 }
 
-/// Returns the part of a text that is searched for one form part, so that many form parts in one text do not take
-/// quadratic time.
+/// Returns the part of a text that is searched for one form part. The bound keeps the time linear for a text with many
+/// form parts.
 fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(8192)]
 }
 
-/// Returns the JSON string that starts here with this quote, and the rest; a truncated string extends to the end.
+/// Returns the JSON string at the beginning, which starts with this quote, and the rest. A truncated string extends to
+/// the end.
 fn json_text<'a>(value: &'a str, mark: &str) -> Option<(&'a str, &'a str)> {
     let inner = value.strip_prefix(mark)?;
     let ends = |at: &usize| {

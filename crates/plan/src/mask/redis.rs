@@ -14,7 +14,7 @@ const SETTINGS: [&str; 8] = [
     "replica-auth",
 ];
 
-/// Marks the secrets of a command of these words, and the words that are only hidden here.
+/// Marks the secrets of the command with these words, and the words to mask only here.
 fn secrets<'a>(words: &[&'a str], spans: &mut SecretSpans<'a>) {
     let is = |at: usize, word: &str| words.get(at).is_some_and(|w| w.eq_ignore_ascii_case(word));
     let find = |word: &str| (0..words.len()).find(|&at| is(at, word));
@@ -46,7 +46,7 @@ fn secrets<'a>(words: &[&'a str], spans: &mut SecretSpans<'a>) {
     }
 }
 
-/// Finds the secrets of commands in their written form: separated by `;`, with an optional weight (`3x`) in front.
+/// Finds the secrets of commands as users write them: separated by `;`, each with an optional weight (`3x`) in front.
 pub fn commands<'a>(spans: &mut SecretSpans<'a>, text: &'a str) {
     let mut words: Vec<&str> = Vec::new();
     let mut rest = text.trim_start();
@@ -79,12 +79,12 @@ fn word(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
-/// Finds the secrets of commands on the wire: `*2`, and each word after its length.
+/// Finds the secrets of commands in wire format: `*2`, then each word after its length.
 pub fn replies<'a>(spans: &mut SecretSpans<'a>, text: &'a str) {
     let mut words: Vec<&str> = Vec::new();
     let mut is_word = false;
     for line in text.lines() {
-        // A command alone on its line, as typed in a terminal, or quoted in a sentence.
+        // This may be a command on a separate line, as typed in a terminal, or one quoted in a sentence.
         let number = |mark: char| {
             line.strip_prefix(mark).is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
         };
@@ -109,7 +109,7 @@ pub fn replies<'a>(spans: &mut SecretSpans<'a>, text: &'a str) {
     secrets(&words, spans);
 }
 
-/// Finds the secrets of a command in a text: the whole line, or the text between backticks.
+/// Finds the secrets of a command that is a whole line, or the text between backticks.
 fn bare<'a>(spans: &mut SecretSpans<'a>, line: &'a str) {
     let quoted = line.split('`').skip(1).step_by(2);
     for text in std::iter::once(line).chain(quoted) {

@@ -1,4 +1,4 @@
-//! Secret literals of SQL: those after PASSWORD and IDENTIFIED BY.
+//! Secret literals in SQL: those after PASSWORD and IDENTIFIED BY.
 
 use super::positions::SecretSpans;
 
@@ -26,18 +26,18 @@ fn keyword(text: &str, from: usize) -> Option<(usize, usize)> {
             bytes[at..].len() >= word.len() && bytes[at..at + word.len()].eq_ignore_ascii_case(word.as_bytes())
         })?;
         let end = at + word.len();
-        // A quote directly after it ends a string that the word is part of (`"password":`, `type="password" name=`).
+        // A quote directly after the word ends a string that contains it (`"password":`, `type="password" name=`).
         let goes_on = |b: &u8| is_name(*b) || b"'\"`\\".contains(b);
         let alone = (at == 0 || !is_name(bytes[at - 1])) && !bytes.get(end).is_some_and(goes_on);
         alone.then_some((at, end))
     })
 }
 
-/// Returns the literal that the keyword before this text applies to.
+/// Returns the literal to which the keyword before this text applies.
 fn literal_behind(text: &str) -> Option<&str> {
     let mut rest = text;
     let mut plugin = false;
-    // More words than any valid form has; the bound keeps the search linear in a text of nothing but such words.
+    // No valid form has more words. The limit keeps the search linear in a text that contains only such words.
     for _ in 0..16 {
         rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '(');
         let first = rest.chars().next()?;
@@ -45,7 +45,7 @@ fn literal_behind(text: &str) -> Option<&str> {
             '=' | ':' if rest.starts_with('=') || rest.starts_with(":=") => rest = rest.trim_start_matches([':', '=']),
             '\'' | '"' => {
                 let (literal, behind) = literal(rest);
-                // An account, 'user'@'host', whose password is set.
+                // This is the account 'user'@'host' whose password is set.
                 match behind.strip_prefix('@') {
                     Some(host) => rest = account_behind(host)?,
                     None => return Some(literal),

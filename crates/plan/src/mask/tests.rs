@@ -142,7 +142,7 @@ proptest::proptest! {
             proptest::test_runner::TestCaseError::fail(format!("{why}: {shown}"))
         });
         let wanted = document(MASK, MASK.into());
-        // Texts that may hold secrets themselves, or the same secret, are compared by their form only.
+        // Only the form is compared of texts that may contain secrets themselves, or the same secret.
         let alike = |mut shown: serde_json::Value| {
             for key in ["name", "other"].into_iter().filter(|key| wanted[*key].is_string()) {
                 shown[key] = wanted[key].clone();
@@ -249,7 +249,7 @@ fn a_hostile_text_costs_no_more_than_its_length() {
         let mut text = part.repeat((1 << 17) / part.len());
         Secrets::default().hide_all(&mut [&mut text]);
     }
-    // A text of 128 KiB takes milliseconds; a quadratic search takes minutes.
+    // A text of 128 KiB takes milliseconds; a quadratic search would take minutes.
     assert!(began.elapsed().as_secs() < 60);
 }
 

@@ -1,5 +1,5 @@
-//! Masking of secrets by value: a value from a secret position of a plan or of a message is hidden wherever else it
-//! occurs, also in messages from a server.
+//! Masking of secrets by value: a value from a secret position in a plan or a message is masked wherever else it
+//! occurs, including in messages from a server.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -11,20 +11,20 @@ use super::positions::{SecretSpans, is_slot};
 use super::{MASK, json, option_spans};
 use crate::Plan;
 
-/// Length up to which a word or a number is too common: it is hidden only between quotes and in binary messages.
+/// Length up to which a word or number is so common that it is masked only between quotes and in binary messages.
 const BETWEEN_QUOTES: usize = 3;
-/// Length up to which a value may be part of a longer word: it is hidden only where it stands alone.
+/// Length up to which a value may occur within a longer word, so that it is masked only as a separate word.
 const ALONE: usize = 7;
 
-/// Maximum number of known values: a list of a million signed URLs is masked by the position of the signatures.
+/// Maximum number of known values; the signatures in a list of a million signed URLs are masked by position.
 const MOST: usize = 4096;
-/// Maximum number of secrets taken from one received text.
+/// Maximum number of secrets learnt from one received text.
 const LEARNT: usize = 32;
 
-/// The values that must not be shown.
+/// The set of values that must not be shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Secrets {
-    /// Ordered by length, longest first, so that masking a shorter value does not split a longer one.
+    /// Values ordered by length, longest first, so that masking a shorter value does not split a longer one.
     values: BTreeSet<(Reverse<usize>, String)>,
 }
 
@@ -41,7 +41,7 @@ impl Secrets {
         secrets
     }
 
-    /// Collects the possible secrets of a command line that could not be parsed.
+    /// Collects the possible secrets of a command line that has not been parsed.
     pub fn of_words(words: &[String]) -> Secrets {
         let mut secrets = Secrets::default();
         for (at, word) in words.iter().enumerate() {
@@ -78,7 +78,7 @@ impl Secrets {
             self.learn_option(name, &value);
         }
         match name {
-            // File paths.
+            // These are file paths.
             "key" => {}
             "cookie" => self.learn(&option_spans("header", &format!("Cookie: {value}"))),
             "user" | "proxy-user" if value.starts_with('@') && !value.contains(':') => {}
@@ -109,7 +109,7 @@ impl Secrets {
             match value.split_once(' ') {
                 Some(_) => {}
                 None if value.contains(':') => self.pair(value),
-                // Basic authentication sends a name and a password in base64.
+                // Basic authentication sends name and password in base64.
                 None => {
                     let plain = STANDARD.decode(value).ok().and_then(|bytes| String::from_utf8(bytes).ok());
                     if let Some(pair) = plain.filter(|text| text.contains(':')) {
@@ -120,7 +120,7 @@ impl Secrets {
         }
     }
 
-    /// Adds the password and the pair of `name:password`, as written, percent-decoded and base64-encoded.
+    /// Adds the password and the whole pair of `name:password`, as written, percent-decoded and base64-encoded.
     fn pair(&mut self, pair: &str) {
         let decoded = percent_decoded(pair);
         for pair in [pair, &decoded] {
@@ -133,7 +133,7 @@ impl Secrets {
 
     fn add(&mut self, value: &str) {
         let slot = value.starts_with('{') && value.ends_with('}');
-        // Punctuation alone occurs everywhere.
+        // Punctuation alone is too common.
         let marks = !value.chars().any(char::is_alphanumeric);
         if marks || value == MASK || slot || is_slot(value) {
             return;
@@ -147,7 +147,7 @@ impl Secrets {
         }
     }
 
-    /// Returns the text with the secrets masked. JSON documents in it stay valid.
+    /// Returns the text with its secrets masked. JSON documents in the text stay valid.
     pub fn hide(&self, text: &str) -> String {
         if self.values.is_empty() {
             return text.to_owned();
@@ -173,7 +173,8 @@ impl Secrets {
             return document.to_owned();
         }
         let text = |text: &str, is_key: bool| {
-            // Matched with quotes around it; a short secret may also be the name of a key, so keys are left alone.
+            // The value is matched with its quotes. Keys are left alone, because a short secret may also be the name of
+            // a key.
             let quoted = format!("\"{text}\"");
             let meant = values.iter().filter(|value| !is_key || value.len() > ALONE);
             let shown = meant.fold(quoted, |shown, value| hidden_within(shown, value));
@@ -181,12 +182,12 @@ impl Secrets {
         };
         let number = |number: &str| values.iter().any(|value| *value == number).then(|| MASK.to_owned());
         let shown = json::rewrite(document, text, number);
-        // Secrets that span several strings of the document are hidden even though it is then no longer valid.
+        // Secrets that span several strings of the document are masked, although this makes the document invalid.
         let pieces = values.iter().filter(|value| value.len() > ALONE && value.contains(['"', '{', '}', '[', ']']));
         pieces.fold(shown, |shown, value| hidden_in(shown, value))
     }
 
-    /// Masks related texts: these secrets, and those found by position in any of the texts.
+    /// Masks related texts: the known secrets, and those found by position in any of the texts.
     pub fn hide_all(&self, texts: &mut [&mut String]) {
         let mut known = self.clone();
         texts.iter().for_each(|text| known.learn_some(&SecretSpans::of_text(text)));
@@ -200,7 +201,7 @@ fn hidden_in(text: String, value: &str) -> String {
     if text.contains(value) { hidden(&text, value) } else { text }
 }
 
-/// Like [`hidden_in`], for a JSON string with its quotes: if the result is not valid, the whole string is hidden.
+/// Like [`hidden_in`], for a JSON string with its quotes. If the result is not valid, the whole string is masked.
 fn hidden_within(text: String, value: &str) -> String {
     let shown = hidden_in(text, value);
     if serde_json::from_str::<String>(&shown).is_ok() { shown } else { format!("\"{MASK}\"") }
@@ -219,10 +220,10 @@ fn hidden(text: &str, value: &str) -> String {
     shown + &text[rest..]
 }
 
-/// Returns `true` if this occurrence of a secret is a value and not part of a word.
+/// Returns `true` if this occurrence of a secret is a separate value and not part of a word.
 fn is_separate_value(before: &str, value: &str, behind: &str) -> bool {
     let (last, next) = (before.chars().next_back(), behind.chars().next());
-    // \x00 is an escaped byte and not a word: the text after it is part of a binary message.
+    // `\x00` is an escaped byte in a binary message and not part of a word.
     let escaped = before.len() >= 4 && before.is_char_boundary(before.len() - 4) && {
         let mark = &before[before.len() - 4..];
         mark.starts_with("\\x") && mark[2..].bytes().all(|b| b.is_ascii_hexdigit())

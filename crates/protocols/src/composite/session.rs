@@ -1,4 +1,4 @@
-//! The session of a composite connection: forwards to the member's session and converts its events.
+//! The session of a composite connection, which forwards calls to the member's session and converts its events.
 
 use std::sync::Arc;
 

@@ -115,7 +115,7 @@ struct MemberSettings {
 }
 
 impl MemberSettings {
-    /// Rewrites the URL number in an error to the number among all URLs.
+    /// Replaces the URL number in an error, which counts only the member's URLs, with the number among all URLs.
     fn renumbered(&self, complaint: UsageError) -> UsageError {
         let Some(rest) = complaint.location.strip_prefix("URL ") else { return complaint };
         let (number, behind) = rest.split_once(',').unwrap_or((rest, ""));
@@ -225,7 +225,7 @@ impl MemberWorkloads {
         }
     }
 
-    /// Returns the workload with an index taken from an origin, a request or a code.
+    /// Returns the workload of the member with this index, which comes from an origin, a request or a status code.
     fn get(&self, part: usize) -> &Arc<dyn Workload> {
         self.0.get(part).and_then(Option::as_ref).expect("numbers are given to protocols that say something")
     }

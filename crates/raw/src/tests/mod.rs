@@ -13,8 +13,8 @@ use brunt_contract::{
 
 use super::oracle::{FRAMINGS, check, dialogue};
 
-/// A scripted conversation: options, number of requests sent first, the server's bytes, and the expected events (closed
-/// at the end).
+/// A scripted conversation: options, number of requests sent first, the server's bytes, and the expected events. The
+/// connection is closed at the end.
 struct ScriptedExchange {
     scheme: &'static str,
     options: &'static [(&'static str, &'static str)],
@@ -238,7 +238,7 @@ fn every_talk_whole_and_cut_at_every_position_and_byte_by_byte() {
     }
 }
 
-/// Closed at any position, only what was complete before counts.
+/// A conversation closed at any position reports only what was complete by then.
 #[test]
 fn every_talk_closed_at_every_position() {
     for ScriptedExchange { scheme, options, sent, said, wanted } in TALKS {
@@ -270,14 +270,14 @@ fn datagrams_are_answers_whatever_their_order() {
     }
     let wanted = ["2 - 1 2", "unsolicited 2", "unsolicited 0", "0 WrongStatus 4 5", "unsolicited 2"];
     assert_eq!(events(&mut done), wanted);
-    // One is lost: the others are unaffected, and its late answer is unsolicited.
+    // One request is lost: the others are unaffected, and its late answer is unsolicited.
     assert!(session.cancel(ExchangeId(1), &mut out));
     assert_eq!(session.room(), 3);
     session.receive(b"\x01\x00", &mut out, &mut done).unwrap();
     assert_eq!(events(&mut done), ["unsolicited 2"]);
 }
 
-/// Without a matching field, a late answer would be taken for the next one.
+/// Without a matching field, a late answer would be taken for the answer to the next request.
 #[test]
 fn a_lost_answer_without_a_match_costs_the_socket() {
     for (scheme, options) in [("udp", &[][..]), ("tcp", &[("until", "\\n")])] {
@@ -298,7 +298,7 @@ fn a_request_nobody_answers_is_over_at_once() {
     assert_eq!(events(&mut done), ["unsolicited 5"]);
 }
 
-/// Several requests sent at once are as many datagrams, and the connection still counts as UDP.
+/// Several requests sent at once become one datagram each, and the connection still counts as UDP.
 #[test]
 fn a_datagram_nobody_answers_is_one_of_its_own() {
     let dialogue = dialogue("udp", &[("no-answer", ""), ("pipeline", "4")]);

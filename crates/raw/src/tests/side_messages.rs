@@ -44,7 +44,7 @@ impl<'a> OpenedSession<'a> {
     }
 }
 
-/// Returns every way to split bytes in two, and into single bytes.
+/// Returns every split of the bytes into two pieces, and the split into single bytes.
 fn cuts(bytes: &[u8]) -> Vec<Vec<&[u8]>> {
     let mut all: Vec<Vec<&[u8]>> = (0..=bytes.len())
         .map(|at| [&bytes[..at], &bytes[at..]].into_iter().filter(|piece| !piece.is_empty()).collect())

@@ -1,4 +1,4 @@
-//! One side of a comparison: a run's figures, and how well its own seconds support them.
+//! One side of a comparison: the figures of a run, and the confidence in them that its seconds support.
 
 use std::io;
 
@@ -12,10 +12,10 @@ use crate::ranked::headline;
 use crate::seconds::SecondsSource;
 use crate::summary::Summary;
 
-/// Maximum number of blocks per run while it is read; seconds are merged to keep within it.
+/// Maximum number of blocks kept while a run is read; seconds are merged to stay within it.
 const KEPT: usize = 300;
-/// Number of blocks compared: long ones, so that each is longer than the fluctuations of a queue. Fewer than
-/// the minimum support no verdict.
+/// Number of blocks compared, few enough that each is longer than the fluctuations of a queue, and the minimum number
+/// for a verdict.
 const COMPARED: usize = 10;
 const LEAST: usize = 5;
 /// Quantiles compared.
@@ -27,11 +27,11 @@ pub struct ComparedFigures {
     open: bool,
     throughput: KnownFigure,
     failed: KnownFigure,
-    /// Quantiles of response and of service.
+    /// Quantiles of response time and of service time.
     quantiles: [[KnownFigure; QUANTILES.len()]; 2],
 }
 
-/// A figure and its 95 % interval, as far as they are known.
+/// A figure and its 95 % interval, each if known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct KnownFigure {
     pub value: Option<f64>,
@@ -79,12 +79,12 @@ impl ComparedFigures {
         })
     }
 
-    /// Returns whether its figures can be trusted.
+    /// Returns `true` if the figures of the run can be trusted.
     pub fn is_trusted(&self) -> bool {
         self.trusted
     }
 
-    /// Returns whether its requests have a response time, and not only a service time.
+    /// Returns `true` if requests have a response time in addition to their service time.
     pub(super) fn is_open(&self) -> bool {
         self.open
     }
@@ -102,8 +102,8 @@ impl ComparedFigures {
     }
 }
 
-/// Returns a quantile in microseconds, with the interval of the run's own report. The interval is widened to the
-/// bounds of the buckets at its ends, since no value is known more precisely.
+/// Returns a quantile in microseconds, with the same interval as in the report of the run, widened to the bounds of the
+/// buckets at its ends, since no value is known more precisely.
 fn quantile(summary: &Summary, open: bool, q: f64) -> KnownFigure {
     let found = summary.totals.ranked(open).quantile(q);
     let micros = |time: Nanos| time.0 as f64 / 1e3;
@@ -134,7 +134,7 @@ struct ContrastBlocks {
     seconds: usize,
     in_last: usize,
     open: bool,
-    /// Set if unfinished requests were cut off by a stop, and are not counted.
+    /// Set if unfinished requests were cut off by a stop and are therefore not counted.
     cut_by_stop: bool,
 }
 
@@ -168,8 +168,8 @@ impl ContrastBlocks {
         last.ended += bad + counts.finished as f64;
     }
 
-    /// Counts requests without a response in the block in which they began, derived from their lower bounds: requests
-    /// that hang all end together with the run, whenever they began. Returns the number counted.
+    /// Counts each request without a response in the block in which it began, derived from its lower bound: requests
+    /// that hang all end with the run, whenever they began. Returns the number counted.
     fn backdate(&mut self, second: &Second, failed: u64, censored: u64) -> f64 {
         let ranked = headline(&second.latency, self.open);
         let Some(bounds) = ranked.at_least.filter(|bounds| !bounds.is_empty()) else { return 0.0 };
@@ -185,8 +185,8 @@ impl ContrastBlocks {
         here
     }
 
-    /// Merges the blocks into a few; `untold` is the number of requests that were open when the record stopped, and are
-    /// in none of its seconds.
+    /// Merges the blocks into a few; `untold` is the number of requests that were open at the end of a truncated record
+    /// and are in none of its seconds.
     fn into_merged(mut self, untold: u64) -> Vec<ContrastBlock> {
         if let Some(last) = self.blocks.last_mut().filter(|_| !self.cut_by_stop) {
             last.failed += untold as f64;

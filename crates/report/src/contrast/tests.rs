@@ -19,7 +19,7 @@ fn second(at: i64, finished: u64, failed: u64) -> Second {
     }
 }
 
-/// Creates a trusted run of these seconds.
+/// Creates a trusted run with these seconds.
 fn run(seconds: Vec<Second>, reason: End) -> ComparedFigures {
     let within = seconds.iter().filter(|second| second.part == RunPart::Window).count();
     let window = Nanos::from_secs(within as u64);
@@ -92,7 +92,7 @@ fn the_same_runs_give_the_same_answer() {
 #[test]
 fn a_change_lies_within_its_interval() {
     let constant = |us: u64| side(8, move |_| (600, us, 0));
-    // More than the threshold, within it, and too close to it for buckets of 0.4 %.
+    // Beyond the threshold, within it, and too close to it for buckets of 0.4 %.
     for (a, b, word) in [
         (67_200, 70_900, ChangeVerdict::Worse),
         (537_800, 569_500, ChangeVerdict::Worse),
@@ -113,10 +113,10 @@ fn a_change_lies_within_its_interval() {
     }
 }
 
-/// A generator of synthetic runs of a given number of seconds.
+/// A function that generates a synthetic run with the given number of seconds.
 type MakeSide = fn(&mut Rng, i64) -> ComparedFigures;
 
-/// Returns, for each figure, the share of pairs of such runs for which its verdict is better or worse.
+/// Returns, for each figure, the share of pairs of runs whose verdict is better or worse.
 fn share_told_apart(pairs: u64, seconds: i64, like: [MakeSide; 2]) -> [f64; MEASURES.len()] {
     let mut told = [0; MEASURES.len()];
     for pair in 0..pairs {
@@ -161,8 +161,8 @@ fn where_there_is_too_little_nothing_is_told_of_failures() {
     }
 }
 
-/// Creates arrivals at 300/s at a server that is busy for four fifths of the time and serves one request after the
-/// other: requests behind a slow one are slow as well.
+/// Creates a run with 300 arrivals per second at a server that is busy four fifths of the time and serves one request
+/// at a time, so that requests behind a slow one are slow as well.
 fn queueing(random: &mut Rng, seconds: i64) -> ComparedFigures {
     let (mut all, mut now, mut wait): (Vec<Second>, _, _) = (Vec::new(), -5.0, 0.0_f64);
     all.extend((0..seconds).map(|at| second(at, 0, 0)));
@@ -182,7 +182,7 @@ fn queueing(random: &mut Rng, seconds: i64) -> ComparedFigures {
     }
 }
 
-/// Creates users of a server whose speed changes by about 10 % from second to second.
+/// Creates a run against a server whose speed changes by about 10 % from second to second.
 fn wavering(random: &mut Rng, seconds: i64, slower: f64) -> ComparedFigures {
     let seconds = (0..seconds).map(|at| {
         let mean = 0.05 * slower * (0.1 * random.normal()).exp();
@@ -210,7 +210,7 @@ fn of_equal_runs_latency_and_throughput_are_seldom_told_apart_and_of_others_they
     assert!(told[..3].iter().all(|share| *share >= 0.9), "{told:?}");
 }
 
-/// Creates a run in which, in each of ten seconds, some of 100 requests hang until the run is over.
+/// Creates a run of ten seconds; in each, some of 100 requests hang until the end of the run.
 fn hanging(each: impl Fn(i64) -> u64, reason: End) -> ComparedFigures {
     let mut seconds: Vec<Second> = Vec::new();
     let mut last = Second { part: RunPart::Drain, ..second(10, 0, 0) };
@@ -233,10 +233,10 @@ fn requests_without_an_end_count_as_failed_where_they_began() {
     let [.., failed] = compare_figures(&well, &each);
     assert_eq!(failed.values, [Some(0.0), Some(0.04)], "as objectives count them");
     assert_eq!(failed.verdict, ChangeVerdict::Worse, "{failed:?}");
-    // The same number, but all in one stall: that may be chance.
+    // The same number, but all in one stall, which may be chance.
     let [.., stalled] = compare_figures(&well, &hanging(|at| if at == 2 { 40 } else { 0 }, End::Completed));
     assert_eq!((stalled.values, stalled.verdict), (failed.values, ChangeVerdict::CannotTell), "{stalled:?}");
-    // Requests cut off by a stop might have been answered.
+    // Requests cut off by a stop could still have been answered.
     let [.., cut] = compare_figures(&well, &hanging(|_| 4, End::Interrupted));
     assert_eq!(cut.values, [Some(0.0), Some(0.0)], "{cut:?}");
 }
@@ -267,7 +267,7 @@ fn users_and_a_rate_are_compared_by_service_time() {
 
 #[test]
 fn an_interval_may_have_no_upper_end() {
-    // The 99th percentile of 300 requests lies near the slowest of them, or above.
+    // The upper bound of the 99th percentile of 300 requests is near the slowest one, or above it.
     let base = side(30, |_| (1000, 1000, 0));
     let few = side(6, |_| (50, 3000, 0));
     let p99 = compare_figures(&base, &few)[3];

@@ -1,4 +1,4 @@
-//! Named checks as rows of cells, for documents that people read.
+//! Named checks as rows of cells, for human-readable documents.
 
 use crate::columns::table;
 use crate::numbers;

@@ -133,7 +133,7 @@ fn row(s: &Second, open: bool) -> [String; COLUMNS.len()] {
     ]
 }
 
-/// Returns name and kind of the extra rows of a second, in the order of their numbers.
+/// Returns the name and kind of each extra row of a second, in the order of their indices.
 fn rows(summary: &Summary) -> Vec<(String, &'static str)> {
     let requests = summary.names().iter().map(|name| (name.clone(), "request"));
     let spans = summary.spans().flat_map(|row| {
@@ -144,7 +144,7 @@ fn rows(summary: &Summary) -> Vec<(String, &'static str)> {
     requests.chain(spans).chain(scenarios).collect()
 }
 
-/// Returns the row of one name in a second: of its requests, or of anything else counted by name.
+/// Returns the row of one name in a second, for its requests or anything else that is counted by name.
 fn row_of_name(s: &Second, named: &NamedFigures, rows: &[(String, &'static str)]) -> [String; COLUMNS.len()] {
     let length_s = (s.to_ns - s.from_ns) as f64 / 1e9;
     let (mut finished, mut at_least) = (Histogram::new(), Histogram::new());
@@ -154,7 +154,7 @@ fn row_of_name(s: &Second, named: &NamedFigures, rows: &[(String, &'static str)]
     let counts = &named.counts;
     let ended = counts.finished + counts.finished_of_warmup;
     let status: Vec<String> = named.status.iter().map(|(code, n)| format!("{code}:{n}")).collect();
-    // A record from another source may contain numbers that its plan does not define.
+    // A record from another source may contain indices that its plan does not define.
     let (name, kind) = rows.get(usize::from(named.name)).cloned().unwrap_or_else(|| (named.name.to_string(), ""));
     let quantile = |q| cell(ranked.quantile(q).figure);
     let figures = [
@@ -224,7 +224,7 @@ fn failure(f: &brunt_record::Failure) -> String {
     format!("{}/{}{errno}:{}", f.kind, f.phase, f.count)
 }
 
-/// Quotes a cell of untrusted text: a spreadsheet would evaluate anything that begins like a formula.
+/// Quotes a cell of untrusted text, because a spreadsheet would evaluate text that begins like a formula.
 fn quote(text: &str) -> String {
     let text = brunt_measure::sanitize::line(text);
     let formula = if text.starts_with(['=', '+', '-', '@']) { "'" } else { "" };

@@ -1,4 +1,4 @@
-//! Iterations and groups of a flow as rows of cells, for documents that people read.
+//! Iterations and groups of a flow as rows of cells, for human-readable documents.
 
 use crate::columns::table;
 use crate::iterations::SpanRow;

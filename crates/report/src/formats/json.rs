@@ -1,7 +1,7 @@
 //! JSON for machines: [`crate::document`], with one top-level key per line and one second per line.
 //!
-//! Seconds are read again and written one at a time, so that a report of two hours takes no more memory than
-//! one of ten seconds.
+//! Seconds are read again and written one at a time, so that a report on two hours needs no more memory than one on ten
+//! seconds.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! JUnit XML for continuous integration: one test case per objective, and one for the trust in the run.
+//! JUnit XML for continuous integration: one test case per objective, and one for the trust verdict.
 
 use std::io::{self, Write};
 
@@ -45,8 +45,7 @@ impl ReportFormat for JunitFormat {
     }
 }
 
-/// Returns the name of the suite, so that several runs of a job can be told apart; it is the same in every
-/// language.
+/// Returns the name of the suite, which distinguishes several runs of a job and is the same in every language.
 fn name(summary: &Summary) -> String {
     let Some(started) = &summary.started else { return "brunt".into() };
     let load = super::text::head::load(&started.plan, Lang::En).join(", ");
@@ -122,7 +121,7 @@ fn cases(summary: &Summary, lang: Lang) -> Vec<TestCase> {
         against.push(said.clone());
         reasons.push(said);
     }
-    // A run that an objective or a step ended early is judged by these, and by its figures.
+    // A run that an objective or a step ended early is judged by these and by its figures.
     let interrupted = summary.end != brunt_record::End::Completed && !matches!(summary.exit, Exit::Ok | Exit::Missed);
     let failure = match (against.is_empty(), interrupted) {
         (false, _) => Some(against.join("; ")),

@@ -1,4 +1,4 @@
-//! Markdown for a merge request or a wiki: the setup of the run, whether to trust it, and its figures.
+//! Markdown for a merge request or a wiki: the setup of the run, the verdict on whether to trust it, and its figures.
 
 use std::io::{self, Write};
 
@@ -144,8 +144,8 @@ fn run(page: &mut MarkdownPage, summary: &Summary) {
     page.table("ll", &rows);
 }
 
-/// Returns all URLs if there are few, with the protocol if an answer revealed it. They are separated by ` , `, because
-/// a space ends a URL where links are recognized.
+/// Returns all URLs if there are few, with the protocol if an answer revealed it. They are separated by ` , ` because a
+/// space ends a URL where links are recognized automatically.
 fn target(summary: &Summary, started: &RunStarted, lang: Lang) -> String {
     const FEW: usize = 5;
     let urls = &started.plan.urls;

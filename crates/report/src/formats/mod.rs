@@ -1,4 +1,4 @@
-//! The formats of a report, in one list. A format costs one file here and one line in [`FORMATS`].
+//! The formats of a report. Each format is a file here and a line in [`FORMATS`].
 
 mod checks;
 mod csv;
@@ -22,14 +22,14 @@ use crate::seconds::SecondsSource;
 use crate::summary::Summary;
 use crate::text::Lang;
 
-/// The style of a written report.
+/// The presentation of a report: language, colours and width.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// Language of sentences; keys of documents for machines are the same in all languages.
+    /// Language of sentences; the keys of machine-readable documents do not depend on it.
     pub lang: Lang,
-    /// Set for colours, on a terminal.
+    /// Set if colours are used, on a terminal.
     pub color: bool,
-    /// Width of the terminal in cells, for text; `None`: lines are not wrapped.
+    /// Width of the terminal in cells, for text; `None` if lines are not wrapped.
     pub cells: Option<usize>,
 }
 
@@ -37,9 +37,9 @@ pub struct Style {
 pub trait ReportFormat: Sync {
     /// Returns the name of the format in `--format`.
     fn name(&self) -> &'static str;
-    /// Returns the extensions of its files, in lower case: `json`.
+    /// Returns the file extensions of the format, in lower case: `json`.
     fn extensions(&self) -> &'static [&'static str];
-    /// Returns `true` for the format that is shown on screen anyway.
+    /// Returns `true` for the format that is shown on screen by default.
     fn is_on_screen(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! Figures by name for documents that people read: a row of cells for each name, and the failures.
+//! Figures by name for human-readable documents: a row of cells for each name, and the failures.
 
 use brunt_record::FailureExample;
 
@@ -32,7 +32,7 @@ const MORE_FAILURES: Text = text(
 
 /// Maximum number of rows in text for a terminal; documents contain more.
 const ROWS: usize = 20;
-/// Maximum number of failures, likewise.
+/// Maximum number of failures in text for a terminal.
 const FAILURES: usize = 10;
 /// Maximum width of a name in text, in cells.
 const NAME_CELLS: usize = 40;
@@ -112,8 +112,7 @@ fn failure(name: &str, example: &FailureExample, lang: Lang) -> Vec<String> {
     vec![name.to_owned(), what, reason(&example.detail, example.cause.as_ref(), lang).into_owned()]
 }
 
-/// Returns the rows as lines of at most `room` cells, as far as possible: those with the most requests, then
-/// the failures.
+/// Returns the rows with the most requests, then the failures, as lines of at most `room` cells where possible.
 pub(super) fn lines(summary: &Summary, lang: Lang, room: Option<usize>) -> Vec<String> {
     let mut all: Vec<NameTotalsRow<'_>> = summary.by_name().collect();
     let more = all.len().saturating_sub(ROWS);

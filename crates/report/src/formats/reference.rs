@@ -1,4 +1,4 @@
-//! The results of the reference client for documents that people read, next to the same figures of the load.
+//! The results of the reference client for human-readable documents, next to the same figures of the load.
 
 use crate::numbers;
 use crate::ranked::RankedLatency;

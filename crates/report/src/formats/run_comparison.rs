@@ -74,7 +74,7 @@ pub fn writer(format: &str) -> Option<CompareFn> {
     }
 }
 
-/// Returns the letter that stands for a run.
+/// Returns the letter that denotes a run.
 fn letter(at: usize) -> String {
     char::from(b'A'.saturating_add(u8::try_from(at).unwrap_or(u8::MAX))).to_string()
 }

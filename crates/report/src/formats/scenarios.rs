@@ -1,4 +1,4 @@
-//! Scenarios side by side for documents that people read: the requests of each in a row of cells.
+//! Scenarios side by side for human-readable documents: the requests of each in a row of cells.
 
 use crate::columns::table;
 use crate::iterations::ScenarioRow;

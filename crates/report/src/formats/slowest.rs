@@ -1,4 +1,4 @@
-//! The slowest requests with their traces as rows of cells, for documents that people read.
+//! The slowest requests with their traces as rows of cells, for human-readable documents.
 
 use brunt_measure::Nanos;
 use brunt_record::{TraceId, TracedRequest};
@@ -20,13 +20,13 @@ const STATUS: Text = text("status", "状态码");
 const TRACE: Text = text("trace", "trace");
 const TIMED_OUT: Text = text("timed out", "超时");
 const NOT_SAMPLED: Text = text("{id} (not sampled)", "{id}（未采样）");
-/// Trace of the example of a failure.
+/// Label of the trace of a failure's example.
 pub(crate) const OF_EXAMPLE: Text = text("trace {id}", "trace {id}");
 
-/// Maximum number of requests with a sampled trace in text for a terminal, and of those with other traces.
+/// Maximum number of requests with sampled traces, and of those with unsampled traces, in text for a terminal.
 const LINES: usize = 5;
 
-/// Formats the id, and whether it can be looked up.
+/// Formats the id of a trace and whether it can be looked up.
 pub(crate) fn id(trace: &TraceId, lang: Lang) -> String {
     if trace.sampled { trace.id.clone() } else { lang.fill(NOT_SAMPLED, &[("id", &trace.id)]) }
 }
@@ -54,7 +54,7 @@ pub(super) fn rows(summary: &Summary, lang: Lang, most: usize) -> Vec<Vec<String
     }
     let heading = [LATENCY, AT, NAME, STATUS, TRACE].map(|cell| lang.of(cell).to_owned()).to_vec();
     let mut rows: Vec<Vec<String>> = std::iter::once(heading).chain(told).collect();
-    // The column is empty in a run with one name.
+    // In a run with one name, this column is empty.
     if rows.iter().skip(1).all(|row| row[2].is_empty()) {
         rows.iter_mut().for_each(|row| drop(row.remove(2)));
     }

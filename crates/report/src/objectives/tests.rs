@@ -32,7 +32,7 @@ fn judged_over_all_due_requests() {
     };
     check("p50<50ms", &good, "met: p50 10.0 ms");
     check("p99<50ms", &good, "met: p99 10.0 ms");
-    // 995 finished, so their own p99.5 is 100 ms; among the 1000 that were due, it falls on a failure.
+    // The p99.5 of the 995 finished requests is 100 ms; among the 1000 due, p99.5 is a failure.
     check("p99.5 <= 100ms", &good, "met: p99.5 100 ms");
     check("p99.6 <= 100ms", &good, "missed: p99.6 100 ms");
     check("max<2s", &good, "missed: max 100 ms");

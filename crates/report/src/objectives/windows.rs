@@ -1,7 +1,7 @@
 //! Objectives on any stretch of a run: `p95<300ms for 10s`.
 //!
-//! Each stretch is judged by the requests that ended in it, and the iterations that were dropped in it; if requests
-//! were in flight and none ended, the objective is missed. This works live and from a record alike.
+//! Each stretch is judged by the requests that ended in it and the iterations that were dropped in it; if requests were
+//! in flight and none ended, the objective is missed. Live runs and records are judged in the same way.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use crate::sums::SumsBuilder;
 /// Number of times an objective is judged per length of its stretch.
 const STEPS: u64 = 10;
 
-/// The objectives of a run that apply to stretches of it.
+/// The objectives that apply to stretches of a run, or may stop it.
 #[derive(Clone, Debug, Default)]
 pub struct StretchObjectives {
     started: Option<Box<RunStarted>>,
@@ -26,19 +26,19 @@ pub struct StretchObjectives {
     so_far: Option<SumsBuilder>,
 }
 
-/// An objective on stretches, or one that may stop the run, and its state.
+/// The state of an objective that applies to stretches or may stop the run.
 #[derive(Clone, Debug)]
 struct StretchObjective {
     objective: Objective,
-    /// Length of the stretch; `None`: it applies to the run so far, and is judged in order to stop it.
+    /// Length of the stretch; `None` if the objective applies to the run so far and may stop it.
     length: Option<Nanos>,
-    /// Next time it is judged (nanoseconds since the beginning of the run's window).
+    /// Time of the next judgement (nanoseconds since the beginning of the run's window).
     next_ns: i64,
     judged: u64,
     missed: u64,
-    /// Set if it was missed at a time when a miss stops the run.
+    /// Set if the objective was missed at a time when a miss stops the run.
     stops: bool,
-    /// First stretch that missed it, or else the last one judged.
+    /// First stretch that missed the objective, or else the last one judged.
     result: Option<JudgedStretch>,
 }
 
@@ -86,7 +86,7 @@ impl StretchObjectives {
         self.each.iter().find(|window| window.stops).map(|window| window.objective.text.as_str())
     }
 
-    /// Returns the result of an objective; `None`: it does not apply to stretches, or the run was shorter than its
+    /// Returns the result of an objective; `None` if it does not apply to stretches, or if the run was shorter than its
     /// stretch, so that it is judged on the whole run.
     pub(super) fn judged(&self, text: &str) -> Option<JudgedObjective> {
         let window = self.each.iter().find(|window| window.objective.text == text)?;
@@ -122,7 +122,7 @@ impl StretchObjectives {
 }
 
 impl StretchObjective {
-    /// Creates the state of an objective on stretches, or of one that may stop the run.
+    /// Creates the state; `None` if the objective neither applies to stretches nor may stop the run.
     fn of(objective: Objective) -> Option<StretchObjective> {
         let (lasts, stops) = (objective.stretch, objective.stop_after);
         let next_ns = span(lasts.or(stops)?);
@@ -136,9 +136,8 @@ impl StretchObjective {
     }
 }
 
-/// Returns the last seconds that make up a stretch: together as long as the whole seconds whose middle lies in
-/// the stretch. The partial second at the end of a run is thus judged together with those before it, and never
-/// in place of a whole one.
+/// Returns the last seconds, which make up a stretch; its length is rounded to whole seconds. The partial second at the
+/// end of a run is thus judged together with those before it, never in place of a whole one.
 fn within(seconds: &VecDeque<Second>, lasts: Nanos) -> Vec<&Second> {
     const WHOLE: i64 = 1_000_000_000;
     // The length of a second is measured, not exact.
@@ -158,17 +157,17 @@ fn span(span: Nanos) -> i64 {
     i64::try_from(span.0).unwrap_or(i64::MAX)
 }
 
-/// Returns empty sums of a run.
+/// Creates empty sums with the head of the run.
 fn empty_sums(started: Option<&RunStarted>) -> SumsBuilder {
     let mut adding = SumsBuilder::default();
     started.into_iter().for_each(|started| adding.add(&RunEvent::Started(Box::new(started.clone()))));
     adding
 }
 
-/// Judges a stretch by the requests that ended in it; `None` if none was expected to end. Requests in flight at its
-/// end are judged in the stretch in which they end.
+/// Judges a stretch by the requests that ended in it; `None` if none were expected to end. Requests in flight at the
+/// end of the stretch are judged in the one in which they end.
 fn judge(objective: &Objective, mut adding: SumsBuilder, under_way: bool) -> Option<JudgedObjective> {
-    // Requests in flight at its end belong to another stretch.
+    // Requests in flight at the end of this stretch belong to a later one.
     adding.add(&RunEvent::Ended(RunEnd { reason: End::Completed, ..RunEnd::default() }));
     let sums = adding.finish();
     let facts = ObjectiveInputs::of(&sums, objective)?;
@@ -177,9 +176,9 @@ fn judge(objective: &Objective, mut adding: SumsBuilder, under_way: bool) -> Opt
         // If no request completed, the rate is 0.
         return Some(objective.judge(&ObjectiveInputs { due, ..facts }));
     }
-    // Requests in flight are not counted by name; those that began are.
+    // Requests are counted by name when they are due, but not while in flight.
     let hangs = if objective.name().is_some() { facts.due > 0 } else { under_way };
-    // A hang counts as one due request without an answer.
+    // A hang counts as one due request without a response.
     let due = if due == 0 && hangs { 1 } else { due };
     (due > 0).then(|| objective.judge(&ObjectiveInputs { due, ..facts }))
 }
@@ -198,7 +197,7 @@ mod tests {
         run_with_rest(objective, seconds, S)
     }
 
-    /// Creates such a run whose last second has length `rest`.
+    /// Creates such a run whose last second is `rest` nanoseconds long.
     fn run_with_rest(objective: &str, seconds: &[(u64, u64, u64)], rest: i64) -> StretchObjectives {
         let mut windows = StretchObjectives::default();
         let parsed = Objective::parse(objective).expect("an objective");
@@ -265,14 +264,14 @@ mod tests {
     #[test]
     fn the_rest_of_a_second_is_judged_with_those_before_it_and_never_alone() {
         let mut seconds = vec![(100, 10, 0); 10];
-        // All of its requests are slow, but only a few of those of the last two seconds.
+        // All of its requests are slow, but they are few among those of the last two seconds.
         seconds.push((10, 900, 0));
         for rest in [S * 3 / 10, S * 6 / 10, S * 9 / 10] {
             let judged = run_with_rest("p50<300ms for 1s", &seconds, rest).judged("p50<300ms for 1s").expect("judged");
             assert!(judged.met, "{rest}: {}", judged.measured);
         }
         assert_eq!(run("p50<300ms for 1s", &seconds).judged("p50<300ms for 1s").map(|judged| judged.met), Some(false));
-        // A length that is not a whole number of seconds covers those whose middle lies in it.
+        // A length that is not a whole number of seconds covers the seconds whose middle lies in it.
         let held = |lasts| within(&run("p50<1s for 9s", &[(1, 1, 0); 9]).seconds, Nanos::from_millis(lasts)).len();
         assert_eq!([1000, 1400, 1500, 2400, 2500].map(held), [1, 1, 2, 2, 3]);
     }

@@ -1,4 +1,4 @@
-//! The rule for the clock of the generator's machine (V23): the cost of reading a slow clock is in every latency
+//! The rule for the clock of the generator's machine (V23): every latency includes the cost of reading a slow clock
 //! twice.
 
 use brunt_record::RunEvent;
@@ -13,12 +13,12 @@ const SLOW: Text = text(
     "本机的时钟源是 {clock}：每次读取时钟都要经过系统调用，其开销会计入每个延迟；如果内核信任 TSC，改用 clocksource=tsc 后每次只需 20 ns",
 );
 
-/// Clock sources that are read without a system call (`vdso_clock_mode` in Linux 6.x): of x86, of guests of KVM
-/// and Hyper-V, of ARM and RISC-V.
+/// Clock sources that are read without a system call (`vdso_clock_mode` in Linux 6.x): those of x86, of KVM and Hyper-V
+/// guests, of ARM and of RISC-V.
 const QUICK: [&str; 6] =
     ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "riscv_clocksource", "timebase"];
 
-/// The clock source of the generator's machine, whose counters come first.
+/// The clock source of the generator's machine, which is the first to report counters.
 #[derive(Debug, Default)]
 pub(super) struct ClockRule {
     host: Option<String>,

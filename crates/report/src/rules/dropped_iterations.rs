@@ -1,5 +1,5 @@
-//! The rule for iterations that were due while all users were busy: they were dropped, and the load was less
-//! than requested.
+//! The rule for iterations that were dropped because all users were busy when they were due: the load was lower than
+//! requested.
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
@@ -10,17 +10,17 @@ use crate::text::{Text, text};
 
 const DROPPED: Text = text(
     "{dropped} of {due} iterations were dropped: no user was free for them (max-users), so less load was sent than was scheduled, and the latency is that of the others",
-    "{due} 次迭代中有 {dropped} 次被放弃：应开始时没有空闲用户（max-users），因此实际负载低于计划，延迟只反映其余迭代",
+    "{due} 次迭代中有 {dropped} 次被放弃：到了开始时间却没有空闲用户（max-users），因此实际负载低于计划，延迟只反映其余迭代",
 );
 const OF_SCENARIO: Text = text(
     "{dropped} of {due} iterations of {scenario} were dropped: no user was free for them (max-users), so less load was sent than was scheduled, and the latency is that of the others",
-    "{scenario} 的 {due} 次迭代中有 {dropped} 次被放弃：应开始时没有空闲用户（max-users），因此实际负载低于计划，延迟只反映其余迭代",
+    "{scenario} 的 {due} 次迭代中有 {dropped} 次被放弃：到了开始时间却没有空闲用户（max-users），因此实际负载低于计划，延迟只反映其余迭代",
 );
 
 /// Threshold for a finding: one dropped iteration in this many.
 const ONE_IN: u64 = 1000;
 
-/// Returns the flow with the most dropped iterations, if there are enough to report.
+/// Returns the iterations of the flow with the most dropped ones, if there are enough to report.
 pub(crate) fn worst(run: &RunSums) -> Option<SpanRow<'_>> {
     let told = |row: &SpanRow<'_>| {
         let counts = &row.totals.counts;

@@ -1,4 +1,4 @@
-//! The rule for a run that did not end as planned, and therefore lacks results.
+//! The rule for runs that did not end as planned and therefore lack results.
 
 use brunt_record::End;
 
@@ -20,9 +20,10 @@ const CUT_OFF: Text = text(
 
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     let text = match run.end {
-        // Includes a drained run: its headline mentions it, and its figures are complete.
+        // This includes drained runs: the headline mentions the drain, and the figures are
+        // complete.
         End::Completed => return None,
-        // A notice states what stopped it.
+        // A notice states the reason.
         End::Interrupted if run.was_stopped() => return None,
         End::Interrupted => INTERRUPTED,
         End::Partial => PARTIAL,

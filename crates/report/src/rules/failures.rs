@@ -1,4 +1,4 @@
-//! The rule for a significant share of failed requests: the latency is that of the others.
+//! The rule for a significant share of failed requests: the latency covers only the others.
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};

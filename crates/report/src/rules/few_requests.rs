@@ -1,5 +1,5 @@
-//! The rule for objectives met by too few requests: a limit of one in a thousand cannot be judged by ten requests, and
-//! the next one may miss an objective met so far.
+//! The rule for objectives met with too few requests: ten requests cannot show that a limit of one in a thousand is
+//! met, and the next request may miss it.
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};

@@ -1,8 +1,8 @@
-//! Rules for the health of the generator itself: how far it distorted its own figures.
+//! Rules for the health of the generator itself: how much it distorted its own figures.
 //!
-//! Whatever keeps brunt from reading an answer at once (its own work, another process on its core, a CPU quota, a
+//! Anything that keeps brunt from reading an answer at once (its own work, another process on its core, a CPU quota, a
 //! signal that stops it) looks like a slow server. Each cause leaves a distinct trace in the record, and reduces trust
-//! if the delay is large relative to the figures it would distort.
+//! if the delay is large relative to the figures that it distorts.
 
 use brunt_measure::{Histogram, Nanos};
 use brunt_record::{RunEvent, RunPart};
@@ -27,7 +27,7 @@ const BUSY_ADVICE: Text = text(
 const ABSENT: Text = text(
     "brunt itself was paused: {lost} of the window was lost in pauses of 10 ms or more, the longest {longest}; \
         responses that arrived during them were read late",
-    "发压端自身曾被暂停：统计窗口的 {lost} 耗在 10 毫秒以上的停顿上，最长 {longest}；其间到达的响应被推迟读取",
+    "发压端自身曾被暂停：统计窗口的 {lost} 花在 10 毫秒以上的停顿上，最长 {longest}；其间到达的响应被推迟读取",
 );
 const READ_LATE: Text = text(
     "brunt itself was held up: it did not read for up to {longest}, often enough that {quantile} ({figure}) is \
@@ -35,8 +35,8 @@ const READ_LATE: Text = text(
     "发压端自身有停顿：最长有 {longest} 没有读取响应，次数之多已影响到 {quantile}（{figure}）；请为它预留 CPU 核，或降低负载",
 );
 const STARVED: Text = text(
-    "brunt itself had to wait for a CPU core: p99 {delay} of a p99 of {figure}; give it dedicated cores, or a \
-        higher priority",
+    "brunt itself had to wait for a CPU core: a p99 of {delay}, out of a measured p99 of {figure}; give it \
+        dedicated cores, or a higher priority",
     "发压端自身在等待 CPU：等待时间的 p99 为 {delay}，而测得的 p99 为 {figure}；请为它预留 CPU 核或提高其优先级",
 );
 const THROTTLED: Text = text(
@@ -44,7 +44,7 @@ const THROTTLED: Text = text(
     "发压端自身受到 CPU 配额限制：{periods} 个周期中有 {throttled} 个用完了配额（cgroup）；请提高配额或降低负载",
 );
 const LATE: Text = text(
-    "brunt sent requests late: by {quantile} {late}, with a response time {quantile} of {response}",
+    "brunt sent requests late: the delay has a {quantile} of {late}, and the response time a {quantile} of {response}",
     "发压端发送过晚：{quantile} 晚 {late}，而响应时间的 {quantile} 为 {response}",
 );
 const LATE_MEAN: Text = text(
@@ -52,16 +52,16 @@ const LATE_MEAN: Text = text(
     "发压端发送过晚：平均晚 {late}，而平均响应时间为 {response}",
 );
 
-/// Share of a figure above which brunt's own contribution may be too much.
+/// Share of a figure above which brunt's own contribution may be too large.
 const SHARE: f64 = 0.2;
-/// Share above which it is always too much.
+/// Share of a figure above which brunt's own contribution is always too large.
 const MOST: f64 = 0.5;
-/// Duration below which it is ignored: an idle virtual core may wake up that late.
+/// Duration below which brunt's own contribution is ignored: an idle virtual core may wake up that late.
 const LEAST: Nanos = Nanos::from_millis(1);
-/// Duration from which [`SHARE`] is too much.
+/// Duration from which a share of [`SHARE`] is too large.
 const MUCH: Nanos = Nanos::from_millis(10);
-/// Maximum share of brunt's own lateness in the mean response; it is ignored below [`MEAN_LEAST`]: healthy runs
-/// against fast servers reach 240 µs, starved ones 14 ms.
+/// Maximum share of brunt's own lateness in the mean response time. Lateness below [`MEAN_LEAST`] is ignored: healthy
+/// runs against fast servers reach 240 µs, starved ones 14 ms.
 const MEAN_SHARE: f64 = 0.05;
 const MEAN_LEAST: Nanos = Nanos::from_micros(250);
 
@@ -82,8 +82,8 @@ fn known(figure: Figure) -> Option<Nanos> {
     figure.exact().or(figure.at_least())
 }
 
-/// Finds that the CPU quota of the generator was exhausted. No other rule here judges a run that only holds
-/// connections: it has no latency, and a core may well be busy with handshakes.
+/// Finds that the CPU quota of the generator was exhausted. This is the only rule here that judges a run that only
+/// holds connections: such a run has no latency, and its cores may be busy with handshakes.
 pub(super) fn throttled(run: &Evidence<'_>) -> Option<Finding> {
     let (throttled, periods) = (run.totals.generator.throttled, run.totals.generator.periods);
     let material = throttled > 0 && throttled as f64 > THROTTLED_SHARE * periods as f64;
@@ -91,7 +91,7 @@ pub(super) fn throttled(run: &Evidence<'_>) -> Option<Finding> {
     material.then(|| Finding::new("generator_throttled", Grade::Fail, THROTTLED, facts))
 }
 
-/// The rule for a worker without spare time: answers waited to be read, and requests to be sent.
+/// The rule for workers without spare CPU time: answers waited to be read, and requests waited to be sent.
 #[derive(Debug, Default)]
 pub(super) struct BusyWorkersRule {
     /// Total length of the seconds in which a worker was full.
@@ -131,8 +131,8 @@ impl BusyWorkersRule {
     }
 }
 
-/// The rule for workers that did not check their sockets: they were stopped, or preempted. An answer that
-/// arrived in such a gap was read at its end.
+/// The rule for workers that did not check their sockets because they were stopped or preempted. An answer that arrived
+/// in such a gap was read only at its end.
 #[derive(Debug, Default)]
 pub(super) struct AbsentWorkersRule {
     /// Gaps within the window.
@@ -171,16 +171,16 @@ impl AbsentWorkersRule {
         Some(Finding::new("generator_absent", Grade::Fail, READ_LATE, facts))
     }
 
-    /// Returns the quantile that is inflated because answers were read late, and its value. One late answer in a
-    /// hundred moves p99. For p99.9 only longer gaps count, because in a short run a single gap of a few milliseconds
-    /// would move it.
+    /// Returns the quantile that is inflated because answers were read late, with its value. One late answer in a
+    /// hundred moves p99. For p99.9, only longer gaps count, because in a short run a single gap of a few milliseconds
+    /// moves it.
     fn inflated_quantile(&self, run: &Evidence<'_>, time: f64) -> Option<(&'static str, Nanos)> {
         let quantiles = [("p50", 0.5, LEAST), ("p99", 0.99, LEAST), ("p99.9", 0.999, MUCH)];
         quantiles.into_iter().find_map(|(name, q, least)| {
             let figure = known(run.headline().quantile(q).figure)?;
             let span = Nanos((figure.0 as f64 * SHARE) as u64).max(least);
-            // Had that many answers been read so late, the quantile would be at least that long: under closed
-            // load, a gap delays no more requests than there are users.
+            // If that many answers had been read so late, the quantile would be at least that long: under closed load,
+            // a gap delays at most one request per user.
             let spoiled = figure >= least && self.blind_for(span, time) > 1.0 - q;
             spoiled.then_some((name, figure))
         })
@@ -193,7 +193,7 @@ impl AbsentWorkersRule {
     }
 }
 
-/// Finds that workers waited for a core after an event should have woken them.
+/// Finds that workers waited for a core after an event that should have woken them.
 pub(super) fn starved(run: &Evidence<'_>) -> Option<Finding> {
     let delays = RankedLatency::finished_only(&run.totals.latency.wake_delay);
     if delays.count() < SAMPLES || run.only_holds() {
@@ -321,7 +321,7 @@ mod tests {
             codes(&found)
         };
         let fails = [("generator_absent", Grade::Fail)];
-        // 20 ms of each 100, and 300 ms of each second.
+        // 20 ms of every 100 ms, and 300 ms of every second.
         assert_eq!(paused(&[(20, 10)], None), fails);
         assert_eq!(paused(&[(300, 1)], None), fails);
         // One gap of half a second in ten seconds.
@@ -346,8 +346,8 @@ mod tests {
         assert_eq!(starved(1), []);
     }
 
-    /// The engine requests no wait above 10 ms while answers are awaited: a period without a core is a gap of
-    /// nearly its length, and one delayed wake-up among thousands.
+    /// The engine requests no wait above 10 ms while answers are awaited, so a period without a core appears as a gap
+    /// of nearly its length, and as one delayed wake-up among thousands.
     #[test]
     fn a_run_that_starved_in_few_long_stretches_is_caught_by_its_gaps() {
         let starved = |of: &[(i64, u64)]| {
@@ -363,7 +363,7 @@ mod tests {
         let fails = [("generator_absent", Grade::Fail)];
         assert_eq!(starved(&[(2, 150), (5, 150), (7, 150)]), fails);
         assert_eq!(starved(&[(4, 400)]), fails);
-        // Below a hundredth of the time p99 does not move, and a p99.9 of 2 ms was not affected.
+        // Below a hundredth of the time, p99 does not move, and a p99.9 of 2 ms is not affected.
         assert_eq!(starved(&[(4, 40), (6, 40)]), []);
     }
 

@@ -1,5 +1,5 @@
 //! The rule for connections with unanswered heartbeats: a connection whose heartbeats are not answered in time counts
-//! as lost; if the run ends before that, this rule is the only indication.
+//! as lost, but if the run ends before then, only this rule reports it.
 
 use brunt_record::End;
 

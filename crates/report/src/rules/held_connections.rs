@@ -1,5 +1,4 @@
-//! Rules for runs that hold connections, or only open them: whether all of them were established, and whether
-//! they stayed open.
+//! Rules for runs that hold connections or only open them: whether all were established, and whether they stayed open.
 
 use brunt_plan::Plan;
 
@@ -32,7 +31,7 @@ const HELD_NONE: Text = text("none of the {asked} connections could be opened", 
 const LOST: Text =
     text("{lost} {lost|connection was|connections were} lost while being held", "保持期间断开了 {lost} 个连接");
 
-/// Returns the plan of a run whose purpose is its connections.
+/// Returns the plan of a run that holds connections; `None` for any other run.
 fn plan<'a>(run: &'a Evidence<'_>) -> Option<&'a Plan> {
     let plan = run.started.as_ref().map(|s| &s.plan)?;
     (plan.hold.is_some() || run.only_holds()).then_some(plan)
@@ -42,14 +41,14 @@ fn plan<'a>(run: &'a Evidence<'_>) -> Option<&'a Plan> {
 pub(super) fn fewer(run: &Evidence<'_>) -> Option<Finding> {
     let plan = plan(run)?;
     let (held, asked) = (run.totals.max_established, plan.load.peak().round() as u64);
-    // The peak of a ramp may be its last moment.
+    // A ramp may reach its peak only at its last moment.
     let all_could = run.end == End::Completed && plan.load.is_level() && run.changes.is_empty();
     if held >= asked || !(all_could || held == 0) {
         return None;
     }
     let connections = &run.totals.connections;
     let text = match (connections.failed > 0, connections.lost > 0) {
-        // Each was open only briefly, within a second.
+        // Each connection was open only briefly, within a second.
         (_, true) if held == 0 => HELD_NONE_LASTED,
         _ if held == 0 => HELD_NONE,
         (true, true) => HELD_FEWER_BOTH,

@@ -1,5 +1,5 @@
-//! The rule by Little's law, second by second (V3): requests in flight against throughput × service time,
-//! counted independently.
+//! The rule based on Little's law (V3): in each second, requests in flight are compared with throughput × service time,
+//! which is counted independently.
 
 use brunt_measure::Nanos;
 use brunt_record::{RunEvent, RunPart, Second};
@@ -11,23 +11,23 @@ use crate::text::{Text, text};
 
 const LITTLE: Text = text(
     "Little's law holds: off by at most {worst}, in the second at {at} ({judged} checked)",
-    "符合利特尔法则：最大偏差 {worst}，位于 {at} 处（共检查 {judged} 秒）",
+    "符合利特尔法则：最大偏差 {worst}，出现在 {at}（共检查 {judged} 秒）",
 );
 const LITTLE_EXACT: Text =
     text("Little's law holds in every second ({judged} checked)", "每一秒都符合利特尔法则（共检查 {judged} 秒）");
 const LITTLE_BROKEN: Text = text(
     "Little's law: requests in flight and throughput × service time differ by {worst} in the second at {at}",
-    "利特尔法则：在 {at} 处，在途请求数与吞吐量 × 服务时间相差 {worst}",
+    "利特尔法则：在 {at} 这一秒，在途请求数与吞吐量 × 服务时间相差 {worst}",
 );
 const LITTLE_NOT_JUDGED: Text =
     text("Little's law: too few requests in flight to check", "利特尔法则：在途请求太少，无法检查");
 
-/// Deviation below which a second is fine; one beyond [`FAIL`] means that requests were not counted.
+/// Deviation up to which a second is fine; a deviation above [`FAIL`] means that requests were not counted.
 const OK: f64 = 0.02;
 const FAIL: f64 = 0.05;
 /// Deviation shown as zero.
 const EXACT: f64 = 0.0005;
-/// Average number of requests in flight below which a second is too coarse to judge, and the length below which it is.
+/// Average number of requests in flight, and length, below which a second is too coarse to judge.
 const IN_FLIGHT: f64 = 0.5;
 const LENGTH: Nanos = Nanos::from_millis(100);
 

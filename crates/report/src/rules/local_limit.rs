@@ -1,5 +1,5 @@
-//! The rule for requests that never left this machine, because it had no ports or descriptors left for them
-//! (V14, V15): the failures are our own. Fewer users ran than the report states, and the target is not the cause.
+//! The rule for requests that never left this machine because it had no ports or descriptors left (V14, V15). Such
+//! failures are our own: fewer users ran than the report states, and the target is not the cause.
 
 use brunt_record::Kind;
 
@@ -12,7 +12,7 @@ use crate::text::{Text, text};
 const LOCAL: Text = text(
     "{failed} {failed|request|requests} failed on this machine, which ran out of local ports or file descriptors: \
         the load was lower than requested",
-    "{failed} 个请求因本机端口或文件描述符耗尽而失败：实际负载低于要求",
+    "{failed} 个请求因本机端口或文件描述符耗尽而失败：实际负载低于设定值",
 );
 
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {

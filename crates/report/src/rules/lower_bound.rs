@@ -15,7 +15,7 @@ const LOWER_BOUND: Text = text(
 
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     let headline = run.headline();
-    // The interruption of the run cut these requests; the verdict already states that it was interrupted.
+    // The interruption of the run cut off these requests, and the verdict already mentions it.
     let cut = run.end == End::Interrupted && headline.unfinished() <= run.totals.censored;
     if !run.has_latency() || cut {
         return None;

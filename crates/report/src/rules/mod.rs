@@ -1,8 +1,8 @@
 //! The rules that judge a run's own validity: one rule per file, and the list of them.
 //!
 //! A rule reads the sums of a completed run; one that needs more also sees the events as they pass. It returns
-//! findings, each with a grade and its sentences in every language. Rules are independent of each other, and
-//! are referenced only by [`all`]: a new one is a file and a line there.
+//! findings, each with a grade and its sentences in every language. Rules are independent of each other and are
+//! referenced only by [`all`]: a new rule is a file and a line there.
 
 mod accounting;
 mod answers;
@@ -36,14 +36,14 @@ use crate::sums::RunSums;
 
 /// A rule that checks a run.
 pub(crate) trait TrustRule: Send {
-    /// Handles the next event, if the sums are not enough.
+    /// Processes the next event, for rules that need more than the sums.
     fn see(&mut self, _event: &RunEvent) {}
 
     /// Returns the findings on a completed run.
     fn findings(&self, run: &Evidence<'_>) -> Vec<Finding>;
 }
 
-/// The input of the rules.
+/// The input of a rule.
 pub(crate) struct Evidence<'a> {
     /// Sums of the run.
     pub sums: &'a RunSums,
@@ -135,7 +135,7 @@ pub(crate) mod tests {
         found(SumsRule(judge), events).pop()
     }
 
-    /// Returns the finding of such a rule, if any, on a run of a single second with this end.
+    /// Returns the finding of such a rule, if any, on a run of a single second that ended in this way.
     pub fn of_second(
         judge: fn(&Evidence<'_>) -> Option<Finding>,
         second: brunt_record::Second,

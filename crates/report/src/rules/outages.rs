@@ -1,5 +1,5 @@
-//! The rule for outages: stretches of the window without a single success, while requests were in flight without a
-//! break, or failed.
+//! The rule for outages: stretches of the window without a success although requests were in flight throughout, or
+//! failed.
 
 use brunt_measure::{Histogram, Nanos, quantile};
 use brunt_record::{RunEvent, RunPart, Second};
@@ -16,32 +16,33 @@ const OUTAGE_MORE: Text = text("; this happened {n} more times", "，另有 {n} 
 
 /// Minimum length of an outage.
 const LEAST: Nanos = Nanos::from_secs(1);
-/// Minimum ratio of its length to the usual duration of requests: a service that takes three seconds for every request
-/// has such stretches even when it is healthy.
+/// Minimum ratio of an outage's length to the usual duration of requests: a service that takes three seconds per
+/// request has such stretches even when healthy.
 const TIMES: u64 = 3;
-/// Minimum number of requests due in it, under open load: fewer may be that far apart by chance.
+/// Minimum number of requests due during an outage under open load: with fewer, the gap may be chance.
 const DUE: f64 = 10.0;
-/// Maximum number of outages kept (the longest): more would add nothing, even for a run that lasts hours.
+/// Maximum number of outages kept, longest first, to bound memory.
 const KEPT: usize = 64;
 /// Share of the window without a success above which, under closed load, the figures are invalid.
 const CLOSED_FAIL: f64 = 0.25;
 
-/// The outages found while a record streams by.
+/// The outages found while a record is read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Outages {
     /// End of the last success, or the beginning of the run.
     last_success: Option<i64>,
     succeeded: bool,
-    /// Whole seconds since then without a success, whether requests failed or waited for a connection in each
-    /// of them, and the time since which some were in flight without a break.
+    /// Number of whole seconds since then without a success, whether requests failed or waited for a connection in each
+    /// of them, and the time since when requests have been in flight without a break.
     silent: u64,
     failing: bool,
     busy_since: Option<i64>,
     /// End of the seconds seen.
     until: i64,
-    /// Stretches, longest first.
+    /// Stretches without a success, longest first.
     stretches: Vec<(i64, i64)>,
-    /// Service times outside of such stretches, and the number of seconds they are from.
+    /// Service times outside such stretches, those not yet assigned, the number of seconds without an outage, and the
+    /// number of all seconds.
     normal: Histogram,
     pending: Option<Histogram>,
     calm: u64,
@@ -77,7 +78,7 @@ impl Outages {
         self.calm += 1;
     }
 
-    /// Ends the time since the last success; returns `true` if it was long and successes were expected in it.
+    /// Ends the time since the last success; returns `true` if it was long enough and successes were expected.
     fn close(&mut self, since: i64, at: i64) -> bool {
         let wanted = match self.failing && self.silent > 0 {
             true => Some(since),
@@ -95,8 +96,8 @@ impl Outages {
     }
 
     /// Returns the usual duration of answered requests. If most of the run consists of outages, there are hardly any
-    /// normal seconds to compare with: closed load then uses the slow requests (if there are few users, all of them may
-    /// be in one), and open load the median.
+    /// normal seconds to compare with: under closed load, the 99th percentile of all requests is used instead (with few
+    /// users, all of them may wait in the same outage), and under open load the median.
     fn usual(&self, totals: &RunTotals, open: bool) -> Nanos {
         let at = |ranks: &Histogram, q: f64| ranks.at_rank(quantile::rank_of(ranks.count(), q)).unwrap_or_default();
         match self.calm * 2 >= self.seconds {
@@ -130,7 +131,7 @@ impl Outages {
 /// The longest outage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ServiceOutage {
-    /// Beginning, which is the end of the last success before it, since the start of the window.
+    /// Beginning (the end of the last success before the outage), since the start of the window.
     pub from: Nanos,
     /// End: the next success, or the end of the window.
     pub to: Nanos,
@@ -138,7 +139,7 @@ pub(crate) struct ServiceOutage {
     pub to_the_end: bool,
     /// Number of other outages.
     pub others: u64,
-    /// A caution; under closed load, where requests stop when the answers do, a failure if the outages are long in
+    /// Grade: `Warn`, or `Fail` under closed load (where requests stop when answers do) if the outages are long in
     /// total or one lasts until the end of the window.
     grade: Grade,
 }
@@ -174,8 +175,8 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    /// A second of a window: the first and last success (ms since its beginning), failures, and the time since
-    /// which requests had been in flight (ms since the run's beginning).
+    /// A second of a window: the first and last success (ms since its beginning), the number of failures, and the time
+    /// since when requests had been in flight (ms since the run's beginning).
     type SecondSpec = (Option<(i64, i64)>, u64, Option<i64>);
 
     /// The longest outage: its beginning and end in ms, the number of others, the grade.
@@ -227,15 +228,15 @@ mod tests {
             (&[well, dies, silent, silent, back, well], true, Some((1300, 4400, 0, Grade::Warn))),
             // More than a second, across the boundary of two.
             (&[well, dies, back, well], true, Some((1300, 2400, 0, Grade::Warn))),
-            // It never recovered: under closed load the figures are invalid.
+            // The service never recovered: under closed load, the figures are invalid.
             (&[well, dies, silent], true, Some((1300, 3000, 0, Grade::Warn))),
             (&[well, dies, silent], false, Some((1300, 3000, 0, Grade::Fail))),
             (&[well, dies, fails, fails, back, well], false, Some((1300, 4400, 0, Grade::Fail))),
             (&[well, dies, silent, back, well, dies, silent, silent, back], true, Some((5300, 8400, 1, Grade::Warn))),
-            // The first answer took long.
+            // The first answer took a long time.
             (&[silent, silent, back, well], true, Some((0, 2400, 0, Grade::Warn))),
             (&[well, well, well], false, None),
-            // There never was a success: that is another rule's finding.
+            // There was no success at all, which another rule reports.
             (&[silent, silent], false, None),
         ];
         for (seconds, open, expected) in runs {
@@ -246,7 +247,7 @@ mod tests {
 
     #[test]
     fn users_who_think_and_requests_that_are_far_apart_are_no_outage() {
-        // All users think from 0.4 s to 1.7 s, and send again: requests have been in flight since 1.7 s.
+        // All users pause from 0.4 s to 1.7 s, so requests have been in flight only since 1.7 s.
         let seconds = [
             (Some((100, 400)), 0, Some(0)),
             (Some((800, 999)), 0, Some(1700)),
@@ -278,7 +279,7 @@ mod tests {
             second.first_success_ns = successes.map(|(first, _)| from_ns + first * MS);
             second.last_success_ns = successes.map(|(_, last)| from_ns + last * MS);
             second.busy_since_ns = Some(0);
-            // All waiting requests are answered in the second in which it ends.
+            // All waiting requests are answered in the second in which the outage ends.
             let (took, many) = if n == 6 { (3000, 400) } else { (2, second.finished) };
             second.latency.service.record_n(Nanos::from_millis(took), many);
             second

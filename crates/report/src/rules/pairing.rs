@@ -15,15 +15,15 @@ const PAIRING: Text = text(
     "收到 {strays} 个多余的响应，而响应只按顺序匹配请求：部分延迟可能属于其他请求",
 );
 
-/// Rate of surplus answers above which the figures may be those of other requests: one in this many answers.
+/// Threshold above which figures may belong to other requests: one surplus answer in this many answers.
 const STRAYS_ONE_IN: u64 = 1000;
 
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     pairing(&run.totals, &run.notices, pipelined(run))
 }
 
-/// Judges surplus answers: each may have been taken for the answer to the next request, and if several are awaited at
-/// a time, it shifts all that follow.
+/// Judges surplus answers. Each may have been taken for the answer to the next request, and if several are awaited at a
+/// time, each surplus answer shifts all that follow.
 fn pairing(totals: &RunTotals, notices: &[Notice], pipelined: bool) -> Option<Finding> {
     // Older records, which did not count strays separately, contain a notice.
     let about =

@@ -1,4 +1,4 @@
-//! The rule that compares the load with the reference client (V10): a delay that the load has and the client does not
+//! The rule that compares the load with the reference client (V10): a delay of the load that the client does not have
 //! is queueing inside brunt.
 
 use brunt_measure::quantile::{QuantileValue, quantile};
@@ -20,13 +20,13 @@ const QUEUED: Text = text(
 /// [`DIFFERENCE`] (`docs/measurement.md` 2.1, V10).
 const RATIO: f64 = 1.25;
 const DIFFERENCE: Nanos = Nanos::from_micros(50);
-/// Minimum number of seconds, and the share of them in which this must be so.
+/// Minimum number of seconds, and the share of them in which the load must be slower.
 const SECONDS: usize = 5;
 const MOST_OF_THEM: f64 = 0.9;
 /// Number of successes on either side below which a second has no meaningful median.
 const LEAST: u64 = 5;
-/// Share of a core below which no queue forms inside brunt: the cause is then another component that serves
-/// connections unequally.
+/// Share of a core below which no queue forms inside brunt; another component that serves connections unequally is then
+/// the cause.
 const BUSY: f64 = 0.5;
 /// Maximum number of seconds kept; longer runs are judged by their first seconds.
 const KEPT: usize = 1 << 16;
@@ -39,7 +39,7 @@ struct MedianSecond {
     median: Nanos,
 }
 
-/// The seconds with a median, of both load and client.
+/// The seconds of the load and of the client that have a median.
 #[derive(Debug, Default)]
 pub(super) struct ReferenceRule {
     load: Vec<MedianSecond>,
@@ -83,8 +83,8 @@ impl TrustRule for ReferenceRule {
 }
 
 impl ReferenceRule {
-    /// Returns the medians of load and client in the same seconds: a second of the load contains the middle of
-    /// the client's.
+    /// Returns the medians of load and client in the same seconds: each second of the load is paired with the client's
+    /// second whose middle it contains.
     fn pairs(&self) -> Vec<(Nanos, Nanos)> {
         let at = |client: &MedianSecond| {
             let middle = client.from_ns / 2 + client.to_ns / 2;
@@ -153,9 +153,9 @@ mod tests {
     fn load_and_client_that_queue_at_the_same_server_are_no_finding() {
         let silent = [
             ten_seconds(|_| (900, 850), 0.8),
-            // A stall of the server is in the seconds of both.
+            // A stall of the server affects both.
             ten_seconds(|at| if at == 4 { (90_000, 300) } else { (310, 300) }, 0.8),
-            // Another component serves them unequally.
+            // Another component serves connections unequally.
             ten_seconds(|_| (900, 300), 0.2),
             // The difference is too small to matter.
             ten_seconds(|_| (70, 30), 0.8),

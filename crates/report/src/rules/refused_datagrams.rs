@@ -1,6 +1,6 @@
 //! The rule for refused datagrams: the target's system refused datagrams for which no answer was awaited, so they were
-//! written but not received. If requests are answered, a refusal fails one of them; without answers, it is the only
-//! sign of a closed port.
+//! written but not received. If a response is awaited, a refusal fails the request; otherwise it is the only sign of a
+//! closed port.
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
@@ -13,7 +13,7 @@ const UNHEARD: Text = text(
 );
 
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
-    // One refusal may stand for several requests.
+    // One refusal may represent several requests.
     let (refused, sent) = (run.totals.connections.refused, run.totals.one_way);
     let facts = [("refused", numbers::count(refused)), ("sent", numbers::count(sent))];
     (refused > 0 && sent > 0).then(|| Finding::new("unheard", Grade::Fail, UNHEARD, facts))

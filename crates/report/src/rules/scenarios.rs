@@ -13,7 +13,7 @@ const IDLE: Text = text("nothing was measured for scenario {scenario}", "场景 
 const FURTHER: Text = text(", {scenario}", "、{scenario}");
 const WHY: Text = text(
     ": none of its iterations was due in the window, after the warm-up",
-    "：预热之后的统计窗口内，没有应开始的迭代",
+    "：预热之后的统计窗口内没有计划开始的迭代",
 );
 
 const SPLIT: Text = text(
@@ -26,11 +26,11 @@ const SPLIT_WHY: Text = text(
     ": one drops iterations that are due while another has free users, so the number dropped depends on the number of workers; -w 1 drops only those for which no user was free",
     "：一个线程放弃迭代时，另一个线程可能仍有空闲用户，换个线程数，放弃的次数也会不同；用 -w 1 时，只有确实没有空闲用户才会放弃",
 );
-/// Share of the maximum number of users within an iteration above which hardly any was free while iterations
-/// were dropped.
+/// Share of the maximum number of users that, if within an iteration, leaves hardly any user free while iterations are
+/// dropped.
 const HARDLY_FREE: f64 = 0.95;
 
-/// Finds idle scenarios: one whose figures are all zero looks like one that was measured.
+/// Finds idle scenarios, whose figures of zero look like measurements.
 pub(super) fn idle(run: &Evidence<'_>) -> Option<Finding> {
     let plan = &run.started.as_ref()?.plan;
     // A scenario that was to start only after the end of the run is expected to be idle.

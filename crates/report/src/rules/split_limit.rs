@@ -11,7 +11,7 @@ const SPLIT_LIMIT: Text = text(
     "arrivals waited for one of {limit} connections, which are divided among {workers} workers: an arrival can wait \
         while another worker's connection is free, so the wait depends on the number of workers; -w 1 makes it one \
         queue",
-    "请求在等待 {limit} 个连接之一，而这些连接分给了 {workers} 个工作线程：一个线程的请求在等，另一个线程的连接却空着，因此等待时间取决于线程数；用 -w 1 则只有一个队列",
+    "请求在等待连接：共 {limit} 个连接，分给了 {workers} 个工作线程：一个线程的请求在等，另一个线程的连接却空着，因此等待时间取决于线程数；用 -w 1 则只有一个队列",
 );
 
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {

@@ -1,4 +1,4 @@
-//! The rule for a steady state: a mean over a warm-up and the rest, or over two regimes, describes neither.
+//! The rule for a steady state: a mean over a warm-up and the rest of the run, or over two regimes, describes neither.
 
 use brunt_measure::{Nanos, Rng, steady};
 use brunt_record::{RunEvent, RunPart};
@@ -29,17 +29,17 @@ const LEAST: usize = 20;
 const KEPT: usize = 240;
 /// Number of seconds from which batches of five are compared.
 const BATCHED: usize = 60;
-/// Ratio, and absolute difference, below which a change is the noise of a healthy run on a shared machine.
+/// Ratio, and absolute difference in nanoseconds, below which a change is normal noise on a shared machine.
 const RATIO: f64 = 1.5;
 const DIFFERENCE: f64 = 200_000.0;
 /// Part of a run within which a lasting improvement counts as a warm-up.
 const EARLY: f64 = 0.35;
 /// Share of unknown points above which a series is not judged.
 const UNKNOWN: f64 = 0.2;
-/// Minimum length of a regime, as a share of the run: shorter ones are stalls, which have a rule of their own.
+/// Minimum length of a regime, as a share of the run; shorter ones are stalls, which another rule covers.
 const REGIME: f64 = 0.15;
 
-/// The mean service time of each second, collected while a record streams by.
+/// The mean service time of each second, collected while a record is read.
 #[derive(Clone, Debug)]
 pub(super) struct SteadyStateRule {
     /// Sum in nanoseconds and count of each point.
@@ -73,8 +73,8 @@ impl SteadyStateRule {
         self.filled = 1;
     }
 
-    /// Returns the logarithms of the means: a service twice as slow is as far off as one twice as fast. A point
-    /// without a response repeats the previous one; `None` if there are too many of these.
+    /// Returns the logarithms of the means, in which twice as slow and twice as fast are the same distance. A point
+    /// without a response repeats the previous one; `None` if there are too many such points.
     fn logs(&self) -> Option<Vec<f64>> {
         let mean = |(sum, count): &(f64, f64)| (*count > 0.0 && *sum > 0.0).then(|| (sum / count).ln());
         let known: Vec<Option<f64>> = self.points.iter().map(mean).collect();
@@ -126,7 +126,7 @@ impl TrustRule for SteadyStateRule {
 }
 
 impl SteadyStateRule {
-    /// Judges the series; `warmup` is the warm-up that the run already had.
+    /// Judges the series; `warmup` is the length of the warm-up that the run already had.
     fn judge(&self, logs: &[f64], warmup: Nanos) -> Option<Finding> {
         let n = logs.len();
         let typical = |part: &[f64]| steady::median(part).exp();
@@ -150,7 +150,7 @@ impl SteadyStateRule {
         }
         let rest = &logs[cut.unwrap_or(0)..];
         let (first, last) = (typical(&rest[..rest.len().div_ceil(5)]), typical(&rest[rest.len() * 4 / 5..]));
-        // A series that rises throughout has change points everywhere.
+        // A series that drifts throughout has change points everywhere.
         let rise = steady::slope(rest) * rest.len() as f64;
         let whole = last.ln() - first.ln();
         let (early, late) = rest.split_at(rest.len() / 2);
@@ -165,11 +165,12 @@ impl SteadyStateRule {
             .filter(|at| (shortest..=n - shortest).contains(at))
             .map(|at| (at, typical(&logs[..at]), typical(&logs[at..])))
             .filter(|(_, before, after)| differ(*before, *after))
-            // Of several, the one that divides best: medians alone are the same a little before and after it.
+            // Of several change points, the best separated one is reported; medians alone hardly differ slightly before
+            // or after it.
             .max_by(|a, b| part_distance(logs, a.0).total_cmp(&part_distance(logs, b.0)))
             .map(|(at, before, after)| match at as f64 <= EARLY * n as f64 && after < before {
-                // If the end of a series is even calmer than its middle, the cut is searched for there, and none is
-                // found.
+                // If the end of a series is even steadier than its middle, the search for the warm-up looks there and
+                // finds none.
                 true => told("settled_late", SETTLED_LATE, at, before, after),
                 false => told("two_regimes", REGIMES, at, before, after),
             })
@@ -180,7 +181,8 @@ impl SteadyStateRule {
 mod tests {
     use super::*;
 
-    /// Returns the code found for a run of `seconds` seconds with these means in milliseconds, with a jitter of 10 %.
+    /// Returns the code of the finding for a run of `seconds` seconds with these means in milliseconds and a jitter of
+    /// 10 %.
     fn code(seconds: usize, mean_ms: impl Fn(usize) -> f64) -> Option<&'static str> {
         let (mut series, mut rng) = (SteadyStateRule::default(), Rng::new(9));
         for at in 0..seconds {
@@ -210,7 +212,7 @@ mod tests {
     fn the_moment_of_a_change_is_the_one_it_happened_at() {
         let (mut series, mut rng) = (SteadyStateRule::default(), Rng::new(4));
         for second in 0..24 {
-            // A disturbance before it is not a change of regime.
+            // An earlier disturbance is not a change of regime.
             let mean = if second >= 12 {
                 20e6
             } else if second == 9 {
@@ -252,7 +254,7 @@ mod tests {
     fn a_warm_up_is_one_whether_or_not_its_cut_is_found() {
         let mut series = SteadyStateRule::default();
         for second in 0..32 {
-            // The last seconds are more alike than any before.
+            // The last seconds vary less than any before.
             let noise = if second < 26 { 0.05 * (second % 3) as f64 } else { 0.0 };
             series.add(if second < 8 { 30e6 } else { 10e6 } * (1.0 + noise), 1.0);
         }

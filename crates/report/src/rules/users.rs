@@ -1,5 +1,5 @@
-//! Rules for users who sent hardly any requests under closed load: they waited for an answer that never came,
-//! or got no usable connection.
+//! Rules for users who sent fewer requests than the load implies: they waited for an answer that never came, had no
+//! usable connection, were woken late, or stopped sending.
 
 use brunt_record::End;
 
@@ -12,21 +12,21 @@ use crate::text::{Text, text};
 const STUCK: Text = text(
     "users were stuck: {share} of their waiting time went to requests that never completed, and they sent nothing \
         else meanwhile",
-    "有用户被卡住：等待时间的 {share} 花在始终没有完成的请求上，这些用户在此期间没有发送其他请求",
+    "有用户卡住：等待时间的 {share} 花在始终没有完成的请求上，这些用户在此期间没有发送其他请求",
 );
 const KEPT_OUT: Text = text(
     "users were kept out: they spent {share} of their time without a usable connection (refused, or dropped before \
         a response), so the load was lower than requested",
-    "有用户被拒之门外：用户有 {share} 的时间没有可用的连接，实际负载低于要求",
+    "有用户连不上服务：用户有 {share} 的时间没有可用的连接，实际负载低于设定值",
 );
 
 const WOKEN_LATE: Text = text(
     "brunt woke users late from their pauses, by {share} of their time, and their requests left {late} late on average, so the load was lower than requested",
-    "brunt 没有及时唤醒停顿中的用户：延误占用户时间的 {share}，其请求平均晚发 {late}，实际负载低于要求",
+    "brunt 没有及时唤醒停顿中的用户：延误占用户时间的 {share}，其请求平均晚发 {late}，实际负载低于设定值",
 );
 const LEFT: Text = text(
     "{n} {n|user|users} left for good because a step failed (`on-failure: stop-user`), so the load was lower from then on",
-    "有 {n} 个用户因步骤失败而永久离开（`on-failure: stop-user`），此后的负载低于要求",
+    "有 {n} 个用户因步骤失败而不再运行（`on-failure: stop-user`），此后的负载低于设定值",
 );
 const ENDLESS: Text = text(
     "{n} {n|user was|users were} in a loop of the flow that sends nothing and never ends",
@@ -45,9 +45,8 @@ fn found(code: &'static str, text: Text, share: f64) -> Option<Finding> {
     grade(share).map(|grade| Finding::new(code, grade, text, [("share", numbers::share(share))]))
 }
 
-/// Finds stuck users: a user that waits for an answer that never comes sends no other request, so its requests
-/// are few among those of the others, however long it waited. Requests cut by an interruption do not count as
-/// stuck.
+/// Finds stuck users. A user that waits for an answer that never comes sends no other requests, so its requests are few
+/// among those of the others, however long it waits. Requests cut off by an interruption do not count as stuck.
 pub(super) fn stuck(run: &Evidence<'_>) -> Option<Finding> {
     let totals = &run.totals;
     if run.open || totals.in_flight_ns == 0 || run.end == End::Interrupted {
@@ -57,7 +56,7 @@ pub(super) fn stuck(run: &Evidence<'_>) -> Option<Finding> {
     found("users_stuck", STUCK, share.min(1.0))
 }
 
-/// Finds users that were refused: they make few attempts, with pauses between them, which are hardly visible among the
+/// Finds users that were refused. They pause between attempts, so their few attempts are hardly visible among the
 /// requests of the others.
 pub(super) fn refused(run: &Evidence<'_>) -> Option<Finding> {
     if !run.has_latency() {
@@ -67,8 +66,8 @@ pub(super) fn refused(run: &Evidence<'_>) -> Option<Finding> {
     found("users_kept_out", KEPT_OUT, out / (out + run.totals.in_flight_ns as f64))
 }
 
-/// Finds users of flows that paused longer than requested, and so sent less. Under closed load, no latency includes the
-/// lateness of steps, so that only this rule shows it; a millisecond in pauses of seconds is negligible.
+/// Finds users of flows that paused longer than requested and thus sent less. Under closed load, no latency includes
+/// the lateness of steps, so only this rule reports it; a millisecond in pauses of seconds is negligible.
 pub(super) fn woken_late(run: &Evidence<'_>) -> Option<Finding> {
     let totals = &run.totals;
     if run.open || totals.users_ns == 0 {
@@ -87,7 +86,7 @@ pub(super) fn ended_by_failure(run: &Evidence<'_>) -> Option<Finding> {
     (left as f64 > OK * users).then(|| Finding::new("users_left", Grade::Warn, LEFT, [("n", numbers::count(left))]))
 }
 
-/// Finds users in endless loops, which send no requests either.
+/// Finds users in endless loops that send no requests.
 pub(super) fn endless(run: &Evidence<'_>) -> Option<Finding> {
     let stuck = run.totals.endless;
     (stuck > 0).then(|| Finding::new("flow_endless", Grade::Fail, ENDLESS, [("n", numbers::count(stuck))]))
@@ -119,7 +118,7 @@ mod tests {
 
     #[test]
     fn users_who_were_woken_late_cost_trust_by_what_they_lost_of_their_time() {
-        // A second of a hundred users, who send half as many steps.
+        // A second of a hundred users who send half as many steps.
         let second = |late: u64| {
             let woken_late_ns = 50 * late;
             let mut s = Second { users: 100, woken_late_ns, finished: 50, due: 50, ..Second::default() };

@@ -9,7 +9,7 @@ pub(crate) const EXIT_CAUTION: Text =
     text("all objectives met, use results with caution", "目标值全部达到，结果须谨慎使用");
 pub(crate) const EXIT_FAILED: Text = text(
     "; {n} {n|request|requests} failed, and no objective covers failures",
-    "；有 {n} 个请求失败，而没有针对失败的目标值",
+    "；有 {n} 个请求失败，但没有为失败设置目标值",
 );
 pub(crate) const EXIT_MISSED: Text = text("an objective was missed", "有目标值未达到");
 pub(crate) const EXIT_STEP: Text =

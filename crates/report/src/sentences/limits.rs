@@ -10,7 +10,7 @@ pub(crate) const REMEDY: Text = text("change", "改进");
 pub(crate) const EXPERIMENT: Text = text("check", "验证");
 pub(crate) const ALSO: Text = text("also", "另外");
 pub(crate) const NOT_REACHED: Text =
-    text("no limit was reached: the requested load was sustained", "没有遇到瓶颈：服务承受住了要求的负载");
+    text("no limit was reached: the requested load was sustained", "没有遇到瓶颈：服务承受住了设定的负载");
 pub(crate) const USERS: Text = text(
     "the number of users: the mean response time is hardly longer than the shortest, so nothing was queueing, and \
         more users (-c) would give more throughput",
@@ -18,10 +18,10 @@ pub(crate) const USERS: Text = text(
 );
 pub(crate) const MAX_USERS: Text = text(
     "max-users: no user was free for iterations that were due, and they were dropped; a higher max-users shows whether the service keeps up with the rate",
-    "max-users：迭代应开始时没有空闲用户，因而被放弃；提高 max-users 可看出服务能否跟上该速率",
+    "max-users：迭代到了开始时间却没有空闲用户，只能放弃；提高 max-users 可看出服务能否跟上该速率",
 );
 pub(crate) const AT_MOST: Text = text(
-    "the plan: `at-most` of step `{step}`, {rate}/s, of which every turn was used; more users would only wait for the same turns",
+    "the plan: step `{step}` used up its `at-most` of {rate}/s; more users would only wait for their turn",
     "测试计划：步骤 `{step}` 的 `at-most`（{rate}/s）已经用满；增加用户只会让更多用户排队等待",
 );
 pub(crate) const UNKNOWN_HERE: Text = text(
@@ -29,7 +29,7 @@ pub(crate) const UNKNOWN_HERE: Text = text(
     "本机与服务的计数器均未显示瓶颈；将负载翻倍可看出吞吐量是否还能上升",
 );
 pub(crate) const UNKNOWN_ELSEWHERE: Text = text(
-    "cannot be told from here: the counters of the service's machine are not observable (run `brunt probe` there); doubling the load would show whether there is room for more",
+    "cannot be determined from here: the counters of the service's machine are not observable (run `brunt probe` there); doubling the load would show whether there is room for more",
     "从本机无法判断：看不到服务所在机器的计数器（在该机器上运行 `brunt probe` 即可）；将负载翻倍可看出吞吐量是否还能上升",
 );
 pub(crate) const SHARED: Text = text(

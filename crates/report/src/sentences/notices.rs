@@ -15,7 +15,7 @@ pub(crate) fn notice(of: Subject) -> Text {
         Subject::Curl => text("Unlike the curl command: {difference}.", "与 curl 命令的不同之处：{difference}。"),
         Subject::OnlyErrors => text(
             "Every request failed at the start of the run ({count}): {kind}.",
-            "压测开始时所有请求都失败（{count} 个）：{kind}。",
+            "压测开始后请求全部失败（{count} 个）：{kind}。",
         ),
         Subject::OnlyRedirects => text(
             "Every response was a redirect ({status}) and none was followed: follow them with --redirects N (or -L), or use the URL they lead to.",
@@ -52,11 +52,11 @@ pub(crate) fn notice(of: Subject) -> Text {
         Subject::WatchedLost => text(
             "{service} (watched) gave no reply in {missed} of {readings} readings, first {at} s into the run: \
                 {why}; its counters are missing there.",
-            "受监控的 {service} 在 {readings} 次读取中有 {missed} 次没有响应，首次出现在压测开始后 {at} 秒：{why}；这些时刻缺少它的计数器。",
+            "受监控的 {service} 在 {readings} 次读取中有 {missed} 次没有响应，首次出现在压测开始后 {at} 秒：{why}；这些时刻缺少其计数器数据。",
         ),
         Subject::ServiceEnded => text(
             "The process watched with --watch-pid ended {at} s into the run; there are no counters for it from then on.",
-            "--watch-pid 监控的进程在压测开始后 {at} 秒退出；此后没有它的计数器。",
+            "--watch-pid 监控的进程在压测开始后 {at} 秒退出；此后没有其计数器数据。",
         ),
         Subject::ObjectiveStop => text(
             "The run was stopped because an objective was missed: {objective}. Results cover the time up to then.",
@@ -97,7 +97,7 @@ pub(crate) fn notice(of: Subject) -> Text {
         ),
         Subject::OtlpIncomplete => text(
             "The final metrics did not reach {url}: {why}; what arrived there does not cover the whole run.",
-            "最终指标未能送达 {url}：{why}；那里收到的数据不完整。",
+            "最终指标未能送达 {url}：{why}；对方收到的数据不完整。",
         ),
         Subject::OtlpSpansLost => text(
             "{lost} of {spans} {spans|span|spans} did not reach {url}: {why}.",

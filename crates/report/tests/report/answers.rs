@@ -1,4 +1,4 @@
-//! A reader's first questions: whether the server kept up, and which wrong answers it gave.
+//! The first questions of a reader: whether the server kept up, and what wrong answers it gave.
 
 use brunt_measure::Nanos;
 use brunt_record::Second;
@@ -6,7 +6,7 @@ use brunt_report::Lang;
 
 use crate::run_builder::{FillSecond, RunBuilder, closed, ms, open, second};
 
-/// Creates a second with 100 requests to a server that answers 20 of them: the others wait.
+/// Creates a second with 100 requests to a server that answers 20 of them, while the others wait.
 fn overloaded(n: i64) -> Second {
     let mut s = second(n).answered(20, ms(40));
     (s.due, s.sent, s.waiting) = (100, 20, 80 * (n as u32 + 1));

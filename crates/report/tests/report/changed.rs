@@ -1,4 +1,4 @@
-//! Reports of runs whose load was changed during the run: no statement applies only to the planned load.
+//! Reports of runs whose load was changed: no statement applies only to the planned load.
 
 use brunt_plan::Change;
 use brunt_record::Second;
@@ -6,7 +6,7 @@ use brunt_report::{Grade, Lang};
 
 use crate::run_builder::{FillSecond, RunBuilder, closed, ms, open, second};
 
-/// Creates ten seconds of a run, with the load paused for five seconds in the middle.
+/// Adds ten seconds to a run, with the load paused for five seconds in the middle.
 fn paused(run: RunBuilder) -> RunBuilder {
     let of = |n: i64| {
         let answered = second(n).answered(1000, ms(10));

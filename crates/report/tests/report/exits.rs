@@ -142,7 +142,7 @@ fn where_nothing_is_to_show_one_sentence_says_so() {
     }
 }
 
-/// Creates a run of users who only open connections and send nothing on them; `stood` of them were established.
+/// Creates a run of users who only open connections; `stood` connections were established.
 fn silent(stood: u64, users: u32) -> RunBuilder {
     let mut s = second(0);
     (s.users, s.connections.opened, s.connections.open) = (users, stood, 10);
@@ -300,6 +300,6 @@ fn lateness_that_is_a_part_of_the_mean_is_a_caution() {
     };
     assert_eq!(late(400, 20).trust.verdict(), Grade::Ok);
     assert_eq!((late(400, 4).trust.verdict(), late(400, 4).exit.code()), (Grade::Warn, 0));
-    // An idle core wakes up late: by much compared with the response time of a fast server, but that is expected.
+    // An idle core wakes up late. The delay is large compared with the response time of a fast server, but expected.
     assert_eq!(late(98, 1).trust.verdict(), Grade::Ok);
 }

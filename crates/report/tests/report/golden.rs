@@ -19,7 +19,7 @@ fn check(name: &str, actual: &str) {
     assert!(wanted == actual, "{name} differs; it would now be:\n{actual}");
 }
 
-/// Creates an open run with a bit of everything.
+/// Creates an open run that covers most sections of a report.
 fn open_run() -> RunBuilder {
     let mut before = second(-1).within(RunPart::Warmup);
     before.warmup = 1000;
@@ -49,7 +49,7 @@ fn closed_run() -> RunBuilder {
         .ended(Some("interrupted"))
 }
 
-/// Creates a run whose rate was changed during the run, and that was paused.
+/// Creates a run whose rate was changed and that was paused.
 fn changed_run() -> RunBuilder {
     let mut run = open(100.0, 8).changed(1_300, Change::Rate(150.0)).changed(3_000, Change::Pause);
     run = run.changed(5_000, Change::Resume);
@@ -60,7 +60,7 @@ fn changed_run() -> RunBuilder {
     run
 }
 
-/// Creates a run whose users increased, and were paused twice, the second time until the end.
+/// Creates a run whose users increased and were paused twice, the second time until the end.
 fn changed_users() -> RunBuilder {
     let mut run = closed(10, 6).changed(-500, Change::Users(11)).changed(2_000, Change::Pause);
     run = run.changed(3_000, Change::Resume).changed(5_000, Change::Pause);

@@ -1,4 +1,4 @@
-//! Records that no run wrote: figures at the limits of their types, arbitrary times, any number of names.
+//! Records that no run would write: figures at the limits of their types, arbitrary times, any number of names.
 
 use std::collections::BTreeMap;
 

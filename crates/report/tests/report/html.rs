@@ -152,7 +152,7 @@ fn counters_are_told_as_often_as_there_is_room_and_end_where_they_ended() {
     assert_eq!(told("o", "Ip.DefaultTTL").len(), 0, "what stands still is empty");
 }
 
-/// Writes a page from events, as from a record: a run built from seconds alone has no counters.
+/// Writes a page from events, as from a record, because a run built from seconds alone has no counters.
 fn page_of_events(run: &RunBuilder) -> String {
     struct RecordLines(Vec<u8>);
     impl brunt_record::ReplaySource for RecordLines {

@@ -1,5 +1,5 @@
-//! Iterations and groups of a flow: rows of their own in every format for people, and in JSON; objectives that
-//! name them.
+//! Iterations and groups of a flow: separate rows in every human-readable format and in JSON, and objectives that name
+//! them.
 
 use brunt_measure::{Nanos, PackedHistogram};
 use brunt_plan::flow::{Flow, OnFailure, Pause, Step};

@@ -6,7 +6,7 @@ use brunt_record::{RunPart, Second};
 use crate::run_builder::{FillSecond, closed, ms, open, second};
 
 /// go-stress-testing prints users ÷ mean latency. For 300 users with a mean of 8.78 ms after a second of ramping up,
-/// that would be 34,177/s; 14,086 responses arrived.
+/// that is 34,177/s, although 14,086 responses arrived.
 #[test]
 fn throughput_is_completions_in_the_window_and_never_users_by_mean() {
     let run = closed(300, 1).second(second(0).answered(14_086, Nanos::from_micros(8_780)));
@@ -28,7 +28,7 @@ fn neither_warmup_nor_drain_is_in_the_throughput() {
     assert_eq!(summary.headline().max().show(), "1.50 s", "what finished in the drain is in the latency");
 }
 
-/// A fast failure is not a fast answer: in most tools, a server that quickly refuses everything looks good.
+/// A fast failure is not a fast answer: most tools make a server that quickly refuses everything look good.
 #[test]
 fn failures_do_not_sweeten_latency() {
     let good = closed(10, 1).second(second(0).answered(1000, ms(20))).summary();
@@ -42,7 +42,7 @@ fn failures_do_not_sweeten_latency() {
     assert!(!bad.objectives[0].met, "a failure does not hold an objective");
 }
 
-/// wrk drops what takes longer than its histogram; hey stops recording after a million.
+/// wrk drops latencies beyond the range of its histogram; hey stops recording after a million.
 #[test]
 fn slow_answers_and_the_second_million_are_kept() {
     let run = open(1e6, 3)
@@ -82,7 +82,7 @@ fn a_server_that_hangs_leaves_a_lower_bound_and_no_good_exit() {
     assert_eq!(timed_out.json()["latency"]["response"]["p99_us"].as_f64(), None, "a timeout hides nothing either");
 }
 
-/// Percentiles of the heartbeats that were answered say nothing about those that were not.
+/// Percentiles of answered heartbeats say nothing about unanswered ones.
 #[test]
 fn heartbeats_without_an_answer_are_lower_bounds_too() {
     let mut beating = second(0);
@@ -113,8 +113,8 @@ fn a_quantile_without_enough_requests_is_not_shown() {
     assert!(json["latency"]["response"]["p99_ci_us"][1].is_null(), "the interval is open above");
 }
 
-/// Thousands of requests that waited for each other are worth only dozens of independent ones: an interval that
-/// assumes independence would be wrong.
+/// Thousands of requests that waited for each other carry the information of only dozens of independent ones, so an
+/// interval that assumes independence would be wrong.
 #[test]
 fn an_interval_is_as_wide_as_seconds_differ_and_a_short_run_has_none() {
     let run = |seconds: u64, slow: u64| {
@@ -132,7 +132,7 @@ fn an_interval_is_as_wide_as_seconds_differ_and_a_short_run_has_none() {
         let ms = |end: &serde_json::Value| end.as_f64().map(|us| (us / 1000.0).round());
         (ms(&interval[0]), ms(&interval[1]))
     };
-    // 8 % are slow: the same share in each second, or seven times as many in every other second as in the next.
+    // 8 % are slow: the same share in every second, or alternating between seconds by a factor of seven.
     assert_eq!(p90(run(10, 80)), (Some(1.0), Some(1.0)));
     assert_eq!(p90(run(10, 140)), (Some(1.0), Some(9.0)));
     let short = run(4, 80);
@@ -145,7 +145,7 @@ fn an_interval_is_as_wide_as_seconds_differ_and_a_short_run_has_none() {
     );
 }
 
-/// Repeating the command on a machine with a different number of cores would give different figures.
+/// On a machine with a different number of cores, the same command would give different figures.
 #[test]
 fn a_limit_that_was_waited_for_is_told_and_one_that_is_split_is_a_caution() {
     let run = |workers: u32, limited: u64| {

@@ -44,7 +44,7 @@ fn run(before: u64, within: u64, after: u64) -> RunBuilder {
     }
     run.events.push(sample(3 * S + 1, "here", &[("listener.127.0.0.1:8080.queue", 6)]));
     run.events.push(sample(4 * S + 1, "here", &[("TcpExt.ListenOverflows", 7 + before + within)]));
-    // Taken in the drain, but recorded before the second that shows it.
+    // This sample was taken in the drain, but recorded before the second that shows it.
     run.events.push(sample(5 * S - S / 20, "here", &[("TcpExt.ListenOverflows", 7 + before + within + after)]));
     run = run.second(second(4).within(RunPart::Drain));
     run.events.push(sample(9 * S, "here", &[("TcpExt.ListenOverflows", 7 + before + within + after)]));
@@ -97,7 +97,7 @@ fn headroom_is_that_of_the_load_at_hand() {
         Summary::from_events(events).headroom()
     };
     let told = |most_per_s, by_run| Some(Headroom { most_per_s, times: most_per_s / 40.0, by_run });
-    // Two workers on two cores; the CPU time of 40/s, apart from polling, was 20 ms per second.
+    // Two workers on two cores; 40 requests per second took 20 ms of CPU time per second, apart from polling.
     assert_eq!(headroom(|_| (), 30_000_000), told(4_000.0, true), "dearer than the small requests of the calibration");
     assert_eq!(headroom(|_| (), 10_400_000), told(100_000.0, false), "no cheaper than they can be");
     assert_eq!(headroom(|_| (), 10_000_000), told(100_000.0, false), "too little to be seen");
@@ -153,6 +153,6 @@ fn a_step_of_which_every_turn_was_taken_is_the_limit_and_not_the_number_of_users
     };
     let (outcome, text) = told(20);
     assert_eq!(outcome, "at_most");
-    assert!(text.contains("`at-most` of step `u`, 20") && !text.contains("more users (-c)"), "{text}");
+    assert!(text.contains("step `u` used up its `at-most` of 20") && !text.contains("more users (-c)"), "{text}");
     assert_eq!(told(15).0, "not_reached", "users pause of themselves, and turns are left");
 }

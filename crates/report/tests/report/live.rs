@@ -43,7 +43,7 @@ fn rows_are_for_their_second() {
     assert!(
         SecondsTable::has_row(&drain(10)) && !SecondsTable::has_row(&drain(0)) && SecondsTable::has_row(&second(2))
     );
-    // One answer in a very short second is not a rate of thousands.
+    // One answer in a very short second is not a rate of thousands per second.
     let mut short = second(3).answered(1, ms(8));
     short.to_ns = short.from_ns + 130_000;
     let figures = live.row(&short);
@@ -96,7 +96,7 @@ fn forty_cells_tell_drain_and_warm_up_from_seconds_of_the_window() {
 fn many_status_codes_are_one_line_however_narrow() {
     let mut many = busy(0);
     many.status = (100..100 + brunt_record::MAX_CODES as u64).map(|code| (code.to_string(), code * 1000)).collect();
-    // Text chosen by a peer may be long, and consist of wide characters.
+    // Text chosen by a peer may be long and consist of wide characters.
     many.status.insert("状态".repeat(200), 7);
     many.status.insert(brunt_record::OTHER_CODES.into(), u64::MAX);
     for cells in [20, 40, 80, 120] {

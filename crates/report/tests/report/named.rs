@@ -1,4 +1,4 @@
-//! Figures by name: rows of their own in every format, which add up to the run; objectives of single names.
+//! Figures by name: separate rows in every format that add up to the run, and objectives on single names.
 
 use brunt_measure::{Nanos, PackedHistogram};
 use brunt_record::{FailureExample, NamedCounts, NamedFigures, RunEvent, Second};

@@ -1,4 +1,4 @@
-//! The reference client in every document: next to the load, and in none of its figures.
+//! The reference client in every document: shown next to the load, but included in none of its figures.
 
 use brunt_measure::Histogram;
 use brunt_record::{ReferenceSecond, RunEvent};
@@ -6,7 +6,7 @@ use brunt_report::Lang;
 
 use crate::run_builder::{FillSecond, RunBuilder, closed, ms, second};
 
-/// Creates four seconds of a load with 250 ms per request, and a client with 20 ms whose data was read 1 ms late.
+/// Creates four seconds of a load with 250 ms per request, and of a client with 20 ms whose data was read 1 ms late.
 fn run() -> RunBuilder {
     let of = |value| {
         let mut histogram = Histogram::new();

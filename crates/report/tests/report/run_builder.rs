@@ -139,7 +139,7 @@ impl RunBuilder {
         self.plan.objectives = objectives.iter().map(|o| o.to_string()).collect();
         self
     }
-    /// Sets the reason for the end; `None`: the record is cut off.
+    /// Sets the reason for the end; `None` cuts off the record.
     pub fn ended(mut self, reason: Option<&'static str>) -> RunBuilder {
         self.reason = reason;
         self
@@ -201,7 +201,7 @@ impl RunBuilder {
     }
 }
 
-/// Creates the n-th second of the window, without requests.
+/// Creates the `n`-th second of the window, without requests.
 pub fn second(n: i64) -> Second {
     Second { from_ns: n * S, to_ns: (n + 1) * S, ..Second::default() }
 }
@@ -210,7 +210,7 @@ pub fn second(n: i64) -> Second {
 pub trait FillSecond: Sized {
     /// Adds `n` successes of this duration, in flight according to Little's law.
     fn answered(self, n: u64, took: Nanos) -> Self;
-    /// Adds `n` requests that failed fast.
+    /// Adds `n` requests that failed quickly.
     fn failing(self, n: u64, kind: &str, phase: &str, errno: Option<&str>) -> Self;
     /// Adds `n` requests that timed out after this duration.
     fn timed_out(self, n: u64, after: Nanos) -> Self;

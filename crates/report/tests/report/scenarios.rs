@@ -8,7 +8,7 @@ use brunt_report::Lang;
 
 use crate::run_builder::{FillSecond, RunBuilder, ms, open, second};
 
-/// Creates a run with two names; a shop at a rate, with some dropped iterations, and two admins.
+/// Creates a run with two names and two scenarios: a shop at a rate, with some dropped iterations, and two admins.
 fn side_by_side() -> RunBuilder {
     let scenario = |name: &str, load: Load, steps: Vec<Step>| ScenarioPlan {
         name: name.into(),

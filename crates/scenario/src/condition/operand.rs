@@ -23,7 +23,7 @@ pub(super) enum ConditionNumber {
     Other(f64),
 }
 
-/// One side of a comparison, resolved to the bytes it has for one user.
+/// One side of a comparison, resolved for one user.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ResolvedOperand<'a> {
     /// `None` if the value is not known yet.
@@ -80,7 +80,7 @@ impl<'a> ResolvedOperand<'a> {
         }
     }
 
-    /// Returns `None` if either side is not known, or if the two cannot be ordered.
+    /// Compares both sides; `None` if either is not known, or if the two cannot be ordered.
     pub(super) fn order(self, other: ResolvedOperand<'a>) -> Option<Ordering> {
         let (left, right) = self.both_bytes(other)?;
         match (self, other, self.number(), other.number()) {
@@ -92,7 +92,7 @@ impl<'a> ResolvedOperand<'a> {
 }
 
 impl ConditionNumber {
-    /// Parses a number as JSON writes it; leading zeros and surrounding blanks are accepted.
+    /// Parses a JSON number; leading zeros and surrounding whitespace are accepted.
     pub(super) fn of(bytes: &[u8]) -> Option<ConditionNumber> {
         let text = bytes.trim_ascii();
         let digits = text.strip_prefix(b"-").unwrap_or(text);

@@ -33,7 +33,7 @@ enum TokenKind<'a> {
     End,
 }
 
-/// Operator signs; a longer sign precedes any sign that is a prefix of it.
+/// Operator signs; a sign precedes all of its prefixes.
 const SIGNS: [(&str, TokenKind<'static>); 11] = [
     ("==", TokenKind::Compare(Comparison::Equal)),
     ("!=", TokenKind::Compare(Comparison::Unequal)),
@@ -218,7 +218,7 @@ impl<'a> ConditionParser<'a> {
     }
 }
 
-/// Wraps several nodes; a single node is returned as it is.
+/// Wraps several nodes; a single node is returned unchanged.
 fn combine(mut nodes: Vec<ConditionNode>, several: fn(Vec<ConditionNode>) -> ConditionNode) -> ConditionNode {
     match nodes.pop() {
         Some(only) if nodes.is_empty() => only,
@@ -282,7 +282,7 @@ fn first_token(rest: &str) -> Result<(TokenKind<'_>, usize), String> {
     }
 }
 
-/// Creates an error message that shows the condition from a position on and says what is wrong there.
+/// Creates an error message that quotes the condition from the position of the error on.
 fn wrong(text: &str, at: usize, why: &str) -> String {
     match text[at..].trim() {
         "" => format!("the condition `{}` ends too early: its end {why}", excerpt(text.trim())),
@@ -290,7 +290,7 @@ fn wrong(text: &str, at: usize, why: &str) -> String {
     }
 }
 
-/// Returns the beginning of a text on one line, with control characters made harmless.
+/// Returns the beginning of a text as one line, with control characters escaped.
 fn excerpt(text: &str) -> String {
     let cut = text.char_indices().nth(SHOWN).map_or(text.len(), |(at, _)| at);
     let line = brunt_measure::sanitize::line(&text[..cut]);

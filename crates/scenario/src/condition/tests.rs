@@ -246,7 +246,7 @@ fn the_values_it_looks_at_are_told() {
     assert_eq!(condition.value_indices(), [1, 4, 1, 0]);
 }
 
-/// A tree and its text, once with only the necessary parentheses and once with all of them: both must mean the same.
+/// A tree that can be written with only the necessary parentheses or with all of them; both must mean the same.
 #[derive(Clone, Debug)]
 enum ConditionTree {
     Leaf(usize),

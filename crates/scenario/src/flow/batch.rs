@@ -28,7 +28,8 @@ impl FlowScenario {
         Some(BatchMember { began: player.batch_began, on_failure })
     }
 
-    /// Returns the next action of a batch: a request if one may be sent, or a wait; `None` if all requests are over.
+    /// Returns the next action of a batch: a request if one may be sent, otherwise a wait; `None` once all requests
+    /// have ended.
     pub(super) fn next_of_batch(&mut self, user: UserIndex, batch: usize, at: Nanos) -> Option<Action> {
         let program = Arc::clone(&self.program);
         let batch = &program.batches[batch];

@@ -4,7 +4,7 @@ use brunt_measure::Nanos;
 
 /// Start time of a span that has not begun.
 const NEVER: Nanos = Nanos::MAX;
-/// Start time of a span that has begun but has not sent anything yet.
+/// Start time of a span that is open but has not sent anything yet.
 pub const SOON: Nanos = Nanos(u64::MAX - 1);
 
 /// The state of one user in the flow.
@@ -24,7 +24,7 @@ pub struct FlowPosition {
     pub batch_failed: bool,
     /// Set if a step of this iteration failed.
     pub failed: bool,
-    /// Set after a failure: the rest of the iteration only waits as long as its pauses say.
+    /// Set after a failure: the rest of the iteration sends nothing and only pauses.
     pub only_waits: bool,
     /// Set if a peer answered a request of this iteration.
     pub answered: bool,

@@ -7,7 +7,7 @@ use crate::UserIndex;
 /// The beginning or end of an iteration or of a group within it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpanEvent {
-    /// User it belongs to.
+    /// User to which the span belongs.
     pub user: UserIndex,
     /// Index of the span: 0 is the whole iteration; the groups follow in the order of
     /// [`brunt_plan::flow::Flow::groups`].
@@ -34,6 +34,6 @@ pub enum SpanEventKind {
         /// Part of both that may be the generator's own: the delays of its requests.
         own: Nanos,
     },
-    /// The run ended first; holds the duration up to then.
+    /// The run ended before the span did; holds its duration up to then.
     Cut(Nanos),
 }

@@ -103,7 +103,7 @@ fn after_a_failed_step_the_pauses_and_the_pace_of_the_iteration_hold() {
     assert_eq!(pauses(vec![looped, pause(9)], 1), [3, 9], "the loop is not gone through again");
     let batch = Step::Batch { at_most: 1, urls: vec![0, 1], on_failure: OnFailure::default(), own: Vec::new() };
     assert_eq!(pauses(vec![batch, pause(6)], 1), [6]);
-    // Loops that the user never reached: one round each, even though the list they iterate over was never captured.
+    // Loops after the failed step: one round each, even though the list they iterate over was never captured.
     let captured = LoopList::Captured("state".into());
     let over = Step::ForEach { name: "element".into(), list: captured, steps: vec![send(1), pause(5)] };
     let polled = Step::While { condition: "state != \"done\"".into(), steps: vec![send(1), pause(8)] };

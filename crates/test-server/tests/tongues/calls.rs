@@ -21,7 +21,7 @@ fn prefixed(message: &[u8]) -> Vec<u8> {
     [&[0][..], &(message.len() as u32).to_be_bytes(), message].concat()
 }
 
-/// Returns a message of a call in a frame of its own.
+/// Returns a message of a call in its own frame.
 fn said(stream: u32, message: &[u8]) -> Vec<u8> {
     frame(DATA, 0, stream, &prefixed(message))
 }

@@ -197,7 +197,7 @@ fn delays_and_faults_of_a_path_meet_each_message() {
     let mut slow = upgraded("/delay/5ms");
     slow.say(0, &message("a"));
     assert!(slow.heard(0).is_empty());
-    // A ping is answered meanwhile.
+    // A ping is answered in the meantime.
     slow.say(0, &[0x89, 0x80, 0, 0, 0, 0]);
     assert_eq!(slow.heard(0), [0x8a, 0]);
     slow.pass(Nanos::from_millis(5));

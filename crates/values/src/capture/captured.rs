@@ -17,7 +17,7 @@ pub struct CaptureValue {
     pub ends: Vec<u32>,
 }
 
-/// The captured values of a response: the state update of protocols that have no other.
+/// The captured values of a response: the whole state update in protocols without other user state.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct CapturedValues(pub Vec<CaptureValue>);
 
@@ -30,7 +30,7 @@ impl CapturedValues {
     /// Adds the values of more captures.
     ///
     /// # Errors
-    /// A value that could not be found.
+    /// A value was not found.
     pub fn add<'a>(
         &mut self,
         captures: impl IntoIterator<Item = &'a (u16, Capture)>,
@@ -41,7 +41,7 @@ impl CapturedValues {
         captures.into_iter().try_for_each(|one| self.add_one(one, (answer, &documents), random))
     }
 
-    /// Adds the value of one capture, given the body parsed as documents.
+    /// Adds the value of one capture; `from` is the response and its cached documents.
     ///
     /// # Errors
     /// See [`CapturedValues::add`].
@@ -60,7 +60,7 @@ impl CapturedValues {
 /// Parses the captures of a request, each with the index of its variable.
 ///
 /// # Errors
-/// An unknown source, a source that responses of this protocol do not have, or a name outside of a flow.
+/// The source is unknown or not available in responses of this protocol, or a capture is used outside a flow.
 pub fn parse_captures(
     config: &ProtocolConfig,
     (whose, known): (&str, &[&str]),
@@ -84,7 +84,7 @@ pub fn parse_captures(
 /// Evaluates all captures on a response.
 ///
 /// # Errors
-/// A value that could not be found.
+/// A value was not found.
 pub fn take_all(captures: &[(u16, Capture)], answer: &CaptureInput<'_>, random: u64) -> Result<CapturedValues, Cause> {
     let mut taken = CapturedValues::default();
     taken.add(captures, answer, random)?;

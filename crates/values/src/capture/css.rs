@@ -1,28 +1,28 @@
-//! `css input[name=csrf] @value`: HTML elements found by a CSS selector; their text, or one of their attributes.
+//! `css input[name=csrf] @value`: the text or an attribute of HTML elements found by a CSS selector.
 
 use brunt_cause::Cause;
 use scraper::{Html, Selector};
 
 use super::source::{excerpt, unquoted};
 
-/// A selector, and the part of the elements to take.
+/// A selector, and the part of the matching elements to take.
 #[derive(Debug)]
 pub(super) struct CssSelector {
     selector: Selector,
     /// Attribute to take; `None` for the text.
     attribute: Option<String>,
-    /// Set if the selector looks at sibling elements.
+    /// Set if matching involves sibling elements.
     uses_siblings: bool,
 }
 
-/// Maximum cost of looking at siblings: a few tenths of a second.
+/// Maximum cost of visiting siblings, equivalent to a few tenths of a second.
 const MOST_ASIDE: usize = 40_000_000;
 
 impl CssSelector {
     /// Parses `SELECTOR` or `SELECTOR @ATTRIBUTE`; the selector may be quoted.
     ///
     /// # Errors
-    /// A description of what is wrong with it.
+    /// The selector is invalid; the error describes why.
     pub fn parse(text: &str) -> Result<CssSelector, String> {
         let is_name = |name: &str| !name.is_empty() && !name.contains(['"', '\'', ']', ')', ' ', '@']);
         let (selector, attribute) = match text.rsplit_once(" @") {

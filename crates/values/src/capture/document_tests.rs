@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::oracle;
 use super::tests::taken;
 
-/// A page as found in the wild: unclosed and unquoted, with misplaced elements.
+/// A typical malformed page, with unclosed tags, unquoted attributes and misplaced elements.
 const PAGE: &str = "<!DOCTYPE html><html><head><title> Shop &amp; more </title>
     <meta name=csrf-token content='a&lt;b'></head><body>
     <form action=/login><input type=hidden name=csrf value=\"t0k&amp;en\"><input name=user></form>
@@ -57,7 +57,7 @@ fn xml_and_html_are_searched_by_xpath() {
         ("xpath 7 mod 4 div 2 + count(//mod | //div)", "<a><mod/></a>", "2.5"),
         ("xpath div[ div and div]/p:div", "<div xmlns:p='urn:p'><div/><p:div>x</p:div></div>", "x"),
         ("xpath /a/b", "<a><b> x </b></a>", "x"),
-        // A body that is not XML and does not claim to be is read as HTML.
+        // A body that is not XML and does not declare itself as XML is parsed as HTML.
         ("xpath //div/br/following-sibling::i", "<div><br><i>x</i></div>", "x"),
     ] {
         assert_eq!(taken(text, body).as_deref(), Ok(value), "{text}");

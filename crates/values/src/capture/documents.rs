@@ -1,4 +1,4 @@
-//! A body parsed as documents: on the first capture that needs them, and once for all captures.
+//! A response body parsed as HTML or XML on first use, at most once for all captures.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -25,7 +25,7 @@ impl<'a> BodyDocuments<'a> {
         BodyDocuments { body, html: OnceCell::new(), tree: OnceCell::new() }
     }
 
-    /// Returns the body as HTML; any text can be read as HTML.
+    /// Returns the body parsed as HTML, which accepts any text.
     ///
     /// # Errors
     /// The document is too large.
@@ -34,10 +34,10 @@ impl<'a> BodyDocuments<'a> {
         self.html.get_or_init(read).as_ref().map_err(Clone::clone)
     }
 
-    /// Returns the body as a tree: as XML if it parses or declares itself as XML, otherwise as HTML.
+    /// Returns the body as a tree, parsed as XML if it is well-formed or declares itself as XML, otherwise as HTML.
     ///
     /// # Errors
-    /// The body declares itself as XML and is not well-formed, or the document is too large.
+    /// The body declares itself as XML but is not well-formed, or the document is too large.
     pub(super) fn tree(&self) -> Result<&Document<'a>, Cause> {
         let read = || {
             let begins = |with: &str| {

@@ -1,8 +1,8 @@
-//! HTML parsed as browsers do, well-formed or not, within bounds that hold against any server.
+//! Parsing of HTML, well-formed or not, as in browsers and within bounds that no server can exceed.
 //!
-//! The parser itself has no bounds: a few bytes can ask for any number of elements (formatting that is reopened in each
-//! paragraph), and a tag costs the square of its attributes. So a page is fed to it tag by tag, and the result is
-//! checked in between.
+//! The parser itself has no bounds: a few bytes can create any number of elements (formatting that is reopened in each
+//! paragraph), and the cost of a tag is quadratic in its number of attributes. A page is therefore passed to the parser
+//! tag by tag, and the result is checked after each tag.
 
 use std::cell::Cell;
 
@@ -13,16 +13,16 @@ use html5ever::tokenizer::{BufferQueue, Token, TokenSink, TokenSinkResult, Token
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
 use scraper::{Html, HtmlTreeSink};
 
-/// Maximum number of elements and texts of a document.
+/// Maximum number of elements and text nodes in a document.
 pub(super) const MOST_NODES: usize = 50_000;
 /// Maximum nesting depth of a document.
 pub(super) const DEEPEST: usize = 250;
-/// Maximum cost of the search for duplicate attributes: a few tenths of a second.
+/// Maximum cost of the search for duplicate attributes, equivalent to a few tenths of a second.
 const MOST_OF_TAGS: u64 = 300_000_000;
 
 type Handle = <HtmlTreeSink as html5ever::tree_builder::TreeSink>::Handle;
 
-/// A token sink that forwards tokens and counts them: when a token has ended, no tag is open.
+/// A token sink that forwards and counts tokens; the count shows when a tag is complete.
 struct CountingSink {
     builder: TreeBuilder<Handle, HtmlTreeSink>,
     tokens: Cell<u64>,
@@ -69,8 +69,8 @@ pub(super) fn read(page: &str) -> Result<Html, Cause> {
     Ok(html)
 }
 
-/// Feeds a page to a tokenizer tag by tag. `tokens` returns the number of tokens passed to the sink, and `between`
-/// checks the result in between.
+/// Passes a page to a tokenizer tag by tag. `tokens` returns the number of tokens passed to the sink, and `between`
+/// checks the result after each tag.
 ///
 /// # Errors
 /// A tag has too many attributes, or `between` returned an error.
@@ -130,7 +130,7 @@ struct TagCost {
     open: bool,
     /// Upper bound of the number of attributes so far.
     attributes: u64,
-    /// Set if it is a comment rather than a tag.
+    /// Set for a comment, which has no attributes.
     comment: bool,
     cost: u64,
 }

@@ -1,6 +1,6 @@
 //! Values captured from a response for later requests.
 //!
-//! A capture names a source and, after ` | `, which of several results to take:
+//! A capture names a source and optionally, after ` | `, an ending that selects one of several results:
 //!
 //! ```text
 //! json $.items[?@.price < 10].id | last
@@ -22,7 +22,7 @@
 //!
 //! Endings: `first` (the default), `last`, `nth N` (from 1), `random`, `all` (joined by commas), `count`, and `default
 //! TEXT`, which is used if nothing is found. JSON strings are taken without their quotes and texts of documents without
-//! surrounding white space; everything else is taken as written.
+//! surrounding white space; everything else is taken unchanged.
 
 mod captured;
 mod css;
@@ -45,10 +45,10 @@ use source::CaptureSource;
 pub use captured::{CaptureValue, CapturedValues, parse_captures, take_all};
 pub use rows::ResultRows;
 
-/// The name of captures from the response of one URL: `NAME SOURCE`. Not an option of a run.
+/// Name of the option for captures from the response of one URL (`NAME SOURCE`); not an option of a run.
 pub const CAPTURE: &str = "capture";
 
-/// A response, or the part of it that has arrived.
+/// A response, or the part received so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CaptureInput<'a> {
     /// Status code.
@@ -63,11 +63,11 @@ pub struct CaptureInput<'a> {
     pub is_nil: bool,
     /// Trailers in HTTP/1 format, without a first line.
     pub trailers: &'a [u8],
-    /// Rows of a database answer.
+    /// Rows of a database result; `None` for other protocols.
     pub rows: Option<&'a ResultRows>,
 }
 
-/// A capture: the description of one value to take.
+/// A parsed capture, which describes one value to take from a response.
 #[derive(Debug)]
 pub struct Capture {
     /// Capture as written by the user.
@@ -77,7 +77,7 @@ pub struct Capture {
     default: Option<Vec<u8>>,
 }
 
-/// The part of a response that must be present before a capture can be evaluated.
+/// The part of a response that must have arrived before a capture can be evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponsePart {
     /// The head.
@@ -100,14 +100,14 @@ enum CapturePick {
     Count,
 }
 
-/// Maximum number of results of one response that are examined.
+/// Maximum number of results examined in one response.
 const MOST: usize = 100_000;
 
 impl Capture {
     /// Parses the text after the name of a capture.
     ///
     /// # Errors
-    /// A description of what is wrong with it and what would be right.
+    /// The capture is invalid; the error describes why and gives the correct syntax.
     pub fn parse(text: &str) -> Result<Capture, String> {
         let (mut rest, mut pick, mut default) = (text.trim(), None, None);
         while let Some((before, ending)) = split_ending(rest) {
@@ -127,7 +127,7 @@ impl Capture {
     /// item.
     ///
     /// # Errors
-    /// See [`Capture::parse`], which has accepted the text before.
+    /// See [`Capture::parse`]; not expected, because it has already accepted the text.
     pub fn in_list(&self) -> Result<Capture, String> {
         let again = Capture::parse(&self.text)?;
         Ok(Capture { source: again.source.in_list(), ..again })
@@ -146,13 +146,15 @@ impl Capture {
     /// Takes the value; with the ending `random`, the argument `random` selects the result.
     ///
     /// # Errors
-    /// Nothing was found (described with what was there instead), too few results were found, or the value is too long.
+    /// No result was found (the error describes what the response contains instead), there were too few results, or the
+    /// value is too long.
     pub fn take(&self, answer: &CaptureInput<'_>, random: u64) -> Result<Vec<u8>, Cause> {
         self.take_with_documents((answer, &BodyDocuments::of(answer.body)), random).map(|(value, _)| value)
     }
 
-    /// Like [`Capture::take`], with a shared [`BodyDocuments`] that is parsed once for all captures of the answer. Also
-    /// returns the end offsets of the list elements in the value (`all`), before the comma that follows each.
+    /// Like [`Capture::take`], but with a [`BodyDocuments`] shared by all captures of the response, so that its body is
+    /// parsed once. With the ending `all`, also returns the end offset of each element within the value, excluding the
+    /// comma after it.
     ///
     /// # Errors
     /// See [`Capture::take`].
@@ -173,8 +175,8 @@ impl Capture {
         }
     }
 
-    /// Returns the value and the number of results seen for it; only the result to take is kept. `ends` receives the
-    /// end offsets of list elements.
+    /// Returns the value and the number of results examined; only the selected result is kept. `ends` receives the end
+    /// offsets of list elements.
     fn evaluate(
         &self,
         from: (&CaptureInput<'_>, &BodyDocuments<'_>),
@@ -238,7 +240,7 @@ fn split_ending(text: &str) -> Option<(&str, &str)> {
     quoted.or_else(|| text.rsplit_once(" | "))
 }
 
-/// Parses an ending; `None` if the text is not an ending and is part of the source.
+/// Parses an ending; `None` if the text is not an ending and therefore belongs to the source.
 fn parse_ending(text: &str) -> Result<Option<CaptureEnding>, String> {
     let (word, rest) = text.split_once(' ').map_or((text, ""), |(word, rest)| (word, rest.trim()));
     Ok(Some(match (word, rest) {
@@ -262,10 +264,10 @@ pub fn is_word(name: &str) -> bool {
     begins && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
-/// Checks that a step may use this name for a value.
+/// Checks that a captured value may have this name.
 ///
 /// # Errors
-/// A description of what is wrong with the name.
+/// The name is invalid; the error describes why.
 pub fn valid_name(name: &str) -> Result<(), String> {
     if !is_word(name) {
         return Err(format!(

@@ -1,4 +1,4 @@
-//! The rows of a database answer, as captures see them.
+//! Rows of a database result, for captures.
 
 use brunt_cause::{Cause, captures};
 use brunt_contract::DatabaseRow;
@@ -23,7 +23,7 @@ impl ColumnSelector {
     }
 }
 
-/// Rows and their column names. NULL is `None`.
+/// Rows and their column names; `None` represents NULL.
 #[derive(Debug, Default)]
 pub struct ResultRows {
     names: Vec<String>,
@@ -32,7 +32,7 @@ pub struct ResultRows {
 }
 
 impl ResultRows {
-    /// Begins another answer with these columns.
+    /// Begins a new result with these columns.
     pub fn begin(&mut self, names: Vec<String>) {
         *self = ResultRows { names, ..ResultRows::default() };
     }
@@ -57,7 +57,7 @@ impl ResultRows {
         self.count
     }
 
-    /// Takes all rows out.
+    /// Removes and returns all rows.
     pub fn take(&mut self) -> Vec<DatabaseRow> {
         let (mut values, width) = (std::mem::take(&mut self.values).into_iter(), self.names.len());
         (0..self.count).map(|_| values.by_ref().take(width).collect()).collect()

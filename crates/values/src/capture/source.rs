@@ -15,9 +15,9 @@ use crate::verify::header::{self, field_values};
 use crate::verify::json::BodyPath;
 use crate::verify::raw_json;
 
-/// Maximum number of bytes shown of the content that was found instead.
+/// Maximum number of bytes of the actual content shown in an error.
 const SHOWN: usize = 120;
-/// Maximum number of body bytes that a pattern searches.
+/// Maximum number of body bytes searched by a pattern.
 const LOOKED_INTO: usize = 1 << 20;
 
 /// The source of a value.
@@ -66,7 +66,7 @@ impl CaptureSource {
     /// Parses a source.
     ///
     /// # Errors
-    /// A description of what is wrong with it.
+    /// The source is invalid; the error describes why.
     pub fn parse(text: &str) -> Result<CaptureSource, String> {
         let (word, rest) = text.split_once(' ').map_or((text, ""), |(word, rest)| (word, rest.trim()));
         let missing = || Err(format!("`{text}` is incomplete; use {KINDS}"));
@@ -127,7 +127,7 @@ impl CaptureSource {
     /// Passes all results to `more` in order, until `more` returns `false`.
     ///
     /// # Errors
-    /// The body does not have the format that the source reads.
+    /// The body does not have the format of the source.
     pub fn find(
         &self,
         (answer, documents): (&CaptureInput<'_>, &BodyDocuments<'_>),
@@ -189,7 +189,7 @@ impl CaptureSource {
         Ok(())
     }
 
-    /// Describes what was found instead.
+    /// Describes what the response contains instead of the value.
     pub fn describe_found(&self, answer: &CaptureInput<'_>) -> Cause {
         match self {
             CaptureSource::Header(_) => {
@@ -229,7 +229,7 @@ fn parse_between(texts: &str) -> Result<CaptureSource, String> {
     Ok(CaptureSource::Between(left.into(), right.into()))
 }
 
-/// Returns the names and values of the cookies set by a head.
+/// Returns the names and values of the cookies set by a response head.
 fn set_cookies(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     field_values(head, "set-cookie").filter_map(|line| {
         let pair = line.split(|&b| b == b';').next()?;
@@ -244,7 +244,7 @@ pub(super) fn unquoted(text: &str) -> &str {
     quoted.unwrap_or(text)
 }
 
-/// Returns the beginning of a text on one line, with control characters made harmless.
+/// Returns the beginning of a text on one line, with control characters replaced.
 pub fn excerpt(bytes: &[u8]) -> String {
     let cut = &bytes[..bytes.len().min(SHOWN)];
     let text = String::from_utf8_lossy(cut);

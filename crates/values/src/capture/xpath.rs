@@ -1,7 +1,7 @@
 //! `xpath //a/@href`: results of an XPath 1.0 expression over XML, or over HTML parsed as browsers do.
 //!
-//! Prefixes are those of the document, and a name without a prefix is matched as written in the document, whatever its
-//! default namespace: `//item` on a feed finds its items.
+//! Namespace prefixes are those of the document. A name without a prefix matches regardless of the default namespace,
+//! so that `//item` finds the items of a feed.
 
 use brunt_cause::{Cause, captures};
 use scraper::{Html, Node};
@@ -19,14 +19,14 @@ pub(super) struct XPathExpression {
     escaped: String,
 }
 
-/// Maximum number of nodes visited by one evaluation.
+/// Maximum number of nodes visited in one evaluation.
 const MOST_VISITS: usize = 2_000_000;
 
 impl XPathExpression {
     /// Parses an expression.
     ///
     /// # Errors
-    /// A description of what is wrong with it.
+    /// The expression is invalid; the error describes why.
     pub fn parse(text: &str) -> Result<XPathExpression, String> {
         let nothing = Document::new();
         let expression = XPathExpression { written: text.to_owned(), escaped: escape_operator_names(text) };
@@ -69,9 +69,8 @@ impl XPathExpression {
     }
 }
 
-/// Rewrites element names that look like operators. Elements may be called `div`, `mod`, `and` and `or` (XPath 1.0,
-/// 3.7), but the evaluator takes these for operators everywhere, so they are spelled differently where a name is
-/// expected.
+/// Rewrites element names that look like operators. XPath 1.0 (3.7) allows elements called `div`, `mod`, `and` and
+/// `or`, but the evaluator always treats these words as operators, so they are replaced where a name is expected.
 fn escape_operator_names(text: &str) -> String {
     let is_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
     let (mut out, mut rest, mut operand) = (String::with_capacity(text.len()), text, false);
@@ -101,7 +100,7 @@ fn escape_operator_names(text: &str) -> String {
     out
 }
 
-/// Returns the evaluator's error message on one harmless line.
+/// Returns the evaluator's error message on one line, with control characters replaced.
 fn error_text(error: &uppsala::XmlError) -> String {
     let text = error.to_string();
     excerpt(text.strip_prefix("XPath error: ").unwrap_or(&text).as_bytes())
@@ -121,7 +120,7 @@ pub(super) fn parse_xml(text: &str) -> Result<Document<'_>, Cause> {
     let parser = Parser::new().with_forbid_entities(true);
     let mut tree = parser.parse(text).map_err(|error| captures::no_xml(error_text(&error)))?;
     for id in tree.descendants(tree.root()) {
-        // Matched by the written name.
+        // Expressions match the name as written.
         if let Some(element) = tree.element_mut(id).filter(|element| element.name.prefix.is_none()) {
             element.name.namespace_uri = None;
         }
@@ -130,19 +129,19 @@ pub(super) fn parse_xml(text: &str) -> Result<Document<'_>, Cause> {
     Ok(tree)
 }
 
-/// Returns an upper bound of the number of attributes.
+/// Returns an upper bound of the number of attributes in a text.
 fn attribute_bound(text: &str) -> usize {
     memchr::memchr_iter(b'=', text.as_bytes()).count()
 }
 
-/// Converts HTML to a tree for expressions.
+/// Converts HTML to a tree that expressions can search.
 ///
 /// # Errors
-/// The document is too deep.
+/// The document is nested too deeply.
 pub(super) fn from_html(html: &Html) -> Result<Document<'static>, Cause> {
     let mut tree = Document::new();
     let root = tree.root();
-    // Nodes still to be copied, from the last to the first.
+    // Nodes still to be copied, last one first.
     let mut open: Vec<(NodeId, usize, _)> = html.tree.root().children().rev().map(|node| (root, 0, node)).collect();
     while let Some((parent, depth, node)) = open.pop() {
         if depth > DEEPEST {

@@ -1,6 +1,6 @@
-//! Captures of pattern groups, found in a second, slower pass over a short message that is known to match.
+//! Captures of pattern groups, found in a second, slower search of a short message that is known to match.
 //!
-//! The working memory is per thread, not per connection: a million connections may have such a pattern.
+//! The search caches are per thread and not per connection, because a million connections may use such a pattern.
 
 use std::cell::RefCell;
 
@@ -29,7 +29,7 @@ impl GroupCaptures {
     /// Compiles a pattern.
     ///
     /// # Errors
-    /// A description of what is wrong with the pattern.
+    /// The pattern is invalid or too large; the error describes why.
     pub fn new(pattern: &str) -> Result<GroupCaptures, String> {
         let machine = Builder::new()
             .configure(Config::new())
@@ -65,8 +65,8 @@ impl GroupCaptures {
         });
     }
 
-    /// Appends the spans of the whole match and of each group in `message`; an empty span stands for a group that did
-    /// not take part.
+    /// Appends the spans of the whole match and of each group in `message`; the span of a group that did not take part
+    /// in the match is empty.
     pub fn find(&self, message: &[u8], spans: &mut Vec<(u32, u32)>) {
         let mut slots = [None; 2 * (MOST_GROUPS + 1)];
         let slots = &mut slots[..2 * (self.groups() + 1)];

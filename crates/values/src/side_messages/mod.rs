@@ -1,9 +1,9 @@
 //! Side messages of a connection: messages that open it (`--on-connect`) and replies to unsolicited messages
 //! (`--reply`), for every protocol with user-defined messages.
 //!
-//! Side messages are not requests: they are counted separately, are never due and have no latency. The protocol decides
-//! how a message is put on the wire; this module decides which message is sent, when, and with which values. Opening
-//! messages that use values of an earlier answer are not supported.
+//! Side messages are not requests: they are counted separately, have no scheduled time and no latency. The protocol
+//! encodes a message; this module decides which message is sent, when, and with which values. An opening message cannot
+//! use values from an earlier response.
 
 pub mod captures;
 mod state;
@@ -33,7 +33,7 @@ pub const REPLY: OptionSpec = many(
     "收到没有对应请求且匹配正则 PATTERN 的消息时，回复 TEXT；{captured} 为分组捕获的内容",
 );
 
-/// Separator between the two halves of such an option.
+/// Separator between the two parts of the value of such an option.
 const ARROW: &str = "=>";
 
 /// A message that can be sent outside of requests.
@@ -53,14 +53,14 @@ impl SideMessage for Template {
 pub struct SideMessages<M> {
     openings: Vec<OpeningMessage<M>>,
     replies: Vec<AutoReply<M>>,
-    /// Set if one of the messages contains its number (`{sequence}`).
+    /// Set if a message contains its number (`{sequence}`).
     numbered: bool,
 }
 
-/// One step of the opening.
+/// One step of the opening of a connection.
 #[derive(Debug)]
 struct OpeningMessage<M> {
-    /// Message to send; `None` if the peer speaks first.
+    /// Message to send; `None` if the step only waits for the peer.
     message: Option<M>,
     /// Pattern that the peer's next message must match; `None` if no message is awaited.
     awaits: Option<Box<Regex>>,
@@ -70,18 +70,18 @@ struct OpeningMessage<M> {
 #[derive(Debug)]
 struct AutoReply<M> {
     pattern: Box<Regex>,
-    /// Captures of the pattern's groups, if the reply uses them.
+    /// The capture groups of the pattern, if the reply uses them.
     captures: Option<GroupCaptures>,
     /// Reply to send; `None` if the message is accepted without a reply.
     message: Option<M>,
 }
 
 impl<M: SideMessage> SideMessages<M> {
-    /// Parses the options. `compile` turns a text into a message, given the option it comes from and the slots it may
-    /// use.
+    /// Parses the options. `compile` turns a text into a message, given the option that contains the text and the slots
+    /// that it may use.
     ///
     /// # Errors
-    /// The first mistake.
+    /// A value is invalid; the error names the first one.
     pub fn read(
         config: &ProtocolConfig,
         mut compile: impl FnMut(&str, &str, SlotScope<'static>) -> Result<M, UsageError>,
@@ -99,16 +99,16 @@ impl<M: SideMessage> SideMessages<M> {
         Ok(SideMessages { openings, replies, numbered: counts })
     }
 
-    /// Lets the peer speak first and accepts any message from it.
+    /// Makes each connection wait for a first message of any content from the peer.
     ///
     /// # Errors
-    /// Only fails if the empty pattern cannot be compiled.
+    /// Fails only if the empty pattern cannot be compiled.
     pub fn with_peer_greeting(mut self) -> Result<SideMessages<M>, String> {
         self.openings.insert(0, OpeningMessage { message: None, awaits: Some(Box::new(Regex::new("")?)) });
         Ok(self)
     }
 
-    /// Records that some of the requests contain their number as well.
+    /// Records whether some requests contain their number.
     pub fn with_numbered_requests(self, counts: bool) -> SideMessages<M> {
         SideMessages { numbered: self.numbered || counts, ..self }
     }
@@ -119,7 +119,7 @@ impl<M: SideMessage> SideMessages<M> {
         any.then(|| SideMessageState::new(fill))
     }
 
-    /// Returns `true` if connections have an opening.
+    /// Returns `true` if connections begin with an opening.
     pub fn has_opening(&self) -> bool {
         !self.openings.is_empty()
     }
@@ -177,7 +177,8 @@ fn parse_reply<M: SideMessage>(
     Ok(AutoReply { pattern: compiled, captures, message: said })
 }
 
-/// Rejects templates that can run out of rows: a run ends with its requests, while side messages have no end.
+/// Rejects templates that can run out of data rows: the end of the data ends the requests of a run, but not its side
+/// messages.
 fn reject_finite_data<M: SideMessage>(said: Option<&M>, place: &str) -> Result<(), UsageError> {
     if said.and_then(SideMessage::template).is_some_and(|template| template.data_end().is_some()) {
         let trouble = "uses each row of a file once, and the run would end when the rows run out; leave out stop and \

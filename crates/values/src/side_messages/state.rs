@@ -7,36 +7,36 @@ use brunt_contract::{Event, EventBuffer, ProtocolError, SlotContext};
 use super::{SideMessage, SideMessages};
 use crate::template::{CapturedGroups, MOST_CAPTURED, Template};
 
-/// The kind of a message that is not an answer to a request.
+/// The kind of a message that is not a response to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnsolicitedKind {
     /// Matches no pattern.
     Unknown,
-    /// Matches a `--reply` pattern that has no reply.
+    /// Matches a `--reply` pattern without a reply.
     Ignored,
-    /// Will be replied to; no reply was pending before.
+    /// Will be replied to; no other reply is pending.
     FirstReply,
-    /// Will be replied to, together with replies already pending.
+    /// Will be replied to, together with replies that are already pending.
     LaterReply,
 }
 
 impl UnsolicitedKind {
-    /// Reports a message of `size` bytes, of which `message` was kept.
+    /// Reports a message of `size` bytes, of which only `message` was kept.
     pub fn report(self, size: u64, message: &[u8], done: &mut EventBuffer) {
         match self {
             UnsolicitedKind::FirstReply => done.push(Event::ReplyDue),
-            // Reported with the first reply; all pending replies are written together.
+            // Not reported separately, because all pending replies are written together.
             UnsolicitedKind::LaterReply => {}
             UnsolicitedKind::Ignored | UnsolicitedKind::Unknown => done.push_unsolicited(size, message),
         }
     }
 }
 
-/// Maximum number of replies that wait for the peer to read them.
+/// Maximum number of replies that the peer has not read yet.
 const REPLIES_BOUND: u16 = 32_768;
 const UNREAD: ProtocolError = ProtocolError(brunt_cause::side_messages::flood());
 const REFUSED: ProtocolError = ProtocolError(brunt_cause::side_messages::wrong_opening());
-/// Memory kept between messages that are replied to, in bytes.
+/// Buffer capacity kept between messages with replies, in bytes.
 const KEPT: usize = 4096;
 
 /// The state of one connection.
@@ -44,15 +44,15 @@ const KEPT: usize = 4096;
 pub struct SideMessageState {
     /// Slot context shared by all messages, except for the values that differ between messages.
     context: SlotContext<'static>,
-    /// Index of the opening step that is next, or whose answer is awaited.
+    /// Index of the opening step that is next or whose response is awaited.
     step: usize,
     /// Number of opening messages sent.
     openings_sent: u32,
-    /// Last sequence number given.
+    /// Last sequence number assigned.
     last_number: u64,
     /// Number of side messages sent.
     messages_sent: u64,
-    /// Number of replies pending, or sent but not known to have left.
+    /// Number of replies that are pending, or sent but not known to have left.
     unread: u16,
     pending: PendingReplies,
 }
@@ -60,14 +60,14 @@ pub struct SideMessageState {
 /// The pending replies.
 #[derive(Debug, Default)]
 struct PendingReplies {
-    /// Index of each reply, and the range of its groups.
+    /// Index of each reply, and the range of its captured groups.
     prompts: Vec<(usize, Range<usize>)>,
     groups: Vec<(u32, u32)>,
     text: Vec<u8>,
 }
 
 impl SideMessageState {
-    /// Creates the state of a connection that is opened with these values.
+    /// Creates the state of a new connection; `context` provides the values of its side messages.
     pub fn new(context: &SlotContext) -> SideMessageState {
         SideMessageState {
             context: context.without_values(),
@@ -87,7 +87,7 @@ impl SideMessageState {
         SlotContext { sequence: self.last_number, ..*context }
     }
 
-    /// Returns the last sequence number given.
+    /// Returns the last sequence number assigned.
     #[inline]
     pub fn last_number(&self) -> u64 {
         self.last_number
@@ -104,17 +104,17 @@ impl SideMessageState {
         self.unread.into()
     }
 
-    /// Resets the number of unread replies, once nearly all of them have left.
+    /// Resets the number of unread replies; called once nearly all of them have left.
     pub fn mark_replies_read(&mut self) {
         self.unread = 0;
     }
 
-    /// Returns `true` as long as requests must wait.
+    /// Returns `true` as long as requests must wait for the opening.
     pub fn is_opening<M>(&self, beside: &SideMessages<M>) -> bool {
         self.step < beside.openings.len()
     }
 
-    /// Sends the opening up to the first message whose answer is awaited, or all of it.
+    /// Sends the opening messages up to the next one whose response is awaited, or to the end.
     pub fn continue_opening<M: SideMessage>(
         &mut self,
         beside: &SideMessages<M>,
@@ -154,7 +154,7 @@ impl SideMessageState {
         }
     }
 
-    /// Handles a message that is not, or may not be, an answer to a request.
+    /// Handles a message that is not known to be a response to a request.
     ///
     /// # Errors
     /// The peer keeps sending messages and does not read the replies.
@@ -183,7 +183,7 @@ impl SideMessageState {
         Ok(if self.pending.prompts.len() == 1 { UnsolicitedKind::FirstReply } else { UnsolicitedKind::LaterReply })
     }
 
-    /// Writes the pending replies at this time; returns how many.
+    /// Writes the pending replies, with `unix_ns` as their time, and returns their number.
     pub fn write_replies<M: SideMessage>(
         &mut self,
         beside: &SideMessages<M>,
@@ -213,7 +213,7 @@ impl SideMessageState {
 }
 
 impl PendingReplies {
-    /// Keeps what `find` finds in a message.
+    /// Stores a message and the spans that `find` records in it.
     fn keep(&mut self, message: &[u8], find: impl FnOnce(&mut Vec<(u32, u32)>)) {
         let (from, at) = (self.groups.len(), self.text.len() as u32);
         find(&mut self.groups);
@@ -234,7 +234,7 @@ impl PendingReplies {
     }
 }
 
-/// Returns the part of a message that patterns see, which does not depend on how it was fragmented.
+/// Returns the part of a message that patterns search, which does not depend on fragmentation.
 fn searched_part(message: &[u8]) -> &[u8] {
     &message[..message.len().min(MOST_CAPTURED)]
 }

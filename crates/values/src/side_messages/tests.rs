@@ -1,4 +1,4 @@
-//! Openings and replies without a protocol: order of messages, captures and errors.
+//! Openings and replies, tested without a protocol: order of messages, captures and errors.
 
 use brunt_contract::{ProtocolConfig, SlotContext};
 
@@ -145,7 +145,7 @@ fn groups_are_found_in_bytes() {
         spans.split_off(1)
     };
     assert_eq!(find(r"(?s)^\x32.(..)", b"\x32\xff\x80\n"), [(0, 4), (2, 4)]);
-    // The cached memory of another pattern was used before.
+    // The cache was last used by another pattern.
     assert_eq!(find(r"a(b)?(c)(?:d)", b"xxacd"), [(2, 5), (0, 0), (3, 4)]);
     assert_eq!(find("z", b"z"), [(0, 1)]);
 }

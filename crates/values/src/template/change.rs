@@ -1,6 +1,6 @@
 //! Changes to a value before it is sent, other than encodings: `{page | add 1}`, `{name | upper}`, `{auth | slice
-//! 7..}`. They work in place and without allocation. A change that is not possible leaves the value as it is, because
-//! filling never fails.
+//! 7..}`. Changes work in place and do not allocate. A change that cannot be applied leaves the value unchanged,
+//! because filling never fails.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -19,7 +19,7 @@ pub enum ValueChange {
     Trim,
     /// `add 1`, `add -1`: adds to an integer.
     Add(i64),
-    /// `slice 7..`, `slice 0..8`, `slice -4..`: takes these bytes; negative positions count from the end.
+    /// `slice 7..`, `slice 0..8`, `slice -4..`: takes a range of bytes; negative positions count from the end.
     Slice(i64, Option<i64>),
     /// `base64url`: RFC 4648 5, without padding, as in tokens.
     Base64Url,
@@ -50,7 +50,7 @@ impl ValueChange {
         })
     }
 
-    /// Changes the bytes from `from` on.
+    /// Changes the bytes of `out` from `from` on.
     pub fn apply(self, from: usize, out: &mut Vec<u8>) {
         match self {
             ValueChange::Upper => out[from..].make_ascii_uppercase(),
@@ -80,7 +80,7 @@ impl ValueChange {
                 let end = out.len();
                 out.resize(end + (end - from).div_ceil(3) * 4, 0);
                 let (plain, coded) = out.split_at_mut(end);
-                // The buffer is large enough, which is the only thing that can fail.
+                // Encoding fails only if the buffer is too small, and this one is large enough.
                 let size = URL_SAFE_NO_PAD.encode_slice(&plain[from..], coded).unwrap_or(0);
                 out.copy_within(end..end + size, from);
                 out.truncate(from + size);
@@ -98,7 +98,7 @@ impl ValueChange {
         }
     }
 
-    /// Returns `true` if the result may contain a byte for which `bad` is true; `content` answers the same for the
+    /// Returns `true` if the result may contain a byte for which `bad` is true; `content` returns the same for the
     /// unchanged value.
     pub fn may_hold(self, bad: BytePredicate<'_>, content: &dyn Fn(BytePredicate<'_>) -> bool) -> bool {
         match self {

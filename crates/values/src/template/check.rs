@@ -1,5 +1,5 @@
-//! Checks of the possible bytes of slots, made before anything is sent: a value that ended a header line would turn the
-//! rest of it into another request.
+//! Checks of the bytes that slots may produce, made before anything is sent: a value that ends a header line could
+//! inject another request.
 
 use super::emit::is_line_breaking;
 use super::format::NumberFormat;
@@ -7,7 +7,7 @@ use super::piece::{TemplateFunction, TemplatePart, TemplatePiece, TemplateProgra
 use super::rows::RowOrder;
 use super::value::SlotValue;
 
-/// Nesting depth of parts beyond which anything is assumed possible; cycles are rejected elsewhere.
+/// Nesting depth of parts beyond which any byte is assumed to be possible; cycles are rejected elsewhere.
 const DEEPEST: usize = 64;
 
 /// Returns `true` if filling these pieces, whose names are not resolved yet, may append a byte for which `bad` is true.
@@ -47,13 +47,13 @@ fn may_hold_within(pieces: &[TemplatePiece], parts: &[TemplatePart], bad: &dyn F
                 }
                 TemplateFunction::Digest { .. } | TemplateFunction::Xor { .. } => true,
             },
-            // The place depends on an enclosing part that is not known yet, so it may be anything.
+            // The value depends on an enclosing part that is not known yet, so any byte is possible.
             TemplatePiece::Place { .. } | TemplatePiece::Captured(_) => true,
             TemplatePiece::Mark(_) => false,
         })
 }
 
-/// Returns `true` if the pieces depend on the number of messages sent on the connection before.
+/// Returns `true` if the program contains the number of the message on its connection (`{sequence}`).
 pub fn is_numbered(program: &TemplateProgram) -> bool {
     any_piece(program, &|piece| matches!(piece, TemplatePiece::Value(SlotValue::Sequence { .. })))
 }
@@ -67,7 +67,7 @@ pub fn trace_sampling(program: &TemplateProgram) -> Option<u64> {
     pieces.into_iter().find_map(trace)
 }
 
-/// Returns `true` if the program contains captured text of a pattern.
+/// Returns `true` if the program contains captured groups of a pattern.
 pub fn has_captured(program: &TemplateProgram) -> bool {
     any_piece(program, &|piece| matches!(piece, TemplatePiece::Captured(_)))
 }
@@ -83,8 +83,8 @@ fn any_piece(program: &TemplateProgram, is_so: &dyn Fn(&TemplatePiece) -> bool) 
     any_of(&program.pieces, is_so) || program.parts.iter().any(|part| any_of(&part.pieces, is_so) || patched(part))
 }
 
-/// Returns `true` if any of these pieces or of their function arguments satisfies the predicate; parts are checked
-/// separately, once each.
+/// Returns `true` if any of these pieces or their function arguments satisfies the predicate. Parts are not entered,
+/// because the caller checks each of them once.
 fn any_of(pieces: &[TemplatePiece], is_so: &dyn Fn(&TemplatePiece) -> bool) -> bool {
     pieces.iter().any(|piece| match piece {
         TemplatePiece::Call(made) => any_of(&made.content, is_so) || any_of(made.function.extra_argument(), is_so),
@@ -92,8 +92,7 @@ fn any_of(pieces: &[TemplatePiece], is_so: &dyn Fn(&TemplatePiece) -> bool) -> b
     })
 }
 
-/// Switches all data files to sequential rows, whatever their slots say, and returns how many requests it takes to use
-/// every row.
+/// Switches all data files to sequential rows and returns the number of requests needed to use every row.
 pub fn take_rows_in_turn(program: &mut TemplateProgram) -> u64 {
     let of_parts = program.parts.iter_mut().flat_map(|part| &mut part.pieces);
     program.pieces.iter_mut().chain(of_parts).map(rows_in_turn).max().unwrap_or(0)

@@ -1,4 +1,4 @@
-//! Checksums by name.
+//! Checksums, selected by name.
 
 use crc::Crc;
 
@@ -11,7 +11,7 @@ pub enum Checksum {
     Crc(fn(&[u8]) -> u32),
     /// RFC 1071: the ones' complement of the ones' complement sum of 16-bit words.
     Internet,
-    /// The sum of the bytes modulo 2⁶⁴ (the format takes its low bytes).
+    /// The sum of the bytes modulo 2⁶⁴, of which the format takes the low bytes.
     Bytes,
     /// The sum of the bytes modulo 256: the CheckSum of FIX, written with three digits.
     Fix,

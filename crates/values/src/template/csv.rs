@@ -1,7 +1,7 @@
-//! Columns of data files: CSV (RFC 4180), with column names in the first row, and JSON lines, with keys as column
-//! names. The number of a request decides which row its slots take.
+//! Columns of data files: CSV (RFC 4180) with column names in the first row, and JSON lines with keys as column names.
+//! The number of a request determines the row used by its slots.
 //!
-//! Only the columns that slots use are kept. A file is read once before the run, up to a bound.
+//! Only columns used by slots are kept. A file is read once, before the run, up to a maximum size.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ pub struct DataFiles {
     texts: BTreeMap<String, Arc<Vec<u8>>>,
     columns: BTreeMap<(String, String), Arc<DataColumn>>,
     choices: BTreeMap<String, RowChoice>,
-    /// Number of rows of the shortest file whose end also ends the run.
+    /// Number of rows of the shortest file that ends the run with its last row; `None` if no file does.
     end: Option<u64>,
 }
 
@@ -58,7 +58,7 @@ impl DataFiles {
     /// Returns the column `FILE.COLUMN`, where COLUMN is a name in the first row.
     ///
     /// # Errors
-    /// A description of what is wrong with the file or the name.
+    /// The file cannot be used or has no such column; the error describes why.
     pub fn column(&mut self, named: &str, lines: bool) -> Result<Arc<DataColumn>, String> {
         missing_column_error(named).map_or(Ok(()), Err)?;
         let (file, name) =
@@ -83,7 +83,7 @@ impl DataFiles {
         Ok(column)
     }
 
-    /// Records how rows of a file are chosen. All slots of a file must agree, so that a request uses one row of it.
+    /// Records how the rows of a file are chosen. All slots of a file must agree, so that a request uses a single row.
     ///
     /// # Errors
     /// The slots of a file disagree.
@@ -101,13 +101,13 @@ impl DataFiles {
         Ok(())
     }
 
-    /// Returns the number of rows of the shortest file whose end also ends the run.
+    /// Returns the number of rows of the shortest file that ends the run with its last row; `None` if no file does.
     pub fn end(&self) -> Option<u64> {
         self.end
     }
 }
 
-/// Returns the column names of a file, if it can be read; for JSON lines, the keys of the first line.
+/// Returns the column names of a file, or the keys of the first line for JSON lines; `None` if it cannot be read.
 pub fn column_names(file: &str, lines: bool) -> Option<Vec<String>> {
     let text = read(file).ok()?;
     if lines || is_json_lines(file) {
@@ -118,13 +118,12 @@ pub fn column_names(file: &str, lines: bool) -> Option<Vec<String>> {
     Some(names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect())
 }
 
-/// Returns `true` for a file name with an extension of JSON lines.
+/// Returns `true` for a file name with an extension used for JSON lines.
 fn is_json_lines(file: &str) -> bool {
     file.ends_with(".jsonl") || file.ends_with(".ndjson")
 }
 
-/// Returns the error message for a slot that names a file and no column; `None` if a column is named, or something else
-/// is wrong.
+/// Returns the error message for a slot that names a file but no column; `None` if this is not the problem.
 fn missing_column_error(named: &str) -> Option<String> {
     let (before, ending) = named.rsplit_once('.')?;
     let of_data = ["csv", "tsv", "jsonl", "ndjson"].contains(&ending);

@@ -1,4 +1,4 @@
-//! Columns of data files that the texts of a plan use, and columns that no text uses.
+//! Used and unused columns of the data files of a plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ pub struct UnusedColumns {
     pub columns: Vec<String>,
 }
 
-/// Returns the data files that these texts use, as far as they can be read, with the columns that none of them uses.
+/// Returns the data files used by these texts that can be read, with the columns that no text uses.
 pub fn unused_columns<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<UnusedColumns> {
     let mut used: BTreeMap<&str, (bool, BTreeSet<&str>)> = BTreeMap::new();
     for (file, column, lines) in texts.into_iter().flat_map(used_columns) {
@@ -31,7 +31,7 @@ pub fn unused_columns<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Unuse
     left.filter(|unused| !unused.columns.is_empty()).collect()
 }
 
-/// Returns the columns used by slots of a text: file, column, and whether the slot declares JSON lines.
+/// Returns the columns used by the slots of a text: file, column, and whether the slot declares the file as JSON lines.
 fn used_columns(text: &str) -> impl Iterator<Item = (&str, &str, bool)> {
     let slots = |name: &'static str| text.match_indices(name).map(move |(at, _)| (&text[at + name.len()..], name));
     slots("{csv ").chain(slots("{jsonl ")).filter_map(|(rest, name)| {

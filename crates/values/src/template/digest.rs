@@ -1,5 +1,5 @@
-//! Digests and message authentication codes by name, for signatures that protocols ask for; not used for this program's
-//! own secrets.
+//! Digests and message authentication codes, selected by name, for signatures that protocols require. The program's own
+//! secrets do not depend on them.
 
 use aws_lc_rs::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
 use md5::Digest as _;
@@ -19,7 +19,7 @@ pub enum DigestAlgorithm {
 const BLOCK: usize = 64;
 
 impl DigestAlgorithm {
-    /// Names of the digests; with the prefix `hmac-` they are keyed.
+    /// Names of the digests; the prefix `hmac-` selects the keyed variant.
     pub const NAMES: [(&'static str, DigestAlgorithm); 3] =
         [("md5", DigestAlgorithm::Md5), ("sha1", DigestAlgorithm::Sha1), ("sha256", DigestAlgorithm::Sha256)];
 

@@ -1,5 +1,5 @@
-//! Filling of templates: pieces are appended in order. Content that a function is applied to is appended temporarily
-//! and then replaced by the result, so that no separate buffer is needed.
+//! Filling of templates: pieces are appended in order. The argument of a function is appended temporarily and then
+//! replaced by the result, so that no separate buffer is needed.
 
 use base64::Engine as _;
 use brunt_contract::SlotContext;
@@ -11,7 +11,7 @@ use super::piece::{MOST_PATCHES, TemplateFunction, TemplatePart, TemplatePiece, 
 struct TemplateFiller<'a> {
     parts: &'a [TemplatePart],
     context: &'a SlotContext<'a>,
-    /// Offsets of the places for patches.
+    /// Offset of each place, for patches.
     patch_offsets: [usize; MOST_PATCHES],
     /// Offset of each mark.
     marks: &'a mut [usize],
@@ -40,7 +40,7 @@ pub fn fill(program: &TemplateProgram, context: &SlotContext, out: &mut Vec<u8>)
     fill_marked(program, (context, CapturedGroups::default()), out, &mut []);
 }
 
-/// Like [`fill`], and records the offset of each mark.
+/// Like [`fill`], but also records the offset of each mark.
 #[inline]
 pub fn fill_marked(
     program: &TemplateProgram,
@@ -97,7 +97,7 @@ impl TemplateFiller<'_> {
         }
     }
 
-    /// Replaces the bytes from `from` on with the result of a function applied to them.
+    /// Applies a function to the bytes from `from` on and replaces them with the result.
     fn apply_function(&mut self, function: &TemplateFunction, from: usize, out: &mut Vec<u8>) {
         match function {
             TemplateFunction::Length { format, add } => {
@@ -175,7 +175,7 @@ fn base64(from: usize, out: &mut Vec<u8>) {
     let end = out.len();
     out.resize(end + (end - from).div_ceil(3) * 4, 0);
     let (plain, coded) = out.split_at_mut(end);
-    // The buffer is large enough, which is the only thing that can fail.
+    // Encoding fails only if the buffer is too small, and this one is large enough.
     let size = base64::engine::general_purpose::STANDARD.encode_slice(&plain[from..], coded).unwrap_or(0);
     out.copy_within(end..end + size, from);
     out.truncate(from + size);

@@ -35,14 +35,15 @@ pub fn json_escape(from: usize, out: &mut Vec<u8>) {
     });
 }
 
-/// Expands bytes in place: `width` is the new width of each byte, and `put` writes those wider than one.
+/// Expands bytes in place: `width` returns the new width of a byte, and `put` writes the bytes that become wider than
+/// one.
 #[inline]
 pub fn expand(from: usize, out: &mut Vec<u8>, width: impl Fn(u8) -> usize, put: impl Fn(u8, &mut [u8])) {
     let mut read = out.len();
     let more: usize = out[from..].iter().map(|b| width(*b) - 1).sum();
     let mut write = read + more;
     out.resize(write, 0);
-    // Bytes in front of the first expanded one stay where they are.
+    // Bytes before the first expanded one do not move.
     while write > read {
         read -= 1;
         let byte = out[read];

@@ -48,7 +48,7 @@ impl NumberFormat {
     /// Returns the same format with leading zeros.
     ///
     /// # Errors
-    /// A description of what is wrong with the width.
+    /// The width is invalid; the error describes why.
     pub fn with_width(self, text: &str) -> Result<NumberFormat, String> {
         let NumberFormat::Digits { base, .. } = self else {
             let trouble = "a width is for digits, and u8 to u64, varint and zigzag have their own; leave one of \
@@ -76,7 +76,7 @@ impl NumberFormat {
             NumberFormat::Bytes { .. } => 256,
             NumberFormat::Varint { .. } => 1 << VARINT_BITS,
         };
-        // More than 40 digits exceed 64 bits in any base, and 128 would overflow.
+        // 40 digits exceed 64 bits in every supported base, and a power that overflows is larger still.
         let past = base.checked_pow(bytes.min(40) as u32).unwrap_or(u128::MAX);
         u64::try_from(past - 1).unwrap_or(u64::MAX)
     }

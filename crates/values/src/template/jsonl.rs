@@ -8,7 +8,7 @@ use super::csv::DataColumn;
 /// Reads a column of a file.
 ///
 /// # Errors
-/// A line that is not an object, or has no such key.
+/// A line is not an object or lacks this key.
 pub fn column(file: &str, name: &str, text: &[u8]) -> Result<DataColumn, String> {
     let mut column = DataColumn::default();
     for (number, line) in text.split(|b| *b == b'\n').enumerate() {

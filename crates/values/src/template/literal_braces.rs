@@ -2,8 +2,8 @@
 //!
 //! A brace begins a slot only if the name of a slot follows directly and the rest parses as one (`{counter}`, `{random
 //! 1..9}`, `{base64 {user}:x}`, `{id={uuid}}` and then `{id}`); every other brace is literal. `{{counter}}` is the
-//! literal text `{counter}`. A word one typo away from the name of a slot is an error if that slot could be there,
-//! since `{countr}` is never sent on purpose; any other word is left alone.
+//! literal text `{counter}`. A word one typo away from the name of a slot that is possible there is an error, since
+//! `{countr}` is hardly intended; any other word is literal.
 
 use super::parse::{is_function, is_name, program};
 use super::slots::{SlotScope, VALUES};
@@ -18,7 +18,7 @@ pub enum SlotTextPiece<'a> {
     Slot(&'a str),
 }
 
-/// Collects the names that a text gives to its parts: `{id={uuid}}` names a part, `{id=7}` does not.
+/// Collects the names of the parts that a text defines: `{id={uuid}}` names a part, `{id=7}` does not.
 pub fn collect_part_names(text: &str, scope: SlotScope<'_>, names: &mut Vec<String>) {
     for (at, _) in text.match_indices('{') {
         let rest = &text[at..];
@@ -42,7 +42,7 @@ pub fn slot_length(text: &str) -> Option<usize> {
 /// Splits a text into pieces; `names` are the names of its parts.
 ///
 /// # Errors
-/// A word that is probably a misspelled slot.
+/// A word is probably a misspelled slot.
 pub fn split_pieces<'a>(
     text: &'a str,
     names: &[String],
@@ -90,7 +90,7 @@ pub fn to_template(pieces: &[SlotTextPiece<'_>]) -> String {
     whole
 }
 
-/// Returns the word after a brace if it begins with a letter, otherwise an empty text.
+/// Returns the word after a brace if it begins with a letter, otherwise an empty string.
 fn leading_name(rest: &str) -> &str {
     let word = &rest[1..];
     let word = &word[..word.find(|c: char| !is_name(c)).unwrap_or(word.len())];
@@ -110,7 +110,7 @@ fn slot<'a>(rest: &'a str, names: &[String], scope: SlotScope<'_>) -> Option<&'a
     let behind = &rest[1 + name.len()..];
     if scope.is_value(name) || names.iter().any(|known| known == name) && !behind.starts_with('=') {
         let words = slot_words(behind)?;
-        // A named part takes encodings only.
+        // Only encodings may follow the name of a part.
         let fits = scope.is_value(name) || words.is_empty() || words.trim_start().starts_with('|');
         return fits.then(|| &rest[..2 + name.len() + words.len()]);
     }
@@ -140,7 +140,7 @@ fn balanced_slot(rest: &str) -> Option<&str> {
     })
 }
 
-/// Returns `true` if a content contains a slot.
+/// Returns `true` if the content of a slot contains another slot.
 fn holds_slot(content: &str, names: &[String], scope: SlotScope<'_>) -> bool {
     let mut left = content.match_indices('{').take(64);
     left.any(|(at, _)| {
@@ -154,7 +154,7 @@ fn holds_slot(content: &str, names: &[String], scope: SlotScope<'_>) -> bool {
 /// Rejects a misspelled slot.
 ///
 /// # Errors
-/// The word after this brace is not a slot, but is one typo away from a slot that could be there.
+/// The word after this brace is one typo away from the name of a slot that is possible there.
 fn reject_misspelled(rest: &str, names: &[String], scope: SlotScope<'_>) -> Result<(), String> {
     let name = leading_name(rest);
     let behind = &rest[1 + name.len().min(rest.len() - 1)..];
@@ -167,7 +167,7 @@ fn reject_misspelled(rest: &str, names: &[String], scope: SlotScope<'_>) -> Resu
     let Some(words) = slot_words(behind) else { return Ok(()) };
     let corrected = format!("{{{right}{words}}}");
     let fits = match right {
-        // Without words it is incomplete, but was meant as a slot anyway.
+        // Incomplete without words, but clearly meant as a slot.
         "random" if words.is_empty() => true,
         // The existence of the file or variable is not checked here.
         "csv" | "jsonl" => words.trim().contains('.'),
@@ -184,8 +184,8 @@ fn reject_misspelled(rest: &str, names: &[String], scope: SlotScope<'_>) -> Resu
     Err(format!("{wrong} is not a slot; use {right}, or {{text {{{wrong}}}}} to send it as is"))
 }
 
-/// Returns `true` if the words differ by one letter (missing, added, replaced or swapped with its neighbour) or only in
-/// case.
+/// Returns `true` if the words differ only in case or by one letter (missing, added, replaced or swapped with its
+/// neighbour).
 pub fn is_typo(wrong: &str, right: &str) -> bool {
     let lower = wrong.to_ascii_lowercase();
     let (a, b) = (lower.as_bytes(), right.as_bytes());

@@ -1,4 +1,4 @@
-//! Slots and literal braces in texts with braces.
+//! Tests of texts with both slots and literal braces.
 
 use brunt_contract::SlotContext;
 use proptest::prelude::*;

@@ -49,7 +49,7 @@ pub use slots::SlotScope;
 
 use piece::{FunctionCall, TemplateFunction, TemplatePart, TemplatePiece, TemplateProgram};
 
-/// Returns `true` for names of slots, which cannot be used for anything else.
+/// Returns `true` for the name of a slot, which cannot name anything else.
 pub fn is_reserved(name: &str) -> bool {
     let everywhere = SlotScope { sequence: true, captured: Some(0), variables: &[] };
     everywhere.is_value(name) || parse::is_function(name) || name == "text"
@@ -64,7 +64,7 @@ pub struct Template {
     numbered: bool,
     /// Set if the text contains `{captured}`.
     captured: bool,
-    /// Sampling threshold of `{traceparent}`, if the text contains it.
+    /// Sampling threshold of `{traceparent}`; `None` if the text does not contain it.
     traced: Option<u64>,
 }
 
@@ -78,23 +78,23 @@ impl Template {
     /// Compiles a text that is literal between its slots. `place` is the option or line named in errors.
     ///
     /// # Errors
-    /// A description of what is wrong with a slot and what would be right.
+    /// A slot is invalid; the error describes why and gives the correct syntax.
     pub fn parse(text: &str, place: &str) -> Result<Template, UsageError> {
         Template::parse_as(text, place, Notation::Plain)
     }
 
-    /// Like [`Template::parse`], with the bytes between the slots in another notation.
+    /// Like [`Template::parse`], for bytes between the slots in another notation.
     ///
     /// # Errors
-    /// A description of what is wrong with a slot or with the notation, and what would be right.
+    /// A slot or the notation is invalid; the error describes why and gives the correct syntax.
     pub fn parse_as(text: &str, place: &str, notation: Notation) -> Result<Template, UsageError> {
         Template::parse_scoped(text, place, notation, SlotScope::default())
     }
 
-    /// Like [`Template::parse_as`], for a text with additional slots.
+    /// Like [`Template::parse_as`], for a text that may use additional slots.
     ///
     /// # Errors
-    /// A description of what is wrong with a slot or with the notation, and what would be right.
+    /// A slot or the notation is invalid; the error describes why and gives the correct syntax.
     pub fn parse_scoped(
         text: &str,
         place: &str,
@@ -106,10 +106,10 @@ impl Template {
         Ok(Template::of(program.map_err(|trouble| UsageError::new(place, trouble))?, &files))
     }
 
-    /// Like [`Template::parse`], for a text with literal braces: a brace that begins no slot stays as it is.
+    /// Like [`Template::parse`], for a text with literal braces: a brace that does not begin a slot is literal.
     ///
     /// # Errors
-    /// A description of what is wrong with a slot, or a word that is probably a misspelled slot.
+    /// A slot is invalid, or a word is probably a misspelled slot.
     pub fn parse_text(
         text: &str,
         place: &str,
@@ -122,8 +122,8 @@ impl Template {
         Template::parse_scoped(&to_template(&found), place, notation, scope)
     }
 
-    /// Compiles two texts into one template, each read as by [`Template::parse_text`], with a mark between them. Both
-    /// share the same values, and the second may refer to named parts of the first.
+    /// Compiles two texts into one template with a mark between them; each is parsed like [`Template::parse_text`].
+    /// Both share the same values, and the second may refer to named parts of the first.
     ///
     /// # Errors
     /// See [`Template::parse_text`].
@@ -154,7 +154,7 @@ impl Template {
         }
     }
 
-    /// Appends the text with its slots filled. The same `fill` gives the same bytes.
+    /// Appends the text with its slots filled. The same context always gives the same bytes.
     #[inline]
     pub fn fill(&self, context: &SlotContext, out: &mut Vec<u8>) {
         match self.fixed_bytes() {
@@ -163,7 +163,7 @@ impl Template {
         }
     }
 
-    /// Like [`Template::fill`], and records the offsets of the marks of a text built by a [`TemplateBuilder`].
+    /// Like [`Template::fill`], but also records the offsets of the marks set by [`TemplateBuilder::mark`].
     #[inline]
     pub fn fill_marked(&self, context: &SlotContext, out: &mut Vec<u8>, marks: &mut [usize]) {
         emit::fill_marked(&self.program, (context, CapturedGroups::default()), out, marks);
@@ -180,26 +180,27 @@ impl Template {
         self.numbered
     }
 
-    /// Returns the trace that the text contains (`{traceparent}`) for this fill.
+    /// Returns the trace in the text for this context; `None` without `{traceparent}`.
     #[inline]
     pub fn trace(&self, context: &SlotContext) -> Option<Trace> {
         self.traced.map(|sampled| Trace::derive(context, sampled))
     }
 
-    /// Returns the same template for a rehearsal before the run, in which data rows are taken in order, and the number
-    /// of requests it takes to use every row.
+    /// Returns the template for a rehearsal before the run, which takes data rows in order, and the number of requests
+    /// needed to use every row.
     pub fn for_rehearsal(mut self) -> (Template, u64) {
         let requests = check::take_rows_in_turn(&mut self.program);
         (self, requests)
     }
 
-    /// Returns the number of requests of a run after which the data is used up (`{csv users.csv.name stop}`); `None` if
-    /// it never is.
+    /// Returns the number of requests after which the data is used up and the run ends (`{csv users.csv.name stop}`);
+    /// `None` if it never is.
     pub fn data_end(&self) -> Option<u64> {
         self.end
     }
 
-    /// Returns `true` if the text is the same for all requests: there are no slots, or all were filled before the run.
+    /// Returns `true` if the text is the same for all requests: it has no slots, or all of them were filled before the
+    /// run.
     pub fn is_constant(&self) -> bool {
         self.program.pieces.iter().all(|piece| matches!(piece, TemplatePiece::Bytes(_) | TemplatePiece::Mark(_)))
     }
@@ -209,14 +210,14 @@ impl Template {
         self.captured
     }
 
-    /// Returns the whole text if it has no slots, so that it can be encoded once.
+    /// Returns the whole text if it is constant, so that it can be encoded once.
     #[inline]
     pub fn fixed_bytes(&self) -> Option<&[u8]> {
         self.program.fixed()
     }
 }
 
-/// A restriction on the bytes of a slot's value, determined by where the slot is.
+/// A restriction on the bytes of a slot's value, determined by the position of the slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlotGuard {
     /// No restriction.
@@ -234,17 +235,17 @@ pub struct TemplateBuilder<'f> {
     parts: Vec<TemplatePart>,
     files: &'f mut DataFiles,
     marks: usize,
-    /// Slots in header lines.
+    /// Slots in header lines, and their text.
     lines: Vec<(Range<usize>, String)>,
     /// Notation of the bytes within slots.
     notation: Notation,
     scope: SlotScope<'f>,
 }
 
-/// A text to be put into a template.
+/// A text to append to a template.
 #[derive(Clone, Copy, Debug)]
 pub struct TemplateText<'a> {
-    /// Bytes of the text; sent unchanged if it may not have slots.
+    /// Bytes of the text; sent unchanged unless `slots` is set.
     pub bytes: &'a [u8],
     /// Set if the text may have slots.
     pub slots: bool,
@@ -253,7 +254,7 @@ pub struct TemplateText<'a> {
 }
 
 impl<'a> TemplateText<'a> {
-    /// Returns the text, if it may have slots.
+    /// Returns the text if it may have slots.
     fn text(&self) -> Option<&'a str> {
         std::str::from_utf8(self.bytes).ok().filter(|_| self.slots)
     }
@@ -263,7 +264,7 @@ impl<'a> TemplateText<'a> {
 const SALTS: u64 = 1 << 10;
 
 impl<'f> TemplateBuilder<'f> {
-    /// Sets the additional slots that texts may use.
+    /// Sets the additional slots that the texts may use.
     pub fn in_scope(self, scope: SlotScope<'f>) -> TemplateBuilder<'f> {
         TemplateBuilder { scope, ..self }
     }
@@ -313,7 +314,7 @@ impl<'f> TemplateBuilder<'f> {
     /// Appends a slot. Slots with different `salt` have different random values.
     ///
     /// # Errors
-    /// A description of what is wrong with the slot.
+    /// The slot is invalid; the error describes why.
     pub fn slot(&mut self, text: &str, salt: u64, guard: SlotGuard) -> Result<(), String> {
         let written = (self.notation, self.scope);
         let mut pieces = parse::slot(text, salt, written, &mut self.parts, self.files)?;
@@ -341,7 +342,7 @@ impl<'f> TemplateBuilder<'f> {
     /// Finishes the template.
     ///
     /// # Errors
-    /// A description of what cannot be resolved.
+    /// A name or value cannot be resolved; the error describes why.
     pub fn finish(self) -> Result<Template, String> {
         for (range, text) in &self.lines {
             if check::may_hold(&self.pieces[range.clone()], &self.parts, &emit::is_line_breaking) {
@@ -358,7 +359,7 @@ impl<'f> TemplateBuilder<'f> {
     }
 }
 
-/// Checks invariants of any text, for the fuzz target. Texts that read files are skipped.
+/// Checks invariants for an arbitrary text, for the fuzz target. Texts with slots that read files are skipped.
 ///
 /// # Panics
 /// Panics if an invariant is violated.

@@ -13,10 +13,10 @@ pub enum Notation {
 }
 
 impl Notation {
-    /// Decodes one unit of a text at `at`, appends its bytes, and returns the position of the next unit.
+    /// Decodes the unit of a text at `at`, appends its bytes, and returns the position of the next unit.
     ///
     /// # Errors
-    /// A description of what is wrong there.
+    /// The unit is invalid; the error describes why.
     pub(super) fn decode_unit(self, text: &str, at: usize, out: &mut Vec<u8>) -> Result<usize, String> {
         let rest = &text[at..];
         let Some(first) = rest.chars().next() else { return Ok(at) };
@@ -31,7 +31,7 @@ impl Notation {
     /// Decodes a whole text without slots.
     ///
     /// # Errors
-    /// A description of what is wrong with the text.
+    /// The text is invalid; the error describes why.
     pub fn decode(self, text: &str) -> Result<Vec<u8>, String> {
         let (mut out, mut at) = (Vec::with_capacity(text.len()), 0);
         while at < text.len() {
@@ -41,7 +41,7 @@ impl Notation {
     }
 }
 
-/// Decodes one escape; returns its length in the text.
+/// Decodes one escape and returns its length in the text.
 fn decode_escape(rest: &str, out: &mut Vec<u8>) -> Result<usize, String> {
     let byte = match rest.as_bytes().get(1) {
         Some(b'r') => b'\r',

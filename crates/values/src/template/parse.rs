@@ -1,7 +1,7 @@
-//! The parser of templates, by recursive descent: bytes, slots, named parts, and functions of a content.
+//! The parser of templates, by recursive descent: bytes, slots, named parts, and functions with their arguments.
 //!
-//! Within a slot, literal braces come in pairs (`{body={{"id":{counter}}}}`), so that the brace that closes a slot is
-//! never ambiguous.
+//! Within a slot, literal braces must be balanced (`{body={{"id":{counter}}}}`), so that the brace that closes the slot
+//! is unambiguous.
 
 use super::change::{self, ValueChange};
 use super::checksum::Checksum;
@@ -23,7 +23,7 @@ const LARGEST_PAD: usize = 1 << 20;
 /// Compiles a text.
 ///
 /// # Errors
-/// A description of what is wrong with the text.
+/// The text is invalid; the error describes why.
 pub fn program(
     text: &str,
     (notation, scope): (Notation, SlotScope<'_>),
@@ -34,11 +34,11 @@ pub fn program(
     resolve::program(TemplateProgram { pieces, parts: parser.parts })
 }
 
-/// Compiles one slot, braces included, of a text built by a builder. `parts` are those of the whole text so far; slots
-/// with different `salt` have different random values.
+/// Compiles one slot, including its braces, for a template builder. `parts` are the parts of the whole text so far;
+/// slots with different `salt` have different random values.
 ///
 /// # Errors
-/// A description of what is wrong with the slot.
+/// The slot is invalid; the error describes why.
 pub fn slot(
     text: &str,
     salt: u64,
@@ -60,7 +60,7 @@ struct TemplateParser<'a> {
     scope: SlotScope<'a>,
     parts: Vec<TemplatePart>,
     files: &'a mut DataFiles,
-    /// Number of slots so far, which makes random slots differ.
+    /// Number of slots so far; makes the values of random slots differ.
     salt: u64,
     depth: usize,
 }
@@ -106,7 +106,7 @@ impl<'a> TemplateParser<'a> {
         Ok(pieces)
     }
 
-    /// Parses one slot, braces included.
+    /// Parses one slot, including its braces.
     fn slot(&mut self) -> Result<Vec<TemplatePiece>, String> {
         let from = self.at;
         self.depth += 1;
@@ -194,7 +194,7 @@ impl<'a> TemplateParser<'a> {
         words.is_empty() || words.trim_start().starts_with('|')
     }
 
-    /// Applies a function to a content, and then the encodings at its end.
+    /// Applies a function to its content, then the encodings at the end of the content.
     fn apply_function(&self, function: TemplateFunction, mut content: Vec<TemplatePiece>) -> Vec<TemplatePiece> {
         let names = self.take_encodings(&mut content);
         let made = vec![TemplatePiece::Call(Box::new(FunctionCall { function, content }))];
@@ -210,7 +210,7 @@ impl<'a> TemplateParser<'a> {
             .fold(content, |content, function| vec![TemplatePiece::Call(Box::new(FunctionCall { function, content }))])
     }
 
-    /// Removes trailing encodings such as ` | url | json` from a content, and returns them.
+    /// Removes trailing encodings such as ` | url | json` from a content and returns them.
     fn take_encodings(&self, content: &mut Vec<TemplatePiece>) -> Vec<TemplateFunction> {
         let mut names = Vec::new();
         let (false, Some(TemplatePiece::Bytes(bytes))) = (self.notation == Notation::Hex, content.last_mut()) else {
@@ -240,7 +240,7 @@ impl<'a> TemplateParser<'a> {
         self.content(true)
     }
 
-    /// Parses a word before the content; consumes it only if `take` accepts it.
+    /// Parses the word before the content; consumes it only if `take` accepts it.
     fn word<T>(&mut self, take: impl FnOnce(&str) -> Option<T>) -> Option<T> {
         let rest = self.rest().strip_prefix(' ')?;
         let word = &rest[..rest.find([' ', '}', '{'])?];
@@ -354,12 +354,12 @@ fn encoding(name: &str) -> Option<TemplateFunction> {
     }
 }
 
-/// Returns `true` for characters of slot names.
+/// Returns `true` for a character that slot names may contain.
 pub fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '-' || c == '_'
 }
 
-/// Returns `true` for the name of a function that takes a content, except `text`.
+/// Returns `true` for the name of a function that takes content, except `text`.
 pub fn is_function(name: &str) -> bool {
     matches!(name, "length" | "hex" | "base64" | "pad" | "xor")
         || digest(name).is_some()
@@ -371,7 +371,7 @@ fn digest(name: &str) -> Option<DigestAlgorithm> {
     DigestAlgorithm::NAMES.iter().find(|(other, _)| *other == name).map(|(_, digest)| *digest)
 }
 
-/// Returns the error message for braces that are not a slot.
+/// Returns the error message for braces that do not contain a slot.
 pub fn unknown_slot_error(text: &str) -> String {
     let shown: String = text.chars().take(24).collect();
     let shown = shown.split_inclusive('}').next().unwrap_or_default();

@@ -6,10 +6,10 @@ use super::digest::DigestAlgorithm;
 use super::format::NumberFormat;
 use super::value::SlotValue;
 
-/// Maximum number of lengths and checksums that are located inside the part they cover.
+/// Maximum number of lengths and checksums located inside the part that they cover.
 pub const MOST_PATCHES: usize = 16;
 
-/// Maximum number of marks of a text built by a builder.
+/// Maximum number of marks in a template.
 pub const MOST_MARKS: usize = 64;
 
 /// Maximum number of bytes of a message that a pattern searches for captures (`{captured}`).
@@ -60,14 +60,14 @@ pub struct TemplatePart {
     pub name: String,
     /// Content of the part.
     pub pieces: Vec<TemplatePiece>,
-    /// Values inside the part that are computed from all of it: lengths first, then checksums, each in order.
+    /// Values inside the part that are computed from the whole part: lengths first, then checksums, each in text order.
     pub patches: Vec<Patch>,
 }
 
 /// Bytes that are filled in once the enclosing part is complete.
 #[derive(Debug)]
 pub struct Patch {
-    /// Index of the place.
+    /// Index of the place to overwrite.
     pub place: usize,
     /// Size in bytes.
     pub size: usize,
@@ -88,9 +88,9 @@ pub enum TemplatePiece {
     Call(Box<FunctionCall>),
     /// Zeros that a [`Patch`] of an enclosing part overwrites.
     Place { place: usize, size: usize },
-    /// A captured group of the message that is replied to.
+    /// A captured group of the message being replied to.
     Captured(usize),
-    /// A mark whose offset is recorded by filling; no bytes.
+    /// A mark, whose offset is recorded during filling; produces no bytes.
     Mark(usize),
     /// A name that is not resolved yet; a compiled template contains none.
     Name { name: String, at: usize },
@@ -122,7 +122,7 @@ pub enum TemplateFunction {
     Url,
     /// Percent-encoding of bytes that are not allowed in any URL; the rest is unchanged.
     UrlSafe,
-    /// The text made safe for a header line: characters that would end it become spaces.
+    /// The text with spaces instead of characters that would end a header line.
     LineSafe,
     /// The text escaped for use inside a JSON string.
     Json,
@@ -144,7 +144,7 @@ impl TemplateFunction {
         }
     }
 
-    /// Returns the argument that the function takes besides its content.
+    /// Returns the second argument of the function, besides its content; empty if there is none.
     pub fn extra_argument(&self) -> &[TemplatePiece] {
         match self {
             TemplateFunction::Xor { other } | TemplateFunction::Digest { key: Some(other), .. } => other,

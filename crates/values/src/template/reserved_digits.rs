@@ -1,8 +1,8 @@
-//! Space reserved for a number that is known only after the bytes that follow it: a length before its content.
+//! Space for a number that is known only once the bytes after it are written, such as a length before its content.
 
 use brunt_contract::{SlotContext, UserValues};
 
-/// The context with which slots are filled on trial before the run, to estimate the length of their text.
+/// The context for filling slots before the run, to estimate the length of their text.
 pub const TRIAL: SlotContext<'static> = SlotContext {
     number: 1_000_000,
     user: 10,
@@ -24,8 +24,8 @@ pub fn digit_count(number: usize) -> usize {
     }
 }
 
-/// Writes a number at `at`, where `room` digits were reserved; the bytes after it move in the rare case of a different
-/// number of digits.
+/// Writes a number at `at`, where `room` digits were reserved; in the rare case of a different number of digits, the
+/// bytes after it move.
 #[inline]
 pub fn write_number(number: usize, at: usize, room: usize, out: &mut Vec<u8>) {
     let digits = digit_count(number);

@@ -1,22 +1,21 @@
-//! Name resolution: names become parts; lengths and checksums inside the part they cover become patches of it.
+//! Name resolution: names become parts; lengths and checksums inside the part that they cover become patches.
 //!
-//! A part is completed before it is measured. A value computed from an enclosing part is left zero and written once
-//! that part is complete: lengths first, then checksums, each in order of the text. A checksum thus counts itself as
-//! zeros, which is what protocols specify (RFC 1071, RFC 3579 3.2). Anything that cannot be computed this way is
-//! rejected here, so that filling never fails.
+//! A value computed from an enclosing part is zero until that part is complete, and is then overwritten: lengths first,
+//! then checksums, each in text order. A checksum thus covers its own bytes as zeros, as protocols specify (RFC 1071,
+//! RFC 3579 3.2). Anything that cannot be computed in this way is rejected here, so that filling never fails.
 
 use super::piece::{
     FunctionCall, MOST_PATCHES, Patch, TemplateFunction, TemplatePart, TemplatePiece, TemplateProgram, fixed,
 };
 use super::{emit, sizes};
 
-/// Maximum number of pieces of a template with every name replaced by its part.
+/// Maximum number of pieces of a template with all parts expanded.
 const MOST_PIECES: u64 = 100_000;
 
 /// Resolves all names.
 ///
 /// # Errors
-/// A name that refers to nothing, or a value that cannot be computed.
+/// A name is undefined, or a value cannot be computed.
 pub fn program(program: TemplateProgram) -> Result<TemplateProgram, String> {
     let names = program.parts.iter().map(|part| part.name.clone()).collect();
     let mut resolver = NameResolver { names, parts: program.parts, enclosing: Vec::new(), owners: Vec::new() };
@@ -32,7 +31,7 @@ pub fn program(program: TemplateProgram) -> Result<TemplateProgram, String> {
     Ok(TemplateProgram { pieces, parts })
 }
 
-/// A container of a piece; containers are listed from the outside in.
+/// A container of a piece; containers are listed from the outermost to the innermost.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Enclosure {
     Part(usize),
@@ -44,7 +43,7 @@ struct NameResolver {
     names: Vec<String>,
     parts: Vec<TemplatePart>,
     enclosing: Vec<Enclosure>,
-    /// Index of the part that each place belongs to.
+    /// Index of the part to which each place belongs.
     owners: Vec<usize>,
 }
 
@@ -154,7 +153,7 @@ impl NameResolver {
     }
 }
 
-/// Evaluates a function of constant bytes at compile time.
+/// Replaces a function of constant bytes with its result.
 fn fold_constant(made: FunctionCall) -> TemplatePiece {
     if fixed(made.function.extra_argument()).is_none() || fixed(&made.content).is_none() {
         return TemplatePiece::Call(Box::new(made));
@@ -165,7 +164,7 @@ fn fold_constant(made: FunctionCall) -> TemplatePiece {
     TemplatePiece::Bytes(bytes.into())
 }
 
-/// A check of a template whose names are resolved.
+/// A check for cycles and invalid repetitions of parts, after names have been resolved.
 struct RepeatCheck<'a> {
     parts: &'a [TemplatePart],
     owners: &'a [usize],
@@ -175,7 +174,8 @@ impl RepeatCheck<'_> {
     /// Checks the template.
     ///
     /// # Errors
-    /// Parts that contain each other, and repeated parts whose bytes depend on their position.
+    /// Parts contain each other, expand to too many pieces, or are repeated although their bytes depend on their
+    /// position.
     fn check(&self, pieces: &[TemplatePiece]) -> Result<(), String> {
         let mut sizes = vec![None; self.parts.len()];
         let whole = self.expanded_size(pieces, &mut sizes, 0)?;
@@ -253,7 +253,7 @@ impl RepeatCheck<'_> {
         Ok(())
     }
 
-    /// Returns `true` if a part contains places of a part outside of it.
+    /// Returns `true` if a part contains places of an enclosing part.
     fn depends(&self, number: usize) -> bool {
         let (mut parts, mut places) = (vec![number], Vec::new());
         self.within(&self.parts[number].pieces, &mut parts, &mut places);

@@ -1,5 +1,5 @@
-//! Selection of data file rows by the number of a request. No two requests of a run have the same number, so no two
-//! take the same row if each row is used once, whatever the number of workers and processes.
+//! Selection of data file rows by the number of a request. Request numbers are unique within a run, so that rows are
+//! not reused before all have been taken, whatever the number of workers and processes.
 
 use brunt_contract::SlotContext;
 
@@ -9,7 +9,7 @@ pub enum RowOrder {
     /// File order, starting over after the last row.
     #[default]
     Sequential,
-    /// Each row once in random order, then each once in another random order.
+    /// Each row once in random order, then again in another random order.
     Shuffle,
     /// A random row each time.
     Random,
@@ -28,10 +28,10 @@ impl RowChoice {
     /// Keywords of row selection.
     pub const WORDS: [&str; 6] = ["sequential", "shuffle", "random", "recycle", "stop", "unique"];
 
-    /// Parses the keywords at the end of a slot, and returns the selection and the remaining text.
+    /// Parses the keywords at the end of a slot; returns the selection and the remaining text.
     ///
     /// # Errors
-    /// Keywords that contradict each other.
+    /// Keywords contradict each other.
     pub fn read(words: &str) -> Result<(RowChoice, &str), String> {
         let (mut order, mut end, mut unique, mut rest) = (None, None, false, words.trim_end());
         while let Some((before, word)) = rest.rsplit_once(' ') {
@@ -66,7 +66,7 @@ impl RowChoice {
         Ok((RowChoice { order, stops }, rest))
     }
 
-    /// Returns the row for a request, out of `rows`. Files with different `salt` have independent orders.
+    /// Returns the row for a request, less than `rows`. Files with different `salt` have independent orders.
     #[inline]
     pub fn row(self, context: &SlotContext, rows: u64, salt: u64) -> u64 {
         // Number 0 is the trial request before the run.
@@ -85,8 +85,8 @@ impl RowChoice {
     }
 }
 
-/// Permutes the numbers below `count`. A Feistel network of four rounds over the next power of four, repeated until the
-/// result is below `count` (Black and Rogaway, 2002), so that no order is kept in memory.
+/// Permutes the numbers below `count`. Uses a Feistel network of four rounds over the next power of four, repeated
+/// until the result is below `count` (Black and Rogaway, 2002), so that no permutation is kept in memory.
 fn permute(number: u64, count: u64, key: u64) -> u64 {
     let bits = (u64::BITS - (count - 1).leading_zeros()).div_ceil(2).max(1);
     let mask = (1 << bits) - 1;
@@ -137,7 +137,7 @@ mod tests {
         }
     }
 
-    /// 64 rows taken 6,400 times: 100 each, and by chance hardly ever outside of 50 to 150 (5 standard deviations).
+    /// With 6,400 picks from 64 rows, each is picked 100 times on average; 50 to 150 is 5 standard deviations.
     #[test]
     fn random_rows_come_about_equally_often_and_repeat_with_the_run() {
         let taken = rows("random", 0..6400, 64, 3);

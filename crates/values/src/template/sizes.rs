@@ -1,7 +1,7 @@
-//! Checks that every length fits its format, made before anything is sent: a truncated length would make every request
-//! invalid, and filling never fails.
+//! Checks before anything is sent that every length fits its format. A truncated length would make every request
+//! invalid, and filling cannot report an error.
 //!
-//! Sizes are the maximum that slots can reach. A counter without `below` counts with all its digits.
+//! Sizes are the maximum sizes of slots; for a counter without `below`, that is the maximum number of digits.
 
 use super::format::NumberFormat;
 use super::piece::{FunctionCall, MOST_CAPTURED, MOST_OF_A_VALUE, TemplateFunction, TemplatePart, TemplatePiece};
@@ -10,7 +10,7 @@ use super::value::SlotValue;
 /// Checks all lengths.
 ///
 /// # Errors
-/// The first length that may be larger than its format holds.
+/// A length may exceed the maximum of its format; the error reports the first.
 pub fn check(pieces: &[TemplatePiece], parts: &[TemplatePart]) -> Result<(), String> {
     let mut sizes = SizeCheck { parts, known: vec![None; parts.len()] };
     sizes.check_lengths(pieces)?;
@@ -18,7 +18,7 @@ pub fn check(pieces: &[TemplatePiece], parts: &[TemplatePart]) -> Result<(), Str
         sizes.check_lengths(&part.pieces)?;
         for patch in &part.patches {
             sizes.check_lengths(patch.function.extra_argument())?;
-            // A place has a fixed size, while a number elsewhere takes as many digits as it needs.
+            // A place has a fixed size, whereas a number elsewhere has as many digits as necessary.
             let room = match &patch.function {
                 TemplateFunction::Length { format, .. } => format.max_in(patch.size),
                 _ => continue,
@@ -64,7 +64,7 @@ impl SizeCheck<'_> {
         Ok(())
     }
 
-    /// Returns the maximum size of pieces in bytes. Parts do not contain each other; this was checked before.
+    /// Returns the maximum size of pieces in bytes. Parts do not contain each other, as checked before.
     fn total(&mut self, pieces: &[TemplatePiece]) -> u64 {
         pieces.iter().fold(0, |sum: u64, piece| sum.saturating_add(self.piece_size(piece)))
     }
@@ -116,7 +116,7 @@ fn value_size(value: &SlotValue) -> u64 {
             0 => format.max_bytes(u64::MAX),
             span => format.max_bytes(from.saturating_add(span - 1)),
         },
-        // Users are numbered in 32 bits.
+        // User numbers have 32 bits.
         SlotValue::User { format } => format.max_bytes(u32::MAX.into()),
         SlotValue::Time { unit, format } => format.max_bytes(u64::MAX / unit),
         SlotValue::Iso => "2026-11-21T09:26:35.123Z".len() as u64,

@@ -1,4 +1,4 @@
-//! The words within a value slot: `{counter from 100 step 2 width 8}`.
+//! Parsing of value slots: `{counter from 100 step 2 width 8}`.
 
 use super::csv::{self, DataFiles};
 use super::format::NumberFormat;
@@ -6,7 +6,7 @@ use super::literal_braces::is_typo;
 use super::rows::RowChoice;
 use super::value::{ALPHANUMERIC, SlotValue};
 
-/// Maximum number of random characters or bytes of a slot.
+/// Maximum number of random characters or bytes in a slot.
 const MOST_RANDOM: usize = 16 << 20;
 
 /// Names of the value slots.
@@ -60,7 +60,7 @@ pub fn group(words: &str, groups: usize) -> Result<usize, String> {
 /// Parses the value of a slot from its name and the words after it.
 ///
 /// # Errors
-/// A description of what is wrong with the words.
+/// The words are invalid; the error describes why.
 pub fn value(name: &str, words: &str, salt: u64, files: &mut DataFiles) -> Result<SlotValue, String> {
     if matches!(name, "csv" | "jsonl") {
         return row(words, name == "jsonl", files);
@@ -111,7 +111,7 @@ fn row(words: &str, lines: bool, files: &mut DataFiles) -> Result<SlotValue, Str
             None => (words, None),
         };
     let column = files.column(named, lines).map_err(|trouble| match misspelled_keyword(named) {
-        Some((word, right)) => format!("\"{word}\" is not a word of {{csv}}; use {right} if you meant that"),
+        Some((word, right)) => format!("\"{word}\" is not a keyword of {{csv}}; use {right} if you meant that"),
         None => trouble,
     })?;
     files.record_choice(named, choice, column.count())?;
@@ -137,7 +137,7 @@ fn sequence(words: &mut SlotWords<'_>) -> Result<SlotValue, String> {
     Ok(SlotValue::Sequence { from, below, format: words.format()? })
 }
 
-/// Returns a word after a column that is one typo away from a keyword, and the keyword.
+/// Returns the word after a column and the keyword from which it is one typo away.
 fn misspelled_keyword(named: &str) -> Option<(&str, &'static str)> {
     let words = named.split_whitespace().skip(1);
     words.filter_map(|word| Some((word, RowChoice::WORDS.into_iter().find(|right| is_typo(word, right))?))).next()
@@ -209,7 +209,7 @@ fn time(words: &mut SlotWords<'_>) -> Result<SlotValue, String> {
     Ok(SlotValue::Time { unit, format: words.format()? })
 }
 
-/// Parses `{traceparent 1%}`: the share of traces to sample; all by default.
+/// Parses `{traceparent 1%}`: the share of traces to sample, by default all.
 fn traceparent(words: &mut SlotWords<'_>) -> Result<SlotValue, String> {
     let Some(text) = words.take_first() else { return Ok(SlotValue::Trace { sampled: u64::MAX }) };
     let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
@@ -231,7 +231,7 @@ impl<'a> SlotWords<'a> {
         (!self.list.is_empty()).then(|| self.list.remove(0))
     }
 
-    /// Takes the number after a keyword, at any position.
+    /// Removes a keyword and the number after it, at any position, and returns the number.
     fn number(&mut self, key: &str) -> Result<Option<u64>, String> {
         let Some(at) = self.list.iter().position(|word| *word == key) else { return Ok(None) };
         let number = self.list.get(at + 1).and_then(|text| text.parse().ok());

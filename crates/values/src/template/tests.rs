@@ -1,4 +1,4 @@
-//! Template tests as tables: text, fill, bytes; and text, error.
+//! Tables of template tests: text, context and bytes, or text and error.
 
 use brunt_contract::SlotContext;
 use proptest::prelude::*;
@@ -113,7 +113,7 @@ fn parts_and_what_is_made_of_them() {
     }
 }
 
-/// The check values of the catalogue: the sum of "123456789".
+/// The check values of the CRC catalogue: the checksums of "123456789".
 #[test]
 fn checksums_of_the_catalogue() {
     let table = [
@@ -267,7 +267,7 @@ fn the_requests_of_an_iteration_are_spans_of_one_trace_and_the_share_is_sampled(
     assert_eq!(traces.len(), 10_000);
 }
 
-/// Coverage of a small range: 4000 draws of 8 values leave 500 ± 6 standard deviations each.
+/// Coverage of a small range: 4000 samples of 8 values, 500 ± 6 standard deviations each.
 #[test]
 fn random_numbers_cover_their_span() {
     let template = Template::parse("{random 3..10}", "").unwrap();

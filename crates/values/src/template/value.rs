@@ -1,6 +1,6 @@
 //! Values of slots, computed from a [`brunt_contract::SlotContext`] alone: the same context gives the same bytes.
 //!
-//! Several random slots of one request differ, because each mixes its position in the template into the random bits.
+//! The random slots of one request differ, because each mixes its position in the template into the random bits.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::rows::RowChoice;
 pub enum SlotValue {
     /// `from + number × step`, modulo `below` if that is given.
     Counter { from: u64, step: u64, below: Option<u64>, format: NumberFormat },
-    /// Random characters of an alphabet, uniform to within a thousandth.
+    /// Random characters of an alphabet, uniform to within 0.1 %.
     Characters { count: usize, of: &'static [u8], salt: u64 },
     /// Random bytes.
     Bytes { count: usize, salt: u64 },
@@ -25,7 +25,7 @@ pub enum SlotValue {
     Integer { from: u64, span: u64, format: NumberFormat, salt: u64 },
     /// The number of the message on its connection, counted from `from`; wraps to `from` at `below`.
     Sequence { from: u64, below: Option<u64>, format: NumberFormat },
-    /// The user number.
+    /// The number of the user.
     User { format: NumberFormat },
     /// The time since 1970 in units of `unit` nanoseconds.
     Time { unit: u64, format: NumberFormat },
@@ -41,7 +41,7 @@ pub enum SlotValue {
     Uuid { salt: u64 },
     /// A trace header (W3C Trace Context, level 1), sampled if the low half of its id is below this value.
     Trace { sampled: u64 },
-    /// The variable with this index; empty if it is not known.
+    /// The variable with this index; empty if it is not set.
     Variable(u16),
     /// The value of a column in the row selected by the request's number.
     Row { column: Arc<DataColumn>, format: Option<NumberFormat>, choice: RowChoice, salt: u64 },
@@ -94,7 +94,7 @@ impl SlotValue {
                 format.append(from.wrapping_add(scaled), out);
             }
             SlotValue::Sequence { from, below, format } => {
-                // A message that is shown and not sent has no number.
+                // A message that is only shown and not sent has the number 0.
                 let before = context.sequence.saturating_sub(1);
                 let number = match below {
                     None => from.wrapping_add(before),
@@ -121,7 +121,7 @@ impl SlotValue {
                 let row = column.row(choice.row(context, column.count(), *salt));
                 match format {
                     None => out.extend_from_slice(row),
-                    // Checked when the file was read.
+                    // The values were validated when the file was read.
                     Some(format) => {
                         format.append(std::str::from_utf8(row).ok().and_then(|t| t.parse().ok()).unwrap_or(0), out)
                     }

@@ -1,6 +1,6 @@
-//! Decoding of `Content-Encoding` (RFC 9110 8.4): gzip, deflate, br, zstd, and several of them in sequence.
+//! Decoding of `Content-Encoding` (RFC 9110 8.4): gzip, deflate, br, zstd, and sequences of these.
 //!
-//! Only bodies that are kept for a check are decoded, and only up to a bound: a small body may decode to a huge one.
+//! Only bodies kept for a check are decoded, and only up to a limit, because a small body may decode to a huge one.
 
 use std::io::Read;
 use std::ops::Deref;
@@ -12,7 +12,7 @@ use crate::budget::{BudgetedBuffer, MemoryBudget, NO_ROOM};
 /// Maximum size of a decoded body, in bytes.
 pub const DECODED_BOUND: u64 = 16 * 1024 * 1024;
 
-/// Largest zstd window that a receiver must support (RFC 8878 3.1.1.1.2 and 9659: 8 MiB), as a power of two.
+/// Largest zstd window that a receiver must support, as a power of two: 8 MiB (RFC 8878 3.1.1.1.2, RFC 9659).
 const ZSTD_WINDOW: u32 = 23;
 
 /// The content coding of a body.
@@ -31,7 +31,7 @@ pub enum ContentCoding {
 pub enum CodingLayer {
     /// RFC 1952.
     Gzip,
-    /// RFC 1950; some servers send RFC 1951 without its envelope.
+    /// RFC 1950; some servers send raw RFC 1951 data without this wrapper.
     Deflate,
     /// RFC 7932.
     Brotli,
@@ -78,10 +78,10 @@ impl ContentCoding {
     }
 }
 
-/// A body without its content coding.
+/// A body after removal of its content coding.
 #[derive(Debug)]
 pub enum DecodedBody<'a> {
-    /// The body as received; it had no coding.
+    /// The body as received, which has no coding.
     Uncoded(&'a [u8]),
     /// The decoded body.
     Decoded(BudgetedBuffer),
@@ -97,7 +97,7 @@ impl Deref for DecodedBody<'_> {
     }
 }
 
-/// The reason for which a body could not be decoded.
+/// The reason why a body could not be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeFailure {
     /// The body is malformed, or its coding is unknown.

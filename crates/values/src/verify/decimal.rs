@@ -1,7 +1,7 @@
-//! JSON numbers, compared by all of their digits.
+//! Exact comparison of JSON numbers.
 //!
-//! A double holds 16 digits, so that two ids of twenty digits could compare as equal. Therefore the digits themselves
-//! are compared, whatever their number; 1, 1.0 and 10e-1 are equal.
+//! A double has 16 significant digits, so two different ids of twenty digits could compare as equal. Numbers of any
+//! length are therefore compared digit by digit; 1, 1.0 and 10e-1 are equal.
 
 use std::cmp::Ordering;
 
@@ -36,7 +36,7 @@ impl<'a> DecimalNumber<'a> {
         DecimalNumber { negative, whole: whole.as_bytes(), part: part.as_bytes(), exponent }
     }
 
-    /// Returns the significant digits, without leading zeros; none for zero.
+    /// Returns the digits without leading zeros; none for zero.
     fn digits(&self) -> impl Iterator<Item = u8> {
         self.whole.iter().chain(self.part).copied().skip_while(|digit| *digit == b'0')
     }

@@ -8,7 +8,7 @@ use super::json::{CompareOp, ExpectedValue, PathStep, parse_comparison, path, sa
 /// A condition on an array item or object member.
 #[derive(Debug, PartialEq)]
 pub enum PathFilter {
-    /// The path leads to a value, which satisfies the comparison if there is one.
+    /// The path leads to a value that satisfies the comparison, if there is one.
     Comparison(Vec<PathStep>, Option<(CompareOp, ExpectedValue)>),
     /// All conditions hold.
     All(Vec<PathFilter>),
@@ -23,7 +23,7 @@ impl PathFilter {
     /// text. Filters nest at most `deepest` levels.
     ///
     /// # Errors
-    /// A description of what is wrong with the filter.
+    /// The filter is invalid; the error describes why.
     pub fn parse(text: &str, deepest: usize) -> Result<(PathFilter, &str), String> {
         let reader = FilterReader { text };
         let deeper = deepest.checked_sub(1).ok_or_else(|| reader.error())?;
@@ -104,8 +104,7 @@ impl FilterReader<'_> {
     }
 }
 
-/// Returns the positions of a sign outside of quotes and brackets; a closing bracket is matched with its opening
-/// bracket first.
+/// Returns the positions of the signs outside of quotes and brackets; the closing bracket of a pair counts as outside.
 fn sign_positions(text: &str, signs: &[&str]) -> Vec<usize> {
     let (mut quote, mut open, mut found) = (None, 0, Vec::new());
     for (at, c) in text.char_indices() {

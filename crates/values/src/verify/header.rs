@@ -11,7 +11,7 @@ use crate::capture::source::excerpt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpectedHeader {
     name: String,
-    /// The texts between the stars, in order; `None` if any value is accepted.
+    /// The texts between the asterisks, in order; `None` if any value is accepted.
     value: Option<Vec<String>>,
 }
 
@@ -19,7 +19,7 @@ impl ExpectedHeader {
     /// Parses `NAME`, `NAME: VALUE` or `NAME: VA*UE`.
     ///
     /// # Errors
-    /// A description of what is wrong with it.
+    /// The text is invalid; the error describes why.
     pub fn parse(text: &str) -> Result<ExpectedHeader, String> {
         let (name, value) = match text.split_once(':') {
             Some((name, value)) => (name, Some(value.trim().split('*').map(str::to_owned).collect())),
@@ -72,7 +72,7 @@ impl fmt::Display for ExpectedHeader {
     }
 }
 
-/// Header lines of an answer, kept in HTTP/1 format without the start line.
+/// Header lines of a response, kept in HTTP/1 format without the start line.
 #[derive(Debug, Default)]
 pub struct KeptHeaderLines {
     text: BudgetedBuffer,
@@ -102,13 +102,13 @@ impl KeptHeaderLines {
     /// Returns all lines.
     ///
     /// # Errors
-    /// The budget was exhausted.
+    /// The memory budget was exhausted.
     pub fn text(&self) -> Result<&[u8], Cause> {
         if self.over_budget { Err(checks::headers_unchecked(NO_ROOM)) } else { Ok(&self.text) }
     }
 }
 
-/// Describes the header names of a head with `there`, or returns `none` if there are none.
+/// Returns the cause `there` with the header names of a head, or `none` if it has no headers.
 pub fn describe_names(there: fn(String) -> Cause, none: brunt_cause::StaticCause, head: &[u8]) -> Cause {
     let names = head.split(|&b| b == b'\n').skip(1).filter_map(|line| line.split(|&b| b == b':').next());
     let names: Vec<&[u8]> = names.map(<[u8]>::trim_ascii).filter(|name| !name.is_empty()).collect();
@@ -131,7 +131,7 @@ pub fn field_values<'a>(head: &'a [u8], name: &'a str) -> impl Iterator<Item = &
     })
 }
 
-/// Returns `true` if `found` consists of the parts with any text between them.
+/// Returns `true` if `found` consists of the parts in order, with any text between them.
 fn matches_parts(found: &[u8], parts: &[String]) -> bool {
     let [first, middle @ .., last] = parts else {
         return parts.first().is_some_and(|only| only.as_bytes() == found);

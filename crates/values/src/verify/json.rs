@@ -1,9 +1,9 @@
 //! `--expect-json '$.code == 200'`: a path into a JSON body and the expected value.
 //!
 //! JSONPath (RFC 9535) without slices, unions and functions: names, indices (negative ones from the end), `*`, `..` and
-//! filters (`PathFilter`). The path is followed by nothing (the value must exist), by a comparison, or by `contains`.
-//! If a path leads to several values, one that satisfies the rule is enough, except for `!=`, which must hold for all
-//! of them. Numbers are compared by all of their digits (`decimal`), and a body is searched in place ([`raw_json`]).
+//! filters (`PathFilter`). A comparison or `contains` may follow the path; without one, the value must exist. If a path
+//! leads to several values, it is enough that one satisfies the rule, except for `!=`, which all of them must satisfy.
+//! Numbers are compared exactly (`decimal`), and the body is searched in place ([`raw_json`]).
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ impl BodyPath {
     /// Parses a path.
     ///
     /// # Errors
-    /// A description of what is wrong with it.
+    /// The text is invalid; the error describes why.
     pub fn parse(text: &str) -> Result<BodyPath, String> {
         let wrong = |what: &str| format!("\"{text}\" {what}; write a path such as $.token or $.items[0].id");
         let rest = text.strip_prefix('$').ok_or_else(|| wrong("does not start with $"))?;
@@ -38,7 +38,7 @@ impl BodyPath {
         BodyPath(each.into_iter().chain(self.0).collect())
     }
 
-    /// Passes the values that the path leads to in a body to `seen`.
+    /// Passes all values at the end of the path in a body to `seen`.
     ///
     /// # Errors
     /// The body is not JSON.
@@ -47,7 +47,7 @@ impl BodyPath {
             walk(serde_json::from_slice(body)?, &self.0, seen);
             return Ok(());
         };
-        // The common case `$.token`: the member is found while the body is parsed, in a single pass.
+        // In the common case `$.token`, the member is found while parsing the body, in a single pass.
         if let Some(value) = raw_json::find_member(body, name)? {
             walk(value, rest, seen);
         }
@@ -55,7 +55,7 @@ impl BodyPath {
     }
 }
 
-/// Checks that a path finds the same values in a body as in the whole parsed document.
+/// Checks that a path finds the same values in a body as in the fully parsed document.
 #[cfg(any(test, feature = "oracle"))]
 pub fn oracle(place: &str, body: &[u8]) {
     let Ok(place) = BodyPath::parse(place) else { return };
@@ -144,17 +144,17 @@ pub enum ExpectedValue {
 /// Maximum number of steps of a path, and maximum nesting depth of an expected value.
 const DEEPEST: usize = 128;
 
-/// Maximum depth that `..` descends.
+/// Maximum depth to which `..` descends.
 const DEEPEST_WITHIN: usize = 32;
 
-/// Maximum number of values named in a message if a path leads to several.
+/// Maximum number of values in a message if a path leads to several.
 const NAMED: usize = 3;
 
 impl JsonRule {
     /// Parses a rule.
     ///
     /// # Errors
-    /// A description of what is wrong with it.
+    /// The text is invalid; the error describes why.
     pub fn parse(text: &str) -> Result<JsonRule, String> {
         let wrong = |what: &str| format!("\"{text}\" {what}; write a rule such as $.code == 200 or $.items[0].id");
         let rest = text.trim().strip_prefix('$').ok_or_else(|| wrong("does not start with $"))?;
@@ -182,7 +182,7 @@ impl JsonRule {
         &self.path
     }
 
-    /// Returns the cause of a mismatch, with the values that the body has instead.
+    /// Returns the cause of a mismatch, with the values found in the body.
     pub fn mismatch(&self, body: &RawValue) -> Cause {
         let (mut shown, mut count) = (Vec::new(), 0);
         walk(body, &self.path, &mut |value| {
@@ -216,10 +216,10 @@ impl JsonRule {
     }
 }
 
-/// Parses a comparison with its expected value.
+/// Parses a comparison operator and the expected value.
 ///
 /// # Errors
-/// A description of what is wrong with it.
+/// The text is invalid; the error describes why.
 pub(super) fn parse_comparison(text: &str) -> Result<(CompareOp, ExpectedValue), String> {
     let (compare, value) = COMPARISONS
         .iter()
@@ -236,11 +236,11 @@ pub(super) fn parse_comparison(text: &str) -> Result<(CompareOp, ExpectedValue),
     Ok((compare, value))
 }
 
-/// Parses the path at the beginning of a text and returns it with the remaining text; filters nest at most `deepest`
+/// Parses the path at the beginning of a text and returns it with the remaining text. Filters nest at most `deepest`
 /// levels.
 ///
 /// # Errors
-/// A description of what is wrong with the path.
+/// The path is invalid; the error describes why.
 pub(super) fn path(text: &str, deepest: usize) -> Result<(Vec<PathStep>, &str), String> {
     let (mut path, mut rest) = (Vec::new(), text);
     loop {
@@ -288,7 +288,7 @@ fn parse_step(text: &str) -> Option<Option<(PathStep, &str)>> {
     Some(Some((step, after)))
 }
 
-/// Parses a JSON value, or a text in single quotes or without quotes. `None` if the value is nested too deep.
+/// Parses a JSON value, or a text in single quotes or without quotes. `None` if the value is nested too deeply.
 fn parse_literal(text: &str) -> Option<ExpectedValue> {
     let single = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
     match single.map_or_else(|| raw_json::parse_whole(text.as_bytes()).ok_or(text), Err) {
@@ -371,7 +371,7 @@ fn visit_children<'a>(value: &'a RawValue, seen: &mut dyn FnMut(&'a RawValue)) {
     raw_json::for_each_member(value, |_, member| seen(member));
 }
 
-/// Continues from a value and from its descendants down to this depth.
+/// Continues with `rest` from a value and from its descendants down to the depth `deepest`.
 fn visit_descendants<'a>(value: &'a RawValue, rest: &[PathStep], deepest: usize, seen: &mut dyn FnMut(&'a RawValue)) {
     walk(value, rest, seen);
     if deepest > 0 {
@@ -379,7 +379,7 @@ fn visit_descendants<'a>(value: &'a RawValue, rest: &[PathStep], deepest: usize,
     }
 }
 
-/// Compares with an expected value; numbers are equal by value, such as 1 and 1.0.
+/// Compares with an expected value. Numbers are compared by value: 1 equals 1.0.
 fn equals(found: &RawValue, wanted: &ExpectedValue) -> bool {
     match wanted {
         ExpectedValue::Keyword(word) => found.get() == word,
@@ -398,7 +398,7 @@ fn equals(found: &RawValue, wanted: &ExpectedValue) -> bool {
         ExpectedValue::Object(object) => {
             let (mut alike, mut unknown) = (BTreeMap::new(), !found.get().starts_with('{'));
             raw_json::for_each_member(found, |name, value| match object.get_key_value(name) {
-                // With duplicate names the last one counts.
+                // Of duplicate names, the last one counts.
                 Some((name, wanted)) => _ = alike.insert(name, equals(value, wanted)),
                 None => unknown = true,
             });
@@ -430,7 +430,7 @@ pub(super) fn satisfies(found: &RawValue, compare: CompareOp, wanted: &ExpectedV
     }
 }
 
-/// Returns the beginning of a value, as far as it is shown, without white space between tokens.
+/// Returns the beginning of a value for messages, without white space between tokens.
 fn excerpt(value: &RawValue) -> String {
     if let Some(text) = raw_json::string_bytes(value) {
         let text = String::from_utf8_lossy(&text);

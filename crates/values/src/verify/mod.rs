@@ -1,8 +1,8 @@
-//! Expected properties of an answer besides its status: header lines, values in a JSON body and trailers
+//! Expected properties of a response besides its status: header lines, values in a JSON body and trailers
 //! (`--expect-header`, `--expect-json`, `--expect-trailer`).
 //!
-//! For protocols whose answers have such parts. A body is kept only if a check needs all of it, up to a bound, and
-//! decoded according to its `Content-Encoding`; all other runs never copy a byte.
+//! For protocols whose responses have these parts. A body is kept, up to a maximum size, and decoded according to its
+//! `Content-Encoding` only if a check needs all of it; other runs do not copy any bytes.
 
 pub mod coding;
 mod decimal;
@@ -26,10 +26,10 @@ use json::JsonRule;
 use crate::budget::{BudgetedBuffer, MemoryBudget, NO_ROOM};
 use crate::text_search::SHOWN;
 
-/// Maximum size of a kept body before decoding; a longer one cannot be checked and counts as wrong.
+/// Maximum size of a kept body before decoding, in bytes; a longer body cannot be checked and counts as wrong.
 pub const KEPT_BOUND: usize = 1024 * 1024;
 
-/// The options, for protocols that have headers and bodies.
+/// The options of protocols with headers and bodies.
 pub const OPTIONS: [OptionSpec; 3] = [
     many(
         "expect-header",
@@ -51,7 +51,7 @@ pub const OPTIONS: [OptionSpec; 3] = [
     ),
 ];
 
-/// The expectations for every answer of a run.
+/// The expectations for every response of a run.
 #[derive(Debug)]
 pub struct Expectations {
     headers: Vec<ExpectedHeader>,
@@ -61,7 +61,7 @@ pub struct Expectations {
 }
 
 impl Expectations {
-    /// Returns `true` if the body is searched.
+    /// Returns `true` if a check reads the body.
     pub fn reads_body(&self) -> bool {
         !self.json.is_empty()
     }
@@ -69,7 +69,7 @@ impl Expectations {
     /// Reads the options; `None` if nothing is expected.
     ///
     /// # Errors
-    /// An invalid rule.
+    /// A rule is invalid.
     pub fn read(config: &ProtocolConfig) -> Result<Option<Expectations>, UsageError> {
         let complain = |option: &'static str| move |trouble: String| UsageError::new(option, trouble);
         let json = config.values("expect-json").iter().map(|text| JsonRule::parse(text)).collect::<Result<Vec<_>, _>>();
@@ -88,19 +88,19 @@ impl Expectations {
 /// Reads the header lines that an option expects.
 ///
 /// # Errors
-/// An invalid header line.
+/// A header line is invalid.
 pub fn parse_headers(config: &ProtocolConfig, option: &str) -> Result<Vec<ExpectedHeader>, UsageError> {
     let all = config.values(option).iter().map(|text| ExpectedHeader::parse(text)).collect::<Result<_, _>>();
     all.map_err(|trouble| UsageError::new(format!("--{option}"), trouble))
 }
 
-/// The checked state of one answer.
+/// The state of the checks of one response.
 #[derive(Debug)]
 pub struct AnswerChecks {
     wrong_header: bool,
-    /// Expected header lines that are missing.
+    /// The expected header lines that are missing.
     headers: FailedChecks,
-    /// Kept body; `None` if nothing is expected of the whole body.
+    /// Kept body; `None` if no check needs the whole body.
     body: Option<BudgetedBuffer>,
     coding: ContentCoding,
     /// Maximum number of body bytes to keep.
@@ -108,10 +108,10 @@ pub struct AnswerChecks {
     not_kept: Option<BodyNotKept>,
 }
 
-/// The reason for which a body is not kept completely.
+/// The reason why a body is not kept completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BodyNotKept {
-    /// The body is longer than this.
+    /// The body is longer than this number of bytes.
     TooLong(usize),
     OverBudget,
 }
@@ -126,8 +126,9 @@ impl BodyNotKept {
 }
 
 impl AnswerChecks {
-    /// Checks the head, in HTTP/1 format. `text` is set if the body must contain a text, which a coded body hides;
-    /// `whole` is set if captures need the whole body. `None` if nothing about this answer needs a closer look.
+    /// Checks the head, in HTTP/1 format. `text` is set if the body must contain a text, which requires decoding if the
+    /// body is coded; `whole` is set if captures need the whole body. Returns `None` if this response needs no further
+    /// checks.
     pub fn from_head(
         expected: Option<&Expectations>,
         (text, whole): (bool, bool),
@@ -169,12 +170,12 @@ impl AnswerChecks {
             self.not_kept = Some(BodyNotKept::OverBudget);
         }
         if self.not_kept.is_some() {
-            // The body will not be checked, so its memory is given back.
+            // The body will not be checked, so its memory is released.
             *body = BudgetedBuffer::default();
         }
     }
 
-    /// Returns the fault of the answer, once its body is complete.
+    /// Returns the fault of the response once its body is complete.
     pub fn verdict(
         &self,
         expected: Option<&Expectations>,
@@ -200,8 +201,8 @@ impl AnswerChecks {
         (self.not_kept.is_some() || good().is_none()).then_some(FaultKind::WrongBody)
     }
 
-    /// Returns the failed checks of a wrong answer, appended to `failed`. `streamed` tells whether the body contained
-    /// the expected text, if that was searched for as the body arrived.
+    /// Appends the failed checks of a wrong response to `failed` and returns the result. `streamed` is the result of
+    /// searching for the expected text as the body arrived, if it was searched for.
     #[cold]
     pub fn failed_checks(
         seen: Option<&AnswerChecks>,
@@ -234,7 +235,7 @@ impl AnswerChecks {
     /// Returns the whole decoded body.
     ///
     /// # Errors
-    /// The reason for which it is not available.
+    /// The body was not kept completely or cannot be decoded.
     pub fn decoded_body(&self, budget: &MemoryBudget) -> Result<DecodedBody<'_>, Cause> {
         match self.not_kept {
             Some(missed) => Err(missed.cause()),
@@ -245,8 +246,7 @@ impl AnswerChecks {
         }
     }
 
-    /// Returns what was expected of the body and what was found instead, if [`AnswerChecks::verdict`] reports a wrong
-    /// body.
+    /// Returns the cause of a wrong body reported by [`AnswerChecks::verdict`]: what was expected and what was found.
     pub fn mismatch(
         &self,
         expected: Option<&Expectations>,
@@ -273,13 +273,13 @@ impl AnswerChecks {
     }
 }
 
-/// Returns the cause for a missing text, made by `what` (`checks::body_lacks`), with the beginning and the length of
-/// the actual text.
+/// Returns the cause for a missing text, created by `what` (such as `checks::body_lacks`), with the beginning and the
+/// length of the actual text.
 pub fn missing_text(what: fn(String, CauseArgument) -> Cause, text: &[u8], beginning: &[u8], size: u64) -> Cause {
     what(quoted(text, false), describe_body(beginning, size))
 }
 
-/// Like [`missing_text`], for an answer that does not match an option.
+/// Like [`missing_text`], for a response that does not match the pattern of an option.
 pub fn pattern_mismatch(option: &str, beginning: &[u8], size: u64) -> Cause {
     checks::no_match(option, describe_body(beginning, size))
 }
@@ -294,18 +294,18 @@ fn describe_body(beginning: &[u8], size: u64) -> CauseArgument {
     }
 }
 
-/// Returns a rule or JSON value on one line, shortened.
+/// Returns a rule or JSON value shortened and on one line.
 fn one_line(text: &str) -> String {
     let cut = text.floor_char_boundary(2 * SHOWN);
     let line = brunt_measure::sanitize::line(&text[..cut]).into_owned();
     if cut < text.len() { line + "…" } else { line }
 }
 
-/// Quotes bytes on one line, shortened; `goes_on` is set if they are only the beginning.
+/// Returns bytes quoted, shortened and on one line; `goes_on` is set if they are only the beginning of a text.
 fn quoted(bytes: &[u8], goes_on: bool) -> String {
     let goes_on = goes_on || bytes.len() > SHOWN;
     let mut shown = &bytes[..bytes.len().min(SHOWN)];
-    // A character cut by the shortening is not shown as invalid.
+    // A character cut off at the end is not shown as invalid.
     if let Some(last) = shown.utf8_chunks().last().filter(|_| goes_on) {
         shown = &shown[..shown.len() - last.invalid().len()];
     }
@@ -313,7 +313,7 @@ fn quoted(bytes: &[u8], goes_on: bool) -> String {
     format!("\"{}{}", brunt_measure::sanitize::line(&text), if goes_on { "…\"" } else { "\"" })
 }
 
-/// Decodes the body of an answer with this head, and returns it with the name of its `Content-Encoding`. `None` if the
+/// Decodes the body of a response with this head. Returns its `Content-Encoding` and the decoded body; `None` if the
 /// body is not coded or cannot be decoded.
 pub fn decode_body(head: &[u8], body: &[u8]) -> Option<(String, Vec<u8>)> {
     let coding = ContentCoding::of(header::field_values(head, "content-encoding"));

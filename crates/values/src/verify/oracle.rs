@@ -1,14 +1,14 @@
-//! Invariants checked by the fuzz target of bodies: any input gets a verdict, and bounds are respected.
+//! Invariants checked by the fuzz target for bodies: any input gets a verdict, and limits are respected.
 
 use brunt_contract::ProtocolConfig;
 
 use super::{AnswerChecks, Expectations, KEPT_BOUND};
 use crate::budget::MemoryBudget;
 
-/// Checks arbitrary bytes as a body, with one or two known codings, or none.
+/// Checks arbitrary bytes as a body with none, one or two known codings.
 ///
 /// # Panics
-/// Panics if a body that is too long is accepted.
+/// Panics if an oversized body is accepted.
 pub fn body(coding: u8, bytes: &[u8]) {
     let codings = ["identity", "gzip", "deflate", "br", "zstd", "gzip, zstd", "br, deflate", "rot13"];
     let head = format!("HTTP/1.1 200 OK\r\nContent-Encoding: {}\r\nX: y\r\n\r\n", codings[usize::from(coding) % 8]);

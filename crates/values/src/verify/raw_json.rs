@@ -1,7 +1,7 @@
-//! In-place search of JSON: values are found by skipping all others, and no tree is built.
+//! In-place search of JSON: values are found by skipping all others, without building a tree.
 //!
-//! A value remains the received text: numbers keep all their digits, strings may contain what UTF-8 cannot represent,
-//! nesting has no bound, and a body of a million brackets takes no extra memory.
+//! A value is a slice of the received text: numbers keep all digits, strings may contain code points that UTF-8 cannot
+//! represent, nesting is unlimited, and a body of a million brackets takes no extra memory.
 
 use std::fmt;
 
@@ -13,8 +13,8 @@ pub fn parse_whole(body: &[u8]) -> Option<&RawValue> {
     serde_json::from_slice(body).ok()
 }
 
-/// Finds the member of this name in a body while parsing it; the last one if there are several. `Ok(None)` if there is
-/// no such member, or the body is not an object.
+/// Finds the member with this name in a body while parsing it, the last one if there are several. `Ok(None)` if there
+/// is no such member, or the body is not an object.
 ///
 /// # Errors
 /// The body is not JSON.
@@ -30,12 +30,12 @@ pub fn find_member<'a>(body: &'a [u8], name: &str) -> Result<Option<&'a RawValue
 /// Passes the items of an array to `each`; does nothing for other values.
 pub fn for_each_item<'a>(value: &'a RawValue, each: impl FnMut(&'a RawValue)) {
     if value.get().starts_with('[') {
-        // The text has been validated as JSON, so this cannot fail.
+        // Cannot fail, because the text has been validated as JSON.
         let _ = serde_json::Deserializer::from_str(value.get()).deserialize_seq(ItemVisitor(each));
     }
 }
 
-/// Passes the members of an object to `each`, names as bytes; does nothing for other values.
+/// Passes the members of an object to `each`, with their names as bytes; does nothing for other values.
 pub fn for_each_member<'a>(value: &'a RawValue, each: impl FnMut(&[u8], &'a RawValue)) {
     if value.get().starts_with('{') {
         let _ = serde_json::Deserializer::from_str(value.get()).deserialize_map(MemberVisitor(each));
@@ -91,7 +91,8 @@ impl<'de, F: FnMut(&[u8], &'de RawValue)> Visitor<'de> for MemberVisitor<F> {
     }
 }
 
-/// A visitor for the member of this name. Names are kept raw like values, so that each is validated as a JSON string.
+/// A visitor that finds the member with this name. Names are kept raw, like values, so that each is validated as a JSON
+/// string.
 struct MemberFinder<'n>(&'n [u8]);
 
 impl<'de> Visitor<'de> for MemberFinder<'_> {
@@ -121,7 +122,7 @@ fn is_string_of(value: &RawValue, wanted: &[u8]) -> bool {
     }
 }
 
-/// A seed that stores the bytes of a string in a buffer, replacing its content.
+/// A seed that replaces the content of a buffer with the bytes of a string.
 struct StringBytes<'b>(&'b mut Vec<u8>);
 
 impl<'de> DeserializeSeed<'de> for StringBytes<'_> {

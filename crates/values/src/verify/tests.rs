@@ -1,4 +1,4 @@
-//! Rules and codings as tables; a hostile body must not cost more than its bound.
+//! Tables of rules and codings; a hostile body must not exceed its limits.
 
 use std::io::{Read as _, Write as _};
 
@@ -286,7 +286,7 @@ fn objects_and_texts_are_compared_by_what_they_hold() {
 fn however_deep_and_many_the_values_are_a_body_takes_no_more_room() {
     let expected = expectations(&[], &["$.a == 1"]);
     let head = b"HTTP/1.1 200 OK\r\n\r\n";
-    // Deep nesting, and a million values: neither may take memory beyond the body itself.
+    // Neither deep nesting nor a million values may take memory beyond the body itself.
     let deep = format!("{{\"a\": 1, \"b\": {}{}}}", "[".repeat(500_000), "]".repeat(500_000));
     let many = format!("{{\"b\": [{}0], \"a\": 1}}", "0,".repeat(500_000));
     for (body, verdict) in [(deep, None), (many, None), ("[".repeat(1 << 20), Some(FaultKind::WrongBody))] {
@@ -306,7 +306,7 @@ fn however_deep_and_many_the_values_are_a_body_takes_no_more_room() {
 }
 
 proptest! {
-    /// The in-place search accepts exactly what serde_json accepts.
+    /// The in-place search accepts exactly the values that serde_json accepts.
     #[test]
     fn values_are_read_as_serde_json_reads_them(text in "[\\[\\]{}\":,a01.e\\\\ -]{0,12}") {
         if let Ok(value) = serde_json::from_str::<serde_json::Value>(&text) {
@@ -333,7 +333,7 @@ proptest! {
 }
 
 proptest! {
-    /// A member is found while its body is parsed, and anything but JSON fails in the same way as when parsed as a
+    /// A member is found while its body is parsed, and invalid JSON fails in the same way as when it is parsed as a
     /// whole.
     #[test]
     fn a_place_is_found_alike_in_a_body_and_in_the_whole_of_it(

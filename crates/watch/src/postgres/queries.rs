@@ -92,7 +92,7 @@ pub const ALL: [RowQuery; 4] = [
     },
 ];
 
-/// Count of other sessions whose details, or whose state, are hidden.
+/// Counter of other sessions whose details or state are hidden.
 const HIDDEN: &str = "hidden";
 const UNTRACKED: &str = "untracked";
 

@@ -1,4 +1,5 @@
-//! Tests of simulated datagrams: each arrives whole and alone, never later than its network allows, or not at all.
+//! Tests of simulated datagrams: each arrives whole and alone, and no later than the network
+//! allows, or not at all.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -8,7 +9,8 @@ use brunt_measure::Nanos;
 use super::super::SimSettings;
 use super::echo;
 
-/// Sends `count` datagrams of four bytes in pairs. Returns the numbers that came back, in order.
+/// Sends `count` numbered datagrams of four bytes, in pairs. Returns the numbers that came back, in
+/// order.
 fn came_back(seed: u64, loss: f64, count: u32) -> Vec<u32> {
     let mut sim = echo(seed, SimSettings { loss, split: 1.0, merge: 1.0, ..SimSettings::default() });
     let to = PeerAddress::Udp(SocketAddr::from((Ipv4Addr::LOCALHOST, 53)));
@@ -47,7 +49,8 @@ fn without_loss_every_datagram_comes_back_alone_and_in_order() {
     assert_eq!(came_back(1, 0.0, 200), (0..200).collect::<Vec<_>>());
 }
 
-/// With a loss of 0.2 each way, 0.64 of the datagrams return: of 1000, 640 ± 6 standard deviations of 15.
+/// With a loss of 0.2 each way, 0.64 of the datagrams return: 640 of 1000, within 6 standard
+/// deviations of 15 each.
 #[test]
 fn lost_datagrams_never_arrive_and_the_same_seed_loses_the_same() {
     let numbers = came_back(7, 0.2, 1000);

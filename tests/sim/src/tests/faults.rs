@@ -20,7 +20,7 @@ fn a_refused_connection_is_told_after_the_connect_delay_and_never_within_the_cal
     assert_eq!(sim.connect(&dial()), Ok(conn), "the slot is given out again");
 }
 
-/// A peer that refuses until one time and ignores connections until an earlier one.
+/// A peer that ignores connections before the first time, and refuses them before the second.
 struct LateListener(Nanos, Nanos);
 
 impl SimPeer for LateListener {

@@ -35,7 +35,7 @@ fn prepared(id: u8, columns: u8, parameters: u8) -> Vec<u8> {
     bytes
 }
 
-/// Checks that these turns have the same result however they are split.
+/// Checks that these turns have the same result, however they are split.
 #[track_caller]
 fn always(workload: &Arc<dyn Workload>, turns: &[Vec<u8>]) -> MysqlTranscript {
     let whole = play_turns(workload, turns, 0, TurnSplit::Nowhere);
@@ -179,7 +179,7 @@ fn a_statement_that_cannot_be_prepared_fails_its_exchanges_until_it_can() {
 fn rows_of_more_than_sixteen_megabytes_are_counted() {
     let dialogue = dialogue(&[("sql", "SELECT 1"), ("expect-rows", "2")]);
     let large = vec![b'x'; 0xff_ffff];
-    // A first byte of 0xfe in a full packet is a long value and not the end.
+    // A first byte of 0xfe in a full packet begins a long value and is not the end.
     let mut long = large.clone();
     long[0] = 0xfe;
     let mut turns = opened(&[]);

@@ -167,7 +167,7 @@ fn each_url_logs_in_to_its_own_account() {
 fn a_server_that_goes_on_asking_is_answered_a_few_times() {
     let switch = [&[0xfe][..], b"mysql_native_password", &[0], b"ABCDEFGHIJKLMNOPQRST\0"].concat();
     let mut turns = vec![greeting("mysql_native_password", CAPABILITIES, 0)];
-    // Each client packet takes a number too.
+    // Each client packet is numbered too.
     turns.extend((0..100_u8).map(|turn| packet(2 + 2 * turn, &switch)));
     let outcome = log_in(&[], &turns);
     assert_eq!(

@@ -58,7 +58,7 @@ fn statements_are_cut_where_they_end_and_nowhere_else() {
     }
 }
 
-/// Returns what is sent for a statement as text: the SQL that is prepared, and the packet of an execution.
+/// Returns the bytes sent for a statement, as text: the SQL that is prepared, and the packet of an execution.
 fn sent(text: &str, way: StatementMode, context: &SlotContext) -> (Vec<String>, Vec<u8>) {
     let mut compiler = MysqlCompiler::default();
     let pieces = statements(text).unwrap().remove(0);
@@ -100,7 +100,7 @@ fn statements_without_slots_are_prepared_only_where_asked_for() {
     let (prepares, packet) = sent("SELECT 1", StatementMode::Prepared, &fill);
     assert_eq!(prepares, ["SELECT 1"]);
     assert_eq!(packet, [10, 0, 0, 0, 0x17, 1, 0, 0, 0, 0, 1, 0, 0, 0]);
-    // A slot in a name cannot be prepared, so that by default it is sent as text.
+    // A slot in a name cannot be prepared, so the statement is sent as text by default.
     assert_eq!(sent("SELECT {counter} FROM t{user}", StatementMode::Auto, &fill).0, Vec::<String>::new());
 }
 

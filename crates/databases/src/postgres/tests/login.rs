@@ -85,7 +85,7 @@ fn a_refusal_says_why() {
             "the server accepts the login without its own SCRAM-SHA-256 proof",
             FaultKind::BrokenProtocol,
         ),
-        (message(b'R', b"\0"), "an authentication message that makes no sense", FaultKind::BrokenProtocol),
+        (message(b'R', b"\0"), "an invalid authentication message", FaultKind::BrokenProtocol),
         (message(b'Z', b"I"), "the server is ready before the login finished", FaultKind::BrokenProtocol),
         (
             b"HTTP/1.1 400 Bad".to_vec(),

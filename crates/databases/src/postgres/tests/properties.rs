@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::message;
 use crate::postgres::oracle;
 
-/// Bodies that are meaningful to some message.
+/// Bodies that are meaningful in some message.
 const BODIES: &[&str] = &[
     "",
     "I",

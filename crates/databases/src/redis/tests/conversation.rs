@@ -7,7 +7,7 @@ type RedisReplyCase = (&'static str, u32, &'static [&'static str], Option<&'stat
 
 const NO_TYPE: &str = "a reply that does not start with a RESP2 or RESP3 type";
 const TLS: &str = "the server uses TLS on this port; use rediss://";
-const FULL: &str = "the server refuses connections: maxclients is reached";
+const FULL: &str = "the server refuses connections: maxclients has been reached";
 const PROTECTED: &str = "the server is in protected mode and only accepts local connections";
 const NO_LENGTH: &str = "a reply whose length is not a number";
 
@@ -66,7 +66,7 @@ const CASES: &[RedisReplyCase] = &[
         &["0 ended ok 2", "1 wrong_status ERR 33 \"-ERR max number of clients reached\\r\\n\""],
         None,
     ),
-    // With and without the end of a line.
+    // A TLS alert, with and without the end of a line.
     ("\u{15}\u{3}\u{3}\0\u{2}\u{2}\n", 1, &["0 broken_protocol other error 0"], Some(TLS)),
     ("\u{15}\u{3}\u{3}\0\u{2}\u{2}(", 1, &["0 broken_protocol other error 0"], Some(TLS)),
     ("hello\r\n", 1, &["0 broken_protocol other error 0"], Some(NO_TYPE)),

@@ -1,4 +1,4 @@
-//! Openings and their refusals.
+//! Openings of connections, and refusals.
 
 use super::*;
 

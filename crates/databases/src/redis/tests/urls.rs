@@ -1,4 +1,4 @@
-//! URLs: their targets and their mistakes.
+//! URLs: their targets, and the errors for mistakes in them.
 
 use super::*;
 

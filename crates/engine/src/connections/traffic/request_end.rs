@@ -1,5 +1,5 @@
-//! Ends of requests: their results are counted, the first failure of each kind is kept, state is updated from
-//! responses, and users are notified.
+//! Ends of requests: results are counted, the first failure of each class is kept, state is updated from responses, and
+//! users are notified.
 
 use brunt_cause::StaticCause;
 use brunt_contract::{
@@ -27,7 +27,7 @@ impl Traffic {
         }
     }
 
-    /// Reports the failures of the run's first moments, once: when it is time, or at once with `now_or_never`.
+    /// Reports the early failures, once: when they are due, or at once with `now_or_never`.
     pub fn report_early(&mut self, now_or_never: bool) {
         self.recorder.report_early(self.stamp, now_or_never);
     }
@@ -50,7 +50,7 @@ impl Traffic {
                 None => Some(0),
                 Some(_) => done.take_failed_checks(ended.id),
             };
-            // Of a redirected request, only the final response is checked; resources of a page have no checks.
+            // Of a redirected request, only the final response is checked. Resources of a page have no checks.
             if let Some(failed) = failed.filter(|_| ended.follow_up.is_none() && x.flags & OF_PAGE == 0) {
                 self.recorder.checked(x.is_warmup(), checks.checks_of(x), failed);
             }
@@ -82,7 +82,7 @@ impl Traffic {
         self.outcomes.push(UserOutcome::Finished(over));
     }
 
-    /// Updates a user's state from the response to its request; returns the page resources to be found, if any.
+    /// Updates a user's state from the response to its request; returns the search for page resources, if any.
     #[cold]
     fn update_state(&mut self, x: &Exchange, id: ExchangeId, update: StateUpdate) -> Option<ResourceSearch> {
         let fill = self.in_flight.filled(x, id);
@@ -98,9 +98,9 @@ impl Traffic {
 
     fn ended_with_fault(&mut self, x: &Exchange, ended: &ExchangeEnd, kind: FaultKind, broken: Option<StaticCause>) {
         let phase = match kind {
-            // A stream with messages has begun to be answered, whatever its final status.
+            // The answer to a stream with messages has begun, whatever its final status.
             FaultKind::WrongStatus if x.last_message > Nanos::ZERO => Phase::Transfer,
-            // The phase of a whole response's fault must not depend on the pieces in which it arrived.
+            // The phase of a fault in a complete response must not depend on the pieces in which it arrived.
             FaultKind::WrongStatus | FaultKind::WrongHeader | FaultKind::TooManyRedirects => Phase::FirstByte,
             FaultKind::WrongBody => Phase::Transfer,
             FaultKind::Timeout if self.in_flight.began_late(ended.id, x) => Phase::FirstByte,
@@ -118,8 +118,8 @@ impl Traffic {
         self.failed(x, ended.id, &cause, ended.excerpt.as_deref());
     }
 
-    /// Looks a request up in its user's cache: a hit is counted, and the user's state is updated from it. Returns
-    /// `None` on a miss, otherwise the page resources to be found in the answer, if any.
+    /// Looks a request up in its user's cache. A hit is counted, and updates the user's state. Returns `None` on a
+    /// miss, otherwise the search for page resources in the answer, if any.
     pub fn cached(
         &mut self,
         (user, name): (UserId, u16),
@@ -138,7 +138,7 @@ impl Traffic {
         self.fail_with(id, cause, None, back_off);
     }
 
-    /// Like [`Traffic::fail`]; `came` is the part of the response received.
+    /// Like [`Traffic::fail`]; `came` is the received part of the response.
     pub fn fail_with(&mut self, id: ExchangeId, cause: &FailureCause<'_>, came: Option<&[u8]>, back_off: bool) {
         let x = self.in_flight.take(id);
         self.recorder.end(&x, self.stamp, false);
@@ -155,7 +155,7 @@ impl Traffic {
         }));
     }
 
-    /// Counts a failure and keeps the first example of its kind.
+    /// Counts a failure, and keeps the first example of its class.
     pub fn failed(&mut self, x: &Exchange, id: ExchangeId, cause: &FailureCause<'_>, excerpt: Option<&[u8]>) {
         self.recorder.failed(x, cause.sort, &self.limits, self.stamp);
         self.traced(x, id, traces::TracedOutcome { code: cause.code, failed: Some(cause.sort) });
@@ -164,7 +164,7 @@ impl Traffic {
         }
     }
 
-    /// Records a failed connection that no request waits for: no request fails, but the failure is reported.
+    /// Records the failure of a connection for which no request waits: no request fails, but the failure is reported.
     pub fn connection_failed(&mut self, cause: &FailureCause<'_>) {
         self.recorder.count_failure(cause.sort);
         let code = Some(cause.code).filter(|code| *code > 0).map(|code| self.workload.code_name(code));
@@ -177,7 +177,7 @@ impl Traffic {
         self.keep_example(cause, None, None);
     }
 
-    /// Keeps an example of a failure, if one of its kind is wanted; `of` is the request that failed.
+    /// Keeps an example of a failure, if one of its class is wanted; `of` is the request that failed.
     pub fn keep_example(
         &mut self,
         cause: &FailureCause<'_>,
@@ -222,13 +222,13 @@ impl Traffic {
         }));
     }
 
-    /// Returns a description of what the request waited for in vain, if other messages came.
+    /// Returns a description of the message that the request was waiting for, if only other messages arrived.
     fn awaited(&self, x: &Exchange, id: ExchangeId) -> Option<brunt_cause::Cause> {
         let request = self.in_flight.request(&*self.workload, x, id).filter(|_| x.state == ExchangeState::InFlight)?;
         Some(brunt_cause::connecting::none_like(self.workload.response_condition(request)?))
     }
 
-    /// Keeps the trace of a request that is over, if that is among the slowest.
+    /// Keeps the trace of a completed request, if it is among the slowest.
     #[inline]
     pub fn traced(&mut self, x: &Exchange, id: ExchangeId, outcome: traces::TracedOutcome) {
         if self.recorder.has_traces()
@@ -250,7 +250,7 @@ impl Traffic {
         self.workload.trace(request, &fill).or_else(unsaid)
     }
 
-    /// Returns the bytes that were sent, encoded again from their source.
+    /// Returns the bytes that were sent, by encoding the request again.
     fn sent_bytes(&mut self, x: &Exchange, id: ExchangeId) -> Vec<u8> {
         let Some(request) = self.in_flight.request(&*self.workload, x, id) else { return Vec::new() };
         if let Some(memories) = &mut self.user_states {

@@ -1,4 +1,4 @@
-//! The part of [`Traffic`] that serves users: values, caches, iterations and their counts.
+//! The part of [`Traffic`] that concerns users: values, caches, iterations and their counts.
 
 use brunt_contract::{Request, RequestNames, UserValues};
 use brunt_measure::Nanos;
@@ -22,7 +22,7 @@ impl Traffic {
         &mut self.recorder
     }
 
-    /// Returns the names of requests in the figures.
+    /// Returns the names of requests used in the figures.
     pub fn names(&self) -> &RequestNames {
         self.workload.names()
     }
@@ -32,7 +32,7 @@ impl Traffic {
         self.in_flight.timeout_of(request)
     }
 
-    /// Returns the exchanges of a scenario that are not over.
+    /// Returns the exchanges of a scenario that are in progress.
     pub fn of_scenario(&mut self, scenario: ScenarioId) -> Vec<ExchangeId> {
         let mut all = self.in_flight.all();
         all.retain(|id| self.in_flight.get(*id).user.scenario() == scenario);
@@ -69,7 +69,7 @@ impl Traffic {
         self.cached(of, due, (request, &fill))
     }
 
-    /// Counts all checks of a request answered from the cache as passed: an answer that does not pass them is not
+    /// Counts all checks of a request answered from the cache as passed, because an answer that fails a check is not
     /// cached.
     pub fn count_checks_passed(&mut self, request: RequestId, name: u16, due: Nanos) {
         if let Some(checks) = &self.checks {
@@ -88,8 +88,8 @@ impl Traffic {
         self.in_flight.has_number(user)
     }
 
-    /// Assigns an iteration number to a user, unless it has one; with `ahead`, that of its first iteration, for the
-    /// steps before it.
+    /// Assigns an iteration number to a user, unless it has one; with `ahead`, the number of its first iteration, for
+    /// the steps before it.
     pub fn assign_number(&mut self, user: UserId, ahead: bool) {
         if ahead || !self.in_flight.has_number(user) {
             self.in_flight.iteration_begins(user);
@@ -109,12 +109,12 @@ impl Traffic {
         }
     }
 
-    /// Counts the beginning or end of an iteration or group, whose figures are in row `row`.
+    /// Counts the beginning or end of an iteration or group with figures in row `row`.
     pub fn record_span(&mut self, row: u16, span_event: &SpanEvent) {
         self.recorder.span(row, span_event, &self.limits);
     }
 
-    /// Counts an iteration that was due and that no user could begin.
+    /// Counts an iteration that was due but that no user could begin.
     pub fn iteration_dropped(&mut self, row: u16, due: Nanos) {
         self.recorder.iteration_dropped(row, due, &self.limits);
     }
@@ -124,7 +124,7 @@ impl Traffic {
         self.recorder.unsent(of, self.stamp - due, many, due <= self.held_back);
     }
 
-    /// Records how late a user is woken whose pause ended at `until`.
+    /// Records how late a user is woken after a pause that ended at `until`.
     pub fn woken_late(&mut self, until: Nanos) {
         self.recorder.counts().woken_late_ns += self.limits.in_window(until, self.stamp).0;
     }

@@ -165,7 +165,7 @@ fn who_awaits_in_vain_gives_up_the_stream_where_what_comes_later_could_be_mistak
     assert!(talk.session.cancel(ExchangeId(0), &mut talk.out), "the connection goes on");
     assert_eq!(frames_sent(&mut talk), [(frames::RST_STREAM, 1, false)]);
     let told = begin(&mut talk, 1).1;
-    assert_eq!(told, ["WrongStatus CANCELLED: an earlier step waited in vain and gave up the stream"]);
+    assert_eq!(told, ["WrongStatus CANCELLED: an earlier step did not get its message and gave up the stream"]);
     begin(&mut talk, 0);
     hear(&mut talk, &[head(3), data(3, &[&text("one")])].concat());
     begin(&mut talk, 1);

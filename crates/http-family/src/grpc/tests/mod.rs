@@ -29,7 +29,7 @@ const SERVER: &str = "grpc://127.0.0.1:1/brunt.Target/ServerStream";
 const CLIENT: &str = "grpc://127.0.0.1:1/brunt.Target/ClientStream";
 const BIDI: &str = "grpc://127.0.0.1:1/brunt.Target/Bidi";
 
-/// Returns the request for a run, with `target.proto` unless another file is named.
+/// Returns the configuration of a run, with `target.proto` unless another file is named.
 fn asked(url: &str, options: &[(&str, &str)]) -> ProtocolConfig {
     let mut asked =
         ProtocolConfig { urls: vec![RequestedUrl { url: url.into(), weight: 1.0 }], ..ProtocolConfig::default() };

@@ -115,7 +115,7 @@ fn what_cannot_be_filled_is_a_complaint() {
     }
 }
 
-/// Covers all ways to take rows, and any position in the file.
+/// Covers all ways of choosing rows, and any position in the file.
 #[test]
 fn a_row_that_is_no_number_is_found_before_the_run() {
     let kind = all();

@@ -6,7 +6,7 @@ use brunt_contract::{
 
 use super::dialogue;
 
-/// Plays a response in pieces and returns its excerpt; `keep` is a kind of which an example exists already.
+/// Plays a response in pieces and returns its excerpt; `keep` is a kind that already has an example.
 fn excerpt(options: &[&str], pieces: &[&[u8]], keep: Option<FaultKind>) -> Option<Vec<u8>> {
     let dialogue = dialogue("http://h/", options);
     let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());

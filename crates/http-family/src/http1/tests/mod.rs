@@ -88,7 +88,7 @@ fn feed(
     PlayedExchange { ended, broken, room: session.room() }
 }
 
-/// Asserts that there is at most one first byte, before the one end.
+/// Asserts that at most one first byte is reported, and only before the single end.
 fn assert_order(done: &EventBuffer) {
     let kinds: Vec<u8> = done
         .events

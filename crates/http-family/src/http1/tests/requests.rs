@@ -294,7 +294,7 @@ fn mistakes_get_a_sentence() {
         (&[good], &["data=@f"], "--data: files are not read here; use --data-file f"),
         (&[good], &["form=a"], "--form: \"a\" has no =; write NAME=VALUE or NAME=@FILE"),
         (&[good], &["form=a=b;c"], "--form: \"a=b;c\" has \"c\" after its value, where only ;type= and ;filename= are allowed; leave it out, or use --form-string 'a=b;c' to send it as is"),
-        (&[good], &["request-target=a b"], "--request-target: \"a b\" has spaces, which would break the request line; write a target without, for example /a?b"),
+        (&[good], &["request-target=a b"], "--request-target: \"a b\" has spaces, which would break the request line; write it without spaces, for example /a?b"),
         (&[good], &["form==a"], "--form: \"=a\" has no name; write NAME=VALUE or NAME=@FILE"),
         (&[good], &["user=me"], "--user: the password is missing; write NAME:PASSWORD"),
         (&[good], &["redirects=many"], "--redirects: \"many\" is not a number from 0 to 100; use, for example, 5"),

@@ -54,7 +54,7 @@ fn slots_stand_in_path_query_header_lines_and_body() {
     assert!(dialogue.prepared().has_slots);
 }
 
-/// The length has as many digits as needed, however many it had in the trial.
+/// The length has as many digits as needed, however many were reserved.
 #[test]
 fn the_length_said_is_the_length_sent() {
     let dialogue = dialogue("http://h/", &["data={counter}"]);

@@ -1,7 +1,7 @@
 //! Decodes header blocks (RFC 7541 6) field by field, as borrowed text.
 //!
-//! A caller need not read all fields; [`HeaderFields::finish`] reads the rest, because every block changes the meaning
-//! of the next. Servers repeat themselves in response after response, so the last blocks that left the table unchanged
+//! A caller need not read all fields; [`HeaderFields::finish`] reads the rest, because every block may change the
+//! meaning of the next. Servers send the same blocks again and again, so the last blocks that left the table unchanged
 //! are remembered with a number chosen by the caller, and need not be decoded again.
 
 use brunt_cause::StaticCause;
@@ -18,7 +18,7 @@ const REMEMBERED_BOUND: usize = 1024;
 /// The maximum number of remembered blocks per kind: responses of several URLs alternate.
 const REMEMBERED: usize = 4;
 
-/// A malformed block: the connection cannot go on (RFC 9113 4.3).
+/// A malformed block: the connection cannot continue (RFC 9113 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HpackError(pub StaticCause);
 
@@ -101,9 +101,9 @@ enum StringLocation {
 }
 
 impl HeaderFields<'_> {
-    /// Returns the digest passed to [`Self::remember`] for an identical block, if it still means the same. `sort` is 0
-    /// or 1 and separates blocks that are read in different ways (heads and trailers). The block may then be read, but
-    /// need not be.
+    /// Returns the digest passed to [`Self::remember`] for an identical block, if the block still has the same meaning.
+    /// `sort` is 0 or 1 and separates blocks that are read in different ways (heads and trailers). The block may then
+    /// be read, but need not be.
     #[inline]
     pub fn remembered_digest(&mut self, sort: usize) -> Option<u64> {
         let is_it = |seen: &&RememberedBlock| seen.generation == self.generation && *seen.block == *self.block;
@@ -112,7 +112,7 @@ impl HeaderFields<'_> {
         Some(digest)
     }
 
-    /// Reads the rest and remembers the block's digest if the block can be recognized again.
+    /// Reads the remaining fields, and remembers the digest of the block if the block can be recognized again.
     ///
     /// # Errors
     /// Fails like [`Self::next`].
@@ -136,7 +136,7 @@ impl HeaderFields<'_> {
         Ok(())
     }
 
-    /// Reads the rest.
+    /// Reads the remaining fields.
     ///
     /// # Errors
     /// Fails like [`Self::next`].
@@ -203,7 +203,7 @@ impl HeaderFields<'_> {
     }
 
     /// Returns a name from the table. A name in the dynamic table is copied, because its entry may be evicted by the
-    /// one that is being added (4.4).
+    /// entry being added (4.4).
     fn table_name(&mut self, index: usize) -> Result<StringLocation, HpackError> {
         if let Some((name, _)) = static_table::ENTRIES.get(index.wrapping_sub(1)) {
             return Ok(StringLocation::Static(name));

@@ -1,10 +1,10 @@
 //! Encodes header blocks from lists prepared before the run (RFC 7541 6).
 //!
-//! All fields that requests of a run share are listed once, in a [`Lexicon`]; a request is a list of their numbers. On
-//! a connection, the first use of a field is sent as a literal with indexing, every later one as an index of one or two
-//! bytes. Nothing is ever evicted: fields that do not fit are sent as literals each time, and the lexicon gives the
-//! space to the fields added first, which are those of the most frequent requests. Nothing is sent as "never indexed"
-//! (7.1.3): test traffic need not be kept secret.
+//! All fields that the requests of a run share are listed once, in a [`Lexicon`]; a request is a list of their numbers.
+//! On a connection, the first use of a field is sent as a literal with indexing, and every later one as an index of one
+//! or two bytes. Nothing is ever evicted: fields that do not fit are sent as literals each time, and the lexicon gives
+//! the space to the fields added first, which are those of the most frequent requests. Nothing is sent as "never
+//! indexed" (7.1.3): test traffic need not be kept secret.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ pub struct Lexicon {
     known: HashMap<(String, String), u32>,
     /// Number of fields that peers index, in the order of first use.
     remembered: u32,
-    /// Size of these fields in the peer's table.
+    /// Size of the indexed fields in the peer's table, in bytes.
     size: u32,
 }
 
@@ -96,7 +96,7 @@ impl Lexicon {
 }
 
 impl HeaderList {
-    /// Creates a list that needs no lexicon: every field is sent as a literal or as an index of the static table.
+    /// Creates a list that needs no lexicon: every field is sent as a literal or as an index into the static table.
     pub fn of_literals<'a>(fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> HeaderList {
         let mut list = HeaderList::default();
         for (name, value) in fields {
@@ -254,7 +254,7 @@ fn encoded(name: &str, value: &str, remember: bool) -> Box<[u8]> {
     bytes.into_boxed_slice()
 }
 
-/// Encodes a name, as an index of the static table if it is there.
+/// Encodes a name, as an index into the static table if it is there.
 fn put_name(name: &str, index: Option<u8>, bits: u32, kind: u8, bytes: &mut Vec<u8>) {
     match index {
         Some(index) => integer(usize::from(index), bits, kind, bytes),

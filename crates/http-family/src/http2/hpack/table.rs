@@ -41,7 +41,8 @@ impl DynamicTable {
         DynamicTable { capacity, ..DynamicTable::default() }
     }
 
-    /// Returns the number of changes to the content: identical blocks mean the same as long as it stays equal.
+    /// Returns the number of changes to the content. While it is unchanged, identical blocks have the
+    /// same meaning.
     #[inline]
     pub fn generation(&self) -> u32 {
         self.generation

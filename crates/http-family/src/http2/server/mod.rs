@@ -1,9 +1,9 @@
 //! The server end of an HTTP/2 connection: requests are reported as they complete and answered in any order.
 //!
-//! Clients repeat the same head, and so do we: the last head received is kept as text and the last head sent as a
-//! block, and neither is rebuilt while it stays the same. Whatever a client could make us keep or do without end
-//! (streams, header blocks, frames without effect) is bounded. Requests are reported when they are complete; those of a
-//! protocol that responds earlier ([`Http2Server::in_pieces`]) are reported as they arrive. Not supported: push,
+//! Clients send the same head again and again, and so do we: the last head received is kept as text and the last head
+//! sent as a block, and neither is rebuilt while it stays the same. Everything that a client could make grow without
+//! end (streams, header blocks, frames without effect) is bounded. Requests are reported when they are complete; those
+//! of a protocol that responds earlier ([`Http2Server::in_pieces`]) are reported as they arrive. Not supported: push,
 //! priorities and interim responses. Trailers of requests are ignored.
 
 mod receiving;
@@ -68,7 +68,7 @@ struct RequestHead {
     in_pieces: bool,
 }
 
-/// A predicate on method and head that decides whether a request is reported in pieces.
+/// A predicate on the method and the head of a request that decides whether the request is reported in pieces.
 pub type PiecewisePredicate = fn(&str, &[u8]) -> bool;
 
 impl RequestHead {
@@ -166,7 +166,7 @@ impl Http2Server {
         std::mem::take(&mut self.heartbeats)
     }
 
-    /// Returns `true` if the head of a response was sent, but not all of the rest.
+    /// Returns `true` if the head of a response was sent, but not yet the whole response.
     pub fn is_begun(&mut self, id: u32) -> bool {
         self.streams.get(id).is_some_and(|stream| stream.state.head_sent)
     }

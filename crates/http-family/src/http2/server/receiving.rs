@@ -57,7 +57,7 @@ impl Http2Server {
         Ok(())
     }
 
-    /// Returns the number of bytes needed to go on: the preface, or a whole frame.
+    /// Returns the number of bytes needed to continue: the preface, or a whole frame.
     fn needed(&self, bytes: &[u8]) -> Result<usize, ServerError> {
         if !self.greeted {
             let seen = bytes.len().min(PREFACE.len());
@@ -129,7 +129,7 @@ impl Http2Server {
         self.block(stream, &block, end, hear)
     }
 
-    /// Handles a whole header block: a request, or its trailer.
+    /// Handles a whole header block: the head of a request, or its trailer.
     fn block(
         &mut self,
         id: u32,
@@ -263,7 +263,7 @@ impl Http2Server {
         Ok(())
     }
 
-    /// Counts bytes kept for incomplete requests: a few bytes on the wire may stand for a long head.
+    /// Counts bytes kept for incomplete requests: a few bytes on the wire may expand to a long head.
     fn keep(&mut self, bytes: usize) -> Result<(), ServerError> {
         self.request_bytes += bytes;
         let few = self.request_bytes <= ASKING_BOUND;

@@ -150,8 +150,8 @@ impl Http2Server {
         }
     }
 
-    /// Sets the number of body bytes that may leave from now on, whatever the client accepts. The rest is queued here,
-    /// where a flood takes next to no memory.
+    /// Sets the number of body bytes that may be sent from now on, whatever the client accepts. The rest is queued
+    /// here, where a flood takes next to no memory.
     #[inline]
     pub fn set_room(&mut self, room: usize) {
         self.sending.set_room(room);
@@ -169,7 +169,7 @@ impl Http2Server {
         self.sending.queued_bytes()
     }
 
-    /// Returns `true` if responses are held back by our output alone.
+    /// Returns `true` if only our own output holds responses back.
     pub fn is_short_of_room(&self) -> bool {
         self.sending.is_short()
     }

@@ -1,4 +1,4 @@
-//! Frames that RFC 9113 allows a server, or wants ignored, by section: the connection goes on and the response is
+//! Frames that RFC 9113 allows a server, or wants ignored, by section: the connection continues and the response is
 //! unaffected.
 
 use super::*;

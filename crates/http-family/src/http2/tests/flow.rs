@@ -53,7 +53,7 @@ fn a_window_may_become_negative() {
     let mut talk = upload(1);
     talk.out.clear();
     talk.hear(&settings(&[(4, 0)]));
-    // 65535 bytes were sent, so the stream must get that much back before it may go on.
+    // 65535 bytes were sent, so the stream must be granted that much before it may continue.
     talk.hear(&[window(0, 1_000_000), window(1, 65_535)].concat());
     assert_eq!(bodies(&talk.said()), (0, false));
     talk.hear(&window(1, 1));

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// Checks that each of these ends the connection with the given code, after SETTINGS and with streams 1 and 3 open.
+/// Checks that each of these frames ends the connection with the given code, after SETTINGS and with streams 1 and 3
+/// open.
 #[test]
 fn connections_end_with_the_right_code() {
     const PROTOCOL: u32 = code::PROTOCOL_ERROR;
@@ -168,7 +169,7 @@ fn a_server_that_answers_is_no_flood_whatever_else_it_says() {
     }
 }
 
-/// A body between the pings keeps them from being idle frames; our replies are bounded because nobody reads them.
+/// A body between the pings keeps them from counting as idle frames; replies that nobody reads are still bounded.
 #[test]
 fn answers_that_nobody_reads_are_bounded_whatever_comes_between() {
     for asking in [frame(frames::PING, 0, 0, &[0; 8]), settings(&[])] {
@@ -181,7 +182,7 @@ fn answers_that_nobody_reads_are_bounded_whatever_comes_between() {
         let why = "a flood of PING or SETTINGS while the server does not read the acknowledgements";
         assert_eq!(talk.broken, Some(why));
         assert!(talk.out.len() < 1 << 20, "{}", talk.out.len());
-        // The server may go on if it reads the replies.
+        // The server may continue if it reads the replies.
         let mut read = Http2Client::after(&[], 1);
         read.hear(&[settings(&[]), head(1, OK)].concat());
         for _ in 0..100 {

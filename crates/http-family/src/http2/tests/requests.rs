@@ -118,7 +118,7 @@ fn the_next_hop_of_a_redirect_is_said_in_full() {
     talk.session.submit(ExchangeId(5), &follow.request, &SlotContext::default(), &mut talk.out).unwrap();
     let said = lists(&talk.said()).concat();
     assert!(said.starts_with(":method: GET\n:scheme: http\n:authority: h\n:path: /next?x\n"), "{said}");
-    // Its own recipe follows further redirects, up to the limit.
+    // The recipe of the redirected request follows further redirects, up to the limit.
     talk.hear(&last_head(3, &[(":status", "302"), ("location", "/last")]));
     let Some(Event::Ended(ended)) = talk.done.events.pop() else { panic!("no end") };
     let follow = ended.follow_up.expect("a second hop");

@@ -1,4 +1,4 @@
-//! Frames that are refused, and frames that are unusual but valid: in the manner of the Autobahn test suite.
+//! Frames that are refused, and frames that are unusual but valid, in the manner of the Autobahn test suite.
 
 use super::*;
 

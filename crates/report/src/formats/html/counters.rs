@@ -1,4 +1,4 @@
-//! The counters of hosts as lines of a page: those that changed, at an interval that fits the size limit.
+//! The counters of hosts as lines of a page: only those that changed, at intervals that fit the size limit.
 //!
 //! `c`: the host; `t`: time (milliseconds); `v`: changes of the prominent counters; `o`: changes of the others,
 //! which are written less often.
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::resolution::{HostCounterSet, Resolution};
 
-/// Counters that a page shows at once, by prefix and suffix; the others are found by search.
+/// Counters that a page shows initially, by prefix and suffix; the others are available through its search.
 const TELLING: [(&str, &str); 44] = [
     ("cpu.all.", ""),
     ("cpu.count", ""),
@@ -58,7 +58,7 @@ const TELLING: [(&str, &str); 44] = [
     ("postgres.activity.", ""),
 ];
 
-/// Returns `true` if a page shows this counter at once.
+/// Returns `true` if a page shows this counter initially.
 pub(super) fn is_prominent(counter: &str) -> bool {
     TELLING.iter().any(|(begins, ends)| counter.starts_with(begins) && counter.ends_with(ends))
 }
@@ -70,8 +70,8 @@ pub(super) struct CounterLines {
     hosts: BTreeMap<String, HostReadings>,
 }
 
-/// Limits for a live run: the interval in readings of the lesser counters, the number of hosts, and the number
-/// of readings after which the intervals double.
+/// Limits for a live run: the interval, in readings, of the less prominent counters, the number of hosts, and the
+/// number of lines after which the intervals double.
 pub(super) const LIVE_COARSE: usize = 5;
 const LIVE_HOSTS: usize = 64;
 const LIVE_READINGS: usize = 1200;
@@ -88,8 +88,8 @@ struct HostReadings {
 }
 
 impl HostReadings {
-    /// Returns `true` if the next reading of a live run is written. Written readings become rarer and rarer, so that
-    /// those of a day fit.
+    /// Returns `true` if the next reading of a live run is written. The longer the run, the fewer readings are written,
+    /// so that those of a day fit.
     fn is_due(&self) -> bool {
         let every = 1 << (self.lines / LIVE_READINGS).min(20);
         self.readings.is_multiple_of(every)
@@ -102,7 +102,7 @@ impl CounterLines {
         CounterLines { plans: grain.hosts.clone(), live: grain.live, hosts: BTreeMap::new() }
     }
 
-    /// Adds a reading; returns its line, if any of it is written.
+    /// Adds a reading; returns a line if any of it is written.
     pub fn add(&mut self, sample: &HostCounters) -> Option<Value> {
         let known = self.plans.contains_key(&sample.host);
         if !known && (!self.live || self.plans.len() >= LIVE_HOSTS) {

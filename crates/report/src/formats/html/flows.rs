@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::summary::Summary;
 
-/// The positions of each flow's rows among those of a second.
+/// The positions of the rows of each flow among those of a second.
 pub(super) struct Flows {
     flows: Vec<FlowRows>,
 }
@@ -14,7 +14,7 @@ struct FlowRows {
     /// Name, if there are several flows.
     name: Option<String>,
     iterations: usize,
-    /// Row of its requests; `None`: the run has no other requests.
+    /// Row of the flow's requests; `None` if the run has no others.
     requests: Option<usize>,
 }
 
@@ -32,7 +32,7 @@ impl Flows {
         Flows { flows: whole.enumerate().map(flow).collect() }
     }
 
-    /// Returns their names, in the order of their rows.
+    /// Returns the names of the flows, in the order of their rows.
     pub fn names(&self) -> Vec<Option<&str>> {
         self.flows.iter().map(|flow| flow.name.as_deref()).collect()
     }

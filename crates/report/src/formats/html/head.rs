@@ -19,11 +19,11 @@ const PERCENTILES: [f64; 8] = [0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
 /// Version of the line format.
 const FORMAT: u32 = 1;
 
-/// Returns the head (see the module documentation). The texts of `summary` must already be escaped.
+/// Returns the head (see the module documentation). The texts of `summary` must be escaped already.
 pub(super) fn head(name: &str, summary: &Summary, grain: &Resolution) -> Value {
     let report = serde_json::to_value(Report::of(summary, Box::new(std::iter::empty()))).unwrap_or_default();
     let mut report = without_histograms(report);
-    // Sums by name are shared, and were not escaped with the rest.
+    // Sums by name are shared and were not escaped with the rest.
     escape::escape_json(&mut report);
     let ranked = summary.headline();
     let percentiles = PERCENTILES.map(|q| percentile(q, ranked.quantile(q)));
@@ -51,7 +51,7 @@ pub(super) fn head(name: &str, summary: &Summary, grain: &Resolution) -> Value {
     })
 }
 
-/// Returns `[q, nanoseconds (null: withheld), whether it is only a lower bound, interval (null: none)]`.
+/// Returns `[q, nanoseconds (null: withheld), true if only a lower bound, interval (null: none)]`.
 fn percentile(q: f64, quantile: QuantileEstimate) -> Value {
     let ns = match quantile.figure {
         Figure::Exact(time) | Figure::AtLeast(time) => Some(time.0),
@@ -61,7 +61,7 @@ fn percentile(q: f64, quantile: QuantileEstimate) -> Value {
     json!([q, ns, quantile.figure.at_least().is_some(), interval])
 }
 
-/// Removes all histograms except those of the whole run's latency: the others are represented by their figures.
+/// Removes all histograms except those of the whole run's latency; of the others, only the figures remain.
 fn without_histograms(mut report: Value) -> Value {
     let latency = report.get_mut("latency").map(Value::take);
     strip(&mut report);

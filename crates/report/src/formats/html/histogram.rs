@@ -1,12 +1,11 @@
-//! Histograms in the form pages read: a list of numbers, at the resolution that fits.
+//! Histograms in the format of pages: a list of numbers, at the resolution that fits the size limit.
 
 use std::collections::BTreeMap;
 
 use brunt_measure::Histogram;
 
-/// Finest and coarsest number of buckets per power of two, as a power of two: that of the record, and the
-/// coarsest supported. A decoded value is off by at most 0.2 % with the finest, twice as much with each step,
-/// 1.6 % with 32 buckets.
+/// Finest and coarsest number of buckets per power of two, as a power of two. The finest is that of the record, with
+/// which a decoded value is off by at most 0.2 %; the error doubles with each step (1.6 % with 32 buckets).
 pub(super) const FINEST: u32 = 8;
 pub(super) const COARSEST: u32 = 4;
 
@@ -18,7 +17,7 @@ pub(super) fn bucket_of(value: u64, grouping: u32) -> u64 {
     (u64::from(shift) << grouping) + (value >> shift)
 }
 
-/// A histogram reduced to the parts that pages need, merged from others.
+/// A coarser histogram with the parts that pages need, merged from others.
 #[derive(Default)]
 pub(super) struct CoarseHistogram {
     buckets: BTreeMap<u64, u64>,
@@ -41,8 +40,8 @@ impl CoarseHistogram {
         }
     }
 
-    /// Returns `[min, max, sum in µs, first bucket, its count, then for each further one the distance in
-    /// buckets, and its count]`; empty without values. Times other than the sum are in nanoseconds.
+    /// Returns `[min, max, sum in µs, first bucket, its count, then for each further bucket its distance from the
+    /// previous one, and its count]`; empty without values. Times other than the sum are in nanoseconds.
     pub fn numbers(&self) -> Vec<u64> {
         let Some((min, max)) = self.ends else { return Vec::new() };
         let sum_us = u64::try_from(self.sum.saturating_add(500) / 1000).unwrap_or(u64::MAX);

@@ -1,11 +1,11 @@
-//! HTML for people: a single file to pass on, with interactive charts.
+//! HTML for people: a single self-contained file with interactive charts.
 //!
-//! The page is built in advance (`web/`); its data is inserted here: lines of JSON, compressed, as base64, so
-//! that no untrusted text can be markup. A page of several runs begins with the comparison of each with the first. The
-//! first line of a run is its head: the JSON report and every sentence in both languages. It is followed by the
-//! seconds, the names and request phases by blocks of seconds, and the counters of hosts, in chronological order. Lines
-//! are written while the record is read, and never all held in memory. Pages that show a live run draw the same lines
-//! ([`LiveLines`]).
+//! The page is built in advance (`web/`), and its data is inserted here as lines of JSON, compressed and encoded as
+//! base64, so that untrusted text cannot act as markup. A page of several runs begins with the comparisons with the
+//! first run. The first line of a run is its head: the JSON report and every sentence in both languages. It is followed
+//! by the seconds, the names and request phases by blocks of seconds, and the counters of hosts, in chronological
+//! order. Lines are written while the record is read and are never all held in memory. Pages that show a live run use
+//! the same lines ([`LiveLines`]).
 
 mod counters;
 mod flows;
@@ -55,7 +55,7 @@ impl ReportFormat for HtmlFormat {
     }
 }
 
-/// Writes the page of a run, or of several overlaid.
+/// Writes the page of one run, or of several runs overlaid.
 ///
 /// # Errors
 ///
@@ -91,7 +91,7 @@ pub fn lines(run: &ComparedRun<'_>, out: &mut dyn Write) -> io::Result<()> {
     drawing.flush().iter().try_for_each(|row| line(out, row))
 }
 
-/// The lines of a live run, as pages draw them.
+/// The lines of a live run for its page.
 pub struct LiveLines {
     resolution: Resolution,
     lines: RunLines,
@@ -106,17 +106,17 @@ impl LiveLines {
         LiveLines { resolution: grain, lines: drawing }
     }
 
-    /// Returns the head of its lines, with the data so far.
+    /// Returns the head line, with the data so far.
     pub fn head(&self, summary: &Summary) -> Value {
         head::head("", &summary.escaped(), &self.resolution)
     }
 
-    /// Returns the lines of its next event.
+    /// Returns the lines that the next event completes.
     pub fn see(&mut self, event: &RunEvent) -> Vec<Value> {
         self.lines.see(event)
     }
 
-    /// Returns the lines not written yet.
+    /// Returns the remaining lines.
     pub fn flush(&mut self) -> Vec<Value> {
         self.lines.flush()
     }

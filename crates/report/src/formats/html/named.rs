@@ -1,4 +1,4 @@
-//! Figures by name in blocks of seconds, the data of the tables of a time range and of their small charts.
+//! Figures by name in blocks of seconds: the data of the tables, and their small charts, for a time range.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::histogram::CoarseHistogram;
 use super::resolution::Resolution;
 
-/// The figures of a name in a block.
+/// The figures of one name in a block.
 #[derive(Default)]
 struct NameBlockRow {
     counts: NamedCounts,
@@ -36,7 +36,7 @@ impl NameBlocks {
         NameBlocks { named, grouping, block_s, block: None, rows: BTreeMap::new(), scratch: Histogram::new() }
     }
 
-    /// Adds a second; returns a line for the previous block if the second begins another.
+    /// Adds a second; returns a line for the previous block if the second begins a new one.
     pub fn add(&mut self, second: &Second) -> Option<Value> {
         if second.part == RunPart::Warmup || second.named.is_empty() {
             return None;
@@ -51,7 +51,7 @@ impl NameBlocks {
         before
     }
 
-    /// Returns the line not written yet.
+    /// Returns the remaining line, if any.
     pub fn flush(&mut self) -> Option<Value> {
         let block = self.block.take()?;
         let rows = std::mem::take(&mut self.rows);

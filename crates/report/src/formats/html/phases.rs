@@ -1,5 +1,5 @@
-//! The time of requests by phase, in blocks of seconds: the data of the curve of each phase, and of the phases
-//! of a time range.
+//! The time of requests by phase, in blocks of seconds: the data of the curve of each phase, and of the phases in a
+//! time range.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ fn parts(of: &Latency) -> [(&'static str, &Histogram); 15] {
     ]
 }
 
-/// Returns the number of filled buckets in a second, all phases together.
+/// Returns the number of filled buckets in a second, over all phases.
 pub(super) fn filled(second: &Second) -> usize {
     let of = |(_, histogram): (_, &Histogram)| {
         let mut before = None;
@@ -53,7 +53,7 @@ impl PhaseBlocks {
         PhaseBlocks { block_s: i64::try_from(grain.phases_s).unwrap_or(1), block: None, rows: BTreeMap::new() }
     }
 
-    /// Adds a second; returns a line for the previous block if the second begins another.
+    /// Adds a second; returns a line for the previous block if the second begins a new one.
     pub fn add(&mut self, second: &Second) -> Option<Value> {
         if second.part == RunPart::Warmup {
             return None;
@@ -67,7 +67,7 @@ impl PhaseBlocks {
         before
     }
 
-    /// Returns the line not written yet.
+    /// Returns the remaining line, if any.
     pub fn flush(&mut self) -> Option<Value> {
         let block = self.block.take()?;
         let rows: Map<String, Value> =

@@ -1,8 +1,8 @@
 //! The resolution of a page's data: that of the record if it fits, and coarser if the file would grow too
 //! large.
 //!
-//! Figures of the whole run are always those of the report. Only those of parts of the run are coarsened: the buckets
-//! of the seconds' histograms, the blocks of seconds by name, and the interval of counters.
+//! Figures of the whole run are always those of the report. Only the data of parts of the run is coarsened: the buckets
+//! of the histograms of seconds, the blocks of figures by name, and the intervals of counters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -15,20 +15,19 @@ use crate::ranked::headline;
 use crate::seconds::SecondsSource;
 use crate::summary::Summary;
 
-/// Limits of a page for each ten minutes: filled buckets of histograms, and rows of names over all blocks.
+/// Limits of a page for each ten minutes of a run: filled buckets of histograms, and rows of names over all blocks.
 const BUCKETS: usize = 150_000;
 const BLOCKS: u64 = 2_000;
-/// Limit on the filled buckets of request phases for each ten minutes.
+/// Limit on the filled buckets of request phases for each ten minutes of a run.
 const PARTS: u64 = 30_000;
-/// Limit on rows of names on the page of a live run; and the length assumed for such a run if it is unknown
-/// (seconds).
+/// Limit on rows of names on the page of a live run, and the length assumed for such a run if unknown (seconds).
 const ROWS: u64 = 100_000;
 const UNKNOWN: u64 = 3_600;
 /// Resolution of the histograms of names, as a power of two: values are off by at most 1.6 %.
 const NAMES: u32 = 5;
-/// Maximum number of names that get blocks: those with the most requests.
+/// Maximum number of names with blocks: those with the most requests.
 const NAMED: usize = 200;
-/// Maximum number of readings of a prominent counter, and of one that is found by search.
+/// Maximum number of readings of a prominent counter, and of any other.
 const TELLING: usize = 600;
 const OTHERS: usize = 80;
 /// Possible lengths of a block, in seconds.
@@ -36,7 +35,7 @@ const LENGTHS: [u64; 14] = [1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 1200, 18
 
 /// The resolution of a page's data.
 pub(super) struct Resolution {
-    /// Resolution of the seconds' histograms.
+    /// Resolution of the histograms of seconds, as a power of two.
     pub buckets: u32,
     /// Resolution of the histograms of names.
     pub names: u32,
@@ -46,9 +45,9 @@ pub(super) struct Resolution {
     pub phases_s: u64,
     /// Names with blocks, by their index.
     pub named: BTreeSet<u16>,
-    /// Counters of each host, and which of them changed.
+    /// Readings of each host, and the counters that changed.
     pub hosts: BTreeMap<String, HostCounterSet>,
-    /// Set for a live run: the counters of its hosts are not known yet.
+    /// Set for a live run, in which the counters of hosts are not known yet.
     pub live: bool,
 }
 
@@ -62,17 +61,17 @@ pub(super) struct HostCounterSet {
 }
 
 impl HostCounterSet {
-    /// Returns the interval in readings at which the lesser counters are written.
+    /// Returns the interval, in readings, at which the less prominent counters are written.
     pub fn coarse_interval(&self) -> usize {
         self.readings.div_ceil(OTHERS).max(1)
     }
 
-    /// Returns the interval in readings at which a counter is written.
+    /// Returns the interval, in readings, at which a counter is written.
     pub fn interval_of(&self, counter: &str) -> usize {
         if is_prominent(counter) { self.readings.div_ceil(TELLING).max(1) } else { self.coarse_interval() }
     }
 
-    /// Adds a reading, noting the counters that changed since the first.
+    /// Adds a reading and records which counters have changed since the first one.
     pub fn see(&mut self, sample: &HostCounters, first: &mut BTreeMap<String, CounterValue>) {
         self.readings += 1;
         for (name, value) in &sample.values {
@@ -91,8 +90,8 @@ impl HostCounterSet {
 }
 
 impl Resolution {
-    /// Returns the resolution for a live run of which only the beginning is known: that of the record, with names a
-    /// little coarser if there are many.
+    /// Returns the resolution for a live run, of which only the beginning is known: that of the record, except that
+    /// names are slightly coarser.
     pub fn live(summary: &Summary) -> Resolution {
         let named = expected_names(summary);
         let planned = summary.started.as_ref().and_then(|started| started.plan.duration);
@@ -129,7 +128,7 @@ fn length(fits: impl Fn(u64) -> bool) -> u64 {
     LENGTHS.into_iter().find(|length| fits(*length)).unwrap_or(LENGTHS[LENGTHS.len() - 1])
 }
 
-/// Returns the names with the most requests, and the rows of a flow, which follow the names.
+/// Returns the indices of the names with the most requests, and of the rows of flows, which follow the names.
 fn most_frequent(summary: &Summary) -> BTreeSet<u16> {
     let names = summary.names().len();
     let rows = summary.totals.named.each();
@@ -140,7 +139,7 @@ fn most_frequent(summary: &Summary) -> BTreeSet<u16> {
     if names > 1 { asked.chain(spans).collect() } else { spans.collect() }
 }
 
-/// Returns the rows of a live run, for which the most frequent names are not known yet.
+/// Returns the same indices for a live run, whose most frequent names are not known yet.
 fn expected_names(summary: &Summary) -> BTreeSet<u16> {
     let names = summary.names().len();
     let behind = names + 2 * summary.spans().count() + summary.scenarios().count();
@@ -151,7 +150,7 @@ fn expected_names(summary: &Summary) -> BTreeSet<u16> {
 #[derive(Default)]
 struct Survey {
     seconds: usize,
-    /// Numbers of filled buckets, the finest resolution first.
+    /// Numbers of filled buckets at each resolution, the finest first.
     filled: [usize; (FINEST - COARSEST + 1) as usize],
     /// Number of filled buckets of request phases.
     parts: usize,

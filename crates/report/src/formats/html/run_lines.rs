@@ -1,4 +1,4 @@
-//! The lines after the head, made from the events of a run as they arrive.
+//! The lines after the head, created from the events of a run as they arrive.
 
 use brunt_record::RunEvent;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ impl RunLines {
         }
     }
 
-    /// Returns the lines of an event: a block is written once the next begins.
+    /// Returns the lines that an event completes: a block is written once the next one begins.
     pub fn see(&mut self, event: &RunEvent) -> Vec<Value> {
         match event {
             // Start of the window, wall-clock time (milliseconds).
@@ -49,7 +49,7 @@ impl RunLines {
         }
     }
 
-    /// Returns the lines not written yet.
+    /// Returns the remaining lines.
     pub fn flush(&mut self) -> Vec<Value> {
         [self.named.flush(), self.phases.flush()].into_iter().flatten().collect()
     }

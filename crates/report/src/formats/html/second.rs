@@ -9,9 +9,9 @@ use super::histogram::numbers;
 use crate::ranked::{Figure, RankedLatency, headline};
 
 /// Returns the line of a second. `s`: its counts, in the order of `SECOND` in `web/src/lib/run.svelte.ts`; `h` and `a`:
-/// its latency, and lower bounds of it; `q`: p50, p95 and p99 of the latency (nanoseconds; negative: at least that; 0:
-/// withheld); `f`: failures, each as `[kind, phase, errno, count]`; `k`: status codes; `e`: checks, each as `[which,
-/// passed, failed]`; `x`: its flows.
+/// its latency, and the lower bounds of unfinished requests; `q`: p50, p95 and p99 of the latency (nanoseconds;
+/// negative: a lower bound; 0: withheld); `f`: failures, each as `[kind, phase, errno, count]`; `k`: status codes; `e`:
+/// checks, each as `[which, passed, failed]`; `x`: its flows.
 pub(super) fn row(second: &Second, open: bool, grouping: u32, flows: Option<Value>) -> Value {
     let s = second;
     let ranked = headline(&s.latency, open);

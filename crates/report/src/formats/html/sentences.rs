@@ -1,4 +1,4 @@
-//! The sentences of a report in one language: the page has them in both.
+//! The sentences of a report in one language; a page contains them in both.
 
 use brunt_diagnose::{LimitRule, rules};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::text::{Lang, Text, text};
 
 const TITLE: Text = text("{target} · brunt report", "{target} · brunt 报告");
 
-/// Returns the HTML code of a language.
+/// Returns the language code used in HTML.
 pub(super) fn code(lang: Lang) -> &'static str {
     match lang {
         Lang::En => "en",
@@ -64,7 +64,7 @@ fn limit_sentences(summary: &Summary, lang: Lang) -> Vec<Value> {
     limits::limit_texts(&summary.limits, lang).into_iter().map(told).collect()
 }
 
-/// Returns the documentation pages of the rules that found something.
+/// Returns the documentation pages of the rules with findings.
 fn rule_pages(summary: &Summary, lang: Lang) -> Value {
     let found = |rule: &&LimitRule| summary.limits.findings.iter().any(|found| found.rule == rule.rule);
     let page = |rule: &LimitRule| json!({ "rule": rule.rule, "title": lang.of(rule.title), "paragraphs": rule.paragraphs(lang) });

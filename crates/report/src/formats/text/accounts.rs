@@ -29,7 +29,7 @@ pub(super) fn requests(page: &mut TextPage, summary: &Summary) {
     after.iter().for_each(|line| page.indented_line(line));
 }
 
-/// Returns the account of requests, each counted once.
+/// Returns the request counts as a line, with each request counted once.
 pub(crate) fn account(summary: &Summary, lang: Lang) -> String {
     let totals = &summary.totals;
     let text = if totals.is_consistent() { say::ACCOUNT } else { say::ACCOUNT_BROKEN };
@@ -38,7 +38,7 @@ pub(crate) fn account(summary: &Summary, lang: Lang) -> String {
     lang.fill(text, &[("due", due), ("finished", finished), ("failed", failed), ("censored", censored)])
 }
 
-/// Returns the counts outside the account, and notes on those within it.
+/// Returns the counts outside the request account, and notes on those within it.
 pub(crate) fn outside_account(summary: &Summary, lang: Lang) -> (Option<String>, Vec<String>) {
     let totals = &summary.totals;
     let probe = summary.probe.as_ref().map_or(0, |p| p.requests);
@@ -69,7 +69,7 @@ pub(crate) fn outside_account(summary: &Summary, lang: Lang) -> (Option<String>,
     (uncounted, lines.map(line).collect())
 }
 
-/// Returns the number of redirects that were followed: each is a request, and a success.
+/// Returns the number of redirects that were followed, each of which is a successful request.
 fn hops(summary: &Summary) -> u64 {
     let follows = summary.started.as_ref().is_some_and(|s| s.plan.options.contains_key("redirects"));
     let codes = ["301", "302", "303", "307", "308"];
@@ -106,7 +106,7 @@ pub(crate) fn most_frequent_first(summary: &Summary) -> Vec<&Failure> {
     sorted
 }
 
-/// Returns the remedy for a failure caused by this machine.
+/// Returns the remedy for a failure caused by this machine; `None` for any other.
 pub(crate) fn advice(failure: &Failure, lang: Lang) -> Option<&'static str> {
     say::ADVICE.iter().find(|(kind, _)| failure.is(*kind)).map(|(_, advice)| lang.of(*advice))
 }
@@ -123,7 +123,7 @@ fn example(page: &mut TextPage, example: &FailureExample, indent: usize) {
         let why = reason(&example.detail, example.cause.as_ref(), page.lang);
         page.indented_line(&format!("{indent}{}", one_line(&why, SENTENCE)));
     }
-    // If the peer gave a reason, that is the explanation.
+    // A reason given by the peer is the explanation.
     let unexplained = example.detail.is_empty() || example.errno.is_some();
     if example.reused && unexplained && (example.is(Kind::Closed) || example.is(Kind::Reset)) {
         page.indented_line(&format!("{indent}{}", page.translate(say::ON_REUSED)));
@@ -143,7 +143,7 @@ fn example(page: &mut TextPage, example: &FailureExample, indent: usize) {
         [(say::VALUES, &values), (say::SENT, &example.sent), (say::RECEIVED, &example.received)];
     for (side, bytes) in sides.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
         let named = format!("{indent}{}{}", page.translate(side), page.translate(say::COLON));
-        // Truncated, not wrapped: the data sent need not consist of words.
+        // The text is truncated rather than wrapped: data sent need not consist of words.
         let room = page.cells.map_or(CELLS, |cells| cells.saturating_sub(width(&named) + 2).min(CELLS));
         let line = named + &one_line(bytes, room);
         page.indented_line(&page.paint.dim(&line));
@@ -152,16 +152,16 @@ fn example(page: &mut TextPage, example: &FailureExample, indent: usize) {
 
 /// Maximum width of an example, in cells.
 const CELLS: usize = 90;
-/// Maximum width of a sentence about an example: the expected and the actual value are useless without their end.
+/// Maximum width of a sentence about an example, longer because expected and actual values are useless if cut.
 const SENTENCE: usize = 180;
 
-/// Returns the beginning of a text on one line; the whole text is in the JSON report.
+/// Returns the beginning of a text, on one line; the JSON report contains the whole text.
 fn one_line(text: &str, cells: usize) -> String {
     let begins = text.char_indices().nth(4 * CELLS).map_or(text, |(at, _)| &text[..at]);
     truncate(&brunt_measure::sanitize::line(begins), cells)
 }
 
-/// Number of causes of lost connections shown; the document contains all.
+/// Number of causes of lost connections shown; the JSON report contains all of them.
 const WAYS: usize = 5;
 
 /// Returns connections that were lost or could not be opened, by cause, the most frequent first.
@@ -169,7 +169,7 @@ fn by_cause(losses: &[ConnectionLoss], text: Text, lang: Lang) -> Vec<String> {
     let mut all: Vec<&ConnectionLoss> = losses.iter().collect();
     all.sort_by_key(|loss| std::cmp::Reverse(loss.count));
     let line = |loss: &ConnectionLoss| {
-        // Lost connections had been open: they all have the same phase.
+        // Lost connections all have the same phase, because they had been open.
         let phase = (!loss.is_in(Phase::Hold)).then(|| judgement::word(&loss.phase, lang));
         let detail = reason(&loss.detail, loss.cause.as_ref(), lang);
         let parts = [Some(judgement::word(&loss.kind, lang)), phase, loss.errno.as_deref(), Some(&*detail)];

@@ -1,4 +1,4 @@
-//! The headline and what supports it: quantiles, throughput, distribution, phases.
+//! The headline and its supporting figures: quantiles, throughput, distribution, phases.
 
 use brunt_measure::Nanos;
 use brunt_measure::quantile::minimum_count;
@@ -14,7 +14,7 @@ use crate::sentences as say;
 use crate::summary::{Headroom, Summary};
 use crate::text::{Lang, Text};
 
-/// Adds the main result of the run, above everything else; under closed load, with a warning about what it may hide.
+/// Adds the main result of the run, above all other figures; under closed load, with a warning about what it may hide.
 pub(super) fn headline(page: &mut TextPage, summary: &Summary) {
     if summary.only_holds() {
         return page.section(&heading(summary, page.lang));
@@ -41,7 +41,7 @@ pub(crate) fn failed_responses(summary: &Summary) -> RankedLatency<'_> {
     RankedLatency::finished_only(&summary.totals.latency.failed_responses)
 }
 
-/// Adds the quantiles that are supported by enough requests, and the extremes.
+/// Adds the quantiles that enough requests support, and the extremes.
 fn quantiles(page: &mut TextPage, ranked: &RankedLatency<'_>) {
     let enough = ranked.count() >= minimum_count(0.5);
     let mut rows = Vec::new();
@@ -70,7 +70,7 @@ fn hidden(page: &mut TextPage, summary: &Summary) {
     }
     let hidden = page.lang.fill(say::HIDDEN, &[("n", &numbers::count(per_s.round() as u64))]);
     page.indented_line(&hidden);
-    // With a flow, a rate is in iterations.
+    // With a flow, the rate is in iterations.
     if summary.scenarios().next().is_some() {
         return;
     }
@@ -82,9 +82,9 @@ fn hidden(page: &mut TextPage, summary: &Summary) {
     }
 }
 
-/// Returns the heading: response time under open load; service time at a number of users under closed load, which is
-/// never presented as the latency a visitor experiences. The number of users is the requested one: at the end of a run
-/// with a fixed number of requests, none are left.
+/// Returns the heading: response time under open load, or service time at a number of users under closed load, which is
+/// never presented as the latency that a visitor experiences. The number of users is the requested one, because none
+/// are left at the end of a run with a fixed number of requests.
 pub(crate) fn heading(summary: &Summary, lang: Lang) -> String {
     if summary.only_holds() {
         return lang.fill(say::HELD, &[("n", &numbers::count(summary.totals.max_established))]);
@@ -99,7 +99,8 @@ pub(crate) fn heading(summary: &Summary, lang: Lang) -> String {
     lang.fill(say::SERVICE_HEADLINE, &[("users", &users)])
 }
 
-/// Merges changes into the stages of users; for users changed during the run, the fewest and the most.
+/// Merges changes into the stages of users: if the users were changed during the run, the result is a single stage from
+/// the fewest to the most.
 fn with_changes(stages: &[Stage], changes: &[LoadChange]) -> Vec<Stage> {
     let changed = changes.iter().filter_map(|changed| match changed.change {
         Change::Users(users) => Some(f64::from(users)),
@@ -114,7 +115,7 @@ fn with_changes(stages: &[Stage], changes: &[LoadChange]) -> Vec<Stage> {
     vec![Stage { lasts: Nanos::ZERO, from, to }]
 }
 
-/// Returns the number of requests behind the figures, in brackets.
+/// Returns the number of requests that the figures are based on, in brackets.
 pub(crate) fn sample_size(summary: &Summary, lang: Lang) -> String {
     let ranked = summary.headline();
     let n = numbers::count(ranked.count());
@@ -140,7 +141,7 @@ pub(crate) fn no_latency(summary: &Summary) -> Text {
     }
 }
 
-/// Returns `true` if quantiles are shown without intervals: the run is too short to compute them.
+/// Returns `true` if quantiles are shown without intervals because the run is too short to compute them.
 pub(crate) fn lacks_intervals(ranked: &RankedLatency<'_>) -> bool {
     let median = ranked.quantile(0.5);
     median.figure != Figure::Withheld && median.interval.is_none()
@@ -153,7 +154,7 @@ pub(crate) fn interval(quantile: QuantileEstimate) -> String {
     format!("{low} – {}", high.map_or("∞".into(), numbers::duration))
 }
 
-/// Explains figures that are not shown, or are only bounds.
+/// Adds explanations of figures that are withheld or only lower bounds.
 fn footnotes(page: &mut TextPage, ranked: &RankedLatency<'_>) {
     let least = minimum_count(0.5);
     if ranked.count() < least {
@@ -193,7 +194,7 @@ pub(crate) fn throughput_lines(summary: &Summary, lang: Lang) -> Vec<String> {
         line += &lang.fill(say::THROUGHPUT_PAUSED, &[("paused", &numbers::duration(paused))]);
     }
     let mut lines = vec![line];
-    // With a flow, the rate is in iterations, and is shown in their rows.
+    // With a flow, the rate is in iterations and is shown in their rows.
     if summary.open && summary.spans().next().is_none() {
         let due = numbers::rate(summary.per_s(totals.due));
         let facts = [("due", &*due), ("sent", &*numbers::count(totals.sent)), ("n", &*numbers::count(totals.due))];
@@ -213,8 +214,7 @@ pub(crate) fn throughput_lines(summary: &Summary, lang: Lang) -> Vec<String> {
     lines
 }
 
-/// Returns the expected number of Poisson arrivals in the stages of a whole run; its square root is the standard
-/// deviation.
+/// Returns the expected number of Poisson arrivals over all stages of a run; its square root is the standard deviation.
 fn poisson_expected(summary: &Summary) -> Option<f64> {
     let plan = &summary.started.as_ref()?.plan;
     let Load::Open { stages, arrivals: Arrivals::Poisson } = &plan.load else { return None };
@@ -251,7 +251,7 @@ pub(super) fn distribution(page: &mut TextPage, summary: &Summary) {
             (crate::columns::pad_left(&label, width), crate::columns::pad_left(&numbers::count(n), counts));
         let share = crate::columns::pad_left(&numbers::percent(n, ranked.count()), 8);
         let figures = format!("{label}  {count}  {share}");
-        // Width between the figures, with the section's margin, and the edge of the terminal.
+        // Width left between the figures (with the section's margin) and the edge of the terminal.
         let room =
             page.cells.map_or(CELLS, |cells| cells.saturating_sub(crate::columns::width(&figures) + 4).min(CELLS));
         let bar = if room < LEAST_CELLS { String::new() } else { bars::bar(n, most, room) };
@@ -282,7 +282,7 @@ pub(crate) fn parts(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
     let l = &summary.totals.latency;
     let waited = RankedLatency::with_unfinished(&l.wait_conn, &l.wait_conn_at_least);
     let served = RankedLatency::with_unfinished(&l.service, &l.service_at_least);
-    // Steps of flows have due times that brunt may miss, under closed load too.
+    // Steps of flows have due times that brunt may miss, even under closed load.
     let late = summary.open || summary.started.as_ref().is_some_and(|started| started.plan.has_flows());
     let parts = [
         (say::GEN_LATE, RankedLatency::finished_only(&l.gen_late), late),

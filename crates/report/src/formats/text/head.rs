@@ -43,7 +43,7 @@ pub(crate) fn probed(summary: &Summary, lang: Lang) -> Vec<String> {
     summary.joined.iter().map(told).collect()
 }
 
-/// Returns the first URL, and the number of further ones.
+/// Returns the first URL and the number of others.
 pub(crate) fn target(plan: &Plan, lang: Lang) -> String {
     let first = plan.urls.first().map_or(String::new(), |u| u.url.clone());
     match plan.count_urls() {

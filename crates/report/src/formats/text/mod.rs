@@ -1,4 +1,4 @@
-//! Text for people: the requested load, one headline, the supporting figures, and whether to trust them.
+//! Text for people: the requested load, one headline, the supporting figures, and the verdict on whether to trust them.
 
 pub(super) mod accounts;
 pub(super) mod figures;
@@ -114,7 +114,7 @@ struct TextPage {
 }
 
 impl TextPage {
-    /// Appends a line, wrapped between words if the terminal is narrower.
+    /// Appends a line, wrapped between words if it is wider than the terminal.
     fn line(&mut self, text: &str) {
         self.text.push_str(&self.cells.map_or_else(|| text.to_owned(), |cells| wrap(text, cells)));
         self.text.push('\n');

@@ -1,4 +1,4 @@
-//! The end of the page: notices, objectives, and whether to trust the figures.
+//! The end of the page: notices, objectives, and the verdict on whether to trust the figures.
 
 use super::TextPage;
 use crate::columns::{pad_right, width};
