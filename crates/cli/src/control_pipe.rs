@@ -24,7 +24,7 @@ use brunt_config::Intent;
 /// Interval between checks for the end of the run.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// Maximum duration of a run that does not end by itself, since nobody may be watching any more.
+/// Maximum duration of a run that does not end by itself, in case nobody is watching any more.
 const LONGEST: Nanos = Nanos::from_secs(24 * 3600);
 
 /// Maximum length of a command line: a word and a number.

@@ -18,10 +18,10 @@ const EXAMPLES: [(&str, &str); 9] = [
 /// The address under test in the examples.
 const PLACEHOLDER: &str = "http://localhost:8080";
 
-/// Returns the plan with this name, with the address of a URL, if one is given.
+/// Returns the plan with this name. If a URL is given, it replaces the address in the plan.
 ///
 /// # Errors
-/// There is no plan with that name.
+/// There is no plan with that name, there are several URLs, or the URL does not fit the plan.
 pub(super) fn find(name: &str, urls: &[&str]) -> Result<String, UsageError> {
     let Some((_, text)) = EXAMPLES.iter().find(|(known, _)| *known == name) else {
         let names = EXAMPLES.map(|(name, _)| name).join(", ");

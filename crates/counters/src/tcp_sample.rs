@@ -80,7 +80,7 @@ impl TcpSample {
         }
     }
 
-    /// Returns `true` if the sample is of this address.
+    /// Returns `true` if this samples the connections at, or to, this address.
     pub fn is_of(&self, address: SocketAddr) -> bool {
         self.address == address
     }

@@ -176,8 +176,8 @@ impl<N: Network> WorkerConnections<N> {
         self.spin.end_turn(self.traffic.stamp);
     }
 
-    /// Waits for events until `until` at the latest; the next arrival of the schedule is due at `arrival`. Returns when
-    /// the wait began.
+    /// Waits for events until `until` at the latest; the next arrival of the schedule is due at `arrival`. Returns the
+    /// time at which the wait began.
     #[inline]
     pub fn wait_for_events(&mut self, until: Nanos, arrival: Nanos) -> Nanos {
         let began = self.traffic.stamp;

@@ -94,7 +94,7 @@ impl CheckCounts {
         }
     }
 
-    /// Clears the counts of the second.
+    /// Resets all counts to zero for the next second.
     pub fn clear(&mut self) {
         self.0.fill([0; 2]);
     }

@@ -21,9 +21,9 @@ pub trait Schedule: Send {
     /// Changes the rate from `at` on. Every share must apply the same changes, in chronological order. Returns the new
     /// due time of the arrival returned last, which is unchanged if it is before `at`.
     fn change(&mut self, at: Nanos, change: Change) -> Option<Nanos>;
-    /// Takes all remaining arrivals due between `from` (the end of the warm-up) and `until`, in a few lumps. `lump`
-    /// receives the due time of the last arrival of each lump and the number of arrivals. The total is the integral of
-    /// the rate, without randomness.
+    /// Takes all remaining arrivals due between `from` (the end of the warm-up) and `until`, in at most a few thousand
+    /// lumps. `lump` receives the due time of the last arrival of each lump and the number of arrivals. The total is
+    /// the integral of the rate, without randomness.
     fn take_rest(&mut self, from: Nanos, until: Nanos, lump: &mut dyn FnMut(Nanos, u64));
 }
 

@@ -17,7 +17,7 @@ pub struct NameTotalsRow<'a> {
 }
 
 impl RunSums {
-    /// Returns the names of the run.
+    /// Returns the names of the run's requests.
     pub fn names(&self) -> &[String] {
         self.started.as_ref().map_or(&[], |started| &started.names)
     }

@@ -21,7 +21,7 @@ const ADVICE: [(&str, Text); 16] = [
         "lower_bound",
         text(
             "lower the load, or use a longer --timeout and --drain, so that requests get their responses",
-            "降低负载，或加长 --timeout 与 --drain，让请求等到响应",
+            "降低负载，或调大 --timeout 与 --drain，让请求等到响应",
         ),
     ),
     (

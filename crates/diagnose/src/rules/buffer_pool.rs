@@ -56,7 +56,7 @@ const MORE: Text = text(
 );
 const STILL: Text = text(
     "with requests for few enough rows to fit, blk_read_time should stay flat and latency fall",
-    "只请求放得下的少量行时，blk_read_time 应不再增加，延迟应下降",
+    "只请求内存放得下的少量行时，blk_read_time 应不再增加，延迟应下降",
 );
 
 /// Minimum share of the requests in flight that wait for files.

@@ -13,7 +13,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     ),
     remedy: text(
         "find out what the service does instead of reading (too few workers, its disk, a single thread); on a long \
-            path, also net.ipv4.tcp_rmem there",
+            path, also check net.ipv4.tcp_rmem there",
         "查明服务为何不读取（工作线程太少、磁盘、单线程处理）；网络路径很长时还要检查对端的 net.ipv4.tcp_rmem",
     ),
     experiment: text(
@@ -47,7 +47,7 @@ const EVIDENCE: Text = text(
 const UNREAD: Text = text("; {unread} kB unread on each at the receiver", "；接收方每个连接有 {unread} kB 未读");
 const OUR_REMEDY: Text = text(
     "give brunt more workers (-w), generate the load from more machines, or use smaller responses",
-    "增加 brunt 的工作线程（-w），或用更多机器发压，或减小响应",
+    "增加 brunt 的工作线程（-w），或用更多机器发压，或减小响应体",
 );
 const OUR_EXPERIMENT: Text = text(
     "with half as many connections on the same workers, the share should fall",

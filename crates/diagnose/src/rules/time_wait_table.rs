@@ -14,7 +14,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     ),
     experiment: text("without --no-keepalive, the counter should stop rising", "去掉 --no-keepalive 后，该计数应不再上升"),
     caution: Some(text(
-        "the kernel documentation asks not to lower tcp_max_tw_buckets",
+        "the kernel documentation advises against lowering tcp_max_tw_buckets",
         "内核文档要求不要调低 tcp_max_tw_buckets",
     )),
     judge,

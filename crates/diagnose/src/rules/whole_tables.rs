@@ -22,7 +22,7 @@ pub(super) const RULE: LimitRule = LimitRule {
         "按主键取同样多的行应快得多，且该计数不再增加",
     ),
     caution: Some(text(
-        "statements that aggregate a whole table scan it on purpose: store the aggregates instead",
+        "statements that aggregate a whole table have to scan it: store the aggregates instead",
         "汇总整表的语句本来就要全表扫描：应改为保存汇总结果",
     )),
     judge,

@@ -326,7 +326,7 @@ fn a_held_connection_that_the_server_ends_in_order_is_lost_and_opened_again() {
     assert!(answered > 3, "{answered}");
 }
 
-/// A server that accepts all connections and closes them at once: 101 and a close frame, 1013 "busy", in one write.
+/// A server that accepts every upgrade and sends a close frame (1013 "busy") in the same write as the 101 response.
 struct BusyServer {
     /// Set if the server also closes the connection.
     hangs_up: bool,

@@ -25,9 +25,9 @@ use brunt_values::budget::{MemoryBudget, Reservation};
 
 /// Name of the `--cache` option.
 pub const CACHE: &str = "cache";
-/// Bound of one user's cache, in bytes.
+/// Limit on the size of one user's cache, in bytes.
 const USER_LIMIT: usize = 16 << 20;
-/// Bound of all users' caches of a run, in bytes.
+/// Limit on the total size of all users' caches in a run, in bytes.
 const TOTAL_LIMIT: usize = 256 << 20;
 /// Estimated cost of an entry in addition to its texts, in bytes.
 const OVERHEAD: usize = 320;

@@ -29,7 +29,7 @@ pub struct HeadSummary {
 }
 
 impl HeadSummary {
-    /// Encodes the head as one number; `None` if the length exceeds 2^53.
+    /// Encodes the head as one number; `None` if the announced length is 2^53 or more.
     pub fn digest(self) -> Option<u64> {
         match self.announced {
             UNKNOWN => Some(u64::from(self.status)),

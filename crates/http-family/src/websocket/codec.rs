@@ -54,7 +54,7 @@ impl FrameHeader {
 /// Parses a header; returns `None` if it is incomplete. `deflates` is set if permessage-deflate was agreed on.
 ///
 /// # Errors
-/// Fails if the header is not valid in WebSocket.
+/// Fails if the header is not a valid WebSocket frame header.
 #[inline]
 pub fn frame(bytes: &[u8], sender: FrameSender, deflates: bool) -> Result<Option<FrameHeader>, ProtocolError> {
     let [first, second, rest @ ..] = bytes else { return Ok(None) };

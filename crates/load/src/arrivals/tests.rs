@@ -52,7 +52,8 @@ impl ScheduledRun {
     }
 }
 
-/// Collects all due times of a schedule, which must not decrease and must stay at the end.
+/// Collects the due times of a schedule (two million at most), and checks that they do not decrease and that a schedule
+/// that has ended does not begin again.
 fn collect(schedule: &mut dyn Schedule) -> Vec<Nanos> {
     let all: Vec<Nanos> = std::iter::from_fn(|| schedule.next_due()).take(2_000_000).collect();
     assert!(all.is_sorted(), "a schedule went back");

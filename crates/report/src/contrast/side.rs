@@ -54,7 +54,7 @@ impl ComparedFigures {
     ///
     /// # Errors
     ///
-    /// Returns one sentence if the seconds cannot be read.
+    /// Returns an error if the seconds cannot be read.
     pub fn of(summary: &Summary, all: &dyn SecondsSource) -> io::Result<ComparedFigures> {
         let facts = ObjectiveInputs::of_all(summary);
         let mut blocks = ContrastBlocks::new(summary.window, summary.open, facts.cut);

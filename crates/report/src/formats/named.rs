@@ -26,7 +26,7 @@ const MORE: Text = text(
     "另有 {n} 个名称：--format markdown 和 --format json 列出全部",
 );
 const MORE_FAILURES: Text = text(
-    "and {n} more {n|kind|kinds} of failures: see --format markdown or --format json for all",
+    "and {n} more {n|kind|kinds} of failure: see --format markdown or --format json for all",
     "另有 {n} 种失败：--format markdown 和 --format json 列出全部",
 );
 

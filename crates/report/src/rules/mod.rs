@@ -1,8 +1,8 @@
 //! The rules that judge a run's own validity: one rule per file, and the list of them.
 //!
 //! A rule reads the sums of a completed run; one that needs more also sees the events as they pass. It returns
-//! findings, each with a grade and its sentences in every language. Rules are independent of each other and are
-//! referenced only by [`all`]: a new rule is a file and a line there.
+//! findings, each with a grade and its sentences in every language. Rules are independent of each other: adding one
+//! takes a new file and a line in [`all`].
 
 mod accounting;
 mod answers;

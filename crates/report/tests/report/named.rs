@@ -212,5 +212,5 @@ fn many_names_are_cut_to_those_asked_most_in_text_and_whole_in_documents() {
         }));
     }
     let text = run.written("text", Lang::En);
-    assert!(text.contains("and 3 more kinds of failures: see --format markdown or --format json for all"), "{text}");
+    assert!(text.contains("and 3 more kinds of failure: see --format markdown or --format json for all"), "{text}");
 }

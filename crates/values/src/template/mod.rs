@@ -83,7 +83,7 @@ impl Template {
         Template::parse_as(text, place, Notation::Plain)
     }
 
-    /// Like [`Template::parse`], for bytes between the slots in another notation.
+    /// Like [`Template::parse`], for a text whose bytes between the slots are written in this notation.
     ///
     /// # Errors
     /// A slot or the notation is invalid; the error describes why and gives the correct syntax.

@@ -1,5 +1,6 @@
-//! Selection of data file rows by the number of a request. Request numbers are unique within a run, so that rows are
-//! not reused before all have been taken, whatever the number of workers and processes.
+//! Selection of data file rows by the number of a request. Within a run, or each of its scenarios, every request (in a
+//! flow, every iteration) has its own number, so that only `random` reuses rows before all have been taken, whatever
+//! the number of workers and processes.
 
 use brunt_contract::SlotContext;
 
