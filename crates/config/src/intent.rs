@@ -309,6 +309,7 @@ fn plan(
         proxies,
         tls: destinations::tls(said)?,
         objectives: said.each(&OBJECTIVE)?,
+        trust: said.get(&TRUST)?.unwrap_or_default(),
         seed: said.get(&SEED)?.unwrap_or(defaults.seed),
     })
 }

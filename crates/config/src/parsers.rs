@@ -4,7 +4,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 
 use brunt_measure::Nanos;
 use brunt_plan::address::{self, ConnectTo};
-use brunt_plan::{Arrivals, NetKind, quantity};
+use brunt_plan::{Arrivals, NetKind, TrustPolicy, quantity};
 use brunt_report::formats::{self, FORMATS, ReportFormat};
 use brunt_report::{Lang, Objective};
 use brunt_watch::WatchedService;
@@ -62,6 +62,11 @@ fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
         format!("`{text}` is not one of {}", known.join(", "))
     })
+}
+
+/// Parses what untrusted figures do to the exit code.
+pub fn trust(text: &str) -> Result<TrustPolicy, String> {
+    word(text, &[("judge", TrustPolicy::Judge), ("warn", TrustPolicy::Warn), ("strict", TrustPolicy::Strict)])
 }
 
 /// Parses the spacing of arrivals.

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 
 use brunt_measure::Nanos;
-use brunt_plan::{Arrivals, NetKind, quantity};
+use brunt_plan::{Arrivals, NetKind, TrustPolicy, quantity};
 use brunt_report::Lang;
 use brunt_report::formats::ReportFormat;
 
@@ -138,6 +138,11 @@ settings! {
             "objective", "RULE", parsers::objective,
             "A requirement: 'p99<50ms', 'failed<0.1%', 'rate>=1000/s', 'failed<5% for 10s stop'; exit 10 if missed",
         ).alias("objectives");
+        TRUST: TrustPolicy = one(
+            "trust", "POLICY", parsers::trust,
+            "What untrusted figures do: judge (exit 20 unless all objectives are decided), warn (no exit 20), or \
+                strict (exit 20 for any caution) [default: judge]",
+        );
         NAME: String = one(
             "name", "NAME", parsers::request_name,
             "Name of the request in the report; in a plan, `name:` next to its URL",

@@ -82,7 +82,7 @@ impl RunFigures {
             p95_us: quantile(0.95),
             p99_us: quantile(0.99),
             objectives: summary.objectives.len() as u32,
-            met: summary.objectives.iter().filter(|judged| judged.met).count() as u32,
+            met: summary.objectives.iter().filter(|judged| judged.is_met()).count() as u32,
             limit: summary.limits.principal().map(|found| found.rule.to_owned()),
             ..RunFigures::default()
         };

@@ -374,13 +374,13 @@ fn spans(sums: &RunSums) -> Vec<Family<'_>> {
 fn judged(reading: &FiguresSnapshot) -> Vec<Family<'_>> {
     let trust = &reading.so_far.trust;
     let number = |grade| match grade {
-        Grade::Ok => 0.0,
-        Grade::Warn => 1.0,
+        Grade::Unchecked | Grade::Ok => 0.0,
+        Grade::TooShort | Grade::Warn => 1.0,
         Grade::Fail => 2.0,
     };
     let findings = labelled_gauges("finding", "Reasons not to trust the results so far: 1 caution, 2 not trusted.");
     let objectives = labelled_gauges("objective.met", "Whether an objective is met so far: 1 or 0.");
-    let against = trust.findings.iter().filter(|finding| finding.grade != Grade::Ok);
+    let against = trust.findings.iter().filter(|finding| finding.grade > Grade::Ok);
     let mut told: Vec<(&str, Grade)> = Vec::new();
     for finding in against {
         match told.iter_mut().find(|(code, _)| *code == finding.code) {
@@ -391,8 +391,8 @@ fn judged(reading: &FiguresSnapshot) -> Vec<Family<'_>> {
     let mut met: Vec<(&str, bool)> = Vec::new();
     for judged in reading.so_far.objectives.iter().take(NAMES) {
         match met.iter_mut().find(|(objective, _)| *objective == judged.objective) {
-            Some((_, met)) => *met &= judged.met,
-            None => met.push((&judged.objective, judged.met)),
+            Some((_, met)) => *met &= judged.is_met(),
+            None => met.push((&judged.objective, judged.is_met())),
         }
     }
     vec![

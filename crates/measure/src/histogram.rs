@@ -101,6 +101,12 @@ fn middle_in<const G: u32>(index: usize) -> u64 {
     low + width / 2
 }
 
+/// Takes as many of the values owed as a bucket has.
+fn take(count: &mut u64, owed: &mut u64) {
+    let taken = (*count).min(*owed);
+    (*count, *owed) = (*count - taken, *owed - taken);
+}
+
 impl Histogram {
     /// Creates an empty histogram. Its first value allocates 72 KB, the only allocation it ever makes.
     pub fn new() -> Histogram {
@@ -217,16 +223,24 @@ impl Histogram {
         index_of(a.0) == index_of(b.0)
     }
 
-    /// Returns a copy in which the values of `old`, a subset, are replaced by those of `new`. The copy's minimum and
-    /// maximum are as exact as a bucket.
+    /// Returns a copy in which the values of `old`, a subset, are replaced by those of `new`. Minimum and maximum of the
+    /// copy are only as exact as a bucket.
     pub fn with_replaced(&self, old: &Histogram, new: &Histogram) -> Histogram {
         let mut copy = Histogram::new();
-        for index in self.filled() {
-            let gone = old.counts.get(index).copied().unwrap_or(0);
-            let left = self.counts[index].saturating_sub(gone);
-            if left > 0 {
-                copy.record_n(Nanos(middle_of(index).clamp(self.min, self.max)), left);
-            }
+        if self.total == 0 {
+            return copy;
+        }
+        let filled = self.filled();
+        let mut counts = self.counts[filled.clone()].to_vec();
+        let mut owed = 0;
+        for (index, count) in filled.clone().zip(&mut counts) {
+            owed += old.counts.get(index).copied().unwrap_or(0);
+            take(count, &mut owed);
+        }
+        // A subset that was packed may have values one bucket above those it was taken from.
+        counts.iter_mut().rev().for_each(|count| take(count, &mut owed));
+        for (index, n) in filled.zip(counts) {
+            copy.record_n(Nanos(middle_of(index).clamp(self.min, self.max)), n);
         }
         copy.merge(new);
         copy.sum = (self.sum + new.sum).saturating_sub(old.sum);

@@ -144,6 +144,26 @@ pub enum Arrivals {
     Burst,
 }
 
+/// What untrusted figures do to the exit code of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum TrustPolicy {
+    /// A warning: the run exits as if its figures could be trusted.
+    Warn,
+    /// Exit code 20, unless all objectives are decided whatever delays may be brunt's own.
+    #[default]
+    Judge,
+    /// Exit code 20 for any figure that is not trusted without reserve.
+    Strict,
+}
+
+impl TrustPolicy {
+    fn is_default(&self) -> bool {
+        *self == TrustPolicy::default()
+    }
+}
+
 /// The load model: the times at which requests are sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -284,6 +304,9 @@ pub struct Plan {
     pub tls: Tls,
     /// Objectives, as written: `p99<50ms`.
     pub objectives: Vec<String>,
+    /// What untrusted figures do to the exit code.
+    #[serde(default, skip_serializing_if = "TrustPolicy::is_default")]
+    pub trust: TrustPolicy,
     /// Seed of every random choice.
     pub seed: u64,
 }

@@ -305,8 +305,10 @@ struct ReasonReport {
 struct ObjectiveReport<'a> {
     /// The objective as written.
     objective: &'a str,
-    /// `true` if it was met.
+    /// `true` if it was met for certain.
     met: bool,
+    /// `met`, `missed`, or `undecided` if it is met without the delays that may be brunt's own and missed with them.
+    outcome: &'static str,
     /// Measured value, in words.
     measured: &'a str,
     /// Scheduled requests that met it; null if it is not checked by counting.
@@ -485,7 +487,8 @@ fn objectives(summary: &Summary) -> Vec<ObjectiveReport<'_>> {
     judged
         .map(|o| ObjectiveReport {
             objective: &o.objective,
-            met: o.met,
+            met: o.is_met(),
+            outcome: o.outcome.name(),
             measured: &o.measured,
             within: o.counted.map(|(n, _)| n),
         })

@@ -2,13 +2,16 @@
 //!
 //! Precedence, from the most severe: 70 (brunt's own accounting is wrong, so every other result is meaningless), 30
 //! (the target could not be reached), 21 (the run or its `--after` was interrupted, or its record is cut off, so that
-//! results are missing; a drained run is complete), 20 (the figures, and hence the objectives, cannot be trusted), 10
-//! (an objective was missed). An untrusted run never exits with 0. The program sets 11 (regression) and 64 (usage)
-//! itself.
+//! results are missing; a drained run is complete), 20 (the counts themselves are in doubt), 10 (an objective was missed
+//! for certain, whatever delays may be brunt's own), 20 (the figures cannot be trusted, or an objective cannot be
+//! decided). An untrusted run never exits with 0, unless its plan allows it (`--trust warn`). The program sets 11
+//! (regression) and 64 (usage) itself.
 
+use brunt_plan::TrustPolicy;
 use brunt_record::{End, Subject};
 
-use crate::objectives::JudgedObjective;
+use crate::finding::{Finding, Grade};
+use crate::objectives::{JudgedObjective, ObjectiveOutcome};
 use crate::sums::RunSums;
 use crate::trust::Trust;
 
@@ -57,10 +60,21 @@ impl Exit {
         if (run.end != End::Completed && !run.was_stopped()) || said(Subject::AfterInterrupted) {
             return Exit::Interrupted;
         }
-        if trust.against().next().is_some() {
+        if trust.against().any(Finding::refutes_counts) {
             return Exit::NotTrusted;
         }
-        let met = objectives.iter().all(|o| o.met) && !said(Subject::StepStop);
-        if met { Exit::Ok } else { Exit::Missed }
+        let any = |outcome| objectives.iter().any(|objective| objective.outcome == outcome);
+        if any(ObjectiveOutcome::Missed) || said(Subject::StepStop) {
+            return Exit::Missed;
+        }
+        // Objectives are decided by the bands of their figures, which need no further judgement.
+        let policy = run.started.as_ref().map(|started| started.plan.trust).unwrap_or_default();
+        let doubted = trust.against().any(|found| objectives.is_empty() || !found.is_of_band());
+        let untrusted = match policy {
+            TrustPolicy::Warn => false,
+            TrustPolicy::Judge => doubted || any(ObjectiveOutcome::Undecided),
+            TrustPolicy::Strict => trust.verdict() >= Grade::Warn || any(ObjectiveOutcome::Undecided),
+        };
+        if untrusted { Exit::NotTrusted } else { Exit::Ok }
     }
 }

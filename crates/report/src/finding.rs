@@ -7,9 +7,13 @@ use crate::text::{Lang, Text};
 /// The result of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grade {
+    /// A check that was not made.
+    Unchecked,
     /// No objection.
     #[default]
     Ok,
+    /// Too few requests, or too short a time, to judge.
+    TooShort,
     /// A caution; the figures remain valid.
     Warn,
     /// The figures are invalid.
@@ -20,7 +24,8 @@ impl Grade {
     /// Returns the identifier that documents use for a verdict with this worst grade.
     pub fn verdict(self) -> &'static str {
         match self {
-            Grade::Ok => "trusted",
+            Grade::Unchecked | Grade::Ok => "trusted",
+            Grade::TooShort => "too_short",
             Grade::Warn => "caution",
             Grade::Fail => "not_trusted",
         }
@@ -29,7 +34,9 @@ impl Grade {
     /// Returns the identifier that documents use for the grade of a single check.
     pub fn name(self) -> &'static str {
         match self {
+            Grade::Unchecked => "unchecked",
             Grade::Ok => "ok",
+            Grade::TooShort => "too_short",
             Grade::Warn => "warn",
             Grade::Fail => "fail",
         }
@@ -39,7 +46,7 @@ impl Grade {
 /// A finding about the validity of a run's figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// Stable identifier for documents. No logic in brunt depends on it.
+    /// Stable identifier for documents.
     pub code: &'static str,
     /// Severity.
     pub grade: Grade,
@@ -62,6 +69,16 @@ impl Finding {
     pub(crate) fn and<const N: usize>(mut self, text: Text, facts: [(&'static str, String); N]) -> Finding {
         self.sentences = self.sentences.with_clause(text, facts);
         self
+    }
+
+    /// Returns `true` if it concerns the bands of figures only: what the figures say beyond their bands is certain.
+    pub(crate) fn is_of_band(&self) -> bool {
+        self.code == crate::rules::band::CODE
+    }
+
+    /// Returns `true` if the counts of the run are in doubt, and with them everything else.
+    pub(crate) fn refutes_counts(&self) -> bool {
+        ["accounting", "little", "pairing"].contains(&self.code)
     }
 
     /// Returns the sentence, without a full stop.

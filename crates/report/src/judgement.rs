@@ -7,7 +7,7 @@ use brunt_record::{End, Kind, LoadChange, Phase};
 use crate::exit::Exit;
 use crate::finding::Grade;
 use crate::numbers;
-use crate::objectives::JudgedObjective;
+use crate::objectives::{JudgedObjective, ObjectiveOutcome};
 use crate::overload::Overload;
 use crate::reasons::reason;
 use crate::sentences as say;
@@ -41,9 +41,19 @@ pub fn sort((kind, phase, errno): (&str, &str, Option<&str>), lang: Lang) -> Str
 /// Returns the verdict in a word or two.
 pub fn verdict(grade: Grade) -> Text {
     match grade {
-        Grade::Ok => say::TRUSTED,
+        Grade::Unchecked | Grade::Ok => say::TRUSTED,
+        Grade::TooShort => say::TOO_SHORT,
         Grade::Warn => say::CAUTION,
         Grade::Fail => say::NOT_TRUSTED,
+    }
+}
+
+/// Returns the outcome of an objective in a word or two.
+pub fn outcome(outcome: ObjectiveOutcome) -> Text {
+    match outcome {
+        ObjectiveOutcome::Met => say::MET,
+        ObjectiveOutcome::Undecided => say::UNDECIDED,
+        ObjectiveOutcome::Missed => say::MISSED,
     }
 }
 
@@ -67,13 +77,19 @@ pub fn exit(summary: &Summary, lang: Lang) -> String {
     let (exit, failed) = (summary.exit, summary.totals.failed);
     let meaning = match exit {
         Exit::Ok => match (summary.trust.verdict(), summary.objectives.is_empty()) {
-            (Grade::Ok, true) => say::EXIT_TRUSTED,
-            (Grade::Ok, false) => say::EXIT_OK,
+            (Grade::Unchecked | Grade::Ok, true) => say::EXIT_TRUSTED,
+            (Grade::Unchecked | Grade::Ok, false) => say::EXIT_OK,
+            (Grade::TooShort, true) => say::EXIT_TOO_SHORT,
             (_, true) => say::EXIT_WITH_CAUTION,
             (_, false) => say::EXIT_CAUTION,
         },
-        Exit::Missed if summary.objectives.iter().all(|objective| objective.met) => say::EXIT_STEP,
+        Exit::Missed if summary.objectives.iter().all(|objective| objective.outcome != ObjectiveOutcome::Missed) => {
+            say::EXIT_STEP
+        }
         Exit::Missed => say::EXIT_MISSED,
+        Exit::NotTrusted if summary.objectives.iter().any(|o| o.outcome == ObjectiveOutcome::Undecided) => {
+            say::EXIT_UNDECIDED
+        }
         Exit::NotTrusted => say::EXIT_NOT_TRUSTED,
         Exit::Interrupted if summary.end == End::Partial => say::EXIT_PARTIAL,
         Exit::Interrupted => say::EXIT_INTERRUPTED,

@@ -310,6 +310,7 @@ fn doubt(trust: &Trust) -> Option<GeneratorDoubt> {
         ("generator_starved", GeneratorDoubt::Starved),
         ("generator_absent", GeneratorDoubt::Absent),
         ("generator_late", GeneratorDoubt::Late),
+        (crate::rules::band::CODE, GeneratorDoubt::Late),
     ];
     doubts.into_iter().find(|(code, _)| against(code)).map(|(_, doubt)| doubt)
 }

@@ -30,6 +30,8 @@ pub struct NamedTotals {
     latency: Histogram,
     /// Lower bounds for requests that did not finish, if there are any.
     at_least: Option<Box<Histogram>>,
+    /// Latency of the requests that brunt itself may have delayed, and without these delays, if there are any.
+    own: Option<Box<[Histogram; 2]>>,
 }
 
 impl NamedTotals {
@@ -50,11 +52,21 @@ impl NamedTotals {
         if !second.at_least.is_empty() {
             second.at_least.add_to(self.at_least.get_or_insert_default());
         }
+        if !second.latency_delayed.is_empty() {
+            let [delayed, undelayed] = &mut **self.own.get_or_insert_default();
+            second.latency_delayed.add_to(delayed);
+            second.latency_undelayed.add_to(undelayed);
+        }
     }
 
     /// Returns the latency of the requests with this name.
     pub fn ranked(&self) -> RankedLatency<'_> {
-        RankedLatency { finished: &self.latency, at_least: self.at_least.as_deref(), blocks: None }
+        let ranked =
+            RankedLatency { at_least: self.at_least.as_deref(), ..RankedLatency::finished_only(&self.latency) };
+        match self.own.as_deref() {
+            Some([delayed, undelayed]) => ranked.with_own(delayed, undelayed),
+            None => ranked,
+        }
     }
 
     /// Counts requests whose end was not recorded as unfinished.

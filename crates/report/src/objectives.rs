@@ -21,6 +21,7 @@ use crate::name_totals::NamedTotals;
 use crate::numbers;
 use crate::ranked::{Figure, RankedLatency};
 use crate::sums::RunSums;
+use crate::text::Lang;
 
 pub use self::windows::StretchObjectives;
 
@@ -77,6 +78,8 @@ pub struct ObjectiveInputs<'a> {
     pub finished: u64,
     /// Successes within the window ÷ its length.
     pub throughput_per_s: f64,
+    /// The same if brunt had not been away from its users' responses: an upper bound.
+    pub throughput_at_most_per_s: f64,
     /// The headline latency.
     pub latency: RankedLatency<'a>,
 }
@@ -86,8 +89,8 @@ pub struct ObjectiveInputs<'a> {
 pub struct JudgedObjective {
     /// Text as written.
     pub objective: String,
-    /// Set if it was met.
-    pub met: bool,
+    /// Whether it was met, as far as can be told.
+    pub outcome: ObjectiveOutcome,
     /// Measured value, for people: `p99 31.2 ms`.
     pub measured: String,
     /// Due requests within the limit, and due requests; `None` for `rate` and `mean`.
@@ -98,13 +101,49 @@ pub struct JudgedObjective {
     pub is_of_failures: bool,
 }
 
+/// The outcome of an objective. Delays that may be brunt's own are judged both ways (`docs/measurement.md` 2.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectiveOutcome {
+    /// Met, even if nothing of the figure is brunt's own.
+    Met,
+    /// Met without the delays that may be brunt's own, missed with them.
+    Undecided,
+    /// Missed, even without these delays.
+    Missed,
+}
+
+impl ObjectiveOutcome {
+    /// Returns the outcome of an objective that is met `as_measured`, or would be without brunt's own delays.
+    fn of(as_measured: bool, without_own: impl FnOnce() -> bool) -> ObjectiveOutcome {
+        match as_measured {
+            true => ObjectiveOutcome::Met,
+            false if without_own() => ObjectiveOutcome::Undecided,
+            false => ObjectiveOutcome::Missed,
+        }
+    }
+
+    /// Returns the identifier used in documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            ObjectiveOutcome::Met => "met",
+            ObjectiveOutcome::Undecided => "undecided",
+            ObjectiveOutcome::Missed => "missed",
+        }
+    }
+}
+
 impl JudgedObjective {
+    /// Returns `true` if it was met for certain.
+    pub fn is_met(&self) -> bool {
+        self.outcome == ObjectiveOutcome::Met
+    }
+
     /// Creates the result for a recorded objective that this version cannot parse; it is never met.
     pub fn unreadable(text: &str) -> JudgedObjective {
         let measured = numbers::WITHHELD.into();
         JudgedObjective {
             objective: text.into(),
-            met: false,
+            outcome: ObjectiveOutcome::Missed,
             measured,
             counted: None,
             too_few_requests: false,
@@ -206,24 +245,28 @@ impl Objective {
             Criterion::Max(limit) => {
                 let (within, due) = (self.within(facts, *limit), self.due(facts, *limit));
                 let measured = format!("max {}{}", facts.latency.max().show(), facts.dropped_note());
-                self.judged(due > 0 && within == due, measured, Some((within, due)))
+                let outcome = self.outcome(facts, |facts| due > 0 && self.within(facts, *limit) == due);
+                self.judged(outcome, measured, Some((within, due)))
             }
             Criterion::Mean(limit) => {
-                let mean = facts.latency.mean();
-                let met = mean.exact().is_some_and(|m| if self.strict { m < *limit } else { m <= *limit });
-                self.judged(met && facts.dropped == 0, format!("mean {}{}", mean.show(), facts.dropped_note()), None)
+                let outcome = self.outcome(facts, |facts| {
+                    let mean = facts.latency.mean().exact();
+                    facts.dropped == 0 && mean.is_some_and(|m| if self.strict { m < *limit } else { m <= *limit })
+                });
+                self.judged(outcome, format!("mean {}{}", facts.latency.mean().show(), facts.dropped_note()), None)
             }
             Criterion::Failed(limit) => {
                 let (bad, due) = facts.failures();
                 let (bad_share, limit) = (bad as f64, limit * due as f64);
                 let met = due > 0 && if self.strict { bad_share < limit } else { bad_share <= limit };
                 let measured = format!("failed {}{}", numbers::percent(bad, due), facts.dropped_note());
-                self.judged(met, measured, Some((due.saturating_sub(bad), due)))
+                self.judged(ObjectiveOutcome::of(met, || false), measured, Some((due.saturating_sub(bad), due)))
             }
             Criterion::Rate(limit) => {
+                let meets = |rate: f64| if self.strict { rate > *limit } else { rate >= *limit };
                 let rate = facts.throughput_per_s;
-                let met = if self.strict { rate > *limit } else { rate >= *limit };
-                self.judged(met, format!("rate {}/s", numbers::rate(rate)), None)
+                let outcome = ObjectiveOutcome::of(meets(rate), || meets(facts.throughput_at_most_per_s));
+                self.judged(outcome, format!("rate {}/s", numbers::rate(rate)), None)
             }
         }
     }
@@ -236,10 +279,18 @@ impl Objective {
         limit: Nanos,
     ) -> JudgedObjective {
         let (within, due) = (self.within(facts, limit), self.due(facts, limit));
-        let enough = u128::from(within) * u128::from(whole) >= u128::from(due) * u128::from(share);
-        let figure = facts.latency.quantile(share as f64 / whole as f64).figure;
-        let measured = format!("{name} {}{}", figure.show(), facts.dropped_note());
-        let mut judged = self.judged(due > 0 && enough, measured, Some((within, due)));
+        let outcome = self.outcome(facts, |facts| {
+            let within = self.within(facts, limit);
+            due > 0 && u128::from(within) * u128::from(whole) >= u128::from(due) * u128::from(share)
+        });
+        let quantile = facts.latency.quantile(share as f64 / whole as f64);
+        let figure = quantile.figure;
+        let shown = match (outcome, quantile.band) {
+            (ObjectiveOutcome::Undecided, Some(band)) => band.show(Lang::En),
+            _ => figure.show(),
+        };
+        let measured = format!("{name} {shown}{}", facts.dropped_note());
+        let mut judged = self.judged(outcome, measured, Some((within, due)));
         judged.too_few_requests = figure == Figure::Withheld && due > 0;
         judged
     }
@@ -258,12 +309,22 @@ impl Objective {
         facts.latency.finished.count_at_most(limit)
     }
 
-    fn judged(&self, met: bool, measured: String, counted: Option<(u64, u64)>) -> JudgedObjective {
+    /// Judges latencies both as measured and without the delays that may be brunt's own.
+    fn outcome(&self, facts: &ObjectiveInputs<'_>, meets: impl Fn(&ObjectiveInputs<'_>) -> bool) -> ObjectiveOutcome {
+        ObjectiveOutcome::of(meets(facts), || {
+            facts.latency.undelayed().is_some_and(|finished| {
+                let latency = RankedLatency { finished: &finished, own: None, blocks: None, ..facts.latency };
+                meets(&ObjectiveInputs { latency, ..*facts })
+            })
+        })
+    }
+
+    fn judged(&self, outcome: ObjectiveOutcome, measured: String, counted: Option<(u64, u64)>) -> JudgedObjective {
         let all = self.name_filter.as_ref().is_none_or(|of| of == SpanName::ITERATION);
         let of_failures = all && matches!(self.metric, Criterion::Failed(_));
         JudgedObjective {
             objective: self.text.clone(),
-            met,
+            outcome,
             measured,
             counted,
             too_few_requests: false,
@@ -312,6 +373,7 @@ impl<'a> ObjectiveInputs<'a> {
             cut: run.end == End::Interrupted,
             finished: run.totals.finished,
             throughput_per_s: run.throughput_per_s(),
+            throughput_at_most_per_s: run.throughput_at_most_per_s(),
             latency: run.headline(),
         }
     }
@@ -345,6 +407,7 @@ impl<'a> ObjectiveInputs<'a> {
             cut: run.end == End::Interrupted,
             finished: totals.counts.finished,
             throughput_per_s: run.per_s(totals.finished_in_window),
+            throughput_at_most_per_s: run.at_most(run.per_s(totals.finished_in_window)),
             latency: totals.ranked(),
         }
     }
@@ -374,6 +437,7 @@ impl<'a> ObjectiveInputs<'a> {
             cut: false,
             finished: row.passed,
             throughput_per_s: 0.0,
+            throughput_at_most_per_s: 0.0,
             latency: crate::name_rows::empty_totals().ranked(),
         })
     }

@@ -10,6 +10,10 @@ use brunt_measure::quantile::{self, Interval, QuantileValue};
 use brunt_measure::{Histogram, Nanos, RunBlocks};
 use brunt_record::Latency;
 
+use crate::finding::Grade;
+use crate::sentences as say;
+use crate::text::Lang;
+
 /// A latency: exact, a lower bound, or withheld.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
@@ -40,13 +44,73 @@ impl Figure {
     }
 }
 
-/// A quantile with its 95 % confidence interval.
+/// The range that holds a figure whatever part of it is brunt's own (`docs/measurement.md` 2.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Band {
+    /// The figure without the delays that may be brunt's own.
+    pub least: Nanos,
+    /// The figure as measured.
+    pub most: Nanos,
+}
+
+impl Band {
+    /// Returns its width.
+    pub fn width(self) -> Nanos {
+        self.most - self.least
+    }
+
+    /// Returns the grade of a figure with this band. A confidence interval that is wider by far makes the band
+    /// immaterial: chance did more than brunt.
+    fn grade(self, interval: Option<Interval>) -> Grade {
+        let share = self.width().0 as f64 / self.most.0.max(1) as f64;
+        let by_chance = match interval {
+            Some([low, Some(high)]) => (high - low.unwrap_or_default()).0 / 2,
+            _ => 0,
+        };
+        match share {
+            _ if self.width().0 < by_chance => Grade::Ok,
+            share if share < BAND_OK => Grade::Ok,
+            share if share < BAND_CAUTION => Grade::Warn,
+            _ => Grade::Fail,
+        }
+    }
+
+    /// Formats it for people: `2.10 to 6.60 ms`.
+    pub fn show(self, lang: Lang) -> String {
+        let [least, most] = [self.least, self.most].map(crate::numbers::duration);
+        lang.fill(say::BAND, &[("least", &least), ("most", &most)])
+    }
+}
+
+/// Width of a band, as a share of the figure, below which the figure is trusted, and below which it is used with
+/// caution.
+pub(crate) const BAND_OK: f64 = 0.1;
+pub(crate) const BAND_CAUTION: f64 = 0.3;
+
+/// A quantile with its 95 % confidence interval, and its band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuantileEstimate {
     /// The quantile.
     pub figure: Figure,
     /// Interval; `None` if the correlation of neighbouring requests is unknown.
     pub interval: Option<Interval>,
+    /// Band; `None` if nothing of the figure is brunt's own, or if it is not exact.
+    pub band: Option<Band>,
+}
+
+impl QuantileEstimate {
+    /// Returns how far the figure can be trusted.
+    pub fn grade(self) -> Grade {
+        self.band.map_or(Grade::Ok, |band| band.grade(self.interval))
+    }
+
+    /// Formats it for people: the figure, or its band if the figure cannot be trusted.
+    pub fn show(self, lang: Lang) -> String {
+        match self.band {
+            Some(band) if self.grade() == Grade::Fail => band.show(lang),
+            _ => self.figure.show(),
+        }
+    }
 }
 
 /// A quantile shown in reports, with its name.
@@ -76,17 +140,28 @@ pub struct RankedLatency<'a> {
     pub at_least: Option<&'a Histogram>,
     /// Latencies by blocks of seconds, from which intervals are computed; `None` for no intervals.
     pub blocks: Option<&'a RunBlocks>,
+    /// The part of the latencies that may be brunt's own; `None` if there is none.
+    pub own: Option<OwnPart<'a>>,
+}
+
+/// The requests that brunt itself may have delayed.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnPart<'a> {
+    /// Their latencies: a subset of those that finished.
+    pub delayed: &'a Histogram,
+    /// Their latencies without the delays.
+    pub undelayed: &'a Histogram,
 }
 
 impl<'a> RankedLatency<'a> {
     /// Ranks finished requests only.
     pub fn finished_only(finished: &'a Histogram) -> RankedLatency<'a> {
-        RankedLatency { finished, at_least: None, blocks: None }
+        RankedLatency { finished, at_least: None, blocks: None, own: None }
     }
 
     /// Ranks finished requests, and lower bounds of unfinished ones.
     pub fn with_unfinished(finished: &'a Histogram, at_least: &'a Histogram) -> RankedLatency<'a> {
-        RankedLatency { finished, at_least: Some(at_least), blocks: None }
+        RankedLatency { finished, at_least: Some(at_least), blocks: None, own: None }
     }
 
     /// Returns the number of ranked requests.
@@ -99,7 +174,36 @@ impl<'a> RankedLatency<'a> {
         self.at_least.map_or(0, Histogram::count)
     }
 
-    /// Returns the quantile with its interval.
+    /// Adds the part that may be brunt's own.
+    pub fn with_own(self, delayed: &'a Histogram, undelayed: &'a Histogram) -> RankedLatency<'a> {
+        let own = (!delayed.is_empty()).then_some(OwnPart { delayed, undelayed });
+        RankedLatency { own, ..self }
+    }
+
+    /// Returns the latencies of finished requests without the delays that may be brunt's own; `None` if there are none.
+    pub fn undelayed(&self) -> Option<Histogram> {
+        self.own.map(|own| self.finished.with_replaced(own.delayed, own.undelayed))
+    }
+
+    /// Returns the band of a figure that `figure` computes from the finished requests.
+    fn band(&self, most: Figure, figure: impl FnOnce(&RankedLatency<'_>) -> Figure) -> Option<Band> {
+        let most = most.exact()?;
+        let undelayed = self.undelayed()?;
+        let least = figure(&RankedLatency { finished: &undelayed, own: None, blocks: None, ..*self }).exact()?;
+        (!Histogram::same_bucket(least, most)).then_some(Band { least: least.min(most), most })
+    }
+
+    /// Returns the band of the mean.
+    pub fn mean_band(&self) -> Option<Band> {
+        self.band(self.mean(), |least| least.mean())
+    }
+
+    /// Returns the band of the maximum.
+    pub fn max_band(&self) -> Option<Band> {
+        self.band(self.max(), |least| least.max())
+    }
+
+    /// Returns the quantile with its interval and its band.
     pub fn quantile(&self, q: f64) -> QuantileEstimate {
         static NONE: LazyLock<Histogram> = LazyLock::new(Histogram::new);
         let (value, interval) =
@@ -109,7 +213,8 @@ impl<'a> RankedLatency<'a> {
             QuantileValue::AtLeast(t) => Figure::AtLeast(t),
             QuantileValue::Withheld => Figure::Withheld,
         };
-        QuantileEstimate { figure, interval }
+        let band = self.band(figure, |least| least.quantile(q).figure);
+        QuantileEstimate { figure, interval, band }
     }
 
     /// Returns `true` if the quantile is only a lower bound, because the share of unfinished requests reaches it; there
@@ -167,7 +272,12 @@ pub fn headline(latency: &Latency, open: bool) -> RankedLatency<'_> {
     } else {
         (&latency.service, &latency.service_at_least)
     };
-    RankedLatency::with_unfinished(finished, at_least)
+    let (delayed, undelayed) = if open {
+        (&latency.response_delayed, &latency.response_undelayed)
+    } else {
+        (&latency.service_delayed, &latency.service_undelayed)
+    };
+    RankedLatency::with_unfinished(finished, at_least).with_own(delayed, undelayed)
 }
 
 /// Returns the response time of heartbeats, with unanswered ones ranked last.

@@ -254,6 +254,8 @@ pub(crate) const NO_LATENCY_ONE_WAY: Text = text("One-way requests have no laten
 
 // Judgement.
 pub(crate) const OBJECTIVES: Text = text("Objectives", "目标值");
+pub(crate) const BAND: Text = text("{least} to {most}", "{least} 到 {most}");
+pub(crate) const UNDECIDED: Text = text("cannot tell", "无法判断");
 pub(crate) const MET: Text = text("met", "达到");
 pub(crate) const MISSED: Text = text("missed", "未达到");
 pub(crate) const WITHIN: Text = text("{n} of {due} met it", "{due} 个中有 {n} 个达标");
@@ -262,6 +264,7 @@ pub(crate) const FEW: Text =
 pub(crate) const TRUST: Text = text("Trust", "可信度");
 pub(crate) const TRUSTED: Text = text("TRUSTED", "可信");
 pub(crate) const CAUTION: Text = text("WITH CAUTION", "谨慎使用");
+pub(crate) const TOO_SHORT: Text = text("TOO SHORT TO JUDGE", "太短，无法判断");
 pub(crate) const NOT_TRUSTED: Text = text("NOT TRUSTED", "不可信");
 pub(crate) const OVERLOAD: Text = text(
     "the server is overloaded: it sustained about {sustained}/s of the {scheduled}/s scheduled, and the queue grew \

@@ -229,6 +229,20 @@ impl RunSums {
         self.per_s(self.totals.finished_in_window)
     }
 
+    /// Returns the upper bound of throughput under closed load: users waited while brunt was away from their responses
+    /// (`docs/measurement.md` 2.5). Under open load it is the throughput itself.
+    pub fn throughput_at_most_per_s(&self) -> f64 {
+        self.at_most(self.throughput_per_s())
+    }
+
+    /// Returns the upper bound of a rate of the run.
+    pub(crate) fn at_most(&self, per_s: f64) -> f64 {
+        let workers = self.started.as_ref().map_or(1, |started| started.workers.max(1));
+        let time = self.window.0 as f64 * f64::from(workers);
+        let away = if self.open || time == 0.0 { 0.0 } else { (self.totals.away_in_window.0 as f64 / time).min(0.99) };
+        per_s / (1.0 - away)
+    }
+
     /// Returns the connections opened ÷ the time spent opening them; 0 if there were none.
     pub fn opened_per_s(&self) -> f64 {
         let span = self.totals.opening.as_secs_f64();

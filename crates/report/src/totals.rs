@@ -33,6 +33,10 @@ pub struct RunTotals {
     pub finished_in_window: u64,
     /// Bytes moved within the window.
     pub bytes_in_window: ByteCounts,
+    /// Set if the delay of each request that may be brunt's own is bounded: records of older versions lack this.
+    pub has_bands: bool,
+    /// Time within the window for which workers with requests in flight were away from their sockets.
+    pub away_in_window: Nanos,
     /// Total length of the seconds of the window.
     pub window: Nanos,
     /// Total length of all seconds.
@@ -116,6 +120,7 @@ impl RunTotals {
         self.opening = self.opening.saturating_add(Nanos(s.connections.ahead_ns));
         self.heartbeats.add(&s.heartbeats);
         self.latency.merge(&s.latency);
+        self.has_bands |= s.generator.resolution_ns > 0;
         self.add_blocks(s, length);
         for (code, n) in &s.status {
             brunt_record::add_code(&mut self.status, code, *n);
@@ -131,6 +136,7 @@ impl RunTotals {
         if s.part == RunPart::Window {
             self.finished_in_window = self.finished_in_window.saturating_add(s.successes());
             self.window = self.window.saturating_add(length);
+            self.away_in_window = self.away_in_window.saturating_add(Nanos(s.away_ns));
             self.in_flight_ns = self.in_flight_ns.saturating_add(s.in_flight_ns);
             self.users_ns = self.users_ns.saturating_add(u128::from(users) * u128::from(length.0));
             self.bytes_in_window.add(&s.bytes);

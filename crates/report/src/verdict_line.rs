@@ -10,6 +10,7 @@ use crate::text::{Lang, Text, join_sentences, text};
 const BECAUSE: Text = text("NOT TRUSTED because {why}", "不可信，原因：{why}");
 const TO_DO: Text = text("what to do: {advice}", "建议：{advice}");
 const CAUTION: Text = text("WITH CAUTION: {why}", "谨慎使用：{why}");
+const TOO_SHORT: Text = text("TOO SHORT TO JUDGE: {why}", "太短，无法判断：{why}");
 const MORE: Text = text(" (and {n} more, below)", "（另有 {n} 条，见下）");
 const AND: Text = text("{verdict}, and {overload}", "{verdict}；{overload}");
 const AND_ALSO: Text = text("{verdict}; and {overload}", "{verdict}；{overload}");
@@ -113,7 +114,7 @@ pub(crate) fn verdict_line(summary: &Summary, lang: Lang) -> String {
     match judgement::overload(summary, lang) {
         Some(overload) => {
             let text =
-                if summary.trust.verdict() == Grade::Ok && EarlyEnd::of(summary).is_none() { AND } else { AND_ALSO };
+                if summary.trust.verdict() <= Grade::Ok && EarlyEnd::of(summary).is_none() { AND } else { AND_ALSO };
             lang.fill(text, &[("verdict", &verdict), ("overload", &overload)])
         }
         None => verdict,
@@ -138,7 +139,12 @@ fn verdict(summary: &Summary, lang: Lang) -> String {
                 n => line + &lang.fill(MORE, &[("n", &n.to_string())]),
             }
         }
-        Grade::Ok => lang.of(say::TRUSTED).to_owned(),
+        Grade::TooShort => {
+            let why = trust.findings.iter().find(|found| found.grade == Grade::TooShort);
+            let why = why.map(|found| found.sentence(lang)).unwrap_or_default();
+            lang.fill(TOO_SHORT, &[("why", &why)])
+        }
+        Grade::Unchecked | Grade::Ok => lang.of(say::TRUSTED).to_owned(),
     }
 }
 

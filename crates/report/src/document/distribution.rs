@@ -3,7 +3,7 @@
 use brunt_measure::{Histogram, Nanos};
 use serde::Serialize;
 
-use crate::ranked::{QUANTILES, QuantileEstimate, RankedLatency};
+use crate::ranked::{Band, QUANTILES, QuantileEstimate, RankedLatency};
 
 /// A distribution of times in microseconds.
 #[derive(Serialize)]
@@ -21,6 +21,9 @@ pub struct Distribution<'a> {
     /// Lower bound of the mean, if a request did not finish.
     #[serde(skip_serializing_if = "Option::is_none")]
     mean_at_least_us: Option<f64>,
+    /// Band of the mean: without the delays that may be brunt's own, and as measured; absent if equal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mean_band_us: Option<[f64; 2]>,
     /// Standard deviation; null if a request did not finish.
     standard_deviation_us: Option<f64>,
     /// The p50 quantile; null if withheld.
@@ -31,6 +34,9 @@ pub struct Distribution<'a> {
     /// 95 % interval of the p50 quantile; null in phases, seconds and runs shorter than 5 s. The upper end is null if
     /// unbounded.
     p50_ci_us: Option<[Option<f64>; 2]>,
+    /// Band of the p50 quantile: without the delays that may be brunt's own, and as measured; absent if equal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p50_band_us: Option<[f64; 2]>,
     /// The p90 quantile; null if withheld.
     p90_us: Option<f64>,
     /// Lower bound of the p90 quantile, if only that is known.
@@ -39,6 +45,9 @@ pub struct Distribution<'a> {
     /// 95 % interval of the p90 quantile; null in phases, seconds and runs shorter than 5 s. The upper end is null if
     /// unbounded.
     p90_ci_us: Option<[Option<f64>; 2]>,
+    /// Band of the p90 quantile: without the delays that may be brunt's own, and as measured; absent if equal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p90_band_us: Option<[f64; 2]>,
     /// The p95 quantile; null if withheld.
     p95_us: Option<f64>,
     /// Lower bound of the p95 quantile, if only that is known.
@@ -47,6 +56,9 @@ pub struct Distribution<'a> {
     /// 95 % interval of the p95 quantile; null in phases, seconds and runs shorter than 5 s. The upper end is null if
     /// unbounded.
     p95_ci_us: Option<[Option<f64>; 2]>,
+    /// Band of the p95 quantile: without the delays that may be brunt's own, and as measured; absent if equal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p95_band_us: Option<[f64; 2]>,
     /// The p99 quantile; null if withheld.
     p99_us: Option<f64>,
     /// Lower bound of the p99 quantile, if only that is known.
@@ -55,6 +67,9 @@ pub struct Distribution<'a> {
     /// 95 % interval of the p99 quantile; null in phases, seconds and runs shorter than 5 s. The upper end is null if
     /// unbounded.
     p99_ci_us: Option<[Option<f64>; 2]>,
+    /// Band of the p99 quantile: without the delays that may be brunt's own, and as measured; absent if equal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p99_band_us: Option<[f64; 2]>,
     /// The p99.9 quantile; null if withheld.
     p99_9_us: Option<f64>,
     /// Lower bound of the p99.9 quantile, if only that is known.
@@ -63,11 +78,17 @@ pub struct Distribution<'a> {
     /// 95 % interval of the p99.9 quantile; null in phases, seconds and runs shorter than 5 s. The upper end is null if
     /// unbounded.
     p99_9_ci_us: Option<[Option<f64>; 2]>,
+    /// Band of the p99.9 quantile: without the delays that may be brunt's own, and as measured; absent if equal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p99_9_band_us: Option<[f64; 2]>,
     /// Longest time.
     max_us: Option<f64>,
     /// Lower bound of the longest time, if only that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_at_least_us: Option<f64>,
+    /// Band of the longest time: without the delays that may be brunt's own, and as measured; absent if equal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_band_us: Option<[f64; 2]>,
     /// Histogram of times with a response, encoded.
     histogram: &'a Histogram,
     /// Histogram of lower bounds of those without a response, encoded.
@@ -83,6 +104,10 @@ fn interval(q: QuantileEstimate) -> Option<[Option<f64>; 2]> {
     q.interval.map(|ends| ends.map(us))
 }
 
+fn band(band: Option<Band>) -> Option<[f64; 2]> {
+    band.map(|band| [band.least, band.most].map(Nanos::as_micros_f64))
+}
+
 impl<'a> Distribution<'a> {
     pub(super) fn of(ranked: RankedLatency<'a>) -> Distribution<'a> {
         let [p50, p90, p95, p99, p99_9] = QUANTILES.map(|named| ranked.quantile(named.q));
@@ -94,24 +119,31 @@ impl<'a> Distribution<'a> {
             min_us: us(ranked.min()),
             mean_us: us(mean.exact()),
             mean_at_least_us: us(mean.at_least()),
+            mean_band_us: band(ranked.mean_band()),
             standard_deviation_us: us(ranked.deviation().exact()),
             p50_us: us(p50.figure.exact()),
             p50_at_least_us: us(p50.figure.at_least()),
             p50_ci_us: interval(p50),
+            p50_band_us: band(p50.band),
             p90_us: us(p90.figure.exact()),
             p90_at_least_us: us(p90.figure.at_least()),
             p90_ci_us: interval(p90),
+            p90_band_us: band(p90.band),
             p95_us: us(p95.figure.exact()),
             p95_at_least_us: us(p95.figure.at_least()),
             p95_ci_us: interval(p95),
+            p95_band_us: band(p95.band),
             p99_us: us(p99.figure.exact()),
             p99_at_least_us: us(p99.figure.at_least()),
             p99_ci_us: interval(p99),
+            p99_band_us: band(p99.band),
             p99_9_us: us(p99_9.figure.exact()),
             p99_9_at_least_us: us(p99_9.figure.at_least()),
             p99_9_ci_us: interval(p99_9),
+            p99_9_band_us: band(p99_9.band),
             max_us: us(max.exact()),
             max_at_least_us: us(max.at_least()),
+            max_band_us: band(ranked.max_band()),
             histogram: ranked.finished,
             histogram_at_least: at_least,
         }

@@ -56,9 +56,9 @@ fn cells(row: &SpanRow<'_>, summary: &Summary, lang: Lang) -> Vec<String> {
     cells.extend(has_dropped(summary).then(|| numbers::count(counts.dropped)));
     cells.extend([counts.finished, counts.failed, counts.censored].map(numbers::count));
     cells.extend([numbers::rate(summary.per_s(row.totals.finished_in_window)), duration.mean().show()]);
-    cells.extend(quantiles().map(|(_, q)| duration.quantile(q).figure.show()));
+    cells.extend(quantiles().map(|(_, q)| duration.quantile(q).show(lang)));
     cells.push(duration.max().show());
-    cells.extend(active_quantiles().map(|(_, q)| active.quantile(q).figure.show()));
+    cells.extend(active_quantiles().map(|(_, q)| active.quantile(q).show(lang)));
     cells
 }
 

@@ -106,7 +106,7 @@ fn cases(summary: &Summary, lang: Lang) -> Vec<TestCase> {
         .iter()
         .map(|o| {
             let said = visible(&judgement::measured(o, lang));
-            TestCase { name: visible(&o.objective), failure: (!o.met).then(|| said.clone()), output: said }
+            TestCase { name: visible(&o.objective), failure: (!o.is_met()).then(|| said.clone()), output: said }
         })
         .collect();
     let said = |found: &Finding| visible(&found.sentence(lang));

@@ -165,8 +165,9 @@ fn verdict(page: &mut MarkdownPage, summary: &Summary) {
     page.block(&format!("**{}{}{verdict}** · {exit}", lang.of(say::TRUST), lang.of(say::COLON)));
     let reasons = summary.trust.findings.iter().map(|found| {
         let mark = match found.grade {
+            Grade::Unchecked => "–",
             Grade::Ok => "✓",
-            Grade::Warn => "!",
+            Grade::TooShort | Grade::Warn => "!",
             Grade::Fail => "✗",
         };
         format!("{mark} {}", found.sentence(lang))
@@ -182,7 +183,7 @@ fn objectives(page: &mut MarkdownPage, summary: &Summary) {
     }
     let mut rows = vec![vec![page.translate(say::OBJECTIVES), String::new(), String::new()]];
     rows.extend(summary.objectives.iter().map(|o| {
-        let word = if o.met { say::MET } else { say::MISSED };
+        let word = crate::judgement::outcome(o.outcome);
         vec![o.objective.clone(), page.translate(word), judgement::measured(o, page.lang)]
     }));
     page.table("lll", &rows);
@@ -208,7 +209,7 @@ fn latency(page: &mut MarkdownPage, summary: &Summary) {
     rows.extend(ranked.min().map(|min| vec![page.translate(say::MIN), numbers::duration(min), String::new()]));
     rows.extend(QUANTILES.iter().map(|named| {
         let q = ranked.quantile(named.q);
-        vec![named.name.into(), q.figure.show(), figures::interval(q)]
+        vec![named.name.into(), q.show(lang), figures::interval(q)]
     }));
     rows.push(vec![page.translate(say::MAX), ranked.max().show(), String::new()]);
     rows.push(vec![page.translate(say::MEAN), ranked.mean().show(), String::new()]);

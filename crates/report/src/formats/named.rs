@@ -74,14 +74,14 @@ fn shown_quantiles() -> impl Iterator<Item = (&'static str, f64)> {
     QUANTILES.iter().filter(|named| named.name != "p99.9").map(|named| (named.name, named.q))
 }
 
-fn cells(row: &NameTotalsRow<'_>, summary: &Summary) -> Vec<String> {
+fn cells(row: &NameTotalsRow<'_>, summary: &Summary, lang: Lang) -> Vec<String> {
     let (totals, ranked) = (row.totals, row.totals.ranked());
     let counts = &totals.counts;
     let mut cells = vec![row.name.to_owned()];
     cells.extend([counts.due, counts.finished, counts.failed, counts.censored].map(numbers::count));
     cells.push(numbers::rate(summary.per_s(totals.finished_in_window)));
     cells.push(ranked.mean().show());
-    cells.extend(shown_quantiles().map(|(_, q)| ranked.quantile(q).figure.show()));
+    cells.extend(shown_quantiles().map(|(_, q)| ranked.quantile(q).show(lang)));
     let status =
         totals.status.iter().map(|(code, n)| format!("{}:{}", brunt_measure::sanitize::line(code), numbers::count(*n)));
     cells.extend([ranked.max().show(), numbers::bytes(counts.payload), status.collect::<Vec<_>>().join(" ")]);
@@ -94,7 +94,7 @@ fn cells(row: &NameTotalsRow<'_>, summary: &Summary) -> Vec<String> {
 /// Returns all rows with their heading, for documents.
 pub(super) fn rows(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
     let heading = columns(lang, is_cached(summary)).into_iter().map(|NameColumn(heading, _)| heading).collect();
-    std::iter::once(heading).chain(summary.by_name().map(|row| cells(&row, summary))).collect()
+    std::iter::once(heading).chain(summary.by_name().map(|row| cells(&row, summary, lang))).collect()
 }
 
 /// Returns the failures: name, kind, and the details of an example.
@@ -127,7 +127,7 @@ pub(super) fn lines(summary: &Summary, lang: Lang, room: Option<usize>) -> Vec<S
     let (headings, mut spares): (Vec<String>, Vec<u8>) =
         columns(lang, is_cached(summary)).into_iter().map(|NameColumn(h, spare)| (h, spare)).unzip();
     let mut rows = vec![headings];
-    rows.extend(all.iter().map(|row| short(cells(row, summary))));
+    rows.extend(all.iter().map(|row| short(cells(row, summary, lang))));
     // An empty column carries no information.
     let unfinished = spares.iter().position(|spare| *spare == 8);
     if let Some(at) = unfinished.filter(|at| rows.iter().skip(1).all(|row| row[*at] == "0")) {

@@ -16,7 +16,7 @@ const UNFINISHED: Text = text("unfinished", "未结束");
 
 /// Returns all rows with their heading; empty if the run has no scenarios.
 pub(super) fn rows(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
-    let rows: Vec<Vec<String>> = summary.scenarios().map(|row| cells(&row, summary)).collect();
+    let rows: Vec<Vec<String>> = summary.scenarios().map(|row| cells(&row, summary, lang)).collect();
     if rows.is_empty() {
         return rows;
     }
@@ -32,13 +32,13 @@ fn quantiles() -> impl Iterator<Item = (&'static str, f64)> {
     QUANTILES.iter().filter(|named| ["p50", "p95", "p99"].contains(&named.name)).map(|named| (named.name, named.q))
 }
 
-fn cells(row: &ScenarioRow<'_>, summary: &Summary) -> Vec<String> {
+fn cells(row: &ScenarioRow<'_>, summary: &Summary, lang: Lang) -> Vec<String> {
     let (totals, ranked) = (row.totals, row.totals.ranked());
     let counts = &totals.counts;
     let mut cells = vec![row.name.to_owned(), numbers::rate(summary.per_s(totals.users_ns_in_window) / 1e9)];
     cells.extend([counts.due, counts.finished, counts.failed, counts.censored].map(numbers::count));
     cells.extend([numbers::rate(summary.per_s(totals.finished_in_window)), ranked.mean().show()]);
-    cells.extend(quantiles().map(|(_, q)| ranked.quantile(q).figure.show()));
+    cells.extend(quantiles().map(|(_, q)| ranked.quantile(q).show(lang)));
     cells.push(ranked.max().show());
     cells
 }

@@ -5,7 +5,7 @@ use brunt_measure::Histogram;
 
 fn check(objective: &str, facts: &ObjectiveInputs<'_>, wanted: &str) {
     let judged = Objective::parse(objective).unwrap().judge(facts);
-    let verdict = if judged.met { "met" } else { "missed" };
+    let verdict = if judged.is_met() { "met" } else { "missed" };
     let few = if judged.too_few_requests { ", few" } else { "" };
     assert_eq!(format!("{verdict}: {}{few}", judged.measured), wanted, "{objective}");
 }
@@ -28,6 +28,7 @@ fn judged_over_all_due_requests() {
         cut: false,
         finished: 995,
         throughput_per_s: 1000.0,
+        throughput_at_most_per_s: 1000.0,
         latency: RankedLatency::with_unfinished(&finished, &none),
     };
     check("p50<50ms", &good, "met: p50 10.0 ms");
@@ -60,6 +61,7 @@ fn the_unfinished_cannot_meet_anything() {
         cut: false,
         finished: 5,
         throughput_per_s: 0.5,
+        throughput_at_most_per_s: 0.5,
         latency,
     };
     check("p50<50ms", &facts, "met: p50 ≥ 1.00 ms");
@@ -81,6 +83,7 @@ fn what_a_stop_cut_off_before_the_limit_had_passed_misses_nothing() {
         cut: true,
         finished: 950,
         throughput_per_s: 95.0,
+        throughput_at_most_per_s: 95.0,
         latency,
     };
     check("p98<50ms", &facts, "met: p98 ≥ 20.0 ms");
@@ -103,6 +106,7 @@ fn a_withheld_quantile_is_judged_by_counting_and_says_so() {
         cut: false,
         finished: 20,
         throughput_per_s: 2.0,
+        throughput_at_most_per_s: 2.0,
         latency: RankedLatency::finished_only(&finished),
     };
     check("p99<50ms", &facts, "met: p99 –, few");
@@ -123,6 +127,7 @@ fn nothing_due_meets_nothing() {
         cut: false,
         finished: 0,
         throughput_per_s: 0.0,
+        throughput_at_most_per_s: 0.0,
         latency: RankedLatency::finished_only(&none),
     };
     for (objective, wanted) in [

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use brunt_measure::Nanos;
 use brunt_record::{End, Notice, RunEnd, RunEvent, RunListener, RunPart, RunStarted, Second};
 
-use super::{JudgedObjective, Objective, ObjectiveInputs};
+use super::{JudgedObjective, Objective, ObjectiveInputs, ObjectiveOutcome};
 use crate::numbers;
 use crate::sums::SumsBuilder;
 
@@ -36,6 +36,8 @@ struct StretchObjective {
     next_ns: i64,
     judged: u64,
     missed: u64,
+    /// Set if a stretch was neither met nor missed for certain.
+    undecided: bool,
     /// Set if the objective was missed at a time when a miss stops the run.
     stops: bool,
     /// First stretch that missed the objective, or else the last one judged.
@@ -94,7 +96,12 @@ impl StretchObjectives {
         let [from, to] = [from_ns, to_ns].map(|ns| (*ns as f64 / 1e9).round());
         let (missed, all) = (numbers::count(window.missed), numbers::count(window.judged));
         let measured = format!("{} ({from}–{to} s; {missed}/{all})", judged.measured);
-        Some(JudgedObjective { met: window.missed == 0, measured, counted: None, ..judged.clone() })
+        let outcome = match window.missed {
+            0 if window.undecided => ObjectiveOutcome::Undecided,
+            0 => ObjectiveOutcome::Met,
+            _ => ObjectiveOutcome::Missed,
+        };
+        Some(JudgedObjective { outcome, measured, counted: None, ..judged.clone() })
     }
 
     fn judge(&mut self, now_ns: i64) {
@@ -103,7 +110,11 @@ impl StretchObjectives {
         for window in self.each.iter_mut().filter(|window| now_ns >= window.next_ns) {
             let Some(lasts) = window.length else {
                 let so_far = self.so_far.clone().unwrap_or_default();
-                window.misses(judge(&window.objective, so_far, under_way).is_some_and(|judged| !judged.met), now_ns);
+                window.misses(
+                    judge(&window.objective, so_far, under_way)
+                        .is_some_and(|judged| judged.outcome == ObjectiveOutcome::Missed),
+                    now_ns,
+                );
                 continue;
             };
             window.next_ns = now_ns.saturating_add(span(Nanos(lasts.0 / STEPS)));
@@ -116,7 +127,8 @@ impl StretchObjectives {
             if window.missed == 0 {
                 window.result = Some(JudgedStretch { from_ns, to_ns: now_ns, judged: judged.clone() });
             }
-            window.misses(!judged.met, now_ns);
+            window.undecided |= judged.outcome == ObjectiveOutcome::Undecided;
+            window.misses(judged.outcome == ObjectiveOutcome::Missed, now_ns);
         }
     }
 }
@@ -126,7 +138,16 @@ impl StretchObjective {
     fn of(objective: Objective) -> Option<StretchObjective> {
         let (lasts, stops) = (objective.stretch, objective.stop_after);
         let next_ns = span(lasts.or(stops)?);
-        Some(StretchObjective { objective, length: lasts, next_ns, judged: 0, missed: 0, stops: false, result: None })
+        Some(StretchObjective {
+            objective,
+            length: lasts,
+            next_ns,
+            judged: 0,
+            missed: 0,
+            undecided: false,
+            stops: false,
+            result: None,
+        })
     }
 
     /// Records whether the latest judgement was a miss.
@@ -217,7 +238,7 @@ mod tests {
     }
 
     fn judged(objective: &str, seconds: &[(u64, u64, u64)]) -> Option<(bool, String)> {
-        run(objective, seconds).judged(objective).map(|judged| (judged.met, judged.measured))
+        run(objective, seconds).judged(objective).map(|judged| (judged.is_met(), judged.measured))
     }
 
     #[test]
@@ -251,7 +272,7 @@ mod tests {
             let second = Second { from_ns, to_ns, part: RunPart::Window, due: n, finished: n, ..Second::default() };
             windows.add(&RunEvent::Second(Box::new(second)));
         }
-        let judged = windows.judged(text).map(|judged| (judged.met, judged.measured));
+        let judged = windows.judged(text).map(|judged| (judged.is_met(), judged.measured));
         assert_eq!(judged, Some((false, "rate 0/s (1–2 s; 2/4)".into())));
     }
 
@@ -268,9 +289,12 @@ mod tests {
         seconds.push((10, 900, 0));
         for rest in [S * 3 / 10, S * 6 / 10, S * 9 / 10] {
             let judged = run_with_rest("p50<300ms for 1s", &seconds, rest).judged("p50<300ms for 1s").expect("judged");
-            assert!(judged.met, "{rest}: {}", judged.measured);
+            assert!(judged.is_met(), "{rest}: {}", judged.measured);
         }
-        assert_eq!(run("p50<300ms for 1s", &seconds).judged("p50<300ms for 1s").map(|judged| judged.met), Some(false));
+        assert_eq!(
+            run("p50<300ms for 1s", &seconds).judged("p50<300ms for 1s").map(|judged| judged.is_met()),
+            Some(false)
+        );
         // A length that is not a whole number of seconds covers the seconds whose middle lies in it.
         let held = |lasts| within(&run("p50<1s for 9s", &[(1, 1, 0); 9]).seconds, Nanos::from_millis(lasts)).len();
         assert_eq!([1000, 1400, 1500, 2400, 2500].map(held), [1, 1, 2, 2, 3]);
@@ -290,7 +314,7 @@ mod tests {
         let early = |bad: usize| (0..20).map(|at| if at < bad { (0, 0, 9) } else { (9, 1, 0) }).collect::<Vec<_>>();
         let stretch = "failed<5% for 2s stop after 10s";
         let settled = run(stretch, &early(4));
-        assert_eq!((settled.stops(), settled.judged(stretch).map(|judged| judged.met)), (None, Some(false)));
+        assert_eq!((settled.stops(), settled.judged(stretch).map(|judged| judged.is_met())), (None, Some(false)));
         assert_eq!(run(stretch, &early(10)).stops(), Some(stretch));
         // The run so far: half of it had failed by then.
         let whole = "failed<40% stop after 10s";

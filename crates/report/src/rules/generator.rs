@@ -1,8 +1,5 @@
-//! Rules for the health of the generator itself: how much it distorted its own figures.
-//!
-//! Anything that keeps brunt from reading an answer at once (its own work, another process on its core, a CPU quota, a
-//! signal that stops it) looks like a slow server. Each cause leaves a distinct trace in the record, and reduces trust
-//! if the delay is large relative to the figures that it distorts.
+//! Rules for the health of the generator itself: workers without spare CPU time, and, in records of versions that did
+//! not bound the delay of each request ([`super::band`]), how much the generator distorted its own figures.
 
 use brunt_measure::{Histogram, Nanos};
 use brunt_record::{RunEvent, RunPart};
@@ -86,7 +83,8 @@ fn known(figure: Figure) -> Option<Nanos> {
 /// holds connections: such a run has no latency, and its cores may be busy with handshakes.
 pub(super) fn throttled(run: &Evidence<'_>) -> Option<Finding> {
     let (throttled, periods) = (run.totals.generator.throttled, run.totals.generator.periods);
-    let material = throttled > 0 && throttled as f64 > THROTTLED_SHARE * periods as f64;
+    let judged = run.only_holds() || !run.totals.has_bands;
+    let material = judged && throttled > 0 && throttled as f64 > THROTTLED_SHARE * periods as f64;
     let facts = [("throttled", numbers::count(throttled)), ("periods", numbers::count(periods))];
     material.then(|| Finding::new("generator_throttled", Grade::Fail, THROTTLED, facts))
 }
@@ -154,7 +152,7 @@ impl TrustRule for AbsentWorkersRule {
 
 impl AbsentWorkersRule {
     fn found(&self, run: &Evidence<'_>) -> Option<Finding> {
-        if self.gaps.is_empty() || run.totals.window < RATED_LEAST || run.only_holds() {
+        if run.totals.has_bands || self.gaps.is_empty() || run.totals.window < RATED_LEAST || run.only_holds() {
             return None;
         }
         let workers = run.started.as_ref().map_or(1, |s| s.workers.max(1));
@@ -196,7 +194,7 @@ impl AbsentWorkersRule {
 /// Finds that workers waited for a core after an event that should have woken them.
 pub(super) fn starved(run: &Evidence<'_>) -> Option<Finding> {
     let delays = RankedLatency::finished_only(&run.totals.latency.wake_delay);
-    if delays.count() < SAMPLES || run.only_holds() {
+    if run.totals.has_bands || delays.count() < SAMPLES || run.only_holds() {
         return None;
     }
     let delay = delays.finished.at_rank(brunt_measure::quantile::rank_of(delays.count(), 0.99))?;
@@ -208,7 +206,7 @@ pub(super) fn starved(run: &Evidence<'_>) -> Option<Finding> {
 
 /// Finds requests that left later than they were due, other than by waiting for a connection (V1).
 pub(super) fn late(run: &Evidence<'_>) -> Option<Finding> {
-    if !run.open {
+    if run.totals.has_bands || !run.open {
         return None;
     }
     let (lateness, headline) = (RankedLatency::finished_only(&run.totals.latency.gen_late), run.headline());
@@ -287,6 +285,7 @@ mod tests {
                     ready_ns: 200 * MS,
                     periods: 10,
                     throttled: 0,
+                    resolution_ns: 0,
                 };
             });
             assert_eq!(found, [], "open: {open}");

@@ -54,7 +54,9 @@ impl LittlesLawRule {
 
     fn finding(&self) -> Finding {
         let found = |grade, text, facts| Finding::new("little", grade, text, facts);
-        let Some((worst, at)) = self.worst else { return Finding::new("little", Grade::Ok, LITTLE_NOT_JUDGED, []) };
+        let Some((worst, at)) = self.worst else {
+            return Finding::new("little", Grade::Unchecked, LITTLE_NOT_JUDGED, []);
+        };
         let grade = match worst {
             worst if worst < OK => Grade::Ok,
             worst if worst <= FAIL => Grade::Warn,
@@ -110,8 +112,8 @@ mod tests {
             (vec![(100 * G, 106 * g), (100 * G, 100 * g)], Grade::Fail),
             (vec![(100 * G, -g)], Grade::Fail),
             // Hardly any requests in flight: not judged, however large the deviation.
-            (vec![(G / 10, 0)], Grade::Ok),
-            (vec![], Grade::Ok),
+            (vec![(G / 10, 0)], Grade::Unchecked),
+            (vec![], Grade::Unchecked),
         ] {
             assert_eq!(little(&seconds).grade, grade, "{seconds:?}");
         }

@@ -6,6 +6,7 @@
 
 mod accounting;
 mod answers;
+pub(crate) mod band;
 mod clock;
 pub(crate) mod dropped_iterations;
 mod ending;
@@ -88,6 +89,7 @@ pub(crate) fn all() -> Vec<Box<dyn TrustRule>> {
         of_sums(users::refused),
         of_sums(users::woken_late),
         of_sums(failures::judge),
+        of_sums(few_requests::too_short),
         of_sums(few_requests::judge),
         Box::new(outages::Outages::default()),
         of_sums(users::stuck),
@@ -101,6 +103,7 @@ pub(crate) fn all() -> Vec<Box<dyn TrustRule>> {
         of_sums(split_limit::judge),
         of_sums(dropped_iterations::judge),
         of_sums(scenarios::split),
+        Box::new(band::BandRule::default()),
         of_sums(generator::throttled),
         Box::new(generator::AbsentWorkersRule::default()),
         of_sums(generator::starved),

@@ -51,7 +51,7 @@ fn checks_have_a_row_in_every_format_and_the_warm_up_is_in_none() {
 fn objectives_may_be_about_a_check() {
     let judged = |objective: &str| {
         let judged = checked().objectives(&[objective]).summary().objectives;
-        judged.into_iter().map(|judged| (judged.met, judged.counted)).next().expect("judged")
+        judged.into_iter().map(|judged| (judged.is_met(), judged.counted)).next().expect("judged")
     };
     assert_eq!(judged("failed{check has {id}}<2%"), (true, Some((147, 149))));
     assert_eq!(judged("failed{check has {id}} < 1%"), (false, Some((147, 149))));

@@ -1,5 +1,6 @@
 //! Exit codes and their precedence.
 
+use brunt_plan::TrustPolicy;
 use brunt_record::FirstResponse;
 use brunt_report::{Grade, Lang};
 
@@ -48,7 +49,7 @@ fn the_gravest_decides() {
         ("Little off, objective missed: the miss is in doubt too", off_by(6).objectives(missed), 20),
         ("p99 only a lower bound", hung(10), 20),
         ("p99 still a number", hung(9), 0),
-        ("a lower bound, and an objective missed: figures first", hung(10).objectives(missed), 20),
+        ("a lower bound, and an objective missed: by far, whatever the figure", hung(10).objectives(missed), 10),
         ("interrupted", good().ended(Some("interrupted")), 21),
         ("interrupted, and so without ends", hung(500).ended(Some("interrupted")), 21),
         ("interrupted before an objective could be met", good().objectives(missed).ended(Some("interrupted")), 21),
@@ -68,6 +69,51 @@ fn the_gravest_decides() {
             assert_ne!(code, 0, "{name}: an untrusted run never exits 0");
         }
     }
+}
+
+/// Creates a run of 10 s with 1,000 requests/s of 20 ms, 2 % of which took 100 ms, 80 ms of them possibly brunt's own.
+fn delayed() -> RunBuilder {
+    let second = |n| {
+        let mut s = second(n).answered(980, ms(20)).answered(20, ms(100));
+        s.generator.resolution_ns = 20_000;
+        s.latency.response_delayed.record_n(ms(100), 20);
+        s.latency.response_undelayed.record_n(ms(20), 20);
+        s
+    };
+    (0..10).fold(open(1000.0, 10), |run, n| run.second(second(n)))
+}
+
+#[test]
+fn objectives_are_decided_by_the_band_and_figures_without_any_are_not_trusted() {
+    for (name, run, code) in [
+        ("no objective: p99 is 20 to 100 ms", delayed(), 20),
+        ("met even with brunt's delays", delayed().objectives(&["p99<150ms", "failed<1%"]), 0),
+        ("missed even without them", delayed().objectives(&["p99<10ms"]), 10),
+        ("met without them, missed with them", delayed().objectives(&["p99<50ms"]), 20),
+        ("one missed for certain, one undecided", delayed().objectives(&["p99<50ms", "p50<10ms"]), 10),
+        ("asked to warn only", delayed().trust(TrustPolicy::Warn), 0),
+        ("asked to be strict", delayed().objectives(&["p99<150ms"]).trust(TrustPolicy::Strict), 20),
+    ] {
+        let summary = run.summary();
+        assert_eq!(summary.exit.code(), code, "{name}");
+        assert_eq!(summary.trust.verdict(), Grade::Fail, "{name}");
+    }
+    let page = delayed().objectives(&["p99<50ms"]).written("text", Lang::En);
+    for said in
+        ["p99    20.0 ms to 100 ms", "cannot tell  p99<50ms  p99 20.0 ms to 100 ms", "an objective cannot be decided"]
+    {
+        assert!(page.contains(said), "{said}: {page}");
+    }
+    let json = delayed().json();
+    let least = json["latency"]["response"]["p99_band_us"][0].as_f64().expect("a band");
+    assert!((19_900.0..20_100.0).contains(&least), "{least}");
+}
+
+#[test]
+fn a_run_of_two_requests_is_too_short_to_judge() {
+    let few = open(2.0, 1).second(second(0).answered(2, ms(1)));
+    assert_eq!((few.summary().trust.verdict(), few.summary().exit.code()), (Grade::TooShort, 0));
+    assert!(few.written("text", Lang::En).contains("TOO SHORT TO JUDGE: 2 requests in 1.00 s"));
 }
 
 #[test]

@@ -71,6 +71,7 @@ fn run(load: Load, seconds: u64) -> RunBuilder {
         unix_socket: None,
         tls: Tls::default(),
         objectives: Vec::new(),
+        trust: Default::default(),
         seed: 1,
     };
     let probe = FirstResponse {
@@ -134,6 +135,12 @@ impl RunBuilder {
         self.events.push(RunEvent::Changed(LoadChange { at_ns: at_ms * 1_000_000, change }));
         self
     }
+    /// Sets what untrusted figures do to the exit code.
+    pub fn trust(mut self, trust: brunt_plan::TrustPolicy) -> RunBuilder {
+        self.plan.trust = trust;
+        self
+    }
+
     /// Sets the objectives.
     pub fn objectives(mut self, objectives: &[&str]) -> RunBuilder {
         self.plan.objectives = objectives.iter().map(|o| o.to_string()).collect();

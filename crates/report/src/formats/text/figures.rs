@@ -51,7 +51,7 @@ fn quantiles(page: &mut TextPage, ranked: &RankedLatency<'_>) {
     rows.extend(ranked.min().map(|min| vec![page.translate(say::MIN).into(), numbers::duration(min), String::new()]));
     for named in QUANTILES.iter().filter(|_| enough) {
         let q = ranked.quantile(named.q);
-        rows.push(vec![named.name.into(), q.figure.show(), interval(q)]);
+        rows.push(vec![named.name.into(), q.show(page.lang), interval(q)]);
     }
     rows.push(vec![page.translate(say::MAX).into(), ranked.max().show()]);
     rows.push(vec![page.translate(say::MEAN).into(), ranked.mean().show()]);

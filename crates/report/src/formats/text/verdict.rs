@@ -5,6 +5,7 @@ use crate::columns::{pad_right, width};
 use crate::finding::Grade;
 use crate::judgement;
 use crate::limits::{self, LimitText};
+use crate::objectives::{JudgedObjective, ObjectiveOutcome};
 use crate::overload::Overload;
 use crate::sentences as say;
 use crate::summary::Summary;
@@ -40,13 +41,17 @@ pub(super) fn objectives(page: &mut TextPage, summary: &Summary) {
         return;
     }
     page.section(page.translate(say::OBJECTIVES));
-    let word = |met: bool| page.translate(if met { say::MET } else { say::MISSED });
-    let words = summary.objectives.iter().map(|o| width(word(o.met))).max().unwrap_or(0);
+    let word = |o: &JudgedObjective| page.translate(judgement::outcome(o.outcome));
+    let words = summary.objectives.iter().map(|o| width(word(o))).max().unwrap_or(0);
     let names = summary.objectives.iter().map(|o| width(&o.objective)).max().unwrap_or(0);
     let mut lines = Vec::new();
     for o in &summary.objectives {
-        let said = pad_right(word(o.met), words);
-        let said = if o.met { page.paint.green(&said) } else { page.paint.red(&said) };
+        let said = pad_right(word(o), words);
+        let said = match o.outcome {
+            ObjectiveOutcome::Met => page.paint.green(&said),
+            ObjectiveOutcome::Undecided => page.paint.yellow(&said),
+            ObjectiveOutcome::Missed => page.paint.red(&said),
+        };
         lines.push(format!("{said}  {}  {}", pad_right(&o.objective, names), judgement::measured(o, page.lang)));
     }
     lines.iter().for_each(|line| page.indented_line(line));
@@ -57,8 +62,8 @@ pub(super) fn line(page: &mut TextPage, summary: &Summary) {
     let line = crate::verdict_line::verdict_line(summary, page.lang);
     page.text.push('\n');
     let line = match summary.trust.verdict() {
-        Grade::Ok if Overload::of(summary).is_none() => page.paint.green(&line),
-        Grade::Ok | Grade::Warn => page.paint.yellow(&line),
+        Grade::Unchecked | Grade::Ok if Overload::of(summary).is_none() => page.paint.green(&line),
+        Grade::Unchecked | Grade::Ok | Grade::TooShort | Grade::Warn => page.paint.yellow(&line),
         Grade::Fail => page.paint.red(&line),
     };
     page.line(&line);
@@ -68,8 +73,8 @@ pub(super) fn trust(page: &mut TextPage, summary: &Summary) {
     let grade = summary.trust.verdict();
     let word = page.translate(judgement::verdict(grade));
     let word = match grade {
-        Grade::Ok => page.paint.green(word),
-        Grade::Warn => page.paint.yellow(word),
+        Grade::Unchecked | Grade::Ok => page.paint.green(word),
+        Grade::TooShort | Grade::Warn => page.paint.yellow(word),
         Grade::Fail => page.paint.red(word),
     };
     let heading = page.paint.bold(page.translate(say::TRUST));
@@ -78,8 +83,9 @@ pub(super) fn trust(page: &mut TextPage, summary: &Summary) {
     for found in &summary.trust.findings {
         let sentence = found.sentence(page.lang);
         let mark = match found.grade {
+            Grade::Unchecked => page.paint.dim("-"),
             Grade::Ok => page.paint.green("+"),
-            Grade::Warn => page.paint.yellow("!"),
+            Grade::TooShort | Grade::Warn => page.paint.yellow("!"),
             Grade::Fail => page.paint.red("x"),
         };
         page.indented_line(&format!("{mark} {sentence}"));
