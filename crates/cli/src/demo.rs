@@ -1,14 +1,17 @@
 //! `brunt demo`: the built-in target in a second process, and a trustworthy measurement of it.
 //!
 //! The target is a separate process, so that its CPU time is counted separately. The load leaves most of any machine
-//! idle, and the target takes ten milliseconds for each response: a disturbance on a busy laptop is small in
+//! idle, and the target takes a tenth of a second for each response: a disturbance on a busy laptop is small in
 //! comparison.
 
 use std::sync::Arc;
 
 use brunt_contract::{Protocol, UsageError};
+use brunt_engine::Control;
+use brunt_plan::Trial;
 use brunt_record::GeneratorHost;
-use brunt_report::{Exit, Lang};
+use brunt_report::text::Text;
+use brunt_report::{Exit, Lang, Summary, SummaryBuilder};
 
 use crate::run::{self, CommandResult};
 use crate::second_process::SecondProcess;
@@ -20,8 +23,12 @@ use brunt_bench::Bench;
 use brunt_config::{self, Defaults, DemoSettings, Intent};
 
 /// The demo's arrival rate, and the response delay of the target.
-const RATE: &str = "1000/s";
-const DELAY: &str = "delay/10ms";
+const RATE: &str = "200/s";
+const DELAY: &str = "delay/100ms";
+/// The stall of the server that is measured in two ways: after a second, for a second; and the length of these runs.
+const STALL: &str = "1s+1s";
+const STALLED_RUN: &str = "3s";
+const STALLED_DELAY: &str = "delay/10ms";
 
 /// Runs the demo. A result that is not trusted because the machine is busy is not a failure of the demo: brunt is meant
 /// to detect that.
@@ -50,12 +57,55 @@ pub fn demo(
     let mut bench = Bench::prepare(&mut intent, protocol, host, Arc::new(SelfLauncher))?;
     let code = run::show(&mut bench, &intent, (interrupts, None))?;
     view.print("");
+    drop(second);
+    if !interrupts.stop().requested() {
+        show_stall(&mut view, lang, &|words, url| measured(words, url, protocols, defaults, host, interrupts))?;
+    }
     view.print(lang.of(messages::DEMO_NEXT));
     if code == Exit::NotTrusted.code() {
         view.print(lang.of(messages::DEMO_WORKED));
         return Ok(Exit::Ok.code());
     }
     Ok(code)
+}
+
+/// Loads of the same stalling server: users, who wait for it, and a rate, which does not.
+const STALLED: [(&[&str], Text); 2] =
+    [(&["-c", "10"], messages::DEMO_STALL_USERS), (&["-r", "500/s"], messages::DEMO_STALL_RATE)];
+
+/// A run of a command line with further words against a target, and its summary.
+type Measurement<'a> = &'a dyn Fn(&[&str], &str) -> Result<Summary, UsageError>;
+
+/// Shows a stall of one second, measured in both ways.
+fn show_stall(view: &mut View, lang: Lang, measure: Measurement<'_>) -> Result<(), UsageError> {
+    view.print(lang.of(messages::DEMO_STALL));
+    for (words, text) in STALLED {
+        let second = SecondProcess::start_with("demo", &["--stall", STALL])?;
+        let summary = measure(words, &format!("{}/{STALLED_DELAY}", second.url.trim_end_matches('/')))?;
+        let (p99, n) = (summary.headline().quantile(0.99).show(lang), summary.totals.due.to_string());
+        view.print(&lang.fill(text, &[("load", &words.join(" ")), ("p99", &p99), ("n", &n)]));
+    }
+    view.print("");
+    Ok(())
+}
+
+/// Measures a run without showing it.
+fn measured(
+    words: &[&str],
+    url: &str,
+    protocols: &[Arc<dyn Protocol>],
+    defaults: &Defaults,
+    host: &GeneratorHost,
+    interrupts: &Interrupts,
+) -> Result<Summary, UsageError> {
+    let words = [words, &["-d", STALLED_RUN, url]].concat();
+    let mut intent = parse_run("demo", &words, protocols, defaults)?;
+    let protocol = &*protocols[intent.protocol];
+    let bench = Bench::prepare(&mut intent, protocol, host, Arc::new(SelfLauncher))?;
+    let mut summing = SummaryBuilder::default();
+    let during = (interrupts.stop(), &Control::default());
+    bench.run(&Trial::from_plan(&intent.plan), during, &mut |event| summing.add(&event))?;
+    Ok(summing.finish())
 }
 
 /// Parses the arguments of a run that a command starts, as if a user had typed them.

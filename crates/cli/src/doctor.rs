@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use brunt_contract::{PeerAddress, Protocol};
-use brunt_counters::{CounterSource, HostReader, Service};
+use brunt_counters::{CounterSource, HostReader, MachineLoad, MachineLoadMeter, Service};
 use brunt_diagnose::doctor::{
-    Advice, RunRequirements, Severity, abilities, examine, examine_service, service_abilities,
+    Advice, CurrentLoad, RunRequirements, Severity, abilities, examine, examine_service, service_abilities,
 };
 use brunt_measure::Nanos;
 use brunt_plan::{Load, Plan};
@@ -44,6 +44,7 @@ pub fn examine_run(
     planned: Option<(&mut Intent, &dyn Protocol)>,
     facts: &brunt_record::GeneratorHost,
 ) -> CommandResult {
+    let meter = MachineLoadMeter::start();
     let mut host = HostReader::new(CounterSource::here());
     let (lang, run, others) = match planned {
         None => (Lang::from_env(), None, Vec::new()),
@@ -57,6 +58,9 @@ pub fn examine_run(
     let mut page = String::new();
     section(&mut page, lang.of(THIS_MACHINE));
     abilities(&read).iter().for_each(|said| line(&mut page, "", &said.render(lang)));
+    if let Some(load) = meter.and_then(MachineLoadMeter::finish) {
+        line(&mut page, "", &current(load).sentence().render(lang));
+    }
     if !counters.unobservable.is_empty() {
         line(&mut page, "", &format!("{}: {}", lang.of(UNREAD), counters.unobservable.join(", ")));
     }
@@ -75,6 +79,12 @@ pub fn examine_run(
     }
     let stops = all.iter().any(|advice| advice.prospect == Severity::Blocker);
     Ok(screen::print(&page, if stops { UNFIT } else { 0 }, lang))
+}
+
+/// Returns what others take of this machine, as the checks understand it.
+pub fn current(load: MachineLoad) -> CurrentLoad {
+    let MachineLoad { cores, others, stolen, late } = load;
+    CurrentLoad { cores, others, stolen, late_s: late.as_secs_f64() }
 }
 
 /// Appends the limits of a host with a probe, and returns those that the run would reach there.

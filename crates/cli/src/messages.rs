@@ -174,8 +174,8 @@ pub const PUBLIC_DECLINED: Text = text("not confirmed; nothing was sent", "未�
 pub const USERS: Text = text("{n} {n|user|users}", "{n} 个用户");
 /// First line of the demo.
 pub const DEMO_BEGIN: Text = text(
-    "The built-in target runs as process {pid} at {url}. It takes 10 ms per response; {length} at {rate}:",
-    "内置被测服务运行在进程 {pid}，地址 {url}，每个响应耗时 10 毫秒。现在以 {rate} 压测 {length}：",
+    "The built-in target runs as process {pid} at {url}. It takes 100 ms per response; {length} at {rate}:",
+    "内置被测服务运行在进程 {pid}，地址 {url}，每个响应耗时 100 毫秒。现在以 {rate} 压测 {length}：",
 );
 /// Result of `brunt calibrate`.
 pub const CALIBRATION: Text = text(
@@ -208,6 +208,21 @@ pub const DEMO_NEXT: Text = text(
     "接下来可以试试：\n  brunt http://localhost:8080/                          十个用户、十秒，压测您自己的服务\n  \
      brunt -r 200/s -d 30s --objective 'p99<50ms' URL      固定速率与目标值：未达到时退出码为 10\n  \
      brunt report --format json -o demo.json               把本次压测输出为 JSON",
+);
+/// Heading of the stall that the demo measures in two ways.
+pub const DEMO_STALL: Text = text(
+    "The same server, which now stops for 1 s of a run of 3 s, measured in two ways:",
+    "同一个服务在 3 秒的压测中停顿 1 秒，用两种方式测量：",
+);
+/// The stall as users see it who wait for each response.
+pub const DEMO_STALL_USERS: Text = text(
+    "  {load}      p99 {p99}: each user waits once and sends nothing meanwhile ({n} requests)",
+    "  {load}      p99 {p99}：每个用户只等待一次，其间不再发送请求（共 {n} 个请求）",
+);
+/// The stall as requests see it that are due at a rate.
+pub const DEMO_STALL_RATE: Text = text(
+    "  {load}   p99 {p99}: requests stay due, and their waiting counts ({n} requests)",
+    "  {load}   p99 {p99}：请求照常到来，等待时间全部计入（共 {n} 个请求）",
 );
 /// Shown after a demo on a machine that was too busy.
 pub const DEMO_WORKED: Text = text(

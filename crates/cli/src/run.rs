@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use brunt_contract::{Protocol, UsageError};
+use brunt_counters::MachineLoadMeter;
+use brunt_diagnose::doctor::CurrentLoad;
 use brunt_engine::{Control, Stop};
 use brunt_plan::Trial;
 use brunt_record::{End, FirstResponse, GeneratorHost, Notice, RunEnd, RunEvent, RunStarted, Subject};
@@ -22,7 +24,7 @@ use crate::stop_conditions::StopConditions;
 use crate::timer::Timer;
 use crate::view::View;
 use crate::worker::SelfLauncher;
-use crate::{checks, control_pipe, debug, delayed_actions, document, messages, preflight, screen};
+use crate::{checks, control_pipe, debug, delayed_actions, doctor, document, messages, preflight, screen};
 use brunt_bench::journal::Journal;
 use brunt_bench::{Bench, FirstOutcome, NoLoadReason};
 use brunt_config::Intent;
@@ -85,6 +87,8 @@ pub fn show(bench: &mut Bench, intent: &Intent, (interrupts, timer): (&Interrupt
     // From here on a signal ends the run in an orderly way, so that requested documents are written.
     interrupts.enable_graceful_stop();
     let stop = interrupts.stop();
+    // Measured while the target is asked, before the load is part of it.
+    let meter = view.is_watched().then(MachineLoadMeter::start).flatten();
     let mut outcome = probe(bench, intent, stop, &mut view);
     while !stop.requested() && preflight::confirm_redirects(&intent.plan, bench.guard(), lang)? {
         outcome = probe(bench, intent, stop, &mut view);
@@ -101,6 +105,10 @@ pub fn show(bench: &mut Bench, intent: &Intent, (interrupts, timer): (&Interrupt
     }
     match outcome {
         Ok(_) => {
+            let others = meter.and_then(MachineLoadMeter::finish).map(doctor::current);
+            if let Some(others) = others.filter(CurrentLoad::is_disturbed) {
+                view.print(&others.sentence().render(lang));
+            }
             let code = load(bench, intent, (stop, timer), (&mut view, &mut exports))?;
             exports.linger(stop, &mut view, lang);
             Ok(code)

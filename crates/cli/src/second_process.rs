@@ -21,11 +21,20 @@ impl SecondProcess {
     /// # Errors
     /// Returns an error if the process does not start.
     pub fn start(command: &str) -> Result<SecondProcess, UsageError> {
+        SecondProcess::start_with(command, &[])
+    }
+
+    /// Like [`SecondProcess::start`], with further options of `brunt target`.
+    ///
+    /// # Errors
+    /// Returns an error if the process does not start.
+    pub fn start_with(command: &str, options: &[&str]) -> Result<SecondProcess, UsageError> {
         let failed =
             |error: std::io::Error| UsageError::new(command, format!("the second process did not start ({error})"));
         let program = std::env::current_exe().map_err(failed)?;
         let mut child = Command::new(program)
             .args(["target", "127.0.0.1:0", "--with-parent"])
+            .args(options)
             .env(serve::PARENT, std::process::id().to_string())
             .env("LC_ALL", "C")
             // Ctrl-C is sent to the whole process group of a terminal: the target must outlive the orderly end of the

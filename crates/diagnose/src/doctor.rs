@@ -124,6 +124,55 @@ pub fn abilities(read: CounterLookup<'_>) -> Vec<LocalizedSentence> {
     all
 }
 
+/// What others take of a machine at the moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CurrentLoad {
+    /// Number of cores.
+    pub cores: f64,
+    /// CPU time of other processes, in cores.
+    pub others: f64,
+    /// Share of the cores' time that the hypervisor gave to other machines.
+    pub stolen: f64,
+    /// Time by which a thread wakes up late (p99), in seconds.
+    pub late_s: f64,
+}
+
+const NOW: Text = text(
+    "now other processes use {others} of {cores} cores, and the hypervisor takes {stolen}: latencies above {above} can \
+        be trusted here",
+    "目前其他进程占用 {cores} 个核中的 {others} 个，宿主机占用 {stolen}：{above} 以上的延迟可信",
+);
+/// Ratio of a latency to the delays of the machine above which the delays are immaterial (`docs/measurement.md` 2.5).
+const IMMATERIAL: f64 = 10.0;
+/// CPU time of others, in cores, and stolen share above which a machine counts as disturbed.
+const DISTURBED: (f64, f64) = (0.2, 0.02);
+
+impl CurrentLoad {
+    /// Returns `true` if others take so much that a run should be announced with it.
+    pub fn is_disturbed(&self) -> bool {
+        self.others > DISTURBED.0 || self.stolen > DISTURBED.1
+    }
+
+    /// Returns the shortest latency in seconds that delays of this machine change by less than a tenth, rounded up to
+    /// 1, 2 or 5.
+    fn trusted_s(&self) -> f64 {
+        let exact = (self.late_s * IMMATERIAL).max(1e-6);
+        let unit = 10f64.powf(exact.log10().floor());
+        [1.0, 2.0, 5.0, 10.0].map(|step| step * unit).into_iter().find(|step| *step >= exact * 0.999).unwrap_or(exact)
+    }
+
+    /// Returns a sentence on what others take, and which latencies can be trusted under that.
+    pub fn sentence(&self) -> LocalizedSentence {
+        let facts = [
+            ("others", format!("{:.1}", self.others)),
+            ("cores", numbers::count(self.cores as u64)),
+            ("stolen", numbers::share(self.stolen)),
+            ("above", numbers::seconds(self.trusted_s())),
+        ];
+        LocalizedSentence::new(NOW, facts)
+    }
+}
+
 fn quota(read: CounterLookup<'_>) -> Option<f64> {
     Some(read("self.cgroup.quota_us")? / read("self.cgroup.period_us").filter(|period| *period > 0.0)?)
 }
@@ -297,6 +346,20 @@ fn shared(_: CounterLookup<'_>, planned: &RunRequirements) -> Option<Advice> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_load_of_others_says_which_latencies_can_be_trusted() {
+        let load = |others, late_s| CurrentLoad { cores: 2.0, others, stolen: 0.15, late_s };
+        assert_eq!(
+            load(1.2, 0.0004).sentence().render(Lang::En),
+            "now other processes use 1.2 of 2 cores, and the hypervisor takes 15.0 %: latencies above 5.00 ms can be \
+                trusted here"
+        );
+        let above = |late_s: f64| load(0.0, late_s).trusted_s();
+        let rounded = [0.00009, 0.0001, 0.00011, 0.0049].map(|late_s| (above(late_s) * 1e6).round() as u64);
+        assert_eq!(rounded, [1_000, 1_000, 2_000, 50_000]);
+        assert!(!CurrentLoad { stolen: 0.0, ..load(0.1, 0.1) }.is_disturbed());
+    }
 
     fn host(name: &str) -> Option<f64> {
         Some(match name {

@@ -20,6 +20,11 @@ impl Clock {
     pub fn thread_cpu_time(self) -> Nanos {
         read_clock(ClockId::ThreadCPUTime)
     }
+
+    /// Returns the CPU time of this process.
+    pub fn process_cpu_time(self) -> Nanos {
+        read_clock(ClockId::ProcessCPUTime)
+    }
 }
 
 #[inline]

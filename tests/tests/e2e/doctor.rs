@@ -4,7 +4,8 @@ use brunt_tests::{TargetProcess, brunt};
 
 #[test]
 fn a_machine_is_examined_with_and_without_a_run() {
-    brunt(["doctor"]).with_code(0).containing("file descriptors per process");
+    let ended = brunt(["doctor"]).with_code(0).containing("file descriptors per process");
+    ended.containing("now other processes use").containing("can be trusted here");
     let target = TargetProcess::healthy();
     let url = target.url("");
     brunt(["doctor", "-c", "10", "-d", "1s", &url]).with_code(0).containing("the target runs on this machine");
