@@ -31,9 +31,9 @@ const NOT_THE_SAME: Text = text("differs in: {what}", "不同之处：{what}");
 const UNTRUSTED: Text =
     text("one of these runs is NOT TRUSTED: their differences mean nothing", "其中有压测不可信：两者的差异没有意义");
 const WHAT_IT_KNOWS: Text = text(
-    "Intervals show how much the seconds within each run vary. One run of each does not show how much repeated runs \
-        of the same setup vary.",
-    "区间反映每次压测中各秒之间的波动；同一配置重复压测会相差多少，仅凭各一次压测无法得知。",
+    "Intervals show how much the seconds within each run vary, and what may be brunt's own delay. One run of each does \
+        not show how much repeated runs of the same setup vary.",
+    "区间反映每次压测中各秒之间的波动，以及可能由 brunt 自身造成的延迟；同一配置重复压测会相差多少，仅凭各一次压测无法得知。",
 );
 
 const OF_SERVICE: Text = text("{figure} (service time)", "{figure}（服务时间）");
@@ -86,7 +86,7 @@ fn write_json(runs: &[ComparedRun<'_>], _: Style, out: &mut dyn Write) -> io::Re
             name: sanitize::line(run.name).into_owned(),
             unix_ms: started.map(|started| started.unix_ms),
             target: started.map(|started| sanitize::line(&head::target(&started.plan, Lang::En)).into_owned()),
-            trust: run.summary.trust.verdict().name(),
+            trust: run.summary.trust.verdict().verdict(),
         }
     };
     let told = compare_runs(runs)?;
@@ -118,12 +118,11 @@ struct RunReport {
     unix_ms: Option<u64>,
     /// Target of the load.
     target: Option<String>,
-    /// `trusted`, `caution` or `not_trusted`.
+    /// `trusted`, `too_short`, `caution` or `not_trusted`.
     trust: &'static str,
 }
 
 /// Returns the JSON Schema of a comparison, generated from the types (`docs/schema/comparison.json`).
-#[cfg(feature = "schema")]
 #[cfg(feature = "schema")]
 pub fn schema_json() -> String {
     let schema = schemars::schema_for!(ComparisonReport<'static>);
@@ -185,8 +184,8 @@ fn rows(runs: &[ComparedRun<'_>], at: usize, against: &RunComparison, lang: Lang
         let interval = one.interval.map(|ends| ends.map(|end| change_text(one, end, lang)).join(" … "));
         vec![
             figure_name(one, lang),
-            figure(&runs[0], one, 0),
-            figure(&runs[at], one, 1),
+            figure(&runs[0], one, 0, lang),
+            figure(&runs[at], one, 1, lang),
             one.change.map_or_else(|| numbers::WITHHELD.into(), |change| change_text(one, change, lang)),
             interval.unwrap_or_else(|| numbers::WITHHELD.into()),
             lang.of(word(one.verdict)).into(),
@@ -210,9 +209,9 @@ fn figure_name(one: &FigureChange, lang: Lang) -> String {
 }
 
 /// Formats a figure of one of the two runs, marking a lower bound.
-fn figure(run: &ComparedRun<'_>, one: &FigureChange, of: usize) -> String {
+fn figure(run: &ComparedRun<'_>, one: &FigureChange, of: usize, lang: Lang) -> String {
     if let Some(q) = one.measure.quantile() {
-        return run.summary.totals.ranked(one.latency == Some("response")).quantile(q).figure.show();
+        return run.summary.totals.ranked(one.latency == Some("response")).quantile(q).show(lang);
     }
     match one.values[of] {
         None => numbers::WITHHELD.into(),
