@@ -186,7 +186,15 @@ pub fn compare_figures(first: &ComparedFigures, second: &ComparedFigures) -> [Fi
         let sound = first.is_sound() && second.is_sound();
         let verdict = if sound { verdict_of(&measure, interval) } else { ChangeVerdict::CannotTell };
         let latency = measure.quantile().map(|_| if open { "response" } else { "service" });
-        FigureChange { measure, latency, values: [a.value, b.value], bands: [a.band, b.band], change, interval, verdict }
+        FigureChange {
+            measure,
+            latency,
+            values: [a.value, b.value],
+            bands: [a.band, b.band],
+            change,
+            interval,
+            verdict,
+        }
     })
 }
 

@@ -5,12 +5,14 @@ use std::io::{self, Write};
 use brunt_measure::sanitize;
 use serde::Serialize;
 
-use super::text::head;
+use super::text::{figures, head};
 use super::{Style, html};
 use crate::columns::{Paint, table, wrap};
 use crate::comparison::{ComparedRun, RunComparison, RunComparisonReport, compare_runs};
 use crate::contrast::{ChangeVerdict, FigureChange};
+use crate::finding::Grade;
 use crate::numbers;
+use crate::ranked::grade_of_width;
 use crate::text::{Lang, Text, text};
 
 /// Version of the JSON format.
@@ -216,7 +218,10 @@ fn figure(run: &ComparedRun<'_>, one: &FigureChange, of: usize, lang: Lang) -> S
     match one.values[of] {
         None => numbers::WITHHELD.into(),
         Some(share) if one.measure.is_share => format!("{:.2} %", share * 100.0),
-        Some(rate) => format!("{}/s", numbers::rate(rate)),
+        Some(rate) => {
+            let ends = one.bands[of].filter(|[least, most]| grade_of_width(1.0 - least / most) == Grade::Fail);
+            ends.map_or_else(|| format!("{}/s", numbers::rate(rate)), |ends| figures::show_rate_band(ends, lang))
+        }
     }
 }
 
