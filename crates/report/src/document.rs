@@ -29,6 +29,7 @@ use serde::Serialize;
 use self::checks::CheckReport;
 use self::connections::ConnectionReport;
 use self::distribution::Distribution;
+pub(crate) use self::distribution::grade;
 use self::early_end::EarlyEndReport;
 use self::iterations::SpanReport;
 use self::latency::{LatencyReport, PhasesReport};

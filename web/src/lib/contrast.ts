@@ -16,6 +16,8 @@ export interface Contrast {
    */
   latency: 'response' | 'service' | null;
   values: [number | null, number | null];
+  /** The bands of both values: the ends that hold them whatever part is brunt's own; null if they are equal. */
+  bands?: [[number, number] | null, [number, number] | null];
   change: number | null;
   /** Confidence interval of the change; an upper end of null is infinite. */
   interval: [number, number | null] | null;
@@ -24,6 +26,7 @@ export interface Contrast {
 
 /** A run compared with the first one. */
 export interface Against {
+  /** False if one of the two is in doubt for a reason without a size, so that no verdict is given. */
   trusted: boolean;
   differs: string[];
   figures: Contrast[];
@@ -47,6 +50,8 @@ export function figureOf(one: Contrast, of: 0 | 1): string {
   const value = one.values[of];
   if (value === null) return WITHHELD;
   if (one.is_share) return `${(value * 100).toFixed(2)} %`;
+  const band = one.bands?.[of];
+  if (band && band[0] <= 0.7 * band[1]) return band.map((end) => (one.name === 'throughput_per_s' ? `${rate(end)}/s` : duration(end * 1000))).join(' … ');
   return one.name === 'throughput_per_s' ? `${rate(value)}/s` : duration(value * 1000);
 }
 

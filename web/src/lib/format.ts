@@ -28,6 +28,7 @@ export function duration(ns: number | null | undefined): string {
 
 /** Formats a latency as far as it is known: `1.23 ms`, `≥ 4.00 s`, `–`. */
 export function quantity(of: Quantity): string {
+  if (of.band && of.grade === 'fail') return of.band.map((end) => duration(end)).join(' … ');
   return of.ns === null ? WITHHELD : (of.atLeast ? '≥ ' : '') + duration(of.ns);
 }
 
