@@ -45,14 +45,17 @@ export function calledOf(one: Contrast, lang: 'en' | 'zh'): string {
   return one.latency ? say(one.latency === 'service' ? W.ofService : W.ofResponse, lang, { name }) : name;
 }
 
+/** Lower end of a band, as a share of the upper one, up to which the figure is shown as its band. */
+const UNTRUSTED = 0.7;
+
 /** Formats a figure of the first run (0) or of the other one (1). */
 export function figureOf(one: Contrast, of: 0 | 1): string {
   const value = one.values[of];
   if (value === null) return WITHHELD;
   if (one.is_share) return `${(value * 100).toFixed(2)} %`;
+  if (one.name !== 'throughput_per_s') return duration(value * 1000);
   const band = one.bands?.[of];
-  if (band && band[0] <= 0.7 * band[1]) return band.map((end) => (one.name === 'throughput_per_s' ? `${rate(end)}/s` : duration(end * 1000))).join(' … ');
-  return one.name === 'throughput_per_s' ? `${rate(value)}/s` : duration(value * 1000);
+  return band && band[0] <= UNTRUSTED * band[1] ? `${rate(band[0])} … ${rate(band[1])}/s` : `${rate(value)}/s`;
 }
 
 function signed(value: number, digits: number): string {
