@@ -30,7 +30,7 @@ pub struct RunFigures {
     pub ended: String,
     /// The exit code.
     pub exit: u8,
-    /// `trusted`, `caution` or `not_trusted`.
+    /// `trusted`, `too_short`, `caution` or `not_trusted`.
     pub verdict: String,
     pub window_s: f64,
     pub elapsed_s: f64,
@@ -43,9 +43,11 @@ pub struct RunFigures {
     pub p50_us: Option<f64>,
     pub p95_us: Option<f64>,
     pub p99_us: Option<f64>,
-    /// Number of objectives, and number of those that were met.
+    /// Number of objectives, and numbers of those that were met and of those that could not be decided.
     pub objectives: u32,
     pub met: u32,
+    #[serde(default)]
+    pub undecided: u32,
     /// Rule of the principal limit.
     pub limit: Option<String>,
     /// Version of brunt that executed the run.
@@ -83,6 +85,11 @@ impl RunFigures {
             p99_us: quantile(0.99),
             objectives: summary.objectives.len() as u32,
             met: summary.objectives.iter().filter(|judged| judged.is_met()).count() as u32,
+            undecided: summary
+                .objectives
+                .iter()
+                .filter(|judged| judged.outcome == brunt_report::ObjectiveOutcome::Undecided)
+                .count() as u32,
             limit: summary.limits.principal().map(|found| found.rule.to_owned()),
             ..RunFigures::default()
         };

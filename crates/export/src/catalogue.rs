@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use brunt_measure::{Histogram, Nanos};
 use brunt_record::{NamedCounts, RunPart};
-use brunt_report::{Grade, NamedTotals, RunSums};
+use brunt_report::{Grade, NamedTotals, ObjectiveOutcome, RankedLatency, RunSums};
 
 use crate::figures::FiguresSnapshot;
 
@@ -82,6 +82,7 @@ pub(crate) fn families(reading: &FiguresSnapshot) -> Vec<Family<'_>> {
     all.extend(requests(sums));
     all.extend(connections(sums));
     all.extend(times(sums));
+    all.push(bands(sums));
     all.extend(by_name(sums));
     all.push(checks(sums));
     all.extend(spans(sums));
@@ -270,6 +271,30 @@ fn times(sums: &RunSums) -> Vec<Family<'_>> {
     all
 }
 
+/// Quantiles with bands, by the values of their label.
+const BANDS: [(&str, f64); 3] = [("0.5", 0.5), ("0.95", 0.95), ("0.99", 0.99)];
+
+/// Returns the bands of the headline latency; none for a record without them.
+fn bands(sums: &RunSums) -> Family<'_> {
+    let help = "Quantiles of the latency with (most) and without (least) the delays that may be brunt's own.";
+    let family = family(MetricKind::Gauge, ("latency.band", "s"), help);
+    if sums.totals.has_bands { add_bands(family, &[], sums.headline()) } else { family }
+}
+
+/// Adds both ends of each quantile that is known exactly.
+fn add_bands<'a>(family: Family<'a>, labels: &[(&'static str, &'a str)], ranked: RankedLatency<'_>) -> Family<'a> {
+    BANDS.iter().fold(family, |mut family, (quantile, q)| {
+        let estimate = ranked.quantile(*q);
+        let ends = estimate.figure.exact().map(|most| [estimate.band.map_or(most, |band| band.least), most]);
+        for (end, time) in ["least", "most"].into_iter().zip(ends.into_iter().flatten()) {
+            let labels = labels.iter().copied().chain([("quantile", *quantile), ("end", end)]);
+            let labels = labels.map(|(name, value)| (name, Cow::Borrowed(value))).collect();
+            family.points.push(Point { labels, value: PointValue::Real(time.as_secs_f64()) });
+        }
+        family
+    })
+}
+
 /// Returns the requests by name, with individual points for the first names.
 fn by_name(sums: &RunSums) -> Vec<Family<'_>> {
     let mut counts = counters("named.requests", "Requests by name and outcome.");
@@ -279,6 +304,8 @@ fn by_name(sums: &RunSums) -> Vec<Family<'_>> {
         "named.latency",
         "Latency by name: response time, or service time if closed; lower bounds of unfinished requests included.",
     );
+    let help = "Quantiles by name with (most) and without (least) the delays that may be brunt's own.";
+    let mut bands = family(MetricKind::Gauge, ("named.latency_band", "s"), help);
     let rows: Vec<_> = sums.by_name().collect();
     let (own, rest) = rows.split_at(rows.len().min(NAMES));
     for row in own {
@@ -288,6 +315,9 @@ fn by_name(sums: &RunSums) -> Vec<Family<'_>> {
             codes = codes.with([("name", row.name), ("code", code)], PointValue::Count(*n));
         }
         times = times.with([("name", row.name)], latency_of(row.totals));
+        if sums.totals.has_bands {
+            bands = add_bands(bands, &[("name", row.name)], row.totals.ranked());
+        }
     }
     if !rest.is_empty() {
         let (mut others, mut latency) = (NamedCounts::default(), Histogram::new());
@@ -300,7 +330,7 @@ fn by_name(sums: &RunSums) -> Vec<Family<'_>> {
         cached = add_cached(cached, OTHERS, &others);
         times = times.with([("name", OTHERS)], PointValue::Times(Cow::Owned(latency), COARSE));
     }
-    vec![counts, cached, codes, times]
+    vec![counts, cached, codes, times, bands]
 }
 
 /// Adds the number of responses from caches for a name, if there are any.
@@ -388,11 +418,15 @@ fn judged(reading: &FiguresSnapshot) -> Vec<Family<'_>> {
             None => told.push((finding.code, finding.grade)),
         }
     }
-    let mut met: Vec<(&str, bool)> = Vec::new();
-    for judged in reading.so_far.objectives.iter().take(NAMES) {
-        match met.iter_mut().find(|(objective, _)| *objective == judged.objective) {
-            Some((_, met)) => *met &= judged.is_met(),
-            None => met.push((&judged.objective, judged.is_met())),
+    let outcomes = labelled_gauges(
+        "objective.outcome",
+        "Whether an objective is met so far: 1 for its outcome, 0 for the others. Undecided: brunt's own delays decide.",
+    );
+    let mut judged: Vec<(&str, ObjectiveOutcome)> = Vec::new();
+    for one in reading.so_far.objectives.iter().take(NAMES) {
+        match judged.iter_mut().find(|(objective, _)| *objective == one.objective) {
+            Some((_, worst)) => *worst = one.outcome.max(*worst),
+            None => judged.push((&one.objective, one.outcome)),
         }
     }
     vec![
@@ -404,10 +438,24 @@ fn judged(reading: &FiguresSnapshot) -> Vec<Family<'_>> {
         ),
         told.into_iter()
             .fold(findings, |all, (code, grade)| all.with([("code", code)], PointValue::Real(number(grade)))),
-        met.into_iter().fold(objectives, |all, (objective, met)| {
-            all.with([("objective", objective)], PointValue::Real(f64::from(u8::from(met))))
+        judged.iter().fold(objectives, |all, (objective, outcome)| {
+            all.with([("objective", *objective)], truth(*outcome == ObjectiveOutcome::Met))
+        }),
+        judged.iter().fold(outcomes, |all, (objective, outcome)| {
+            [ObjectiveOutcome::Met, ObjectiveOutcome::Undecided, ObjectiveOutcome::Missed].into_iter().fold(
+                all,
+                |all, one| {
+                    let labels = [("objective", *objective), ("outcome", one.name())];
+                    all.with(labels, truth(one == *outcome))
+                },
+            )
         }),
     ]
+}
+
+/// Returns the value of a gauge that is 1 or 0.
+fn truth<'a>(is: bool) -> PointValue<'a> {
+    PointValue::Real(f64::from(u8::from(is)))
 }
 
 fn generator(sums: &RunSums) -> Vec<Family<'_>> {
@@ -415,7 +463,23 @@ fn generator(sums: &RunSums) -> Vec<Family<'_>> {
         family(MetricKind::Counter, (name, "s"), help).with([], PointValue::Real(time.as_secs_f64()))
     };
     let generator = &sums.totals.generator;
+    let mut resolution = family(
+        MetricKind::Gauge,
+        ("generator.resolution", "s"),
+        "Usual time from brunt's last look at a connection to the reading of a response.",
+    );
+    let mut away = family(
+        MetricKind::Counter,
+        ("generator.away", "s"),
+        "Time for which workers with requests in flight were away from their connections, summed over the workers.",
+    );
+    if let Some(time) = sums.totals.resolution() {
+        resolution = resolution.with([], PointValue::Real(time.as_secs_f64()));
+        away = away.with([], PointValue::Real(sums.totals.away_in_window.as_secs_f64()));
+    }
     vec![
+        resolution,
+        away,
         seconds("generator.cpu", generator.cpu, "CPU time of brunt's workers within the window."),
         seconds(
             "generator.busiest_cpu",

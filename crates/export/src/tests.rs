@@ -139,6 +139,52 @@ fn checks_are_counted_by_name_and_bounded_likewise() {
     assert_eq!(said.lines().filter(|line| line.starts_with("brunt_checks_total{")).count(), 2 * (NAMES + 1));
 }
 
+/// Creates a second in which brunt may have delayed 30 of 100 requests of 2 ms by 8 ms.
+fn delayed() -> Second {
+    let mut second = second(0, RunPart::Window);
+    (second.due, second.finished, second.failed, second.away_ns) = (101, 100, 0, 50_000_000);
+    second.generator.resolution_ns = 20_000;
+    let latency = &mut second.latency;
+    latency.service.record_n(Nanos::from_millis(2), 67);
+    latency.service.record_n(Nanos::from_millis(10), 30);
+    latency.service_delayed.record_n(Nanos::from_millis(10), 30);
+    latency.service_undelayed.record_n(Nanos::from_millis(2), 30);
+    let counts = NamedCounts { finished: 100, ..NamedCounts::default() };
+    let packed = |ms, n| PackedHistogram::of(Nanos::from_millis(ms), n);
+    let (latency, latency_delayed, latency_undelayed) = (packed(10, 100), packed(10, 100), packed(2, 100));
+    second.named =
+        vec![NamedFigures { counts, latency, latency_delayed, latency_undelayed, ..NamedFigures::default() }];
+    second
+}
+
+#[test]
+fn bands_and_outcomes_of_objectives_are_exported() {
+    let RunEvent::Started(mut begins) = started(2) else { panic!("it starts") };
+    begins.plan.objectives = ["p99<50ms", "p99<5ms", "p99<1ms"].map(str::to_owned).into();
+    let said = told(&run([RunEvent::Started(begins), RunEvent::Second(Box::new(delayed()))]));
+    let value = |of: &str| -> f64 {
+        let line = said.lines().find_map(|line| line.strip_prefix(of)).unwrap_or_else(|| panic!("{of} in\n{said}"));
+        line.trim().parse().expect("a number")
+    };
+    let near = |of: &str, wanted: f64| assert!((value(of) / wanted - 1.0).abs() < 0.005, "{of} {}", value(of));
+    near("brunt_latency_band_seconds{quantile=\"0.5\",end=\"least\"}", 0.002);
+    near("brunt_latency_band_seconds{quantile=\"0.95\",end=\"least\"}", 0.002);
+    near("brunt_latency_band_seconds{quantile=\"0.95\",end=\"most\"}", 0.010);
+    near("brunt_named_latency_band_seconds{name=\"GET /0\\\"\\\\\\n\",quantile=\"0.5\",end=\"least\"}", 0.002);
+    near("brunt_generator_away_seconds_total", 0.05);
+    near("brunt_generator_resolution_seconds", 20e-6);
+    let outcome = |objective: &str, outcome: &str| {
+        value(&format!("brunt_objective_outcome{{objective=\"{objective}\",outcome=\"{outcome}\"}}"))
+    };
+    for (objective, of) in [("p99<50ms", "met"), ("p99<5ms", "undecided"), ("p99<1ms", "missed")] {
+        for one in ["met", "undecided", "missed"] {
+            assert_eq!(outcome(objective, one), f64::from(u8::from(one == of)), "{objective} {one}");
+        }
+    }
+    let quiet = told(&run([started(1), RunEvent::Second(Box::new(second(0, RunPart::Window)))]));
+    assert!(!quiet.contains("latency_band"), "a record without bands has none");
+}
+
 #[test]
 fn a_step_that_hangs_does_not_look_fast_by_name() {
     let counts = NamedCounts { finished: 2, censored: 1, ..NamedCounts::default() };

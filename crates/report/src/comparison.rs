@@ -24,7 +24,7 @@ pub struct ComparedRun<'a> {
 /// A run compared with the first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunComparison {
-    /// Set if the figures of both can be trusted; otherwise no verdict on their differences is given.
+    /// Set unless one of them is in doubt for a reason without a size; then no verdict on their differences is given.
     pub trusted: bool,
     /// Differences in plan, machine or version, which affect the comparison.
     pub differences: Vec<&'static str>,
@@ -47,7 +47,7 @@ pub fn compare_runs(runs: &[ComparedRun<'_>]) -> io::Result<Vec<RunComparison>> 
         .map(|run| {
             let side = ComparedFigures::of(run.summary, run.seconds)?;
             Ok(RunComparison {
-                trusted: first.is_trusted() && side.is_trusted(),
+                trusted: first.is_sound() && side.is_sound(),
                 differences: differences(base.summary.started.as_deref(), run.summary.started.as_deref()),
                 figures: compare_figures(&first, &side),
             })
@@ -67,7 +67,8 @@ impl RunComparison {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunComparisonReport<'a> {
-    /// `true` if the figures of both can be trusted; otherwise no verdict on their differences is given.
+    /// `true` unless one of them is in doubt for a reason without a size, such as counts that disagree; then no verdict
+    /// on their differences is given. Delays that may be brunt's own have a size, and widen the intervals.
     trusted: bool,
     /// Differences other than the figures: parts of the plan, `machine`, `brunt`.
     differs: &'a [&'static str],

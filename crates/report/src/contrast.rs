@@ -1,13 +1,16 @@
 //! Two runs side by side: the figures of both, the difference of the second from the first, and a verdict.
 //!
 //! The interval of a change is computed from the intervals of both figures (`docs/measurement.md`, Comparing two runs):
-//! it covers the variation between the seconds of a run, but not the variation between repeated runs.
+//! it covers the variation between the seconds of a run, but not the variation between repeated runs. It is widened by
+//! the bands of both: a change that holds whatever part of the figures is brunt's own needs no undisturbed run.
 
 mod side;
 
+use brunt_measure::Estimate;
 use serde::Serialize;
 
 pub use self::side::ComparedFigures;
+use self::side::KnownFigure;
 
 /// The verdict on a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,8 +21,8 @@ pub enum ChangeVerdict {
     Same,
     /// The whole interval is worse by more than the threshold.
     Worse,
-    /// The interval covers more than one of these cases, there is no interval, or the figures of one of the runs cannot
-    /// be trusted.
+    /// The interval covers more than one of these cases, there is no interval, or one of the runs is in doubt for a
+    /// reason without a size.
     CannotTell,
 }
 
@@ -112,9 +115,11 @@ pub struct FigureChange {
     pub latency: Option<&'static str>,
     /// Values of both runs; `None` if withheld or only a lower bound.
     pub values: [Option<f64>; 2],
+    /// Bands of both values; `None` if nothing of a value is brunt's own.
+    pub bands: [Option<[f64; 2]>; 2],
     /// Second value ÷ first value, or, for shares, their difference.
     pub change: Option<f64>,
-    /// 95 % interval of the change; the upper end is infinite if unbounded.
+    /// 95 % interval of the change, widened by the bands; the upper end is infinite if unbounded.
     pub interval: Option<[f64; 2]>,
     /// Verdict on the change.
     pub verdict: ChangeVerdict,
@@ -130,6 +135,7 @@ impl FigureChange {
             is_share: self.measure.is_share,
             latency: self.latency,
             values: self.values,
+            bands: self.bands.iter().any(Option::is_some).then_some(self.bands),
             change: self.change,
             interval: self.interval.map(|ends| ends.map(|end| Some(end).filter(|end| end.is_finite()))),
             verdict: self.verdict.name(),
@@ -153,9 +159,12 @@ pub struct FigureChangeReport {
     latency: Option<&'static str>,
     /// Values of the first run and of this one; null if withheld or only a lower bound.
     values: [Option<f64>; 2],
+    /// Bands of both values, whatever part of them is brunt's own; null or absent if nothing is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bands: Option<[Option<[f64; 2]>; 2]>,
     /// The second value divided by the first, or for shares their difference.
     change: Option<f64>,
-    /// 95 % interval of the change; an upper end of null is infinite.
+    /// 95 % interval of the change, widened by the bands; an upper end of null is infinite.
     interval: Option<[Option<f64>; 2]>,
     /// Verdict: `better`, `same`, `worse` or `cannot_tell`.
     verdict: &'static str,
@@ -173,17 +182,27 @@ pub fn compare_figures(first: &ComparedFigures, second: &ComparedFigures) -> [Fi
             (Some(a), Some(b)) => (a > 0.0).then(|| b / a),
             _ => None,
         };
-        let interval = match (a.estimate(), b.estimate()) {
-            (Some(a), Some(b)) if measure.is_share => Some(b.minus(a)),
-            (Some(a), Some(b)) => b.divided_by(a),
-            _ => None,
-        };
-        let interval = interval.map(|change| [change.low, change.high]).filter(|ends| *ends != [0.0, f64::INFINITY]);
-        let trusted = first.is_trusted() && second.is_trusted();
-        let verdict = if trusted { verdict_of(&measure, interval) } else { ChangeVerdict::CannotTell };
+        let interval = interval_of(&measure, a, b).filter(|ends| *ends != [0.0, f64::INFINITY]);
+        let sound = first.is_sound() && second.is_sound();
+        let verdict = if sound { verdict_of(&measure, interval) } else { ChangeVerdict::CannotTell };
         let latency = measure.quantile().map(|_| if open { "response" } else { "service" });
-        FigureChange { measure, latency, values: [a.value, b.value], change, interval, verdict }
+        FigureChange {
+            measure,
+            latency,
+            values: [a.value, b.value],
+            bands: [a.band, b.band],
+            change,
+            interval,
+            verdict,
+        }
     })
+}
+
+/// Returns the interval of the change from `a` to `b`: from the least that their bands allow to the most.
+fn interval_of(measure: &Measure, a: KnownFigure, b: KnownFigure) -> Option<[f64; 2]> {
+    let ([a_least, a_most], [b_least, b_most]) = (a.estimates()?, b.estimates()?);
+    let change = |a: Estimate, b: Estimate| if measure.is_share { Some(b.minus(a)) } else { b.divided_by(a) };
+    Some([change(a_most, b_least)?.low, change(a_least, b_most)?.high])
 }
 
 fn verdict_of(measure: &Measure, interval: Option<[f64; 2]>) -> ChangeVerdict {

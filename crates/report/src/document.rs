@@ -22,12 +22,14 @@ mod slowest;
 
 use std::collections::BTreeMap;
 
+use brunt_measure::Nanos;
 use brunt_record::{ByteCounts, HeartbeatCounts};
 use serde::Serialize;
 
 use self::checks::CheckReport;
 use self::connections::ConnectionReport;
 use self::distribution::Distribution;
+pub(crate) use self::distribution::grade;
 use self::early_end::EarlyEndReport;
 use self::iterations::SpanReport;
 use self::latency::{LatencyReport, PhasesReport};
@@ -76,6 +78,9 @@ pub struct Report<'a> {
     requests: RequestCounts,
     /// Successes that completed within the window ÷ its length, including those of warm-up requests.
     throughput_per_s: f64,
+    /// The same if brunt had not kept users waiting under closed load; absent if it did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    throughput_at_most_per_s: Option<f64>,
     /// Bytes on the wire.
     bytes: ByteCounts,
     /// Status code → count.
@@ -280,10 +285,10 @@ struct OverloadReport {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct TrustReport {
-    /// `trusted`, `caution` or `not_trusted`.
+    /// `trusted`, `too_short`, `caution` or `not_trusted`.
     verdict: &'static str,
     /// The verdict line printed before the figures: `TRUSTED`, `TRUSTED, and the server is overloaded: …`,
-    /// `WITH CAUTION: …` or `NOT TRUSTED because …`, with the advice.
+    /// `TOO SHORT TO JUDGE: …`, `WITH CAUTION: …` or `NOT TRUSTED because …`, with the advice.
     line: String,
     /// All checks performed.
     reasons: Vec<ReasonReport>,
@@ -294,7 +299,7 @@ struct TrustReport {
 struct ReasonReport {
     /// Stable identifier.
     code: &'static str,
-    /// `ok`, `warn` or `fail`.
+    /// `unchecked`, `ok`, `too_short`, `warn` or `fail`.
     grade: &'static str,
     /// Description in words.
     sentence: String,
@@ -324,6 +329,11 @@ struct GeneratorReport<'a> {
     workers: u32,
     /// CPU time of the busiest worker of each second ÷ the window; null if no second was long enough.
     busiest_share: Option<f64>,
+    /// Usual time from the last look at a connection to the reading of a response; null if not recorded.
+    resolution_us: Option<f64>,
+    /// Time for which workers with requests in flight were away from their connections within the window, summed over
+    /// the workers.
+    away_s: f64,
     /// Enforcement periods of its CPU quota, and number of periods in which it was throttled.
     throttled_periods: [u64; 2],
     /// Gaps of 20 µs or more in which a worker did not check its sockets.
@@ -368,6 +378,8 @@ impl<'a> Report<'a> {
                 limited: totals.limited,
             },
             throughput_per_s: summary.throughput_per_s(),
+            throughput_at_most_per_s: Some(summary.throughput_at_most_per_s())
+                .filter(|most| *most > summary.throughput_per_s()),
             bytes: totals.bytes,
             status: &totals.status,
             words: &totals.words,
@@ -421,6 +433,8 @@ impl<'a> GeneratorReport<'a> {
             net: &started.net,
             workers: started.workers,
             busiest_share: totals.generator.busiest_share(),
+            resolution_us: totals.resolution().map(Nanos::as_micros_f64),
+            away_s: totals.away_in_window.as_secs_f64(),
             throttled_periods: [totals.generator.throttled, totals.generator.periods],
             loop_gap: Distribution::plain(&totals.latency.loop_gap),
             wake_delay: Distribution::plain(&totals.latency.wake_delay),

@@ -10,7 +10,7 @@
 use brunt_plan::TrustPolicy;
 use brunt_record::{End, Subject};
 
-use crate::finding::{Finding, Grade};
+use crate::finding::Finding;
 use crate::objectives::{JudgedObjective, ObjectiveOutcome};
 use crate::sums::RunSums;
 use crate::trust::Trust;
@@ -67,14 +67,9 @@ impl Exit {
         if any(ObjectiveOutcome::Missed) || said(Subject::StepStop) {
             return Exit::Missed;
         }
-        // Objectives are decided by the bands of their figures, which need no further judgement.
-        let policy = run.started.as_ref().map(|started| started.plan.trust).unwrap_or_default();
-        let doubted = trust.against().any(|found| objectives.is_empty() || !found.is_of_band());
-        let untrusted = match policy {
-            TrustPolicy::Warn => false,
-            TrustPolicy::Judge => doubted || any(ObjectiveOutcome::Undecided),
-            TrustPolicy::Strict => trust.verdict() >= Grade::Warn || any(ObjectiveOutcome::Undecided),
-        };
+        let policy = run.trust_policy();
+        let undecided = policy != TrustPolicy::Warn && any(ObjectiveOutcome::Undecided);
+        let untrusted = undecided || trust.doubts(policy, !objectives.is_empty()).next().is_some();
         if untrusted { Exit::NotTrusted } else { Exit::Ok }
     }
 }

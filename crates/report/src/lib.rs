@@ -45,7 +45,6 @@ pub use brunt_record::End;
 pub use checks::CheckRow;
 pub use columns::wrap;
 #[cfg(feature = "schema")]
-#[cfg(feature = "schema")]
 pub use document::schema_json;
 pub use exit::Exit;
 pub use finding::{Finding, Grade};
@@ -53,7 +52,7 @@ pub use formats::{FORMATS, ReportFormat, Style, format};
 pub use iterations::SpanRow;
 pub use judgement::{sort as sort_of_failure, word as word_of_failure};
 pub use name_totals::NamedTotals;
-pub use objectives::{JudgedObjective, Objective, StretchObjectives};
+pub use objectives::{JudgedObjective, Objective, ObjectiveOutcome, StretchObjectives};
 pub use ranked::RankedLatency;
 pub use reasons::reason;
 pub use reference::ReferenceTotals;

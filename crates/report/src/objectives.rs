@@ -102,7 +102,7 @@ pub struct JudgedObjective {
 }
 
 /// The outcome of an objective. Delays that may be brunt's own are judged both ways (`docs/measurement.md` 2.5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ObjectiveOutcome {
     /// Met, even if nothing of the figure is brunt's own.
     Met,

@@ -67,12 +67,7 @@ impl Band {
             Some([low, Some(high)]) => (high - low.unwrap_or_default()).0 / 2,
             _ => 0,
         };
-        match share {
-            _ if self.width().0 < by_chance => Grade::Ok,
-            share if share < BAND_OK => Grade::Ok,
-            share if share < BAND_CAUTION => Grade::Warn,
-            _ => Grade::Fail,
-        }
+        if self.width().0 < by_chance { Grade::Ok } else { grade_of_width(share) }
     }
 
     /// Formats it for people: `2.10 to 6.60 ms`.
@@ -84,8 +79,25 @@ impl Band {
 
 /// Width of a band, as a share of the figure, below which the figure is trusted, and below which it is used with
 /// caution.
-pub(crate) const BAND_OK: f64 = 0.1;
-pub(crate) const BAND_CAUTION: f64 = 0.3;
+const BAND_OK: f64 = 0.1;
+const BAND_CAUTION: f64 = 0.3;
+
+/// Returns the grade of a figure whose band is as wide as this share of it.
+pub(crate) fn grade_of_width(share: f64) -> Grade {
+    match share {
+        share if share < BAND_OK => Grade::Ok,
+        share if share < BAND_CAUTION => Grade::Warn,
+        _ => Grade::Fail,
+    }
+}
+
+/// Formats a figure for people, or its band if the figure cannot be trusted.
+fn show(figure: Figure, band: Option<Band>, grade: Grade, lang: Lang) -> String {
+    match band {
+        Some(band) if grade == Grade::Fail => band.show(lang),
+        _ => figure.show(),
+    }
+}
 
 /// A quantile with its 95 % confidence interval, and its band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,10 +118,7 @@ impl QuantileEstimate {
 
     /// Formats it for people: the figure, or its band if the figure cannot be trusted.
     pub fn show(self, lang: Lang) -> String {
-        match self.band {
-            Some(band) if self.grade() == Grade::Fail => band.show(lang),
-            _ => self.figure.show(),
-        }
+        show(self.figure, self.band, self.grade(), lang)
     }
 }
 
@@ -201,6 +210,23 @@ impl<'a> RankedLatency<'a> {
     /// Returns the band of the maximum.
     pub fn max_band(&self) -> Option<Band> {
         self.band(self.max(), |least| least.max())
+    }
+
+    /// Formats the mean for people, or its band if the mean cannot be trusted.
+    pub fn show_mean(&self, lang: Lang) -> String {
+        let band = self.mean_band();
+        show(self.mean(), band, band.map_or(Grade::Ok, |band| band.grade(None)), lang)
+    }
+
+    /// Formats the maximum for people, or its band if the maximum cannot be trusted.
+    pub fn show_max(&self, lang: Lang) -> String {
+        let band = self.max_band();
+        show(self.max(), band, band.map_or(Grade::Ok, |band| band.grade(None)), lang)
+    }
+
+    /// Returns `true` if one of its quantiles is printed as a band.
+    pub fn shows_bands(&self) -> bool {
+        self.own.is_some() && QUANTILES.iter().any(|named| self.quantile(named.q).grade() == Grade::Fail)
     }
 
     /// Returns the quantile with its interval and its band.

@@ -255,6 +255,14 @@ pub(crate) const NO_LATENCY_ONE_WAY: Text = text("One-way requests have no laten
 // Judgement.
 pub(crate) const OBJECTIVES: Text = text("Objectives", "目标值");
 pub(crate) const BAND: Text = text("{least} to {most}", "{least} 到 {most}");
+pub(crate) const BAND_NOTE: Text = text(
+    "A figure with two ends lies between them: without the delays that may be brunt's own, and as measured.",
+    "有两端的数据介于两者之间：前者不含可能由 brunt 自身造成的延迟，后者为测得的值。",
+);
+pub(crate) const SECOND_NOTE: Text = text(
+    "~ marks seconds in which more than 30 % of the figure may be brunt's own delay",
+    "~ 表示该秒的数据有 30 % 以上可能由 brunt 自身的延迟造成",
+);
 pub(crate) const UNDECIDED: Text = text("cannot tell", "无法判断");
 pub(crate) const MET: Text = text("met", "达到");
 pub(crate) const MISSED: Text = text("missed", "未达到");

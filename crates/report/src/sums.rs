@@ -5,7 +5,7 @@
 //! from the record or the spool.
 
 use brunt_measure::Nanos;
-use brunt_plan::Change;
+use brunt_plan::{Change, TrustPolicy};
 use brunt_record::{
     End, FailureExample, FirstResponse, HasRank, LoadChange, Notice, ProbedHost, RunEnd, RunEvent, RunStarted, Second,
     Subject, TraceId, TracedRequest, UsedValue, is_slow, keep_slowest,
@@ -229,8 +229,8 @@ impl RunSums {
         self.per_s(self.totals.finished_in_window)
     }
 
-    /// Returns the upper bound of throughput under closed load: users waited while brunt was away from their responses
-    /// (`docs/measurement.md` 2.5). Under open load it is the throughput itself.
+    /// Returns the upper bound of throughput under closed load: users waited while brunt was away from their responses,
+    /// or woke them late (`docs/measurement.md` 2.5). Under open load it is the throughput itself.
     pub fn throughput_at_most_per_s(&self) -> f64 {
         self.at_most(self.throughput_per_s())
     }
@@ -239,8 +239,17 @@ impl RunSums {
     pub(crate) fn at_most(&self, per_s: f64) -> f64 {
         let workers = self.started.as_ref().map_or(1, |started| started.workers.max(1));
         let time = self.window.0 as f64 * f64::from(workers);
-        let away = if self.open || time == 0.0 { 0.0 } else { (self.totals.away_in_window.0 as f64 / time).min(0.99) };
-        per_s / (1.0 - away)
+        if self.open || time == 0.0 {
+            return per_s;
+        }
+        // Records without bands are judged by their woken users as such.
+        let woken_late = if self.totals.has_bands { self.totals.woken_late_share() } else { 0.0 };
+        per_s / (1.0 - (self.totals.away_in_window.0 as f64 / time + woken_late).min(0.99))
+    }
+
+    /// Returns what untrusted figures do to the exit code.
+    pub(crate) fn trust_policy(&self) -> TrustPolicy {
+        self.started.as_ref().map(|started| started.plan.trust).unwrap_or_default()
     }
 
     /// Returns the connections opened ÷ the time spent opening them; 0 if there were none.

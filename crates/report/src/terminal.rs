@@ -7,10 +7,11 @@ use brunt_measure::{Nanos, sanitize};
 use brunt_record::{FirstResponse, LoadChange, Notice, RunPart, Second};
 
 use crate::columns::{Paint, pad_left, pad_right, truncate, width, wrap};
+use crate::finding::Grade;
 use crate::formats::text::head;
 use crate::judgement;
 use crate::numbers;
-use crate::ranked::{headline, heartbeats};
+use crate::ranked::{QuantileEstimate, headline, heartbeats};
 use crate::sentences as say;
 use crate::text::{Lang, Text};
 
@@ -43,6 +44,8 @@ pub struct SecondsTable {
     cells: Option<usize>,
     mode: LiveMode,
     rows: u32,
+    /// Set once the mark of widened figures was explained.
+    is_mark_explained: bool,
 }
 
 /// A column: heading, minimum width, and rank for removal on a narrow terminal (0: never).
@@ -87,10 +90,27 @@ fn columns(mode: LiveMode) -> [LiveColumn; 9] {
     ]
 }
 
+/// Returns `true` if the figure of a second has too wide a band to trust it.
+fn is_widened(figure: QuantileEstimate) -> bool {
+    figure.grade() == Grade::Fail
+}
+
+/// Formats the figure of a second; one that cannot be trusted has a mark.
+fn marked(figure: QuantileEstimate) -> String {
+    if is_widened(figure) { format!("~{}", figure.figure.show()) } else { figure.figure.show() }
+}
+
 impl SecondsTable {
     /// Creates a view that is `cells` cells wide; the width is used only on a terminal.
     pub fn new(lang: Lang, color: bool, cells: usize, is_tty: bool, mode: LiveMode) -> SecondsTable {
-        SecondsTable { lang, paint: Paint(color), cells: is_tty.then_some(cells.max(20)), mode, rows: 0 }
+        SecondsTable {
+            lang,
+            paint: Paint(color),
+            cells: is_tty.then_some(cells.max(20)),
+            mode,
+            rows: 0,
+            is_mark_explained: false,
+        }
     }
 
     /// Formats the first answer, before the table.
@@ -118,7 +138,8 @@ impl SecondsTable {
         s.part != RunPart::Drain || something > 0
     }
 
-    /// Returns the row of a second, without a trailing newline, preceded by the headings if they are due.
+    /// Returns the row of a second, without a trailing newline, preceded by the headings if they are due, and followed
+    /// by an explanation of its mark if that is new.
     pub fn row(&mut self, s: &Second) -> String {
         let shown = self.shown();
         let mut out = String::new();
@@ -132,7 +153,20 @@ impl SecondsTable {
             out.push('\n');
         }
         self.rows += 1;
-        out + &self.figures(s, &shown)
+        out += &self.figures(s, &shown);
+        if !self.is_mark_explained && self.is_marked(s) {
+            self.is_mark_explained = true;
+            out.push('\n');
+            out += &self.wrapped(&self.paint.dim(self.lang.of(say::SECOND_NOTE)));
+        }
+        out
+    }
+
+    /// Returns `true` if a figure of the second's row is marked: its band is too wide to trust the figure.
+    fn is_marked(&self, s: &Second) -> bool {
+        s.part != RunPart::Warmup
+            && self.mode != LiveMode::Held
+            && [0.5, 0.99].iter().any(|q| is_widened(headline(&s.latency, self.mode == LiveMode::Open).quantile(*q)))
     }
 
     /// Returns the columns that fit, with their widths and positions.
@@ -224,8 +258,8 @@ impl SecondsTable {
             numbers::count(s.finished),
             numbers::count(s.failed),
             rate(numbers::rate, s.successes()),
-            latency.quantile(0.5).figure.show(),
-            latency.quantile(0.99).figure.show(),
+            marked(latency.quantile(0.5)),
+            marked(latency.quantile(0.99)),
             latency.max().show(),
             rate(numbers::megabytes_per_s, s.bytes.received),
         ]

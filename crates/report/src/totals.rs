@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 
-use brunt_measure::{Nanos, RunBlocks};
+use brunt_measure::{Histogram, Nanos, RunBlocks};
 use brunt_record::{
     ByteCounts, CheckResults, ConnectionFigures, ConnectionLoss, Counts, Failure, HeartbeatCounts, Latency, RunPart,
     Second,
@@ -35,6 +35,8 @@ pub struct RunTotals {
     pub bytes_in_window: ByteCounts,
     /// Set if the delay of each request that may be brunt's own is bounded: records of older versions lack this.
     pub has_bands: bool,
+    /// Resolution of each second of the window, as often as it had successes.
+    resolutions: Histogram,
     /// Time within the window for which workers with requests in flight were away from their sockets.
     pub away_in_window: Nanos,
     /// Total length of the seconds of the window.
@@ -136,6 +138,9 @@ impl RunTotals {
         if s.part == RunPart::Window {
             self.finished_in_window = self.finished_in_window.saturating_add(s.successes());
             self.window = self.window.saturating_add(length);
+            if s.generator.resolution_ns > 0 {
+                self.resolutions.record_n(Nanos(s.generator.resolution_ns), s.successes());
+            }
             self.away_in_window = self.away_in_window.saturating_add(Nanos(s.away_ns));
             self.in_flight_ns = self.in_flight_ns.saturating_add(s.in_flight_ns);
             self.users_ns = self.users_ns.saturating_add(u128::from(users) * u128::from(length.0));
@@ -178,6 +183,17 @@ impl RunTotals {
         self.censored = self.censored.saturating_add(open);
         self.unrecorded = open;
         self.named.cut_off();
+    }
+
+    /// Returns the share of the users' time that their pauses in flows were too long because brunt woke them late.
+    pub(crate) fn woken_late_share(&self) -> f64 {
+        if self.users_ns == 0 { 0.0 } else { (self.woken_late_ns as f64 / self.users_ns as f64).min(1.0) }
+    }
+
+    /// Returns the resolution of the run: the usual time from brunt's last look at a socket to the reading of a
+    /// response, of half of the responses. `None` if no record of it exists.
+    pub fn resolution(&self) -> Option<Nanos> {
+        self.resolutions.at_rank(brunt_measure::quantile::rank_of(self.resolutions.count(), 0.5))
     }
 
     /// Returns `true` if every request that was due is counted exactly once.

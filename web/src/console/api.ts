@@ -26,6 +26,8 @@ export interface Figures {
   p99_us: number | null;
   objectives: number;
   met: number;
+  /** Objectives that brunt's own delays leave undecided; absent in older libraries. */
+  undecided?: number;
   limit: string | null;
 }
 

@@ -45,11 +45,16 @@ export function result(run: Kept, lang: Lang): { text: string; tone: 'good' | 'w
   if (run.state === 'failed' || !figures) return { text: say(C.cannotBegin, lang), tone: 'bad' };
   if (figures.exit === 30) return { text: say(C.unreachable, lang), tone: 'bad' };
   if (figures.ended === 'cut_off') return { text: say(C.cutOff, lang), tone: 'warn' };
-  const missed = figures.objectives - figures.met;
+  const undecided = figures.undecided ?? 0;
+  const missed = figures.objectives - figures.met - undecided;
   if (missed > 0) return { text: say(C.missedN, lang, { n: missed }), tone: 'bad' };
-  if (figures.verdict === 'not_trusted') return { text: say(C.not_trusted, lang), tone: 'bad' };
+  if (undecided > 0) return { text: say(C.undecidedN, lang, { n: undecided }), tone: 'warn' };
+  // Objectives that are met for certain need no figures that can be trusted.
+  const certain = figures.exit === 0 && figures.objectives > 0;
+  if (figures.verdict === 'not_trusted' && !certain) return { text: say(C.not_trusted, lang), tone: 'bad' };
   if (figures.ended === 'stopped' || figures.ended === 'drained') return { text: say(C[figures.ended], lang), tone: 'warn' };
   if (figures.ended === 'interrupted') return { text: say(C.interrupted, lang), tone: 'warn' };
+  if (figures.verdict === 'too_short') return { text: say(C.too_short, lang), tone: 'quiet' };
   if (figures.verdict === 'caution') return { text: say(C.caution, lang), tone: 'warn' };
   return { text: say(figures.objectives > 0 ? C.metAll : C.trusted, lang), tone: 'good' };
 }

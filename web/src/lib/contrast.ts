@@ -16,6 +16,8 @@ export interface Contrast {
    */
   latency: 'response' | 'service' | null;
   values: [number | null, number | null];
+  /** The bands of both values: the ends that hold them whatever part is brunt's own; null if they are equal. */
+  bands?: [[number, number] | null, [number, number] | null];
   change: number | null;
   /** Confidence interval of the change; an upper end of null is infinite. */
   interval: [number, number | null] | null;
@@ -24,6 +26,7 @@ export interface Contrast {
 
 /** A run compared with the first one. */
 export interface Against {
+  /** False if one of the two is in doubt for a reason without a size, so that no verdict is given. */
   trusted: boolean;
   differs: string[];
   figures: Contrast[];
@@ -42,12 +45,17 @@ export function calledOf(one: Contrast, lang: 'en' | 'zh'): string {
   return one.latency ? say(one.latency === 'service' ? W.ofService : W.ofResponse, lang, { name }) : name;
 }
 
+/** Lower end of a band, as a share of the upper one, up to which the figure is shown as its band. */
+const UNTRUSTED = 0.7;
+
 /** Formats a figure of the first run (0) or of the other one (1). */
 export function figureOf(one: Contrast, of: 0 | 1): string {
   const value = one.values[of];
   if (value === null) return WITHHELD;
   if (one.is_share) return `${(value * 100).toFixed(2)} %`;
-  return one.name === 'throughput_per_s' ? `${rate(value)}/s` : duration(value * 1000);
+  if (one.name !== 'throughput_per_s') return duration(value * 1000);
+  const band = one.bands?.[of];
+  return band && band[0] <= UNTRUSTED * band[1] ? `${rate(band[0])} … ${rate(band[1])}/s` : `${rate(value)}/s`;
 }
 
 function signed(value: number, digits: number): string {

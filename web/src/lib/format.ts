@@ -26,8 +26,15 @@ export function duration(ns: number | null | undefined): string {
   return Math.abs(ns) < 1000 ? `${Math.round(ns)} ns` : scaled(ns / 1e3, ['µs', 'ms', 's']);
 }
 
-/** Formats a latency as far as it is known: `1.23 ms`, `≥ 4.00 s`, `–`. */
+/** Formats a range: `2.10 … 6.60 ms`; the unit is written once if both ends have it. */
+export function between([low, high]: [string, string]): string {
+  const [number, unit] = low.split(' ');
+  return `${high.endsWith(` ${unit}`) ? number : low} … ${high}`;
+}
+
+/** Formats a latency as far as it is known: `1.23 ms`, `≥ 4.00 s`, `2.10 … 6.60 ms`, `–`. */
 export function quantity(of: Quantity): string {
+  if (of.band && of.grade === 'fail') return between(of.band.map((end) => duration(end)) as [string, string]);
   return of.ns === null ? WITHHELD : (of.atLeast ? '≥ ' : '') + duration(of.ns);
 }
 

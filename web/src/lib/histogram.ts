@@ -51,6 +51,29 @@ export class Histogram {
     return max;
   }
 
+  /** Returns a copy in which the counts of `old`, a subset, are replaced by those of `by`. */
+  replaced(old: Histogram, by: Histogram): Histogram {
+    const copy = new Histogram(this.grouping);
+    let owed = 0;
+    const take = (i: number): void => {
+      const taken = Math.min(copy.counts[i], owed);
+      copy.counts[i] -= taken;
+      owed -= taken;
+    };
+    for (let i = 0; i < this.counts.length; i++) {
+      copy.counts[i] = this.counts[i];
+      owed += old.counts[i];
+      take(i);
+    }
+    // A subset that was packed may have values one bucket above those it was taken from.
+    for (let i = this.counts.length - 1; i >= 0 && owed > 0; i--) take(i);
+    for (let i = 0; i < by.counts.length; i++) copy.counts[i] += by.counts[i];
+    copy.total = this.total - old.total + by.total;
+    copy.sumUs = this.sumUs - old.sumUs + by.sumUs;
+    [copy.min, copy.max] = [Math.min(this.min, by.min), this.max];
+    return copy;
+  }
+
   /** Yields the non-empty buckets in ascending order. */
   *buckets(): Generator<Bucket> {
     if (this.total === 0) return;
@@ -98,16 +121,54 @@ export function middleOf(bucket: number, grouping: number): number {
 export interface Quantity {
   ns: number | null;
   atLeast: boolean;
+  /** The time without the delays that may be brunt's own, and as measured; absent if they are equal. */
+  band?: [number, number];
+  /** How far the time can be trusted; absent if without reserve. */
+  grade?: 'warn' | 'fail';
 }
 
 const WITHHELD: Quantity = { ns: null, atLeast: false };
+
+/** The requests that brunt itself may have delayed: their latency, and the same without the delays. */
+export interface OwnPart {
+  delayed: Histogram;
+  undelayed: Histogram;
+}
+
+/** Widths of a band, as a share of its figure, from which the figure needs caution, and is not trusted. */
+const CAUTION = 0.1;
+const UNTRUSTED = 0.3;
 
 /** Requests ranked by latency; unfinished ones rank above all others. */
 export class Ranked {
   constructor(
     readonly finished: Histogram,
     readonly atLeast: Histogram,
+    readonly own: OwnPart | null = null,
   ) {}
+
+  /** Returns an empty latency, to which those of seconds and blocks are added. */
+  static empty(grouping: number): Ranked {
+    const none = (): Histogram => new Histogram(grouping);
+    return new Ranked(none(), none(), { delayed: none(), undelayed: none() });
+  }
+
+  /** Adds the latency, lower bounds, and the own part of a second or a block. */
+  add(finished?: Numbers, atLeast?: Numbers, delayed?: Numbers, undelayed?: Numbers): this {
+    if (finished) this.finished.add(finished);
+    if (atLeast) this.atLeast.add(atLeast);
+    if (delayed) this.own?.delayed.add(delayed);
+    if (undelayed) this.own?.undelayed.add(undelayed);
+    return this;
+  }
+
+  /** Adds the band and the grade to a quantile of which a part is brunt's own, without an interval of confidence. */
+  private banded(quantity: Quantity, q: number): Quantity {
+    if (quantity.ns === null || quantity.atLeast || !this.own?.delayed.total) return quantity;
+    const least = new Ranked(this.finished.replaced(this.own.delayed, this.own.undelayed), this.atLeast).quantile(q).ns ?? 0;
+    const width = (quantity.ns - least) / Math.max(quantity.ns, 1);
+    return width < CAUTION ? quantity : { ...quantity, band: [least, quantity.ns], grade: width < UNTRUSTED ? 'warn' : 'fail' };
+  }
 
   get count(): number {
     return this.finished.total + this.atLeast.total;
@@ -119,7 +180,7 @@ export class Ranked {
     if (total < minimumCount(q)) return WITHHELD;
     const rank = rankOf(total, q);
     if (this.atLeast.total === 0 || this.finished.total > snapped(total * q)) {
-      return { ns: this.finished.atRank(rank) ?? 0, atLeast: false };
+      return this.banded({ ns: this.finished.atRank(rank) ?? 0, atLeast: false }, q);
     }
     return { ns: this.finished.atRank(rank, this.atLeast) ?? 0, atLeast: true };
   }

@@ -29,9 +29,9 @@ export interface Mark {
 
 /**
  * The figures of a name in a block of seconds: `[name, scheduled, succeeded, failed, unfinished, succeeded within the
- * window, payload, latency, bounds, dropped, from cache]`.
+ * window, payload, latency, bounds, dropped, from cache, latency of what brunt may have delayed, the same without]`.
  */
-export type NamedRow = [number, number, number, number, number, number, number, Numbers, Numbers, number?, number?];
+export type NamedRow = [number, number, number, number, number, number, number, Numbers, Numbers, number?, number?, Numbers?, Numbers?];
 
 /** The columns of a flow in a second, in the order of its row; each flow has a row. */
 export const FLOW = ['users', 'due', 'finished', 'failed', 'started', 'succeeded', 'unsuccessful', 'dropped', 'usersMs'] as const;
@@ -107,7 +107,7 @@ export interface Head {
   // The schema of the report is `docs/schema/report.json`; a page reads only the parts that it shows.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   report: any;
-  percentiles: [number, number | null, boolean, [number | null, number | null] | null][];
+  percentiles: [number, number | null, boolean, [number | null, number | null] | null, ([number, number] | null)?, ('warn' | 'fail' | null)?][];
   only_holds: boolean;
   names: string[];
   groups: string[];
@@ -126,6 +126,8 @@ export class Run {
   readonly #quantiles: [number, number, number][] = [];
   readonly #latency: (Numbers | undefined)[] = [];
   readonly #atLeast: (Numbers | undefined)[] = [];
+  readonly #delayed: (Numbers | undefined)[] = [];
+  readonly #undelayed: (Numbers | undefined)[] = [];
   readonly #sorts: Sort[][] = [];
   readonly #codes: Record<string, number>[] = [];
   readonly #flows: number[][][] = [];
@@ -246,11 +248,13 @@ export class Run {
     this.version++;
   }
 
-  private addSecond(line: { s: number[]; q: [number, number, number]; h?: Numbers; a?: Numbers; f?: Sort[]; k?: Record<string, number>; e?: [number, number, number][]; x?: number[][] }): void {
+  private addSecond(line: { s: number[]; q: [number, number, number]; h?: Numbers; a?: Numbers; d?: Numbers; u?: Numbers; f?: Sort[]; k?: Record<string, number>; e?: [number, number, number][]; x?: number[][] }): void {
     SECOND.forEach((name, i) => this.#columns[name].push(i < 2 ? line.s[i] / 1000 : line.s[i]));
     this.#quantiles.push(line.q);
     this.#latency.push(line.h);
     this.#atLeast.push(line.a);
+    this.#delayed.push(line.d);
+    this.#undelayed.push(line.u);
     this.#sorts.push(line.f ?? []);
     this.#codes.push(line.k ?? {});
     this.#flows.push(line.x ?? []);
@@ -307,14 +311,9 @@ export class Run {
 
   /** Like `ranked`, for the seconds with indices from `first` to `end`, exclusive. */
   rankedOf(first: number, end: number): Ranked {
-    const grouping = this.head.grain.buckets;
-    const [finished, atLeast] = [new Histogram(grouping), new Histogram(grouping)];
-    for (let i = first; i < end; i++) {
-      const [h, a] = [this.#latency[i], this.#atLeast[i]];
-      if (h) finished.add(h);
-      if (a) atLeast.add(a);
-    }
-    return new Ranked(finished, atLeast);
+    const ranked = Ranked.empty(this.head.grain.buckets);
+    for (let i = first; i < end; i++) ranked.add(this.#latency[i], this.#atLeast[i], this.#delayed[i], this.#undelayed[i]);
+    return ranked;
   }
 
   /** Returns the sum of a column over a span, without the warm-up. */
@@ -354,8 +353,15 @@ export function headlineRanked(head: Head): Ranked {
 export function quantileOf(dist: Dist, key: string): Quantity {
   const us = dist[`${key}_us`] as number | null;
   const bound = dist[`${key}_at_least_us`] as number | undefined;
-  return bound !== undefined ? { ns: bound * 1000, atLeast: true } : { ns: us === null || us === undefined ? null : us * 1000, atLeast: false };
+  if (bound !== undefined) return { ns: bound * 1000, atLeast: true };
+  const quantity: Quantity = { ns: us === null || us === undefined ? null : us * 1000, atLeast: false };
+  const band = dist[`${key}_band_us`] as [number, number] | undefined;
+  const grade = dist[`${key}_grade`] as 'warn' | 'fail' | undefined;
+  return band && grade ? { ...quantity, band: [band[0] * 1000, band[1] * 1000], grade } : quantity;
 }
+
+/** Returns the tone of a quantity: one that is used with caution, or shown as its band, is not as sure as it looks. */
+export const toneOf = ({ grade }: Quantity): string => (grade === 'fail' ? 'bad' : grade === 'warn' ? 'warn' : '');
 
 /** Returns the confidence interval of a quantile in nanoseconds; null if there is none. */
 export function intervalOf(dist: Dist, key: string): [number | null, number | null] | null {

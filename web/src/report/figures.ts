@@ -23,7 +23,7 @@ export function summary(run: Run, span: Span | null): {
   succeeded: number;
   failed: number;
   unfinished: number;
-  quantile: (key: string) => { ns: number | null; atLeast: boolean };
+  quantile: (key: string) => Quantity;
 } {
   const { report } = run.head;
   if (!isPart(run, span)) {

@@ -94,7 +94,7 @@ export function rowOverTime(run: Run, index: number): RowOverTime {
 /** Returns the totals of a row over the blocks with these indices. */
 export function merged(run: Run, index: number, indices: readonly number[]): { counts: number[]; ranked: Ranked } {
   const grouping = run.head.grain.names;
-  const ranked = new Ranked(new Histogram(grouping), new Histogram(grouping));
+  const ranked = Ranked.empty(grouping);
   const counts = [0, 0, 0, 0, 0, 0, 0, 0];
   for (const i of indices) {
     const row = run.blocks[i].rows.find((one) => one[0] === index);
@@ -102,8 +102,7 @@ export function merged(run: Run, index: number, indices: readonly number[]): { c
     for (let c = 0; c < 6; c++) counts[c] += row[c + 1] as number;
     counts[6] += row[9] ?? 0;
     counts[7] += row[10] ?? 0;
-    ranked.finished.add(row[7]);
-    ranked.atLeast.add(row[8]);
+    ranked.add(row[7], row[8], row[11], row[12]);
   }
   return { counts, ranked };
 }

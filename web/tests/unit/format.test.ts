@@ -9,6 +9,11 @@ it('writes times as the terminal does', () => {
   for (const [ns, text] of table) expect(duration(ns)).toBe(text);
   expect(duration(null)).toBe('–');
   expect(quantity({ ns: 4e9, atLeast: true })).toBe('≥ 4.00 s');
+  // One that cannot be trusted is shown as its band, one used with caution is not.
+  const band: [number, number] = [2.1e6, 6.6e6];
+  expect(quantity({ ns: 6.6e6, atLeast: false, band, grade: 'fail' })).toBe('2.10 … 6.60 ms');
+  expect(quantity({ ns: 6.6e6, atLeast: false, band: [9e5, 6.6e6], grade: 'fail' })).toBe('900 µs … 6.60 ms');
+  expect(quantity({ ns: 6.6e6, atLeast: false, band, grade: 'warn' })).toBe('6.60 ms');
 });
 
 it('writes counts, rates, shares and sizes as the terminal does', () => {

@@ -64,6 +64,21 @@ describe('ranks', () => {
     expect(ranked.mean().atLeast).toBe(true);
   });
 
+  it('have a band where brunt may have delayed requests, and a grade by its width', () => {
+    const delayed = (n: number, from: number, to: number): Ranked =>
+      Ranked.empty(8).add([2000, to, 0, bucketOf(2000, 8), 1000 - n, bucketOf(to, 8) - bucketOf(2000, 8), n], [], [to, to, 0, bucketOf(to, 8), n], [from, from, 0, bucketOf(from, 8), n]);
+    const wide = delayed(100, 2000, 9000);
+    expect(wide.quantile(0.5)).toEqual({ ns: middleOf(bucketOf(2000, 8), 8), atLeast: false });
+    const p99 = wide.quantile(0.99);
+    expect(p99.grade).toBe('fail');
+    expect(p99.band![0] / 2000).toBeCloseTo(1, 2);
+    expect(p99.band![1]).toBe(p99.ns);
+    expect(delayed(100, 7200, 9000).quantile(0.99).grade).toBe('warn');
+    expect(delayed(100, 8500, 9000).quantile(0.99).grade).toBeUndefined();
+    // Of the seconds of a run, those that brunt did not delay have none.
+    expect(Ranked.empty(8).add([2000, 2000, 0, bucketOf(2000, 8), 1000]).quantile(0.99).band).toBeUndefined();
+  });
+
   it('lie around their mean by their standard deviation, where all of them ended', () => {
     const two = new Histogram(8);
     for (const [at, n] of [[100, 3], [200, 1]]) two.add([at, at, 0, at, n]);

@@ -6,7 +6,7 @@ use brunt_measure::{Estimate, Histogram, Nanos};
 use brunt_record::{RunPart, Second};
 
 use super::MeasureKind;
-use crate::finding::Grade;
+use crate::finding::Finding;
 use crate::objectives::ObjectiveInputs;
 use crate::ranked::headline;
 use crate::seconds::SecondsSource;
@@ -23,7 +23,8 @@ const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
 
 /// A run to be compared.
 pub struct ComparedFigures {
-    pub(super) trusted: bool,
+    /// Set unless the run is in doubt for a reason without a size.
+    pub(super) is_sound: bool,
     open: bool,
     throughput: KnownFigure,
     failed: KnownFigure,
@@ -31,21 +32,28 @@ pub struct ComparedFigures {
     quantiles: [[KnownFigure; QUANTILES.len()]; 2],
 }
 
-/// A figure and its 95 % interval, each if known.
+/// A figure, its 95 % interval and its band, each if known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct KnownFigure {
     pub value: Option<f64>,
     interval: Option<[f64; 2]>,
+    /// Ends of the band; `None` if nothing of the figure is brunt's own.
+    pub band: Option<[f64; 2]>,
 }
 
 impl KnownFigure {
     fn of(value: Option<f64>, estimate: Option<Estimate>) -> KnownFigure {
-        KnownFigure { value, interval: estimate.map(|one| [one.low, one.high]) }
+        KnownFigure { value, interval: estimate.map(|one| [one.low, one.high]), band: None }
     }
 
-    pub fn estimate(&self) -> Option<Estimate> {
-        let [low, high] = self.interval?;
-        Some(Estimate::new(self.value?, low, high))
+    /// Returns the figure at both ends of its band, each with an interval as wide, in proportion.
+    pub fn estimates(&self) -> Option<[Estimate; 2]> {
+        let (value, [low, high]) = (self.value?, self.interval?);
+        let at = |end: f64| match value > 0.0 {
+            true => Estimate::new(end, low * end / value, high * end / value),
+            false => Estimate::new(value, low, high),
+        };
+        Some(self.band.unwrap_or([value; 2]).map(at))
     }
 }
 
@@ -66,22 +74,23 @@ impl ComparedFigures {
         let throughput = Estimate::rate(&told(|block| (block.finished, block.length_s)));
         let failed = Estimate::share(&told(|block| (block.failed, block.ended)));
         let enough = blocks.len() >= LEAST;
+        let rates = [summary.throughput_per_s(), summary.throughput_at_most_per_s()];
         let (bad, due) = facts.failures();
         Ok(ComparedFigures {
-            trusted: summary.trust.verdict() != Grade::Fail,
+            is_sound: summary.trust.against().all(Finding::is_of_band),
             open: summary.open,
-            throughput: KnownFigure::of(
-                (summary.window > Nanos::ZERO).then(|| summary.throughput_per_s()),
-                throughput.filter(|_| enough),
-            ),
+            throughput: KnownFigure {
+                band: (rates[0] < rates[1]).then_some(rates),
+                ..KnownFigure::of((summary.window > Nanos::ZERO).then_some(rates[0]), throughput.filter(|_| enough))
+            },
             failed: KnownFigure::of((due > 0).then(|| bad as f64 / due as f64), failed.filter(|_| enough)),
             quantiles: [true, false].map(|open| QUANTILES.map(|q| quantile(summary, open, q))),
         })
     }
 
-    /// Returns `true` if the figures of the run can be trusted.
-    pub fn is_trusted(&self) -> bool {
-        self.trusted
+    /// Returns `true` unless the run is in doubt for a reason without a size, which no band can express.
+    pub fn is_sound(&self) -> bool {
+        self.is_sound
     }
 
     /// Returns `true` if requests have a response time in addition to their service time.
@@ -113,7 +122,8 @@ fn quantile(summary: &Summary, open: bool, q: f64) -> KnownFigure {
             high.map_or(f64::INFINITY, |high| micros(Histogram::ceiling_of(high))),
         ]
     });
-    KnownFigure { value: found.figure.exact().map(micros), interval: ends }
+    let band = found.band.map(|band| [band.least, band.most].map(micros));
+    KnownFigure { value: found.figure.exact().map(micros), interval: ends, band }
 }
 
 /// The counts of one stretch of the window.

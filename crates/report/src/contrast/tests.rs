@@ -27,7 +27,7 @@ fn run(seconds: Vec<Second>, reason: End) -> ComparedFigures {
     let events = seconds.iter().cloned().map(|second| RunEvent::Second(Box::new(second)));
     let summary = Summary::from_events(events.chain([ended]));
     let mut side = ComparedFigures::of(&summary, &seconds).expect("seconds");
-    side.trusted = true;
+    side.is_sound = true;
     side
 }
 
@@ -75,12 +75,58 @@ fn what_is_within_the_scatter_or_too_short_is_not_told() {
 }
 
 #[test]
-fn nothing_is_told_of_a_run_that_is_not_trusted() {
+fn nothing_is_told_of_a_run_in_doubt_for_a_reason_without_a_size() {
     let (base, mut slow) = (side(30, |_| (100, 1000, 0)), side(30, |_| (100, 2000, 0)));
     assert_eq!(verdicts(&base, &slow)[1], "worse");
-    slow.trusted = false;
+    slow.is_sound = false;
     assert_eq!([verdicts(&base, &slow), verdicts(&slow, &base)], [["cannot_tell"; 5]; 2]);
     assert!(compare_figures(&base, &slow)[1].interval.is_some(), "its figures are shown all the same");
+}
+
+/// Creates a run of 2 ms times `slower`, a tenth of whose requests brunt may have delayed by `own` of their latency.
+fn disturbed(slower: f64, own: f64) -> ComparedFigures {
+    let seconds = (0..30).map(|at| {
+        let mut second = second(at, 1000, 0);
+        let latency = Nanos((2e6 * slower) as u64);
+        second.latency.service.record_n(latency, 1000);
+        second.latency.service_delayed.record_n(latency, 1000);
+        second.latency.service_undelayed.record_n(Nanos((latency.0 as f64 * (1.0 - own)) as u64), 1000);
+        second
+    });
+    run(seconds.collect(), End::Completed)
+}
+
+#[test]
+fn a_change_beyond_both_bands_is_told_and_one_within_them_is_not() {
+    let quiet = disturbed(1.0, 0.0);
+    for (a, b, word) in [
+        (&disturbed(1.0, 0.05), &disturbed(1.38, 0.05), "worse"),
+        (&disturbed(1.38, 0.05), &disturbed(1.0, 0.05), "better"),
+        // A band may explain the whole change, on either side.
+        (&quiet, &disturbed(1.38, 0.4), "cannot_tell"),
+        (&disturbed(1.38, 0.4), &quiet, "cannot_tell"),
+        (&quiet, &disturbed(1.38, 0.2), "worse"),
+        (&quiet, &disturbed(1.0, 0.3), "cannot_tell"),
+    ] {
+        let [_, p50, ..] = compare_figures(a, b);
+        assert_eq!(p50.verdict.name(), word, "{p50:?}");
+        let (change, [low, high]) = (p50.change.expect("a change"), p50.interval.expect("an interval"));
+        assert!(low <= change && change <= high, "{p50:?}");
+    }
+    let [_, p50, ..] = compare_figures(&quiet, &disturbed(1.38, 0.2));
+    let document = serde_json::to_value(p50.document()).expect("JSON");
+    assert!(document["bands"][0].is_null() && document["bands"][1][0].is_number(), "{document}");
+}
+
+#[test]
+fn users_who_stood_still_with_brunt_widen_the_change_of_throughput() {
+    let away = |finished, away_ns| {
+        let seconds = (0..30).map(|at| Second { away_ns, ..second(at, finished, 0) });
+        compare_figures(&run(seconds.collect(), End::Completed), &side(30, |_| (1000, 1000, 0)))[0].verdict
+    };
+    assert_eq!(away(800, 0), ChangeVerdict::Better);
+    assert_eq!(away(800, 300_000_000), ChangeVerdict::CannotTell);
+    assert_eq!(away(500, 300_000_000), ChangeVerdict::Better);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use brunt_measure::{Histogram, Nanos};
 use serde::Serialize;
 
+use crate::finding::Grade;
 use crate::ranked::{Band, QUANTILES, QuantileEstimate, RankedLatency};
 
 /// A distribution of times in microseconds.
@@ -37,6 +38,9 @@ pub struct Distribution<'a> {
     /// Band of the p50 quantile: without the delays that may be brunt's own, and as measured; absent if equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     p50_band_us: Option<[f64; 2]>,
+    /// How far the p50 quantile can be trusted: `warn` or `fail`; absent if without reserve.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p50_grade: Option<&'static str>,
     /// The p90 quantile; null if withheld.
     p90_us: Option<f64>,
     /// Lower bound of the p90 quantile, if only that is known.
@@ -48,6 +52,9 @@ pub struct Distribution<'a> {
     /// Band of the p90 quantile: without the delays that may be brunt's own, and as measured; absent if equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     p90_band_us: Option<[f64; 2]>,
+    /// How far the p90 quantile can be trusted: `warn` or `fail`; absent if without reserve.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p90_grade: Option<&'static str>,
     /// The p95 quantile; null if withheld.
     p95_us: Option<f64>,
     /// Lower bound of the p95 quantile, if only that is known.
@@ -59,6 +66,9 @@ pub struct Distribution<'a> {
     /// Band of the p95 quantile: without the delays that may be brunt's own, and as measured; absent if equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     p95_band_us: Option<[f64; 2]>,
+    /// How far the p95 quantile can be trusted: `warn` or `fail`; absent if without reserve.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p95_grade: Option<&'static str>,
     /// The p99 quantile; null if withheld.
     p99_us: Option<f64>,
     /// Lower bound of the p99 quantile, if only that is known.
@@ -70,6 +80,9 @@ pub struct Distribution<'a> {
     /// Band of the p99 quantile: without the delays that may be brunt's own, and as measured; absent if equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     p99_band_us: Option<[f64; 2]>,
+    /// How far the p99 quantile can be trusted: `warn` or `fail`; absent if without reserve.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p99_grade: Option<&'static str>,
     /// The p99.9 quantile; null if withheld.
     p99_9_us: Option<f64>,
     /// Lower bound of the p99.9 quantile, if only that is known.
@@ -81,6 +94,9 @@ pub struct Distribution<'a> {
     /// Band of the p99.9 quantile: without the delays that may be brunt's own, and as measured; absent if equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     p99_9_band_us: Option<[f64; 2]>,
+    /// How far the p99.9 quantile can be trusted: `warn` or `fail`; absent if without reserve.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p99_9_grade: Option<&'static str>,
     /// Longest time.
     max_us: Option<f64>,
     /// Lower bound of the longest time, if only that is known.
@@ -108,6 +124,11 @@ fn band(band: Option<Band>) -> Option<[f64; 2]> {
     band.map(|band| [band.least, band.most].map(Nanos::as_micros_f64))
 }
 
+/// Returns the grade of a figure that is not trusted without reserve.
+pub(crate) fn grade(quantile: QuantileEstimate) -> Option<&'static str> {
+    Some(quantile.grade()).filter(|grade| *grade > Grade::Ok).map(Grade::name)
+}
+
 impl<'a> Distribution<'a> {
     pub(super) fn of(ranked: RankedLatency<'a>) -> Distribution<'a> {
         let [p50, p90, p95, p99, p99_9] = QUANTILES.map(|named| ranked.quantile(named.q));
@@ -125,22 +146,27 @@ impl<'a> Distribution<'a> {
             p50_at_least_us: us(p50.figure.at_least()),
             p50_ci_us: interval(p50),
             p50_band_us: band(p50.band),
+            p50_grade: grade(p50),
             p90_us: us(p90.figure.exact()),
             p90_at_least_us: us(p90.figure.at_least()),
             p90_ci_us: interval(p90),
             p90_band_us: band(p90.band),
+            p90_grade: grade(p90),
             p95_us: us(p95.figure.exact()),
             p95_at_least_us: us(p95.figure.at_least()),
             p95_ci_us: interval(p95),
             p95_band_us: band(p95.band),
+            p95_grade: grade(p95),
             p99_us: us(p99.figure.exact()),
             p99_at_least_us: us(p99.figure.at_least()),
             p99_ci_us: interval(p99),
             p99_band_us: band(p99.band),
+            p99_grade: grade(p99),
             p99_9_us: us(p99_9.figure.exact()),
             p99_9_at_least_us: us(p99_9.figure.at_least()),
             p99_9_ci_us: interval(p99_9),
             p99_9_band_us: band(p99_9.band),
+            p99_9_grade: grade(p99_9),
             max_us: us(max.exact()),
             max_at_least_us: us(max.at_least()),
             max_band_us: band(ranked.max_band()),

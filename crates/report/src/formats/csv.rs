@@ -9,7 +9,7 @@ use brunt_measure::Histogram;
 use brunt_record::{CheckResults, NamedFigures, RunPart, Second};
 
 use super::{ReportFormat, Style};
-use crate::ranked::{Figure, RankedLatency, headline};
+use crate::ranked::{Figure, QuantileEstimate, RankedLatency, headline};
 use crate::seconds::SecondsSource;
 use crate::summary::Summary;
 
@@ -17,7 +17,7 @@ use crate::summary::Summary;
 pub(super) struct CsvFormat;
 
 /// Columns of the header with their descriptions.
-pub const COLUMNS: [(&str, &str); 33] = [
+pub const COLUMNS: [(&str, &str); 38] = [
     ("from_s", "start of the second, from the start of the window; negative during warm-up"),
     ("to_s", "its end"),
     ("part", "warmup, window or drain"),
@@ -59,6 +59,11 @@ pub const COLUMNS: [(&str, &str); 33] = [
          group_active (successes only, without pauses), scenario (all of its requests) or check (responses that passed \
          it, as `succeeded`, and failed it). Request rows add up to the run",
     ),
+    ("p50_least_us", "the quantiles without the delays that may be brunt's own: the lower ends of their bands"),
+    ("p90_least_us", "likewise"),
+    ("p95_least_us", "likewise"),
+    ("p99_least_us", "likewise"),
+    ("p99_9_least_us", "likewise"),
 ];
 
 impl ReportFormat for CsvFormat {
@@ -131,6 +136,11 @@ fn row(s: &Second, open: bool) -> [String; COLUMNS.len()] {
         quote(&failures.join(" ")),
         String::new(),
         String::new(),
+        least(latency.quantile(0.5)),
+        least(latency.quantile(0.9)),
+        least(latency.quantile(0.95)),
+        least(latency.quantile(0.99)),
+        least(latency.quantile(0.999)),
     ]
 }
 
@@ -151,7 +161,10 @@ fn row_of_name(s: &Second, named: &NamedFigures, rows: &[(String, &'static str)]
     let (mut finished, mut at_least) = (Histogram::new(), Histogram::new());
     named.latency.add_to(&mut finished);
     named.at_least.add_to(&mut at_least);
-    let ranked = RankedLatency::with_unfinished(&finished, &at_least);
+    let (mut delayed, mut undelayed) = (Histogram::new(), Histogram::new());
+    named.latency_delayed.add_to(&mut delayed);
+    named.latency_undelayed.add_to(&mut undelayed);
+    let ranked = RankedLatency::with_unfinished(&finished, &at_least).with_own(&delayed, &undelayed);
     let counts = &named.counts;
     let ended = counts.finished + counts.finished_of_warmup;
     let status: Vec<String> = named.status.iter().map(|(code, n)| format!("{code}:{n}")).collect();
@@ -178,6 +191,11 @@ fn row_of_name(s: &Second, named: &NamedFigures, rows: &[(String, &'static str)]
         ("status", quote(&status.join(" "))),
         ("name", quote(&name)),
         ("kind", kind.into()),
+        ("p50_least_us", least(ranked.quantile(0.5))),
+        ("p90_least_us", least(ranked.quantile(0.9))),
+        ("p95_least_us", least(ranked.quantile(0.95))),
+        ("p99_least_us", least(ranked.quantile(0.99))),
+        ("p99_9_least_us", least(ranked.quantile(0.999))),
     ];
     columns(&figures)
 }
@@ -210,6 +228,11 @@ fn cell(figure: Figure) -> String {
         Figure::AtLeast(t) => format!(">={}", t.as_micros_f64()),
         Figure::Withheld => String::new(),
     }
+}
+
+/// Returns the lower end of a quantile's band: the quantile itself if nothing of it is brunt's own.
+fn least(quantile: QuantileEstimate) -> String {
+    cell(quantile.band.map_or(quantile.figure, |band| Figure::Exact(band.least)))
 }
 
 fn part(part: RunPart) -> &'static str {

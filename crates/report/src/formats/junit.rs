@@ -1,4 +1,5 @@
-//! JUnit XML for continuous integration: one test case per objective, and one for the trust verdict.
+//! JUnit XML for continuous integration: one test case per objective, and one for the trust verdict. An objective that
+//! brunt's own delays leave undecided is an error: the test could not be made.
 
 use std::io::{self, Write};
 
@@ -6,6 +7,7 @@ use super::{ReportFormat, Style};
 use crate::exit::Exit;
 use crate::finding::Finding;
 use crate::judgement;
+use crate::objectives::ObjectiveOutcome;
 use crate::seconds::SecondsSource;
 use crate::sentences as say;
 use crate::summary::Summary;
@@ -14,11 +16,19 @@ use crate::text::Lang;
 /// The JUnit format (see the module documentation).
 pub(super) struct JunitFormat;
 
-/// A test case: its name, and the reason for its failure.
+/// A test case: its name, and its result.
 struct TestCase {
     name: String,
-    failure: Option<String>,
+    result: TestResult,
     output: String,
+}
+
+/// The result of a test case, with its message.
+enum TestResult {
+    Passed,
+    Failed(String),
+    /// The test could not be made.
+    Error(String),
 }
 
 impl ReportFormat for JunitFormat {
@@ -33,9 +43,10 @@ impl ReportFormat for JunitFormat {
     fn write(&self, summary: &Summary, _: &dyn SecondsSource, style: Style, out: &mut dyn Write) -> io::Result<()> {
         let summary = &summary.escaped();
         let (name, cases) = (name(summary), cases(summary, style.lang));
-        let failed = cases.iter().filter(|c| c.failure.is_some()).count().to_string();
-        let (tests, time) = (cases.len().to_string(), format!("{:.3}", summary.elapsed.as_secs_f64()));
-        let counts = format!("tests=\"{tests}\" failures=\"{failed}\" errors=\"0\" time=\"{time}\"");
+        let failed = cases.iter().filter(|case| matches!(case.result, TestResult::Failed(_))).count();
+        let errors = cases.iter().filter(|case| matches!(case.result, TestResult::Error(_))).count();
+        let (tests, time) = (cases.len(), format!("{:.3}", summary.elapsed.as_secs_f64()));
+        let counts = format!("tests=\"{tests}\" failures=\"{failed}\" errors=\"{errors}\" time=\"{time}\"");
         let name = attribute(&name);
         writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {counts}>")?;
         writeln!(out, "  <testsuite name=\"{name}\" {counts}>")?;
@@ -55,8 +66,10 @@ fn name(summary: &Summary) -> String {
 
 fn write_case(out: &mut dyn Write, suite: &str, case: &TestCase) -> io::Result<()> {
     writeln!(out, "    <testcase classname=\"{suite}\" name=\"{}\">", attribute(&case.name))?;
-    if let Some(failure) = &case.failure {
-        writeln!(out, "      <failure message=\"{}\"/>", attribute(failure))?;
+    match &case.result {
+        TestResult::Passed => {}
+        TestResult::Failed(why) => writeln!(out, "      <failure message=\"{}\"/>", attribute(why))?,
+        TestResult::Error(why) => writeln!(out, "      <error message=\"{}\"/>", attribute(why))?,
     }
     writeln!(out, "      <system-out>{}</system-out>\n    </testcase>", escaped(&case.output))
 }
@@ -106,14 +119,23 @@ fn cases(summary: &Summary, lang: Lang) -> Vec<TestCase> {
         .iter()
         .map(|o| {
             let said = visible(&judgement::measured(o, lang));
-            TestCase { name: visible(&o.objective), failure: (!o.is_met()).then(|| said.clone()), output: said }
+            let result = match o.outcome {
+                ObjectiveOutcome::Met => TestResult::Passed,
+                ObjectiveOutcome::Missed => TestResult::Failed(said.clone()),
+                ObjectiveOutcome::Undecided => {
+                    TestResult::Error(format!("{}{}{said}", lang.of(say::UNDECIDED), lang.of(say::COLON)))
+                }
+            };
+            TestCase { name: visible(&o.objective), result, output: said }
         })
         .collect();
     let said = |found: &Finding| visible(&found.sentence(lang));
     let line = visible(&crate::verdict_line::verdict_line(summary, lang));
     let mut reasons: Vec<String> =
         std::iter::once(line.clone()).chain(summary.trust.findings.iter().map(said)).collect();
-    let mut against: Vec<String> = summary.trust.against().next().map(|_| line).into_iter().collect();
+    // As for the exit code; objectives that the bands leave undecided are errors of their own.
+    let doubted = summary.trust.doubts(summary.trust_policy(), !summary.objectives.is_empty()).next();
+    let mut against: Vec<String> = doubted.map(|_| line).into_iter().collect();
     if let Some(failure) = summary.probe.as_ref().and_then(|probe| probe.failure.as_ref())
         && summary.totals.due == 0
     {
@@ -123,12 +145,12 @@ fn cases(summary: &Summary, lang: Lang) -> Vec<TestCase> {
     }
     // A run that an objective or a step ended early is judged by these and by its figures.
     let interrupted = summary.end != brunt_record::End::Completed && !matches!(summary.exit, Exit::Ok | Exit::Missed);
-    let failure = match (against.is_empty(), interrupted) {
-        (false, _) => Some(against.join("; ")),
-        (true, true) => Some(judgement::exit(summary, lang)),
-        (true, false) => None,
+    let result = match (against.is_empty(), interrupted) {
+        (false, _) => TestResult::Failed(against.join("; ")),
+        (true, true) => TestResult::Failed(judgement::exit(summary, lang)),
+        (true, false) => TestResult::Passed,
     };
-    cases.push(TestCase { name: "trust".into(), failure, output: reasons.join("\n") });
+    cases.push(TestCase { name: "trust".into(), result, output: reasons.join("\n") });
     cases
 }
 
@@ -146,7 +168,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         let text = "a'<&amp;\"]]>\n\tb\u{e9}";
-        let case = TestCase { name: text.into(), failure: Some(text.into()), output: text.into() };
+        let case = TestCase { name: text.into(), result: TestResult::Failed(text.into()), output: text.into() };
         let mut out = Vec::new();
         write_case(&mut out, &attribute(text), &case).unwrap();
         let xml = String::from_utf8(out).unwrap();

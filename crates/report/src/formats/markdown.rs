@@ -211,10 +211,13 @@ fn latency(page: &mut MarkdownPage, summary: &Summary) {
         let q = ranked.quantile(named.q);
         vec![named.name.into(), q.show(lang), figures::interval(q)]
     }));
-    rows.push(vec![page.translate(say::MAX), ranked.max().show(), String::new()]);
-    rows.push(vec![page.translate(say::MEAN), ranked.mean().show(), String::new()]);
+    rows.push(vec![page.translate(say::MAX), ranked.show_max(lang), String::new()]);
+    rows.push(vec![page.translate(say::MEAN), ranked.show_mean(lang), String::new()]);
     rows.push(vec![page.translate(say::DEVIATION), ranked.deviation().show(), String::new()]);
     page.table("lrl", &rows);
+    if figures::shows_bands(summary) {
+        page.block(&escaped(lang.of(say::BAND_NOTE)));
+    }
     if figures::lacks_intervals(&ranked) {
         page.block(&escaped(lang.of(say::NO_INTERVALS)));
     }

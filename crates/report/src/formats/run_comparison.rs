@@ -5,12 +5,14 @@ use std::io::{self, Write};
 use brunt_measure::sanitize;
 use serde::Serialize;
 
-use super::text::head;
+use super::text::{figures, head};
 use super::{Style, html};
 use crate::columns::{Paint, table, wrap};
 use crate::comparison::{ComparedRun, RunComparison, RunComparisonReport, compare_runs};
 use crate::contrast::{ChangeVerdict, FigureChange};
+use crate::finding::Grade;
 use crate::numbers;
+use crate::ranked::grade_of_width;
 use crate::text::{Lang, Text, text};
 
 /// Version of the JSON format.
@@ -31,9 +33,9 @@ const NOT_THE_SAME: Text = text("differs in: {what}", "不同之处：{what}");
 const UNTRUSTED: Text =
     text("one of these runs is NOT TRUSTED: their differences mean nothing", "其中有压测不可信：两者的差异没有意义");
 const WHAT_IT_KNOWS: Text = text(
-    "Intervals show how much the seconds within each run vary. One run of each does not show how much repeated runs \
-        of the same setup vary.",
-    "区间反映每次压测中各秒之间的波动；同一配置重复压测会相差多少，仅凭各一次压测无法得知。",
+    "Intervals show how much the seconds within each run vary, and what may be brunt's own delay. One run of each does \
+        not show how much repeated runs of the same setup vary.",
+    "区间反映每次压测中各秒之间的波动，以及可能由 brunt 自身造成的延迟；同一配置重复压测会相差多少，仅凭各一次压测无法得知。",
 );
 
 const OF_SERVICE: Text = text("{figure} (service time)", "{figure}（服务时间）");
@@ -86,7 +88,7 @@ fn write_json(runs: &[ComparedRun<'_>], _: Style, out: &mut dyn Write) -> io::Re
             name: sanitize::line(run.name).into_owned(),
             unix_ms: started.map(|started| started.unix_ms),
             target: started.map(|started| sanitize::line(&head::target(&started.plan, Lang::En)).into_owned()),
-            trust: run.summary.trust.verdict().name(),
+            trust: run.summary.trust.verdict().verdict(),
         }
     };
     let told = compare_runs(runs)?;
@@ -118,12 +120,11 @@ struct RunReport {
     unix_ms: Option<u64>,
     /// Target of the load.
     target: Option<String>,
-    /// `trusted`, `caution` or `not_trusted`.
+    /// `trusted`, `too_short`, `caution` or `not_trusted`.
     trust: &'static str,
 }
 
 /// Returns the JSON Schema of a comparison, generated from the types (`docs/schema/comparison.json`).
-#[cfg(feature = "schema")]
 #[cfg(feature = "schema")]
 pub fn schema_json() -> String {
     let schema = schemars::schema_for!(ComparisonReport<'static>);
@@ -185,8 +186,8 @@ fn rows(runs: &[ComparedRun<'_>], at: usize, against: &RunComparison, lang: Lang
         let interval = one.interval.map(|ends| ends.map(|end| change_text(one, end, lang)).join(" … "));
         vec![
             figure_name(one, lang),
-            figure(&runs[0], one, 0),
-            figure(&runs[at], one, 1),
+            figure(&runs[0], one, 0, lang),
+            figure(&runs[at], one, 1, lang),
             one.change.map_or_else(|| numbers::WITHHELD.into(), |change| change_text(one, change, lang)),
             interval.unwrap_or_else(|| numbers::WITHHELD.into()),
             lang.of(word(one.verdict)).into(),
@@ -210,14 +211,17 @@ fn figure_name(one: &FigureChange, lang: Lang) -> String {
 }
 
 /// Formats a figure of one of the two runs, marking a lower bound.
-fn figure(run: &ComparedRun<'_>, one: &FigureChange, of: usize) -> String {
+fn figure(run: &ComparedRun<'_>, one: &FigureChange, of: usize, lang: Lang) -> String {
     if let Some(q) = one.measure.quantile() {
-        return run.summary.totals.ranked(one.latency == Some("response")).quantile(q).figure.show();
+        return run.summary.totals.ranked(one.latency == Some("response")).quantile(q).show(lang);
     }
     match one.values[of] {
         None => numbers::WITHHELD.into(),
         Some(share) if one.measure.is_share => format!("{:.2} %", share * 100.0),
-        Some(rate) => format!("{}/s", numbers::rate(rate)),
+        Some(rate) => {
+            let ends = one.bands[of].filter(|[least, most]| grade_of_width(1.0 - least / most) == Grade::Fail);
+            ends.map_or_else(|| format!("{}/s", numbers::rate(rate)), |ends| figures::show_rate_band(ends, lang))
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use brunt_record::{CounterState, RunEvent, RunPart, Second};
 use super::{Evidence, TrustRule};
 use crate::finding::{Finding, Grade};
 use crate::numbers;
-use crate::ranked::{BAND_CAUTION, BAND_OK};
+use crate::ranked::grade_of_width;
 use crate::text::{Text, text};
 
 /// Code of the finding.
@@ -19,7 +19,7 @@ pub(crate) const CODE: &str = "generator_delays";
 
 const FIGURE: Text = text("{name} is {least} to {most}", "{name} 为 {least} 到 {most}");
 const FURTHER: Text = text(", {name} {least} to {most}", "，{name} 为 {least} 到 {most}");
-const LATE: Text = text(", because brunt itself was late by up to {longest}", "，因为 brunt 自身最多延迟了 {longest}");
+const LATE: Text = text(": brunt itself was late by up to {longest}", "：brunt 自身最多延迟了 {longest}");
 
 /// The quantiles by which a run is judged.
 const HEADLINE: [(&str, f64); 3] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)];
@@ -191,11 +191,7 @@ fn widened(run: &Evidence<'_>) -> Vec<WidenedFigure> {
         Some(WidenedFigure { name: name.to_owned(), grade: estimate.grade(), ends })
     });
     let (least, most) = (run.throughput_per_s(), run.throughput_at_most_per_s());
-    let grade = match 1.0 - least / most.max(f64::MIN_POSITIVE) {
-        share if share < BAND_OK => Grade::Ok,
-        share if share < BAND_CAUTION => Grade::Warn,
-        _ => Grade::Fail,
-    };
+    let grade = grade_of_width(1.0 - least / most.max(f64::MIN_POSITIVE));
     let ends = [least, most].map(|rate| format!("{}/s", numbers::rate(rate)));
     let rate = (most > 0.0).then(|| WidenedFigure { name: RATE.to_owned(), grade, ends });
     quantiles.chain(rate).filter(|figure| figure.grade > Grade::Ok).collect()
@@ -248,7 +244,7 @@ mod tests {
         assert_eq!(all.iter().map(|found| (found.code, found.grade)).collect::<Vec<_>>(), [(CODE, Grade::Fail)]);
         assert_eq!(
             all[0].sentence(Lang::En),
-            "p99 is 2.00 ms to 32.0 ms, because brunt itself was late by up to 30.0 ms; other processes had its core; \
+            "p99 is 2.00 ms to 32.0 ms: brunt itself was late by up to 30.0 ms; other processes had its core; \
                 give brunt cores of its own, or stop the other processes"
         );
     }

@@ -22,6 +22,7 @@ pub(crate) mod outages;
 mod pairing;
 mod reference;
 mod refused_datagrams;
+mod resolution;
 mod scenarios;
 mod split_limit;
 mod steady_state;
@@ -110,6 +111,7 @@ pub(crate) fn all() -> Vec<Box<dyn TrustRule>> {
         Box::new(generator::BusyWorkersRule::default()),
         of_sums(generator::late),
         Box::new(reference::ReferenceRule::default()),
+        of_sums(resolution::judge),
         Box::new(clock::ClockRule::default()),
         of_sums(ending::judge),
     ]

@@ -1,13 +1,14 @@
 //! The rule that compares the load with the reference client (V10): a delay of the load that the client does not have
-//! is queueing inside brunt.
+//! is queueing inside brunt. Delays of the load that may be brunt's own are left out: they have a size, which the bands
+//! tell (`docs/measurement.md` 2.5), and this rule is for what bands do not hold, the length of ordinary turns.
 
-use brunt_measure::quantile::{QuantileValue, quantile};
-use brunt_measure::{Histogram, Nanos};
+use brunt_measure::Nanos;
 use brunt_record::{ReferenceSecond, RunEvent, RunPart, Second};
 
 use super::{Evidence, TrustRule};
 use crate::finding::{Finding, Grade};
 use crate::numbers;
+use crate::ranked::{RankedLatency, headline};
 use crate::text::{Text, text};
 
 const QUEUED: Text = text(
@@ -31,12 +32,20 @@ const BUSY: f64 = 0.5;
 /// Maximum number of seconds kept; longer runs are judged by their first seconds.
 const KEPT: usize = 1 << 16;
 
-/// A time range and the median of the requests served in it.
+/// A time range and the median of the requests served in it, as measured and without brunt's own delays.
 #[derive(Clone, Copy, Debug)]
 struct MedianSecond {
     from_ns: i64,
     to_ns: i64,
     median: Nanos,
+    undelayed: Nanos,
+}
+
+/// The medians of the load and of the client in the same second.
+#[derive(Clone, Copy, Debug)]
+struct MedianPair {
+    load: MedianSecond,
+    client: MedianSecond,
 }
 
 /// The seconds of the load and of the client that have a median.
@@ -51,11 +60,11 @@ impl TrustRule for ReferenceRule {
         match event {
             RunEvent::Second(second) if second.part == RunPart::Window => {
                 let Second { from_ns, to_ns, latency, .. } = &**second;
-                keep(&mut self.load, (*from_ns, *to_ns), &latency.service);
+                keep(&mut self.load, (*from_ns, *to_ns), headline(latency, false));
             }
             RunEvent::Reference(client) => {
                 let ReferenceSecond { from_ns, to_ns, service, .. } = &**client;
-                keep(&mut self.client, (*from_ns, *to_ns), service);
+                keep(&mut self.client, (*from_ns, *to_ns), RankedLatency::finished_only(service));
             }
             _ => {}
         }
@@ -63,19 +72,19 @@ impl TrustRule for ReferenceRule {
 
     fn findings(&self, run: &Evidence<'_>) -> Vec<Finding> {
         let pairs = self.pairs();
-        let apart = pairs.iter().filter(|(load, client)| is_slower(*load, *client)).count();
+        let apart = pairs.iter().filter(|pair| is_slower(pair.load.undelayed, pair.client.median)).count();
         let share = run.totals.generator.busiest_share().unwrap_or(0.0);
         if pairs.len() < SECONDS || (apart as f64) < MOST_OF_THEM * pairs.len() as f64 || share < BUSY {
             return Vec::new();
         }
-        let typical = |of: fn(&(Nanos, Nanos)) -> Nanos| {
+        let typical = |of: fn(&MedianPair) -> Nanos| {
             let mut all: Vec<Nanos> = pairs.iter().map(of).collect();
             all.sort_unstable();
             numbers::duration(all[all.len() / 2])
         };
         let facts = [
-            ("load", typical(|(load, _)| *load)),
-            ("client", typical(|(_, client)| *client)),
+            ("load", typical(|pair| pair.load.median)),
+            ("client", typical(|pair| pair.client.median)),
             ("share", numbers::share(share)),
         ];
         vec![Finding::new("queued_inside", Grade::Warn, QUEUED, facts)]
@@ -85,23 +94,26 @@ impl TrustRule for ReferenceRule {
 impl ReferenceRule {
     /// Returns the medians of load and client in the same seconds: each second of the load is paired with the client's
     /// second whose middle it contains.
-    fn pairs(&self) -> Vec<(Nanos, Nanos)> {
+    fn pairs(&self) -> Vec<MedianPair> {
         let at = |client: &MedianSecond| {
             let middle = client.from_ns / 2 + client.to_ns / 2;
             let found = self.load.partition_point(|load| load.to_ns <= middle);
             let load = self.load.get(found).filter(|load| load.from_ns <= middle)?;
-            Some((load.median, client.median))
+            Some(MedianPair { load: *load, client: *client })
         };
         self.client.iter().filter_map(at).collect()
     }
 }
 
-fn keep(kept: &mut Vec<MedianSecond>, (from_ns, to_ns): (i64, i64), service: &Histogram) {
+fn keep(kept: &mut Vec<MedianSecond>, (from_ns, to_ns): (i64, i64), service: RankedLatency<'_>) {
+    let service = RankedLatency { at_least: None, ..service };
     if kept.len() == KEPT || service.count() < LEAST {
         return;
     }
-    if let QuantileValue::Value(median) = quantile(service, &Histogram::new(), 0.5).value {
-        kept.push(MedianSecond { from_ns, to_ns, median });
+    let estimate = service.quantile(0.5);
+    if let Some(median) = estimate.figure.exact() {
+        let undelayed = estimate.band.map_or(median, |band| band.least);
+        kept.push(MedianSecond { from_ns, to_ns, median, undelayed });
     }
 }
 
@@ -111,6 +123,7 @@ fn is_slower(load: Nanos, client: Nanos) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use brunt_measure::Histogram;
     use brunt_record::GeneratorUsage;
 
     use super::*;
@@ -147,6 +160,21 @@ mod tests {
         assert_eq!((said[0].code, said[0].grade), ("queued_inside", Grade::Warn));
         let sentence = said[0].sentence(crate::Lang::En);
         assert!(sentence.contains("service p50 was 900 µs") && sentence.contains("saw 300 µs"), "{sentence}");
+    }
+
+    #[test]
+    fn delays_that_the_band_tells_are_not_told_again() {
+        let delayed = |by: u64| {
+            let mut events = ten_seconds(|_| (900, 300), 0.8);
+            for event in &mut events {
+                if let RunEvent::Second(second) = event {
+                    second.latency.service_delayed.record_n(Nanos::from_micros(900), 1000);
+                    second.latency.service_undelayed.record_n(Nanos::from_micros(900 - by), 1000);
+                }
+            }
+            found(ReferenceRule::default(), events).len()
+        };
+        assert_eq!([delayed(100), delayed(590)], [1, 0]);
     }
 
     #[test]

@@ -110,6 +110,41 @@ fn objectives_are_decided_by_the_band_and_figures_without_any_are_not_trusted() 
 }
 
 #[test]
+fn every_format_tells_bands_where_figures_are_not_trusted() {
+    let run = delayed().objectives(&["p99<50ms", "p50<50ms"]);
+    let said = |format| run.written(format, Lang::En);
+    for format in ["text", "markdown"] {
+        let page = said(format);
+        assert!(page.contains("20.0 ms to 100 ms"), "{page}");
+        assert_eq!(page.matches("A figure with two ends lies between them").count(), 1, "{page}");
+        assert!(
+            page.contains("p50") && !page.contains("p50 20.0 ms to"),
+            "a figure that is trusted has one end: {page}"
+        );
+    }
+    let csv = said("csv");
+    let (heading, first) = (csv.lines().next().expect("a heading"), csv.lines().nth(1).expect("a second"));
+    let cell = |name: &str| -> f64 {
+        let at = heading.split(',').position(|column| column == name).expect("a column");
+        first.split(',').nth(at).and_then(|cell| cell.parse().ok()).expect("a number")
+    };
+    assert_eq!(cell("p50_us"), cell("p50_least_us"));
+    assert!((cell("p99_us") / cell("p99_least_us") - 5.0).abs() < 0.05, "{csv}");
+    let junit = said("junit");
+    for part in ["tests=\"3\" failures=\"0\" errors=\"1\"", "<error message=\"cannot tell: p99 20.0 ms to 100 ms"] {
+        assert!(junit.contains(part), "{part}: {junit}");
+    }
+    let strict = run.clone().trust(TrustPolicy::Strict).written("junit", Lang::En);
+    assert!(
+        strict.contains("<failure message=\"NOT TRUSTED because p99 is 20.0 ms to 100 ms: brunt itself"),
+        "{strict}"
+    );
+    assert!(delayed().written("text", Lang::Zh).contains("20.0 ms 到 100 ms"));
+    let quiet = open(100.0, 1).second(second(0).answered(100, ms(20)));
+    assert!(!quiet.written("text", Lang::En).contains("two ends"));
+}
+
+#[test]
 fn a_run_of_two_requests_is_too_short_to_judge() {
     let few = open(2.0, 1).second(second(0).answered(2, ms(1)));
     assert_eq!((few.summary().trust.verdict(), few.summary().exit.code()), (Grade::TooShort, 0));

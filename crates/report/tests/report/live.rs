@@ -51,6 +51,22 @@ fn rows_are_for_their_second() {
 }
 
 #[test]
+fn seconds_that_brunt_delayed_are_marked_and_the_mark_is_explained_once() {
+    let mut rows = pipe(Lang::En, LiveMode::Closed);
+    let delayed = |n| {
+        let mut s = busy(n);
+        s.latency.service.record_n(ms(90), 100);
+        s.latency.service_delayed.record_n(ms(90), 100);
+        s.latency.service_undelayed.record_n(ms(1), 100);
+        s
+    };
+    let said: Vec<String> = [busy(0), delayed(1), delayed(2)].iter().map(|s| rows.row(s)).collect();
+    assert!(!said[0].contains('~'), "{}", said[0]);
+    assert!(said[1].contains("~90.0 ms") && said[1].contains("\n~ marks seconds"), "{}", said[1]);
+    assert!(said[2].contains("~90.0 ms") && !said[2].contains("marks"), "{}", said[2]);
+}
+
+#[test]
 fn connections_opened_ahead_are_not_in_the_rate_of_the_second_after() {
     let mut first = second(0);
     (first.connections.opened, first.connections.ahead, first.connections.ahead_ns) = (1007, 1000, 5_000_000_000);

@@ -7,7 +7,7 @@ use super::flows::Flows;
 use super::histogram::COARSEST;
 use super::resolution::{HostCounterSet, Resolution};
 use super::sentences::sentences;
-use crate::document::Report;
+use crate::document::{Report, grade};
 use crate::escape;
 use crate::ranked::{Figure, QuantileEstimate};
 use crate::summary::Summary;
@@ -51,14 +51,16 @@ pub(super) fn head(name: &str, summary: &Summary, grain: &Resolution) -> Value {
     })
 }
 
-/// Returns `[q, nanoseconds (null: withheld), true if only a lower bound, interval (null: none)]`.
+/// Returns `[q, nanoseconds (null: withheld), true if only a lower bound, interval (null: none), band (null: none), grade
+/// (null: trusted)]`.
 fn percentile(q: f64, quantile: QuantileEstimate) -> Value {
     let ns = match quantile.figure {
         Figure::Exact(time) | Figure::AtLeast(time) => Some(time.0),
         Figure::Withheld => None,
     };
     let interval = quantile.interval.map(|ends| ends.map(|end| end.map(|end| end.0)));
-    json!([q, ns, quantile.figure.at_least().is_some(), interval])
+    let band = quantile.band.map(|band| [band.least.0, band.most.0]);
+    json!([q, ns, quantile.figure.at_least().is_some(), interval, band, grade(quantile)])
 }
 
 /// Removes all histograms except those of the whole run's latency; of the others, only the figures remain.

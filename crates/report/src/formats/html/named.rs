@@ -16,6 +16,8 @@ struct NameBlockRow {
     finished_in_window: u64,
     latency: CoarseHistogram,
     at_least: CoarseHistogram,
+    delayed: CoarseHistogram,
+    undelayed: CoarseHistogram,
 }
 
 /// The names of a run, block by block.
@@ -68,7 +70,13 @@ impl NameBlockRow {
             let ended = named.counts.finished.saturating_add(named.counts.finished_of_warmup);
             self.finished_in_window = self.finished_in_window.saturating_add(ended);
         }
-        for (packed, to) in [(&named.latency, &mut self.latency), (&named.at_least, &mut self.at_least)] {
+        let histograms = [
+            (&named.latency, &mut self.latency),
+            (&named.at_least, &mut self.at_least),
+            (&named.latency_delayed, &mut self.delayed),
+            (&named.latency_undelayed, &mut self.undelayed),
+        ];
+        for (packed, to) in histograms {
             scratch.clear();
             packed.add_to(scratch);
             to.add(scratch, grouping);
@@ -76,10 +84,11 @@ impl NameBlockRow {
     }
 
     /// Returns `[name, scheduled, succeeded, failed, unfinished, succeeded within the window, payload, latency,
-    /// lower bounds, dropped (of iterations), from caches]`.
+    /// lower bounds, dropped (of iterations), from caches]`, and if brunt may have delayed some of them, their latency with
+    /// and without the delays.
     fn to_json(&self, name: u16) -> Value {
         let c = &self.counts;
-        json!([
+        let mut row = json!([
             name,
             c.due,
             c.finished,
@@ -91,6 +100,13 @@ impl NameBlockRow {
             self.at_least.numbers(),
             c.dropped,
             c.from_cache,
-        ])
+        ]);
+        let own = [self.delayed.numbers(), self.undelayed.numbers()];
+        if let Value::Array(cells) = &mut row
+            && !own[0].is_empty()
+        {
+            cells.extend(own.map(|numbers| json!(numbers)));
+        }
+        row
     }
 }

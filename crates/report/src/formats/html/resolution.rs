@@ -166,12 +166,16 @@ impl Survey {
     fn second(&mut self, second: &brunt_record::Second, open: bool) {
         self.seconds += 1;
         self.parts += super::phases::filled(second);
-        let finished = headline(&second.latency, open).finished;
+        let ranked = headline(&second.latency, open);
+        let own = ranked.own.map(|own| [own.delayed, own.undelayed]);
+        let drawn = || std::iter::once(ranked.finished).chain(own.into_iter().flatten());
         for (filled, grouping) in self.filled.iter_mut().zip((COARSEST..=FINEST).rev()) {
-            let mut before = None;
-            let new = |bucket: u64| before.replace(bucket) != Some(bucket);
-            *filled +=
-                finished.buckets().map(|(value, _)| bucket_of(value.0, grouping)).map(new).filter(|new| *new).count();
+            for histogram in drawn() {
+                let mut before = None;
+                let new = |bucket: u64| before.replace(bucket) != Some(bucket);
+                let buckets = histogram.buckets().map(|(value, _)| bucket_of(value.0, grouping));
+                *filled += buckets.map(new).filter(|new| *new).count();
+            }
         }
     }
 

@@ -9,7 +9,8 @@ use super::histogram::numbers;
 use crate::ranked::{Figure, RankedLatency, headline};
 
 /// Returns the line of a second. `s`: its counts, in the order of `SECOND` in `web/src/lib/run.svelte.ts`; `h` and `a`:
-/// its latency, and the lower bounds of unfinished requests; `q`: p50, p95 and p99 of the latency (nanoseconds;
+/// its latency, and the lower bounds of unfinished requests; `d` and `u`: the latency of requests that brunt may have
+/// delayed, and the same without the delays; `q`: p50, p95 and p99 of the latency (nanoseconds;
 /// negative: a lower bound; 0: withheld); `f`: failures, each as `[kind, phase, errno, count]`; `k`: status codes; `e`:
 /// checks, each as `[which, passed, failed]`; `x`: its flows.
 pub(super) fn row(second: &Second, open: bool, grouping: u32, flows: Option<Value>) -> Value {
@@ -28,9 +29,12 @@ pub(super) fn row(second: &Second, open: bool, grouping: u32, flows: Option<Valu
         "h": numbers(ranked.finished, grouping),
     });
     let at_least = ranked.at_least.filter(|bounds| !bounds.is_empty());
+    let own = ranked.own.map(|own| [("d", own.delayed), ("u", own.undelayed)]);
     let failures = failures(s);
     if let Value::Object(entries) = &mut row {
         entries.extend(at_least.map(|bounds| ("a".to_owned(), json!(numbers(bounds, grouping)))));
+        let own = own.into_iter().flatten();
+        entries.extend(own.map(|(key, latency)| (key.to_owned(), json!(numbers(latency, grouping)))));
         entries.extend((!failures.is_empty()).then(|| ("f".to_owned(), json!(failures))));
         let codes = codes(s);
         entries.extend((!codes.is_empty()).then(|| ("k".to_owned(), json!(codes))));

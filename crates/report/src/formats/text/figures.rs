@@ -8,8 +8,9 @@ use brunt_record::{End, LoadChange};
 use super::{TextPage, head};
 use crate::bars;
 use crate::columns::table;
+use crate::finding::Grade;
 use crate::numbers;
-use crate::ranked::{Figure, QUANTILES, QuantileEstimate, RankedLatency, heartbeats};
+use crate::ranked::{Figure, QUANTILES, QuantileEstimate, RankedLatency, grade_of_width, heartbeats};
 use crate::sentences as say;
 use crate::summary::{Headroom, Summary};
 use crate::text::{Lang, Text};
@@ -31,9 +32,20 @@ pub(super) fn headline(page: &mut TextPage, summary: &Summary) {
         return page.indented_line(page.translate(no_latency(summary)));
     }
     quantiles(page, &ranked);
+    if shows_bands(summary) {
+        page.indented_line(page.translate(say::BAND_NOTE));
+    }
     if !summary.open {
         hidden(page, summary);
     }
+}
+
+/// Returns `true` if a figure of the run, or of one of its names, is printed as a band.
+pub(crate) fn shows_bands(summary: &Summary) -> bool {
+    summary.headline().shows_bands()
+        || summary.by_name().any(|row| row.totals.ranked().shows_bands())
+        || summary.scenarios().any(|row| row.totals.ranked().shows_bands())
+        || summary.spans().any(|row| row.duration().shows_bands() || row.active().shows_bands())
 }
 
 /// Returns the latency of responses that count as failures.
@@ -53,8 +65,8 @@ fn quantiles(page: &mut TextPage, ranked: &RankedLatency<'_>) {
         let q = ranked.quantile(named.q);
         rows.push(vec![named.name.into(), q.show(page.lang), interval(q)]);
     }
-    rows.push(vec![page.translate(say::MAX).into(), ranked.max().show()]);
-    rows.push(vec![page.translate(say::MEAN).into(), ranked.mean().show()]);
+    rows.push(vec![page.translate(say::MAX).into(), ranked.show_max(page.lang)]);
+    rows.push(vec![page.translate(say::MEAN).into(), ranked.show_mean(page.lang)]);
     rows.push(vec![page.translate(say::DEVIATION).into(), ranked.deviation().show()]);
     table(&rows).iter().for_each(|line| page.indented_line(line));
     footnotes(page, ranked);
@@ -187,7 +199,11 @@ pub(super) fn throughput(page: &mut TextPage, summary: &Summary) {
 /// Returns the successes per second; under open load, also the requested rate.
 pub(crate) fn throughput_lines(summary: &Summary, lang: Lang) -> Vec<String> {
     let totals = &summary.totals;
-    let rate = brunt_measure::format_rate(summary.throughput_per_s());
+    let (least, most) = (summary.throughput_per_s(), summary.throughput_at_most_per_s());
+    let rate = match grade_of_width(1.0 - least / most.max(f64::MIN_POSITIVE)) {
+        Grade::Fail if most > 0.0 => show_rate_band([least, most], lang),
+        _ => brunt_measure::format_rate(least),
+    };
     let mut line = lang.fill(say::THROUGHPUT_LINE, &[("rate", &rate), ("window", &numbers::duration(summary.window))]);
     let paused = summary.paused();
     if paused > Nanos::ZERO {
@@ -212,6 +228,12 @@ pub(crate) fn throughput_lines(summary: &Summary, lang: Lang) -> Vec<String> {
         )
     }));
     lines
+}
+
+/// Formats the band of a throughput: `500/s to 700/s`.
+pub(crate) fn show_rate_band(ends: [f64; 2], lang: Lang) -> String {
+    let [least, most] = ends.map(brunt_measure::format_rate);
+    lang.fill(say::BAND, &[("least", &least), ("most", &most)])
 }
 
 /// Returns the expected number of Poisson arrivals over all stages of a run; its square root is the standard deviation.
