@@ -221,9 +221,7 @@ impl Histogram {
     /// maximum are as exact as a bucket.
     pub fn with_replaced(&self, old: &Histogram, new: &Histogram) -> Histogram {
         let mut copy = Histogram::new();
-        for index in self.filled() {
-            let gone = old.counts.get(index).copied().unwrap_or(0);
-            let left = self.counts[index].saturating_sub(gone);
+        for (index, left) in self.filled().zip(self.without(old)) {
             if left > 0 {
                 copy.record_n(Nanos(middle_of(index).clamp(self.min, self.max)), left);
             }
@@ -231,6 +229,36 @@ impl Histogram {
         copy.merge(new);
         copy.sum = (self.sum + new.sum).saturating_sub(old.sum);
         copy
+    }
+
+    /// Returns the counts of the filled buckets without those of a subset. The subset may have been packed, in wider
+    /// buckets: what a bucket lacks is taken from the nearest one.
+    fn without(&self, subset: &Histogram) -> Vec<u64> {
+        let filled = self.filled();
+        let mut left = self.counts[filled.clone()].to_vec();
+        let mut lacking = Vec::new();
+        for index in subset.filled() {
+            let (gone, at) = (subset.counts[index], index.clamp(filled.start, filled.end.max(1) - 1) - filled.start);
+            let Some(count) = left.get_mut(at) else { break };
+            let here = gone.min(*count);
+            *count -= here;
+            if here < gone {
+                lacking.push((at, gone - here));
+            }
+        }
+        for (at, mut gone) in lacking {
+            for away in 1..left.len() {
+                for near in [at.checked_sub(away), Some(at + away)].into_iter().flatten() {
+                    let Some(count) = left.get_mut(near) else { continue };
+                    let here = gone.min(*count);
+                    (*count, gone) = (*count - here, gone - here);
+                }
+                if gone == 0 {
+                    break;
+                }
+            }
+        }
+        left
     }
 
     /// Returns the number of values that are certainly at most `limit`: those whose whole bucket is, and all values if

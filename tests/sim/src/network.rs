@@ -21,6 +21,8 @@ pub struct Sim<P: SimPeer + ?Sized = dyn SimPeer> {
     world: SimWorld<P>,
     now: Nanos,
     next_pause: usize,
+    /// Time that the client was ready to run in a pause.
+    ready: Nanos,
     ports: LocalPorts,
     descriptors: usize,
     sent: u64,
@@ -43,6 +45,7 @@ impl<P: SimPeer + ?Sized> Sim<P> {
             world: SimWorld::new(seed, settings, peers),
             now,
             next_pause: 0,
+            ready: Nanos::ZERO,
             ports: LocalPorts::default(),
             descriptors: 0,
             sent: 0,
@@ -94,6 +97,7 @@ impl<P: SimPeer + ?Sized> Sim<P> {
         self.now += cost;
         while let Some(pause) = self.world.settings.pauses.get(self.next_pause).filter(|p| p.from < self.now) {
             self.now += pause.to - pause.from;
+            self.ready += pause.to - pause.from;
             self.next_pause += 1;
         }
     }
@@ -102,6 +106,7 @@ impl<P: SimPeer + ?Sized> Sim<P> {
     fn wake(&mut self, moment: Nanos) {
         self.now = self.now.max(moment);
         while let Some(pause) = self.world.settings.pauses.get(self.next_pause).filter(|p| p.from <= self.now) {
+            self.ready += pause.to - self.now;
             self.now = self.now.max(pause.to);
             self.next_pause += 1;
         }
@@ -315,6 +320,10 @@ impl<P: SimPeer + ?Sized> Network for Sim<P> {
         let window = self.world.settings.window;
         let unsent: usize = if window.is_some() { self.world.slots.iter().map(|s| s.unsent(window)).sum() } else { 0 };
         self.sent - unsent as u64 - self.world.never_sent
+    }
+
+    fn ready_time(&mut self) -> Option<Nanos> {
+        self.world.settings.pauses_count.then_some(self.ready)
     }
 
     fn unsent(&self, conn: ConnId) -> usize {

@@ -90,6 +90,9 @@ pub struct SimSettings {
     pub oversleep: SimDelay,
     /// Intervals in which the client's thread does not run (descheduled, stopped), in order and without overlaps.
     pub pauses: Vec<SimInterval>,
+    /// Set if others had the core in the pauses, so that the scheduler counts them as time ready to run; otherwise the
+    /// thread was stopped.
+    pub pauses_count: bool,
 }
 
 impl Default for SimSettings {
@@ -120,6 +123,7 @@ impl Default for SimSettings {
             wait_cost: Nanos::ZERO,
             oversleep: SimDelay::fixed(Nanos::ZERO),
             pauses: Vec::new(),
+            pauses_count: false,
         }
     }
 }
