@@ -45,7 +45,9 @@ pub(crate) struct ReadGaps {
     /// Time since when the bytes read in this turn may have been there, and the same if the wait was undisturbed.
     since: Nanos,
     turn_since: Nanos,
-    /// End of the latest wait: the sockets were looked at then.
+    /// End of the latest wait, and time at which the sockets were certainly looked at: a thread that has lost its core
+    /// may have looked before, and one that a signal woke has not looked at all.
+    ended: Nanos,
     looked: Nanos,
     /// Reading of the scheduler's counter of time ready without a core.
     ready: Option<Nanos>,
@@ -81,6 +83,7 @@ impl ReadGaps {
         ReadGaps {
             since: now,
             turn_since: now,
+            ended: now,
             looked: now,
             ready: None,
             resolution_ns: INITIAL_RESOLUTION,
@@ -110,16 +113,16 @@ impl ReadGaps {
     /// core for `waited`. Returns how long the worker was away from its sockets.
     fn set_wait(&mut self, wait: EndedWait, waited: Nanos) -> Nanos {
         let EndedWait { began, until, ended, .. } = wait;
-        let (lasted, late, turn) = (ended - began, ended - until.max(began), began - self.looked);
+        let (lasted, late, turn) = (ended - began, ended - until.max(began), began - self.ended);
         let slept = if turn > ORDINARY { SLEPT_THOUGH_DISTURBED } else { SLEPT };
         let unproved = if late > ORDINARY { lasted } else { late.max(waited).min(lasted) };
         let at_once = lasted - unproved < slept;
         let since = if at_once { self.looked } else { ended - unproved };
         let unread = wait.unread_since.unwrap_or(Nanos::MAX);
         self.since = since.min(unread);
-        self.turn_since = if lasted < slept { self.looked } else { ended }.min(unread);
+        self.turn_since = if lasted < slept { self.ended } else { ended }.min(unread);
         self.add_absence(since.max(began), ended);
-        self.looked = ended;
+        (self.ended, self.looked) = (ended, ended - unproved);
         let in_wait = if lasted < slept { Nanos::ZERO } else { ended - since.max(began) };
         in_wait + (turn - Nanos(LONGEST_TURN as u64)) - self.resolution()
     }
@@ -259,14 +262,14 @@ mod tests {
     }
 
     /// A worker in a second of its own: times are in microseconds since then.
-    struct Loop {
+    struct SteppedLoop {
         gaps: ReadGaps,
     }
 
-    impl Loop {
+    impl SteppedLoop {
         /// Creates one that looked at its sockets last at 0, with a resolution of 20 µs.
-        fn new() -> Loop {
-            Loop { gaps: ReadGaps::new(Nanos::from_secs(1)) }
+        fn new() -> SteppedLoop {
+            SteppedLoop { gaps: ReadGaps::new(Nanos::from_secs(1)) }
         }
 
         fn at(n: u64) -> Nanos {
@@ -275,33 +278,33 @@ mod tests {
 
         /// Waits, and returns how long the worker was away.
         fn wait(&mut self, (began, until, ended): (u64, u64, u64), waited: u64) -> Nanos {
-            let [began, until, ended] = [began, until, ended].map(Loop::at);
+            let [began, until, ended] = [began, until, ended].map(SteppedLoop::at);
             self.gaps.set_wait(EndedWait { began, until, ended, unread_since: None, expecting: true }, us(waited))
         }
 
         fn read_late(&self, read: u64) -> Nanos {
-            self.gaps.read_late(Loop::at(read))
+            self.gaps.read_late(SteppedLoop::at(read))
         }
 
         /// Returns the delay of an exchange written at one time, whose first byte and last byte were read at others.
         fn delay_of(&self, (written, first_byte, read): (u64, u64, u64), sent_in_pieces: bool) -> Nanos {
-            let mut x = Exchange::due(Loop::at(0), Loop::at(0), RequestId(0), 0, UserId(0));
-            x.written = Loop::at(written);
-            x.first_byte = if first_byte > 0 { Loop::at(first_byte) } else { Nanos::ZERO };
-            self.gaps.delay_of(&x, sent_in_pieces, Loop::at(read))
+            let mut x = Exchange::due(SteppedLoop::at(0), SteppedLoop::at(0), RequestId(0), 0, UserId(0));
+            x.written = SteppedLoop::at(written);
+            x.first_byte = if first_byte > 0 { SteppedLoop::at(first_byte) } else { Nanos::ZERO };
+            self.gaps.delay_of(&x, sent_in_pieces, SteppedLoop::at(read))
         }
     }
 
     #[test]
     fn what_wakes_the_loop_in_time_has_just_come() {
-        let mut it = Loop::new();
+        let mut it = SteppedLoop::new();
         assert_eq!(it.wait((10, 500, 400), 0), Nanos::ZERO);
         assert_eq!((it.read_late(405), it.read_late(430)), (Nanos::ZERO, us(10)));
     }
 
     #[test]
     fn a_wait_that_ended_late_proves_only_that_nothing_was_there_when_the_loop_looked_last() {
-        let mut it = Loop::new();
+        let mut it = SteppedLoop::new();
         // As late as is ordinary: it came since the wait should have ended.
         it.wait((10, 500, 600), 0);
         assert_eq!(it.read_late(600), us(80));
@@ -312,7 +315,7 @@ mod tests {
 
     #[test]
     fn what_the_scheduler_counts_is_a_delay_though_the_timer_had_not_run_out() {
-        let mut it = Loop::new();
+        let mut it = SteppedLoop::new();
         it.wait((10, 5_000, 3_400), 3_000);
         assert_eq!(it.read_late(3_400), us(2_980));
         // Of a wait in which the thread did not sleep at all, it is not known that nothing was there before.
@@ -322,7 +325,7 @@ mod tests {
 
     #[test]
     fn what_is_there_at_once_may_have_come_since_the_last_look() {
-        let mut it = Loop::new();
+        let mut it = SteppedLoop::new();
         assert_eq!(it.wait((150, 650, 152), 0), Nanos::ZERO);
         assert_eq!(it.read_late(155), us(135));
         // After a long turn, a look takes longer than usual.
@@ -331,13 +334,27 @@ mod tests {
     }
 
     #[test]
+    fn a_disturbed_wait_looked_at_the_sockets_before_it_was_disturbed_or_not_at_all() {
+        let mut it = SteppedLoop::new();
+        // Stopped, and woken by the signal that ended that: what came meanwhile is found by the next look.
+        it.wait((10, 510, 100_000), 0);
+        it.wait((100_005, 100_505, 100_007), 0);
+        assert_eq!(it.read_late(100_007), us(100_007 - 10 - 20));
+        // Without a core just after it had looked.
+        let mut it = SteppedLoop::new();
+        it.wait((10, 9_000, 5_000), 4_900);
+        it.wait((5_005, 9_005, 5_007), 0);
+        assert_eq!(it.read_late(5_007), us(5_007 - 100 - 20));
+    }
+
+    #[test]
     fn what_an_earlier_turn_left_unread_has_been_there_since() {
-        let mut it = Loop::new();
-        let unread_since = Some(Loop::at(100));
+        let mut it = SteppedLoop::new();
+        let unread_since = Some(SteppedLoop::at(100));
         let wait = EndedWait {
-            began: Loop::at(300),
-            until: Loop::at(900),
-            ended: Loop::at(800),
+            began: SteppedLoop::at(300),
+            until: SteppedLoop::at(900),
+            ended: SteppedLoop::at(800),
             unread_since,
             expecting: true,
         };
@@ -347,27 +364,27 @@ mod tests {
 
     #[test]
     fn the_resolution_is_the_usual_turn_whatever_disturbs_the_waits() {
-        let mut it = Loop::new();
+        let mut it = SteppedLoop::new();
         let mut now = 0;
         for n in 0..2_000 {
             // Every response waits 3 ms for a core; turns take 40 to 60 µs, and every tenth 5 ms.
             it.wait((now + 10, now + 9_000, now + 4_000), 3_000);
             let turn = if n % 10 == 0 { 5_000 } else { 40 + n % 21 };
             now += 4_000 + turn;
-            it.gaps.record_response(Loop::at(now), us(2_000));
+            it.gaps.record_response(SteppedLoop::at(now), us(2_000));
         }
         let resolution = it.gaps.resolution();
         assert!(resolution > us(45) && resolution < us(60), "{resolution:?}");
         assert_eq!(it.read_late(now), us(3_000) + us(40 + 1_999 % 21) - resolution);
         assert_eq!(it.gaps.longest_wait(), Nanos(500_000), "an eighth, but not less");
-        (0..1_000).for_each(|_| it.gaps.record_response(Loop::at(now), us(40_000)));
+        (0..1_000).for_each(|_| it.gaps.record_response(SteppedLoop::at(now), us(40_000)));
         let longest = it.gaps.longest_wait();
         assert!(longest > us(4_700) && longest < us(5_300), "{longest:?}");
     }
 
     #[test]
     fn what_was_written_after_a_look_was_not_answered_before() {
-        let mut it = Loop::new();
+        let mut it = SteppedLoop::new();
         it.wait((2_000, 2_500, 2_002), 0);
         assert_eq!(it.read_late(2_002), us(1_982));
         assert_eq!(it.delay_of((1_900, 0, 2_002), false), us(82));
@@ -375,9 +392,9 @@ mod tests {
 
     #[test]
     fn a_stop_between_the_clock_and_the_write_delays_the_request() {
-        let mut it = Loop::new();
-        it.gaps.read_clock(Loop::at(50), Loop::at(90));
-        it.gaps.read_clock(Loop::at(90), Loop::at(30_090));
+        let mut it = SteppedLoop::new();
+        it.gaps.read_clock(SteppedLoop::at(50), SteppedLoop::at(90));
+        it.gaps.read_clock(SteppedLoop::at(90), SteppedLoop::at(30_090));
         it.wait((30_090, 30_590, 30_400), 0);
         let delays = [(40, us(0)), (50, us(0)), (90, us(30_000)), (100, us(29_990)), (30_090, us(0))];
         for (written, delay) in delays {
@@ -387,7 +404,7 @@ mod tests {
 
     #[test]
     fn of_a_message_in_pieces_each_may_have_waited() {
-        let mut it = Loop::new();
+        let mut it = SteppedLoop::new();
         it.wait((10, 510, 400), 0);
         it.wait((450, 950, 7_000), 0);
         it.wait((7_010, 7_510, 7_400), 0);

@@ -121,7 +121,8 @@ impl Recorder {
         }
         let (wait, late) = x.split_wait(ready);
         // A request that was taken up late waits among the others of that time, and in time might not have waited.
-        x.delayed.add(late + wait.min(freed_late + late));
+        let taken_up_late = x.written - x.intended;
+        x.delayed.add(late + wait.min(freed_late + taken_up_late));
         if x.is_warmup() {
             return;
         }

@@ -23,6 +23,8 @@ pub struct Sim<P: SimPeer + ?Sized = dyn SimPeer> {
     next_pause: usize,
     /// Time that the client was ready to run in a pause.
     ready: Nanos,
+    /// Set if a signal ended the wait before the network was looked at.
+    interrupted: bool,
     ports: LocalPorts,
     descriptors: usize,
     sent: u64,
@@ -46,6 +48,7 @@ impl<P: SimPeer + ?Sized> Sim<P> {
             now,
             next_pause: 0,
             ready: Nanos::ZERO,
+            interrupted: false,
             ports: LocalPorts::default(),
             descriptors: 0,
             sent: 0,
@@ -249,6 +252,7 @@ impl<P: SimPeer + ?Sized> Network for Sim<P> {
     /// Panics if `until` is `Nanos::MAX` and no event will ever happen.
     fn wait(&mut self, until: Nanos) {
         self.discard_delivered();
+        self.interrupted = false;
         self.spend(self.world.settings.wait_cost);
         if self.turn > 0 {
             return;
@@ -258,10 +262,12 @@ impl<P: SimPeer + ?Sized> Network for Sim<P> {
             let woken = self.world.run_until(until, true);
             assert!(woken < Nanos::MAX, "the simulation waits for ever: no timer is set and nothing is on its way");
             let late = if woken == until { self.world.settings.oversleep.draw(&mut self.sleeps) } else { Nanos::ZERO };
+            let before = self.next_pause;
             self.wake(woken + late);
             self.world.run_until(self.now, false);
+            self.interrupted = self.world.settings.pauses_interrupt && self.next_pause > before;
         }
-        self.turn = self.world.arrivals.len();
+        self.turn = if self.interrupted { 0 } else { self.world.arrivals.len() };
     }
 
     fn next(&mut self) -> Option<NetworkEvent<'_>> {
@@ -311,6 +317,7 @@ impl<P: SimPeer + ?Sized> Network for Sim<P> {
     fn remaining(&mut self) -> TurnRemainder {
         match self.world.arrivals.is_empty() {
             _ if self.turn > 0 => TurnRemainder::Unfinished,
+            _ if self.interrupted => TurnRemainder::Nothing,
             true => TurnRemainder::Nothing,
             false => TurnRemainder::MoreToRead,
         }

@@ -93,6 +93,8 @@ pub struct SimSettings {
     /// Set if others had the core in the pauses, so that the scheduler counts them as time ready to run; otherwise the
     /// thread was stopped.
     pub pauses_count: bool,
+    /// Set if a wait in which a pause falls ends without an arrival, as signals end it; the next wait finds what came.
+    pub pauses_interrupt: bool,
 }
 
 impl Default for SimSettings {
@@ -124,6 +126,7 @@ impl Default for SimSettings {
             oversleep: SimDelay::fixed(Nanos::ZERO),
             pauses: Vec::new(),
             pauses_count: false,
+            pauses_interrupt: false,
         }
     }
 }
