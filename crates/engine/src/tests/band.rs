@@ -127,10 +127,7 @@ impl BandUnderTest {
     fn has_no_width(&self, what: &str) {
         for q in [0.5, 0.99, 0.999] {
             let (least, most) = self.at(q);
-            assert!(
-                most - least <= Nanos(least.0 / 100) + Nanos::from_micros(10),
-                "{what} p{q}: {least:?} to {most:?}"
-            );
+            assert!(most - least <= Nanos(least.0 / 50) + Nanos::from_micros(10), "{what} p{q}: {least:?} to {most:?}");
         }
     }
 }
