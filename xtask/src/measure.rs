@@ -71,6 +71,16 @@ pub fn pin(command: &mut Command, core: usize) {
     }
 }
 
+/// Restricts the calling thread, and those that it starts, to one core.
+pub fn pin_thread(core: usize) {
+    // SAFETY: the set is plain bits, and lives on this stack.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(core, &mut set);
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set);
+    }
+}
+
 /// Runs a program to completion; a child that runs longer than `longest` is killed, as its exit
 /// code shows. `meanwhile` is called every few hundredths of a second while the program runs.
 pub fn run(

@@ -85,6 +85,8 @@ pub(crate) struct WorkerConnections<N: Network> {
     batching: Batching,
     health: Health,
     gaps: ReadGaps,
+    /// Delay that may be brunt's own of the event that made the next connection available.
+    freed_late: Nanos,
     spin: SpinWait,
     /// Set while the run waits for its common start: nothing is recorded yet.
     before_start: bool,
@@ -136,6 +138,7 @@ impl<N: Network> WorkerConnections<N> {
             batching: Batching::NONE,
             health: Health::default(),
             gaps: ReadGaps::new(now),
+            freed_late: Nanos::ZERO,
             spin: SpinWait::new(parts.spinning, now),
             before_start: false,
             closing: false,
@@ -195,12 +198,12 @@ impl<N: Network> WorkerConnections<N> {
             }
         };
         self.links.net().wait(until);
-        self.read_clock();
+        self.read_clock_after_wait();
         self.spin.end_wait(wait, began, self.traffic.stamp);
-        if !self.turn.is_cut() {
+        if self.turn.is_cut() {
+            self.gaps.read_clock(began, self.traffic.stamp);
+        } else {
             self.health.end_wait(until, self.traffic.stamp, self.traffic.recorder.times());
-        }
-        if !self.turn.is_cut() {
             let wait = EndedWait {
                 began,
                 until,
@@ -225,6 +228,7 @@ impl<N: Network> WorkerConnections<N> {
     /// Records that everything that arrived in this turn was read, or as much as one turn may read.
     #[inline]
     pub fn end_turn(&mut self) {
+        self.freed_late = Nanos::ZERO;
         self.turn.end(self.links.rest(), self.links.count(), self.traffic.stamp);
     }
 
@@ -272,6 +276,7 @@ impl<N: Network> WorkerConnections<N> {
     /// Processes an event of a connection; the resulting outcomes are queued.
     #[inline]
     pub fn process(&mut self, arrived: LinkEvent) {
+        self.freed_late = Nanos::ZERO;
         match arrived {
             LinkEvent::Read(conn, count, read) => self.received(conn, count, read),
             LinkEvent::TlsRead(conn, count, fed) => self.received_tls(conn, count, fed),
@@ -349,8 +354,11 @@ impl<N: Network> WorkerConnections<N> {
         match self.pools.get_mut(pool_id).choose_idle(self.fixed.is_some()) {
             Some(conn) => {
                 self.assign_connection(user, conn);
-                let idle_since = self.pools.get(pool_id).idle_since;
+                let (idle_since, freed_late) = self.pools.get(pool_id).idle_since;
                 let x = self.traffic.in_flight.get(id);
+                if idle_since > x.intended {
+                    self.freed_late = freed_late;
+                }
                 let ready = if x.is_held_back() { self.traffic.stamp } else { x.intended.max(idle_since) };
                 self.submit(id, conn, ready);
             }
@@ -364,7 +372,7 @@ impl<N: Network> WorkerConnections<N> {
     fn submit(&mut self, id: ExchangeId, conn: ConnId, ready: Nanos) {
         let x = self.traffic.in_flight.get(id);
         if x.state == ExchangeState::Waiting {
-            self.traffic.recorder.started(x, ready, self.traffic.stamp);
+            self.traffic.recorder.started(x, (ready, self.freed_late), self.traffic.stamp);
         }
         (x.state, x.conn, x.written) = (ExchangeState::InFlight, conn, self.traffic.stamp);
         let fill = if self.traffic.in_flight.has_slots() {
@@ -479,7 +487,7 @@ impl<N: Network> WorkerConnections<N> {
         }
         let pool = self.pools.get_mut(pool_id);
         if !idle {
-            pool.add_idle(self.links.conns_mut(), conn);
+            pool.add_idle(self.links.conns_mut(), conn, self.freed_late);
         } else if self.traffic.limits.exchanges_per_connection > 1 {
             pool.prefer(self.links.conns_mut(), conn);
         }

@@ -32,7 +32,8 @@ pub(crate) struct Conn {
     /// Index among the idle connections of its pool, or [`NOT_IDLE`].
     pub idle_at: u32,
     pub stage: ConnStage,
-    /// Flags: [`SERVED`], [`USEFUL`], [`HEARTBEAT_PENDING`], [`SPARE`].
+    /// Flags: [`SERVED`], [`USEFUL`], [`HEARTBEAT_PENDING`], [`SPARE`],
+    /// [`SENT_IN_PIECES`].
     flags: u8,
     /// Time at which it last became free for an exchange.
     pub free_since: Nanos,
@@ -52,6 +53,8 @@ pub(crate) const USEFUL: u8 = 2;
 pub(crate) const HEARTBEAT_PENDING: u8 = 4;
 /// Flag: the user is done, and the connection is kept only for the final read.
 pub(crate) const SPARE: u8 = 8;
+/// Flag: the last exchange submitted on it did not fit into the socket at once.
+pub(crate) const SENT_IN_PIECES: u8 = 16;
 
 const _: () = assert!(size_of::<Conn>() == 64, "one cache line");
 
@@ -98,6 +101,7 @@ impl Conn {
     pub fn begin_exchange(&mut self, id: ExchangeId) -> bool {
         self.in_flight += 1;
         self.last = id;
+        self.flags &= !SENT_IN_PIECES;
         self.set_flag(SERVED, true)
     }
 
@@ -352,8 +356,8 @@ pub(crate) struct Pool {
     turn: usize,
     /// Connections with room, as a stack: the one used last is taken first.
     pub idle: Vec<ConnId>,
-    /// Time since which at least one connection has been idle.
-    pub idle_since: Nanos,
+    /// Time since which at least one connection has been idle, and the delay of that which may be brunt's own.
+    pub idle_since: (Nanos, Nanos),
     /// Exchanges that found no connection, oldest first.
     pub waiting: VecDeque<ExchangeId>,
     /// Number of connections being opened for any waiting request.
@@ -381,7 +385,7 @@ impl Pool {
             next_address: first,
             turn: 0,
             idle: Vec::new(),
-            idle_since: Nanos::ZERO,
+            idle_since: (Nanos::ZERO, Nanos::ZERO),
             waiting: VecDeque::new(),
             opening: 0,
             live: 0,
@@ -401,10 +405,10 @@ impl Pool {
     }
 
     #[inline]
-    pub fn add_idle(&mut self, conns: &mut [Conn], conn: ConnId) {
+    pub fn add_idle(&mut self, conns: &mut [Conn], conn: ConnId, freed_late: Nanos) {
         conns[conn.at()].idle_at = self.idle.len() as u32;
         if self.idle.is_empty() {
-            self.idle_since = conns[conn.at()].free_since;
+            self.idle_since = (conns[conn.at()].free_since, freed_late);
         }
         self.idle.push(conn);
     }

@@ -110,16 +110,19 @@ impl Recorder {
         }
     }
 
-    /// Records the start of a request; `ready` is the time at which a connection became available.
+    /// Records the start of a request; `ready` is the time at which a connection became available, and `freed_late`
+    /// the delay of that which may be brunt's own.
     #[inline]
-    pub fn started(&mut self, x: &mut Exchange, ready: Nanos, now: Nanos) {
+    pub fn started(&mut self, x: &mut Exchange, (ready, freed_late): (Nanos, Nanos), now: Nanos) {
         x.started = now;
         self.in_flight.start(now);
         if !self.records_lateness {
             return;
         }
         let (wait, late) = x.split_wait(ready);
-        x.delayed.add(late);
+        // A request that was taken up late waits among the others of that time, and in time might not have waited.
+        let taken_up_late = x.written - x.intended;
+        x.delayed.add(late + wait.min(freed_late + taken_up_late));
         if x.is_warmup() {
             return;
         }
@@ -187,9 +190,9 @@ impl Recorder {
         }
     }
 
-    /// Records a success, whose end may have been read late by `read_late`.
+    /// Records a success, which brunt itself may have delayed by `late` after it was sent.
     #[inline]
-    pub fn succeeded(&mut self, x: &Exchange, now: Nanos, read_late: Nanos) {
+    pub fn succeeded(&mut self, x: &Exchange, now: Nanos, late: Nanos) {
         self.record_success_time(now);
         if x.is_warmup() {
             self.tally.finished_of_warmup((x.name, x.user));
@@ -197,18 +200,18 @@ impl Recorder {
         }
         self.tally.counts.finished += 1;
         let (service, response) = (now - x.started, now - x.intended);
-        let own = read_late + x.delayed.get();
-        // Where requests have no schedule, only the opening of a connection delays them after their start.
-        let read_late = if self.records_lateness { read_late } else { own };
+        let own = late + x.delayed.get();
+        // The opening of a connection for a request is part of its service.
+        let late = late + x.delayed.get().min(x.written - x.started);
         if let Some(named) = &mut self.tally.named {
-            let (took, own) = if self.open { (response, own) } else { (service, read_late) };
+            let (took, own) = if self.open { (response, own) } else { (service, late) };
             named.count(x.name, x.user, |named, row| named.finished(row, took, own));
         }
         let latency = &mut self.tally.latency;
         latency.service.record(service);
-        if is_delayed(service, read_late) {
+        if is_delayed(service, late) {
             latency.service_delayed.record(service);
-            latency.service_undelayed.record(service - read_late);
+            latency.service_undelayed.record(service - late);
         }
         if self.open {
             latency.response.record(response);
@@ -478,7 +481,7 @@ mod tests {
         let mut x = Exchange::due(Nanos(due), Nanos(due), RequestId(0), 0, UserId(0));
         x.flags |= crate::exchange::WARMUP * u8::from(x.intended < limits.window);
         recorder.due(0, UserId(0), x.is_warmup());
-        recorder.started(&mut x, Nanos(due), Nanos(due));
+        recorder.started(&mut x, (Nanos(due), Nanos::ZERO), Nanos(due));
         x.state = ExchangeState::InFlight;
         recorder.sent(&x, false);
         x

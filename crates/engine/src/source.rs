@@ -172,8 +172,8 @@ impl LoadSource {
 
     /// Calls [`Scenario::on_delayed`].
     #[inline]
-    pub fn delayed(&mut self, user: UserId, own: Nanos) {
-        self.scenario.on_delayed(user.index(), own);
+    pub fn delayed(&mut self, user: UserId, own: Nanos, at: Nanos) {
+        self.scenario.on_delayed(user.index(), own, at);
     }
 
     /// Calls [`Scenario::on_leave`]: a user brought by an arrival makes room for another.

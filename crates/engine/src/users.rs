@@ -114,7 +114,7 @@ impl WorkerUsers {
     fn request_over<N: Network>(&mut self, c: &mut WorkerConnections<N>, mut over: FinishedRequest) {
         let user = over.user;
         if over.own > Nanos::ZERO {
-            self.sources.of(user).delayed(user, over.own);
+            self.sources.of(user).delayed(user, over.own, c.event_time());
         }
         if let Some(page) = over.page_finder.take().filter(|_| self.loads_pages(user)) {
             return self.pages.push((user, c.event_time()), over.timeout, over.event, page);

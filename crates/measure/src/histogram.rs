@@ -101,12 +101,6 @@ fn middle_in<const G: u32>(index: usize) -> u64 {
     low + width / 2
 }
 
-/// Takes as many of the values owed as a bucket has.
-fn take(count: &mut u64, owed: &mut u64) {
-    let taken = (*count).min(*owed);
-    (*count, *owed) = (*count - taken, *owed - taken);
-}
-
 impl Histogram {
     /// Creates an empty histogram. Its first value allocates 72 KB, the only allocation it ever makes.
     pub fn new() -> Histogram {
@@ -223,28 +217,48 @@ impl Histogram {
         index_of(a.0) == index_of(b.0)
     }
 
-    /// Returns a copy in which the values of `old`, a subset, are replaced by those of `new`. Minimum and maximum of the
-    /// copy are only as exact as a bucket.
+    /// Returns a copy in which the values of `old`, a subset, are replaced by those of `new`. The copy's minimum and
+    /// maximum are as exact as a bucket.
     pub fn with_replaced(&self, old: &Histogram, new: &Histogram) -> Histogram {
         let mut copy = Histogram::new();
-        if self.total == 0 {
-            return copy;
-        }
-        let filled = self.filled();
-        let mut counts = self.counts[filled.clone()].to_vec();
-        let mut owed = 0;
-        for (index, count) in filled.clone().zip(&mut counts) {
-            owed += old.counts.get(index).copied().unwrap_or(0);
-            take(count, &mut owed);
-        }
-        // A subset that was packed may have values one bucket above those it was taken from.
-        counts.iter_mut().rev().for_each(|count| take(count, &mut owed));
-        for (index, n) in filled.zip(counts) {
-            copy.record_n(Nanos(middle_of(index).clamp(self.min, self.max)), n);
+        for (index, left) in self.filled().zip(self.without(old)) {
+            if left > 0 {
+                copy.record_n(Nanos(middle_of(index).clamp(self.min, self.max)), left);
+            }
         }
         copy.merge(new);
         copy.sum = (self.sum + new.sum).saturating_sub(old.sum);
         copy
+    }
+
+    /// Returns the counts of the filled buckets without those of a subset. The subset may have been packed, in wider
+    /// buckets: what a bucket lacks is taken from the nearest one.
+    fn without(&self, subset: &Histogram) -> Vec<u64> {
+        let filled = self.filled();
+        let mut left = self.counts[filled.clone()].to_vec();
+        let mut lacking = Vec::new();
+        for index in subset.filled() {
+            let (gone, at) = (subset.counts[index], index.clamp(filled.start, filled.end.max(1) - 1) - filled.start);
+            let Some(count) = left.get_mut(at) else { break };
+            let here = gone.min(*count);
+            *count -= here;
+            if here < gone {
+                lacking.push((at, gone - here));
+            }
+        }
+        for (at, mut gone) in lacking {
+            for away in 1..left.len() {
+                for near in [at.checked_sub(away), Some(at + away)].into_iter().flatten() {
+                    let Some(count) = left.get_mut(near) else { continue };
+                    let here = gone.min(*count);
+                    (*count, gone) = (*count - here, gone - here);
+                }
+                if gone == 0 {
+                    break;
+                }
+            }
+        }
+        left
     }
 
     /// Returns the number of values that are certainly at most `limit`: those whose whole bucket is, and all values if

@@ -522,9 +522,11 @@ impl Scenario for FlowScenario {
         self.begin_groups(user, at);
         actions.extend(self.span_events.drain(..).map(Action::Report));
     }
-    fn on_delayed(&mut self, user: UserIndex, own: Nanos) {
+    fn on_delayed(&mut self, user: UserIndex, own: Nanos, at: Nanos) {
         if let Some(position) = self.positions.get_mut(user.at()) {
-            position.delayed += own;
+            // Requests under way at the same time share their delays: what ends together was delayed once.
+            position.delayed += own.min(at - position.delayed_until);
+            position.delayed_until = at;
         }
     }
     fn on_leave(&mut self, user: UserIndex, at: Nanos, anew: bool, actions: &mut Actions) {

@@ -68,8 +68,9 @@ pub trait Scenario: Send {
     }
     /// Records that a request due at `at` is actually sent, not answered from the user's cache.
     fn on_sent(&mut self, _user: UserIndex, _at: Nanos, _acts: &mut Actions) {}
-    /// Records a delay of a request of the user that may be the generator's own; the event of its end follows.
-    fn on_delayed(&mut self, _user: UserIndex, _own: Nanos) {}
+    /// Records a delay of a request of the user that ended at `at`, which may be the generator's own; the event of its
+    /// end follows.
+    fn on_delayed(&mut self, _user: UserIndex, _own: Nanos, _at: Nanos) {}
     /// Handles a user that stops, in the middle of an iteration or not. If `anew`, another user may get its index next.
     fn on_leave(&mut self, _user: UserIndex, _at: Nanos, _anew: bool, _acts: &mut Actions) {}
 }

@@ -21,6 +21,10 @@ pub struct Sim<P: SimPeer + ?Sized = dyn SimPeer> {
     world: SimWorld<P>,
     now: Nanos,
     next_pause: usize,
+    /// Time that the client was ready to run in a pause.
+    ready: Nanos,
+    /// Set if a signal ended the wait before the network was looked at.
+    interrupted: bool,
     ports: LocalPorts,
     descriptors: usize,
     sent: u64,
@@ -43,6 +47,8 @@ impl<P: SimPeer + ?Sized> Sim<P> {
             world: SimWorld::new(seed, settings, peers),
             now,
             next_pause: 0,
+            ready: Nanos::ZERO,
+            interrupted: false,
             ports: LocalPorts::default(),
             descriptors: 0,
             sent: 0,
@@ -94,6 +100,7 @@ impl<P: SimPeer + ?Sized> Sim<P> {
         self.now += cost;
         while let Some(pause) = self.world.settings.pauses.get(self.next_pause).filter(|p| p.from < self.now) {
             self.now += pause.to - pause.from;
+            self.ready += pause.to - pause.from;
             self.next_pause += 1;
         }
     }
@@ -102,6 +109,7 @@ impl<P: SimPeer + ?Sized> Sim<P> {
     fn wake(&mut self, moment: Nanos) {
         self.now = self.now.max(moment);
         while let Some(pause) = self.world.settings.pauses.get(self.next_pause).filter(|p| p.from <= self.now) {
+            self.ready += pause.to - self.now;
             self.now = self.now.max(pause.to);
             self.next_pause += 1;
         }
@@ -244,6 +252,7 @@ impl<P: SimPeer + ?Sized> Network for Sim<P> {
     /// Panics if `until` is `Nanos::MAX` and no event will ever happen.
     fn wait(&mut self, until: Nanos) {
         self.discard_delivered();
+        self.interrupted = false;
         self.spend(self.world.settings.wait_cost);
         if self.turn > 0 {
             return;
@@ -253,10 +262,12 @@ impl<P: SimPeer + ?Sized> Network for Sim<P> {
             let woken = self.world.run_until(until, true);
             assert!(woken < Nanos::MAX, "the simulation waits for ever: no timer is set and nothing is on its way");
             let late = if woken == until { self.world.settings.oversleep.draw(&mut self.sleeps) } else { Nanos::ZERO };
+            let before = self.next_pause;
             self.wake(woken + late);
             self.world.run_until(self.now, false);
+            self.interrupted = self.world.settings.pauses_interrupt && self.next_pause > before;
         }
-        self.turn = self.world.arrivals.len();
+        self.turn = if self.interrupted { 0 } else { self.world.arrivals.len() };
     }
 
     fn next(&mut self) -> Option<NetworkEvent<'_>> {
@@ -306,6 +317,7 @@ impl<P: SimPeer + ?Sized> Network for Sim<P> {
     fn remaining(&mut self) -> TurnRemainder {
         match self.world.arrivals.is_empty() {
             _ if self.turn > 0 => TurnRemainder::Unfinished,
+            _ if self.interrupted => TurnRemainder::Nothing,
             true => TurnRemainder::Nothing,
             false => TurnRemainder::MoreToRead,
         }
@@ -315,6 +327,10 @@ impl<P: SimPeer + ?Sized> Network for Sim<P> {
         let window = self.world.settings.window;
         let unsent: usize = if window.is_some() { self.world.slots.iter().map(|s| s.unsent(window)).sum() } else { 0 };
         self.sent - unsent as u64 - self.world.never_sent
+    }
+
+    fn ready_time(&mut self) -> Option<Nanos> {
+        self.world.settings.pauses_count.then_some(self.ready)
     }
 
     fn unsent(&self, conn: ConnId) -> usize {

@@ -90,6 +90,11 @@ pub struct SimSettings {
     pub oversleep: SimDelay,
     /// Intervals in which the client's thread does not run (descheduled, stopped), in order and without overlaps.
     pub pauses: Vec<SimInterval>,
+    /// Set if others had the core in the pauses, so that the scheduler counts them as time ready to run; otherwise the
+    /// thread was stopped.
+    pub pauses_count: bool,
+    /// Set if a wait in which a pause falls ends without an arrival, as signals end it; the next wait finds what came.
+    pub pauses_interrupt: bool,
 }
 
 impl Default for SimSettings {
@@ -120,6 +125,8 @@ impl Default for SimSettings {
             wait_cost: Nanos::ZERO,
             oversleep: SimDelay::fixed(Nanos::ZERO),
             pauses: Vec::new(),
+            pauses_count: false,
+            pauses_interrupt: false,
         }
     }
 }

@@ -4,9 +4,11 @@
 //! server's log, never a clock of this process. A case that fails while the machine was disturbed is run again; a
 //! failure on a quiet machine counts.
 
+mod bands;
 mod check;
 mod counts;
 mod delays;
+mod stamped_server;
 
 use std::path::PathBuf;
 
@@ -47,16 +49,20 @@ const CASES: [TruthCase; 9] = [
 /// Maximum number of runs of a case that fails on a disturbed machine.
 const ATTEMPTS: u32 = 3;
 
-/// `truth [--list] [--brunt PATH] [--net NETWORK] [CASE…]`.
+/// `truth [--list] [--brunt PATH] [--net NETWORK] [CASE…]`, or `truth bands`.
 pub fn run(mut arguments: Arguments) -> Result<(), String> {
     if arguments.switch("--list") || arguments.switch("--help") {
         println!("truth [--brunt PATH] [--net epoll|uring]… [CASE…]\n");
         CASES.iter().for_each(|case| println!("  {:<10} {}", case.name, case.what));
+        println!("\ntruth bands [--brunt PATH]: the bands of latencies, under disturbances, against the server's log");
         return Ok(());
     }
     let given = arguments.values("--brunt")?.pop().map(PathBuf::from);
     let mut nets = arguments.values("--net")?;
     let names = arguments.words()?;
+    if names == ["bands"] {
+        return bands::run(&pair::program(given)?.ok_or("brunt could not be built")?);
+    }
     if let Some(unknown) = names.iter().find(|name| CASES.iter().all(|case| case.name != *name)) {
         return Err(format!("unknown case `{unknown}`; see `truth --list`"));
     }

@@ -8,7 +8,7 @@ use crate::ids::{ConnId, ExchangeId, PoolId, RequestId, UserId};
 
 use super::WorkerConnections;
 use crate::failure_cause::FailureCause;
-use crate::pool::USEFUL;
+use crate::pool::{SENT_IN_PIECES, USEFUL};
 
 /// Maximum number of times a request refused by the peer is sent again.
 const RESENT_AT_MOST: u8 = 8;
@@ -69,7 +69,7 @@ impl<N: Network> WorkerConnections<N> {
     fn requeue(&mut self, conn: ConnId, id: ExchangeId) {
         let c = self.links.conn_mut(conn);
         c.end_exchange();
-        let pool_id = c.pool;
+        let (pool_id, in_pieces) = (c.pool, c.is_set(SENT_IN_PIECES));
         let x = self.traffic.in_flight.get(id);
         if x.resent == RESENT_AT_MOST {
             let session = self.links.session(conn);
@@ -79,6 +79,7 @@ impl<N: Network> WorkerConnections<N> {
             return self.traffic.fail(id, &cause, true);
         }
         (x.conn, x.resent) = (ConnId::NONE, x.resent + 1);
+        x.delayed.add(self.gaps.delay_of(x, in_pieces, self.traffic.stamp));
         self.traffic.recorder.counts().resent += 1;
         self.pools.get_mut(pool_id).waiting.push_front(id);
     }
@@ -99,9 +100,11 @@ impl<N: Network> WorkerConnections<N> {
         if !c.is_set(USEFUL) && ended.fault != Some(FaultKind::Closed) {
             self.mark_useful(conn);
         }
-        let (read_late, service) = (self.gaps.read_late(self.traffic.stamp), self.traffic.stamp - x.started);
-        self.gaps.record_response(self.traffic.stamp, service);
-        self.traffic.ended(&x, ended, (late, broken), read_late, self.links.done());
+        let c = self.links.conn(conn);
+        let late_by = self.gaps.delay_of(&x, c.is_set(SENT_IN_PIECES), self.traffic.stamp);
+        self.freed_late = self.freed_late.max(late_by + x.delayed.get());
+        self.gaps.record_response(self.traffic.stamp, self.traffic.stamp - x.started);
+        self.traffic.ended(&x, ended, (late, broken), late_by, self.links.done());
     }
 
     /// Looks a prepared request up in its user's cache. Returns `None` if it must be sent, otherwise the search for

@@ -180,12 +180,22 @@ impl<N: Network> WorkerConnections<N> {
     /// Reads the clock after a long operation, which delays the events that follow even if they were read before it.
     pub(super) fn advance_clock(&mut self) {
         let now = self.links.net().now();
+        self.gaps.read_clock(self.traffic.stamp, now);
         self.set_now(now);
     }
 
     /// Reads the clock; subsequent events count in the second of that reading.
     #[inline]
     pub(crate) fn read_clock(&mut self) {
+        let now = self.links.net().now();
+        self.gaps.read_clock(self.traffic.stamp, now);
+        self.set_now(now);
+        self.traffic.event_time = now;
+    }
+
+    /// Reads the clock after a wait.
+    #[inline]
+    pub(super) fn read_clock_after_wait(&mut self) {
         let now = self.links.net().now();
         self.set_now(now);
         self.traffic.event_time = now;
@@ -196,6 +206,7 @@ impl<N: Network> WorkerConnections<N> {
     #[inline]
     pub(crate) fn use_read_time(&mut self) {
         let read = self.links.net().last_read_at();
+        self.gaps.read_clock(self.traffic.stamp, read);
         self.set_now(read);
         self.traffic.event_time = read;
     }

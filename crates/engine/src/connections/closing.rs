@@ -49,6 +49,7 @@ impl<N: Network> WorkerConnections<N> {
     /// truncated.
     pub(crate) fn ended_by_peer(&mut self, conn: ConnId, why: Option<Errno>, cut: bool) {
         self.read_clock();
+        self.freed_late = self.gaps.read_late(self.traffic.stamp);
         self.count_refusal(conn, why);
         if self.links.conn(conn).stage == ConnStage::Open && why.is_none() {
             let wanted = cut && self.links.done().wants_example(FaultKind::Closed);

@@ -13,7 +13,7 @@ use crate::exchange::{Exchange, ExchangeState, ONE_WAY};
 use crate::failure_cause::FailureCause;
 use crate::ids::{ConnId, ExchangeId};
 use crate::outcome::{FinishedRequest, UserOutcome};
-use crate::pool::ConnStage;
+use crate::pool::{ConnStage, SENT_IN_PIECES};
 
 /// One-way requests in progress.
 #[derive(Debug, Default)]
@@ -80,6 +80,7 @@ impl<N: Network> WorkerConnections<N> {
     /// Ends the requests that waited for the socket to take all bytes.
     pub(crate) fn all_sent(&mut self, conn: ConnId) {
         self.read_clock();
+        self.links.conn_mut(conn).set_flag(SENT_IN_PIECES, true);
         let mut all = self.one_way.unwritten.remove(&conn).unwrap_or_default();
         // If a request timed out, its id may have been reused, in which case it is listed twice.
         all.sort_unstable();

@@ -54,7 +54,7 @@ impl<N: Network> WorkerConnections<N> {
         let x = self.traffic.in_flight.get(id);
         x.state = ExchangeState::Connecting;
         if x.resent == 0 {
-            self.traffic.recorder.started(x, ready, now);
+            self.traffic.recorder.started(x, (ready, self.freed_late), now);
         }
         self.traffic.in_flight.watch(id, now);
         match self.dial(pool_id) {
@@ -239,10 +239,12 @@ impl<N: Network> WorkerConnections<N> {
 
     /// Handles the step that an opening connection has reached.
     fn apply_step(&mut self, conn: ConnId, step: Result<OpeningStep, OpeningError>) {
-        let owner = self.links.conn(conn).last;
+        let (owner, read_late) = (self.links.conn(conn).last, self.gaps.read_late(self.traffic.stamp));
         if owner != ExchangeId::NONE {
-            self.traffic.in_flight.get(owner).delayed.add(self.gaps.read_late(self.traffic.stamp));
+            let x = self.traffic.in_flight.get(owner);
+            x.delayed.add(read_late + self.gaps.began_late(x.started));
         }
+        self.freed_late = read_late;
         match step {
             Ok(OpeningStep::Open) => self.connection_opened(conn),
             Ok(OpeningStep::Opening | OpeningStep::Tunnelling) => self.links.flush(),

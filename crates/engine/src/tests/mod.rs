@@ -2,6 +2,7 @@
 
 mod accounting;
 mod backoff;
+mod band;
 mod batches;
 mod behaviour;
 mod blame;

@@ -136,6 +136,9 @@ impl<N: Network> Network for WatchedNetwork<N> {
     fn rejected_datagrams(&self) -> u64 {
         self.net.rejected_datagrams()
     }
+    fn ready_time(&mut self) -> Option<Nanos> {
+        self.net.ready_time()
+    }
     fn unsent(&self, conn: ConnId) -> usize {
         self.books.looks.fetch_add(1, Ordering::Relaxed);
         self.net.unsent(conn)

@@ -298,6 +298,23 @@ mod tests {
 
     proptest! {
         #[test]
+        fn what_replaces_a_subset_keeps_the_count(values in times(), part in 0.0..1.0f64, by in 0..2_000_000u64) {
+            let old = &values[..(values.len() as f64 * part) as usize];
+            let new: Vec<u64> = old.iter().map(|v| v.saturating_sub(by)).collect();
+            let [whole, old, new] = [&values[..], old, &new[..]].map(|values| {
+                let mut histogram = Histogram::new();
+                packed(values).add_to(&mut histogram);
+                histogram
+            });
+            let replaced = whole.with_replaced(&old, &new);
+            prop_assert_eq!(replaced.count(), values.len() as u64);
+            for q in 1..=replaced.count() {
+                let [least, most] = [&replaced, &whole].map(|h| h.at_rank(q).unwrap_or_default());
+                prop_assert!(least.0 as f64 <= most.0 as f64 * 1.02 + 1.0, "{} {} {}", q, least.0, most.0);
+            }
+        }
+
+        #[test]
         fn ranks_are_off_by_half_a_bucket_at_most_and_sums_are_exact(values in times()) {
             let (packed, mut read) = (packed(&values), Histogram::new());
             packed.add_to(&mut read);

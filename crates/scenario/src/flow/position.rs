@@ -42,6 +42,8 @@ pub struct FlowPosition {
     pub paused: Nanos,
     /// Total of the delays of this iteration's requests that may be the generator's own.
     pub delayed: Nanos,
+    /// End of the latest of these requests.
+    pub delayed_until: Nanos,
     pub last_answer: Nanos,
     /// Total of the pauses before the last response.
     pub paused_by_answer: Nanos,
@@ -87,6 +89,7 @@ pub const NEW: FlowPosition = FlowPosition {
     has_iterated: false,
     paused: Nanos::ZERO,
     delayed: Nanos::ZERO,
+    delayed_until: Nanos::ZERO,
     last_answer: Nanos::ZERO,
     paused_by_answer: Nanos::ZERO,
 };

@@ -33,14 +33,14 @@ impl Traffic {
     }
 
     /// Ends an exchange that its session has ended. `late` is set if it had timed out before; `broken` is the protocol
-    /// error, if any. The end may have been read late by `read_late`.
+    /// error, if any. After it was sent, brunt itself may have delayed it by `late_by`.
     #[inline]
     pub fn ended(
         &mut self,
         x: &Exchange,
         ended: ExchangeEnd,
         (late, broken): (bool, Option<StaticCause>),
-        read_late: Nanos,
+        late_by: Nanos,
         done: &mut EventBuffer,
     ) {
         self.recorder.end(x, self.stamp, ended.fault.is_none() && !x.is_warmup());
@@ -57,7 +57,7 @@ impl Traffic {
         }
         match ended.fault {
             None => {
-                self.recorder.succeeded(x, self.stamp, read_late);
+                self.recorder.succeeded(x, self.stamp, late_by);
                 self.traced(x, ended.id, traces::TracedOutcome { code: ended.code, failed: None });
             }
             Some(kind) => self.ended_with_fault(x, &ended, kind, broken),
@@ -77,7 +77,7 @@ impl Traffic {
             timeout: within,
             event: news,
             back_off: false,
-            own: read_late + x.delayed.get(),
+            own: late_by + x.delayed.get(),
         };
         self.outcomes.push(UserOutcome::Finished(over));
     }
