@@ -28,7 +28,6 @@ mod ranked;
 mod rate_limited_steps;
 mod reasons;
 mod reference;
-mod repeat_command;
 mod rules;
 mod seconds;
 mod sentences;

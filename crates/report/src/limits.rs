@@ -2,7 +2,7 @@
 
 use brunt_diagnose::{
     Case, Conclusion, CoreShares, CounterCoverage, CounterSummary, DiagnosisOutcome, DurationCounts, DurationStats,
-    FailureCount, GeneratorDoubt, LimitFinding, LoadResults, Outage, Proof, conclude,
+    FailureCount, GeneratorDoubt, LimitFinding, LoadResults, Outage, Proof, RepeatCommand, WidenedFigure, conclude,
 };
 use brunt_i18n::Lang;
 use brunt_measure::{Histogram, Nanos};
@@ -11,7 +11,6 @@ use brunt_record::{CounterState, HostCounters, ProbedHost, RunEvent, RunPart, Se
 
 use crate::finding::Grade;
 use crate::overload::Overload;
-use crate::repeat_command::repeat_command;
 use crate::rules::outages::Outages;
 use crate::rules::{TrustRule, dropped_iterations};
 use crate::sentences as say;
@@ -48,6 +47,8 @@ pub(crate) struct CounterCollector {
     slow: Vec<f64>,
     /// Number of arrivals waiting for a connection at the end of each second of the window.
     waiting: Vec<f64>,
+    /// Successes per second in each whole second of the window.
+    paces: Vec<f64>,
     /// Service times of the warm-up.
     warmup_service: Histogram,
     /// Failures because a connection was closed before the first byte: in the previous second, and the maximum in two
@@ -105,6 +106,7 @@ impl CounterCollector {
                 if second.part == RunPart::Window && self.waiting.len() < MOST_SECONDS {
                     self.waiting.push(f64::from(second.waiting));
                 }
+                self.paces.extend(pace(second).filter(|_| self.paces.len() < MOST_SECONDS));
             }
             RunEvent::Counters(sample) if self.pending.len() < MOST_PENDING => self.pending.push(sample.clone()),
             RunEvent::Joined(joined) => {
@@ -161,6 +163,7 @@ impl CounterCollector {
             slow_each_second: self.slow,
             waiting_each_second: self.waiting,
             closed_at_once: self.closed.1,
+            usual_second_per_s: median(self.paces),
             outage: self.outages.found(&sums.totals, sums.open).map(|out| Outage {
                 from_s: out.from.as_secs_f64(),
                 to_s: out.to.as_secs_f64(),
@@ -183,7 +186,7 @@ fn run(sums: &RunSums, trust: &Trust) -> LoadResults {
     let cores = |time: Nanos| totals.generator.share(time).unwrap_or(0.0);
     LoadResults {
         url: plan.and_then(|plan| plan.urls.first()).map(|first| first.url.clone()).unwrap_or_default(),
-        command: sums.started.as_ref().map(|started| repeat_command(&started.command)).unwrap_or_default(),
+        repeat: repeat(sums),
         is_open: sums.open,
         users: plan.map_or(0, most_users).max(totals.users),
         load_changed: !sums.changes.is_empty(),
@@ -217,6 +220,9 @@ fn run(sums: &RunSums, trust: &Trust) -> LoadResults {
         status: totals.status.clone(),
         expects_status: plan.is_some_and(|plan| plan.options.contains_key("expect-status")),
         generator_doubt: doubt(trust),
+        widened: widened(sums),
+        away_s: totals.away_ns as f64 / 1e9,
+        away_ready_s: totals.away_ready_ns as f64 / 1e9,
         unfinished: totals.censored,
         closed_when_reused: closed_when_reused(sums),
         connects: times(&totals.latency.connect),
@@ -250,6 +256,46 @@ fn slow(second: &Second) -> Option<f64> {
     let slow = service.count().checked_sub(2).and_then(|rank| service.at_rank(rank)).unwrap_or_default();
     let ours = second.latency.loop_gap.max().saturating_mul(2) >= slow.0;
     Some(if ours { 0.0 } else { slow.as_secs_f64() })
+}
+
+/// Returns the successes per second of a whole second of the window.
+fn pace(second: &Second) -> Option<f64> {
+    let length = second.length().as_secs_f64();
+    (second.part == RunPart::Window && length >= 0.9).then(|| second.successes() as f64 / length)
+}
+
+/// Returns the median; 0 without values.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// Returns the command line of the run, for repetitions with another load.
+fn repeat(sums: &RunSums) -> RepeatCommand {
+    let Some(started) = &sums.started else { return RepeatCommand::default() };
+    let plan = &started.plan;
+    let url = plan.urls.first().map_or("", |first| &first.url);
+    RepeatCommand::new(&started.command, url).with_plan(plan.hold.is_some(), plan.requests, !plan.scenarios.is_empty())
+}
+
+/// Minimum change of a figure, as a share of it, that is material.
+const MATERIAL: f64 = 0.1;
+
+/// Returns the figures that delays of brunt itself may have changed materially.
+fn widened(sums: &RunSums) -> Vec<WidenedFigure> {
+    let latency = &sums.totals.latency;
+    let (measured, unfinished, delayed, undelayed) = match sums.open {
+        true => (&latency.response, &latency.response_at_least, &latency.response_delayed, &latency.response_undelayed),
+        false => (&latency.service, &latency.service_at_least, &latency.service_delayed, &latency.service_undelayed),
+    };
+    let without = measured.with_replaced(delayed, undelayed);
+    let figures = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)].into_iter().filter_map(|(quantile, q)| {
+        // Unfinished requests rank above all others.
+        let rank = brunt_measure::quantile::rank_of(measured.count() + unfinished.count(), q);
+        let [least_s, most_s] = [without.at_rank(rank)?, measured.at_rank(rank)?].map(Nanos::as_secs_f64);
+        (most_s - least_s > MATERIAL * most_s).then_some(WidenedFigure { quantile, least_s, most_s })
+    });
+    figures.collect()
 }
 
 /// Returns `true` if the peer closed before the first byte of a response.

@@ -13,8 +13,8 @@ pub(super) const RULE: LimitRule = LimitRule {
         "对服务做性能剖析（火焰图），或增加核数",
     ),
     experiment: text(
-        "doubling the users should raise latency but not throughput: `brunt -c {users} {url}`",
-        "用户数翻倍后吞吐量不应上升，只有延迟上升：`brunt -c {users} {url}`",
+        "doubling the users should raise latency but not throughput",
+        "用户数翻倍后吞吐量不应上升，只有延迟上升",
     ),
     caution: Some(text(
         "running the load generator on the service's machine measures both",
@@ -48,8 +48,8 @@ const APART: Text = text(
 const QUIET: Text = text("stop everything else on this machine, or move the service", "停掉本机的其他程序，或迁移服务");
 
 const EXPERIMENT_OPEN: Text = text(
-    "at twice the rate, no more requests should succeed than now: `brunt -r {rate} {url}`",
-    "速率翻倍后成功数不应增加：`brunt -r {rate} {url}`",
+    "at twice the rate, no more requests should succeed than now",
+    "速率翻倍后成功数不应增加",
 );
 
 /// Share of busy cores above which a machine is saturated.
@@ -92,9 +92,9 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let verdict = proved(LocalizedSentence::new(text, facts), evidence).remedy(remedy);
     Some(if run.is_open {
         let rate = run.rate_for(2.0 * run.scheduled as f64 / run.window_s.max(1.0));
-        verdict.experiment(EXPERIMENT_OPEN).experiment_with([("rate", rate)])
+        verdict.experiment(EXPERIMENT_OPEN).repeated_with(ExperimentLoad::Rate(rate))
     } else {
-        verdict.experiment_with([("users", (2 * u64::from(run.users.max(1))).to_string())])
+        verdict.repeated_with(ExperimentLoad::Users(2 * u64::from(run.users.max(1))))
     })
 }
 
@@ -131,9 +131,9 @@ mod tests {
             change(&mut case.run);
             RULE.judge_host(&case).unwrap().experiment(Lang::En)
         };
-        assert!(with(|_| ()).contains("`brunt -c 100 http://"));
+        assert!(with(|_| ()).contains("brunt -c 100 http://"));
         let open = |run: &mut LoadResults| (run.is_open, run.is_overloaded, run.users) = (true, true, 0);
-        assert!(with(open).contains("`brunt -r 2000/s http://"), "{}", with(open));
+        assert!(with(open).contains("brunt -r 2000/s http://"), "{}", with(open));
     }
 
     #[test]
