@@ -24,5 +24,5 @@ pub use limit_finding::{LimitFinding, PathStage, Proof};
 pub use load_results::{
     DurationCounts, DurationStats, FailureCount, GeneratorDoubt, LoadResults, Outage, WidenedFigure,
 };
-pub use repeat_command::{ExperimentLoad, RepeatCommand};
+pub use repeat_command::{ExperimentLoad, RepeatCommand, RepeatedPlan};
 pub use rules::{LimitRule, rules};

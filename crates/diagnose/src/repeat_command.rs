@@ -22,12 +22,22 @@ pub enum ExperimentLoad {
 pub struct RepeatCommand {
     /// The words after `brunt`.
     words: Vec<String>,
-    /// Set if a plan file, not the command line, has the run hold its connections.
-    file_holds: bool,
-    /// Number of requests after which a plan file, not the command line, ends the run.
-    file_requests: Option<u64>,
-    /// Set if a plan file has scenarios, whose loads no option sets.
-    has_scenarios: bool,
+    plan: RepeatedPlan,
+}
+
+/// What decides which options a repeated plan takes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RepeatedPlan {
+    /// Set if connections are held once everything was sent.
+    pub holds: bool,
+    /// Number of requests or iterations that ends the run.
+    pub requests: Option<u64>,
+    /// Set if users do a flow, so that the run ends after iterations instead of requests.
+    pub has_flow: bool,
+    /// Set if there are scenarios, whose loads no option sets.
+    pub has_scenarios: bool,
+    /// Set if the protocol can open a connection for each request.
+    pub can_reconnect: bool,
 }
 
 /// An option of the command line.
@@ -60,52 +70,49 @@ const SIZE: [LineOption; 7] = [
 ];
 /// The options that tell where the figures go, and the seed, which must not repeat.
 const FIGURES: [LineOption; 5] =
-    [value('o', "output"), value(NONE, "record"), value(NONE, "format"), value(NONE, "seed"), switch('q', "quiet")];
+    [value('o', "output"), value(NONE, "record"), value(NONE, "format"), value(NONE, "seed"), switch(NONE, "quiet")];
 /// The options that need a rate, and those that need users.
 const OF_RATES: [LineOption; 3] = [value(NONE, "arrivals"), value(NONE, "max-connections"), value(NONE, "slack")];
 const OF_USERS: [LineOption; 3] = [value(NONE, "think"), value(NONE, "interval"), switch(NONE, "together")];
+const COUNTS: [LineOption; 2] = [value('n', "requests"), value(NONE, "iterations")];
 const HOLD: [LineOption; 1] = [value(NONE, "hold")];
 const NEW_CONNECTIONS: [LineOption; 1] = [switch(NONE, "no-keepalive")];
+/// What stands for a secret in a record.
+const MASKED: &str = "***";
 /// Short options without a value, which may stand before another one in the same word.
-const SHORT_SWITCHES: &str = "kqL";
+const SHORT_SWITCHES: &str = "kL";
 
 impl RepeatCommand {
-    /// Creates it from a command line that begins with the program, or from a URL alone.
-    pub fn new(command: &[String], url: &str) -> RepeatCommand {
+    /// Creates it from a command line that begins with the program (or, without one, from a URL) and its plan.
+    pub fn new(command: &[String], url: &str, plan: RepeatedPlan) -> RepeatCommand {
         let words = match command {
             [_, first, rest @ ..] if first == "run" => rest,
             [_, rest @ ..] => rest,
             [] => &[],
         };
-        let words = if words.is_empty() { vec![url.to_owned()] } else { words.to_vec() };
-        RepeatCommand { words, ..RepeatCommand::default() }
-    }
-
-    /// Sets what the plan has that may come from a plan file instead of the command line: whether it holds connections,
-    /// the number of requests that ends the run, and whether there are scenarios.
-    #[must_use]
-    pub fn with_plan(self, holds: bool, requests: Option<u64>, has_scenarios: bool) -> RepeatCommand {
-        let file_holds = holds && !self.has(&HOLD);
-        let file_requests = requests.filter(|_| !self.has(&SIZE[3..5]));
-        RepeatCommand { file_holds, file_requests, has_scenarios, ..self }
+        RepeatCommand { words: if words.is_empty() { vec![url.to_owned()] } else { words.to_vec() }, plan }
     }
 
     /// Returns the command of an experiment, quoted for a shell; `None` if no option sets that load.
     pub fn command(&self, load: &ExperimentLoad) -> Option<String> {
-        let too_few = |users: u64| self.file_requests.is_some_and(|requests| requests < users);
+        // What a plan file says stays unless an option replaces it.
+        let file_holds = self.plan.holds && !self.has(&HOLD);
+        let in_file = self.plan.requests.filter(|_| !self.has(&COUNTS));
         let unable = match load {
-            ExperimentLoad::Users(users) => self.has_scenarios || too_few(*users),
+            ExperimentLoad::Users(users) => self.plan.has_scenarios || in_file.is_some_and(|count| count < *users),
             ExperimentLoad::OneEach(_) | ExperimentLoad::Rate(_) | ExperimentLoad::RateFor(..) => {
-                self.has_scenarios || self.file_holds
+                self.plan.has_scenarios || file_holds
             }
-            ExperimentLoad::NewConnections => self.has(&NEW_CONNECTIONS),
+            ExperimentLoad::NewConnections => self.has(&NEW_CONNECTIONS) || !self.plan.can_reconnect,
         };
-        if unable {
+        // A masked curl command says nothing.
+        if unable || self.words.windows(2).any(|two| two[0] == "--curl" && two[1] == MASKED) {
             return None;
         }
+        let each = if self.plan.has_flow { "--iterations" } else { "-n" };
         let (size, dropped): (String, Vec<&[LineOption]>) = match load {
             ExperimentLoad::Users(users) => (format!("-c {users} "), vec![&SIZE, &OF_RATES]),
-            ExperimentLoad::OneEach(users) => (format!("-c {users} -n {users} "), vec![&SIZE, &OF_RATES, &HOLD]),
+            ExperimentLoad::OneEach(users) => (format!("-c {users} {each} {users} "), vec![&SIZE, &OF_RATES, &HOLD]),
             ExperimentLoad::Rate(rate) => (format!("-r {rate} "), vec![&SIZE, &OF_USERS, &HOLD]),
             ExperimentLoad::RateFor(rate, time) => (format!("-r {rate} -d {time} "), vec![&SIZE, &OF_USERS, &HOLD]),
             ExperimentLoad::NewConnections => ("--no-keepalive ".to_owned(), vec![]),
@@ -176,7 +183,11 @@ mod tests {
     use super::*;
 
     fn of(line: &[&str]) -> RepeatCommand {
-        RepeatCommand::new(&line.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>(), "http://h/")
+        with(line, RepeatedPlan { can_reconnect: true, ..RepeatedPlan::default() })
+    }
+
+    fn with(line: &[&str], plan: RepeatedPlan) -> RepeatCommand {
+        RepeatCommand::new(&line.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>(), "http://h/", plan)
     }
 
     fn users(line: &[&str]) -> String {
@@ -190,7 +201,7 @@ mod tests {
         let line = ["brunt", "run", "-r", "5/s", "--json", r#"{"it":"'"}"#, "-H", "A: ***", "h:1", "h:2/x"];
         assert_eq!(users(&line), r#"brunt -c 1 --json '{"it":"'\''"}' -H 'A: ***' h:1 h:2/x"#);
         assert_eq!(users(&["brunt", "--record", "r", "--connect-rate", "3/s", "h"]), "brunt -c 1 --connect-rate 3/s h");
-        assert_eq!(users(&["brunt", "-kc", "5", "-qkn9", "-Lq", "h"]), "brunt -c 1 -k -k -L h");
+        assert_eq!(users(&["brunt", "-kc", "5", "-Ln9", "--quiet", "h"]), "brunt -c 1 -k -L h");
         assert_eq!(users(&[]), "brunt -c 1 http://h/");
     }
 
@@ -217,11 +228,22 @@ mod tests {
     fn a_load_that_no_option_sets_has_no_command() {
         let loads = [ExperimentLoad::Users(9), ExperimentLoad::OneEach(9), ExperimentLoad::Rate("5/s".into())];
         let able = |repeat: RepeatCommand| loads.each_ref().map(|load| repeat.command(load).is_some());
-        let plan = || of(&["brunt", "plan.yaml"]);
-        assert_eq!(able(plan()), [true, true, true]);
-        assert_eq!(able(plan().with_plan(false, None, true)), [false; 3], "scenarios have loads of their own");
-        assert_eq!(able(plan().with_plan(true, None, false)), [true, false, false], "the file holds connections");
-        assert_eq!(able(plan().with_plan(false, Some(5), false)), [false, true, true], "five requests for nine users");
+        let file = |plan: RepeatedPlan| with(&["brunt", "plan.yaml"], plan);
+        let plain = RepeatedPlan::default;
+        assert_eq!(able(file(plain())), [true, true, true]);
+        assert_eq!(
+            able(file(RepeatedPlan { has_scenarios: true, ..plain() })),
+            [false; 3],
+            "they have their own loads"
+        );
+        assert_eq!(able(file(RepeatedPlan { holds: true, ..plain() })), [true, false, false], "the file holds them");
+        let five = RepeatedPlan { requests: Some(5), ..plain() };
+        assert_eq!(able(file(five.clone())), [false, true, true], "five requests for nine users");
+        assert_eq!(able(with(&["brunt", "-n5", "h"], five)), [true; 3], "the five are left out");
+        assert_eq!(able(of(&["brunt", "--curl", "***"])), [false; 3], "nobody knows what it sent");
+        let flow = file(RepeatedPlan { has_flow: true, ..plain() });
+        assert_eq!(flow.command(&loads[1]).unwrap(), "brunt -c 9 --iterations 9 plan.yaml");
+        assert_eq!(file(plain()).command(&ExperimentLoad::NewConnections), None, "a protocol without requests apart");
         let fresh = |line: &[&str]| of(line).command(&ExperimentLoad::NewConnections);
         assert_eq!(fresh(&["brunt", "-c", "9", "-d", "4s", "h"]).unwrap(), "brunt --no-keepalive -c 9 -d 4s h");
         assert_eq!(fresh(&["brunt", "--no-keepalive", "h"]), None, "that was the run");

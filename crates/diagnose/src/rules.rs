@@ -198,13 +198,13 @@ pub(crate) mod made_up {
     use super::{Case, LimitRule};
     use crate::counter_summary::CounterSummary;
     use crate::load_results::{DurationStats, LoadResults};
-    use crate::repeat_command::RepeatCommand;
+    use crate::repeat_command::{RepeatCommand, RepeatedPlan};
 
     /// Returns a run of fifty users against a service with uniform response times.
     pub fn run() -> LoadResults {
         LoadResults {
             url: "http://127.0.0.1:8080/".into(),
-            repeat: RepeatCommand::new(&[], "http://127.0.0.1:8080/"),
+            repeat: RepeatCommand::new(&[], "http://127.0.0.1:8080/", RepeatedPlan::default()),
             users: 50,
             window_s: 10.0,
             scheduled: 10_000,

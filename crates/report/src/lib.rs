@@ -51,6 +51,7 @@ pub use finding::{Finding, Grade};
 pub use formats::{FORMATS, ReportFormat, Style, format};
 pub use iterations::SpanRow;
 pub use judgement::{sort as sort_of_failure, word as word_of_failure};
+pub use limits::repeat_command;
 pub use name_totals::NamedTotals;
 pub use objectives::{JudgedObjective, Objective, StretchObjectives};
 pub use ranked::RankedLatency;

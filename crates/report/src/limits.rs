@@ -2,7 +2,8 @@
 
 use brunt_diagnose::{
     Case, Conclusion, CoreShares, CounterCoverage, CounterSummary, DiagnosisOutcome, DurationCounts, DurationStats,
-    FailureCount, GeneratorDoubt, LimitFinding, LoadResults, Outage, Proof, RepeatCommand, WidenedFigure, conclude,
+    FailureCount, GeneratorDoubt, LimitFinding, LoadResults, Outage, Proof, RepeatCommand, RepeatedPlan, WidenedFigure,
+    conclude,
 };
 use brunt_i18n::Lang;
 use brunt_measure::{Histogram, Nanos};
@@ -179,14 +180,15 @@ impl CounterCollector {
 
 /// Returns the results of the load in the form that the rules of the diagnosis use.
 fn run(sums: &RunSums, trust: &Trust) -> LoadResults {
-    let (totals, plan) = (&sums.totals, sums.started.as_ref().map(|started| &started.plan));
+    let (totals, started) = (&sums.totals, sums.started.as_ref());
+    let plan = started.map(|started| &started.plan);
     let window_s = sums.window.as_secs_f64();
     let failures =
         totals.failures.iter().map(|f| FailureCount { kind: f.kind.clone(), phase: f.phase.clone(), count: f.count });
     let cores = |time: Nanos| totals.generator.share(time).unwrap_or(0.0);
     LoadResults {
         url: plan.and_then(|plan| plan.urls.first()).map(|first| first.url.clone()).unwrap_or_default(),
-        repeat: repeat(sums),
+        repeat: started.map_or_else(RepeatCommand::default, |s| repeat_command(&s.command, &s.plan)),
         is_open: sums.open,
         users: plan.map_or(0, most_users).max(totals.users),
         load_changed: !sums.changes.is_empty(),
@@ -270,12 +272,18 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Returns the command line of the run, for repetitions with another load.
-fn repeat(sums: &RunSums) -> RepeatCommand {
-    let Some(started) = &sums.started else { return RepeatCommand::default() };
-    let plan = &started.plan;
+/// Returns the command line of a run, from which the commands of experiments are made.
+pub fn repeat_command(command: &[String], plan: &Plan) -> RepeatCommand {
     let url = plan.urls.first().map_or("", |first| &first.url);
-    RepeatCommand::new(&started.command, url).with_plan(plan.hold.is_some(), plan.requests, !plan.scenarios.is_empty())
+    let is_http2 = plan.options.get("http").is_some_and(|http| http.contains(&"2".into()));
+    let traits = RepeatedPlan {
+        holds: plan.hold.is_some(),
+        requests: plan.requests,
+        has_flow: plan.has_flows(),
+        has_scenarios: !plan.scenarios.is_empty(),
+        can_reconnect: ["http", "raw"].contains(&&*plan.protocol) && !is_http2,
+    };
+    RepeatCommand::new(command, url, traits)
 }
 
 /// Minimum change of a figure, as a share of it, that is material.

@@ -63,7 +63,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repeat_command::RepeatCommand;
+    use crate::repeat_command::{RepeatCommand, RepeatedPlan};
     use crate::rules::made_up::{counted, judged};
 
     #[test]
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn the_experiment_has_half_of_what_succeeded_in_what_a_rate_counts() {
         let said = |change: fn(&mut LoadResults)| {
-            let mut run = LoadResults { succeeded_per_s: 984.0, repeat: RepeatCommand::new(&[], "p7.yaml"), ..LoadResults::default() };
+            let mut run = LoadResults { succeeded_per_s: 984.0, repeat: RepeatCommand::new(&[], "p7.yaml", RepeatedPlan::default()), ..LoadResults::default() };
             run.status = [("200".to_owned(), 10), ("503".to_owned(), 1)].into();
             change(&mut run);
             let found = RULE.judge_host(&Case { run, ..Case::default() }).expect("a limiter");

@@ -287,6 +287,7 @@ mod tests {
                     ready_ns: 200 * MS,
                     periods: 10,
                     throttled: 0,
+                    resolution_ns: 0,
                 };
             });
             assert_eq!(found, [], "open: {open}");

@@ -96,7 +96,7 @@ fn headroom_is_that_of_the_load_at_hand() {
         started.hosts[0].calibration = Some(Calibration { cpu_us: 20.0, ..Calibration::default() });
         Summary::from_events(events).headroom()
     };
-    let told = |most_per_s, by_run| Some(Headroom { most_per_s, times: most_per_s / 40.0, by_run });
+    let told = |most_per_s, is_at_least| Some(Headroom { most_per_s, times: most_per_s / 40.0, is_at_least });
     // Two workers on two cores; 40 requests per second took 20 ms of CPU time per second, apart from polling.
     assert_eq!(headroom(|_| (), 30_000_000), told(4_000.0, true), "dearer than the small requests of the calibration");
     assert_eq!(headroom(|_| (), 10_400_000), told(100_000.0, false), "no cheaper than they can be");
