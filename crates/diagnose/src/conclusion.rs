@@ -87,6 +87,8 @@ pub struct Conclusion {
     pub coverage: CounterCoverage,
     /// Division of the cores, if the service ran on the generator's machine.
     pub core_shares: Option<CoreShares>,
+    /// Cores used by the programs of the service, the busiest first; empty if they are unknown.
+    pub programs: Vec<(String, f64)>,
     /// Step and rate, as in [`LoadResults::at_most`].
     pub at_most: Option<(String, f64)>,
 }
@@ -149,6 +151,7 @@ pub fn conclude(case: &Case) -> Conclusion {
         findings: found,
         coverage: seen,
         core_shares: CoreShares::of(case),
+        programs: case.counters.program_cores("service.program"),
         at_most: run.at_most.clone(),
     }
 }

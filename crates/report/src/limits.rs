@@ -400,17 +400,25 @@ pub(crate) fn limit_texts(conclusion: &Conclusion, lang: Lang) -> Vec<LimitText>
     let mut all = limits(conclusion, lang);
     let plain = |claim| LimitText { claim, details: vec![] };
     if !all.is_empty() {
-        all.extend(conclusion.core_shares.map(|shared| plain(shared_by(&shared, lang))));
+        all.extend(conclusion.core_shares.map(|shared| plain(shared_by(&shared, &conclusion.programs, lang))));
     }
     all
 }
 
-fn shared_by(shared: &CoreShares, lang: Lang) -> String {
+/// Maximum number of programs named.
+const NAMED: usize = 4;
+
+fn shared_by(shared: &CoreShares, programs: &[(String, f64)], lang: Lang) -> String {
     let [service, generator, busy] = [shared.service, shared.generator, shared.busy].map(|cores| format!("{cores:.2}"));
     let cores = format!("{:.0}", shared.cores);
     let facts: [(&str, &str); 4] =
         [("service", &service), ("generator", &generator), ("busy", &busy), ("cores", &cores)];
-    lang.fill(words_of::SHARED, &facts)
+    let said = lang.fill(words_of::SHARED, &facts);
+    if programs.len() < 2 {
+        return said;
+    }
+    let each = programs.iter().take(NAMED).map(|(program, cores)| format!("{program} {cores:.2}"));
+    said + &lang.fill(words_of::PROGRAMS, &[("programs", &each.collect::<Vec<_>>().join(", "))])
 }
 
 fn limits(conclusion: &Conclusion, lang: Lang) -> Vec<LimitText> {

@@ -51,6 +51,10 @@ const ABSENT: Text = text(
     "其线程有一段时间没有读取套接字（见可信度）",
 );
 const LATE: Text = text("it sent requests late (see Trust)", "发送请求过晚（见可信度）");
+const AWAY: Text = text(
+    "with requests in flight, its workers did not get to their sockets for {away}, of which they waited {ready} for a core",
+    "有请求在途时，其工作线程共有 {away} 未能处理套接字，其中 {ready} 在等待 CPU 核",
+);
 const STOLEN: Text = text(
     "; the hypervisor took {stolen} s of CPU time in {span} s (steal in /proc/stat)",
     "；虚拟化平台在 {span} 秒内抢占了 {stolen} 秒的 CPU 时间（/proc/stat 中的 steal）",
@@ -80,7 +84,14 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
         GeneratorDoubt::Absent => (ABSENT, APART),
         GeneratorDoubt::Late => (LATE, APART),
     };
-    let evidence = LocalizedSentence::from(evidence);
+    let is_timed = run.away_s > 0.0 && run.generator_doubt != Some(GeneratorDoubt::Throttled);
+    let evidence = match is_timed {
+        true => {
+            let [away, ready] = [run.away_s, run.away_ready_s].map(numbers::seconds);
+            LocalizedSentence::new(AWAY, [("away", away), ("ready", ready)])
+        }
+        false => evidence.into(),
+    };
     let found = match stolen(case) {
         Some(stolen) => {
             let remedy = if remedy == APART { HOST } else { remedy };
@@ -180,6 +191,8 @@ mod tests {
         assert!(!open.contains("stood still"), "arrivals do not wait for brunt: {open}");
         let [little, ..] = said(|run| run.away_s = 0.05, 0.0);
         assert!(little.contains("too little") && !little.contains("stood"), "{little}");
+        let [_, evidence, _] = said(|run| (run.away_s, run.away_ready_s) = (0.5, 0.4), 0.0);
+        assert!(evidence.contains("for 500 ms, of which they waited 400 ms for a core"), "{evidence}");
     }
 
     #[test]
