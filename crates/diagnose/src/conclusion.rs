@@ -121,7 +121,7 @@ pub fn conclude(case: &Case) -> Conclusion {
         None => CounterCoverage::Generator,
     };
     let mut found: Vec<LimitFinding> = rules::rules().filter_map(|rule| rule.find(case, there.as_ref())).collect();
-    if let Some(doubt) = run.generator_doubt {
+    if let Some(doubt) = run.generator_doubt.filter(|_| run.is_distorted()) {
         // Latencies of a disturbed generator show nothing about the service. Counters, logs and queues still do: what
         // they prove is the limit, and the disturbance only widened some figures, unless a worker was full.
         found.retain(|f| f.stage == PathStage::Generator || f.proof == Proof::Proved);
@@ -266,6 +266,8 @@ mod tests {
         assert_eq!(concluded(unwell(GeneratorDoubt::Busy), here()).1, ["C1", "N7", "S1"], "a full worker is a limit");
         let (outcome, rules) = concluded(unwell(GeneratorDoubt::Absent), here());
         assert_eq!((outcome, rules), (DiagnosisOutcome::Limit, vec!["N7", "S1", "C1"]), "a pause is none");
+        let little = LoadResults { away_s: 0.1, workers: 2, ..unwell(GeneratorDoubt::Absent) };
+        assert_eq!(concluded(little, here()).1, ["N7", "S1", "P7", "C1"], "it changed no figure by a tenth");
         let alone = LoadResults { generator_doubt: Some(GeneratorDoubt::Absent), ..run() };
         assert_eq!(concluded(alone, cores(0.4, &[])), (DiagnosisOutcome::Limit, vec!["C1"]), "nothing else is proved");
     }

@@ -237,6 +237,19 @@ impl LoadResults {
         self.succeeded_per_s + failed
     }
 
+    /// Returns the share of the window for which the workers were away from their sockets with requests in flight.
+    pub fn away_share(&self) -> f64 {
+        let whole = self.window_s * f64::from(self.workers.max(1));
+        if whole > 0.0 { (self.away_s / whole).min(1.0) } else { 0.0 }
+    }
+
+    /// Returns `true` if the generator changed its own figures: a doubt, except one that is known to have moved no
+    /// quantile, nor the throughput of closed load, by a tenth.
+    pub fn is_distorted(&self) -> bool {
+        let is_little = self.away_s > 0.0 && self.widened.is_empty() && (self.is_open || self.away_share() < 0.1);
+        self.generator_doubt.is_some_and(|doubt| doubt == GeneratorDoubt::Busy || !is_little)
+    }
+
     /// Returns the work per second that the run reached: on average, or in half of its seconds.
     pub fn reached_per_s(&self) -> f64 {
         self.worked_per_s().max(self.usual_second_per_s)

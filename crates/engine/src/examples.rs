@@ -61,3 +61,18 @@ impl ExampleFilter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use brunt_contract::Phase;
+
+    use super::*;
+
+    #[test]
+    fn a_late_response_is_no_example_of_those_that_never_came() {
+        let mut examples = ExampleFilter::of(1);
+        let timed_out = FailureClass { kind: FaultKind::Timeout, phase: Phase::FirstByte, errno: None };
+        let wanted = [true, true, false, false].map(|is_late| examples.is_new(timed_out, is_late, None));
+        assert_eq!(wanted, [true, false, true, false]);
+    }
+}

@@ -41,8 +41,10 @@ const NOT_WIDENED: Text = text(
     "the load generator was disturbed, but by too little to change p50, p95 or p99 by a tenth",
     "发压端受到干扰，但程度轻微，p50、p95、p99 的变化都不到十分之一",
 );
-const STOOD_STILL: Text =
-    text("; its users stood still with it, for {share} of the time", "；用户也随之停顿，占 {share} 的时间");
+const SLOWED: Text = text(
+    "; throughput might have been up to {most}/s instead of {rate}/s",
+    "；吞吐量最高可能达到 {most}/s，而非 {rate}/s",
+);
 const CPU: Text = text("CPU time of its threads: {cores} cores", "发压端线程的 CPU 时间：{cores} 个核");
 const STARVED: Text = text("its threads waited for a CPU core (see Trust)", "其线程在等待 CPU 核（见可信度）");
 const THROTTLED: Text = text("its cgroup used up its CPU quota (see Trust)", "其 cgroup 的 CPU 配额已用完（见可信度）");
@@ -99,7 +101,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
         }
         None => proved(disturbed(run), evidence).remedy(remedy),
     };
-    Some(found.experiment(AGAIN))
+    Some(found.experiment(AGAIN).limiting(run.is_distorted()))
 }
 
 /// Share of the time for which brunt was away from its sockets that stolen time must reach to be named as its cause.
@@ -136,11 +138,13 @@ fn disturbed(run: &LoadResults) -> LocalizedSentence {
             rest.iter().fold(claim, |claim, figure| claim.with_clause(WIDENED_TOO, facts(figure)))
         }
     };
-    let share = run.away_s / (run.window_s * f64::from(run.workers.max(1)));
-    if run.is_open || run.window_s <= 0.0 || share < 0.01 {
+    // Users of closed load, who were ready to send, stood still with it.
+    let share = run.away_share();
+    if run.is_open || !(0.01..0.9).contains(&share) {
         return claim;
     }
-    claim.with_clause(STOOD_STILL, [("share", numbers::share(share.min(1.0)))])
+    let [most, rate] = [run.ended_per_s / (1.0 - share), run.ended_per_s].map(numbers::rate);
+    claim.with_clause(SLOWED, [("most", most), ("rate", rate)])
 }
 
 #[cfg(test)]
@@ -176,11 +180,11 @@ mod tests {
                 WidenedFigure { quantile: "p95", least_s: 0.002, most_s: 0.0024 },
                 WidenedFigure { quantile: "p99", least_s: 0.0021, most_s: 0.0066 },
             ];
-            run.away_s = 1.0;
+            (run.away_s, run.ended_per_s) = (1.0, 950.0);
         };
         let [claim, ..] = said(widened, 0.0);
         let wanted = "p95 might have been 2.00 ms instead of 2.40 ms, p99 2.10 ms instead of 6.60 ms";
-        assert!(claim.contains(wanted) && claim.contains("stood still with it, for 5.0 %"), "{claim}");
+        assert!(claim.contains(wanted) && claim.contains("up to 1,000/s instead of 950/s"), "{claim}");
         let [open, ..] = said(
             |run| {
                 widened(run);
@@ -188,9 +192,9 @@ mod tests {
             },
             0.0,
         );
-        assert!(!open.contains("stood still"), "arrivals do not wait for brunt: {open}");
+        assert!(!open.contains("throughput"), "arrivals do not wait for brunt: {open}");
         let [little, ..] = said(|run| run.away_s = 0.05, 0.0);
-        assert!(little.contains("too little") && !little.contains("stood"), "{little}");
+        assert!(little.contains("too little") && !little.contains("throughput"), "{little}");
         let [_, evidence, _] = said(|run| (run.away_s, run.away_ready_s) = (0.5, 0.4), 0.0);
         assert!(evidence.contains("for 500 ms, of which they waited 400 ms for a core"), "{evidence}");
     }

@@ -156,3 +156,24 @@ fn a_step_of_which_every_turn_was_taken_is_the_limit_and_not_the_number_of_users
     assert!(text.contains("step `u` used up its `at-most` of 20") && !text.contains("more users (-c)"), "{text}");
     assert_eq!(told(15).0, "not_reached", "users pause of themselves, and turns are left");
 }
+
+#[test]
+fn a_disturbance_says_which_quantiles_it_may_have_changed() {
+    let mut run = closed(10, 4);
+    for n in 0..4 {
+        // 900 responses of 2 ms, and 40 that brunt may have read 18 ms late, in gaps of 20 ms.
+        let mut told = second(n).answered(900, ms(2)).answered(40, ms(20));
+        told.latency.service_delayed.record_n(ms(20), 40);
+        told.latency.service_undelayed.record_n(ms(2), 40);
+        told.latency.loop_gap.record_n(ms(20), 20);
+        told.away_ns = 400_000_000;
+        run = run.second(told);
+    }
+    let json = run.json();
+    let found = &json["diagnosis"]["findings"][0];
+    assert_eq!(found["rule"], "C1", "{json}");
+    let claim = found["claim"].as_str().unwrap();
+    assert!(claim.contains("without that, p99 might have been 2.00 ms instead of 20.0 ms"), "{claim}");
+    assert!(!claim.contains("p50") && claim.contains("up to 1,175/s instead of 940/s"), "{claim}");
+    assert!(found["evidence"].as_str().unwrap().contains("1.60 s"), "{found}");
+}
