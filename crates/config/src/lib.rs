@@ -207,6 +207,8 @@ mod file_tests;
 #[cfg(test)]
 mod flow_tests;
 #[cfg(test)]
+mod printed_command_tests;
+#[cfg(test)]
 mod scenario_tests;
 #[cfg(test)]
 mod tests;

@@ -24,6 +24,7 @@
 //! | `listener.ADDR.{queue,limit,sockets,drops}` | connections |
 //! | `service.{PID,all}.{cpu,wait,threads,fds,rss,swap,voluntary,involuntary}`, `service.PID.fd_limit`, `service.all.processes` | as `self` |
 //! | `service.{PID,all}.busiest.{cpu,tid}` and the label `.comm` | ns |
+//! | `service.program.N.cpu`: all processes of the service with the same name, the label `.comm`; `others.N.cpu`: processes that are neither the service nor brunt | ns |
 //! | `service.cgroup.*`, `service.connections` | as `self`; connections |
 //! | `{target,service}.tcp.{sockets,unread,rtt}`: up to 64 connections to the address under load, and of the service | connections; bytes; µs |
 //! | `{target,service}.tcp.{time,busy,window_limited,buffer_limited,retransmits}`: sums over these connections | µs; segments |
@@ -47,6 +48,7 @@ mod netlink;
 mod own_process;
 mod parse;
 mod process;
+mod programs;
 mod quotas;
 pub mod remote;
 mod sampler;
@@ -56,6 +58,7 @@ mod socket_holders;
 mod source;
 mod tcp_sample;
 mod threads;
+mod upstreams;
 
 pub use counters::{CounterName, CounterSink, Counters, is_name};
 pub use delta::{Delta, delta};

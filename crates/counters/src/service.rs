@@ -15,10 +15,12 @@ use crate::listener::{TargetListener, inodes};
 use crate::parse::network::is_local;
 use crate::parse::process::is_zombie;
 use crate::process::{Process, ProcessReading, Units};
+use crate::programs::OtherPrograms;
 use crate::quotas::Quotas;
 use crate::socket_holders::{family, holders};
 use crate::source::{CounterSource, reason};
 use crate::tcp_sample::TcpSample;
+use crate::upstreams::upstream_listeners;
 use sums::{ServiceProcess, ServiceSums, ServiceTotals};
 
 /// Maximum number of processes followed, and of those reported one by one; the sums include all that are followed.
@@ -42,20 +44,26 @@ pub struct Service {
     sampled: Option<TcpSample>,
     inodes: BTreeSet<u32>,
     holders: BTreeSet<u32>,
+    /// Sockets of this host that the service connects to, and the processes that hold them.
+    upstream_inodes: BTreeSet<u32>,
+    upstreams: BTreeSet<u32>,
     /// Reason why the processes are unknown; `None` if they are known.
     unobservable: Option<&'static str>,
     processes: BTreeMap<u32, ServiceProcess>,
     reported: BTreeSet<u32>,
     sums: ServiceSums,
+    others: OtherPrograms,
     quotas: Quotas,
     /// Set if the holders of the sockets must be searched for.
     needs_search: bool,
     /// Time of the first reading, since the boot of the host.
     since: Option<Nanos>,
     searching: CpuBudget,
+    linking: CpuBudget,
     listing: CpuBudget,
     asking: CpuBudget,
     counting: CpuBudget,
+    comparing: CpuBudget,
 }
 
 impl Service {
@@ -113,17 +121,22 @@ impl Service {
             sampled: None,
             inodes: BTreeSet::new(),
             holders: BTreeSet::new(),
+            upstream_inodes: BTreeSet::new(),
+            upstreams: BTreeSet::new(),
             unobservable: None,
             processes: BTreeMap::new(),
             reported: BTreeSet::new(),
             sums: ServiceSums::default(),
+            others: OtherPrograms::default(),
             quotas: Quotas::default(),
             needs_search: true,
             since: None,
             searching: CpuBudget::at_most_every(Nanos::from_secs(1)),
+            linking: CpuBudget::at_most_every(Nanos::from_secs(1)),
             listing: CpuBudget::at_most_every(Nanos::from_secs(5)),
             asking: CpuBudget::at_most_every(Nanos::ZERO),
             counting: CpuBudget::at_most_every(Nanos::ZERO),
+            comparing: CpuBudget::at_most_every(Nanos::from_secs(1)),
         }
     }
 
@@ -139,7 +152,9 @@ impl Service {
         self.report_listener(source, sink);
         self.find_processes(source, now);
         self.find_children(source, now);
+        self.find_upstreams(source, now);
         self.report_processes(source, units, buffer, sink);
+        self.report_others(source, units, now, sink);
         let folders = self.holders.iter().map(|pid| format!("/proc/{pid}"));
         self.quotas.follow(folders);
         self.quotas.report(source, buffer, "service", sink);
@@ -192,7 +207,7 @@ impl Service {
             self.needs_search = false;
         }
         let family =
-            if self.holders.is_empty() { BTreeSet::new() } else { family(source, &self.holders, self.own_pid) };
+            if self.holders.is_empty() { BTreeSet::new() } else { family(source, &self.roots(), self.own_pid) };
         // Processes that hold the sockets come first.
         let (first, then): (Vec<u32>, Vec<u32>) = family.into_iter().partition(|pid| self.holders.contains(pid));
         self.follow(first.into_iter().chain(then));
@@ -214,6 +229,33 @@ impl Service {
             self.processes.values().flat_map(|followed| followed.process.new_children(source)).collect();
         self.follow(started.into_iter());
         self.asking.spend(now, Clock.thread_cpu_time() - before);
+    }
+
+    /// Returns the processes whose descendants are the service: those that hold its sockets, and its upstreams.
+    fn roots(&self) -> BTreeSet<u32> {
+        self.holders.union(&self.upstreams).copied().collect()
+    }
+
+    /// Finds the processes of this host that the service works with: those behind the sockets that it, or one of its
+    /// upstreams, connects to. Connections may be short, so this is repeated; all descriptors are only searched when
+    /// another socket was found.
+    fn find_upstreams(&mut self, source: &CounterSource, now: Nanos) {
+        if self.selected_pid.is_some() || self.processes.is_empty() || !self.linking.is_due(now) {
+            return;
+        }
+        let before = Clock.thread_cpu_time();
+        let found = upstream_listeners(source, self.processes.keys().copied());
+        let more: BTreeSet<u32> = found.difference(&self.upstream_inodes).copied().collect();
+        if !more.is_empty() {
+            let held = holders(source, &more).pids;
+            // brunt may serve its own metrics, which a service could read.
+            let held: BTreeSet<u32> = held.into_iter().filter(|pid| *pid != self.own_pid).collect();
+            self.upstream_inodes.extend(more);
+            self.upstreams.extend(&held);
+            let family = family(source, &held, self.own_pid);
+            self.follow(family.into_iter());
+        }
+        self.linking.spend(now, Clock.thread_cpu_time() - before);
     }
 
     /// Follows these processes from now on, until they end.
@@ -256,6 +298,11 @@ impl Service {
             // service.
             let earlier = if first || looked.started >= since.0 { ProcessReading::default() } else { looked };
             let before = followed.last.replace(looked).unwrap_or(earlier);
+            if followed.program.is_empty() {
+                let name = source.text(&format!("/proc/{pid}/comm")).unwrap_or_default();
+                followed.program = name.trim_end().to_owned();
+            }
+            self.sums.programs.add(&followed.program, looked.cpu.saturating_sub(before.cpu));
             all.add(&looked, &before, &followed.process, &mut self.sums);
             befores.push((pid, before));
             if self.reported.contains(&pid) {
@@ -276,11 +323,26 @@ impl Service {
         }
     }
 
+    /// Reports what other processes used, by program.
+    fn report_others(&mut self, source: &CounterSource, units: Units, now: Nanos, sink: &mut CounterSink) {
+        if self.comparing.is_due(now) {
+            let before = Clock.thread_cpu_time();
+            let (ours, followed) = (self.own_pid, &self.processes);
+            let is_ours = |pid, parent| [pid, parent].contains(&ours) || followed.contains_key(&pid);
+            self.others.read(source, units, is_ours);
+            self.comparing.spend(now, Clock.thread_cpu_time() - before);
+        }
+        self.others.times.report("others", sink);
+    }
+
     fn ended(&mut self, pid: u32) {
         self.processes.remove(&pid);
         self.reported.remove(&pid);
         // If there is a successor, it may already hold the socket.
         self.needs_search |= self.holders.remove(&pid) && self.selected_pid.is_none();
+        if self.upstreams.remove(&pid) {
+            self.upstream_inodes.clear();
+        }
         if self.selected_pid == Some(pid) {
             self.unobservable = Some(ENDED);
         }

@@ -140,7 +140,12 @@ pub(crate) enum AnswerProgress {
 ///
 /// # Errors
 /// Returns the kernel's error, or an error if the datagram is malformed.
-pub(crate) fn answers(mut bytes: &[u8], sequence: u32, each: &mut dyn FnMut(Socket)) -> io::Result<AnswerProgress> {
+pub(crate) fn answers<T>(
+    mut bytes: &[u8],
+    sequence: u32,
+    parse: fn(&[u8]) -> Option<T>,
+    each: &mut dyn FnMut(T),
+) -> io::Result<AnswerProgress> {
     let garbled = || io::Error::from(ErrorKind::InvalidData);
     while !bytes.is_empty() {
         let length = u32_at(bytes, 0).ok_or_else(garbled)? as usize;
@@ -152,7 +157,7 @@ pub(crate) fn answers(mut bytes: &[u8], sequence: u32, each: &mut dyn FnMut(Sock
         let body = &bytes[HEAD..length];
         match kind {
             _ if !ours => {}
-            BY_FAMILY => each(socket(body).ok_or_else(garbled)?),
+            BY_FAMILY => each(parse(body).ok_or_else(garbled)?),
             ERROR | DONE => match u32_at(body, 0).map(u32::cast_signed) {
                 Some(errno) if errno < 0 => return Err(io::Error::from_raw_os_error(errno.saturating_neg())),
                 _ if kind == DONE => return Ok(AnswerProgress::Done),
@@ -166,7 +171,7 @@ pub(crate) fn answers(mut bytes: &[u8], sequence: u32, each: &mut dyn FnMut(Sock
 }
 
 /// Parses an `inet_diag_msg` and the attributes after it.
-fn socket(body: &[u8]) -> Option<Socket> {
+pub(crate) fn socket(body: &[u8]) -> Option<Socket> {
     let (fixed, attributes) = body.split_at_checked(ANSWER)?;
     let address = |at: usize, port: usize| {
         let ip = match fixed[0] {
@@ -192,6 +197,56 @@ fn socket(body: &[u8]) -> Option<Socket> {
         INFO => socket.tcp = TcpStats::parse(value),
         MEMORY => socket.drops = u32_at(value, 4 * DROPS),
         ONLY_V6 => socket.only_v6 = value.first().is_some_and(|only| *only != 0),
+        _ => {}
+    });
+    Some(socket)
+}
+
+/// A Unix socket, as the kernel describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UnixSocket {
+    pub inode: u32,
+    /// Set if it listens.
+    pub listens: bool,
+    /// Name it is bound to; an accepted socket has that of its listener. Empty if it has none.
+    pub name: Vec<u8>,
+    /// Inode of the socket at the other end.
+    pub peer: Option<u32>,
+}
+
+/// Lengths of the query for Unix sockets and of the fixed part of an answer.
+const UNIX_QUESTION: usize = 24;
+const UNIX_ANSWER: usize = 16;
+const AF_UNIX: u8 = 1;
+/// Attributes of an answer, and the bits that request them.
+const NAME: u16 = 0;
+const PEER: u16 = 2;
+const SHOW_NAME_AND_PEER: u32 = 1 | 1 << 2;
+
+/// Encodes the query for all Unix sockets that listen or are connected.
+pub(crate) fn unix_query(sequence: u32) -> [u8; HEAD + UNIX_QUESTION] {
+    let mut message = [0; HEAD + UNIX_QUESTION];
+    let length = message.len() as u32;
+    message[0..4].copy_from_slice(&length.to_ne_bytes());
+    message[4..6].copy_from_slice(&BY_FAMILY.to_ne_bytes());
+    message[6..8].copy_from_slice(&REQUEST_AND_DUMP.to_ne_bytes());
+    message[8..12].copy_from_slice(&sequence.to_ne_bytes());
+    let question = &mut message[HEAD..];
+    question[0] = AF_UNIX;
+    let states = 1u32 << TcpState::Listen as u32 | 1 << TcpState::Established as u32;
+    question[4..8].copy_from_slice(&states.to_ne_bytes());
+    question[12..16].copy_from_slice(&SHOW_NAME_AND_PEER.to_ne_bytes());
+    message
+}
+
+/// Parses a `unix_diag_msg` and the attributes after it.
+pub(crate) fn unix_socket(body: &[u8]) -> Option<UnixSocket> {
+    let (fixed, attributes) = body.split_at_checked(UNIX_ANSWER)?;
+    let listens = fixed[2] == TcpState::Listen as u8;
+    let mut socket = UnixSocket { inode: u32_at(fixed, 4)?, listens, name: Vec::new(), peer: None };
+    for_each_attribute(attributes, |kind, value| match kind {
+        NAME => socket.name = value.to_vec(),
+        PEER => socket.peer = u32_at(value, 0),
         _ => {}
     });
     Some(socket)

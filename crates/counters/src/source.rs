@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
 use crate::netlink;
-use crate::sock_diag::{Socket, SocketQuery};
+use crate::sock_diag::{Socket, SocketQuery, UnixSocket};
 
 /// Maximum size of a file; no real one is longer.
 const LONGEST: usize = 16 << 20;
@@ -34,6 +34,9 @@ pub struct CounterSource {
     /// Sockets of the simulated kernel.
     #[cfg(test)]
     pub(crate) sockets: Vec<Socket>,
+    /// Unix sockets of the simulated kernel.
+    #[cfg(test)]
+    pub(crate) unix_sockets: Vec<UnixSocket>,
 }
 
 impl CounterSource {
@@ -53,6 +56,8 @@ impl CounterSource {
             denied: Vec::new(),
             #[cfg(test)]
             sockets: Vec::new(),
+            #[cfg(test)]
+            unix_sockets: Vec::new(),
         }
     }
 
@@ -98,6 +103,22 @@ impl CounterSource {
         }
         let counted = self.list(path)?.take(COUNTED + 1).count();
         Ok((counted <= COUNTED).then_some(counted as u64))
+    }
+
+    /// Queries the kernel's Unix sockets that listen or are connected.
+    pub(crate) fn unix_sockets(&self, each: &mut dyn FnMut(UnixSocket)) -> io::Result<()> {
+        if self.is_here() {
+            return netlink::unix_sockets(each);
+        }
+        #[cfg(test)]
+        {
+            self.unix_sockets.iter().cloned().for_each(each);
+            Ok(())
+        }
+        #[cfg(not(test))]
+        {
+            Err(ErrorKind::Unsupported.into())
+        }
     }
 
     /// Queries the kernel's sockets.

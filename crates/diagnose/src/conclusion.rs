@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::limit_finding::{LimitFinding, PathStage, Proof};
-use crate::load_results::LoadResults;
+use crate::load_results::{GeneratorDoubt, LoadResults};
 use crate::rules;
 
 /// The outcome of a diagnosis: what limited the run.
@@ -87,6 +87,8 @@ pub struct Conclusion {
     pub coverage: CounterCoverage,
     /// Division of the cores, if the service ran on the generator's machine.
     pub core_shares: Option<CoreShares>,
+    /// Cores used by the programs of the service, the busiest first; empty if they are unknown.
+    pub programs: Vec<(String, f64)>,
     /// Step and rate, as in [`LoadResults::at_most`].
     pub at_most: Option<(String, f64)>,
 }
@@ -119,9 +121,14 @@ pub fn conclude(case: &Case) -> Conclusion {
         None => CounterCoverage::Generator,
     };
     let mut found: Vec<LimitFinding> = rules::rules().filter_map(|rule| rule.find(case, there.as_ref())).collect();
-    if run.generator_doubt.is_some() {
-        // Observations of a disturbed generator prove nothing about the service; counters of a kernel remain valid.
-        found.retain(|f| f.stage == PathStage::Generator || (f.proof == Proof::Proved && f.stage < PathStage::Service));
+    if let Some(doubt) = run.generator_doubt.filter(|_| run.is_distorted()) {
+        // Latencies of a disturbed generator show nothing about the service. Counters, logs and queues still do: what
+        // they prove is the limit, and the disturbance only widened some figures, unless a worker was full.
+        found.retain(|f| f.stage == PathStage::Generator || f.proof == Proof::Proved);
+        let is_disturbance = |f: &LimitFinding| f.rule == rules::GENERATOR && doubt != GeneratorDoubt::Busy;
+        if found.iter().any(|f| f.is_limit && f.proof == Proof::Proved && f.stage != PathStage::Generator) {
+            found.iter_mut().filter(|f| is_disturbance(f)).for_each(|f| f.is_limit = false);
+        }
     }
     found.sort_by_key(|f| (!f.is_limit, f.proof, f.stage));
     let outcome = if found.iter().any(|f| f.is_limit) {
@@ -144,6 +151,7 @@ pub fn conclude(case: &Case) -> Conclusion {
         findings: found,
         coverage: seen,
         core_shares: CoreShares::of(case),
+        programs: case.counters.program_cores("service.program"),
         at_most: run.at_most.clone(),
     }
 }
@@ -152,7 +160,7 @@ pub fn conclude(case: &Case) -> Conclusion {
 mod tests {
     use super::*;
     use crate::case::ServiceHost;
-    use crate::load_results::{DurationStats, FailureCount, GeneratorDoubt};
+    use crate::load_results::{DurationStats, FailureCount};
     use crate::rules::made_up::{cores, counted, run};
 
     fn concluded(run: LoadResults, here: crate::CounterSummary) -> (DiagnosisOutcome, Vec<&'static str>) {
@@ -249,10 +257,18 @@ mod tests {
     }
 
     #[test]
-    fn an_unwell_generator_judges_no_service() {
-        let here = cores(1.99, &[("service.all.cpu", 0.0, 1.8e10), ("softnet.all.dropped", 0.0, 9.0)]);
+    fn an_unwell_generator_hides_nothing_that_is_proved() {
+        let here = || cores(1.99, &[("service.all.cpu", 0.0, 1.8e10), ("softnet.all.dropped", 0.0, 9.0)]);
         let slow = DurationStats { longest: 0.3, ..run().service };
-        let unwell = LoadResults { generator_doubt: Some(GeneratorDoubt::Busy), service: slow, ..run() };
-        assert_eq!(concluded(unwell, here).1, ["C1", "N7"]);
+        let status = || [("200".to_owned(), 10), ("503".to_owned(), 10)].into();
+        let unwell = |doubt| LoadResults { generator_doubt: Some(doubt), service: slow, status: status(), ..run() };
+        // What only looks so (503: a limiter?) is not said.
+        assert_eq!(concluded(unwell(GeneratorDoubt::Busy), here()).1, ["C1", "N7", "S1"], "a full worker is a limit");
+        let (outcome, rules) = concluded(unwell(GeneratorDoubt::Absent), here());
+        assert_eq!((outcome, rules), (DiagnosisOutcome::Limit, vec!["N7", "S1", "C1"]), "a pause is none");
+        let little = LoadResults { away_s: 0.1, workers: 2, ..unwell(GeneratorDoubt::Absent) };
+        assert_eq!(concluded(little, here()).1, ["N7", "S1", "P7", "C1"], "it changed no figure by a tenth");
+        let alone = LoadResults { generator_doubt: Some(GeneratorDoubt::Absent), ..run() };
+        assert_eq!(concluded(alone, cores(0.4, &[])), (DiagnosisOutcome::Limit, vec!["C1"]), "nothing else is proved");
     }
 }

@@ -140,6 +140,25 @@ impl CounterSummary {
         self.summaries.keys().filter_map(middle)
     }
 
+    /// Returns the cores used by each program counted under `kind` (`service.program`, `others`), the busiest first;
+    /// those below a hundredth of a core are left out.
+    pub fn program_cores(&self, kind: &str) -> Vec<(String, f64)> {
+        if self.span_s() < RATED_LEAST_S {
+            return Vec::new();
+        }
+        let cores = |place: &str| {
+            // A program is counted from the moment at which it has used some time.
+            let used = self.increase_from_zero(&format!("{kind}.{place}.cpu"))? / 1e9 / self.span_s();
+            // A program chooses its own name.
+            let name = self.label(&format!("{kind}.{place}.comm"))?.chars().filter(|c| !c.is_control()).collect();
+            Some((name, used)).filter(|_| used >= 0.01)
+        };
+        let before = format!("{kind}.");
+        let mut all: Vec<(String, f64)> = self.name_middles(&before, ".cpu").filter_map(cores).collect();
+        all.sort_by(|a, b| b.1.total_cmp(&a.1));
+        all
+    }
+
     /// Returns the number of busy cores and the number of cores of the host; `None` if the span is too short.
     pub fn busy_cores(&self) -> Option<(f64, f64)> {
         if self.span_s() < RATED_LEAST_S {

@@ -13,11 +13,16 @@ mod counter_summary;
 pub mod doctor;
 mod limit_finding;
 mod load_results;
+mod repeat_command;
 mod rules;
+mod stated_bound;
 
 pub use case::{Case, ServiceHost};
 pub use conclusion::{Conclusion, CoreShares, CounterCoverage, DiagnosisOutcome, conclude};
 pub use counter_summary::CounterSummary;
 pub use limit_finding::{LimitFinding, PathStage, Proof};
-pub use load_results::{DurationCounts, DurationStats, FailureCount, GeneratorDoubt, LoadResults, Outage};
+pub use load_results::{
+    DurationCounts, DurationStats, FailureCount, GeneratorDoubt, LoadResults, Outage, WidenedFigure,
+};
+pub use repeat_command::{ExperimentLoad, RepeatCommand, RepeatedPlan};
 pub use rules::{LimitRule, rules};

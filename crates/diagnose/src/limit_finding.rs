@@ -3,6 +3,9 @@
 use brunt_i18n::text::{Text, text};
 use brunt_i18n::{Lang, LocalizedSentence};
 
+use crate::repeat_command::ExperimentLoad;
+use crate::stated_bound::StatedBound;
+
 /// Strength of the evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Proof {
@@ -116,6 +119,10 @@ pub(crate) struct RuleVerdict {
     pub experiment: Option<Text>,
     /// Placeholder values of the experiment.
     pub facts: Vec<(&'static str, String)>,
+    /// Load of the experiment, if it is this run with another load.
+    pub load: Option<ExperimentLoad>,
+    /// Bounds and sizes that the claim states.
+    pub bounds: Vec<StatedBound>,
 }
 
 /// Creates a verdict from a claim and counters with no other meaning.
@@ -136,7 +143,8 @@ impl RuleVerdict {
     ) -> RuleVerdict {
         let (claim, evidence, facts) = (claim.into(), evidence.into(), Vec::new());
         let (host, stage, remedy, experiment) = Default::default();
-        RuleVerdict { proof, claim, evidence, is_limit: true, host, stage, remedy, experiment, facts }
+        let (load, bounds) = (None, Vec::new());
+        RuleVerdict { proof, claim, evidence, is_limit: true, host, stage, remedy, experiment, facts, load, bounds }
     }
 
     /// Overrides the rule's stage.
@@ -157,6 +165,17 @@ impl RuleVerdict {
     /// Sets the placeholder values of the experiment.
     pub fn experiment_with<const N: usize>(self, facts: [(&'static str, String); N]) -> RuleVerdict {
         RuleVerdict { facts: facts.into(), ..self }
+    }
+
+    /// Sets the load with which the experiment repeats the run; its command ends the sentence.
+    pub fn repeated_with(self, load: ExperimentLoad) -> RuleVerdict {
+        RuleVerdict { load: Some(load), ..self }
+    }
+
+    /// Adds a bound that the claim states.
+    pub fn stating(mut self, bound: StatedBound) -> RuleVerdict {
+        self.bounds.push(bound);
+        self
     }
 
     /// Sets whether the finding is a limit.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::repeat_command::RepeatCommand;
+
 /// A count of failures of one kind and phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FailureCount {
@@ -99,8 +101,8 @@ const SENT_AGAIN: f64 = 0.2;
 pub struct LoadResults {
     /// Target, secrets masked.
     pub url: String,
-    /// Command line without the size of the load, quoted for a shell; empty if unknown.
-    pub command: String,
+    /// Command line, from which the commands of experiments are made.
+    pub repeat: RepeatCommand,
     /// Set for open load: arrivals did not wait for responses.
     pub is_open: bool,
     /// Maximum number of users of closed load.
@@ -123,6 +125,8 @@ pub struct LoadResults {
     pub has_scenarios: bool,
     /// Successes ÷ the length of the window.
     pub succeeded_per_s: f64,
+    /// Median of the successes per second in the whole seconds of the window; 0 if there are none.
+    pub usual_second_per_s: f64,
     /// Requests that ended within the window ÷ its length, failures included.
     pub ended_per_s: f64,
     /// Durations from the first write to the last byte, of responses that failed a check or whose status counts as a
@@ -156,6 +160,13 @@ pub struct LoadResults {
     pub expects_status: bool,
     /// Doubt that the trust rules raise about the generator, which is then the limit.
     pub generator_doubt: Option<GeneratorDoubt>,
+    /// Figures that delays of brunt itself may have changed materially.
+    pub widened: Vec<WidenedFigure>,
+    /// Time for which workers with requests in flight were away from their sockets, in seconds, summed over the
+    /// workers; 0 in old records.
+    pub away_s: f64,
+    /// Part of `away_s` for which a worker was ready to run and had no core.
+    pub away_ready_s: f64,
     /// Requests that had not ended at the end of the run.
     pub unfinished: u64,
     /// Failures on reused connections that the peer closed before the first byte of the response.
@@ -186,6 +197,17 @@ pub struct LoadResults {
     pub polled_cores: f64,
 }
 
+/// A quantile that delays of brunt itself may have raised.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WidenedFigure {
+    /// Name of the quantile: `p99`.
+    pub quantile: &'static str,
+    /// Its value without any delay that may be brunt's, in seconds.
+    pub least_s: f64,
+    /// Its value as measured, in seconds.
+    pub most_s: f64,
+}
+
 /// The reason why the generator's results are doubted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GeneratorDoubt {
@@ -202,11 +224,6 @@ pub enum GeneratorDoubt {
 }
 
 impl LoadResults {
-    /// Returns the arguments that follow `brunt -c N` to repeat the load.
-    pub fn repeat_arguments(&self) -> String {
-        if self.command.is_empty() { self.url.clone() } else { self.command.clone() }
-    }
-
     /// Returns the argument of `-r` for this many requests per second.
     pub fn rate_for(&self, requests_per_s: f64) -> String {
         let rate = requests_per_s / self.per_iteration.filter(|requests| *requests > 0.0).unwrap_or(1.0);
@@ -218,6 +235,24 @@ impl LoadResults {
     pub fn answered_per_s(&self) -> f64 {
         let failed = if self.window_s > 0.0 { self.failed_responses.count as f64 / self.window_s } else { 0.0 };
         self.succeeded_per_s + failed
+    }
+
+    /// Returns the share of the window for which the workers were away from their sockets with requests in flight.
+    pub fn away_share(&self) -> f64 {
+        let whole = self.window_s * f64::from(self.workers.max(1));
+        if whole > 0.0 { (self.away_s / whole).min(1.0) } else { 0.0 }
+    }
+
+    /// Returns `true` if the generator changed its own figures: a doubt, except one that is known to have moved no
+    /// quantile, nor the throughput of closed load, by a tenth.
+    pub fn is_distorted(&self) -> bool {
+        let is_little = self.away_s > 0.0 && self.widened.is_empty() && (self.is_open || self.away_share() < 0.1);
+        self.generator_doubt.is_some_and(|doubt| doubt == GeneratorDoubt::Busy || !is_little)
+    }
+
+    /// Returns the work per second that the run reached: on average, or in half of its seconds.
+    pub fn reached_per_s(&self) -> f64 {
+        self.worked_per_s().max(self.usual_second_per_s)
     }
 
     /// Returns the service's work per second, in successful responses; a response that failed sooner than the shortest

@@ -10,9 +10,11 @@ use brunt_i18n::{Lang, LocalizedSentence, numbers};
 use crate::case::Case;
 use crate::counter_summary::CounterSummary;
 use crate::limit_finding::{LimitFinding, PathStage, Proof, RuleVerdict, consistent, proved};
-use crate::load_results::{DurationCounts, GeneratorDoubt, LoadResults, Outage};
+use crate::load_results::{DurationCounts, GeneratorDoubt, LoadResults, Outage, WidenedFigure};
 #[cfg(test)]
 use crate::load_results::{DurationStats, FailureCount};
+use crate::repeat_command::ExperimentLoad;
+use crate::stated_bound::StatedBound;
 
 mod proxy_log;
 
@@ -23,6 +25,11 @@ macro_rules! rules {
 
         /// All rules.
         const ALL: &[LimitRule] = &[$($name::RULE),*];
+
+        /// The sources of all rules.
+        #[cfg(test)]
+        const ALL_TEXTS: &[(&str, &str)] =
+            &[$((stringify!($name), include_str!(concat!("rules/", stringify!($name), ".rs")))),*];
     };
 }
 
@@ -82,6 +89,9 @@ rules! {
     round_timeouts,
 }
 
+/// The rule about the generator itself.
+pub(crate) const GENERATOR: &str = generator_full::RULE.rule;
+
 /// Iterates over all rules, in the order of the request path.
 pub fn rules() -> impl Iterator<Item = &'static LimitRule> {
     ALL.iter()
@@ -101,8 +111,8 @@ pub struct LimitRule {
     pub symptom: Text,
     /// Recommended change.
     pub remedy: Text,
-    /// Experiment that would refute the finding: `{url}` is the target, or the command that repeats the load; other
-    /// placeholders are filled by the verdict.
+    /// Experiment that would refute the finding; its placeholders are filled by the verdict, which also says with which
+    /// load to repeat the run.
     experiment: Text,
     /// Common advice that is wrong, or a pitfall.
     pub caution: Option<Text>,
@@ -122,6 +132,7 @@ enum CounterOrigin {
 
 const SIGN: Text = text("looks like: {sign}", "现象：{sign}");
 const REMEDY: Text = text("change: {remedy}", "改进：{remedy}");
+const COMMAND: Text = text(": `{command}`", "：`{command}`");
 const BEWARE: Text = text("beware: {beware}", "注意：{beware}");
 
 impl LimitRule {
@@ -149,11 +160,19 @@ impl LimitRule {
         }
     }
 
-    /// Returns the rule's finding for the counters of one machine.
+    /// Returns the rule's finding for the counters of one machine; `None` also if the figures of the run refute a bound
+    /// that its claim states.
     fn judge_host(&self, case: &Case) -> Option<LimitFinding> {
         let verdict = (self.judge)(case)?;
-        let mut facts = verdict.facts;
-        facts.push(("url", case.run.repeat_arguments()));
+        if !verdict.bounds.iter().all(|bound| bound.holds(&case.run)) {
+            return None;
+        }
+        let experiment = LocalizedSentence::new(verdict.experiment.unwrap_or(self.experiment), verdict.facts);
+        let command = verdict.load.and_then(|load| case.run.repeat.command(&load));
+        let experiment = match command {
+            Some(command) => experiment.with_clause(COMMAND, [("command", command)]),
+            None => experiment,
+        };
         Some(LimitFinding {
             rule: self.rule,
             stage: verdict.stage.unwrap_or(self.stage),
@@ -163,7 +182,7 @@ impl LimitRule {
             claim: verdict.claim,
             evidence: verdict.evidence,
             remedy: verdict.remedy.unwrap_or(self.remedy),
-            experiment: LocalizedSentence::new(verdict.experiment.unwrap_or(self.experiment), facts),
+            experiment,
         })
     }
 }
@@ -179,11 +198,13 @@ pub(crate) mod made_up {
     use super::{Case, LimitRule};
     use crate::counter_summary::CounterSummary;
     use crate::load_results::{DurationStats, LoadResults};
+    use crate::repeat_command::{RepeatCommand, RepeatedPlan};
 
     /// Returns a run of fifty users against a service with uniform response times.
     pub fn run() -> LoadResults {
         LoadResults {
             url: "http://127.0.0.1:8080/".into(),
+            repeat: RepeatCommand::new(&[], "http://127.0.0.1:8080/", RepeatedPlan::default()),
             users: 50,
             window_s: 10.0,
             scheduled: 10_000,
@@ -273,5 +294,15 @@ mod tests {
             }
         }
         assert!(seen.len() > 20);
+    }
+
+    /// Commands of experiments come from `RepeatCommand` alone, which is tested with the command-line parser for every
+    /// load model (in `config`).
+    #[test]
+    fn no_rule_writes_a_command_itself() {
+        for (file, text) in ALL_TEXTS {
+            assert!(!text.contains("`brunt -"), "{file} has a command line in a sentence");
+        }
+        assert_eq!(ALL_TEXTS.len(), ALL.len());
     }
 }

@@ -16,7 +16,7 @@ const EXCERPTS: u32 = 1000;
 pub(crate) struct ExampleFilter {
     /// Set if the run has several names.
     by_name: bool,
-    sorts: Vec<FailureClass>,
+    sorts: Vec<(FailureClass, bool)>,
     named: HashSet<(u16, u32, FailureClass)>,
     excerpts: [u32; FaultKind::ALL.len()],
     /// Kinds with enough excerpts of which the sessions have not been notified yet, as a bit set.
@@ -30,11 +30,11 @@ impl ExampleFilter {
     }
 
     /// Returns `true` if an example of the failure is wanted, and marks it as kept. `of` holds the name and the status
-    /// code of the request.
-    pub fn is_new(&mut self, sort: FailureClass, of: Option<(u16, u32)>) -> bool {
-        let first = !self.sorts.contains(&sort);
+    /// code of the request. A response that came too late is no example of those that never came, so both are wanted.
+    pub fn is_new(&mut self, sort: FailureClass, is_late: bool, of: Option<(u16, u32)>) -> bool {
+        let first = !self.sorts.contains(&(sort, is_late));
         if first {
-            self.sorts.push(sort);
+            self.sorts.push((sort, is_late));
         }
         let named = of.filter(|_| self.by_name && self.named.len() < EXAMPLES_BY_NAME);
         named.is_some_and(|(name, code)| self.named.insert((name, code, sort))) || first
@@ -59,5 +59,20 @@ impl ExampleFilter {
                 .filter(|kind| enough & 1 << *kind as u8 != 0)
                 .for_each(|kind| done.mark_example(kind));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use brunt_contract::Phase;
+
+    use super::*;
+
+    #[test]
+    fn a_late_response_is_no_example_of_those_that_never_came() {
+        let mut examples = ExampleFilter::of(1);
+        let timed_out = FailureClass { kind: FaultKind::Timeout, phase: Phase::FirstByte, errno: None };
+        let wanted = [true, true, false, false].map(|is_late| examples.is_new(timed_out, is_late, None));
+        assert_eq!(wanted, [true, false, true, false]);
     }
 }

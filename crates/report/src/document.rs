@@ -159,6 +159,9 @@ pub struct Report<'a> {
     /// Maximum rate of brunt on this machine ÷ the throughput, after `brunt calibrate` (HTTP/1.1 without TLS).
     #[serde(skip_serializing_if = "Option::is_none")]
     headroom: Option<f64>,
+    /// Set if `headroom` is a lower bound, computed from the CPU time per request of this run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    headroom_is_at_least: Option<bool>,
     /// Network and worker threads.
     generator: Option<GeneratorReport<'a>>,
     /// The command line, secrets masked.
@@ -419,6 +422,7 @@ impl<'a> Report<'a> {
             probes: Some(summary.joined.iter().map(ProbedHostReport::of).collect())
                 .filter(|all: &Vec<_>| !all.is_empty()),
             headroom: summary.headroom().map(|headroom| headroom.times),
+            headroom_is_at_least: summary.headroom().map(|headroom| headroom.is_at_least),
             generator: started.map(|s| GeneratorReport::of(s, &summary.totals)),
             command: started.map_or(&[], |s| &s.command),
             plan: started.map(|s| &s.plan),

@@ -2,7 +2,8 @@
 
 use brunt_diagnose::{
     Case, Conclusion, CoreShares, CounterCoverage, CounterSummary, DiagnosisOutcome, DurationCounts, DurationStats,
-    FailureCount, GeneratorDoubt, LimitFinding, LoadResults, Outage, Proof, conclude,
+    FailureCount, GeneratorDoubt, LimitFinding, LoadResults, Outage, Proof, RepeatCommand, RepeatedPlan, WidenedFigure,
+    conclude,
 };
 use brunt_i18n::Lang;
 use brunt_measure::{Histogram, Nanos};
@@ -11,7 +12,6 @@ use brunt_record::{CounterState, HostCounters, ProbedHost, RunEvent, RunPart, Se
 
 use crate::finding::Grade;
 use crate::overload::Overload;
-use crate::repeat_command::repeat_command;
 use crate::rules::outages::Outages;
 use crate::rules::{TrustRule, dropped_iterations};
 use crate::sentences as say;
@@ -48,6 +48,8 @@ pub(crate) struct CounterCollector {
     slow: Vec<f64>,
     /// Number of arrivals waiting for a connection at the end of each second of the window.
     waiting: Vec<f64>,
+    /// Successes per second in each whole second of the window.
+    paces: Vec<f64>,
     /// Service times of the warm-up.
     warmup_service: Histogram,
     /// Failures because a connection was closed before the first byte: in the previous second, and the maximum in two
@@ -105,6 +107,7 @@ impl CounterCollector {
                 if second.part == RunPart::Window && self.waiting.len() < MOST_SECONDS {
                     self.waiting.push(f64::from(second.waiting));
                 }
+                self.paces.extend(pace(second).filter(|_| self.paces.len() < MOST_SECONDS));
             }
             RunEvent::Counters(sample) if self.pending.len() < MOST_PENDING => self.pending.push(sample.clone()),
             RunEvent::Joined(joined) => {
@@ -161,6 +164,7 @@ impl CounterCollector {
             slow_each_second: self.slow,
             waiting_each_second: self.waiting,
             closed_at_once: self.closed.1,
+            usual_second_per_s: median(self.paces),
             outage: self.outages.found(&sums.totals, sums.open).map(|out| Outage {
                 from_s: out.from.as_secs_f64(),
                 to_s: out.to.as_secs_f64(),
@@ -176,14 +180,15 @@ impl CounterCollector {
 
 /// Returns the results of the load in the form that the rules of the diagnosis use.
 fn run(sums: &RunSums, trust: &Trust) -> LoadResults {
-    let (totals, plan) = (&sums.totals, sums.started.as_ref().map(|started| &started.plan));
+    let (totals, started) = (&sums.totals, sums.started.as_ref());
+    let plan = started.map(|started| &started.plan);
     let window_s = sums.window.as_secs_f64();
     let failures =
         totals.failures.iter().map(|f| FailureCount { kind: f.kind.clone(), phase: f.phase.clone(), count: f.count });
     let cores = |time: Nanos| totals.generator.share(time).unwrap_or(0.0);
     LoadResults {
         url: plan.and_then(|plan| plan.urls.first()).map(|first| first.url.clone()).unwrap_or_default(),
-        command: sums.started.as_ref().map(|started| repeat_command(&started.command)).unwrap_or_default(),
+        repeat: started.map_or_else(RepeatCommand::default, |s| repeat_command(&s.command, &s.plan)),
         is_open: sums.open,
         users: plan.map_or(0, most_users).max(totals.users),
         load_changed: !sums.changes.is_empty(),
@@ -217,6 +222,9 @@ fn run(sums: &RunSums, trust: &Trust) -> LoadResults {
         status: totals.status.clone(),
         expects_status: plan.is_some_and(|plan| plan.options.contains_key("expect-status")),
         generator_doubt: doubt(trust),
+        widened: widened(sums),
+        away_s: totals.away_ns as f64 / 1e9,
+        away_ready_s: totals.away_ready_ns as f64 / 1e9,
         unfinished: totals.censored,
         closed_when_reused: closed_when_reused(sums),
         connects: times(&totals.latency.connect),
@@ -250,6 +258,52 @@ fn slow(second: &Second) -> Option<f64> {
     let slow = service.count().checked_sub(2).and_then(|rank| service.at_rank(rank)).unwrap_or_default();
     let ours = second.latency.loop_gap.max().saturating_mul(2) >= slow.0;
     Some(if ours { 0.0 } else { slow.as_secs_f64() })
+}
+
+/// Returns the successes per second of a whole second of the window.
+fn pace(second: &Second) -> Option<f64> {
+    let length = second.length().as_secs_f64();
+    (second.part == RunPart::Window && length >= 0.9).then(|| second.successes() as f64 / length)
+}
+
+/// Returns the median; 0 without values.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// Returns the command line of a run, from which the commands of experiments are made.
+pub fn repeat_command(command: &[String], plan: &Plan) -> RepeatCommand {
+    let url = plan.urls.first().map_or("", |first| &first.url);
+    let is_http2 = plan.options.get("http").is_some_and(|http| http.contains(&"2".into()));
+    let traits = RepeatedPlan {
+        holds: plan.hold.is_some(),
+        requests: plan.requests,
+        has_flow: plan.has_flows(),
+        has_scenarios: !plan.scenarios.is_empty(),
+        can_reconnect: ["http", "raw"].contains(&&*plan.protocol) && !is_http2,
+    };
+    RepeatCommand::new(command, url, traits)
+}
+
+/// Minimum change of a figure, as a share of it, that is material.
+const MATERIAL: f64 = 0.1;
+
+/// Returns the figures that delays of brunt itself may have changed materially.
+fn widened(sums: &RunSums) -> Vec<WidenedFigure> {
+    let latency = &sums.totals.latency;
+    let (measured, unfinished, delayed, undelayed) = match sums.open {
+        true => (&latency.response, &latency.response_at_least, &latency.response_delayed, &latency.response_undelayed),
+        false => (&latency.service, &latency.service_at_least, &latency.service_delayed, &latency.service_undelayed),
+    };
+    let without = measured.with_replaced(delayed, undelayed);
+    let figures = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)].into_iter().filter_map(|(quantile, q)| {
+        // Unfinished requests rank above all others.
+        let rank = brunt_measure::quantile::rank_of(measured.count() + unfinished.count(), q);
+        let [least_s, most_s] = [without.at_rank(rank)?, measured.at_rank(rank)?].map(Nanos::as_secs_f64);
+        (most_s - least_s > MATERIAL * most_s).then_some(WidenedFigure { quantile, least_s, most_s })
+    });
+    figures.collect()
 }
 
 /// Returns `true` if the peer closed before the first byte of a response.
@@ -347,17 +401,25 @@ pub(crate) fn limit_texts(conclusion: &Conclusion, lang: Lang) -> Vec<LimitText>
     let mut all = limits(conclusion, lang);
     let plain = |claim| LimitText { claim, details: vec![] };
     if !all.is_empty() {
-        all.extend(conclusion.core_shares.map(|shared| plain(shared_by(&shared, lang))));
+        all.extend(conclusion.core_shares.map(|shared| plain(shared_by(&shared, &conclusion.programs, lang))));
     }
     all
 }
 
-fn shared_by(shared: &CoreShares, lang: Lang) -> String {
+/// Maximum number of programs named.
+const NAMED: usize = 4;
+
+fn shared_by(shared: &CoreShares, programs: &[(String, f64)], lang: Lang) -> String {
     let [service, generator, busy] = [shared.service, shared.generator, shared.busy].map(|cores| format!("{cores:.2}"));
     let cores = format!("{:.0}", shared.cores);
     let facts: [(&str, &str); 4] =
         [("service", &service), ("generator", &generator), ("busy", &busy), ("cores", &cores)];
-    lang.fill(words_of::SHARED, &facts)
+    let said = lang.fill(words_of::SHARED, &facts);
+    if programs.len() < 2 {
+        return said;
+    }
+    let each = programs.iter().take(NAMED).map(|(program, cores)| format!("{program} {cores:.2}"));
+    said + &lang.fill(words_of::PROGRAMS, &[("programs", &each.collect::<Vec<_>>().join(", "))])
 }
 
 fn limits(conclusion: &Conclusion, lang: Lang) -> Vec<LimitText> {

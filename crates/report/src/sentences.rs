@@ -142,9 +142,9 @@ pub(crate) const HEADROOM: Text = text(
     "余量：本机 brunt 最多约可发送 {most}/s 个小请求（brunt calibrate），为本次的 {times} 倍",
 );
 pub(crate) const HEADROOM_HERE: Text = text(
-    "headroom: at the CPU time per request of this run, brunt can send up to about {most}/s here, {times} times \
-        this rate",
-    "余量：按本次压测每个请求的 CPU 用量，本机 brunt 最多约可发送 {most}/s，为本次的 {times} 倍",
+    "headroom: brunt can send at least {most}/s here, {times} times this rate: at a higher rate, a request takes no \
+        more CPU time than in this run",
+    "余量：本机 brunt 至少可发送 {most}/s，为本次的 {times} 倍：速率更高时，每个请求的 CPU 用量不会超过本次压测",
 );
 pub(crate) const DISTRIBUTION: Text = text("Latency distribution", "延迟分布");
 pub(crate) const WITHOUT_ANSWER: Text = text("no response", "无响应");

@@ -121,13 +121,13 @@ impl SummaryBuilder {
 /// The headroom of brunt: how much more load it could generate than a run required.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Headroom {
-    /// Maximum requests per second.
+    /// Maximum requests per second, or a lower bound of it.
     pub most_per_s: f64,
     /// Ratio of `most_per_s` to the requests completed per second, including failures.
     pub times: f64,
-    /// Set if the maximum was computed from the CPU time per request of this run; otherwise it comes from `brunt
-    /// calibrate`.
-    pub by_run: bool,
+    /// Set if `most_per_s` is a lower bound, computed from the CPU time per request of this run; otherwise it is the
+    /// maximum that `brunt calibrate` found.
+    pub is_at_least: bool,
 }
 
 impl Summary {
@@ -155,8 +155,9 @@ impl Summary {
     /// without TLS.
     ///
     /// The calibration measures small requests of users on persistent connections. A request of this run may cost more
-    /// (because of a rate, a connection per request, a large response or a busy machine), and costs more at low load
-    /// than at high load, so the smaller of the two estimates errs on the low side.
+    /// (because of a connection per request, a large response or a busy machine). It also costs more at a low rate than
+    /// at a high one, because of wake-ups, whose number does not grow with the rate: what follows from the cost of this
+    /// run is a lower bound and no maximum.
     pub fn headroom(&self) -> Option<Headroom> {
         let started = self.started.as_ref()?;
         let (plan, host) = (&started.plan, started.host()?);
@@ -168,9 +169,9 @@ impl Summary {
         let here = self.per_s(totals.finished_in_window + totals.failed);
         let used = totals.generator.share(totals.generator.cpu - totals.generator.polling).filter(|used| *used > 0.0);
         let own = used.map(|used| here * f64::from(started.workers.max(1)).min(host.cores) / used);
-        let (most, by_run) = own.filter(|own| *own < most).map_or((most, false), |own| (own, true));
+        let (most, is_at_least) = own.filter(|own| *own < most).map_or((most, false), |own| (own, true));
         let judged = is_http1 && in_clear && started.hosts.len() == 1 && here > 0.0 && most > 0.0;
-        judged.then(|| Headroom { most_per_s: most, times: most / here, by_run })
+        judged.then(|| Headroom { most_per_s: most, times: most / here, is_at_least })
     }
 
     /// Returns `true` if an objective concerns the failures of all requests.

@@ -158,9 +158,12 @@ impl SumsBuilder {
         }
     }
 
-    /// Keeps the first example of each sort, and further ones only if they have a name.
+    /// Keeps the first example of each sort, with late responses apart, and further ones only if they have a name.
     fn keep(&mut self, example: &FailureExample) {
-        let known = |e: &FailureExample| e.kind == example.kind && e.phase == example.phase && e.errno == example.errno;
+        let known = |e: &FailureExample| {
+            let is_sort = e.kind == example.kind && e.phase == example.phase && e.errno == example.errno;
+            is_sort && came_late(e) == came_late(example)
+        };
         if self.examples.len() < KEPT && !self.examples.iter().any(known) {
             self.examples.push(clipped(example));
         } else if example.name.is_some() && self.examples_by_name.len() < EXAMPLES {
@@ -319,15 +322,24 @@ impl RunSums {
 
     /// Returns the kept example of a sort of failure.
     pub fn example(&self, failure: &brunt_record::Failure) -> Option<&FailureExample> {
-        self.example_of(&failure.kind, &failure.phase, &failure.errno)
+        // Some of the requests that timed out may have been answered later: the example is one of the majority.
+        let mostly_late = self.totals.late.saturating_mul(2) >= failure.count;
+        self.example_of((&failure.kind, &failure.phase, &failure.errno), mostly_late)
     }
 
     /// Returns the kept example for connections that were lost or could not be opened.
     pub fn example_of_loss(&self, loss: &brunt_record::ConnectionLoss) -> Option<&FailureExample> {
-        self.example_of(&loss.kind, &loss.phase, &loss.errno)
+        self.example_of((&loss.kind, &loss.phase, &loss.errno), false)
     }
 
-    fn example_of(&self, kind: &str, phase: &str, errno: &Option<String>) -> Option<&FailureExample> {
-        self.examples.iter().find(|e| e.kind == kind && e.phase == phase && e.errno == *errno)
+    /// Returns the example of a sort of failure, preferably one that came late, or that did not.
+    fn example_of(&self, sort: (&String, &String, &Option<String>), late: bool) -> Option<&FailureExample> {
+        let of_sort = || self.examples.iter().filter(|e| (&e.kind, &e.phase, &e.errno) == sort);
+        of_sort().find(|e| came_late(e) == late).or_else(|| of_sort().next())
     }
+}
+
+/// Returns `true` if the example is of a complete response that came after the timeout.
+fn came_late(example: &FailureExample) -> bool {
+    example.cause.as_ref().is_some_and(|cause| *cause == brunt_cause::response::late().into())
 }

@@ -96,7 +96,8 @@ fn details(report: &Value) -> Vec<String> {
     let reasons = list(&report["trust"]["reasons"]).into_iter().filter(|reason| reason["grade"] != "ok");
     let reasons = reasons.map(|reason| format!("{}: {}", word(&reason["code"]), word(&reason["sentence"])));
     let found = list(&report["diagnosis"]["findings"]).into_iter();
-    let found = found.map(|found| format!("{}: {}", word(&found["rule"]), word(&found["evidence"])));
+    let found =
+        found.map(|found| format!("{}: {}; {}", word(&found["rule"]), word(&found["claim"]), word(&found["evidence"])));
     let notices =
         list(&report["notices"]).into_iter().map(|notice| format!("{}: {}", word(&notice["code"]), notice["facts"]));
     reasons.chain(found).chain(notices).collect()

@@ -5,11 +5,14 @@
 
 use crate::counters::CounterSink;
 use crate::process::{Process, ProcessReading};
+use crate::programs::ProgramTimes;
 
 /// A process of the service.
 #[derive(Debug)]
 pub(super) struct ServiceProcess {
     pub process: Process,
+    /// Name of its program; empty before the first reading.
+    pub program: String,
     /// Last reading; `None` before the first.
     pub last: Option<ProcessReading>,
     /// Time, already in the sums, of children that have ended but that the process has not waited for yet.
@@ -18,7 +21,7 @@ pub(super) struct ServiceProcess {
 
 impl ServiceProcess {
     pub fn of(pid: u32) -> ServiceProcess {
-        ServiceProcess { process: Process::at(format!("/proc/{pid}")), last: None, unreaped: 0 }
+        ServiceProcess { process: Process::at(format!("/proc/{pid}")), program: String::new(), last: None, unreaped: 0 }
     }
 
     /// Returns the CPU time, not in the sums yet, of children that the process has waited for. `before` is the previous
@@ -36,6 +39,8 @@ impl ServiceProcess {
 #[derive(Clone, Debug, Default)]
 pub(super) struct ServiceSums {
     pub cpu: u64,
+    /// Parts of `cpu` by program.
+    pub programs: ProgramTimes,
     wait: Option<u64>,
     voluntary: Option<u64>,
     involuntary: Option<u64>,
@@ -85,6 +90,7 @@ impl ServiceTotals {
 
     pub fn report(self, sums: &mut ServiceSums, sink: &mut CounterSink) {
         sums.busiest = sum(sums.busiest, self.top);
+        sums.programs.report("service.program", sink);
         if let Some((tid, comm)) = sums.busiest_thread.as_ref().filter(|_| !self.lacks_threads) {
             sink.put(&["service.all.busiest.tid"], u64::from(*tid));
             sink.label(&["service.all.busiest.comm"], comm);

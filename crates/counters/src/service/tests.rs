@@ -218,6 +218,38 @@ fn a_process_that_is_named_is_the_service_whoever_holds_the_socket() {
 }
 
 #[test]
+fn upstreams_on_the_same_host_are_the_service_and_others_are_named() {
+    let mut scene = ServiceScene::new(&[(77, (0, 128))]);
+    scene.source.sockets.push(socket("127.0.0.1:9000", TcpState::Listen, 90, (0, 128)));
+    for (pid, name) in [(1, "nginx"), (2, "php-fpm: pool"), (3, "php-fpm: pool"), (4, "ffmpeg")] {
+        scene.fake.write(&format!("proc/{}/comm", PID + pid), &format!("{name}\n"));
+    }
+    scene.fake.write("proc/uptime", "100.00 1.00\n");
+    scene.process(PID + 1, 1, 10, Some(77));
+    scene.process(PID + 2, 1, 10, Some(90));
+    scene.works(PID + 3, PID + 2, 10);
+    scene.works(PID + 4, 1, 10);
+    assert_eq!(pids(&scene.after_secs(0)), [1], "it is connected to nothing yet");
+    scene.fake.link(&format!("proc/{}/fd/9", PID + 1), "socket:[50]");
+    let to_php = socket("127.0.0.1:40000", TcpState::Established, 50, (0, 0));
+    scene.source.sockets.push(crate::sock_diag::Socket { peer: "127.0.0.1:9000".parse().unwrap(), ..to_php });
+    scene.after_secs(60);
+    for (pid, parent, ticks) in [(1, 1, 20), (2, 1, 30), (3, PID + 2, 90), (4, 1, 70)] {
+        scene.works(PID + pid, parent, ticks);
+    }
+    let told = scene.after_secs(60);
+    assert_eq!(pids(&told), [1, 2, 3]);
+    let programs = |of: &str| {
+        let name = |n: usize| told.label(&format!("{of}.{n}.comm"));
+        let cpu = |n: usize| told.get(&format!("{of}.{n}.cpu"));
+        (0..4).filter_map(|n| Some((name(n)?.to_owned(), cpu(n)? / 1_000_000))).collect::<Vec<_>>()
+    };
+    assert_eq!(programs("service.program"), [("nginx".to_owned(), 200), ("php-fpm: pool".to_owned(), 1_000)]);
+    assert_eq!(programs("others"), [("srv".to_owned(), 600)], "by the name in its stat");
+    assert_eq!(told.get("service.all.cpu"), Some(1_200_000_000));
+}
+
+#[test]
 fn a_service_is_found_by_its_port_alone() {
     let scene = ServiceScene::new(&[(77, (5, 128))]);
     let host = HostReader::new(clone(&scene.source));

@@ -7,7 +7,7 @@ use crate::CounterSource;
 
 fn all(bytes: &[u8]) -> (Vec<Socket>, io::Result<AnswerProgress>) {
     let mut found = Vec::new();
-    let told = answers(bytes, 1, &mut |socket| found.push(socket));
+    let told = answers(bytes, 1, socket, &mut |socket| found.push(socket));
     (found, told)
 }
 

@@ -17,8 +17,8 @@ pub(super) const RULE: LimitRule = LimitRule {
         "同时加大服务 listen() 的 backlog 与 net.core.somaxconn（以较小者为准）；加快 accept：增加 acceptor、使用 SO_REUSEPORT；net.ipv4.tcp_abort_on_overflow 保持为 0",
     ),
     experiment: text(
-        "with no more users than the queue holds, the counter should stay flat: `brunt -c {users} {url}`",
-        "用户数不超过队列长度时，该计数应不再上升：`brunt -c {users} {url}`",
+        "with no more users than the queue holds, the counter should stay flat",
+        "用户数不超过队列长度时，该计数应不再上升",
     ),
     caution: Some(text(
         "a backlog of a million only turns refusals into timeouts: size it as accept rate × tolerable wait",
@@ -66,7 +66,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
             (claim, evidence, Proof::Consistent, 4)
         }
     };
-    Some(RuleVerdict::new(proof, claim, evidence).experiment_with([("users", users.to_string())]))
+    Some(RuleVerdict::new(proof, claim, evidence).repeated_with(ExperimentLoad::Users(users)))
 }
 
 /// Returns the service's listener whose queue was full while the kernel counted overflows, or whose drops increased.

@@ -13,8 +13,8 @@ pub(super) const RULE: LimitRule = LimitRule {
         "对服务做性能剖析（火焰图），或增加核数",
     ),
     experiment: text(
-        "doubling the users should raise latency but not throughput: `brunt -c {users} {url}`",
-        "用户数翻倍后吞吐量不应上升，只有延迟上升：`brunt -c {users} {url}`",
+        "doubling the users should raise latency but not throughput",
+        "用户数翻倍后吞吐量不应上升，只有延迟上升",
     ),
     caution: Some(text(
         "running the load generator on the service's machine measures both",
@@ -41,6 +41,8 @@ const EVIDENCE: Text = text(
     "/proc/stat：{cores} 个核中 {busy} 个繁忙；服务进程的 CPU 时间：{service} 个核",
 );
 const COST: Text = text("; {cost} of CPU per request", "；每个请求消耗 CPU {cost}");
+const PROGRAMS: Text = text(", of which {programs}", "，其中 {programs}");
+const OTHER_PROGRAMS: Text = text(" ({programs})", "（{programs}）");
 const APART: Text = text(
     "run brunt on another machine, or pin each to its own cores (taskset)",
     "把 brunt 放到另一台机器，或用 taskset 为两者分配各自的核",
@@ -48,8 +50,8 @@ const APART: Text = text(
 const QUIET: Text = text("stop everything else on this machine, or move the service", "停掉本机的其他程序，或迁移服务");
 
 const EXPERIMENT_OPEN: Text = text(
-    "at twice the rate, no more requests should succeed than now: `brunt -r {rate} {url}`",
-    "速率翻倍后成功数不应增加：`brunt -r {rate} {url}`",
+    "at twice the rate, no more requests should succeed than now",
+    "速率翻倍后成功数不应增加",
 );
 
 /// Share of busy cores above which a machine is saturated.
@@ -86,16 +88,36 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     };
     let mut evidence =
         LocalizedSentence::new(EVIDENCE, [("busy", shown(busy)), ("cores", format!("{cores:.0}")), ("service", shown(service))]);
+    let programs = here.program_cores("service.program");
+    if programs.len() > 1 {
+        evidence = evidence.with_clause(PROGRAMS, [("programs", listed(&programs))]);
+    }
+    let mut claim = LocalizedSentence::new(text, facts);
+    if text == OTHERS {
+        let others = here.program_cores("others");
+        if !others.is_empty() {
+            claim = claim.with_clause(OTHER_PROGRAMS, [("programs", listed(&others))]);
+        }
+    }
     if run.answered_per_s() > 0.0 {
         evidence = evidence.with_clause(COST, [("cost", numbers::seconds(service / run.answered_per_s()))]);
     }
-    let verdict = proved(LocalizedSentence::new(text, facts), evidence).remedy(remedy);
+    let verdict = proved(claim, evidence).remedy(remedy);
     Some(if run.is_open {
         let rate = run.rate_for(2.0 * run.scheduled as f64 / run.window_s.max(1.0));
-        verdict.experiment(EXPERIMENT_OPEN).experiment_with([("rate", rate)])
+        verdict.experiment(EXPERIMENT_OPEN).repeated_with(ExperimentLoad::Rate(rate))
     } else {
-        verdict.experiment_with([("users", (2 * u64::from(run.users.max(1))).to_string())])
+        verdict.repeated_with(ExperimentLoad::Users(2 * u64::from(run.users.max(1))))
     })
+}
+
+/// Maximum number of programs named.
+const NAMED: usize = 4;
+
+/// Lists programs with the cores that each used: `php-fpm 1.40, nginx 0.02`.
+fn listed(programs: &[(String, f64)]) -> String {
+    let each = programs.iter().take(NAMED).map(|(program, cores)| format!("{program} {cores:.2}"));
+    each.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -131,9 +153,35 @@ mod tests {
             change(&mut case.run);
             RULE.judge_host(&case).unwrap().experiment(Lang::En)
         };
-        assert!(with(|_| ()).contains("`brunt -c 100 http://"));
+        assert!(with(|_| ()).contains("brunt -c 100 http://"));
         let open = |run: &mut LoadResults| (run.is_open, run.is_overloaded, run.users) = (true, true, 0);
-        assert!(with(open).contains("`brunt -r 2000/s http://"), "{}", with(open));
+        assert!(with(open).contains("brunt -r 2000/s http://"), "{}", with(open));
+    }
+
+    #[test]
+    fn programs_are_named_with_what_they_used() {
+        let said = |service: [f64; 2], other: f64| {
+            let all = service[0] + service[1];
+            let mut here = cores(
+                2.0,
+                &[
+                    ("service.all.cpu", 0.0, all * 1e10),
+                    ("service.all.wait", 0.0, 6e9),
+                    ("service.program.0.cpu", 0.0, service[0] * 1e10),
+                    ("service.program.1.cpu", 0.0, service[1] * 1e10),
+                    ("others.0.cpu", 0.0, other * 1e10),
+                ],
+            );
+            let names = [("service.program.0.comm", "nginx"), ("service.program.1.comm", "php-fpm8.2")];
+            here.set_labels(names.into_iter().chain([("others.0.comm", "ffmpeg")]));
+            let found = RULE.judge_host(&Case { run: run(), counters: here, ..Case::default() }).unwrap();
+            [found.claim(Lang::En), found.evidence(Lang::En)]
+        };
+        let [claim, evidence] = said([0.1, 1.8], 0.05);
+        assert!(claim.starts_with("the CPU is the limit") && !claim.contains("ffmpeg"), "{claim}");
+        assert!(evidence.contains("1.90 cores, of which php-fpm8.2 1.80, nginx 0.10"), "{evidence}");
+        let [claim, _] = said([0.1, 0.0], 1.8);
+        assert!(claim.ends_with("others 1.90 (ffmpeg 1.80)"), "{claim}");
     }
 
     #[test]

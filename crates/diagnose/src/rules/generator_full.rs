@@ -32,6 +32,19 @@ const DISTURBED: Text = text(
     "the load generator was disturbed, so its results do not show what the service can do",
     "发压端受到干扰，结果不能反映服务的能力",
 );
+const WIDENED: Text = text(
+    "the load generator was disturbed: without that, {quantile} might have been {least} instead of {most}",
+    "发压端受到干扰：若无干扰，{quantile} 可能是 {least} 而非 {most}",
+);
+const WIDENED_TOO: Text = text(", {quantile} {least} instead of {most}", "，{quantile} 可能是 {least} 而非 {most}");
+const NOT_WIDENED: Text = text(
+    "the load generator was disturbed, but by too little to change p50, p95 or p99 by a tenth",
+    "发压端受到干扰，但程度轻微，p50、p95、p99 的变化都不到十分之一",
+);
+const SLOWED: Text = text(
+    "; throughput might have been up to {most}/s instead of {rate}/s",
+    "；吞吐量最高可能达到 {most}/s，而非 {rate}/s",
+);
 const CPU: Text = text("CPU time of its threads: {cores} cores", "发压端线程的 CPU 时间：{cores} 个核");
 const STARVED: Text = text("its threads waited for a CPU core (see Trust)", "其线程在等待 CPU 核（见可信度）");
 const THROTTLED: Text = text("its cgroup used up its CPU quota (see Trust)", "其 cgroup 的 CPU 配额已用完（见可信度）");
@@ -40,11 +53,23 @@ const ABSENT: Text = text(
     "其线程有一段时间没有读取套接字（见可信度）",
 );
 const LATE: Text = text("it sent requests late (see Trust)", "发送请求过晚（见可信度）");
+const AWAY: Text = text(
+    "with requests in flight, its workers did not get to their sockets for {away}, of which they waited {ready} for a core",
+    "有请求在途时，其工作线程共有 {away} 未能处理套接字，其中 {ready} 在等待 CPU 核",
+);
+const STOLEN: Text = text(
+    "; the hypervisor took {stolen} s of CPU time in {span} s (steal in /proc/stat)",
+    "；虚拟化平台在 {span} 秒内抢占了 {stolen} 秒的 CPU 时间（/proc/stat 中的 steal）",
+);
 const APART: Text = text(
     "give it dedicated cores (taskset) or its own machine, and stop everything else there",
     "用 taskset 为它分配独占的核，或换到独立的机器，并停掉其他程序",
 );
 const QUOTA: Text = text("raise the CPU quota of its cgroup", "提高其 cgroup 的 CPU 配额");
+const HOST: Text = text(
+    "use a host that is not overcommitted, or dedicated cores: the time was taken by the hypervisor",
+    "换用未超卖的主机或独占的核：CPU 时间被虚拟化平台抢占",
+);
 const AGAIN: Text =
     text("the same run on a quiet machine should be trusted", "在空闲的机器上重跑同样的压测，结果应为可信");
 
@@ -61,13 +86,71 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
         GeneratorDoubt::Absent => (ABSENT, APART),
         GeneratorDoubt::Late => (LATE, APART),
     };
-    Some(proved(DISTURBED, evidence).remedy(remedy).experiment(AGAIN))
+    let is_timed = run.away_s > 0.0 && run.generator_doubt != Some(GeneratorDoubt::Throttled);
+    let evidence = match is_timed {
+        true => {
+            let [away, ready] = [run.away_s, run.away_ready_s].map(numbers::seconds);
+            LocalizedSentence::new(AWAY, [("away", away), ("ready", ready)])
+        }
+        false => evidence.into(),
+    };
+    let found = match stolen(case) {
+        Some(stolen) => {
+            let remedy = if remedy == APART { HOST } else { remedy };
+            proved(disturbed(run), evidence.with_clause(STOLEN, stolen)).remedy(remedy)
+        }
+        None => proved(disturbed(run), evidence).remedy(remedy),
+    };
+    Some(found.experiment(AGAIN).limiting(run.is_distorted()))
+}
+
+/// Share of the time for which brunt was away from its sockets that stolen time must reach to be named as its cause.
+const PART: f64 = 0.5;
+/// Minimum share of the machine's CPU time that was stolen (V7), if it is unknown for how long brunt was away.
+const SHARE: f64 = 0.03;
+
+/// Returns the stolen time and the span it was counted in, if it explains why brunt was away: a thread whose core was
+/// taken by the hypervisor counts as running, neither as ready nor as asleep.
+fn stolen(case: &Case) -> Option<[(&'static str, String); 2]> {
+    let (run, here) = (&case.run, &case.counters);
+    let (stolen, span) = (here.increase("cpu.all.steal")? / 1e9, here.span_s());
+    let unexplained = run.away_s - run.away_ready_s;
+    let is_cause = match run.away_s > 0.0 {
+        true => unexplained >= PART * run.away_s && stolen >= PART * unexplained,
+        false => stolen > SHARE * span * here.last("cpu.count")?,
+    };
+    is_cause.then(|| [("stolen", format!("{stolen:.2}")), ("span", format!("{span:.0}"))])
+}
+
+/// Returns the claim about a disturbed generator: which figures it may have changed, and by how much.
+fn disturbed(run: &LoadResults) -> LocalizedSentence {
+    if run.away_s <= 0.0 {
+        return DISTURBED.into();
+    }
+    let facts = |figure: &WidenedFigure| {
+        let [least, most] = [figure.least_s, figure.most_s].map(numbers::seconds);
+        [("quantile", figure.quantile.to_owned()), ("least", least), ("most", most)]
+    };
+    let claim = match run.widened.split_first() {
+        None => NOT_WIDENED.into(),
+        Some((first, rest)) => {
+            let claim = LocalizedSentence::new(WIDENED, facts(first));
+            rest.iter().fold(claim, |claim, figure| claim.with_clause(WIDENED_TOO, facts(figure)))
+        }
+    };
+    // Users of closed load, who were ready to send, stood still with it.
+    let share = run.away_share();
+    if run.is_open || !(0.01..0.9).contains(&share) {
+        return claim;
+    }
+    let [most, rate] = [run.ended_per_s / (1.0 - share), run.ended_per_s].map(numbers::rate);
+    claim.with_clause(SLOWED, [("most", most), ("rate", rate)])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::made_up::{counted, judged};
+    use crate::rules::made_up::{counted, judged, run};
 
     #[test]
     fn a_full_worker_is_the_limit_and_a_well_one_is_not() {
@@ -78,5 +161,54 @@ mod tests {
             assert_eq!(found(Some(doubt)), Some("proved"));
         }
         assert_eq!(found(None), None);
+    }
+
+    fn said(change: impl FnOnce(&mut LoadResults), steal_s: f64) -> [String; 3] {
+        let counters = counted(&[("cpu.all.steal", 0.0, steal_s * 1e9), ("cpu.count", 2.0, 2.0)]);
+        let mut case = Case { run: run(), counters, ..Case::default() };
+        (case.run.generator_doubt, case.run.workers) = (Some(GeneratorDoubt::Absent), 2);
+        change(&mut case.run);
+        let found = RULE.judge_host(&case).expect("a doubt");
+        let en = brunt_i18n::Lang::En;
+        [found.claim(en), found.evidence(en), found.remedy(en)]
+    }
+
+    #[test]
+    fn it_says_which_figures_it_widened_and_by_how_much() {
+        let widened = |run: &mut LoadResults| {
+            run.widened = vec![
+                WidenedFigure { quantile: "p95", least_s: 0.002, most_s: 0.0024 },
+                WidenedFigure { quantile: "p99", least_s: 0.0021, most_s: 0.0066 },
+            ];
+            (run.away_s, run.ended_per_s) = (1.0, 950.0);
+        };
+        let [claim, ..] = said(widened, 0.0);
+        let wanted = "p95 might have been 2.00 ms instead of 2.40 ms, p99 2.10 ms instead of 6.60 ms";
+        assert!(claim.contains(wanted) && claim.contains("up to 1,000/s instead of 950/s"), "{claim}");
+        let [open, ..] = said(
+            |run| {
+                widened(run);
+                run.is_open = true;
+            },
+            0.0,
+        );
+        assert!(!open.contains("throughput"), "arrivals do not wait for brunt: {open}");
+        let [little, ..] = said(|run| run.away_s = 0.05, 0.0);
+        assert!(little.contains("too little") && !little.contains("throughput"), "{little}");
+        let [_, evidence, _] = said(|run| (run.away_s, run.away_ready_s) = (0.5, 0.4), 0.0);
+        assert!(evidence.contains("for 500 ms, of which they waited 400 ms for a core"), "{evidence}");
+    }
+
+    #[test]
+    fn stolen_time_is_named_where_it_is_the_cause() {
+        let away = |ready: f64| move |run: &mut LoadResults| (run.away_s, run.away_ready_s) = (1.0, ready);
+        let [_, evidence, remedy] = said(away(0.1), 0.8);
+        assert!(evidence.contains("took 0.80 s of CPU time in 10 s") && remedy.contains("overcommitted"), "{evidence}");
+        let [_, waited, remedy] = said(away(0.9), 0.8);
+        assert!(!waited.contains("hypervisor") && remedy.contains("taskset"), "others had its core: {waited}");
+        let [_, stopped, _] = said(away(0.1), 0.1);
+        assert!(!stopped.contains("hypervisor"), "it was stopped: {stopped}");
+        let [_, of_old, _] = said(|_| (), 1.2);
+        assert!(of_old.contains("hypervisor"), "an old record knows only shares: {of_old}");
     }
 }

@@ -18,8 +18,8 @@ pub(super) const RULE: LimitRule = LimitRule {
         "查明服务当时退出或重启的原因：查看服务日志、`journalctl -u`、`dmesg` 中的 OOM killer；若同一地址后面有多个实例，查明为何有实例没有运行",
     ),
     experiment: text(
-        "while the service is up, a second client should always be able to connect: `brunt -c 1 {url}`",
-        "只要服务在运行，另一个客户端应随时可以连接：`brunt -c 1 {url}`",
+        "while the service is up, a second client should always be able to connect",
+        "只要服务在运行，另一个客户端应随时可以连接",
     ),
     caution: Some(text(
         "the few requests in flight fail with closed or reset: that is not an idle timeout",
@@ -58,7 +58,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
         None => LocalizedSentence::new(REFUSED, [("refused", count(refused))]),
     };
     let evidence = LocalizedSentence::new(EVIDENCE, [("refused", count(refused)), ("scheduled", count(run.scheduled))]);
-    Some(proved(claim, evidence))
+    Some(proved(claim, evidence).repeated_with(ExperimentLoad::Users(1)))
 }
 
 /// Returns the number of refused connects.

@@ -16,8 +16,8 @@ pub(super) const RULE: LimitRule = LimitRule {
         "让压测流量不受限流约束（nginx：limit_req、limit_conn），或把该限额作为瓶颈如实报告",
     ),
     experiment: text(
-        "at {half} no request should be rejected: `brunt -r {half} {url}`",
-        "速率为 {half} 时不应再有请求被拒绝：`brunt -r {half} {url}`",
+        "at {half} no request should be rejected",
+        "速率为 {half} 时不应再有请求被拒绝",
     ),
     caution: None,
     judge,
@@ -53,13 +53,17 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let verdict = RuleVerdict::new(proof, claim, evidence);
     Some(match run.has_scenarios {
         true => verdict.experiment(EXPERIMENT_SCENARIOS),
-        false => verdict.experiment_with([("half", run.rate_for(run.succeeded_per_s / 2.0))]),
+        false => {
+            let half = run.rate_for(run.succeeded_per_s / 2.0);
+            verdict.experiment_with([("half", half.clone())]).repeated_with(ExperimentLoad::Rate(half))
+        }
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::repeat_command::{RepeatCommand, RepeatedPlan};
     use crate::rules::made_up::{counted, judged};
 
     #[test]
@@ -81,7 +85,7 @@ mod tests {
     #[test]
     fn the_experiment_has_half_of_what_succeeded_in_what_a_rate_counts() {
         let said = |change: fn(&mut LoadResults)| {
-            let mut run = LoadResults { succeeded_per_s: 984.0, url: "p7.yaml".into(), ..LoadResults::default() };
+            let mut run = LoadResults { succeeded_per_s: 984.0, repeat: RepeatCommand::new(&[], "p7.yaml", RepeatedPlan::default()), ..LoadResults::default() };
             run.status = [("200".to_owned(), 10), ("503".to_owned(), 1)].into();
             change(&mut run);
             let found = RULE.judge_host(&Case { run, ..Case::default() }).expect("a limiter");
@@ -89,9 +93,9 @@ mod tests {
         };
         let (claim, experiment) = said(|_| ());
         assert!(claim.contains("1 response was 503"), "{claim}");
-        assert!(experiment.contains("at 492/s") && experiment.contains("`brunt -r 492/s p7.yaml`"), "{experiment}");
+        assert!(experiment.contains("at 492/s") && experiment.contains("brunt -r 492/s p7.yaml"), "{experiment}");
         let (_, of_iterations) = said(|run| run.per_iteration = Some(2.0));
-        assert!(of_iterations.contains("`brunt -r 246/s p7.yaml`"), "{of_iterations}");
+        assert!(of_iterations.contains("brunt -r 246/s p7.yaml"), "{of_iterations}");
         let (_, of_scenarios) = said(|run| run.has_scenarios = true);
         assert!(!of_scenarios.contains("brunt"), "{of_scenarios}");
     }

@@ -96,7 +96,8 @@ fn is_full(case: &Case) -> Option<RuleVerdict> {
         ("span", format!("{:.0}", here.span_s())),
         ("speed", format!("{speed:.0}")),
     ];
-    Some(proved(LocalizedSentence::new(CLAIM, facts), LocalizedSentence::new(EVIDENCE, counts)))
+    let bound = StatedBound::Capacity { most: speed * 1e6 / 8.0, used: bytes / here.span_s() };
+    Some(proved(LocalizedSentence::new(CLAIM, facts), LocalizedSentence::new(EVIDENCE, counts)).stating(bound))
 }
 
 #[cfg(test)]

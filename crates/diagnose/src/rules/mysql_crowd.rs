@@ -17,8 +17,8 @@ pub(super) const RULE: LimitRule = LimitRule {
         "减少并发查询（更小的连接池、前置队列）：每个查询更快完成，吞吐量不会下降",
     ),
     experiment: text(
-        "with {users} users, throughput should be the same and latency lower: `brunt -c {users} {url}`",
-        "{users} 个用户时吞吐量应相同而延迟更低：`brunt -c {users} {url}`",
+        "with {users} users, throughput should be the same and latency lower",
+        "{users} 个用户时吞吐量应相同而延迟更低",
     ),
     caution: Some(text(
         "a larger pool makes it worse: work is done by cores, not connections",
@@ -56,8 +56,8 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let claim = LocalizedSentence::new(CLAIM, [("running", running.clone()), ("cores", shown.clone())]);
     let facts = [("running", running), ("busy", format!("{busy:.2}")), ("cores", shown.clone())];
     let found = consistent(claim, LocalizedSentence::new(EVIDENCE, facts));
-    let users = format!("{:.0}", CROWD * cores);
-    Some(found.experiment_with([("users", users)]))
+    let users = (CROWD * cores).round() as u64;
+    Some(found.experiment_with([("users", users.to_string())]).repeated_with(ExperimentLoad::Users(users)))
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ pub(super) const RULE: LimitRule = LimitRule {
         "listen … reuseport 让每个工作进程有自己的队列；如果只有少量长连接，请增加连接数",
     ),
     experiment: text(
-        "with more connections, or a new one per request, the work should spread: `brunt --no-keepalive {url}`",
-        "增加连接数或每个请求都新建连接后，负载应分散：`brunt --no-keepalive {url}`",
+        "with more connections, or a new one per request, the work should spread",
+        "增加连接数或每个请求都新建连接后，负载应分散",
     ),
     caution: Some(text(
         "accept_mutex has been off since nginx 1.11.3: turning it back on causes this",
@@ -53,7 +53,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let shown = |share: f64| numbers::share(share.min(1.0));
     let claim = LocalizedSentence::new(CLAIM, [("workers", (workers.len() - 1).to_string())]);
     let evidence = LocalizedSentence::new(EVIDENCE, [("pid", pid.to_owned()), ("share", shown(most)), ("next", shown(next))]);
-    Some(proved(claim, evidence))
+    Some(proved(claim, evidence).repeated_with(ExperimentLoad::NewConnections))
 }
 
 #[cfg(test)]

@@ -56,17 +56,22 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let places = f64::from(run.connections) * f64::from(run.per_connection.max(1));
     // The time for which a request holds a connection, by Little's law, including requests that failed.
     let held = if run.ended_per_s > 0.0 { run.in_flight / run.ended_per_s } else { 0.0 };
-    let (claim, remedy) = if run.in_flight >= IN_USE * places && held > 0.0 {
+    let (claim, remedy, bound) = if run.in_flight >= IN_USE * places && held > 0.0 {
         let facts = [limit, ("service", numbers::seconds(held)), ("most", numbers::rate(places / held))];
-        (LocalizedSentence::new(CLAIM, facts), RULE.remedy)
+        (LocalizedSentence::new(CLAIM, facts), RULE.remedy, Some(StatedBound::RequestsPerS(places / held)))
     } else {
-        (LocalizedSentence::new(OPENING, [limit, ("in_flight", format!("{:.0}", run.in_flight))]), OPENING_REMEDY)
+        let claim = LocalizedSentence::new(OPENING, [limit, ("in_flight", format!("{:.0}", run.in_flight))]);
+        (claim, OPENING_REMEDY, None)
     };
     let counts =
         [("waited", numbers::count(run.waited_for_connection)), ("scheduled", numbers::count(run.scheduled))];
     let found = consistent(claim, LocalizedSentence::new(EVIDENCE, counts));
     let double = numbers::count(2 * u64::from(run.connections)).replace(',', "");
-    Some(found.remedy(remedy).experiment_with([("double", double)]))
+    let found = found.remedy(remedy).experiment_with([("double", double)]);
+    Some(match bound {
+        Some(bound) => found.stating(bound),
+        None => found,
+    })
 }
 
 #[cfg(test)]
@@ -92,6 +97,7 @@ mod tests {
         let claim = |change: fn(&mut LoadResults)| {
             let mut run = LoadResults { is_open: true, is_overloaded: true, connections: 8, ..crate::rules::made_up::run() };
             (run.waited_for_connection, run.in_flight, run.ended_per_s) = (5_000, 8.0, 100.0);
+            run.succeeded_per_s = 90.0;
             change(&mut run);
             RULE.judge_host(&Case { run, ..Case::default() }).unwrap().claim(brunt_i18n::Lang::En)
         };

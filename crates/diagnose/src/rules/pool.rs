@@ -20,8 +20,8 @@ pub(super) const RULE: LimitRule = LimitRule {
     ),
     experiment: text(
         "if it is a pool of {places}, {places} requests at once should all take about {least}; if the longest takes \
-            much more, it is a lock or a smaller pool: `brunt -c {places} -n {places} {url}`",
-        "若是大小为 {places} 的池，同时发出的 {places} 个请求都应耗时约 {least}；若最长的明显更久，则是锁或更小的池：`brunt -c {places} -n {places} {url}`",
+            much more, it is a lock or a smaller pool",
+        "若是大小为 {places} 的池，同时发出的 {places} 个请求都应耗时约 {least}；若最长的明显更久，则是锁或更小的池",
     ),
     caution: Some(text(
         "max_connections=10000 only buys contention: Little's law says how many are needed",
@@ -41,16 +41,17 @@ const UNCOUNTED: Text = text(
     "请求在服务内部互相等待：{in_flight} 个在途请求中最多约 {places} 个在处理；原因是请求只在部分时间占用的锁或资源池，或本次压测无法得知大小的池",
 );
 const EVIDENCE: Text = text(
-    "{rate}/s × {least} (the shortest response) = {work} being worked on; {lone} responses took at most 1.25 times \
-        that, and the mean was {mean}; on average {busy} of its threads ran or waited for a core",
-    "{rate}/s × {least}（最短响应时间）= {work} 个在处理；{lone} 个响应的耗时不超过其 1.25 倍，平均 {mean}；其进程平均有 {busy} 个线程在运行或等待 CPU",
+    "{rate}/s × {least} (the shortest response) = at most {work} being worked on; {lone} responses took at most 1.25 \
+        times that, and the mean was {mean}; on average {busy} of its threads ran or waited for a core",
+    "{rate}/s × {least}（最短响应时间）= 最多 {work} 个在处理；{lone} 个响应的耗时不超过其 1.25 倍，平均 {mean}；其进程平均有 {busy} 个线程在运行或等待 CPU",
 );
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
     let ServiceConcurrency { at_work, number, busy } = places(case).filter(|places| places.number != Some(1))?;
     let run = &case.run;
     // At least two are needed to wait for each other.
-    let places = number.unwrap_or(at_work.ceil() as u64).max(2).to_string();
+    let size = number.unwrap_or(at_work.ceil() as u64).max(2);
+    let places = size.to_string();
     let least = numbers::seconds(run.service.min);
     let in_flight = format!("{:.0}", run.in_flight);
     let claim = if number.is_some() { CLAIM } else { UNCOUNTED };
@@ -65,7 +66,12 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
         ("busy", format!("{busy:.2}")),
     ];
     let verdict = consistent(claim, LocalizedSentence::new(EVIDENCE, facts));
-    Some(verdict.experiment_with([("places", places), ("least", least)]))
+    let verdict = match number {
+        Some(number) => verdict.stating(StatedBound::AtOnce(number as f64)),
+        None => verdict,
+    };
+    let verdict = verdict.experiment_with([("places", places), ("least", least)]);
+    Some(verdict.repeated_with(ExperimentLoad::OneEach(size)))
 }
 
 #[cfg(test)]
@@ -131,6 +137,20 @@ mod tests {
             run.times_from_start = DurationCounts::new([(0.0161, 5), (0.027, 5), (0.037, 5), (0.06, 10), (0.1, 4000)]);
         };
         says(&cold, "at most about 9 of 50");
+    }
+
+    #[test]
+    fn a_pool_is_as_large_as_the_first_wave() {
+        // The shortest response includes a connect: 400/s × 21.5 ms = 8.6, and 400/s × 23 ms = 9.2.
+        for least in [0.0215, 0.023] {
+            let connecting = |run: &mut LoadResults| {
+                pool(8)(run);
+                run.service.min = least;
+                let waves = (0..6).map(|wave| (least + f64::from(wave) * 0.02, 8));
+                run.times_from_start = DurationCounts::new(waves.chain([(0.13, 4000)]));
+            };
+            assert!(claimed(connecting).unwrap().contains("a pool of 8,"), "{least}");
+        }
     }
 
     #[test]

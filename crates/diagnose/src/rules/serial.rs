@@ -14,23 +14,23 @@ pub(super) const RULE: LimitRule = LimitRule {
         "这是锁、到后端的唯一连接，或所有请求都要写的同一行：缩短占用时间、最后再获取，或将其拆分",
     ),
     experiment: text(
-        "with one user, throughput should be the same: `brunt -c 1 {url}`; if it is one row, requests for different \
-            rows should be faster",
-        "一个用户时吞吐量应相同：`brunt -c 1 {url}`；若原因是同一行，请求不同的行应更快",
+        "if it is one row, requests for different rows should be faster; with one user, throughput should be the same",
+        "若原因是同一行，请求不同的行应更快；只有一个用户时，吞吐量应相同",
     ),
     caution: None,
     judge,
 };
 
 const CLAIM: Text = text(
-    "the service works on one request at a time: each takes {hold}, which allows {most}/s at most, whatever the \
-        number of users",
-    "服务一次只处理一个请求：每个请求占用 {hold}，无论用户多少，最多 {most}/s",
+    "the service works on one request at a time: each takes {hold}, which allows {most}/s, whatever the number of \
+        users",
+    "服务一次只处理一个请求：每个请求占用 {hold}，因此无论用户多少，吞吐量都只有 {most}/s",
 );
 const EVIDENCE: Text = text(
-    "{rate}/s × {hold} (the shortest response) = 1 of {in_flight} in flight being worked on; on average {busy} of \
-        its threads ran or waited for a core",
-    "{rate}/s × {hold}（最短响应时间）= {in_flight} 个在途请求中有 1 个在处理；其进程平均有 {busy} 个线程在运行或等待 CPU",
+    "{in_flight} requests in flight, and yet {rate}/s, one every {hold}; the shortest response took {least}, so at \
+        most {work} were being worked on; on average {busy} of its threads ran or waited for a core",
+    "在途请求有 {in_flight} 个，却只有 {rate}/s，即每 {hold} 一个；最短响应时间为 {least}，因此平均最多有 {work} 个在处理；\
+        其进程平均有 {busy} 个线程在运行或等待 CPU",
 );
 
 /// Maximum coefficient of variation of response times in a queue; larger variation has other causes.
@@ -45,6 +45,9 @@ const OWN: f64 = 0.8;
 /// Maximum distance of rate × time from a whole number of places: in places, or as a share if there are many.
 const NEAR: f64 = 0.25;
 const NEAR_SHARE: f64 = 0.05;
+/// Maximum ratio of rate × time to the number of responses that met no queue, if these are the places: the shortest
+/// response also includes work outside of them, such as a connect.
+const OUTSIDE: f64 = 1.35;
 /// Maximum duration of a response that did not queue, as a multiple of the shortest one.
 pub(super) const LONE: f64 = 1.25;
 /// Minimum share of the expected responses between the shortest and the usual time while a queue fills.
@@ -66,9 +69,9 @@ pub(super) struct ServiceConcurrency {
 /// queueing, is the number of requests that it processes at a time. This is valid only if response times are similar,
 /// most requests wait, and the CPU is not the limit.
 ///
-/// The shortest response is a single sample, possibly from a cold service. A pool of N has a second sign: at least N
-/// requests did not queue before it was full. If there were fewer such requests, but the responses show how a queue
-/// filled, there is a queue with an unknown number of places.
+/// The shortest response is a single sample, possibly from a cold service or with a connect, and then too long. A pool
+/// of N has a second sign: N requests did not queue before it was full. If both agree, that is the number. If there were
+/// fewer such requests, but the responses show how a queue filled, there is a queue with an unknown number of places.
 pub(super) fn places(case: &Case) -> Option<ServiceConcurrency> {
     let (run, here) = (&case.run, &case.counters);
     let threads = |what: &str| here.per_s(&format!("service.all.{what}")).map(|ns| ns / 1e9);
@@ -84,8 +87,13 @@ pub(super) fn places(case: &Case) -> Option<ServiceConcurrency> {
         return None;
     }
     let whole = (at_work - least).abs() <= NEAR.max(NEAR_SHARE * least);
-    let lone = run.times_from_start.within(0.0, LONE * run.service.min);
-    let number = (whole && lone as f64 >= least).then_some(least as u64);
+    let lone = run.times_from_start.within(0.0, LONE * run.service.min) as f64;
+    let number = match () {
+        // The queue was full at once: the first wave is as large as the pool.
+        () if lone >= 1.0 && lone <= at_work && at_work <= OUTSIDE * lone => Some(lone as u64),
+        () if whole && lone >= least => Some(least as u64),
+        () => None,
+    };
     (number.is_some() || filled(run)).then_some(ServiceConcurrency { at_work, number, busy })
 }
 
@@ -99,17 +107,23 @@ fn filled(run: &LoadResults) -> bool {
 }
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
-    let ServiceConcurrency { busy, .. } = places(case).filter(|places| places.number == Some(1))?;
+    let ServiceConcurrency { busy, at_work, .. } = places(case).filter(|places| places.number == Some(1))?;
     let run = &case.run;
-    let hold = numbers::seconds(run.service.min);
-    let claim = LocalizedSentence::new(CLAIM, [("hold", hold.clone()), ("most", numbers::rate(1.0 / run.service.min))]);
+    // What never lacks work takes the time between two responses for each. The shortest response also includes a
+    // connect and the way there and back.
+    let most = run.reached_per_s();
+    let hold = numbers::seconds(1.0 / most);
+    let claim = LocalizedSentence::new(CLAIM, [("hold", hold.clone()), ("most", numbers::rate(most))]);
     let facts = [
-        ("rate", numbers::rate(run.worked_per_s())),
+        ("rate", numbers::rate(most)),
         ("hold", hold),
+        ("least", numbers::seconds(run.service.min)),
+        ("work", format!("{at_work:.1}")),
         ("in_flight", format!("{:.0}", run.in_flight)),
         ("busy", format!("{busy:.2}")),
     ];
-    Some(consistent(claim, LocalizedSentence::new(EVIDENCE, facts)))
+    let found = consistent(claim, LocalizedSentence::new(EVIDENCE, facts)).stating(StatedBound::RequestsPerS(most));
+    Some(found.repeated_with(ExperimentLoad::Users(1)))
 }
 
 #[cfg(test)]
@@ -123,6 +137,22 @@ mod tests {
         run.service =
             DurationStats { count: 4900, min: 0.002, mean: 0.102, deviation: 0.004, longest: 0.0, second_or_more: 0.0 };
         run.times_from_start = DurationCounts::new([(0.002, 1), (0.102, 4899)]);
+    }
+
+    #[test]
+    fn the_stated_bound_is_not_below_what_was_measured() {
+        // Locks of 2 and of 5 ms whose first request also connected, or met a cold service.
+        for (hold, least) in [(0.002, 0.00236), (0.002, 0.0026), (0.005, 0.0054), (0.005, 0.0050)] {
+            let mut case = Case { run: crate::rules::made_up::run(), ..Case::default() };
+            case.counters = counted(&[("service.all.cpu", 0.0, 1e9), ("service.all.wait", 0.0, 0.0)]);
+            lock(&mut case.run);
+            case.run.succeeded_per_s = 1.0 / hold;
+            (case.run.service.min, case.run.service.mean) = (least, 50.0 * hold);
+            case.run.times_from_start = DurationCounts::new([(least, 1), (least + hold, 1), (50.0 * hold, 4000)]);
+            let claim = RULE.judge_host(&case).expect("a lock").claim(brunt_i18n::Lang::En);
+            let per_s = if hold == 0.002 { "allows 500/s" } else { "allows 200/s" };
+            assert!(claim.contains(per_s) && claim.contains(&numbers::seconds(hold)), "{claim}");
+        }
     }
 
     #[test]

@@ -16,8 +16,8 @@ pub(super) const RULE: LimitRule = LimitRule {
         "提高其上限：systemd 单元的 LimitNOFILE=、其 shell 的 `ulimit -n`、nginx 的 worker_rlimit_nofile",
     ),
     experiment: text(
-        "with {users} users, no connection should fail: `brunt -c {users} {url}`",
-        "{users} 个用户时不应有连接失败：`brunt -c {users} {url}`",
+        "with {users} users, no connection should fail",
+        "{users} 个用户时不应有连接失败",
     ),
     caution: None,
     judge,
@@ -47,8 +47,8 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let facts = || [("pid", pid.to_owned()), ("open", open.clone()), ("limit", shown.clone())];
     let found =
         proved(LocalizedSentence::new(CLAIM, facts()), LocalizedSentence::new(EVIDENCE, facts()));
-    let users = ((limit / 2.0) as u64).max(1).to_string();
-    Some(found.experiment_with([("users", users)]))
+    let users = ((limit / 2.0) as u64).max(1);
+    Some(found.experiment_with([("users", users.to_string())]).repeated_with(ExperimentLoad::Users(users)))
 }
 
 #[cfg(test)]

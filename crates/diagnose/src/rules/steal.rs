@@ -24,35 +24,68 @@ const CLAIM: Text = text(
     "the hypervisor took {share} of this machine's CPU time for other machines",
     "虚拟化平台把本机 {share} 的 CPU 时间给了其他虚拟机",
 );
-const EVIDENCE: Text =
-    text("steal in /proc/stat: +{stolen} s in {span} s", "/proc/stat 中的 steal：{span} 秒内 +{stolen} 秒");
+const EVIDENCE: Text = text(
+    "steal in /proc/stat: +{stolen} s in {span} s; with it, {busy} of {cores} cores were busy, most of them with this run",
+    "/proc/stat 中的 steal：{span} 秒内 +{stolen} 秒；计入后 {cores} 个核中有 {busy} 个繁忙，且大部分用于本次压测",
+);
 
 /// Share of stolen CPU time above which results are affected (V7).
 const SHARE: f64 = 0.03;
+/// Share of the cores that were busy or stolen above which none was left for whoever waited for one.
+const FULL: f64 = 0.9;
+/// Minimum share of the CPU time that the run itself used, of what was not stolen; below it, others asked for the time.
+const OWN: f64 = 0.5;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
-    let (stolen, cores) = (case.counters.increase("cpu.all.steal")? / 1e9, case.counters.last("cpu.count")?);
-    let span = case.counters.span_s();
-    let share = stolen / (span * cores);
-    if !(share > SHARE && case.run.is_saturated()) {
+    let (run, here) = (&case.run, &case.counters);
+    // Stolen time counts as busy: a core asked for it.
+    let (busy, cores) = here.busy_cores()?;
+    let stolen = here.per_s("cpu.all.steal")? / 1e9;
+    let own = run.generator_cores + here.per_s("service.all.cpu").unwrap_or(0.0) / 1e9;
+    // A thread that waits for stolen time shows as running, not as waiting. Only if no core was idle, and the run itself
+    // used most of what was given, did its threads go without.
+    let took_it_from_us = busy >= FULL * cores && own >= OWN * (busy - stolen);
+    if !(stolen > SHARE * cores && took_it_from_us && run.is_saturated()) {
         return None;
     }
-    let claim = LocalizedSentence::new(CLAIM, [("share", numbers::share(share))]);
-    let facts = [("stolen", format!("{stolen:.1}")), ("span", format!("{span:.0}"))];
+    let claim = LocalizedSentence::new(CLAIM, [("share", numbers::share(stolen / cores))]);
+    let facts = [
+        ("stolen", format!("{:.1}", stolen * here.span_s())),
+        ("span", format!("{:.0}", here.span_s())),
+        ("busy", format!("{busy:.2}")),
+        ("cores", format!("{cores:.0}")),
+    ];
     Some(proved(claim, LocalizedSentence::new(EVIDENCE, facts)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::made_up::{cores, counted, judged};
+    use crate::rules::made_up::{cores, judged};
+
+    /// Returns counters of two cores: stolen, used by the service, used by others.
+    fn of(stolen: f64, service: f64, others: f64) -> crate::CounterSummary {
+        let steal = ("cpu.all.steal", 0.0, stolen * 1e10);
+        let idle = ("cpu.all.idle", 0.0, (2.0 - stolen - service - others) * 1e10);
+        cores(service + others, &[steal, idle, ("service.all.cpu", 0.0, service * 1e10)])
+    }
 
     #[test]
-    fn stolen_time_is_told() {
-        let steal = |ns: f64| counted(&[("cpu.all.steal", 0.0, ns), ("cpu.count", 2.0, 2.0)]);
-        assert_eq!(judged(&RULE, |_| (), steal(2e9)), Some("proved"));
-        assert_eq!(judged(&RULE, |_| (), steal(1e8)), None);
-        assert_eq!(judged(&RULE, |run| run.has_pauses = true, steal(2e9)), None, "nothing was at its limit");
+    fn stolen_time_is_a_limit_where_the_run_asked_for_it() {
+        assert_eq!(judged(&RULE, |_| (), of(0.2, 1.75, 0.0)), Some("proved"));
+        assert_eq!(judged(&RULE, |_| (), of(0.02, 1.9, 0.0)), None, "a little");
+        assert_eq!(judged(&RULE, |_| (), of(0.2, 0.3, 0.0)), None, "a lock, and a core idle");
+        assert_eq!(judged(&RULE, |_| (), of(0.2, 0.2, 1.5)), None, "others asked for it");
+        assert_eq!(judged(&RULE, |run| run.has_pauses = true, of(0.2, 1.75, 0.0)), None, "nothing was at its limit");
         assert_eq!(judged(&RULE, |_| (), cores(2.0, &[])), None, "a full machine is no stolen one");
+        let mut short = crate::CounterSummary::default();
+        for at in [0, 15] {
+            let ns = f64::from(at) * 1e6;
+            let values = ["user", "system", "irq", "softirq", "idle", "iowait"].map(|part| format!("cpu.all.{part}"));
+            let values = values.iter().map(|name| (name.as_str(), 0.0));
+            let others = [("cpu.all.steal", ns), ("cpu.count", 2.0), ("service.all.cpu", ns)];
+            short.add_reading(i64::from(at) * 1_000_000, values.chain(others));
+        }
+        assert_eq!(judged(&RULE, |_| (), short), None, "a tick in 15 ms is no share");
     }
 }

@@ -17,8 +17,8 @@ pub(super) const RULE: LimitRule = LimitRule {
         "查明服务及其依赖当时在做什么：Full GC、checkpoint、故障切换、所有请求都在等的锁、被暂停的机器或容器",
     ),
     experiment: text(
-        "if it does not stall with one user, the load is the cause: `brunt -c 1 {url}`",
-        "如果只有一个用户时不停顿，就是负载所致：`brunt -c 1 {url}`",
+        "if it does not stall with one user, the load is the cause",
+        "如果只有一个用户时不停顿，就是负载所致",
     ),
     caution: None,
     judge,
@@ -39,10 +39,24 @@ const EVIDENCE: Text = text(
     "{length} 内没有成功的请求；共 {scheduled} 个请求，成功的请求最长耗时 {longest}，平均 {mean}",
 );
 
+/// Minimum number of successes that the outage cost, at the pace of the rest of the window: with fewer, requests are so
+/// slow and so few that a pause between two successes is ordinary.
+const MISSED: f64 = 10.0;
+
+/// Returns the number of requests that would have succeeded in an outage at the pace of the rest of the window.
+fn missed(run: &LoadResults, out: Outage) -> f64 {
+    let length = out.to_s - out.from_s;
+    let rest = run.window_s - length;
+    if rest > 0.0 { run.succeeded_per_s * run.window_s / rest * length } else { f64::INFINITY }
+}
+
 fn judge(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;
     // A service that is down refuses connections, which another rule reports.
     let out = run.outage.filter(|_| super::gone::refused(case) == 0)?;
+    if missed(run, out) < MISSED {
+        return None;
+    }
     let claim = outage(if out.to_the_end { TO_THE_END } else { CLAIM }, out);
     let claim = match out.more {
         0 => claim,
@@ -55,7 +69,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
         ("longest", numbers::seconds(run.service.longest)),
         ("mean", numbers::seconds(run.service.mean)),
     ];
-    Some(consistent(claim, LocalizedSentence::new(EVIDENCE, facts)))
+    Some(consistent(claim, LocalizedSentence::new(EVIDENCE, facts)).repeated_with(ExperimentLoad::Users(1)))
 }
 
 /// Fills in a text about an outage, with times formatted as in the trust section.
@@ -85,5 +99,10 @@ mod tests {
             run.failures = vec![FailureCount { kind: "refused".into(), phase: "connect".into(), count: 9 }];
         };
         assert_eq!(judged(&RULE, refused, counted(&[])), None, "nobody listened: another rule's");
+        let slow = |run: &mut LoadResults| {
+            // Thirty slow queries in a pool of five: a wave of answers every 1.6 s.
+            (run.outage, run.succeeded_per_s) = (Some(Outage { from_s: 3.2, to_s: 4.8, to_the_end: false, more: 3 }), 3.0);
+        };
+        assert_eq!(judged(&RULE, slow, counted(&[])), None, "the pool has its pace");
     }
 }

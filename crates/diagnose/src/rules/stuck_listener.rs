@@ -14,8 +14,8 @@ pub(super) const RULE: LimitRule = LimitRule {
         "若以边缘触发监听，accept 要循环到 EAGAIN；检查 acceptor 是否在等锁、等文件描述符或等已满的线程池",
     ),
     experiment: text(
-        "with one user, the queue should be empty: `brunt -c 1 {url}`",
-        "只有一个用户时队列应为空：`brunt -c 1 {url}`",
+        "with one user, the queue should be empty",
+        "只有一个用户时队列应为空",
     ),
     caution: None,
     judge,
@@ -47,7 +47,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let [least, most, limit] = [least, most, limit].map(whole);
     let claim = LocalizedSentence::new(CLAIM, [("listener", listener.to_owned()), ("least", least.clone())]);
     let facts = [("least", least), ("most", most), ("limit", limit), ("cores", format!("{cores:.2}"))];
-    Some(proved(claim, LocalizedSentence::new(EVIDENCE, facts)).experiment_with([("url", case.run.url.clone())]))
+    Some(proved(claim, LocalizedSentence::new(EVIDENCE, facts)).repeated_with(ExperimentLoad::Users(1)))
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ pub(super) const RULE: LimitRule = LimitRule {
         "让连接数（-c）为工作线程数的整数倍，或减少工作线程（-w）",
     ),
     experiment: text(
-        "with {users} users, throughput should rise: `brunt -c {users} {url}`",
-        "{users} 个用户时吞吐量应上升：`brunt -c {users} {url}`",
+        "with {users} users, throughput should rise",
+        "{users} 个用户时吞吐量应上升",
     ),
     caution: None,
     judge,
@@ -54,8 +54,9 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let share = |share: f64| numbers::share(share.min(1.0));
     let claim = LocalizedSentence::new(CLAIM, [("workers", run.workers.to_string())]);
     let evidence = LocalizedSentence::new(EVIDENCE, [("busiest", share(run.busiest_worker)), ("others", share(others))]);
-    let users = (run.users / run.workers + 1).saturating_mul(run.workers);
-    Some(proved(claim, evidence).experiment_with([("users", users.to_string())]))
+    let users = u64::from((run.users / run.workers + 1).saturating_mul(run.workers));
+    let found = proved(claim, evidence).experiment_with([("users", users.to_string())]);
+    Some(found.repeated_with(ExperimentLoad::Users(users)))
 }
 
 #[cfg(test)]

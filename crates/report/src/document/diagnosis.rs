@@ -31,9 +31,22 @@ struct SharedCpuReport {
     service_cores: f64,
     /// CPU time of the generator's threads.
     generator_cores: f64,
+    /// CPU time of the service by program, the busiest first: name and cores.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    programs: Vec<ProgramReport>,
     /// CPU time of all processes.
     busy_cores: f64,
     /// Number of cores.
+    cores: f64,
+}
+
+/// CPU time of a program: of all processes of the service with the same name.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct ProgramReport {
+    /// Name of the program.
+    name: String,
+    /// CPU time within the window, in cores.
     cores: f64,
 }
 
@@ -60,6 +73,10 @@ struct LimitReport {
     experiment: String,
 }
 
+fn programs(conclusion: &Conclusion) -> Vec<ProgramReport> {
+    conclusion.programs.iter().map(|(name, cores)| ProgramReport { name: name.clone(), cores: *cores }).collect()
+}
+
 impl Diagnosis {
     pub fn of(conclusion: &Conclusion) -> Diagnosis {
         let lang = Lang::En;
@@ -81,6 +98,7 @@ impl Diagnosis {
         let shared = conclusion.core_shares.map(|shared| SharedCpuReport {
             service_cores: shared.service,
             generator_cores: shared.generator,
+            programs: programs(conclusion),
             busy_cores: shared.busy,
             cores: shared.cores,
         });

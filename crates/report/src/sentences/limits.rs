@@ -32,6 +32,7 @@ pub(crate) const UNKNOWN_ELSEWHERE: Text = text(
     "cannot be determined from here: the counters of the service's machine are not observable (run `brunt probe` there); doubling the load would show whether there is room for more",
     "从本机无法判断：看不到服务所在机器的计数器（在该机器上运行 `brunt probe` 即可）；将负载翻倍可看出吞吐量是否还能上升",
 );
+pub(crate) const PROGRAMS: Text = text("; of the service: {programs}", "；服务中：{programs}");
 pub(crate) const SHARED: Text = text(
     "service and generator share this machine: the service used {service} of its {cores} cores, brunt {generator}, all together {busy}",
     "服务与发压端共用本机：{cores} 个核中，服务用了 {service}，brunt 用了 {generator}，合计 {busy}",

@@ -186,6 +186,19 @@ fn a_target_that_dies_is_told_though_no_objective_asks() {
     ] {
         assert!(text.contains(said), "{said} is missing in\n{text}");
     }
+    let slow = |timed_out, refused| {
+        let second = second(0).answered(900, ms(2)).failing(timed_out, "timeout", "first_byte", None);
+        let mut second = second.failing(refused, "refused", "connect", Some("ECONNREFUSED"));
+        second.latency.response_at_least.record_n(ms(9_000), timed_out);
+        open(1000.0, 1).second(second).written("text", Lang::En)
+    };
+    for (timed_out, refused, said) in [
+        (50, 0, "% of the requests failed, all by timeout: latency counts them, as lower bounds"),
+        (30, 20, "latency counts those that timed out, as lower bounds, and leaves out the other 20"),
+    ] {
+        let text = slow(timed_out, refused);
+        assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(said), "{said} is missing in\n{text}");
+    }
     let judged = died.objectives(&["failed<50%"]).written("text", Lang::En);
     assert!(judged.contains("latency covers only the others\n"), "{judged}");
     assert!(judged.ends_with("use results with caution\n"), "{judged}");

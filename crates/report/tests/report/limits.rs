@@ -96,7 +96,7 @@ fn headroom_is_that_of_the_load_at_hand() {
         started.hosts[0].calibration = Some(Calibration { cpu_us: 20.0, ..Calibration::default() });
         Summary::from_events(events).headroom()
     };
-    let told = |most_per_s, by_run| Some(Headroom { most_per_s, times: most_per_s / 40.0, by_run });
+    let told = |most_per_s, is_at_least| Some(Headroom { most_per_s, times: most_per_s / 40.0, is_at_least });
     // Two workers on two cores; 40 requests per second took 20 ms of CPU time per second, apart from polling.
     assert_eq!(headroom(|_| (), 30_000_000), told(4_000.0, true), "dearer than the small requests of the calibration");
     assert_eq!(headroom(|_| (), 10_400_000), told(100_000.0, false), "no cheaper than they can be");
@@ -155,4 +155,25 @@ fn a_step_of_which_every_turn_was_taken_is_the_limit_and_not_the_number_of_users
     assert_eq!(outcome, "at_most");
     assert!(text.contains("step `u` used up its `at-most` of 20") && !text.contains("more users (-c)"), "{text}");
     assert_eq!(told(15).0, "not_reached", "users pause of themselves, and turns are left");
+}
+
+#[test]
+fn a_disturbance_says_which_quantiles_it_may_have_changed() {
+    let mut run = closed(10, 4);
+    for n in 0..4 {
+        // 900 responses of 2 ms, and 40 that brunt may have read 18 ms late, in gaps of 20 ms.
+        let mut told = second(n).answered(900, ms(2)).answered(40, ms(20));
+        told.latency.service_delayed.record_n(ms(20), 40);
+        told.latency.service_undelayed.record_n(ms(2), 40);
+        told.latency.loop_gap.record_n(ms(20), 20);
+        told.away_ns = 400_000_000;
+        run = run.second(told);
+    }
+    let json = run.json();
+    let found = &json["diagnosis"]["findings"][0];
+    assert_eq!(found["rule"], "C1", "{json}");
+    let claim = found["claim"].as_str().unwrap();
+    assert!(claim.contains("without that, p99 might have been 2.00 ms instead of 20.0 ms"), "{claim}");
+    assert!(!claim.contains("p50") && claim.contains("up to 1,175/s instead of 940/s"), "{claim}");
+    assert!(found["evidence"].as_str().unwrap().contains("1.60 s"), "{found}");
 }

@@ -5,6 +5,7 @@ mod changed;
 mod checks;
 mod documents;
 mod exits;
+mod failures;
 mod golden;
 mod hostile;
 mod html;

@@ -188,7 +188,8 @@ impl Traffic {
         if excerpt.is_some() {
             self.examples.count_excerpt(sort.kind);
         }
-        if !self.examples.is_new(sort, of.map(|(x, _)| (x.name, code))) {
+        let is_late = why.is_some_and(|why| *why == brunt_cause::response::late().into());
+        if !self.examples.is_new(sort, is_late, of.map(|(x, _)| (x.name, code))) {
             return;
         }
         let sent = match of {

@@ -220,10 +220,10 @@ pub(crate) fn throughput_lines(summary: &Summary, lang: Lang) -> Vec<String> {
         });
         lines.push(lang.fill(say::ASKED_RATE, &facts) + &expected);
     }
-    lines.extend(summary.headroom().map(|Headroom { most_per_s: most, times, by_run }| {
+    lines.extend(summary.headroom().map(|Headroom { most_per_s: most, times, is_at_least }| {
         let times = if times < 10.0 { format!("{times:.1}") } else { numbers::count(times as u64) };
         lang.fill(
-            if by_run { say::HEADROOM_HERE } else { say::HEADROOM },
+            if is_at_least { say::HEADROOM_HERE } else { say::HEADROOM },
             &[("most", &*numbers::count(most as u64)), ("times", &*times)],
         )
     }));
