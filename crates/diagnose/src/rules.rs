@@ -14,7 +14,7 @@ use crate::load_results::{DurationCounts, GeneratorDoubt, LoadResults, Outage};
 #[cfg(test)]
 use crate::load_results::{DurationStats, FailureCount};
 
-mod proxy_log;
+mod watched_log;
 
 /// Declares the modules of the rules and lists them.
 macro_rules! rules {
@@ -49,6 +49,8 @@ rules! {
     proxy_ports,
     upstream_down,
     upstream_slow,
+    upstream_queue,
+    proxy_limit,
     client_closed,
     accept_queue,
     syn_queue,
@@ -58,6 +60,11 @@ rules! {
     gone,
     idle_closes,
     delayed_ack,
+    workers_busy,
+    application_pool,
+    out_of_memory,
+    out_of_threads,
+    disk_full,
     redis_clients,
     redis_evictions,
     database_connections,
@@ -80,6 +87,7 @@ rules! {
     mysql_commits,
     mysql_crowd,
     round_timeouts,
+    unknown_lines,
 }
 
 /// Iterates over all rules, in the order of the request path.
