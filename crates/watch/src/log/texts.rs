@@ -262,6 +262,30 @@ mod tests {
     }
 
     #[test]
+    fn each_limit_is_judged_by_a_rule() {
+        use brunt_diagnose::{Case, CounterSummary, DurationStats, FailureCount, LoadResults, conclude};
+        for (_, text, limit) in TEXTS {
+            let mut log = CounterSummary::default();
+            let name = format!("log.{limit}");
+            (0..3).for_each(|at| log.add_reading(at * 1_000_000_000, [(&*name, 10.0 * at as f64), ("log.lines", 0.0)]));
+            // A run in which these lines could be about any of its failures.
+            let run = LoadResults {
+                window_s: 3.0,
+                scheduled: 100,
+                status: [("503".to_owned(), 20)].into(),
+                failures: vec![FailureCount { kind: "timeout".into(), phase: "connect".into(), count: 20 }],
+                connect: DurationStats { second_or_more: 0.1, ..DurationStats::default() },
+                ..LoadResults::default()
+            };
+            let case = |reported| Case { run: run.clone(), reported, ..Case::default() };
+            let rules =
+                |reported| conclude(&case(reported)).findings.iter().map(|f| (f.rule, f.proof)).collect::<Vec<_>>();
+            let (with, without) = (rules(vec![log]), rules(Vec::new()));
+            assert_ne!(with, without, "{text}: {limit}");
+        }
+    }
+
+    #[test]
     fn each_text_can_be_reached() {
         for (n, (_, text, _)) in TEXTS.iter().enumerate() {
             assert_eq!(find(&text.replace('*', "7")), Some(n), "{text}");
