@@ -81,15 +81,20 @@ impl Redaction {
             RunEvent::FirstResponse(found) => self.probe(found),
             // The causes may quote the server.
             RunEvent::Second(second) => {
-                let losses = second.losses.iter_mut().chain(&mut second.unopened);
+                let losses = second.losses.iter_mut().chain(&mut second.unopened).chain(&mut second.failed_addresses);
                 losses.for_each(|loss| self.reason(Some(&mut loss.detail), loss.cause.as_mut()));
             }
             RunEvent::Notice(notice) => {
                 notice.facts.values_mut().for_each(|fact| self.texts([fact]));
                 notice.causes.values_mut().for_each(|cause| self.reason(None, Some(cause)));
             }
-            // The watched program chooses the names of its threads.
-            RunEvent::Counters(counters) => counters.labels.values_mut().for_each(|word| self.texts([word])),
+            // The watched program chooses the names of its threads, and writes lines of its log about requests.
+            RunEvent::Counters(counters) => {
+                counters.labels.values_mut().for_each(|word| self.texts([word]));
+                counters.values =
+                    std::mem::take(&mut counters.values).into_iter().map(|(name, n)| (self.counter(name), n)).collect();
+                counters.gone.iter_mut().for_each(|name| *name = self.counter(std::mem::take(name)));
+            }
             // Some names come from the request, such as a path or a statement.
             RunEvent::Started(started) => {
                 started.names.iter_mut().chain(&mut started.checks).for_each(|name| self.texts([name]));
@@ -102,6 +107,14 @@ impl Redaction {
             | RunEvent::Spans(_)
             | RunEvent::Unknown => {}
         }
+    }
+
+    /// Masks the name of a counter that is a line of a log.
+    fn counter(&self, mut name: String) -> String {
+        if name.starts_with("log.other.") {
+            self.texts([&mut name]);
+        }
+        name
     }
 
     /// Masks the response to the first request.

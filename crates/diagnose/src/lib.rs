@@ -19,5 +19,7 @@ pub use case::{Case, ServiceHost};
 pub use conclusion::{Conclusion, CoreShares, CounterCoverage, DiagnosisOutcome, conclude};
 pub use counter_summary::CounterSummary;
 pub use limit_finding::{LimitFinding, PathStage, Proof};
-pub use load_results::{DurationCounts, DurationStats, FailureCount, GeneratorDoubt, LoadResults, Outage};
+pub use load_results::{
+    DurationCounts, DurationStats, FailedAddresses, FailureCount, GeneratorDoubt, LoadResults, Outage,
+};
 pub use rules::{LimitRule, rules};
