@@ -21,6 +21,8 @@ const SLOW: Duration = Duration::from_secs(1);
 /// Timeout of a trial connection.
 const KNOCK: Duration = Duration::from_secs(1);
 
+/// Length of a run from which on names are looked up again at its end: addresses seldom change within seconds.
+const LONG: Duration = Duration::from_secs(10);
 /// Maximum number of names whose addresses are remembered, and of addresses shown.
 const MOST_NAMES: usize = 64;
 const MOST_SHOWN: usize = 8;
@@ -43,6 +45,7 @@ pub struct SystemResolver {
     seen: Mutex<BTreeMap<(String, u16), SeenAddresses>>,
     look_up: fn(&str, u16) -> std::io::Result<Vec<SocketAddr>>,
     answers: fn(SocketAddr) -> bool,
+    made: Instant,
 }
 
 /// The addresses of a name over time, each list sorted.
@@ -76,6 +79,7 @@ impl SystemResolver {
             slowest: Mutex::default(),
             seen: Mutex::default(),
             look_up: |host, port| Ok((host, port).to_socket_addrs()?.collect()),
+            made: Instant::now(),
             answers: |address| TcpStream::connect_timeout(&address, KNOCK).is_ok(),
         })
     }
@@ -108,9 +112,20 @@ impl SystemResolver {
         }
     }
 
-    /// Looks all names up again, for at most a second, and returns the first whose addresses are not those from before.
+    /// Returns the first name whose last addresses are not its first ones; after a long run, all names are looked up
+    /// again before, for at most a second.
     pub fn changed_name(self: &Arc<Self>) -> Option<ChangedName> {
-        let names: Vec<(String, u16)> = self.seen.lock().ok()?.keys().cloned().collect();
+        if self.made.elapsed() >= LONG {
+            self.look_up_again();
+        }
+        let seen = self.seen.lock().ok()?;
+        let ((name, _), changed) = seen.iter().find(|(_, seen)| seen.first != seen.last)?;
+        let shown = |all: &[IpAddr]| all.iter().take(MOST_SHOWN).map(IpAddr::to_string).collect::<Vec<_>>().join(", ");
+        Some(ChangedName { name: name.clone(), before: shown(&changed.first), after: shown(&changed.last) })
+    }
+
+    fn look_up_again(self: &Arc<Self>) {
+        let names: Vec<(String, u16)> = self.seen.lock().map(|seen| seen.keys().cloned().collect()).unwrap_or_default();
         let (done, over) = std::sync::mpsc::channel();
         let again = Arc::clone(self);
         let look = move || {
@@ -121,12 +136,9 @@ impl SystemResolver {
             }
             let _ = done.send(());
         };
-        std::thread::Builder::new().name("lookup".into()).spawn(look).ok()?;
-        let _ = over.recv_timeout(SLOW);
-        let seen = self.seen.lock().ok()?;
-        let ((name, _), changed) = seen.iter().find(|(_, seen)| seen.first != seen.last)?;
-        let shown = |all: &[IpAddr]| all.iter().take(MOST_SHOWN).map(IpAddr::to_string).collect::<Vec<_>>().join(", ");
-        Some(ChangedName { name: name.clone(), before: shown(&changed.first), after: shown(&changed.last) })
+        if std::thread::Builder::new().name("lookup".into()).spawn(look).is_ok() {
+            let _ = over.recv_timeout(SLOW);
+        }
     }
 
     fn addresses(&self, host: &str, port: u16, datagrams: bool) -> Result<Vec<SocketAddr>, Cause> {
@@ -198,6 +210,7 @@ mod tests {
             seen: Mutex::default(),
             look_up: |host, port| Ok((host, port).to_socket_addrs()?.collect()),
             answers: knock,
+            made: Instant::now(),
         }
     }
 
@@ -250,8 +263,11 @@ mod tests {
         let resolver = Arc::new(SystemResolver { look_up, ..resolver(&[], None, |_| true) });
         resolver.resolve(&origin("m.test", 80)).unwrap();
         resolver.resolve(&origin("127.0.0.1", 80)).unwrap();
-        assert_eq!(resolver.changed_name(), None, "the same ones, in another order or not");
+        resolver.look_up_again();
+        assert_eq!(resolver.changed_name(), None, "the same ones");
         MOVED.store(true, Relaxed);
+        assert_eq!(resolver.changed_name(), None, "a short run does not ask");
+        resolver.look_up_again();
         let (before, after) = ("127.0.0.8, 127.0.0.9".into(), "127.0.0.7".into());
         assert_eq!(resolver.changed_name(), Some(ChangedName { name: "m.test".into(), before, after }));
     }
