@@ -48,13 +48,10 @@ def backlog(port, number, milliseconds):
     listener.listen(number)
     while True:
         connection, _ = listener.accept()
-        with connection:
+        with connection, contextlib.suppress(OSError):
             connection.recv(4096)
             time.sleep(milliseconds / 1000)
-            try:
-                connection.sendall(CLOSING)
-            except OSError:
-                pass
+            connection.sendall(CLOSING)
 
 
 def thread_each(port, parts):
@@ -270,7 +267,7 @@ def resets(port):
     listener = socket.create_server(("127.0.0.1", port), backlog=1024)
     while True:
         connection, _ = listener.accept()
-        with connection:
+        with connection, contextlib.suppress(OSError):
             connection.recv(4096)
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
