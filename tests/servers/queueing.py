@@ -1,4 +1,4 @@
-"""A small HTTP server with a single limit: `queueing.py PORT KIND …`.
+"""A small HTTP server with a single limit: `queueing.py PORT KIND …`; with `backlog`, PORT may be a path.
 
 pool PLACES MS   serves PLACES requests at a time, each for MS
 backlog N MS     a single blocking acceptor with a queue of N; a connection for each request, served for MS
@@ -16,6 +16,7 @@ reads BYTES      reads bodies at BYTES per second on each connection
 takes MS         reads bodies at once, and answers after MS
 named MS         answers at once; also runs a name server at 127.0.0.1:53 that answers after MS and knows every name
 asks PART        looks a name up for each request, at a name server at 127.0.0.1:53 that drops one in PART queries
+resets           reads each request and resets its connection
 forks MS         a process for each connection, which computes for MS per request
 """
 
@@ -24,6 +25,7 @@ import contextlib
 import os
 import random
 import socket
+import struct
 import sys
 import threading
 import time
@@ -33,19 +35,23 @@ CLOSING = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
 
 
 def backlog(port, number, milliseconds):
-    listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind(("127.0.0.1", port))
+    if isinstance(port, str):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(port)
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(port)
+        os.chmod(port, 0o777)
+    else:
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", port))
     listener.listen(number)
     while True:
         connection, _ = listener.accept()
-        with connection:
+        with connection, contextlib.suppress(OSError):
             connection.recv(4096)
             time.sleep(milliseconds / 1000)
-            try:
-                connection.sendall(CLOSING)
-            except OSError:
-                pass
+            connection.sendall(CLOSING)
 
 
 def thread_each(port, parts):
@@ -257,10 +263,22 @@ def threads(number):
     return work
 
 
+def resets(port):
+    listener = socket.create_server(("127.0.0.1", port), backlog=1024)
+    while True:
+        connection, _ = listener.accept()
+        with connection, contextlib.suppress(OSError):
+            connection.recv(4096)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
 def main():
-    port, kind, numbers = int(sys.argv[1]), sys.argv[2], [int(word) for word in sys.argv[3:]]
+    port = int(sys.argv[1]) if sys.argv[1].isdigit() else sys.argv[1]
+    kind, numbers = sys.argv[2], [int(word) for word in sys.argv[3:]]
     if kind == "backlog":
         backlog(port, *numbers)
+    if kind == "resets":
+        resets(port)
     if kind in ("nagle", "whole"):
         head, body = ANSWER[:-2], ANSWER[-2:]
         thread_each(port, [head, body] if kind == "nagle" else [ANSWER])

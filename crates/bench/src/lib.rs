@@ -380,6 +380,13 @@ impl Bench {
         (!hosts.is_empty()).then(|| Notice::new(Subject::PublicRefused, [("hosts", hosts.join(", "))]))
     }
 
+    /// Returns a notice about a name whose addresses changed during the run.
+    pub fn changed_addresses(&self) -> Option<Notice> {
+        let changed = self.resolver.changed_name()?;
+        let facts = [("name", changed.name), ("before", changed.before), ("after", changed.after)];
+        Some(Notice::new(Subject::AddressesChanged, facts))
+    }
+
     /// Returns a notice about a slow name lookup.
     pub fn slow_lookup(&self) -> Option<Notice> {
         let (name, took) = self.resolver.slowest_lookup()?;

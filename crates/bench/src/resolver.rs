@@ -4,8 +4,8 @@
 //! Half of the requests would then fail for a reason that no browser user ever sees. So if both versions are found, one
 //! connection to each is tried, and a version that does not answer while the other does is left out.
 
-use std::collections::HashMap;
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -21,6 +21,12 @@ const SLOW: Duration = Duration::from_secs(1);
 /// Timeout of a trial connection.
 const KNOCK: Duration = Duration::from_secs(1);
 
+/// Length of a run from which on names are looked up again at its end: addresses seldom change within seconds.
+const LONG: Duration = Duration::from_secs(10);
+/// Maximum number of names whose addresses are remembered, and of addresses shown.
+const MOST_NAMES: usize = 64;
+const MOST_SHOWN: usize = 8;
+
 /// The IP versions that answered at a host and port, tested once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct AnsweringVersions {
@@ -35,7 +41,29 @@ pub struct SystemResolver {
     answering: Mutex<HashMap<(String, u16), AnsweringVersions>>,
     /// The slowest lookup: duration and name.
     slowest: Mutex<(Duration, String)>,
+    /// The first addresses of each name and port, and the last ones.
+    seen: Mutex<BTreeMap<(String, u16), SeenAddresses>>,
+    look_up: fn(&str, u16) -> std::io::Result<Vec<SocketAddr>>,
     answers: fn(SocketAddr) -> bool,
+    made: Instant,
+}
+
+/// The addresses of a name over time, each list sorted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct SeenAddresses {
+    first: Vec<IpAddr>,
+    last: Vec<IpAddr>,
+}
+
+/// A name whose addresses changed during a run, with those from before and after, as texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedName {
+    /// The name.
+    pub name: String,
+    /// Addresses found first.
+    pub before: String,
+    /// Addresses found last.
+    pub after: String,
 }
 
 impl SystemResolver {
@@ -49,6 +77,9 @@ impl SystemResolver {
             rules: plan.connect_to.iter().map(|rule| ConnectTo::parse(rule)).collect::<Result<_, _>>()?,
             answering: Mutex::default(),
             slowest: Mutex::default(),
+            seen: Mutex::default(),
+            look_up: |host, port| Ok((host, port).to_socket_addrs()?.collect()),
+            made: Instant::now(),
             answers: |address| TcpStream::connect_timeout(&address, KNOCK).is_ok(),
         })
     }
@@ -67,11 +98,55 @@ impl SystemResolver {
         (slowest.0 >= SLOW).then(|| (slowest.1.clone(), slowest.0))
     }
 
+    fn record_addresses(&self, host: &str, port: u16, found: &[SocketAddr]) {
+        let mut last: Vec<IpAddr> = found.iter().map(SocketAddr::ip).collect();
+        last.sort_unstable();
+        last.dedup();
+        let Ok(mut seen) = self.seen.lock() else { return };
+        // An address stands for itself.
+        if host.parse::<IpAddr>().is_err() && (seen.len() < MOST_NAMES || seen.contains_key(&(host.to_owned(), port))) {
+            let first = last.clone();
+            seen.entry((host.to_owned(), port))
+                .and_modify(|seen| seen.last.clone_from(&last))
+                .or_insert(SeenAddresses { first, last });
+        }
+    }
+
+    /// Returns the first name whose last addresses are not its first ones; after a long run, all names are looked up
+    /// again before, for at most a second.
+    pub fn changed_name(self: &Arc<Self>) -> Option<ChangedName> {
+        if self.made.elapsed() >= LONG {
+            self.look_up_again();
+        }
+        let seen = self.seen.lock().ok()?;
+        let ((name, _), changed) = seen.iter().find(|(_, seen)| seen.first != seen.last)?;
+        let shown = |all: &[IpAddr]| all.iter().take(MOST_SHOWN).map(IpAddr::to_string).collect::<Vec<_>>().join(", ");
+        Some(ChangedName { name: name.clone(), before: shown(&changed.first), after: shown(&changed.last) })
+    }
+
+    fn look_up_again(self: &Arc<Self>) {
+        let names: Vec<(String, u16)> = self.seen.lock().map(|seen| seen.keys().cloned().collect()).unwrap_or_default();
+        let (done, over) = std::sync::mpsc::channel();
+        let again = Arc::clone(self);
+        let look = move || {
+            for (host, port) in names {
+                if let Ok(found) = (again.look_up)(&host, port) {
+                    again.record_addresses(&host, port, &found);
+                }
+            }
+            let _ = done.send(());
+        };
+        if std::thread::Builder::new().name("lookup".into()).spawn(look).is_ok() {
+            let _ = over.recv_timeout(SLOW);
+        }
+    }
+
     fn addresses(&self, host: &str, port: u16, datagrams: bool) -> Result<Vec<SocketAddr>, Cause> {
         let began = Instant::now();
-        let found = (host, port).to_socket_addrs();
+        let found = (self.look_up)(host, port);
         self.record_lookup(host, began.elapsed());
-        let found: Vec<SocketAddr> = found.map_err(|error| connecting::name_not_found(host, plain(&error)))?.collect();
+        let found = found.map_err(|error| connecting::name_not_found(host, plain(&error)))?;
+        self.record_addresses(host, port, &found);
         // A UDP port cannot be tested by connecting.
         Ok(if datagrams { found } else { self.keep_answering(host, port, found) })
     }
@@ -132,7 +207,10 @@ mod tests {
             rules: rules.iter().map(|rule| ConnectTo::parse(rule).unwrap()).collect(),
             answering: Mutex::default(),
             slowest: Mutex::default(),
+            seen: Mutex::default(),
+            look_up: |host, port| Ok((host, port).to_socket_addrs()?.collect()),
             answers: knock,
+            made: Instant::now(),
         }
     }
 
@@ -171,6 +249,27 @@ mod tests {
             resolver.record_lookup(name, Duration::from_secs(seconds));
         }
         assert_eq!(resolver.slowest_lookup(), Some(("slow.example".into(), Duration::from_secs(5))));
+    }
+
+    #[test]
+    fn a_name_whose_addresses_changed_is_told_with_both() {
+        use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+        static MOVED: AtomicBool = AtomicBool::new(false);
+        let look_up = |_: &str, port: u16| {
+            let both = [[127, 0, 0, 9], [127, 0, 0, 8]].map(|ip| SocketAddr::from((ip, port)));
+            let moved = [SocketAddr::from(([127, 0, 0, 7], port))];
+            Ok(if MOVED.load(Relaxed) { moved.to_vec() } else { both.to_vec() })
+        };
+        let resolver = Arc::new(SystemResolver { look_up, ..resolver(&[], None, |_| true) });
+        resolver.resolve(&origin("m.test", 80)).unwrap();
+        resolver.resolve(&origin("127.0.0.1", 80)).unwrap();
+        resolver.look_up_again();
+        assert_eq!(resolver.changed_name(), None, "the same ones");
+        MOVED.store(true, Relaxed);
+        assert_eq!(resolver.changed_name(), None, "a short run does not ask");
+        resolver.look_up_again();
+        let (before, after) = ("127.0.0.8, 127.0.0.9".into(), "127.0.0.7".into());
+        assert_eq!(resolver.changed_name(), Some(ChangedName { name: "m.test".into(), before, after }));
     }
 
     #[test]

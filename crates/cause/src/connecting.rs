@@ -10,6 +10,8 @@ crate::sentences! { "reaching":
     name_not_found(host, why) = "the name {host} was not found ({why})", "找不到主机名 {host}（{why}）", before;
     name_without_address(host) = "the name {host} has no address", "主机名 {host} 没有地址", before;
     no_address(host) = "{host} has no address", "{host} 没有地址", before;
+    one_address(address, of, host) =
+        "{address}, one of the {of} addresses of {host}", "{address}（{host} 的 {of} 个地址之一）";
     public_address(host, address) =
         "{host} ({address}) is a public address and was not confirmed; add --yes to allow it",
         "{host}（{address}）是公网地址，尚未确认；如需允许请加 --yes", before;

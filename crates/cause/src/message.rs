@@ -100,6 +100,14 @@ impl Cause {
         out + rest
     }
 
+    /// Returns the argument at this place of the sentence if it is text.
+    pub fn argument(&self, place: usize) -> Option<&str> {
+        match self.places.get(place)? {
+            CauseArgument::Words(words) => Some(words),
+            CauseArgument::Cause(_) => None,
+        }
+    }
+
     /// Returns all words in the arguments, for masking or truncation.
     pub fn words_mut(&mut self) -> Vec<&mut String> {
         let mut all = Vec::new();

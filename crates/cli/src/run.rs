@@ -207,6 +207,7 @@ fn load(
                 .refused_hosts()
                 .into_iter()
                 .chain(bench.slow_lookup())
+                .chain(bench.changed_addresses())
                 .for_each(|said| journal.add_final_notice(said));
             bench.tear_down(stop, within).into_iter().for_each(|said| journal.add_final_notice(said));
             let within = timer.as_mut().map(Timer::cancel_and_remaining);

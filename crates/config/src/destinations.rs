@@ -93,7 +93,7 @@ pub fn apply_request_name(values: &SettingValues, urls: &mut [WeightedUrl]) -> R
 }
 
 /// Settings whose value cannot be a URL.
-const EATERS: [SettingSpec; 13] = [
+const EATERS: [SettingSpec; 14] = [
     RATE.spec,
     USERS.spec,
     REQUESTS.spec,
@@ -105,6 +105,7 @@ const EATERS: [SettingSpec; 13] = [
     DRAIN.spec,
     SEED.spec,
     CONNECT_TIMEOUT.spec,
+    DNS_REFRESH.spec,
     RUN_TIMEOUT.spec,
     MAX_CONNECTIONS.spec,
 ];

@@ -291,6 +291,7 @@ fn plan(
         drain: said.get(&DRAIN)?.unwrap_or(timeout.min(Nanos::from_secs(5))),
         timeout,
         connect_timeout: said.get(&CONNECT_TIMEOUT)?.unwrap_or(Nanos::from_secs(5)),
+        dns_refresh: said.get(&DNS_REFRESH)?,
         max_connections: limit.unwrap_or(bound.clamp(1, 1000) as u32),
         workers: workers(said, defaults, limit.is_some_and(|limit| load::needs_single_worker(&load, limit)))?,
         load,

@@ -81,15 +81,22 @@ impl Redaction {
             RunEvent::FirstResponse(found) => self.probe(found),
             // The causes may quote the server.
             RunEvent::Second(second) => {
-                let losses = second.losses.iter_mut().chain(&mut second.unopened);
+                let losses = second.losses.iter_mut().chain(&mut second.unopened).chain(&mut second.failed_addresses);
                 losses.for_each(|loss| self.reason(Some(&mut loss.detail), loss.cause.as_mut()));
             }
             RunEvent::Notice(notice) => {
                 notice.facts.values_mut().for_each(|fact| self.texts([fact]));
                 notice.causes.values_mut().for_each(|cause| self.reason(None, Some(cause)));
             }
-            // The watched program chooses the names of its threads.
-            RunEvent::Counters(counters) => counters.labels.values_mut().for_each(|word| self.texts([word])),
+            // The watched program chooses the names of its threads, and writes lines of its log about requests.
+            RunEvent::Counters(counters) => {
+                counters.labels.values_mut().for_each(|word| self.texts([word]));
+                if counters.values.keys().any(|name| is_log_line(name)) {
+                    let values = std::mem::take(&mut counters.values).into_iter();
+                    counters.values = values.map(|(name, n)| (self.counter(name), n)).collect();
+                }
+                counters.gone.iter_mut().for_each(|name| *name = self.counter(std::mem::take(name)));
+            }
             // Some names come from the request, such as a path or a statement.
             RunEvent::Started(started) => {
                 started.names.iter_mut().chain(&mut started.checks).for_each(|name| self.texts([name]));
@@ -102,6 +109,14 @@ impl Redaction {
             | RunEvent::Spans(_)
             | RunEvent::Unknown => {}
         }
+    }
+
+    /// Masks the name of a counter that is a line of a log.
+    fn counter(&self, mut name: String) -> String {
+        if is_log_line(&name) {
+            self.texts([&mut name]);
+        }
+        name
     }
 
     /// Masks the response to the first request.
@@ -121,6 +136,11 @@ impl Redaction {
             );
         }
     }
+}
+
+/// Returns `true` if a counter is named after a line of a watched log.
+fn is_log_line(counter: &str) -> bool {
+    counter.starts_with("log.other.")
 }
 
 #[cfg(test)]
@@ -186,6 +206,18 @@ mod tests {
         redaction().event(&mut event);
         let RunEvent::Counters(counters) = event else { unreachable!() };
         assert_eq!(counters.labels["service.7.busiest.comm"], "job ***");
+    }
+
+    #[test]
+    fn lines_of_watched_logs_are_masked() {
+        let counter = |name: &str| (name.to_owned(), brunt_record::CounterValue::Whole(3));
+        let values = [counter("log.other.GET /?key=hunter-22 failed"), counter("log.lines")].into();
+        let gone = vec!["log.other.hunter-22 is unknown".to_owned()];
+        let mut event = RunEvent::Counters(brunt_record::HostCounters { values, gone, ..Default::default() });
+        redaction().event(&mut event);
+        let RunEvent::Counters(counters) = event else { unreachable!() };
+        assert_eq!(counters.values, [counter("log.lines"), counter("log.other.GET /?key=*** failed")].into());
+        assert_eq!(counters.gone, ["log.other.*** is unknown"]);
     }
 
     #[test]

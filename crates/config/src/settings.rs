@@ -93,6 +93,10 @@ settings! {
             "connect-timeout", "TIME", quantity::positive_duration,
             "Fail a connection attempt after TIME [default: 5s]",
         );
+        DNS_REFRESH: Nanos = one(
+            "dns-refresh", "TIME", quantity::positive_duration,
+            "Look names up again every TIME; new connections use the new addresses [default: only after failed connects]",
+        );
         RUN_TIMEOUT: Nanos = one(
             "run-timeout", "TIME", quantity::positive_duration,
             "Stop the whole run after TIME, whatever it is doing",

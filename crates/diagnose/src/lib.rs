@@ -22,7 +22,7 @@ pub use conclusion::{Conclusion, CoreShares, CounterCoverage, DiagnosisOutcome, 
 pub use counter_summary::CounterSummary;
 pub use limit_finding::{LimitFinding, PathStage, Proof};
 pub use load_results::{
-    DurationCounts, DurationStats, FailureCount, GeneratorDoubt, LoadResults, Outage, WidenedFigure,
+    DurationCounts, DurationStats, FailedAddresses, FailureCount, GeneratorDoubt, LoadResults, Outage, WidenedFigure,
 };
 pub use repeat_command::{ExperimentLoad, RepeatCommand, RepeatedPlan};
 pub use rules::{LimitRule, rules};

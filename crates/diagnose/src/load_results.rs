@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use brunt_i18n::numbers;
+use brunt_i18n::text::{Text, text};
+
 use crate::repeat_command::RepeatCommand;
 
 /// A count of failures of one kind and phase.
@@ -93,6 +96,43 @@ pub struct Outage {
     pub more: u64,
 }
 
+/// Addresses of a name that failed, while others did not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FailedAddresses {
+    /// Name that was looked up.
+    pub host: String,
+    /// Number of its addresses.
+    pub of: u64,
+    /// Addresses that could not be connected to.
+    pub addresses: Vec<String>,
+    /// Number of failed connects.
+    pub count: u64,
+    /// Set if all of them were refused.
+    pub are_refused: bool,
+}
+
+const REFUSE: Text = text(
+    "{k} of the {of} addresses of {host} {k|refuses|refuse}: {addresses}",
+    "{host} 的 {of} 个地址中有 {k} 个拒绝连接：{addresses}",
+);
+const FAIL: Text = text(
+    "{k} of the {of} addresses of {host} cannot be connected to: {addresses}",
+    "{host} 的 {of} 个地址中有 {k} 个无法连接：{addresses}",
+);
+
+impl FailedAddresses {
+    /// Returns the sentence that names them, without a full stop, and its placeholder values.
+    pub fn sentence(&self) -> (Text, [(&'static str, String); 4]) {
+        let facts = [
+            ("k", numbers::count(self.addresses.len() as u64)),
+            ("of", numbers::count(self.of)),
+            ("host", self.host.clone()),
+            ("addresses", self.addresses.join(", ")),
+        ];
+        (if self.are_refused { REFUSE } else { FAIL }, facts)
+    }
+}
+
 /// Shortest retransmission timeout of a segment, in seconds (`TCP_RTO_MIN`).
 const SENT_AGAIN: f64 = 0.2;
 
@@ -152,6 +192,8 @@ pub struct LoadResults {
     pub connect: DurationStats,
     /// Number of connections established.
     pub opened: u64,
+    /// Addresses of a name that failed, while others did not.
+    pub failed_addresses: Option<FailedAddresses>,
     /// Failures by kind and phase.
     pub failures: Vec<FailureCount>,
     /// Status code → count.

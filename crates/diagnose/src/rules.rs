@@ -16,7 +16,7 @@ use crate::load_results::{DurationStats, FailureCount};
 use crate::repeat_command::ExperimentLoad;
 use crate::stated_bound::StatedBound;
 
-mod proxy_log;
+mod watched_log;
 
 /// Declares the modules of the rules and lists them.
 macro_rules! rules {
@@ -56,6 +56,8 @@ rules! {
     proxy_ports,
     upstream_down,
     upstream_slow,
+    upstream_queue,
+    proxy_limit,
     client_closed,
     accept_queue,
     syn_queue,
@@ -65,6 +67,11 @@ rules! {
     gone,
     idle_closes,
     delayed_ack,
+    workers_busy,
+    application_pool,
+    out_of_memory,
+    out_of_threads,
+    disk_full,
     redis_clients,
     redis_evictions,
     database_connections,
@@ -87,6 +94,7 @@ rules! {
     mysql_commits,
     mysql_crowd,
     round_timeouts,
+    unknown_lines,
 }
 
 /// The rule about the generator itself.

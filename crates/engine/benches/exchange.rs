@@ -173,6 +173,7 @@ fn run(load: &Load, option: Option<&str>) -> Cost {
         drain: Nanos::ZERO,
         timeout: Nanos::from_secs(10),
         connect_timeout: Nanos::from_secs(5),
+        dns_refresh: None,
         max_connections: 1000,
         workers: 1,
         pin: false,

@@ -97,6 +97,7 @@ impl WorkerBuilder<'_> {
             drain: self.drain(),
             timeout: plan.timeout,
             connect_timeout: plan.connect_timeout,
+            dns_refresh: plan.dns_refresh,
             queue: (QUEUE / u64::from(self.share.of)).max(QUEUE_OF_ONE),
             one_exchange_per_connection: self.workload.prepared().one_exchange_per_connection,
             exchanges_per_connection: self.workload.prepared().exchanges_per_connection.max(1),

@@ -324,6 +324,7 @@ impl<'a> Collector<'a> {
         }
         add_losses(&mut second.losses, s.losses);
         add_losses(&mut second.unopened, s.unopened);
+        add_losses(&mut second.failed_addresses, s.failed_addresses);
         second.latency.merge(&s.latency);
         s.checks.iter().for_each(|told| brunt_record::CheckResults::add(&mut second.checks, *told));
         for told in &s.traces.slowest {

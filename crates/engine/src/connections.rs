@@ -61,6 +61,8 @@ pub(crate) struct WorkerConnections<N: Network> {
     links: Links<N>,
     pools: Pools,
     lookups: Lookups,
+    /// Time of the next planned lookup of all origins.
+    refresh_at: Nanos,
     /// Set if parsing a response can take so long that the clock must be read again afterwards.
     parses_slowly: bool,
     /// Set if sessions number the messages on a connection.
@@ -118,6 +120,7 @@ impl<N: Network> WorkerConnections<N> {
         let ConnectionParts { traffic, links, pools, lookups, .. } = parts;
         let now = traffic.now;
         WorkerConnections {
+            refresh_at: traffic.limits.dns_refresh.map_or(Nanos::MAX, |interval| now.saturating_add(interval)),
             parses_slowly: traffic.workload.prepared().inspects_responses,
             counts_messages: traffic.workload.prepared().counts_messages,
             traffic: Traffic::new(traffic),

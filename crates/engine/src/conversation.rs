@@ -230,7 +230,7 @@ impl<'a> OneShotConversation<'a> {
 
     fn run(&mut self, to: PeerAddress) -> Result<Vec<ExchangeEnd>, OneShotError> {
         let now = self.links.net().now();
-        self.conn = self.links.dial(PoolId(0), to, now).map_err(|e| self.connect_error(e.0))?;
+        self.conn = self.links.dial(PoolId(0), (to, 0), now).map_err(|e| self.connect_error(e.0))?;
         self.converse()
     }
 

@@ -27,6 +27,8 @@ pub(crate) struct Limits {
     pub drain: Nanos,
     pub timeout: Nanos,
     pub connect_timeout: Nanos,
+    /// Interval at which the addresses of all origins are looked up again.
+    pub dns_refresh: Option<Nanos>,
     /// Maximum number of arrivals that wait for a connection; any others wait in the schedule, where they use no
     /// memory.
     pub queue: u64,

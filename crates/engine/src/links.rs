@@ -213,14 +213,14 @@ impl<N: Network> Links<N> {
     ///
     /// # Errors
     /// The error, if the operating system reports one at once.
-    pub fn dial(&mut self, pool: PoolId, to: PeerAddress, now: Nanos) -> Result<ConnId, Errno> {
+    pub fn dial(&mut self, pool: PoolId, (to, address): (PeerAddress, u16), now: Nanos) -> Result<ConnId, Errno> {
         let source = self.sources.get(self.next_source % self.sources.len().max(1)).copied();
         self.next_source = self.next_source.wrapping_add(1);
         let conn = self.net.connect(&ConnectParameters { to, source, single_use: self.once })?;
         while self.conns.len() <= conn.at() {
             self.conns.push(Conn::vacant());
         }
-        self.conns[conn.at()] = Conn::connecting(pool, now);
+        self.conns[conn.at()] = Conn::connecting((pool, address), now);
         self.count += 1;
         self.openings.watch(conn, now);
         Ok(conn)

@@ -35,6 +35,8 @@ pub(crate) struct Conn {
     /// Flags: [`SERVED`], [`USEFUL`], [`HEARTBEAT_PENDING`], [`SPARE`],
     /// [`SENT_IN_PIECES`].
     flags: u8,
+    /// Index of its address among those that the pool has ever had.
+    pub address: u16,
     /// Time at which it last became free for an exchange.
     pub free_since: Nanos,
     /// Time at which its opening, or the current handshake, began. On an open connection with heartbeats, the time of
@@ -80,14 +82,15 @@ impl Conn {
             idle_at: NOT_IDLE,
             stage: ConnStage::Vacant,
             flags: 0,
+            address: 0,
             free_since: Nanos::ZERO,
             since: Nanos::ZERO,
         }
     }
 
-    /// Creates a connection whose opening begins at `now`.
-    pub fn connecting(pool: PoolId, now: Nanos) -> Conn {
-        Conn { pool, stage: ConnStage::Connecting, since: now, ..Conn::vacant() }
+    /// Creates a connection to one of the pool's addresses whose opening begins at `now`.
+    pub fn connecting((pool, address): (PoolId, u16), now: Nanos) -> Conn {
+        Conn { pool, address, stage: ConnStage::Connecting, since: now, ..Conn::vacant() }
     }
 
     /// Returns the number of exchanges on the connection.
@@ -254,9 +257,9 @@ impl Pools {
 
     /// Returns the cause of a connect call that failed immediately.
     pub fn connect_error(&self, pool_id: PoolId, errno: Errno) -> FailureCause<'static> {
-        let (kind, phase) = match self.get(pool_id).addresses.is_empty() {
-            true => (FaultKind::Resolve, Phase::Resolve),
-            false => (kind_of(Some(errno)), Phase::Connect),
+        let (kind, phase) = match self.get(pool_id).has_address() {
+            false => (FaultKind::Resolve, Phase::Resolve),
+            true => (kind_of(Some(errno)), Phase::Connect),
         };
         FailureCause::new(kind, phase).with_errno(Some(errno))
     }
@@ -349,7 +352,12 @@ impl Pools {
 #[derive(Debug)]
 pub(crate) struct Pool {
     pub origin: Origin,
-    pub addresses: Vec<PeerAddress>,
+    /// Current addresses.
+    addresses: Vec<PeerAddress>,
+    /// For each current address, its index among the known ones.
+    address_indexes: Vec<u16>,
+    /// All addresses that the origin has ever had, so that a connection knows its own after they changed.
+    known_addresses: Vec<PeerAddress>,
     /// The scenario to which the pool belongs.
     group: ScenarioId,
     next_address: usize,
@@ -378,9 +386,11 @@ pub(crate) struct Pool {
 
 impl Pool {
     pub fn new(origin: Origin, places: Vec<PeerAddress>, first: usize, group: ScenarioId) -> Pool {
-        Pool {
+        let mut pool = Pool {
             origin,
-            addresses: places,
+            addresses: Vec::new(),
+            address_indexes: Vec::new(),
+            known_addresses: Vec::new(),
             group,
             next_address: first,
             turn: 0,
@@ -394,14 +404,46 @@ impl Pool {
             looking_up: false,
             looked_up: Nanos::ZERO,
             lookup_error: None,
-        }
+        };
+        pool.set_addresses(places);
+        pool
     }
 
-    /// Returns the address for the next connection; addresses are used in turn.
-    pub fn next_address(&mut self) -> Option<PeerAddress> {
-        let place = self.addresses.get(self.next_address % self.addresses.len().max(1))?.clone();
+    /// Returns `true` if the origin has an address.
+    pub fn has_address(&self) -> bool {
+        !self.addresses.is_empty()
+    }
+
+    /// Replaces the addresses.
+    pub fn set_addresses(&mut self, places: Vec<PeerAddress>) {
+        let known = &mut self.known_addresses;
+        let index = |place: &PeerAddress| {
+            let at = known.iter().position(|known| known == place).unwrap_or_else(|| {
+                known.push(place.clone());
+                known.len() - 1
+            });
+            u16::try_from(at).unwrap_or(u16::MAX)
+        };
+        self.address_indexes = places.iter().map(index).collect();
+        self.addresses = places;
+    }
+
+    /// Returns the address for the next connection, with its index among the known ones; addresses are used in turn.
+    pub fn next_address(&mut self) -> Option<(PeerAddress, u16)> {
+        let at = self.next_address % self.addresses.len().max(1);
+        let place = (self.addresses.get(at)?.clone(), self.address_indexes[at]);
         self.next_address = self.next_address.wrapping_add(1);
         Some(place)
+    }
+
+    /// Returns the sentence that names the address of a connection, if the origin has others.
+    pub fn one_address(&self, address: u16) -> Option<brunt_cause::Cause> {
+        let (of, host) = (self.addresses.len(), &*self.origin.host);
+        let (PeerAddress::Tcp(place) | PeerAddress::Udp(place)) = self.known_addresses.get(usize::from(address))?
+        else {
+            return None;
+        };
+        (of > 1).then(|| brunt_cause::connecting::one_address(place.to_string(), of.to_string(), host))
     }
 
     #[inline]

@@ -364,6 +364,12 @@ impl Recorder {
         self.tally.not_opened(sort, why);
     }
 
+    /// Counts a failed connect to one of several addresses.
+    #[cold]
+    pub fn address_failed(&mut self, sort: FailureClass, which: &brunt_cause::Cause) {
+        self.tally.address_failed(sort, which);
+    }
+
     /// Reports the early failures, once: when they are due, or when the run ends earlier.
     pub fn report_early(&mut self, now: Nanos, now_or_never: bool) {
         if let Some(early) = self.early.take_if(|early| now_or_never || early.is_due(now)) {

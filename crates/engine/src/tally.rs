@@ -101,6 +101,8 @@ pub(crate) struct WorkerTally {
     pub losses: Vec<LossCount>,
     /// Connections that were not established and failed no request, by cause.
     pub failed_opens: Vec<LossCount>,
+    /// Failed connects to names with several addresses, by address.
+    pub failed_addresses: Vec<LossCount>,
     /// Counts by name, if the run has several names.
     pub named: Option<Box<NameRows>>,
     /// Results of checks.
@@ -145,6 +147,7 @@ impl WorkerTally {
             failures: Vec::with_capacity(16),
             losses: Vec::new(),
             failed_opens: Vec::new(),
+            failed_addresses: Vec::new(),
             checks: CheckCounts::default(),
             traces: None,
         }
@@ -198,6 +201,12 @@ impl WorkerTally {
         add_loss(&mut self.failed_opens, sort, why);
     }
 
+    /// Counts a failed connect to one of several addresses.
+    #[cold]
+    pub fn address_failed(&mut self, sort: FailureClass, which: &Cause) {
+        add_loss(&mut self.failed_addresses, sort, Some(which));
+    }
+
     pub fn clear(&mut self) {
         self.counts = SecondCounts::default();
         self.latency.all_mut().for_each(Histogram::clear);
@@ -206,6 +215,7 @@ impl WorkerTally {
         self.failures.clear();
         self.losses.clear();
         self.failed_opens.clear();
+        self.failed_addresses.clear();
         self.checks.clear();
         self.traces.iter_mut().for_each(|traces| traces.clear());
         if let Some(named) = &mut self.named {
@@ -334,14 +344,18 @@ mod tests {
         let refused = FailureClass { kind: FaultKind::WrongStatus, phase: Phase::Greeting, errno: None };
         (0..3).for_each(|_| tally.not_opened(refused, full.as_ref()));
         tally.not_opened(FailureClass { phase: Phase::Tls, ..refused }, full.as_ref());
+        let which = brunt_cause::connecting::one_address("127.0.0.9:80", "2", "m.test");
+        (0..2).for_each(|_| tally.address_failed(refused, &which));
         let snapshot = decode(&encode(&tally, (Nanos(0), Nanos(1)), RunPart::Window, Nanos(0))).expect("a second");
         assert_eq!((&snapshot.losses, &snapshot.unopened), (&tally.losses, &tally.failed_opens));
+        assert_eq!(snapshot.failed_addresses, tally.failed_addresses);
+        assert_eq!((snapshot.failed_addresses.len(), snapshot.failed_addresses[0].count), (1, 2));
         assert_eq!(tally.failed_opens.iter().map(|loss| loss.count).collect::<Vec<_>>(), [3, 1]);
         assert_eq!((snapshot.losses[0].count, snapshot.losses[1].errno), (2, Some(libc::ECONNRESET)));
         assert_eq!(snapshot.losses.iter().map(|loss| loss.count).sum::<u64>(), snapshot.counts.connections.lost);
         assert!(snapshot.losses.len() <= WAYS + 1, "{}", snapshot.losses.len());
         tally.lost(FaultKind::Closed, None, said(&"é".repeat(WORDS)).as_ref());
         tally.clear();
-        assert!(tally.losses.is_empty() && tally.failed_opens.is_empty());
+        assert!(tally.losses.is_empty() && tally.failed_opens.is_empty() && tally.failed_addresses.is_empty());
     }
 }

@@ -54,6 +54,7 @@ pub fn yaml(plan: &Plan) -> String {
         page.one(name, &time(span));
     }
     page.one("connect-timeout", &time(plan.connect_timeout));
+    page.maybe("dns-refresh", plan.dns_refresh.map(time));
     page.maybe("connect-rate", plan.connect_rate.map(|rate| format!("{rate}/s")));
     page.maybe("hold", plan.hold.map(time));
     page.maybe("reference", plan.reference.map(|rate| format!("{rate}/s")));

@@ -260,6 +260,9 @@ pub struct Plan {
     pub timeout: Nanos,
     /// Timeout of a connection attempt (nanoseconds).
     pub connect_timeout: Nanos,
+    /// Interval at which names are looked up again; null if only after failed connects (nanoseconds).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dns_refresh: Option<Nanos>,
     /// Connection limit for open load.
     pub max_connections: u32,
     /// Maximum number of worker threads; the run uses no more than users or connections.

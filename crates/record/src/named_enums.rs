@@ -63,6 +63,8 @@ impl<'de> Deserialize<'de> for End {
 words! {
     /// The subject of a notice. Records of other versions may contain others.
     Subject {
+        /// The addresses of a name changed during the run.
+        AddressesChanged = "addresses_changed",
         /// The request of `--after` could not be sent or got no response.
         AfterFailed = "after_failed",
         /// The requests of `--after` were interrupted before all were done.

@@ -143,7 +143,11 @@ fn counted(s: &Second) -> u128 {
     (counts.kept_out_ns, counts.woken_late_ns) = (0, 0);
     let (mut connections, mut heartbeats) = (s.connections, s.heartbeats);
     let plain = sum(counts.each_mut()) + sum(connections.each_mut()) + sum(heartbeats.each_mut());
-    let listed = s.failures.iter().map(|f| f.count).chain(s.losses.iter().chain(&s.unopened).map(|loss| loss.count));
+    let listed = s
+        .failures
+        .iter()
+        .map(|f| f.count)
+        .chain(s.losses.iter().chain(&s.unopened).chain(&s.failed_addresses).map(|loss| loss.count));
     let named = s.named.iter().map(|named| {
         let mut counts = named.counts;
         sum(counts.each_mut())

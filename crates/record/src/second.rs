@@ -156,6 +156,10 @@ second! {
         /// held), by cause; the others are in `failures`.
         #[serde(default)]
         unopened: Vec<ConnectionLoss>,
+        /// Connects to names with several addresses that failed, by address, whether or not a request failed with
+        /// them: the cause names the address (`brunt_cause::connecting::one_address`).
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        failed_addresses: Vec<ConnectionLoss>,
         /// Heartbeats.
         #[serde(default)]
         heartbeats: HeartbeatCounts,

@@ -22,6 +22,7 @@ fn plan() -> Plan {
         drain: Nanos::from_secs(5),
         timeout: Nanos::from_secs(10),
         connect_timeout: Nanos::from_secs(5),
+        dns_refresh: None,
         max_connections: 10,
         workers: 1,
         pin: false,

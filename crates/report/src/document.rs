@@ -40,6 +40,7 @@ use self::scenarios::ScenarioReport;
 use self::second::SecondReports;
 use self::slowest::SlowRequest;
 use crate::early_end::EarlyEnd;
+use crate::failed_addresses::FailedAddress;
 use crate::finding::Finding;
 use crate::overload::Overload;
 use crate::seconds::SecondsPass;
@@ -117,6 +118,8 @@ pub struct Report<'a> {
     losses: Vec<recorded::LossReport<'a>>,
     /// Connections that could not be opened but failed no request, by cause; the others are in `failures`.
     unopened: Vec<UnopenedReport<'a>>,
+    /// Failed connects to names with several addresses, by address; they are also in `failures` or `unopened`.
+    failed_addresses: Vec<FailedAddressReport<'a>>,
     /// Unsolicited messages.
     unsolicited: u64,
     /// Unsolicited messages that were surplus responses, if responses are matched only by order.
@@ -255,6 +258,34 @@ struct ExampleReport<'a> {
     /// at 256 bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     values: Option<&'a [brunt_record::UsedValue]>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct FailedAddressReport<'a> {
+    /// Name that was looked up.
+    host: &'a str,
+    /// Address and port.
+    address: &'a str,
+    /// Kind, such as `refused`, `timeout`.
+    kind: &'a str,
+    /// System error, such as `ECONNREFUSED`.
+    errno: Option<&'a str>,
+    /// Number of connects.
+    count: u64,
+}
+
+impl<'a> From<FailedAddress<'a>> for FailedAddressReport<'a> {
+    fn from(one: FailedAddress<'a>) -> FailedAddressReport<'a> {
+        let failed = one.failed;
+        FailedAddressReport {
+            host: one.host,
+            address: one.address,
+            kind: &failed.kind,
+            errno: failed.errno.as_deref(),
+            count: failed.count,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -398,6 +429,7 @@ impl<'a> Report<'a> {
             connections: ConnectionReport::from(&totals.connections),
             losses: totals.losses.iter().map(recorded::LossReport::from).collect(),
             unopened: unopened(summary),
+            failed_addresses: crate::failed_addresses::by_address(summary).map(FailedAddressReport::from).collect(),
             unsolicited: totals.unsolicited,
             strays: totals.strays,
             opening_messages: totals.opening_messages,

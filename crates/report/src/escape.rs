@@ -22,6 +22,7 @@ impl Summary {
         shown.examples = self.examples.iter().filter_map(escape_record).collect();
         shown.examples_by_name = self.examples_by_name.iter().filter_map(escape_record).collect();
         shown.slowest = self.slowest.iter().filter_map(escape_record).collect();
+        shown.failed_addresses = self.failed_addresses.iter().filter_map(escape_record).collect();
         shown.notices = self.notices.iter().filter_map(escape_record).collect();
         for judged in &mut shown.objectives {
             escape_line(&mut judged.objective);

@@ -14,6 +14,7 @@ mod document;
 mod early_end;
 mod escape;
 mod exit;
+mod failed_addresses;
 mod failure_kind;
 mod finding;
 pub mod formats;

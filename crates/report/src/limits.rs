@@ -218,6 +218,7 @@ fn run(sums: &RunSums, trust: &Trust) -> LoadResults {
         service: DurationStats { min: shortest(sums), ..spread(&totals.latency.service) },
         connect: spread(&totals.latency.connect),
         opened: totals.connections.opened,
+        failed_addresses: crate::failed_addresses::worst_name(sums),
         failures: failures.collect(),
         status: totals.status.clone(),
         expects_status: plan.is_some_and(|plan| plan.options.contains_key("expect-status")),

@@ -7,8 +7,8 @@
 use brunt_measure::Nanos;
 use brunt_plan::{Change, TrustPolicy};
 use brunt_record::{
-    End, FailureExample, FirstResponse, HasRank, LoadChange, Notice, ProbedHost, RunEnd, RunEvent, RunStarted, Second,
-    Subject, TraceId, TracedRequest, UsedValue, is_slow, keep_slowest,
+    ConnectionLoss, End, FailureExample, FirstResponse, HasRank, LoadChange, Notice, ProbedHost, RunEnd, RunEvent,
+    RunPart, RunStarted, Second, Subject, TraceId, TracedRequest, UsedValue, is_slow, keep_slowest,
 };
 
 use crate::name_totals::EXAMPLES;
@@ -39,6 +39,8 @@ pub struct RunSums {
     pub reference: Option<ReferenceTotals>,
     /// Machines under test that reported their counters, each as recorded when joined and at the end of the run.
     pub joined: Vec<(ProbedHost, Option<ProbedHost>)>,
+    /// Failed connects to names with several addresses, by address.
+    pub failed_addresses: Vec<ConnectionLoss>,
     /// Notices for the reader; only the last one for each code.
     pub notices: Vec<Notice>,
     /// Reason for the end of the run.
@@ -107,6 +109,7 @@ pub(crate) struct SumsBuilder {
     changes: Vec<LoadChange>,
     reference: Option<ReferenceTotals>,
     joined: Vec<(ProbedHost, Option<ProbedHost>)>,
+    failed_addresses: Vec<ConnectionLoss>,
     notices: Vec<Notice>,
     ended: Option<RunEnd>,
 }
@@ -150,6 +153,10 @@ impl SumsBuilder {
     /// Adds a second that was not received as an event.
     pub fn add_second(&mut self, second: &Second) {
         self.totals.add(second);
+        if second.part != RunPart::Warmup {
+            let failed = second.failed_addresses.iter().take(KEPT);
+            failed.for_each(|failed| ConnectionLoss::add(&mut self.failed_addresses, failed));
+        }
         for traced in second.slowest.iter().take(KEPT) {
             if is_slow(&self.slowest, traced.rank(), SLOWEST) {
                 let (trace, status) = (clipped_id(&traced.trace), clip(&traced.status));
@@ -193,6 +200,7 @@ impl SumsBuilder {
         let window = window.max(self.totals.window);
         let SumsBuilder { started, probe, totals, examples, examples_by_name, slowest, .. } = self;
         let (changes, reference, joined, notices) = (self.changes, self.reference, self.joined, self.notices);
+        let failed_addresses = self.failed_addresses;
         RunSums {
             started,
             open,
@@ -204,6 +212,7 @@ impl SumsBuilder {
             changes,
             reference,
             joined,
+            failed_addresses,
             notices,
             end,
             window,

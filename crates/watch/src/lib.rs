@@ -8,7 +8,8 @@
 //! to Redis or a database for the whole run, a connection and a request a second to a page.
 //!
 //! Counters are named as the service spells them: `redis.NAME`, `redis.cmdstat_get.calls`, `mysql.NAME`,
-//! `postgres.{database,activity,tables,setting}.NAME`, `nginx.accepts`, `prometheus.NAME{labels}`.
+//! `postgres.{database,activity,tables,setting}.NAME`, `nginx.accepts`, `prometheus.NAME{labels}`. Those of a log are named
+//! by the limit that its lines mention ([`log`]).
 
 mod client;
 mod database;
@@ -21,6 +22,9 @@ mod postgres;
 mod prometheus;
 mod redis;
 mod service_address;
+
+#[cfg(any(test, feature = "oracle"))]
+pub use log::oracle;
 
 use std::io;
 use std::sync::Arc;

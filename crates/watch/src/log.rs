@@ -1,8 +1,12 @@
 //! The log of a service (`--watch-log FILE`): counts the lines written since the start that contain the texts
-//! diagnosis rules look for.
+//! diagnosis rules look for, and the others by their wording.
 //!
-//! The log is read from its end at the start of the run, also across rotation. Only the counts of lines are
-//! kept.
+//! The log is read from its end at the start of the run, also across rotation. Its counters: `log.lines`; for each limit
+//! that a text names (`texts`) `log.LIMIT`, and `log.LIMIT.TEXT` once it occurred; `log.other.LINE`, one of the lines
+//! that differ only in numbers, for the most frequent wordings without such a text.
+
+mod line_groups;
+mod texts;
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
@@ -11,28 +15,13 @@ use std::path::PathBuf;
 
 use brunt_counters::CounterSink;
 
+use line_groups::LineGroups;
+use texts::TEXTS;
+
 /// Maximum number of bytes read at a time; anything beyond that is skipped and reported.
 const AT_ONCE: u64 = 4 << 20;
 /// Maximum number of bytes kept of an incomplete line.
 const LONGEST_LINE: usize = 64 << 10;
-
-/// The texts, and the counters they increment: from nginx (`src/event`, `src/http` of 1.24), MySQL and PostgreSQL.
-/// If a line contains several, only the first one counts.
-const TEXTS: [(&str, &str); 13] = [
-    ("worker_connections are not enough", "worker_connections"),
-    ("Too many open files", "too_many_open_files"),
-    ("(99: Cannot assign requested address)", "no_ports"),
-    ("upstream timed out (110: Connection timed out) while connecting", "upstream_connect_timeout"),
-    ("upstream timed out", "upstream_timeout"),
-    ("no live upstreams", "no_live_upstreams"),
-    ("upstream prematurely closed connection", "upstream_closed"),
-    ("(111: Connection refused) while connecting to upstream", "upstream_refused"),
-    ("limiting requests", "limiting_requests"),
-    ("limiting connections", "limiting_connections"),
-    ("Too many connections", "too_many_connections"),
-    ("too many clients already", "too_many_connections"),
-    ("\" 499 ", "client_closed"),
-];
 
 /// A followed log.
 #[derive(Debug)]
@@ -42,6 +31,7 @@ pub struct WatchedLog {
     begun: bool,
     lines: u64,
     counts: [u64; TEXTS.len()],
+    groups: LineGroups,
     skipped: u64,
 }
 
@@ -56,7 +46,8 @@ struct OpenLog {
 impl WatchedLog {
     /// Creates a log that is not opened yet.
     pub fn new(path: &str) -> WatchedLog {
-        WatchedLog { path: path.into(), open: None, begun: false, lines: 0, counts: [0; TEXTS.len()], skipped: 0 }
+        let (lines, counts, groups) = (0, [0; TEXTS.len()], LineGroups::default());
+        WatchedLog { path: path.into(), open: None, begun: false, lines, counts, groups, skipped: 0 }
     }
 
     /// Counts the lines written since the last call; returns the number of bytes skipped.
@@ -100,13 +91,12 @@ impl WatchedLog {
         }
         Read::by_ref(&mut open.file).take(AT_ONCE).read_to_end(&mut open.rest)?;
         let whole = open.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        let (counts, lines) = (&mut self.counts, &mut self.lines);
-        String::from_utf8_lossy(&open.rest[..whole]).lines().for_each(|line| {
-            *lines += 1;
-            if let Some(at) = TEXTS.iter().position(|(text, _)| line.contains(text)) {
-                counts[at] += 1;
+        for line in String::from_utf8_lossy(&open.rest[..whole]).lines() {
+            self.lines += 1;
+            if let Some(at) = self.groups.count(line) {
+                self.counts[at] += 1;
             }
-        });
+        }
         open.rest.drain(..whole);
         open.rest.truncate(LONGEST_LINE);
         Ok(())
@@ -115,13 +105,44 @@ impl WatchedLog {
     /// Adds the counts to the sink.
     pub fn put(&self, sink: &mut CounterSink) {
         sink.put(&["log", "lines"], self.lines);
-        for (n, (_, name)) in TEXTS.iter().enumerate() {
-            // Two texts may share a counter.
-            if TEXTS[..n].iter().all(|(_, other)| other != name) {
-                let same = TEXTS.iter().zip(&self.counts).filter(|((_, other), _)| other == name);
-                sink.put(&["log", name], same.map(|(_, count)| count).sum());
+        for (n, (_, _, limit)) in TEXTS.iter().enumerate() {
+            // Several texts may name the same limit.
+            if TEXTS[..n].iter().all(|(_, _, other)| other != limit) {
+                let same = TEXTS.iter().zip(&self.counts).filter(|((_, _, other), _)| other == limit);
+                sink.put(&["log", limit], same.map(|(_, count)| count).sum());
             }
         }
+        for ((_, text, limit), count) in TEXTS.iter().zip(&self.counts).filter(|(_, count)| **count > 0) {
+            sink.put(&["log", limit, &text.replace('*', "…")], *count);
+        }
+        self.groups.unknown().into_iter().for_each(|(line, count)| sink.put(&["log", "other", line], count));
+    }
+}
+
+/// Properties that hold for any log, for fuzzing.
+#[cfg(any(test, feature = "oracle"))]
+pub mod oracle {
+    use super::{LineGroups, TEXTS, texts};
+    use brunt_counters::is_name;
+
+    /// Checks that any bytes are counted within bounds: lines with a text as that text, the others by names that
+    /// counters may have.
+    ///
+    /// # Panics
+    /// Panics if a property does not hold.
+    pub fn check_log(bytes: &[u8]) {
+        let text = String::from_utf8_lossy(bytes);
+        let (mut groups, mut lines) = (LineGroups::default(), 0);
+        for line in text.lines() {
+            lines += 1;
+            let found = groups.count(line);
+            assert!(found.is_none_or(|at| at < TEXTS.len()));
+            assert_eq!(groups.count(line), found, "the same line again");
+            assert!(texts::find(line).is_none_or(|at| at < TEXTS.len()));
+        }
+        let unknown = groups.unknown();
+        assert!(unknown.iter().map(|(_, count)| count).sum::<u64>() <= 2 * lines);
+        assert!(unknown.iter().all(|(line, _)| is_name(&format!("log.other.{line}"))));
     }
 }
 
@@ -185,10 +206,32 @@ mod tests {
         assert!(log.open.as_ref().unwrap().rest.len() <= LONGEST_LINE);
     }
 
-    #[test]
-    fn each_text_is_counted_as_itself() {
-        for (n, (text, _)) in TEXTS.iter().enumerate() {
-            assert_eq!(TEXTS.iter().position(|(other, _)| text.contains(other)), Some(n), "{text}");
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_counted_within_bounds(bytes: Vec<u8>, lines in "([a-c0-9 \"\u{7f}\n]|界){0,400}") {
+            oracle::check_log(&bytes);
+            oracle::check_log(lines.as_bytes());
         }
+    }
+
+    #[test]
+    fn texts_and_unknown_lines_are_reported_with_their_counts() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("error.log");
+        File::create(&path).unwrap();
+        let mut log = WatchedLog::new(path.to_str().unwrap());
+        log.follow().unwrap();
+        let full =
+            "*1 connect() to unix:/x failed (11: Resource temporarily unavailable) while connecting to upstream\n";
+        std::fs::write(&path, full.repeat(3) + "shard 1 is fenced\nshard 2 is fenced\n").unwrap();
+        let mut sink = CounterSink::default();
+        log.follow().unwrap();
+        log.put(&mut sink);
+        let told = sink.take(Nanos::ZERO);
+        assert_eq!((told.get("log.lines"), told.get("log.upstream_queue_full")), (Some(5), Some(3)));
+        let text = "(11: Resource temporarily unavailable) while connecting to upstream";
+        assert_eq!(told.get(&format!("log.upstream_queue_full.{text}")), Some(3));
+        assert_eq!(told.get("log.other.shard 1 is fenced"), Some(2));
+        assert_eq!(told.get("log.upstream_reset"), Some(0), "a limit that no line named");
     }
 }

@@ -64,11 +64,13 @@ impl ExpectedFinding {
 pub struct LabCase {
     pub name: &'static str,
     /// The server: arguments of `tests/servers/queueing.py`; `redis` and its options; `nginx` with its connections per
-    /// worker, the directive that handles a request, and directives around the server block; `mariadb` and its
+    /// worker, the directive that handles a request, and directives around the server block; `apache` with its workers; `mariadb` and its
     /// options, or `postgres` and its settings, without a password for their superusers; or `target`, built into
     /// brunt.
     pub kind: &'static str,
-    /// Command that restricts the server.
+    /// Programs needed besides the server, of which any will do, and the Debian package that has one.
+    pub needs: (&'static [&'static str], &'static str),
+    /// Command that restricts the server, or starts another behind it.
     pub under: &'static [&'static str],
     /// Command that restricts brunt.
     pub own: &'static [&'static str],
@@ -82,7 +84,7 @@ pub struct LabCase {
 }
 
 const fn case(name: &'static str, kind: &'static str, load: &'static str, expected: ExpectedFinding) -> LabCase {
-    LabCase { name, kind, under: &[], own: &[], network: "", load, expected }
+    LabCase { name, kind, needs: (&[], ""), under: &[], own: &[], network: "", load, expected }
 }
 
 /// Limits the command to 30 % of a core (control groups v1 or v2); the lab removes the group.
@@ -118,6 +120,37 @@ const STARVED: &[&str] = &[
     "bash",
     "-c",
     "for n in 1 2; do taskset -c 1 sh -c 'while :; do :; done' & h=\"$h $!\"; done; taskset -c 1 nice -n 19 \"$@\"; r=$?; kill $h; exit $r",
+    "-",
+];
+
+/// Starts a server behind the command (arguments of `tests/servers/queueing.py`), which ends with it.
+macro_rules! behind {
+    ($server:literal) => {
+        &[
+            "bash",
+            "-c",
+            concat!(
+                "python3 ",
+                env!("CARGO_MANIFEST_DIR"),
+                "/../tests/servers/queueing.py ",
+                $server,
+                " </dev/null >/dev/null 2>&1 & u=$!; me=$$\n\
+                 ( while kill -0 $me 2>/dev/null; do sleep 0.1; done; kill $u ) </dev/null >/dev/null 2>&1 & exec \"$@\""
+            ),
+            "-",
+        ]
+    };
+}
+/// Starts PHP's process manager with two workers behind the command; a request takes 50 ms.
+const PHP_BEHIND: &[&str] = &[
+    "bash",
+    "-c",
+    "set -e; d=/tmp/brunt-lab-fpm; rm -rf $d; mkdir -p $d; chmod 755 $d; echo '<?php usleep(50000); echo 1;' > $d/i.php\n\
+     printf '[global]\\nerror_log=%s/log\\ndaemonize=no\\n[www]\\nlisten=%s/s\\nlisten.mode=0777\\nlisten.backlog=8\\n\
+     user=nobody\\npm=dynamic\\npm.max_children=2\\npm.start_servers=1\\npm.min_spare_servers=1\\npm.max_spare_servers=1\\n' \
+     $d $d > $d/conf; touch $d/log; f=$(command -v php-fpm || ls /usr/sbin/php-fpm* | head -1)\n\
+     $f -F -y $d/conf </dev/null >/dev/null 2>&1 & u=$!; me=$$\n\
+     ( while kill -0 $me 2>/dev/null; do sleep 0.1; done; kill $u ) </dev/null >/dev/null 2>&1 & sleep 1; exec \"$@\"",
     "-",
 ];
 
@@ -329,6 +362,67 @@ pub const ALL: &[LabCase] = &[
         "nginx 1024 proxy_pass~http://127.0.0.1:1",
         "-c 8 -d 3s --watch-log {log} http://127.0.0.1:{port}/",
         ExpectedFinding::Principal("P5", "proved"),
+    ),
+    LabCase {
+        under: behind!("/tmp/brunt-lab-full.sock backlog 5 20"),
+        ..case(
+            "upstream socket full",
+            "nginx 1024 proxy_pass~http://unix:/tmp/brunt-lab-full.sock",
+            "-c 60 -d 4s --watch-log {log} http://127.0.0.1:{port}/",
+            ExpectedFinding::Principal("P10", "proved"),
+        )
+    },
+    LabCase {
+        under: behind!("/tmp/brunt-lab-room.sock backlog 128 20"),
+        ..case(
+            "twin: room in the upstream socket",
+            "nginx 1024 proxy_pass~http://unix:/tmp/brunt-lab-room.sock",
+            "-c 60 -d 4s --watch-log {log} http://127.0.0.1:{port}/",
+            ExpectedFinding::Not(&["P5", "P10", "W6"]),
+        )
+    },
+    LabCase {
+        under: behind!("9778 resets"),
+        ..case(
+            "upstream reset",
+            "nginx 1024 proxy_pass~http://127.0.0.1:9778",
+            "-c 8 -d 3s --watch-log {log} http://127.0.0.1:{port}/",
+            ExpectedFinding::Principal("P5", "proved"),
+        )
+    },
+    LabCase {
+        needs: (&["php-fpm", "php-fpm8.2", "php-fpm8.3", "php-fpm8.4"], "php-fpm"),
+        under: PHP_BEHIND,
+        ..case(
+            "workers exhausted (php-fpm)",
+            "nginx 1024 fastcgi_pass~unix:/tmp/brunt-lab-fpm/s;~fastcgi_param~SCRIPT_FILENAME~/tmp/brunt-lab-fpm/i.php;~fastcgi_param~REQUEST_METHOD~GET",
+            "-c 6 -d 5s --watch-log /tmp/brunt-lab-fpm/log http://127.0.0.1:{port}/",
+            ExpectedFinding::Principal("W1", "proved"),
+        )
+    },
+    case(
+        "workers exhausted (Apache)",
+        "apache 4",
+        "-c 40 -d 5s -t 2s --watch-log {log} http://127.0.0.1:{port}/index.html",
+        ExpectedFinding::Principal("W1", "proved"),
+    ),
+    case(
+        "twin: Apache with workers to spare",
+        "apache 64",
+        "-c 8 -d 5s --watch-log {log} http://127.0.0.1:{port}/index.html",
+        ExpectedFinding::Not(&["W1"]),
+    ),
+    case(
+        "one of two addresses dead",
+        "target",
+        "-c 8 -d 3s --connect-to m.test:{port}:127.0.0.1-127.0.0.2:{port} http://m.test:{port}/",
+        ExpectedFinding::Principal("N11", "proved"),
+    ),
+    case(
+        "twin: one address twice",
+        "target",
+        "-c 8 -d 3s --connect-to m.test:{port}:127.0.0.1-127.0.0.1:{port} http://m.test:{port}/",
+        ExpectedFinding::Not(&["N11"]),
     ),
     LabCase {
         network: "echo 40000 40499 > /proc/sys/net/ipv4/ip_local_port_range",

@@ -26,6 +26,7 @@ pub fn program(kind: &str, port: u16, log: &Path, brunt: &Path) -> Result<Vec<St
         }
         Some("target") => Ok(vec![brunt.display().to_string(), "target".into(), format!("127.0.0.1:{port}")]),
         Some("nginx") => nginx([(); 3].map(|()| rest.next().unwrap_or_default()), port, log),
+        Some("apache") => apache(&rest.next().unwrap_or_default(), port, log),
         Some("mariadb") => mariadb(rest, port, &data(kind, port, log)),
         Some("postgres") => postgres(rest, port, &data(kind, port, log)),
         _ => {
@@ -48,6 +49,29 @@ fn nginx([connections, does, around]: [String; 3], port: u16, log: &Path) -> Res
     std::fs::write(&file, text).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
     let nginx = places::find("nginx").ok_or("nginx is not installed: apt-get install nginx")?;
     Ok(vec![nginx.display().to_string(), "-c".into(), file.display().to_string()])
+}
+
+/// Configures an Apache whose workers each serve one connection, kept alive, at a time.
+fn apache(workers: &str, port: u16, log: &Path) -> Result<Vec<String>, String> {
+    let missing = "Apache is not installed: apt-get install apache2";
+    let server = places::find("apache2").or_else(|| places::find("httpd")).ok_or(missing)?;
+    let modules = ["/usr/lib/apache2/modules", "/usr/lib64/httpd/modules"];
+    let modules = modules.into_iter().find(|folder| Path::new(folder).is_dir()).ok_or(missing)?;
+    let (file, folder) = (log.with_extension("conf"), log.with_extension("pages"));
+    let failed = |e| format!("cannot write {}: {e}", file.display());
+    std::fs::create_dir_all(&folder).map_err(failed)?;
+    std::fs::write(folder.join("index.html"), "ok\n").map_err(failed)?;
+    let text = format!(
+        "ServerRoot {0}\nServerName localhost\nListen 127.0.0.1:{port}\nPidFile {0}/pid\nDefaultRuntimeDir {0}\n\
+         LoadModule mpm_prefork_module {modules}/mod_mpm_prefork.so\n\
+         LoadModule authz_core_module {modules}/mod_authz_core.so\n\
+         User nobody\nGroup nogroup\nServerLimit {workers}\nMaxRequestWorkers {workers}\nStartServers 1\n\
+         MaxKeepAliveRequests 0\nKeepAliveTimeout 60\nListenBacklog 1024\nErrorLog {1}\nDocumentRoot {0}\n",
+        folder.display(),
+        log.display()
+    );
+    std::fs::write(&file, text).map_err(failed)?;
+    Ok(vec![server.display().to_string(), "-DFOREGROUND".into(), "-f".into(), file.display().to_string()])
 }
 
 /// Sets up an empty MariaDB in which `root` needs no password.

@@ -80,6 +80,10 @@ impl Drop for NetworkNamespace {
 
 impl LabServer {
     pub fn start(case: &LabCase, brunt: &Path) -> Result<LabServer, String> {
+        let (needs, package) = case.needs;
+        if !needs.is_empty() && needs.iter().all(|program| places::find(program).is_none()) {
+            return Err(format!("{package} is not installed: apt-get install {package}"));
+        }
         let port = places::free_port()?;
         let log = places::scratch("lab-server")?.join(format!("{port}.log"));
         let network = NetworkNamespace::of(case)?;

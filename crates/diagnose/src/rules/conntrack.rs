@@ -24,12 +24,20 @@ const CLAIM: Text = text(
     "this machine's connection tracking table was full, and packets of new connections were dropped",
     "本机的连接跟踪表已满，新连接的数据包被丢弃",
 );
+const LOGGED: Text = text(
+    "a connection tracking table was full, and packets of new connections were dropped",
+    "连接跟踪表已满，新连接的数据包被丢弃",
+);
 const EVIDENCE: Text = text(
     "nf_conntrack: {count} of {max} entries, {dropped} dropped",
     "nf_conntrack：{count}/{max} 条，丢弃 {dropped} 个",
 );
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
+    counted(case).or_else(|| watched_log::found(case, LOGGED, &["conntrack_full"]))
+}
+
+fn counted(case: &Case) -> Option<RuleVerdict> {
     let here = &case.counters;
     let dropped: f64 =
         ["drop", "early_drop", "insert_failed"].iter().filter_map(|way| here.increase(&format!("conntrack.{way}"))).sum();
@@ -51,6 +59,11 @@ mod tests {
     /// Gives a run the symptom.
     fn felt(run: &mut LoadResults) {
         run.connect.second_or_more = 0.1;
+    }
+
+    #[test]
+    fn its_lines_in_the_log() {
+        watched_log::assert_finds(&RULE, "conntrack_full");
     }
 
     #[test]

@@ -67,7 +67,9 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let service = here.per_s("service.all.cpu")? / 1e9;
     // A core on which brunt only polls is available to others.
     let busy = busy - run.polled_cores;
-    if busy < FULL * cores || !run.is_saturated() {
+    // Cores that are busy with errors are not what keeps the requests from succeeding.
+    let mostly_fails = run.failed_responses.count > run.service.count;
+    if busy < FULL * cores || !run.is_saturated() || mostly_fails {
         return None;
     }
     let own = (run.generator_cores - run.polled_cores).min(busy);
@@ -137,6 +139,8 @@ mod tests {
         assert_eq!(judged(&RULE, |_| (), with(1.76, 1.6)), None, "an eighth was free");
         assert_eq!(judged(&RULE, |_| (), with(1.2, 1.1)), None, "a core was free");
         assert_eq!(judged(&RULE, |run| run.has_pauses = true, with(1.99, 1.7)), None, "users paused");
+        let errors = |run: &mut LoadResults| run.failed_responses.count = 2 * run.service.count;
+        assert_eq!(judged(&RULE, errors, with(1.99, 1.7)), None, "two of three responses are errors");
         assert_eq!(judged(&RULE, |_| (), cores(1.99, &[])), None, "nobody knows what the service used");
         assert_eq!(judged(&RULE, |_| (), with(1.99, 0.1)), None, "others fill it, and the service wants no core");
         let waits = |wait: f64| cores(1.99, &[("service.all.cpu", 0.0, 1e9), ("service.all.wait", 0.0, wait * 1e10)]);

@@ -41,6 +41,10 @@ const FEWER: Text = text(
     "with fewer connections (-c, --max-connections), none should be refused",
     "减少连接数（-c、--max-connections）后，不应再有连接被拒绝",
 );
+const FEWER_POOLED: Text = text(
+    "with pools that together stay below max_connections, none should be refused",
+    "各连接池总数低于 max_connections 时，不应再有连接被拒绝",
+);
 /// PostgreSQL does not count refused connections: refusals are counted from the errors that clients received, and
 /// sessions from `pg_stat_activity`.
 const TOLD: Text = text(
@@ -64,7 +68,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     }
     let refused = case.run.refused_by_database;
     let postgres = || case.reported_by("postgres.").find_map(|postgres| full(postgres, refused));
-    case.reported_by("mysql.").find_map(counted).or_else(postgres).or_else(|| said(refused))
+    case.reported_by("mysql.").find_map(counted).or_else(postgres).or_else(|| said(refused)).or_else(|| logged(case))
 }
 
 /// Judges the counters of a watched PostgreSQL together with the errors that it sent. If the errors went to a service
@@ -87,6 +91,11 @@ fn full(postgres: &CounterSummary, refused: u64) -> Option<RuleVerdict> {
     };
     let max = [("max", whole(max))];
     Some(RuleVerdict::new(proof, LocalizedSentence::new(claim, max.clone()), LocalizedSentence::new(evidence, facts)).experiment_with(max))
+}
+
+/// Judges the log of the database, or of a service that it refused.
+fn logged(case: &Case) -> Option<RuleVerdict> {
+    Some(watched_log::found(case, FULL, &["too_many_connections"])?.experiment(FEWER_POOLED))
 }
 
 fn said(refused: u64) -> Option<RuleVerdict> {
@@ -144,6 +153,11 @@ mod tests {
         let unseen = counted(&[("postgres.setting.max_connections", 100.0, 100.0)]);
         assert_eq!(judged_told(&RULE, failed, unseen.clone()), None, "sessions that are not observable");
         assert_eq!(judged_told(&RULE, |run| run.refused_by_database = 7, unseen), Some("proved"), "its own word is enough");
+    }
+
+    #[test]
+    fn its_lines_in_the_log() {
+        watched_log::assert_finds(&RULE, "too_many_connections");
     }
 
     #[test]

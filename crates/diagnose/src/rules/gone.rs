@@ -38,15 +38,51 @@ const AWAY: Text = text(
 );
 const REFUSED: Text =
     text("nothing was listening at times: {refused} connects were refused", "服务有时未在监听：{refused} 次建连被拒绝");
+const ONE_DEAD: Text = text(
+    "{connects} connects to {addresses} failed; {opened} to the others succeeded",
+    "到 {addresses} 的 {connects} 次建连失败；到其他地址的 {opened} 次成功",
+);
+const TAKE_OUT: Text = text(
+    "start the service at that address, or take the address out of the name; --connect-to HOST:PORT:ADDRESS:PORT tests \
+        the others alone",
+    "在该地址启动服务，或从域名中移除该地址；用 --connect-to HOST:PORT:ADDRESS:PORT 可只测其他地址",
+);
+const EACH_ALONE: Text = text(
+    "with --connect-to, a load on each of the other addresses alone should succeed",
+    "用 --connect-to 分别只压其他地址时应能成功",
+);
 const EVIDENCE: Text = text(
     "{refused} of {scheduled} scheduled requests failed with a refused connect (ECONNREFUSED)",
     "{refused} 个请求因建连被拒绝而失败（ECONNREFUSED）；计划共 {scheduled} 个请求",
 );
 
+/// Minimum number of failed connects to an address.
+const FEWEST: u64 = 3;
 /// Minimum share of refused requests without an outage, as when one of several servers is down.
 const SHARE: f64 = 0.01;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
+    one_of_several(case).or_else(|| nobody(case))
+}
+
+/// Judges a name some of whose addresses fail.
+fn one_of_several(case: &Case) -> Option<RuleVerdict> {
+    let (run, failed) = (&case.run, case.run.failed_addresses.as_ref()?);
+    // Users back off from a dead address: its few connects are to be compared with connects, not with requests.
+    if failed.count < FEWEST || (failed.count as f64) < SHARE * (failed.count + run.opened) as f64 {
+        return None;
+    }
+    let (claim, facts) = failed.sentence();
+    let evidence = [
+        ("connects", numbers::count(failed.count)),
+        ("addresses", failed.addresses.join(", ")),
+        ("opened", numbers::count(run.opened)),
+    ];
+    let found = proved(LocalizedSentence::new(claim, facts), LocalizedSentence::new(ONE_DEAD, evidence));
+    Some(found.remedy(TAKE_OUT).experiment(EACH_ALONE))
+}
+
+fn nobody(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;
     let refused = refused(case);
     let count = numbers::count;
@@ -88,6 +124,26 @@ mod tests {
         assert_eq!(judged(&RULE, refused(5, None), counted(&[])), None, "a few of 10,000");
         let stopped = move |run: &mut LoadResults| run.outage = Some(out);
         assert_eq!(judged(&RULE, stopped, counted(&[])), None, "it listened, and did not answer");
+    }
+
+    #[test]
+    fn one_of_two_addresses_is_named() {
+        let failed = |count| crate::FailedAddresses {
+            host: "m.test".into(),
+            of: 2,
+            addresses: vec!["127.0.0.9".into()],
+            count,
+            are_refused: true,
+        };
+        let with = |count| move |run: &mut LoadResults| run.failed_addresses = Some(failed(count));
+        assert_eq!(judged(&RULE, with(20), counted(&[])), Some("proved"));
+        assert_eq!(judged(&RULE, with(2), counted(&[])), None, "two connects");
+        let many = |run: &mut LoadResults| (run.failed_addresses, run.opened) = (Some(failed(20)), 50_000);
+        assert_eq!(judged(&RULE, many, counted(&[])), None, "20 of 50,000 connects");
+        let mut case = Case { run: run(), ..Case::default() };
+        case.run.failed_addresses = Some(failed(20));
+        let claim = RULE.judge_host(&case).unwrap().claim(Lang::En);
+        assert_eq!(claim, "1 of the 2 addresses of m.test refuses: 127.0.0.9");
     }
 
     #[test]

@@ -31,6 +31,10 @@ const UNAVAILABLE: Text = text(
     "the service, or a rate limiter in front of it, rejected requests: {n} {n|response was|responses were} 503, and {kept}/s succeeded",
     "服务或其前面的限流器拒绝了请求：{n} 个响应为 503，成功 {kept}/s",
 );
+const LOGGED: Text = text(
+    "a rate limiter of the proxy rejected requests: {n} {n|response was|responses were} 503, and {kept}/s succeeded",
+    "代理的限流器拒绝了请求：{n} 个响应为 503，成功 {kept}/s",
+);
 const EVIDENCE: Text = text("{share} of the responses", "占响应的 {share}");
 const EXPERIMENT_SCENARIOS: Text =
     text("at half the load of each scenario, no request should be rejected", "各场景负载减半时不应再有请求被拒绝");
@@ -42,14 +46,18 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;
     let all: u64 = run.status.values().sum();
     let told = |code: &str| Some(run.answered(&[code])).filter(|n| *n > 0 && *n as f64 >= SHARE * all as f64);
+    let limits = ["limiting_requests", "limiting_connections"];
+    let logged = limits.iter().find_map(|limit| watched_log::lines(case, limit));
     let (n, text, proof) = match (told("429"), told("503")) {
         _ if run.expects_status => return None,
         (Some(n), _) => (n, LIMITED, Proof::Proved),
+        (None, Some(n)) if logged.is_some() => (n, LOGGED, Proof::Proved),
         (None, Some(n)) => (n, UNAVAILABLE, Proof::Consistent),
         (None, None) => return None,
     };
     let claim = LocalizedSentence::new(text, [("n", numbers::count(n)), ("kept", numbers::rate(run.succeeded_per_s))]);
-    let evidence = LocalizedSentence::new(EVIDENCE, [("share", numbers::percent(n, all))]);
+    let share = LocalizedSentence::new(EVIDENCE, [("share", numbers::percent(n, all))]);
+    let evidence = logged.map_or(share, watched_log::LimitLines::evidence);
     let verdict = RuleVerdict::new(proof, claim, evidence);
     Some(match run.has_scenarios {
         true => verdict.experiment(EXPERIMENT_SCENARIOS),
@@ -80,6 +88,18 @@ mod tests {
             run.expects_status = true;
         };
         assert_eq!(judged(&RULE, expected, counted(&[])), None);
+    }
+
+    #[test]
+    fn the_log_of_the_proxy_says_who_rejected() {
+        let rejected = |run: &mut LoadResults| {
+            run.status = [("200".to_owned(), 1000), ("503".to_owned(), 500)].into();
+            run.failures = vec![FailureCount { count: 500, ..FailureCount::default() }];
+        };
+        let log = |lines: f64| counted(&[("log.limiting_requests", 0.0, lines)]);
+        let judged_told = crate::rules::made_up::judged_told;
+        assert_eq!(judged_told(&RULE, rejected, log(500.0)), Some("proved"));
+        assert_eq!(judged_told(&RULE, rejected, log(0.0)), Some("consistent"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! P2: the proxy ran out of descriptors.
+//! P2: the proxy, or another program whose log is watched, ran out of descriptors.
 
 use super::*;
 
@@ -12,18 +12,19 @@ pub(super) const RULE: LimitRule = LimitRule {
         "连接失败或被重置；需要用 --watch-log 指定代理的错误日志",
     ),
     remedy: text(
-        "raise worker_rlimit_nofile to at least twice worker_connections: each proxied request holds two",
-        "把 worker_rlimit_nofile 提高到至少为 worker_connections 的两倍：每个经代理的请求占用两个文件描述符",
+        "raise its limit: nginx's worker_rlimit_nofile to at least twice worker_connections, as each proxied request \
+            holds two; LimitNOFILE= in the systemd unit or `ulimit -n` of any other program",
+        "提高其上限：nginx 的 worker_rlimit_nofile 至少为 worker_connections 的两倍（每个经代理的请求占用两个文件描述符）；其他程序用 systemd 单元的 LimitNOFILE= 或 `ulimit -n`",
     ),
     experiment: text("with half the users, the message should be gone", "用户数减半后，该消息应消失"),
     caution: None,
     judge,
 };
 
-const CLAIM: Text = text("the proxy ran out of file descriptors", "代理的文件描述符已耗尽");
+const CLAIM: Text = text("the program that wrote the log ran out of file descriptors", "写该日志的程序文件描述符已耗尽");
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
-    proxy_log::found(case, CLAIM, &[("too_many_open_files", "Too many open files")])
+    watched_log::found(case, CLAIM, &["too_many_open_files"])
 }
 
 #[cfg(test)]
@@ -32,6 +33,6 @@ mod tests {
 
     #[test]
     fn its_lines_in_the_log() {
-        proxy_log::assert_finds(&RULE, "too_many_open_files");
+        watched_log::assert_finds(&RULE, "too_many_open_files");
     }
 }

@@ -26,12 +26,12 @@ pub(super) const RULE: LimitRule = LimitRule {
 };
 
 const CLAIM: Text = text(
-    "the proxy ran out of local ports to its upstream: it opens a connection per request",
-    "代理到上游的本地端口已耗尽：它为每个请求新建连接",
+    "the program that wrote the log ran out of local ports to its upstream: it opens a connection per request",
+    "写该日志的程序到上游的本地端口已耗尽：它为每个请求新建连接",
 );
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
-    proxy_log::found(case, CLAIM, &[("no_ports", "(99: Cannot assign requested address)")])
+    watched_log::found(case, CLAIM, &["no_ports"])
 }
 
 #[cfg(test)]
@@ -40,6 +40,6 @@ mod tests {
 
     #[test]
     fn its_lines_in_the_log() {
-        proxy_log::assert_finds(&RULE, "no_ports");
+        watched_log::assert_finds(&RULE, "no_ports");
     }
 }

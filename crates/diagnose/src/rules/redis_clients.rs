@@ -22,6 +22,9 @@ pub(super) const RULE: LimitRule = LimitRule {
 
 const CLAIM: Text =
     text("Redis refused connections: it allows {max} clients", "Redis 拒绝了连接：它最多接受 {max} 个客户端");
+const LOGGED: Text = text("Redis refused connections: its client limit was reached", "Redis 拒绝了连接：客户端连接数已达上限");
+const FEWER: Text =
+    text("with fewer users than maxclients, none should be refused", "用户数少于 maxclients 时，不应再有连接被拒绝");
 const EVIDENCE: Text = text(
     "INFO stats: rejected_connections +{rejected}; up to {clients} of {max} clients connected",
     "INFO stats：rejected_connections 增加 {rejected}；最多有 {clients}/{max} 个客户端连接",
@@ -32,7 +35,8 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     if case.run.failures.is_empty() {
         return None;
     }
-    case.reported_by("redis.").find_map(|redis| {
+    let logged = || Some(watched_log::found(case, LOGGED, &["redis_clients"])?.experiment(FEWER));
+    let told = case.reported_by("redis.").find_map(|redis| {
         let rejected = redis.increase("redis.rejected_connections").filter(|rejected| *rejected > 0.0)?;
         let max = redis.last("redis.maxclients");
         let clients = redis.max("redis.connected_clients").unwrap_or(0.0);
@@ -40,7 +44,8 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
         let facts = [("rejected", whole(rejected)), ("clients", whole(clients)), ("max", max.clone())];
         let claim = LocalizedSentence::new(CLAIM, [("max", max.clone())]);
         Some(proved(claim, LocalizedSentence::new(EVIDENCE, facts)).experiment_with([("max", max)]))
-    })
+    });
+    told.or_else(logged)
 }
 
 #[cfg(test)]
@@ -54,6 +59,11 @@ mod tests {
             ("redis.maxclients", 10.0, 10.0),
             ("redis.connected_clients", 1.0, 10.0),
         ])
+    }
+
+    #[test]
+    fn its_lines_in_the_log() {
+        watched_log::assert_finds(&RULE, "redis_clients");
     }
 
     #[test]

@@ -28,6 +28,13 @@ const CLAIM: Text = text(
     "Redis is out of memory and evicts keys: {evicted} during the run",
     "Redis 内存已满，正在淘汰键：压测期间淘汰 {evicted} 个",
 );
+const REFUSED: Text =
+    text("Redis refused writes: its memory limit was reached", "Redis 拒绝了写入：已达到内存上限");
+const EVICT: Text = text(
+    "raise maxmemory, let keys expire, or choose a maxmemory-policy that evicts (noeviction refuses writes)",
+    "提高 maxmemory，为键设置过期时间，或选用会淘汰键的 maxmemory-policy（noeviction 会拒绝写入）",
+);
+const FEWER: Text = text("with fewer keys, no write should be refused", "减少键数后，不应再有写入被拒绝");
 const EVIDENCE: Text = text(
     "INFO stats: evicted_keys +{evicted}; used_memory {used} MB of maxmemory {max} MB",
     "INFO stats：evicted_keys 增加 {evicted}；used_memory {used} MB，maxmemory {max} MB",
@@ -38,7 +45,9 @@ const SHARE: f64 = 0.01;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
     let requests = case.run.answered_per_s() * case.run.window_s;
-    case.reported_by("redis.").find_map(|redis| found(redis, requests))
+    let refused =
+        || Some(watched_log::found(case, REFUSED, &["redis_memory"])?.remedy(EVICT).experiment(FEWER));
+    case.reported_by("redis.").find_map(|redis| found(redis, requests)).or_else(refused)
 }
 
 fn found(redis: &CounterSummary, requests: f64) -> Option<RuleVerdict> {
@@ -55,6 +64,11 @@ fn found(redis: &CounterSummary, requests: f64) -> Option<RuleVerdict> {
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged_told};
+
+    #[test]
+    fn its_lines_in_the_log() {
+        watched_log::assert_finds(&RULE, "redis_memory");
+    }
 
     #[test]
     fn keys_that_were_evicted() {

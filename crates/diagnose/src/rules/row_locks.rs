@@ -44,6 +44,15 @@ const SAMPLED: Text = text(
     "pg_stat_activity 读取 {readings} 次：平均 {active} 个活动会话中有 {waiting} 个在等待行锁（Lock：transactionid、tuple），最多 {most} 个；idle in transaction 最多 {idle} 个",
 );
 
+const GAVE_UP: Text =
+    text("transactions gave up waiting for row locks, and failed", "事务等待行锁超时而失败");
+const DEADLOCKED: Text =
+    text("transactions waited for each other's row locks: the database aborted one of each pair", "事务互相等待对方的行锁：数据库中止了其中一方");
+const IN_ORDER: Text = text(
+    "take the locks in the same order everywhere (sort the keys), keep transactions short, and retry those aborted",
+    "各处按相同顺序加锁（如先对键排序），缩短事务，并重试被中止的事务",
+);
+
 /// Minimum share of queries that waited; fewer waits may be accidental.
 const WAITS: f64 = 0.01;
 /// Minimum share of the requests in flight that wait.
@@ -55,12 +64,14 @@ const PART_SEEN: f64 = 0.4;
 const READINGS: u32 = 2;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
+    let deadlocked = || Some(watched_log::found(case, DEADLOCKED, &["deadlock"])?.remedy(IN_ORDER));
+    let logged = || watched_log::found(case, GAVE_UP, &["lock_timeout"]).or_else(deadlocked);
     if !case.run.is_saturated() {
-        return None;
+        return logged();
     }
     let in_flight = case.run.in_flight;
     let postgres = || case.reported_by("postgres.").find_map(|postgres| seen(postgres, in_flight));
-    case.reported_by("mysql.").find_map(|mysql| found(mysql, in_flight)).or_else(postgres)
+    case.reported_by("mysql.").find_map(|mysql| found(mysql, in_flight)).or_else(postgres).or_else(logged)
 }
 
 fn claim(waiting: f64, in_flight: f64) -> LocalizedSentence {
@@ -145,6 +156,11 @@ mod tests {
         assert_eq!(judged_told(&RULE, |_| (), crowd), None, "most of what is active does not wait");
         let hidden = counted(&[("postgres.activity.clients", 51.0, 51.0)]);
         assert_eq!(judged_told(&RULE, |_| (), hidden), None, "not observable");
+    }
+
+    #[test]
+    fn its_lines_in_the_log() {
+        ["lock_timeout", "deadlock"].iter().for_each(|name| watched_log::assert_finds(&RULE, name));
     }
 
     #[test]

@@ -27,6 +27,10 @@ const EVIDENCE: Text = text(
 );
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
+    counted(case).or_else(|| watched_log::warned(case, CLAIM, &["syn_flood"]).filter(|_| case.run.waited_to_connect()))
+}
+
+fn counted(case: &Case) -> Option<RuleVerdict> {
     let [dropped, cookies] =
         ["TcpExt.TCPReqQFullDrop", "TcpExt.TCPReqQFullDoCookies"].map(|name| case.counters.increase(name).unwrap_or(0.0));
     if dropped + cookies <= 0.0 || !case.run.waited_to_connect() {
@@ -52,6 +56,13 @@ mod tests {
     /// Gives a run the symptom.
     fn felt(run: &mut LoadResults) {
         run.connect.second_or_more = 0.1;
+    }
+
+    #[test]
+    fn its_line_in_the_log_of_the_kernel() {
+        let log = counted(&[("log.syn_flood", 0.0, 1.0)]);
+        assert_eq!(crate::rules::made_up::judged_told(&RULE, felt, log.clone()), Some("proved"));
+        assert_eq!(crate::rules::made_up::judged_told(&RULE, |_| (), log), None, "no connect waited");
     }
 
     #[test]

@@ -29,6 +29,10 @@ const USED: Text =
     text("; up to {used} pages, with pressure starting at {limit}", "；最多 {used} 页，从 {limit} 页起即有内存压力");
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
+    counted(case).or_else(|| watched_log::found(case, CLAIM, &["tcp_memory"]))
+}
+
+fn counted(case: &Case) -> Option<RuleVerdict> {
     let here = &case.counters;
     let [pressed, aborted] =
         ["TcpExt.TCPMemoryPressures", "TcpExt.TCPAbortOnMemory"].map(|name| here.increase(name).unwrap_or(0.0));
@@ -46,6 +50,11 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
+
+    #[test]
+    fn its_lines_in_the_log() {
+        watched_log::assert_finds(&RULE, "tcp_memory");
+    }
 
     #[test]
     fn memory_of_sockets() {

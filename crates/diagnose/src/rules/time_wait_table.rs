@@ -27,6 +27,10 @@ const EVIDENCE: Text = text("TcpExt TCPTimeWaitOverflow +{n}", "TcpExt TCPTimeWa
 const LEAST: u64 = 1000;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
+    counted(case).or_else(|| watched_log::found(case, CLAIM, &["time_wait_full"]))
+}
+
+fn counted(case: &Case) -> Option<RuleVerdict> {
     let n = case.counters.increase("TcpExt.TCPTimeWaitOverflow").filter(|n| *n > 0.0 && case.run.opened >= LEAST)?;
     let evidence = LocalizedSentence::new(EVIDENCE, [("n", whole(n))]);
     Some(proved(CLAIM, evidence))
@@ -40,6 +44,11 @@ mod tests {
     /// Gives a run the symptom.
     fn felt(run: &mut LoadResults) {
         run.opened = 50_000;
+    }
+
+    #[test]
+    fn its_lines_in_the_log() {
+        watched_log::assert_finds(&RULE, "time_wait_full");
     }
 
     #[test]

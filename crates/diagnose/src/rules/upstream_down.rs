@@ -1,4 +1,4 @@
-//! P5: the service behind the proxy refused or closed connections.
+//! P5: the service behind the proxy refused, reset or closed connections, or could not be reached.
 
 use super::*;
 
@@ -24,25 +24,73 @@ pub(super) const RULE: LimitRule = LimitRule {
     judge,
 };
 
-const CLAIM: Text = text("the proxy could not reach the service behind it", "代理无法连接其后端服务");
+const UNREACHED: Text = text("the proxy could not reach the service behind it", "代理无法连接其后端服务");
+const BROKEN: Text = text(
+    "the service behind the proxy closed or reset connections before it had responded",
+    "后端服务在返回响应之前关闭或重置了连接",
+);
+const MISSING: Text = text(
+    "start the service, or correct the path of its socket in the proxy's configuration",
+    "启动后端服务，或改正代理配置中的套接字路径",
+);
+const DENIED: Text = text(
+    "give the proxy's user access to the socket (listen.owner, listen.mode), or allow the connection (SELinux: \
+        httpd_can_network_connect)",
+    "让代理的运行用户有权访问该套接字（listen.owner、listen.mode），或放行该连接（SELinux：httpd_can_network_connect）",
+);
+const NO_ROUTE: Text = text(
+    "check the address of the service in the proxy's configuration, the routes of its machine, and firewalls between",
+    "检查代理配置中的后端地址、所在机器的路由，以及两者之间的防火墙",
+);
+const RESET: Text = text(
+    "look into the service's own log at that time: a reset is a crash, a worker that was killed, a full accept queue \
+        (tcp_abort_on_overflow), or an idle timeout shorter than the proxy's",
+    "查看后端服务此时的日志：重置的原因可能是崩溃、工作进程被杀、accept 队列已满（tcp_abort_on_overflow），或空闲超时短于代理",
+);
 
-/// Counters of the proxy's log messages, each with the text of the message; the first that increased is the evidence.
-const SIGNS: [(&str, &str); 3] = [
-    ("upstream_refused", "(111: Connection refused) while connecting to upstream"),
-    ("upstream_closed", "upstream prematurely closed connection"),
-    ("no_live_upstreams", "no live upstreams"),
+/// Limits that a proxy's log names, with what they mean and what to change.
+const LIMITS: [(&str, Text, Text); 7] = [
+    ("upstream_refused", UNREACHED, RULE.remedy),
+    ("upstream_missing", UNREACHED, MISSING),
+    ("upstream_denied", UNREACHED, DENIED),
+    ("upstream_unreachable", UNREACHED, NO_ROUTE),
+    ("upstream_reset", BROKEN, RESET),
+    ("upstream_closed", BROKEN, RULE.remedy),
+    ("no_live_upstreams", UNREACHED, RULE.remedy),
 ];
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
-    proxy_log::found(case, CLAIM, &SIGNS)
+    let lines = LIMITS.iter().filter_map(|limit| Some((watched_log::lines(case, limit.0)?, limit)));
+    // The service is taken out once it failed: that it is out explains less than why.
+    let named = lines.max_by(|(a, left), (b, right)| {
+        let is_cause = |limit: &(&str, Text, Text)| limit.0 != "no_live_upstreams";
+        is_cause(left).cmp(&is_cause(right)).then(a.count.total_cmp(&b.count))
+    });
+    let (lines, (_, claim, remedy)) = named?;
+    Some(proved(*claim, lines.evidence()).remedy(*remedy))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::made_up::{counted, run};
 
     #[test]
     fn its_lines_in_the_log() {
-        SIGNS.iter().for_each(|(name, _)| proxy_log::assert_finds(&RULE, name));
+        LIMITS.iter().for_each(|(name, ..)| watched_log::assert_finds(&RULE, name));
+    }
+
+    #[test]
+    fn the_most_frequent_cause_is_named() {
+        let log = counted(&[
+            ("log.no_live_upstreams", 0.0, 900.0),
+            ("log.upstream_reset", 0.0, 70.0),
+            ("log.upstream_refused", 0.0, 20.0),
+        ]);
+        let mut case = Case { run: run(), reported: vec![log], ..Case::default() };
+        case.run.failures = vec![FailureCount { count: 990, ..FailureCount::default() }];
+        let found = RULE.judge_host(&case).expect("a finding");
+        assert!(found.claim(Lang::En).contains("reset"), "{}", found.claim(Lang::En));
+        assert!(found.remedy(Lang::En).contains("killed"), "{}", found.remedy(Lang::En));
     }
 }

@@ -72,6 +72,7 @@ impl<N: Network> WorkerConnections<N> {
             .min(self.links.openings().next())
             .min(self.continue_timers.next())
             .min(self.pools.retry_at())
+            .min(self.refresh_at)
             .min(self.heartbeats.as_ref().map_or(Nanos::MAX, beats))
             .min(self.next_end())
     }
@@ -91,6 +92,9 @@ impl<N: Network> WorkerConnections<N> {
             for pool_id in self.pools.take_ready(self.traffic.stamp) {
                 self.grow(pool_id);
             }
+        }
+        if self.traffic.stamp >= self.refresh_at {
+            self.refresh_addresses();
         }
         let connections = self.links.count();
         self.batching.evaluate_if_due(self.traffic.stamp, self.links.net(), &mut self.traffic.recorder, connections);

@@ -116,6 +116,11 @@ impl<N: Network> WorkerConnections<N> {
         let c = self.links.conn(conn);
         let (owner, pool_id, user, greeting) = (c.last, c.pool, c.user, c.stage == ConnStage::Greeting);
         self.traffic.recorder.counts().connections.failed += 1;
+        if c.stage == ConnStage::Connecting
+            && let Some(which) = self.pools.get(pool_id).one_address(c.address)
+        {
+            self.traffic.recorder.address_failed(cause.sort, &which);
+        }
         if greeting {
             // The bytes with which the peer refused the connection.
             let came = Some(self.links.partial_response(conn)).filter(|came| !came.is_empty());

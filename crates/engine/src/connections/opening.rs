@@ -35,7 +35,7 @@ impl<N: Network> WorkerConnections<N> {
     pub(crate) fn open_for(&mut self, id: ExchangeId, pool_id: PoolId) {
         let at_limit = self.pools.group(pool_id).by_arrivals && self.pools.group(pool_id).is_full();
         let x = *self.traffic.in_flight.get(id);
-        if self.pools.get(pool_id).addresses.is_empty() || at_limit || self.pools.are_shared(pool_id) {
+        if !self.pools.get(pool_id).has_address() || at_limit || self.pools.are_shared(pool_id) {
             self.traffic.recorder.counts().limited += u64::from(at_limit && !x.is_warmup());
             self.traffic.in_flight.watch(id, x.intended);
             self.pools.get_mut(pool_id).waiting.push_back(id);
@@ -81,7 +81,7 @@ impl<N: Network> WorkerConnections<N> {
 
     /// Opens connections for waiting exchanges.
     pub(crate) fn grow(&mut self, pool_id: PoolId) {
-        if self.pools.get(pool_id).addresses.is_empty() {
+        if !self.pools.get(pool_id).has_address() {
             return self.look_up(pool_id);
         }
         let owned = self.belongs(pool_id) == ConnectionOwner::User;
@@ -185,15 +185,25 @@ impl<N: Network> WorkerConnections<N> {
             pool.looking_up = false;
             match found {
                 Ok(places) => {
-                    (pool.addresses, pool.lookup_error) = (places, None);
+                    pool.set_addresses(places);
+                    pool.lookup_error = None;
                     self.grow(pool_id);
                 }
-                Err(why) if pool.addresses.is_empty() => {
+                Err(why) if !pool.has_address() => {
                     pool.lookup_error = Some(why);
                     self.fail_unknown(pool_id);
                 }
                 Err(_) => {}
             }
+        }
+    }
+
+    /// Looks the addresses of all origins up again at the planned interval (`--dns-refresh`). Open connections stay.
+    pub(crate) fn refresh_addresses(&mut self) {
+        let Some(interval) = self.traffic.limits.dns_refresh else { return };
+        self.refresh_at = self.traffic.stamp.saturating_add(interval);
+        if !self.closing {
+            self.pools.ids().for_each(|pool_id| self.look_up(pool_id));
         }
     }
 

@@ -129,7 +129,7 @@ impl<N: Network> WorkerConnections<N> {
             *stand = ReconnectState::Used;
             return false;
         }
-        if self.pools.get(pool).addresses.is_empty() {
+        if !self.pools.get(pool).has_address() {
             return false;
         }
         let full = |pools: &crate::pool::Pools| pools.group(pool).by_arrivals && pools.group(pool).is_full();

@@ -164,9 +164,7 @@ impl<N: Network> WorkerConnections<N> {
                     false,
                 );
             }
-            OwnedConnection::None
-                if belongs == ConnectionOwner::User && !self.pools.get(pool_id).addresses.is_empty() =>
-            {
+            OwnedConnection::None if belongs == ConnectionOwner::User && self.pools.get(pool_id).has_address() => {
                 self.dial_for(id, pool_id, x.intended);
             }
             OwnedConnection::None => return false,

@@ -34,6 +34,7 @@ pub(crate) struct Snapshot {
     pub failures: Vec<(FailureClass, u64)>,
     pub losses: Vec<LossCount>,
     pub unopened: Vec<LossCount>,
+    pub failed_addresses: Vec<LossCount>,
     pub latency: Latency,
     pub named: Vec<NameFigures>,
     pub checks: Vec<brunt_record::CheckResults>,
@@ -63,7 +64,7 @@ pub(crate) fn encode(tally: &WorkerTally, (from, to): (Nanos, Nanos), part: RunP
         word(sort.errno.unwrap_or(0) as u64);
         word(*n);
     }
-    for losses in [&tally.losses, &tally.failed_opens] {
+    for losses in [&tally.losses, &tally.failed_opens, &tally.failed_addresses] {
         encode_losses(losses, &mut bytes);
     }
     for (_, histogram) in tally.latency.all() {
@@ -167,7 +168,7 @@ pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
         let phase = *Phase::ALL.get(packed as usize >> 8 & 0xff)?;
         failures.push((FailureClass { kind, phase, errno: (packed >> 16 & 1 == 1).then_some(errno) }, n));
     }
-    let (losses, unopened) = (losses(bytes)?, losses(bytes)?);
+    let (losses, unopened, failed_addresses) = (losses(bytes)?, losses(bytes)?, losses(bytes)?);
     let mut latency = Latency::default();
     for histogram in latency.all_mut() {
         histogram.decode_into(bytes)?;
@@ -186,6 +187,7 @@ pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
         failures,
         losses,
         unopened,
+        failed_addresses,
         latency,
         named,
         checks,

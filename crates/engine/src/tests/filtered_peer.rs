@@ -4,7 +4,7 @@ use brunt_contract::PeerAddress;
 use brunt_measure::Nanos;
 use brunt_sim::{ConnectDecision, PeerActions, SimPeer};
 
-type AcceptFilter = Box<dyn FnMut(Nanos) -> ConnectDecision + Send>;
+type AcceptFilter = Box<dyn FnMut(Nanos, &PeerAddress) -> ConnectDecision + Send>;
 type InputFilter = Box<dyn FnMut(Nanos, u32, &[u8], &mut PeerActions) -> bool + Send>;
 
 /// The peer, and its filter.
@@ -21,7 +21,7 @@ impl<P: SimPeer> FilteredPeer<P> {
         let heard = |_: Nanos, _: u32, _: &[u8], _: &mut PeerActions| false;
         FilteredPeer {
             peer,
-            asked: Box::new(|_| ConnectDecision::Accept),
+            asked: Box::new(|_, _| ConnectDecision::Accept),
             heard: Box::new(heard),
             left: Box::new(|| {}),
         }
@@ -29,7 +29,13 @@ impl<P: SimPeer> FilteredPeer<P> {
 
     /// Accepts connections only at times for which `open` returns `true`.
     pub fn accept_when(mut self, mut open: impl FnMut(Nanos) -> bool + Send + 'static) -> Self {
-        self.asked = Box::new(move |now| if open(now) { ConnectDecision::Accept } else { ConnectDecision::Refuse });
+        self.asked = Box::new(move |now, _| if open(now) { ConnectDecision::Accept } else { ConnectDecision::Refuse });
+        self
+    }
+
+    /// Accepts connections only to addresses for which `open` returns `true`.
+    pub fn accept_at(mut self, mut open: impl FnMut(&PeerAddress) -> bool + Send + 'static) -> Self {
+        self.asked = Box::new(move |_, to| if open(to) { ConnectDecision::Accept } else { ConnectDecision::Refuse });
         self
     }
 
@@ -50,8 +56,8 @@ impl<P: SimPeer> FilteredPeer<P> {
 }
 
 impl<P: SimPeer> SimPeer for FilteredPeer<P> {
-    fn connecting(&mut self, now: Nanos, _to: &PeerAddress) -> ConnectDecision {
-        (self.asked)(now)
+    fn connecting(&mut self, now: Nanos, to: &PeerAddress) -> ConnectDecision {
+        (self.asked)(now, to)
     }
     fn opened(&mut self, now: Nanos, conn: u32) {
         self.peer.opened(now, conn);

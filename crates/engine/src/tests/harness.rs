@@ -76,6 +76,7 @@ impl SimPlan {
             drain: SECOND,
             timeout: Nanos::from_secs(10),
             connect_timeout: Nanos::from_secs(5),
+            dns_refresh: None,
             max_connections: 1000,
             workers: 1,
             pin: false,

@@ -1,6 +1,7 @@
 //! Whole runs of the engine on the simulated network: exact, deterministic, replayed from a seed.
 
 mod accounting;
+mod addresses;
 mod backoff;
 mod band;
 mod batches;

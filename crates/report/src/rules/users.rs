@@ -4,6 +4,7 @@
 use brunt_record::End;
 
 use super::Evidence;
+use crate::failed_addresses;
 use crate::finding::{Finding, Grade};
 use crate::numbers;
 use crate::ranked::RankedLatency;
@@ -18,6 +19,12 @@ const KEPT_OUT: Text = text(
     "users were kept out: they spent {share} of their time without a usable connection (refused, or dropped before \
         a response), so the load was lower than requested",
     "有用户连不上服务：用户有 {share} 的时间没有可用的连接，实际负载低于设定值",
+);
+
+const KEPT_OUT_BY_ONE: Text = text(
+    "; users spent {share} of their time without a usable connection, so the load was lower than requested: \
+        start the server there, take the address out of the name, or choose the others (--connect-to)",
+    "；用户有 {share} 的时间没有可用的连接，实际负载低于设定值：请在该地址启动服务，或从域名中移除该地址，或只压其他地址（--connect-to）",
 );
 
 const WOKEN_LATE: Text = text(
@@ -63,7 +70,13 @@ pub(super) fn refused(run: &Evidence<'_>) -> Option<Finding> {
         return None;
     }
     let out = run.totals.kept_out_ns as f64;
-    found("users_kept_out", KEPT_OUT, out / (out + run.totals.in_flight_ns as f64))
+    let share = out / (out + run.totals.in_flight_ns as f64);
+    let Some(failed) = failed_addresses::worst_name(run.sums) else {
+        return found("users_kept_out", KEPT_OUT, share);
+    };
+    let (text, facts) = failed.sentence();
+    let found = |grade| Finding::new("address_fails", grade, text, facts);
+    grade(share).map(|grade| found(grade).and(KEPT_OUT_BY_ONE, [("share", numbers::share(share))]))
 }
 
 /// Finds users of flows that paused longer than requested and thus sent less, in records without bands: elsewhere the
@@ -114,6 +127,41 @@ mod tests {
         let judged = |ns| of_second(refused, second(ns), End::Completed).map(|found| found.grade);
         let grades = [0, 50_000_000, 300_000_000, 9_000_000_000].map(judged);
         assert_eq!(grades, [None, None, Some(Grade::Warn), Some(Grade::Fail)]);
+    }
+
+    #[test]
+    fn users_who_are_kept_out_by_one_address_of_two_are_told_which() {
+        let failed = |address: &str, kind: &str| brunt_record::ConnectionLoss {
+            kind: kind.into(),
+            phase: "connect".into(),
+            detail: address.into(),
+            cause: Some(brunt_cause::connecting::one_address(address, "2", "m.test")),
+            count: 9,
+            ..brunt_record::ConnectionLoss::default()
+        };
+        let second = |failed_addresses| Second {
+            kept_out_ns: 9_000_000_000,
+            in_flight_ns: 11_000_000_000,
+            finished: 1,
+            due: 1,
+            part: brunt_record::RunPart::Window,
+            failed_addresses,
+            ..Second::default()
+        };
+        let said = |failed| {
+            let found = of_second(refused, second(failed), End::Completed).expect("a finding");
+            (found.code, found.sentence(Lang::En))
+        };
+        let (code, one) = said(vec![failed("127.0.0.9:80", "refused")]);
+        assert!(
+            code == "address_fails" && one.starts_with("1 of the 2 addresses of m.test refuses: 127.0.0.9; users"),
+            "{one}"
+        );
+        let (_, late) = said(vec![failed("127.0.0.9:80", "timeout")]);
+        assert!(late.starts_with("1 of the 2 addresses of m.test cannot be connected to: 127.0.0.9"), "{late}");
+        let both = said(vec![failed("127.0.0.9:80", "refused"), failed("127.0.0.8:80", "refused")]);
+        assert_eq!(both.0, "users_kept_out", "no single address is to blame");
+        assert_eq!(said(Vec::new()).0, "users_kept_out");
     }
 
     #[test]

@@ -77,6 +77,12 @@ pub(crate) fn notice(of: Subject) -> Text {
                 the name for each connection waits that long: check the name servers in /etc/resolv.conf.",
             "解析域名 {name} 耗时 {took}。brunt 只在压测前解析一次；每次建连都解析的客户端或服务则每次都要等这么久：请检查 /etc/resolv.conf 中的 DNS 服务器。",
         ),
+        Subject::AddressesChanged => text(
+            "The addresses of {name} changed during the run: {before} before, {after} now. Open connections stayed with \
+                the old ones; brunt looks a name up once before the load and again only after failed connects, or \
+                every TIME with --dns-refresh TIME.",
+            "压测期间 {name} 的地址发生了变化：之前为 {before}，现在为 {after}。已打开的连接仍使用旧地址；brunt 只在压测前解析一次域名，此后仅在建连失败后重新解析，用 --dns-refresh TIME 可定期重新解析。",
+        ),
         Subject::UringStreamsOnly => text(
             "io_uring does not support UDP here; this run uses epoll.",
             "io_uring 不支持 UDP，本次压测改用 epoll。",

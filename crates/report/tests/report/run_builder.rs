@@ -54,6 +54,7 @@ fn run(load: Load, seconds: u64) -> RunBuilder {
         drain: Nanos::from_secs(5),
         timeout: Nanos::from_secs(10),
         connect_timeout: Nanos::from_secs(5),
+        dns_refresh: None,
         slack: Nanos::ZERO,
         connect_rate: None,
         hold: None,

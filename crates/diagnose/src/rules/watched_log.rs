@@ -1,0 +1,116 @@
+//! Code shared by the rules about watched logs: counts of lines that name a limit, and evidence from them.
+
+use super::*;
+
+const EVIDENCE: Text = text("log: {n} {n|line|lines} with `{text}`", "日志中有 {n} 行包含 {text}");
+const OLDER: Text = text("log: {n} {n|line|lines} about `{text}`", "日志中有 {n} 行属于 {text}");
+
+/// Minimum number of lines, as a share of the failures, if each failure writes one: fewer are about something else.
+const SHARE: f64 = 0.01;
+
+/// Lines of a watched log that name a limit.
+pub struct LimitLines {
+    /// Number of lines within the window.
+    pub count: f64,
+    /// The most frequent text in them; the name of their counter in older records, which have no texts.
+    text: String,
+    is_text: bool,
+}
+
+impl LimitLines {
+    /// Returns the lines that name a limit, of the log with the most; `None` if there were none within the window.
+    fn of(case: &Case, limit: &str) -> Option<LimitLines> {
+        let name = format!("log.{limit}");
+        let counted = |log: &CounterSummary| {
+            let count = log.increase(&name).filter(|count| *count > 0.0)?;
+            let prefix = format!("{name}.");
+            let rise = |text: &&str| log.increase_from_zero(&format!("{prefix}{text}")).unwrap_or(0.0);
+            let text = log.name_middles(&prefix, "").max_by(|a, b| rise(a).total_cmp(&rise(b))).map(str::to_owned);
+            let is_text = text.is_some();
+            Some(LimitLines { count, text: text.unwrap_or_else(|| limit.to_owned()), is_text })
+        };
+        case.reported_by("log.").filter_map(counted).max_by(|a, b| a.count.total_cmp(&b.count))
+    }
+
+    /// Returns the lines as evidence.
+    pub fn evidence(self) -> LocalizedSentence {
+        let evidence = if self.is_text { EVIDENCE } else { OLDER };
+        LocalizedSentence::new(evidence, [("n", whole(self.count)), ("text", self.text)])
+    }
+}
+
+/// Returns the lines that name a limit, written for requests that fail; `None` if they are about other clients, because
+/// hardly any failure of this run can have caused them.
+pub fn lines(case: &Case, limit: &str) -> Option<LimitLines> {
+    let failed: u64 = case.run.failures.iter().map(|failure| failure.count).sum();
+    let enough = |lines: &LimitLines| lines.count >= SHARE * failed as f64;
+    (!case.run.failures.is_empty()).then(|| LimitLines::of(case, limit)).flatten().filter(enough)
+}
+
+/// Returns a verdict based on the most frequent of these limits, if requests of this run failed.
+pub fn found(case: &Case, claim: Text, limits: &[&str]) -> Option<RuleVerdict> {
+    let lines = limits.iter().filter_map(|limit| lines(case, limit));
+    let most = lines.max_by(|a, b| a.count.total_cmp(&b.count))?;
+    Some(proved(claim, most.evidence()))
+}
+
+/// Returns a verdict based on a warning that a program writes once, however many requests are affected, if this run
+/// asked for more than it got.
+pub fn warned(case: &Case, claim: Text, limits: &[&str]) -> Option<RuleVerdict> {
+    if case.run.failures.is_empty() && !case.run.is_saturated() {
+        return None;
+    }
+    let lines = limits.iter().find_map(|limit| LimitLines::of(case, limit))?;
+    Some(proved(claim, lines.evidence()))
+}
+
+/// Asserts that a rule has a finding for log lines of one kind, but none for other lines or a run without failures.
+#[cfg(test)]
+pub fn assert_finds(rule: &LimitRule, name: &str) {
+    use super::made_up::{counted, judged_told};
+
+    let failed = |run: &mut LoadResults| run.failures = vec![FailureCount { count: 5, ..FailureCount::default() }];
+    let crowd = |run: &mut LoadResults| run.failures = vec![FailureCount { count: 5000, ..FailureCount::default() }];
+    let log = |name: &str, to: f64| counted(&[("log.lines", 0.0, 99.0), (&format!("log.{name}"), 4.0, to)]);
+    assert_eq!(judged_told(rule, failed, log(name, 9.0)), Some("proved"));
+    assert_eq!(judged_told(rule, failed, log(name, 4.0)), None, "lines from before the run");
+    assert_eq!(judged_told(rule, failed, log("another", 9.0)), None);
+    assert_eq!(judged_told(rule, |_| (), log(name, 9.0)), None, "none of ours failed");
+    assert_eq!(judged_told(rule, crowd, log(name, 9.0)), None, "a few lines among thousands of failures");
+}
+
+/// Asserts that a rule has a finding for a warning in the log of a run that asked for more, and none otherwise.
+#[cfg(test)]
+pub fn assert_warns(rule: &LimitRule, name: &str, proof: &'static str) {
+    use super::made_up::{counted, judged_told};
+
+    let log = |to: f64| counted(&[("log.lines", 0.0, 99.0), (&format!("log.{name}"), 0.0, to)]);
+    let crowd = |run: &mut LoadResults| run.failures = vec![FailureCount { count: 5000, ..FailureCount::default() }];
+    assert_eq!(judged_told(rule, crowd, log(1.0)), Some(proof));
+    assert_eq!(judged_told(rule, |_| (), log(1.0)), Some(proof), "users without pauses wait");
+    assert_eq!(judged_told(rule, |run| run.is_open = true, log(1.0)), None, "the rate was kept");
+    assert_eq!(judged_told(rule, crowd, log(0.0)), None);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::counted;
+
+    #[test]
+    fn the_evidence_is_the_text_of_most_lines() {
+        let log = counted(&[
+            ("log.upstream_reset", 0.0, 9.0),
+            ("log.upstream_reset.(104: rare)", 0.0, 2.0),
+            ("log.upstream_reset.(104: frequent)", 0.0, 7.0),
+        ]);
+        let run = LoadResults {
+            failures: vec![FailureCount { count: 9, ..FailureCount::default() }],
+            ..LoadResults::default()
+        };
+        let case = Case { run, reported: vec![counted(&[("log.lines", 0.0, 1.0)]), log], ..Case::default() };
+        let lines = lines(&case, "upstream_reset").expect("lines");
+        assert_eq!(lines.evidence().render(Lang::En), "log: 9 lines with `(104: frequent)`");
+        assert!(super::lines(&case, "upstream_refused").is_none());
+    }
+}
