@@ -13,11 +13,16 @@ mod counter_summary;
 pub mod doctor;
 mod limit_finding;
 mod load_results;
+mod load_seconds;
 mod rules;
 
 pub use case::{Case, ServiceHost};
-pub use conclusion::{Conclusion, CoreShares, CounterCoverage, DiagnosisOutcome, conclude};
+pub use conclusion::{Conclusion, CoreShares, CounterCoverage, DiagnosisOutcome, NextLoad, conclude};
 pub use counter_summary::CounterSummary;
 pub use limit_finding::{LimitFinding, PathStage, Proof};
-pub use load_results::{DurationCounts, DurationStats, FailureCount, GeneratorDoubt, LoadResults, Outage};
+pub use load_results::{
+    DurationCounts, DurationStats, FailureCount, GeneratorDoubt, HeldConnections, LoadResults, Outage, RateShortfall,
+    SilentService,
+};
+pub use load_seconds::{CurvePoint, Knee, SecondFigures};
 pub use rules::{LimitRule, rules};

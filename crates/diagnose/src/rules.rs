@@ -10,7 +10,7 @@ use brunt_i18n::{Lang, LocalizedSentence, numbers};
 use crate::case::Case;
 use crate::counter_summary::CounterSummary;
 use crate::limit_finding::{LimitFinding, PathStage, Proof, RuleVerdict, consistent, proved};
-use crate::load_results::{DurationCounts, GeneratorDoubt, LoadResults, Outage};
+use crate::load_results::{DurationCounts, GeneratorDoubt, LoadResults, Outage, RateShortfall};
 #[cfg(test)]
 use crate::load_results::{DurationStats, FailureCount};
 
@@ -74,6 +74,8 @@ rules! {
     leak,
     periodic_stalls,
     stood_still,
+    unanswered,
+    capacity,
     pool,
     serial,
     buffer_pool,
@@ -81,6 +83,9 @@ rules! {
     mysql_crowd,
     round_timeouts,
 }
+
+/// Rule of the capacity, which explains nothing by itself.
+pub(crate) const CAPACITY: &str = capacity::RULE.rule;
 
 /// Iterates over all rules, in the order of the request path.
 pub fn rules() -> impl Iterator<Item = &'static LimitRule> {

@@ -73,6 +73,7 @@ fn named(name: u16, counts: [u64; 4], packed: PackedHistogram) -> NamedFigures {
         status: BTreeMap::from([("200".into(), finished)]),
         at_least: packed.clone(),
         latency: packed,
+        ..NamedFigures::default()
     }
 }
 

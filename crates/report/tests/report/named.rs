@@ -25,6 +25,7 @@ fn several() -> RunBuilder {
             .collect(),
         latency: PackedHistogram::of(took, finished),
         at_least: PackedHistogram::of(ms(9_000), censored),
+        ..NamedFigures::default()
     };
     let whole = |n| second(n).answered(900, ms(5)).answered(85, ms(80)).failing(15, "wrong_status", "first_byte", None);
     let with = |second: Second, hung| Second {
