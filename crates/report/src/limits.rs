@@ -428,27 +428,24 @@ pub(crate) fn limit_texts(conclusion: &Conclusion, lang: Lang) -> Vec<LimitText>
     all
 }
 
-/// Returns the curve of a run whose load was varied: `69.0/s → 81.0/s (14.7 ms)` for each point.
+/// Returns the curve of a run whose load was varied: `69.0/s → 81.0/s (4.27 ms, 14.7 ms)` for each point.
 fn curve(conclusion: &Conclusion, lang: Lang) -> Option<String> {
     let latency = |seconds: Option<f64>| match seconds {
         None => crate::numbers::WITHHELD.to_owned(),
         Some(time) if time.is_infinite() => lang.of(words_of::NO_RESPONSE).to_owned(),
         Some(time) => crate::numbers::seconds(time),
     };
-    // A curve of p99 needs one at every point; of short runs the median is shown.
-    let has_p99 = conclusion.curve.iter().all(|point| point.p99_s.is_some());
     let shown = |point: &CurvePoint| {
         let load = match conclusion.is_open {
             true => format!("{}/s", crate::numbers::rate(point.load)),
             false => lang.fill(say::USERS_N, &[("n", &crate::numbers::count(point.load.round() as u64))]),
         };
-        let time = latency(if has_p99 { point.p99_s } else { point.p50_s });
-        let time = lang.fill(say::BRACKETS, &[("inner", &time)]);
+        let both = [latency(point.p50_s), latency(point.p99_s)].join(lang.of(say::COMMA));
+        let time = lang.fill(say::BRACKETS, &[("inner", &both)]);
         format!("{load} → {}/s{time}", crate::numbers::rate(point.succeeded_per_s))
     };
     let points: Vec<String> = conclusion.curve.iter().filter(|point| point.load > 0.0).map(shown).collect();
-    let quantile = if has_p99 { "p99" } else { "p50" };
-    let facts = [("quantile", quantile), ("points", &*points.join(lang.of(words_of::SEMICOLON)))];
+    let facts = [("points", &*points.join(lang.of(words_of::SEMICOLON)))];
     (points.len() > 1).then(|| lang.fill(words_of::CURVE, &facts))
 }
 

@@ -49,6 +49,10 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;
     // A service that is down refuses connections, which another rule reports.
     let out = run.outage.filter(|_| super::gone::refused(case) == 0)?;
+    // A service beyond its capacity may work only on requests that have timed out by then.
+    if run.silent.is_empty() && (run.shortfall.is_some() || run.knee().is_some()) {
+        return None;
+    }
     let claim = outage(if out.to_the_end { TO_THE_END } else { CLAIM }, out);
     let claim = match out.more {
         0 => claim,
@@ -119,5 +123,10 @@ mod tests {
             run.failures = vec![FailureCount { kind: "refused".into(), phase: "connect".into(), count: 9 }];
         };
         assert_eq!(judged(&RULE, refused, counted(&[])), None, "nobody listened: another rule's");
+        let overloaded = |run: &mut LoadResults| {
+            run.outage = out(0, true);
+            run.shortfall = Some(RateShortfall::default());
+        };
+        assert_eq!(judged(&RULE, overloaded, counted(&[])), None, "it works on what has timed out");
     }
 }

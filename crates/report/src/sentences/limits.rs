@@ -38,8 +38,7 @@ pub(crate) const LOWER: Text = text(
 );
 pub(crate) const SINGLE: Text =
     text("; no request succeeded: look at a single one with --debug", "；没有请求成功：用 --debug 查看单个请求");
-pub(crate) const CURVE: Text =
-    text("load → throughput ({quantile}): {points}", "负载 → 吞吐量（{quantile}）：{points}");
+pub(crate) const CURVE: Text = text("load → throughput (p50, p99): {points}", "负载 → 吞吐量（p50，p99）：{points}");
 pub(crate) const SEMICOLON: Text = text("; ", "；");
 pub(crate) const NO_RESPONSE: Text = text("no response", "无响应");
 pub(crate) const SHARED: Text = text(
