@@ -106,7 +106,7 @@ impl LoadCourse {
             RunEvent::Started(started) => {
                 let plan = &started.plan;
                 (self.is_open, self.is_varied) = (plan.load.is_open(), is_varied(plan));
-                self.is_of_iterations = plan.has_flows() && self.is_open || !plan.scenarios.is_empty();
+                self.is_of_iterations = (plan.has_flows() && self.is_open) || !plan.scenarios.is_empty();
             }
             RunEvent::Second(second) if second.part == RunPart::Window && second.length() >= LEAST => {
                 self.add(second);
@@ -164,9 +164,10 @@ impl LoadCourse {
         self.is_varied && !self.is_of_iterations
     }
 
-    /// Returns the points of the curve, in the order of time; none if the load was level.
+    /// Returns the points of the curve, in the order of time; none if the load was level, or nothing succeeded.
     pub fn curve(&self) -> Vec<CurvePoint> {
-        let points = if self.is_varied() { &self.points[..] } else { &[] };
+        let has_any = self.is_varied() && self.points.iter().any(|point| point.succeeded > 0);
+        let points = if has_any { &self.points[..] } else { &[] };
         merged(points, points.len().div_ceil(SHOWN)).iter().map(CurveStretch::point).collect()
     }
 

@@ -58,6 +58,11 @@ const EVIDENCE: Text = text(
     "在途或等待的请求：第一秒末 {first}，中途 {middle}，结束时 {last}；超时 {unanswered} 个",
 );
 
+const OF_ALL: Text = text(
+    "at 80 % of that throughput, with less load in every scenario, nothing should queue",
+    "降低每个场景的负载，使吞吐量为上述的 80 %，此时不应有请求排队",
+);
+
 /// Share of the capacity at which the experiment runs.
 const BELOW: f64 = 0.8;
 
@@ -68,7 +73,11 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
         (None, Some(short)) => (at_level(run, &short), short.sustained_per_s),
         (None, None) => return None,
     };
-    Some(verdict.experiment_with([("rate", run.rate_for(BELOW * capacity))]))
+    Some(match run.has_scenarios {
+        // No option changes the load of every scenario.
+        true => verdict.experiment(OF_ALL),
+        false => verdict.experiment_with([("rate", run.rate_for(BELOW * capacity))]),
+    })
 }
 
 fn at_knee(run: &LoadResults, knee: &Knee) -> RuleVerdict {
@@ -135,7 +144,10 @@ mod tests {
     fn a_rate_that_was_not_sustained_is_the_capacity() {
         for growth_per_s in [Some(80.0), None] {
             let short = RateShortfall { sustained_per_s: 20.0, scheduled_per_s: 100.0, growth_per_s };
-            assert_eq!(judged(&RULE, |run| run.shortfall = Some(short), counted(&[])), Some("consistent"));
+            for has_scenarios in [false, true] {
+                let change = |run: &mut LoadResults| (run.shortfall, run.has_scenarios) = (Some(short), has_scenarios);
+                assert_eq!(judged(&RULE, change, counted(&[])), Some("consistent"));
+            }
         }
         assert_eq!(judged(&RULE, |_| (), counted(&[])), None);
     }
