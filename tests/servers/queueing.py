@@ -2,6 +2,7 @@
 
 pool PLACES MS   serves PLACES requests at a time, each for MS
 backlog N MS     a single blocking acceptor with a queue of N; a connection for each request, served for MS
+halts PLACES MS AT FOR  like pool, but does nothing from second AT on for FOR seconds
 burn MS          one thread that computes for MS per request
 varied MS        answers after an exponentially distributed time with this mean, all requests concurrently
 slower MS AT     answers after MS, and after twice that time from second AT on
@@ -184,6 +185,20 @@ def pool(places, milliseconds):
     return work
 
 
+def halts(places, milliseconds, at, lasts):
+    free = asyncio.Semaphore(places)
+    begun = time.monotonic()
+
+    async def work():
+        async with free:
+            await asyncio.sleep(milliseconds / 1000)
+            since = time.monotonic() - begun - at
+            if 0 <= since < lasts:
+                await asyncio.sleep(lasts - since)
+
+    return work
+
+
 def burn(milliseconds):
     async def work():
         end = time.perf_counter() + milliseconds / 1000
@@ -294,7 +309,7 @@ def main():
         late = numbers.pop() / 1000
         threading.Thread(target=name_server, args=(lambda: late,), daemon=True).start()
         kind, numbers = "threads", [0]
-    work = {"pool": pool, "burn": burn, "varied": varied, "slower": slower, "warming": warming, "leak": leak, "threads": threads, "stalls": stalls, "timeouts": timeouts}[kind]
+    work = {"pool": pool, "halts": halts, "burn": burn, "varied": varied, "slower": slower, "warming": warming, "leak": leak, "threads": threads, "stalls": stalls, "timeouts": timeouts}[kind]
     asyncio.run(serve(port, work(*numbers)))
 
 

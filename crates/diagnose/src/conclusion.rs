@@ -3,6 +3,7 @@
 use crate::case::Case;
 use crate::limit_finding::{LimitFinding, PathStage, Proof};
 use crate::load_results::{GeneratorDoubt, LoadResults};
+use crate::load_seconds::{CurvePoint, Knee};
 use crate::rules;
 
 /// The outcome of a diagnosis: what limited the run.
@@ -35,6 +36,27 @@ impl DiagnosisOutcome {
             DiagnosisOutcome::AtMost => "at_most",
             DiagnosisOutcome::Unknown => "unknown",
             DiagnosisOutcome::NothingToJudge => "nothing_to_judge",
+        }
+    }
+}
+
+/// The load to try next if no limit is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextLoad {
+    /// Twice the load: everything asked for was answered.
+    Double,
+    /// A lower load: requests timed out or queued at this one.
+    Lower,
+    /// A single request: none succeeded.
+    Single,
+}
+
+impl NextLoad {
+    fn after(run: &LoadResults) -> NextLoad {
+        match run.service.count {
+            0 if run.succeeded_per_s <= 0.0 => NextLoad::Single,
+            _ if run.failed_by("timeout") > 0 || run.is_overloaded || run.fell_behind => NextLoad::Lower,
+            _ => NextLoad::Double,
         }
     }
 }
@@ -91,6 +113,14 @@ pub struct Conclusion {
     pub programs: Vec<(String, f64)>,
     /// Step and rate, as in [`LoadResults::at_most`].
     pub at_most: Option<(String, f64)>,
+    /// The load to try next if no limit is known.
+    pub next_load: NextLoad,
+    /// Load against throughput and latency, if the load was varied.
+    pub curve: Vec<CurvePoint>,
+    /// The point of the run from which more load gave no more throughput.
+    pub knee: Option<Knee>,
+    /// Set for open load, whose curve is one of rates; that of closed load is one of users.
+    pub is_open: bool,
 }
 
 impl Conclusion {
@@ -130,7 +160,8 @@ pub fn conclude(case: &Case) -> Conclusion {
             found.iter_mut().filter(|f| is_disturbance(f)).for_each(|f| f.is_limit = false);
         }
     }
-    found.sort_by_key(|f| (!f.is_limit, f.proof, f.stage));
+    // The capacity is what was seen; a rule that knows why comes first.
+    found.sort_by_key(|f| (!f.is_limit, f.rule == rules::CAPACITY, f.proof, f.stage));
     let outcome = if found.iter().any(|f| f.is_limit) {
         DiagnosisOutcome::Limit
     } else if run.window_s < LEAST_S || run.scheduled == 0 || run.load_changed {
@@ -141,7 +172,7 @@ pub fn conclude(case: &Case) -> Conclusion {
         DiagnosisOutcome::MaxUsers
     } else if run.failures.is_empty() && run.at_most.is_some() {
         DiagnosisOutcome::AtMost
-    } else if run.is_saturated() || !run.failures.is_empty() {
+    } else if run.is_saturated() || run.fell_behind || !run.failures.is_empty() {
         DiagnosisOutcome::Unknown
     } else {
         DiagnosisOutcome::NotReached
@@ -153,6 +184,10 @@ pub fn conclude(case: &Case) -> Conclusion {
         core_shares: CoreShares::of(case),
         programs: case.counters.program_cores("service.program"),
         at_most: run.at_most.clone(),
+        next_load: NextLoad::after(run),
+        curve: run.curve.clone(),
+        knee: run.knee(),
+        is_open: run.is_open,
     }
 }
 

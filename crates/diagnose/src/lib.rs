@@ -13,16 +13,19 @@ mod counter_summary;
 pub mod doctor;
 mod limit_finding;
 mod load_results;
+mod load_seconds;
 mod repeat_command;
 mod rules;
 mod stated_bound;
 
 pub use case::{Case, ServiceHost};
-pub use conclusion::{Conclusion, CoreShares, CounterCoverage, DiagnosisOutcome, conclude};
+pub use conclusion::{Conclusion, CoreShares, CounterCoverage, DiagnosisOutcome, NextLoad, conclude};
 pub use counter_summary::CounterSummary;
 pub use limit_finding::{LimitFinding, PathStage, Proof};
 pub use load_results::{
-    DurationCounts, DurationStats, FailedAddresses, FailureCount, GeneratorDoubt, LoadResults, Outage, WidenedFigure,
+    DurationCounts, DurationStats, FailedAddresses, FailureCount, GeneratorDoubt, HeldConnections, LoadResults, Outage,
+    RateShortfall, SilentService, WidenedFigure,
 };
+pub use load_seconds::{CurvePoint, Knee, SecondFigures};
 pub use repeat_command::{ExperimentLoad, RepeatCommand, RepeatedPlan};
 pub use rules::{LimitRule, rules};

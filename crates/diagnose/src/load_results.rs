@@ -6,6 +6,7 @@ use brunt_i18n::numbers;
 use brunt_i18n::text::{Text, text};
 
 use crate::repeat_command::RepeatCommand;
+use crate::load_seconds::{CurvePoint, Knee, SecondFigures};
 
 /// A count of failures of one kind and phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -131,6 +132,39 @@ impl FailedAddresses {
         ];
         (if self.are_refused { REFUSE } else { FAIL }, facts)
     }
+/// A watched service that gave no reply during an outage.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SilentService {
+    /// Name of the watch: `mysql=127.0.0.1:3306`.
+    pub name: String,
+    /// Number of queries in the outage, none of which was answered.
+    pub unanswered: u64,
+}
+
+/// A constant rate of open load that was not sustained.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RateShortfall {
+    /// Requests succeeded per second.
+    pub sustained_per_s: f64,
+    /// Requests scheduled per second.
+    pub scheduled_per_s: f64,
+    /// Growth of the queue per second; `None` if timeouts kept it from growing.
+    pub growth_per_s: Option<f64>,
+}
+
+/// Connections that a run kept open, and what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct HeldConnections {
+    /// Maximum number open at the same time.
+    pub most: u64,
+    /// Number lost after they had been established.
+    pub lost: u64,
+    /// Number of attempts to open a connection that were refused.
+    pub refused: u64,
+    /// Start of the first second in which connections were lost, since the start of the window.
+    pub lost_from_s: f64,
+    /// Set if all lost connections were opened again.
+    pub restored: bool,
 }
 
 /// Shortest retransmission timeout of a segment, in seconds (`TCP_RTO_MIN`).
@@ -217,6 +251,22 @@ pub struct LoadResults {
     pub closed_at_once: u64,
     /// Longest time without a success.
     pub outage: Option<Outage>,
+    /// Watched services that gave no reply in that time.
+    pub silent: Vec<SilentService>,
+    /// Seconds of the window.
+    pub seconds: Vec<SecondFigures>,
+    /// Set if the plan varied the load.
+    pub is_varied: bool,
+    /// Load against throughput and latency, if the load was varied.
+    pub curve: Vec<CurvePoint>,
+    /// The rate that was not sustained, if there was a single one.
+    pub shortfall: Option<RateShortfall>,
+    /// Set if, at the end of open load, requests were in flight or waiting because fewer ended than were scheduled.
+    pub fell_behind: bool,
+    /// Timeout of a request, in seconds.
+    pub timeout_s: f64,
+    /// Connections that were kept open, if that is what the run was for.
+    pub held: Option<HeldConnections>,
     /// Distribution of the durations from `connect` to the established connection.
     pub connects: DurationCounts,
     /// Distribution of the service times of all complete responses.
@@ -329,6 +379,14 @@ impl LoadResults {
     /// If a rate was sustained, no limit was reached.
     pub fn is_saturated(&self) -> bool {
         if self.is_open { self.is_overloaded || self.dropped_iterations } else { !self.has_pauses }
+    }
+
+    /// Returns the point from which more load gave no more throughput, if the load was varied. An outage, and what
+    /// followed it, is not judged.
+    pub fn knee(&self) -> Option<Knee> {
+        let until = self.outage.map_or(f64::INFINITY, |outage| outage.from_s);
+        let whole = self.seconds.iter().take_while(|s| s.from_s + s.length_s <= until).count();
+        Knee::of(self.seconds.get(..whole).filter(|_| self.is_varied)?)
     }
 
     /// Returns the number of responses with one of these status codes.

@@ -10,7 +10,7 @@ use brunt_i18n::{Lang, LocalizedSentence, numbers};
 use crate::case::Case;
 use crate::counter_summary::CounterSummary;
 use crate::limit_finding::{LimitFinding, PathStage, Proof, RuleVerdict, consistent, proved};
-use crate::load_results::{DurationCounts, GeneratorDoubt, LoadResults, Outage, WidenedFigure};
+use crate::load_results::{DurationCounts, GeneratorDoubt, LoadResults, Outage, RateShortfall, WidenedFigure};
 #[cfg(test)]
 use crate::load_results::{DurationStats, FailureCount};
 use crate::repeat_command::ExperimentLoad;
@@ -88,6 +88,8 @@ rules! {
     leak,
     periodic_stalls,
     stood_still,
+    unanswered,
+    capacity,
     pool,
     serial,
     buffer_pool,
@@ -99,6 +101,8 @@ rules! {
 
 /// The rule about the generator itself.
 pub(crate) const GENERATOR: &str = generator_full::RULE.rule;
+/// Rule of the capacity, which explains nothing by itself.
+pub(crate) const CAPACITY: &str = capacity::RULE.rule;
 
 /// Iterates over all rules, in the order of the request path.
 pub fn rules() -> impl Iterator<Item = &'static LimitRule> {

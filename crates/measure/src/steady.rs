@@ -1,16 +1,16 @@
 //! Stationarity of a series: length of the warm-up, change points, and drift.
 //!
 //! MSER-5 is White's (1997) marginal standard error rule on batches of five (Spratt 1998); change points are found by
-//! E-divisive means (Matteson and James 2014) and a permutation test with seeded random numbers; the slope is the
-//! Theil–Sen estimate.
+//! E-divisive means (Matteson and James 2014) and a permutation test with seeded random numbers, and a change of level
+//! under outliers by Pettitt's rank test; the slope is the Theil–Sen estimate.
 
 use crate::Rng;
 
 /// Number of batches at the end that are not considered for the cut, because they give spurious minima.
 const IGNORED: usize = 5;
-/// Number of permutations of a test, and the largest share of them that may show a change as large as that of the
-/// series.
+/// Number of permutations of a test.
 const PERMUTATIONS: usize = 99;
+/// Significance level of all tests.
 const LEVEL: f64 = 0.05;
 
 /// Returns the number of initial points to drop so that the error of the mean of the rest is smallest, in batches of
@@ -63,6 +63,31 @@ pub fn change_points(series: &[f64], rng: &mut Rng) -> Vec<usize> {
     divide(series, 0, rng, &mut found);
     found.sort_unstable();
     found
+}
+
+/// Returns the point of change between two levels, by Pettitt's rank test (1979): the index at which the second level
+/// begins; `None` if the change may be chance. Ranks heed no outlier, however large; the index is that of the least
+/// absolute distances from the medians of both parts.
+pub fn level_change(series: &[f64]) -> Option<usize> {
+    let sign = |a: f64, b: f64| f64::from(i8::from(a > b) - i8::from(a < b));
+    let (mut sum, mut most) = (0.0_f64, 0.0_f64);
+    for point in series {
+        // The sum of signs over all pairs of a point up to here and one after it.
+        sum += series.iter().map(|other| sign(*other, *point)).sum::<f64>();
+        most = most.max(sum.abs());
+    }
+    let n = series.len() as f64;
+    let by_chance = 2.0 * (-6.0 * most * most / (n.powi(3) + n.powi(2))).exp();
+    let distance = |at: usize| {
+        let (before, after) = series.split_at(at);
+        let of = |part: &[f64]| {
+            let middle = median(part);
+            part.iter().map(|value| (value - middle).abs()).sum::<f64>()
+        };
+        of(before) + of(after)
+    };
+    let at = (1..series.len()).map(|at| (at, distance(at))).min_by(|a, b| a.1.total_cmp(&b.1));
+    at.filter(|_| by_chance <= LEVEL).map(|(at, _)| at)
 }
 
 fn divide(series: &[f64], offset: usize, rng: &mut Rng, found: &mut Vec<usize>) {
@@ -156,6 +181,23 @@ mod tests {
         assert!((between(99) - 8.136).abs() < 0.001, "{}", between(99));
         let (at, best) = best_split(&values).expect("a split");
         assert!((best - between(at)).abs() < 1e-6 * best, "{best} {}", between(at));
+    }
+
+    #[test]
+    fn a_change_of_level_is_found_under_outliers_and_none_in_noise() {
+        let (mut by_chance, mut found) = (0, 0);
+        for seed in 0..200 {
+            let mut rng = Rng::new(seed);
+            // Every sixth point lies far above its level.
+            let mut noise = move || 0.3 * rng.f64() + if rng.f64() < 0.16 { 3.0 * rng.f64() } else { 0.0 };
+            let level: Vec<f64> = (0..40).map(|_| noise()).collect();
+            by_chance += i32::from(level_change(&level).is_some());
+            let changed: Vec<f64> = (0..40).map(|i| noise() + if i < 20 { 0.0 } else { 0.69 }).collect();
+            found += i32::from(level_change(&changed).is_some_and(|at| (16..=24).contains(&at)));
+        }
+        assert!(by_chance <= 6 && found >= 190, "{by_chance} {found}");
+        assert_eq!((level_change(&[]), level_change(&[1.0; 30])), (None, None));
+        assert_eq!(level_change(&[vec![50.0; 15], vec![100.0; 15]].concat()), Some(15));
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub mod formats;
 mod iterations;
 mod judgement;
 mod limits;
+mod load_course;
 mod name_rows;
 mod name_totals;
 mod objectives;

@@ -1,9 +1,9 @@
 //! The limits of a run: builds the diagnosis case from the sums and the recorded counters.
 
 use brunt_diagnose::{
-    Case, Conclusion, CoreShares, CounterCoverage, CounterSummary, DiagnosisOutcome, DurationCounts, DurationStats,
-    FailureCount, GeneratorDoubt, LimitFinding, LoadResults, Outage, Proof, RepeatCommand, RepeatedPlan, WidenedFigure,
-    conclude,
+    Case, Conclusion, CoreShares, CounterCoverage, CounterSummary, CurvePoint, DiagnosisOutcome, DurationCounts,
+    DurationStats, FailureCount, GeneratorDoubt, HeldConnections, LimitFinding, LoadResults, NextLoad, Outage, Proof,
+    RateShortfall, RepeatCommand, RepeatedPlan, SilentService, WidenedFigure, conclude,
 };
 use brunt_i18n::Lang;
 use brunt_measure::{Histogram, Nanos};
@@ -11,9 +11,10 @@ use brunt_plan::{Load, Plan};
 use brunt_record::{CounterState, HostCounters, ProbedHost, RunEvent, RunPart, Second};
 
 use crate::finding::Grade;
+use crate::load_course::LoadCourse;
 use crate::overload::Overload;
-use crate::rules::outages::Outages;
-use crate::rules::{TrustRule, dropped_iterations};
+use crate::rules::outages::{Outages, ServiceOutage};
+use crate::rules::{TrustRule, dropped_iterations, held_connections};
 use crate::sentences as say;
 use crate::sentences::limits as words_of;
 use crate::service_host::{has_service, service_host};
@@ -56,6 +57,9 @@ pub(crate) struct CounterCollector {
     /// consecutive seconds.
     closed: (u64, u64),
     outages: Outages,
+    course: LoadCourse,
+    /// Start of the first second in which connections that are part of the plan were lost.
+    lost_from: Option<i64>,
     window_ends: Option<i64>,
 }
 
@@ -69,12 +73,20 @@ pub(crate) struct MachineCounters {
     pub counted: CounterSummary,
     /// Set if the counters of the machine ended before the run did.
     pub lost: bool,
+    /// Times of the readings (nanoseconds), and whether each had any counters.
+    replies: Vec<(i64, bool)>,
 }
+
+/// Time within which a watched service must reply (nanoseconds), with some allowance.
+const REPLY: i64 = 600_000_000;
 
 impl MachineCounters {
     fn add(&mut self, sample: &HostCounters) {
         self.carry.add(sample);
         self.lost = self.carry.values.is_empty();
+        if self.replies.len() < MOST_SECONDS {
+            self.replies.push((sample.at_ns, !self.lost));
+        }
         let values = self.carry.values.iter().map(|(name, value)| (name.as_str(), value.real()));
         self.counted.add_reading(sample.at_ns, values);
         self.counted.set_labels(self.carry.labels.iter().map(|(name, word)| (name.as_str(), word.as_str())));
@@ -88,10 +100,33 @@ impl MachineCounters {
     }
 }
 
+impl MachineCounters {
+    /// Returns the service, if it replied to no query in the outage but did otherwise.
+    fn silence(&self, outage: &ServiceOutage) -> Option<SilentService> {
+        let at = |time: Nanos| i64::try_from(time.0).unwrap_or(i64::MAX);
+        let (from, to) = (at(outage.from), at(outage.to));
+        let number = |replied, within: bool| {
+            // A query that is not answered ends later than the one that was asked at its end.
+            let until = if replied { to } else { to.saturating_add(REPLY) };
+            let all = self.replies.iter().filter(|(_, did)| *did == replied);
+            all.filter(|(at_ns, _)| (from < *at_ns && *at_ns < until) == within).count()
+        };
+        let unanswered = number(false, true);
+        let silent = unanswered > 0 && number(true, true) == 0 && number(true, false) > number(false, false);
+        silent.then(|| SilentService { name: self.host.clone(), unanswered: unanswered as u64 })
+    }
+}
+
 impl CounterCollector {
     /// Handles the next event.
     pub fn see(&mut self, event: &RunEvent) {
         self.outages.see(event);
+        self.course.see(event);
+        if let RunEvent::Second(second) = event
+            && second.connections.lost > 0
+        {
+            self.lost_from.get_or_insert(second.from_ns);
+        }
         match event {
             RunEvent::Second(second) if second.part == RunPart::Drain => {
                 self.closed(second);
@@ -152,6 +187,8 @@ impl CounterCollector {
     pub fn conclude(mut self, sums: &RunSums, trust: &Trust) -> Conclusion {
         self.take_until(self.window_ends.map_or(i64::MAX, |end| end.saturating_add(AFTER)));
         let (told, hosts): (Vec<_>, Vec<_>) = self.hosts.into_iter().partition(MachineCounters::is_self_reported);
+        let outage = self.outages.found(&sums.totals, sums.open);
+        let silent = outage.iter().flat_map(|outage| told.iter().filter_map(|counts| counts.silence(outage))).collect();
         let told = told.into_iter().map(|counts| counts.counted).collect();
         let is_joined = |counts: &MachineCounters| self.joined.iter().any(|joined| joined.host == counts.host);
         let (mut others, ours): (Vec<_>, Vec<_>) = hosts.into_iter().partition(is_joined);
@@ -165,7 +202,12 @@ impl CounterCollector {
             waiting_each_second: self.waiting,
             closed_at_once: self.closed.1,
             usual_second_per_s: median(self.paces),
-            outage: self.outages.found(&sums.totals, sums.open).map(|out| Outage {
+            silent,
+            is_varied: self.course.is_varied(),
+            curve: self.course.curve(),
+            seconds: self.course.seconds(),
+            held: held(sums, self.lost_from),
+            outage: outage.map(|out| Outage {
                 from_s: out.from.as_secs_f64(),
                 to_s: out.to.as_secs_f64(),
                 to_the_end: out.to_the_end,
@@ -211,6 +253,13 @@ fn run(sums: &RunSums, trust: &Trust) -> LoadResults {
             .filter(|plan| DATABASES.contains(&&*plan.protocol))
             .map_or(0, |_| refused_by_database(totals)),
         is_overloaded: Overload::of(sums).is_some(),
+        shortfall: Overload::of(sums).map(|o| RateShortfall {
+            sustained_per_s: o.sustained_per_s,
+            scheduled_per_s: o.scheduled_per_s,
+            growth_per_s: o.growth_per_s,
+        }),
+        fell_behind: fell_behind(sums),
+        timeout_s: plan.map_or(0.0, |plan| plan.timeout.as_secs_f64()),
         dropped_iterations: dropped_iterations::worst(sums).is_some(),
         waited_for_connection: totals.limited,
         in_flight: if sums.window == Nanos::ZERO { 0.0 } else { totals.in_flight_ns as f64 / sums.window.0 as f64 },
@@ -237,6 +286,32 @@ fn run(sums: &RunSums, trust: &Trust) -> LoadResults {
         polled_cores: cores(totals.generator.polling),
         ..LoadResults::default()
     }
+}
+
+/// Share of the requests scheduled in open load that must have ended within the window for the load to be sustained, and
+/// number of others that may always be in flight.
+const SUSTAINED: f64 = 0.95;
+const IN_FLIGHT: u64 = 10;
+
+/// Returns `true` if requests of open load were left over at the end of the window because fewer ended than were
+/// scheduled.
+fn fell_behind(sums: &RunSums) -> bool {
+    let totals = &sums.totals;
+    let left = totals.backlog.last();
+    sums.open && left >= IN_FLIGHT && left as f64 > (1.0 - SUSTAINED) * totals.due as f64
+}
+
+/// Returns what became of the connections that a run held; `lost_from` is the start of the first second in which any
+/// was lost.
+fn held(sums: &RunSums, lost_from: Option<i64>) -> Option<HeldConnections> {
+    let held = held_connections::held(sums)?;
+    Some(HeldConnections {
+        most: held.most,
+        lost: held.lost,
+        refused: held.refused,
+        lost_from_s: lost_from.map_or(0.0, |from| from.max(0) as f64 / 1e9),
+        restored: held.left >= held.most,
+    })
 }
 
 /// Returns the requests per iteration if there is only one flow.
@@ -401,10 +476,32 @@ pub(crate) struct LimitText {
 pub(crate) fn limit_texts(conclusion: &Conclusion, lang: Lang) -> Vec<LimitText> {
     let mut all = limits(conclusion, lang);
     let plain = |claim| LimitText { claim, details: vec![] };
+    all.extend(curve(conclusion, lang).map(plain));
     if !all.is_empty() {
         all.extend(conclusion.core_shares.map(|shared| plain(shared_by(&shared, &conclusion.programs, lang))));
     }
     all
+}
+
+/// Returns the curve of a run whose load was varied: `69.0/s → 81.0/s (4.27 ms, 14.7 ms)` for each point.
+fn curve(conclusion: &Conclusion, lang: Lang) -> Option<String> {
+    let latency = |seconds: Option<f64>| match seconds {
+        None => crate::numbers::WITHHELD.to_owned(),
+        Some(time) if time.is_infinite() => lang.of(words_of::NO_RESPONSE).to_owned(),
+        Some(time) => crate::numbers::seconds(time),
+    };
+    let shown = |point: &CurvePoint| {
+        let load = match conclusion.is_open {
+            true => format!("{}/s", crate::numbers::rate(point.load)),
+            false => lang.fill(say::USERS_N, &[("n", &crate::numbers::count(point.load.round() as u64))]),
+        };
+        let both = [latency(point.p50_s), latency(point.p99_s)].join(lang.of(say::COMMA));
+        let time = lang.fill(say::BRACKETS, &[("inner", &both)]);
+        format!("{load} → {}/s{time}", crate::numbers::rate(point.succeeded_per_s))
+    };
+    let points: Vec<String> = conclusion.curve.iter().filter(|point| point.load > 0.0).map(shown).collect();
+    let facts = [("points", &*points.join(lang.of(words_of::SEMICOLON)))];
+    (points.len() > 1).then(|| lang.fill(words_of::CURVE, &facts))
 }
 
 /// Maximum number of programs named.
@@ -430,6 +527,16 @@ fn limits(conclusion: &Conclusion, lang: Lang) -> Vec<LimitText> {
         let first = [LimitText { claim, details: vec![] }].into_iter();
         first.chain(conclusion.findings.iter().map(|found| secondary_limit(found, lang))).collect()
     };
+    let unknown = |text| {
+        let next = match conclusion.next_load {
+            NextLoad::Double => words_of::DOUBLE,
+            NextLoad::Lower => words_of::LOWER,
+            NextLoad::Single => words_of::SINGLE,
+        };
+        let mut all: Vec<LimitText> = alone(text);
+        all.iter_mut().take(1).for_each(|first| first.claim += lang.of(next));
+        all
+    };
     match (conclusion.outcome, conclusion.coverage) {
         (DiagnosisOutcome::Limit, _) => {
             let first = conclusion.principal().map(|found| limit_text(found, lang));
@@ -446,8 +553,8 @@ fn limits(conclusion: &Conclusion, lang: Lang) -> Vec<LimitText> {
         (DiagnosisOutcome::Users, _) => alone(words_of::USERS),
         (DiagnosisOutcome::MaxUsers, _) => alone(words_of::MAX_USERS),
         (DiagnosisOutcome::NotReached, _) => alone(words_of::NOT_REACHED),
-        (DiagnosisOutcome::Unknown, CounterCoverage::Service) => alone(words_of::UNKNOWN_HERE),
-        (DiagnosisOutcome::Unknown, CounterCoverage::Generator) => alone(words_of::UNKNOWN_ELSEWHERE),
+        (DiagnosisOutcome::Unknown, CounterCoverage::Service) => unknown(words_of::UNKNOWN_HERE),
+        (DiagnosisOutcome::Unknown, CounterCoverage::Generator) => unknown(words_of::UNKNOWN_ELSEWHERE),
     }
 }
 

@@ -243,6 +243,8 @@ pub(crate) const HEARTBEATS: Text = text(
     "心跳 {sent} = 有响应 {answered} + 无响应 {missed} + 在途 {open}",
 );
 pub(crate) const HELD: Text = text("{n} {n|connection|connections} held", "保持了 {n} 个连接");
+pub(crate) const HELD_LOST: Text =
+    text("{n} {n|connection|connections} held at the same time, {lost} lost", "同时保持 {n} 个连接，断开 {lost} 个");
 pub(crate) const LIVE: Text = text("live", "在线");
 pub(crate) const OPENED_RATE: Text = text("opened/s", "新建/秒");
 pub(crate) const PING_P50: Text = text("ping p50", "心跳 p50");

@@ -14,6 +14,7 @@ use brunt_record::{
 };
 
 use crate::name_totals::TotalsByName;
+use crate::overload::Backlog;
 use crate::ranked::{RankedLatency, headline};
 
 /// Maximum number of distinct sorts of failure: a run has far fewer, but a record from another source may contain any
@@ -82,7 +83,7 @@ pub struct RunTotals {
     pub named: TotalsByName,
     /// Results of the checks that have any, in the order of their names.
     pub checks: Vec<CheckResults>,
-    /// Backlog of requests near both ends of the window.
+    /// Backlog of requests over the window.
     pub backlog: Backlog,
     /// State of the generator itself.
     pub generator: GeneratorTotals,
@@ -201,6 +202,11 @@ impl RunTotals {
         self.due == self.ended()
     }
 
+    /// Returns the connections that were established, in the warm-up or later, and are not known to be lost.
+    pub(crate) fn established(&self) -> u64 {
+        self.established
+    }
+
     /// Returns the requests that were due and have not ended yet.
     pub(crate) fn open(&self) -> u64 {
         self.due.saturating_sub(self.ended())
@@ -214,27 +220,6 @@ impl RunTotals {
 /// Creates the entry for failures whose sorts are not counted separately.
 fn other(count: u64) -> Failure {
     Failure { kind: "other".into(), count, ..Failure::default() }
-}
-
-/// The backlog (requests scheduled and not ended) at the ends of the first and the last second of the window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Backlog {
-    seen: Option<[(i64, u64); 2]>,
-}
-
-impl Backlog {
-    /// Adds a second of the window.
-    fn add(&mut self, s: &Second) {
-        let now = (s.to_ns, u64::from(s.in_flight) + u64::from(s.waiting));
-        self.seen = Some([self.seen.map_or(now, |[first, _]| first), now]);
-    }
-
-    /// Returns the growth per second and the backlog at the end; `None` with fewer than two seconds.
-    pub fn growth(&self) -> Option<(f64, u64)> {
-        let [(from, first), (to, last)] = self.seen?;
-        let span_s = to.saturating_sub(from) as f64 / 1e9;
-        (span_s > 0.0).then(|| ((last as f64 - first as f64) / span_s, last))
-    }
 }
 
 /// The state of the generator itself within the window.

@@ -153,6 +153,17 @@ const PHP_BEHIND: &[&str] = &[
      ( while kill -0 $me 2>/dev/null; do sleep 0.1; done; kill $u ) </dev/null >/dev/null 2>&1 & sleep 1; exec \"$@\"",
     "-",
 ];
+/// Ends the command after 5 s.
+const DIES: &[&str] = &["bash", "-c", "( sleep 5; kill -KILL $$ ) & exec \"$@\"", "-"];
+/// Stops the command once, from 5 s on for 4 s.
+const FROZEN: &[&str] = &["bash", "-c", "( sleep 5; kill -STOP $$; sleep 4; kill -CONT $$ ) & exec \"$@\"", "-"];
+/// Stops the command for 16 % of the time.
+const JITTERY: &[&str] = &[
+    "bash",
+    "-c",
+    "( while sleep 1.3 && kill -STOP $$ 2>/dev/null; do sleep 0.25; kill -CONT $$; done ) & exec \"$@\"",
+    "-",
+];
 
 /// A network whose name server is 127.0.0.1, as in every network of the lab.
 const OWN_NAMES: &str = "true";
@@ -263,6 +274,71 @@ pub const ALL: &[LabCase] = &[
     case("a leak of descriptors", "leak", "-r 300/s -d 5s", ExpectedFinding::Principal("S7", "consistent")),
     case("twin: as many requests, none leaks", "pool 1000 5", "-r 300/s -d 4s", ExpectedFinding::Not(&["S7"])),
     case("twice as slow from the middle on", "slower 10 12", "-c 10 -d 24s", ExpectedFinding::Settled("two_regimes")),
+    LabCase {
+        under: JITTERY,
+        ..case(
+            "twice as slow from the middle on, with stops",
+            "slower 10 12",
+            "-c 10 -d 24s",
+            ExpectedFinding::Settled("two_regimes"),
+        )
+    },
+    case(
+        "an outage behind a queue",
+        "halts 2 100 4 4",
+        "-r 10/s -d 14s -t 15s",
+        ExpectedFinding::Principal("S11", "consistent"),
+    ),
+    case("twin: that queue, no outage", "halts 2 100 0 0", "-r 10/s -d 8s -t 15s", ExpectedFinding::Not(&["S11"])),
+    LabCase {
+        under: FROZEN,
+        ..case(
+            "Redis stopped for 4 s, and watched",
+            "redis",
+            "-r 50/s -d 12s -t 15s --command GET~a --watch redis=127.0.0.1:{port} redis://127.0.0.1:{port}",
+            ExpectedFinding::Principal("S11", "proved"),
+        )
+    },
+    LabCase {
+        under: DIES,
+        ..case(
+            "held connections of a server that dies",
+            "target",
+            "-c 50 --hold 8s ws://127.0.0.1:{port}/ws/echo",
+            ExpectedFinding::Principal("N11", "proved"),
+        )
+    },
+    case(
+        "twin: one that lives",
+        "target",
+        "-c 50 --hold 4s ws://127.0.0.1:{port}/ws/echo",
+        ExpectedFinding::Outcome("nothing_to_judge"),
+    ),
+    case(
+        "a ramp beyond the knee",
+        "pool 1 4",
+        "--stage 8s:20/s..600/s -t 2s",
+        ExpectedFinding::Principal("S12", "consistent"),
+    ),
+    case("users beyond the knee", "pool 4 20", "--stage 10s:1..40", ExpectedFinding::Principal("S12", "consistent")),
+    case(
+        "twin: a ramp below it",
+        "pool 1000 4",
+        "--stage 8s:20/s..300/s -t 2s",
+        ExpectedFinding::Outcome("not_reached"),
+    ),
+    case(
+        "a third that is never answered",
+        "timeouts 30 3",
+        "-r 30/s -d 8s -t 1s",
+        ExpectedFinding::Principal("S13", "consistent"),
+    ),
+    case(
+        "twin: a third that times out in a queue",
+        "pool 1 50",
+        "-r 30/s -d 10s -t 1s",
+        ExpectedFinding::Principal("S12", "consistent"),
+    ),
     LabCase {
         own: &["nice", "-n", "19"],
         ..case(

@@ -1,6 +1,7 @@
 //! N11: no process listened at the service's address, for a while or until the end of the run.
 
 use super::*;
+use crate::load_results::HeldConnections;
 use crate::rules::stood_still::outage;
 
 pub(super) const RULE: LimitRule = LimitRule {
@@ -58,6 +59,21 @@ const EVIDENCE: Text = text(
 
 /// Minimum number of failed connects to an address.
 const FEWEST: u64 = 3;
+const HELD_GONE: Text = text(
+    "the service was down from {from} on: its process ended or closed its port, and {lost} of {most} held connections \
+        were lost",
+    "服务自 {from} 起停止监听：进程已退出或关闭了端口，保持的 {most} 个连接断开了 {lost} 个",
+);
+const HELD_AWAY: Text = text(
+    "the service was down for a while from {from} on: its process ended or closed its port, and {lost} connections \
+        that were held ({most} at the same time) were lost and opened again",
+    "服务自 {from} 起一度停止监听：进程退出或关闭了端口，同时保持的 {most} 个连接先后断开 {lost} 次，之后重新建立",
+);
+const HELD_EVIDENCE: Text = text(
+    "{refused} reconnects were refused (ECONNREFUSED) after {lost} connections had been lost",
+    "{lost} 个连接断开之后，{refused} 次重连被拒绝（ECONNREFUSED）",
+);
+
 /// Minimum share of refused requests without an outage, as when one of several servers is down.
 const SHARE: f64 = 0.01;
 
@@ -86,6 +102,9 @@ fn nobody(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;
     let refused = refused(case);
     let count = numbers::count;
+    if let Some(held) = run.held.filter(|held| held.lost > 0 && held.refused > 0) {
+        return Some(held_gone(held));
+    }
     let claim = match run.outage {
         _ if refused == 0 => return None,
         Some(out) if out.to_the_end => outage(GONE, out),
@@ -95,6 +114,16 @@ fn nobody(case: &Case) -> Option<RuleVerdict> {
     };
     let evidence = LocalizedSentence::new(EVIDENCE, [("refused", count(refused)), ("scheduled", count(run.scheduled))]);
     Some(proved(claim, evidence).repeated_with(ExperimentLoad::Users(1)))
+}
+
+/// Returns the verdict on a run that holds connections: they had been open, and then nothing listened.
+fn held_gone(held: HeldConnections) -> RuleVerdict {
+    let facts = |extra: (&'static str, String)| {
+        [extra, ("lost", numbers::count(held.lost)), ("most", numbers::count(held.most))]
+    };
+    let text = if held.restored { HELD_AWAY } else { HELD_GONE };
+    let claim = LocalizedSentence::new(text, facts(("from", format!("{:.1} s", held.lost_from_s))));
+    proved(claim, LocalizedSentence::new(HELD_EVIDENCE, facts(("refused", numbers::count(held.refused)))))
 }
 
 /// Returns the number of refused connects.
@@ -144,6 +173,19 @@ mod tests {
         case.run.failed_addresses = Some(failed(20));
         let claim = RULE.judge_host(&case).unwrap().claim(Lang::En);
         assert_eq!(claim, "1 of the 2 addresses of m.test refuses: 127.0.0.9");
+    }
+
+    #[test]
+    fn held_connections_whose_server_ended() {
+        let held = |lost, refused, restored| {
+            move |run: &mut LoadResults| {
+                run.held = Some(HeldConnections { most: 200, lost, refused, lost_from_s: 3.0, restored });
+            }
+        };
+        assert_eq!(judged(&RULE, held(200, 3_725, false), counted(&[])), Some("proved"));
+        assert_eq!(judged(&RULE, held(200, 12, true), counted(&[])), Some("proved"), "restarted");
+        assert_eq!(judged(&RULE, held(7, 0, false), counted(&[])), None, "lost one by one, and it still listens");
+        assert_eq!(judged(&RULE, held(0, 9, false), counted(&[])), None, "it never admitted all");
     }
 
     #[test]

@@ -8,7 +8,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     stage: PathStage::Service,
     title: text("The service stalled", "服务停顿"),
     symptom: text(
-        "for a second or more no request succeeds, though some are in flight; then it resumes, or never does",
+        "for about a second or more no request succeeds, though some are in flight; then it resumes, or never does",
         "虽有请求在途，却在一秒或更久的时间里没有请求成功；之后恢复，或再也没有恢复",
     ),
     remedy: text(
@@ -49,12 +49,19 @@ fn missed(run: &LoadResults, out: Outage) -> f64 {
     let rest = run.window_s - length;
     if rest > 0.0 { run.succeeded_per_s * run.window_s / rest * length } else { f64::INFINITY }
 }
+const SILENT: Text = text("; {service} did not reply either", "；{service} 同样没有回应");
+const SILENT_EVIDENCE: Text = text(
+    "; {service}, which is watched, answered none of {n} queries in that time, but did before",
+    "；受监视的 {service} 此前有回应，这段时间内的 {n} 次查询均无回应",
+);
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;
     // A service that is down refuses connections, which another rule reports.
     let out = run.outage.filter(|_| super::gone::refused(case) == 0)?;
-    if missed(run, out) < MISSED {
+    // A service beyond its capacity may work only on requests that have timed out by then.
+    let is_overloaded = run.silent.is_empty() && (run.shortfall.is_some() || run.knee().is_some());
+    if missed(run, out) < MISSED || is_overloaded {
         return None;
     }
     let claim = outage(if out.to_the_end { TO_THE_END } else { CLAIM }, out);
@@ -69,7 +76,21 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
         ("longest", numbers::seconds(run.service.longest)),
         ("mean", numbers::seconds(run.service.mean)),
     ];
-    Some(consistent(claim, LocalizedSentence::new(EVIDENCE, facts)).repeated_with(ExperimentLoad::Users(1)))
+    let evidence = LocalizedSentence::new(EVIDENCE, facts);
+    let Some(silent) = run.silent.first() else {
+        return Some(consistent(claim, evidence).repeated_with(ExperimentLoad::Users(1)));
+    };
+    let service = || ("service", silent.name.clone());
+    let (claim, n) = (claim.with_clause(SILENT, [service()]), numbers::count(silent.unanswered));
+    let evidence = evidence.with_clause(SILENT_EVIDENCE, [service(), ("n", n)]);
+    Some(proved(claim, evidence).at(stage_of(&silent.name, &run.url)))
+}
+
+/// Returns the place of a watched service: it is the one under load itself, or one that it depends on.
+fn stage_of(watched: &str, url: &str) -> PathStage {
+    let address = watched.split_once('=').map_or(watched, |(_, address)| address);
+    let is_target = !address.is_empty() && url.contains(address);
+    if is_target { PathStage::Service } else { PathStage::Dependency }
 }
 
 /// Fills in a text about an outage, with times formatted as in the trust section.
@@ -84,7 +105,23 @@ fn moment(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load_results::SilentService;
     use crate::rules::made_up::{counted, judged};
+
+    #[test]
+    fn a_watched_service_that_was_silent_is_named() {
+        let stopped = |run: &mut LoadResults| {
+            run.outage = Some(Outage { from_s: 4.0, to_s: 8.2, to_the_end: false, more: 0 });
+            run.silent = vec![SilentService { name: "mysql=127.0.0.1:3306".into(), unanswered: 4 }];
+        };
+        assert_eq!(judged(&RULE, stopped, counted(&[])), Some("proved"));
+        let mut case = Case { run: crate::rules::made_up::run(), ..Case::default() };
+        stopped(&mut case.run);
+        let found = RULE.find(&case, None).expect("a finding");
+        assert_eq!(found.stage, PathStage::Dependency);
+        assert!(found.claim(Lang::En).ends_with("none succeeded; mysql=127.0.0.1:3306 did not reply either"));
+        assert_eq!(stage_of("redis=127.0.0.1:6379", "redis://127.0.0.1:6379"), PathStage::Service);
+    }
 
     #[test]
     fn a_time_without_a_success_is_repeated() {
@@ -104,5 +141,10 @@ mod tests {
             (run.outage, run.succeeded_per_s) = (Some(Outage { from_s: 3.2, to_s: 4.8, to_the_end: false, more: 3 }), 3.0);
         };
         assert_eq!(judged(&RULE, slow, counted(&[])), None, "the pool has its pace");
+        let overloaded = |run: &mut LoadResults| {
+            run.outage = out(0, true);
+            run.shortfall = Some(RateShortfall::default());
+        };
+        assert_eq!(judged(&RULE, overloaded, counted(&[])), None, "it works on what has timed out");
     }
 }

@@ -1,6 +1,6 @@
 //! The diagnosis in the JSON report.
 
-use brunt_diagnose::{Conclusion, CounterCoverage, LimitFinding};
+use brunt_diagnose::{Conclusion, CounterCoverage, CurvePoint, Knee, LimitFinding};
 use serde::Serialize;
 
 use crate::text::Lang;
@@ -21,6 +21,75 @@ pub(super) struct Diagnosis {
     shared: Option<SharedCpuReport>,
     /// All findings, the main limit first; if `outcome` is not `limit`, none of them limited the run.
     findings: Vec<LimitReport>,
+    /// The point from which more load gave no more throughput; absent if the load was level or was sustained.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    knee: Option<KneeReport>,
+    /// Load against throughput and latency, in the order of time; absent if the load was level.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    curve: Option<Vec<CurveReport>>,
+}
+
+/// The knee of a run whose load rose.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct KneeReport {
+    /// Number of the second of the window, counted from 1.
+    second: usize,
+    /// Load in that second: requests scheduled per second (open load) or users (closed load).
+    load: f64,
+    /// Highest load after it.
+    most_load: f64,
+    /// Successes per second from there on.
+    throughput_per_s: f64,
+    /// Requests in flight or waiting before the knee, and their highest number after it.
+    queued: [f64; 2],
+}
+
+/// A point of the curve: a stretch of the window.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct CurveReport {
+    /// Start, in seconds since the start of the window.
+    from_s: f64,
+    /// End, in the same format.
+    to_s: f64,
+    /// Load: requests scheduled per second (open load) or users (closed load).
+    load: f64,
+    /// Successes per second.
+    throughput_per_s: f64,
+    /// Median of the headline latency; null if withheld, or if so many requests did not finish.
+    p50_us: Option<f64>,
+    /// p99 of the headline latency, likewise.
+    p99_us: Option<f64>,
+    /// Requests in flight or waiting at the end.
+    queued: f64,
+}
+
+impl KneeReport {
+    fn of(knee: &Knee) -> KneeReport {
+        KneeReport {
+            second: knee.second,
+            load: knee.load,
+            most_load: knee.most_load,
+            throughput_per_s: knee.succeeded_per_s,
+            queued: knee.backlog,
+        }
+    }
+}
+
+impl CurveReport {
+    fn of(point: &CurvePoint) -> CurveReport {
+        let us = |time: Option<f64>| time.filter(|time| time.is_finite()).map(|time| time * 1e6);
+        CurveReport {
+            from_s: point.from_s,
+            to_s: point.to_s,
+            load: point.load,
+            throughput_per_s: point.succeeded_per_s,
+            p50_us: us(point.p50_s),
+            p99_us: us(point.p99_s),
+            queued: point.backlog,
+        }
+    }
 }
 
 /// CPU time within the window, in cores.
@@ -103,6 +172,13 @@ impl Diagnosis {
             cores: shared.cores,
         });
         let findings = conclusion.findings.iter().map(limit).collect();
-        Diagnosis { outcome: conclusion.outcome.name(), observed, shared, findings }
+        Diagnosis {
+            outcome: conclusion.outcome.name(),
+            observed,
+            shared,
+            findings,
+            knee: conclusion.knee.as_ref().map(KneeReport::of),
+            curve: Some(conclusion.curve.iter().map(CurveReport::of).collect()).filter(|all: &Vec<_>| !all.is_empty()),
+        }
     }
 }

@@ -16,6 +16,10 @@ const BUSY: Text = text(
         responses waited to be read",
     "发压端自身已到极限：最忙的工作线程占用一个核的 {share}，有 {full} 的时间满载；响应在排队等待读取",
 );
+const BUSY_NEVER_FULL: Text = text(
+    "brunt itself was near its limit: its busiest worker used {share} of a core; responses may have waited to be read",
+    "发压端自身已接近极限：最忙的工作线程占用一个核的 {share}；响应可能在排队等待读取",
+);
 const BUSY_CLOSED: Text = text(", and throughput is a lower bound", "，吞吐量只是下限");
 const BUSY_ADVICE: Text = text(
     "; use more workers (-w) or machines, a lower load, or fewer response checks (--expect-…)",
@@ -123,7 +127,8 @@ impl BusyWorkersRule {
             () => return None,
         };
         let facts = [("share", numbers::share(busiest)), ("full", numbers::duration(self.full))];
-        let found = Finding::new("generator_busy", grade, BUSY, facts);
+        let found =
+            Finding::new("generator_busy", grade, if self.full > Nanos::ZERO { BUSY } else { BUSY_NEVER_FULL }, facts);
         let found = if run.open { found } else { found.and(BUSY_CLOSED, []) };
         Some(found.and(BUSY_ADVICE, []))
     }

@@ -14,7 +14,7 @@ mod failures;
 mod few_requests;
 pub(crate) mod generator;
 mod heartbeats;
-mod held_connections;
+pub(crate) mod held_connections;
 mod littles_law;
 mod local_limit;
 mod lower_bound;

@@ -14,13 +14,24 @@ const OUTAGE: Text = text("from {from} to {to} no request succeeded", "从 {from
 const OUTAGE_ONE_MORE: Text = text("; this happened one other time", "，另有一次同样的中断");
 const OUTAGE_MORE: Text = text("; this happened {n} more times", "，另有 {n} 次同样的中断");
 
-/// Minimum length of an outage.
-const LEAST: Nanos = Nanos::from_secs(1);
+/// Minimum length of an outage: a server that stands still for exactly one second answers what it had begun just after
+/// the beginning, and the next success comes less than a second later.
+const LEAST: Nanos = Nanos::from_millis(900);
+/// Minimum part of that for which requests must have been in flight: under open load, the first arrival after the last
+/// success may take a while.
+const LEAST_BUSY: Nanos = Nanos::from_millis(700);
 /// Minimum ratio of an outage's length to the usual duration of requests: a service that takes three seconds per
 /// request has such stretches even when healthy.
 const TIMES: u64 = 3;
 /// Minimum number of requests due during an outage under open load: with fewer, the gap may be chance.
 const DUE: f64 = 10.0;
+/// Minimum number of seconds without an outage, and of their successes, that show how long requests usually take under
+/// open load.
+const CALM: u64 = 3;
+const CALM_SUCCESSES: u64 = 20;
+/// Multiple of the backlog before an outage, and number of requests more, up to which it counts as drained.
+const DRAINED_TIMES: u64 = 2;
+const DRAINED_MORE: u64 = 5;
 /// Maximum number of outages kept, longest first, to bound memory.
 const KEPT: usize = 64;
 /// Share of the window without a success above which, under closed load, the figures are invalid.
@@ -41,12 +52,16 @@ pub(crate) struct Outages {
     until: i64,
     /// Stretches without a success, longest first.
     stretches: Vec<(i64, i64)>,
-    /// Service times outside such stretches, those not yet assigned, the number of seconds without an outage, and the
+    /// Service times outside such stretches, those not yet assigned (with the backlog at their end), the number of seconds without an outage, and the
     /// number of all seconds.
     normal: Histogram,
-    pending: Option<Histogram>,
+    pending: Option<(Histogram, u64)>,
     calm: u64,
     seconds: u64,
+    /// Requests in flight or waiting at the end of the last calm second, and whether those that an outage left behind
+    /// are still being answered: their service times are part of it.
+    backlog: u64,
+    draining: bool,
 }
 
 impl Outages {
@@ -64,8 +79,13 @@ impl Outages {
         self.busy_since = s.busy_since_ns;
         let was_calm = !self.close(since, first);
         self.flush_pending(was_calm);
-        if was_calm {
-            self.pending = Some(s.latency.service.clone());
+        let backlog = u64::from(s.in_flight) + u64::from(s.waiting);
+        let drained = self.backlog.saturating_mul(DRAINED_TIMES).saturating_add(DRAINED_MORE);
+        // The second in which the backlog is drained still has requests of it.
+        let drains = self.draining;
+        self.draining = (drains || !was_calm) && backlog > drained;
+        if was_calm && !drains {
+            self.pending = Some((s.latency.service.clone(), backlog));
         }
         self.last_success = s.last_success_ns.or(Some(s.to_ns));
         (self.succeeded, self.silent, self.failing) = (true, 0, false);
@@ -73,8 +93,9 @@ impl Outages {
 
     /// Adds the pending service times to the normal ones, or drops them if an outage followed.
     fn flush_pending(&mut self, was_calm: bool) {
-        let Some(pending) = self.pending.take().filter(|_| was_calm) else { return };
+        let Some((pending, backlog)) = self.pending.take().filter(|_| was_calm) else { return };
         self.normal.merge(&pending);
+        self.backlog = backlog;
         self.calm += 1;
     }
 
@@ -86,7 +107,8 @@ impl Outages {
         };
         // Only the window is reported.
         let Some(from) = wanted.map(|from| from.max(0)) else { return false };
-        if at.saturating_sub(from) < LEAST.0 as i64 {
+        let (without, busy) = (at.saturating_sub(since.max(0)), at.saturating_sub(from));
+        if without < LEAST.0 as i64 || busy < LEAST_BUSY.0 as i64 {
             return false;
         }
         let place = self.stretches.partition_point(|(f, t)| t - f >= at - from);
@@ -100,20 +122,22 @@ impl Outages {
     /// users, all of them may wait in the same outage), and under open load the median.
     fn usual(&self, totals: &RunTotals, open: bool) -> Nanos {
         let at = |ranks: &Histogram, q: f64| ranks.at_rank(quantile::rank_of(ranks.count(), q)).unwrap_or_default();
-        match self.calm * 2 >= self.seconds {
+        // A few calm seconds suffice under open load: requests keep coming in an outage and show its length themselves.
+        let enough = open && self.calm >= CALM && self.normal.count() >= CALM_SUCCESSES;
+        match enough || self.calm * 2 >= self.seconds {
             true => at(&self.normal, 0.99),
             false => at(&totals.latency.service, if open { 0.5 } else { 0.99 }),
         }
     }
 
-    /// Returns the outages of a completed run.
+    /// Returns the longest outage of a completed run.
     pub fn found(&self, totals: &RunTotals, open: bool) -> Option<ServiceOutage> {
         let mut all = self.clone();
         let last = all.last_success.filter(|_| all.succeeded)?;
         let lasted = all.silent > 0 && all.close(last, all.until);
         all.flush_pending(!lasted);
         let usual = all.usual(totals, open);
-        let least = LEAST.0.max(usual.0.saturating_mul(TIMES)) as i64;
+        let least = LEAST_BUSY.0.max(usual.0.saturating_mul(TIMES)) as i64;
         let due_per_ns = if open { totals.due as f64 / totals.window.0.max(1) as f64 } else { f64::INFINITY };
         all.stretches.retain(|(from, to)| to - from >= least && (to - from) as f64 * due_per_ns >= DUE);
         let &(from, to) = all.stretches.first()?;
@@ -285,6 +309,61 @@ mod tests {
             second
         });
         assert_eq!(told(of(seconds, true)), Some((2500, 6001, 0, Grade::Warn)));
+    }
+
+    /// A service with a queue stands still for four of fourteen seconds at 10/s, and then answers what has waited over
+    /// the next two: those requests took up to four seconds, and are no measure of how long requests usually take.
+    #[test]
+    fn what_drains_after_an_outage_is_part_of_it() {
+        let waiting = [1, 1, 0, 1, 11, 21, 31, 41, 24, 8, 1, 0, 1, 0];
+        let took_ms = [100, 110, 90, 120, 100, 0, 0, 0, 3500, 2000, 100, 110, 90, 100];
+        let seconds = |stands_still: bool| {
+            let second = move |n: usize| {
+                let from_ns = n as i64 * 1000 * MS;
+                let silent = stands_still && (5..8).contains(&n);
+                let mut second = Second { from_ns, to_ns: from_ns + 1000 * MS, due: 10, ..Second::default() };
+                (second.waiting, second.busy_since_ns) = (waiting[n], Some(4010 * MS));
+                if silent {
+                    return second;
+                }
+                let last = if stands_still && n == 4 { 10 } else { 990 };
+                let first = if n == 8 { 100 } else { 5 };
+                second.finished = if n == 8 || n == 9 { 27 } else { 10 };
+                second.first_success_ns = Some(from_ns + first * MS);
+                second.last_success_ns = Some(from_ns + last * MS);
+                second.latency.service.record_n(Nanos::from_millis(took_ms[n].max(1)), second.finished);
+                second
+            };
+            (0..14).map(second)
+        };
+        assert_eq!(told(of(seconds(true), true)), Some((4010, 8100, 0, Grade::Warn)));
+        assert_eq!(told(of(seconds(false), true)), None, "the twin: as slow, and never without a success");
+    }
+
+    #[test]
+    fn a_stall_of_one_second_is_told_wherever_the_seconds_lie() {
+        // Arrivals every 10 ms, each answered after 1 ms; the server stands still for 1.000 s.
+        for (stalls_at, stalls_for) in (0..1000).step_by(7).map(|at| (2000 + at, 1000)) {
+            let ends = (0..600_i64).map(|n| 10 * n + 1).map(|ms| {
+                if (stalls_at..stalls_at + stalls_for).contains(&ms) { stalls_at + stalls_for + 1 } else { ms }
+            });
+            let ends: Vec<i64> = ends.collect();
+            let seconds = (0..6_i64).map(|n| {
+                let (from, to) = (1000 * n, 1000 * (n + 1));
+                let within: Vec<i64> = ends.iter().copied().filter(|ms| (from..to).contains(ms)).collect();
+                let mut second = Second { from_ns: from * MS, to_ns: to * MS, due: 100, ..Second::default() };
+                second.finished = within.len() as u64;
+                (second.first_success_ns, second.last_success_ns) =
+                    (within.first().map(|ms| ms * MS), within.last().map(|ms| ms * MS));
+                // The first request of the stall arrives a moment after the last success.
+                let stalled = within.first().is_none_or(|first| *first > stalls_at) && to > stalls_at;
+                second.busy_since_ns = Some(if stalled { (stalls_at / 10 * 10 + 10) * MS } else { from * MS });
+                second.latency.service.record_n(Nanos::from_millis(1), second.finished);
+                second
+            });
+            let seen = told(of(seconds, true));
+            assert!(seen.is_some(), "a stall at {stalls_at} ms");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The rule for a steady state: a mean over a warm-up and the rest of the run, or over two regimes, describes neither.
 
-use brunt_measure::{Nanos, Rng, steady};
+use brunt_measure::{Nanos, Rng, quantile, steady};
 use brunt_record::{RunEvent, RunPart};
 
 use super::{Evidence, TrustRule};
@@ -17,6 +17,10 @@ const SETTLED_LATE: Text = text(
 const REGIMES: Text = text(
     "latency changed at {time}: {before} on average before, {after} after; results over both describe neither",
     "延迟在 {time} 发生变化：此前平均 {before}，此后 {after}；合并统计的结果对前后两段都没有代表性",
+);
+const REGIMES_TYPICAL: Text = text(
+    "latency changed at {time}: its median was {before} before and {after} after; results over both describe neither",
+    "延迟在 {time} 发生变化：此前中位数为 {before}，此后为 {after}；合并统计的结果对前后两段都没有代表性",
 );
 const DRIFTING: Text = text(
     "the run never settled: latency kept moving from {before} to {after}, so results depend on the length of the run",
@@ -39,11 +43,13 @@ const UNKNOWN: f64 = 0.2;
 /// Minimum length of a regime, as a share of the run; shorter ones are stalls, which another rule covers.
 const REGIME: f64 = 0.15;
 
-/// The mean service time of each second, collected while a record is read.
+/// The mean and the median service time of each second, collected while a record is read.
 #[derive(Clone, Debug)]
 pub(super) struct SteadyStateRule {
     /// Sum in nanoseconds and count of each point.
     points: Vec<(f64, f64)>,
+    /// Median service time of each point, in nanoseconds; 0 without a response.
+    medians: Vec<f64>,
     /// Seconds per point.
     seconds: usize,
     /// Seconds in the last point.
@@ -52,24 +58,28 @@ pub(super) struct SteadyStateRule {
 
 impl Default for SteadyStateRule {
     fn default() -> SteadyStateRule {
-        SteadyStateRule { points: Vec::new(), seconds: 1, filled: 1 }
+        SteadyStateRule { points: Vec::new(), medians: Vec::new(), seconds: 1, filled: 1 }
     }
 }
 
 impl SteadyStateRule {
-    fn add(&mut self, sum: f64, count: f64) {
+    fn add(&mut self, sum: f64, count: f64, median: f64) {
+        let both = |a: f64, b: f64| if a > 0.0 && b > 0.0 { f64::midpoint(a, b) } else { a.max(b) };
         if self.filled < self.seconds
-            && let Some(last) = self.points.last_mut()
+            && let (Some(last), Some(typical)) = (self.points.last_mut(), self.medians.last_mut())
         {
             (last.0, last.1, self.filled) = (last.0 + sum, last.1 + count, self.filled + 1);
+            *typical = both(*typical, median);
             return;
         }
         if self.points.len() == KEPT {
             self.points =
                 self.points.chunks(2).map(|two| two.iter().fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1))).collect();
+            self.medians = self.medians.chunks(2).map(|two| two.iter().copied().fold(0.0, both)).collect();
             self.seconds *= 2;
         }
         self.points.push((sum, count));
+        self.medians.push(median);
         self.filled = 1;
     }
 
@@ -77,7 +87,16 @@ impl SteadyStateRule {
     /// without a response repeats the previous one; `None` if there are too many such points.
     fn logs(&self) -> Option<Vec<f64>> {
         let mean = |(sum, count): &(f64, f64)| (*count > 0.0 && *sum > 0.0).then(|| (sum / count).ln());
-        let known: Vec<Option<f64>> = self.points.iter().map(mean).collect();
+        SteadyStateRule::carried(self.points.iter().map(mean).collect())
+    }
+
+    /// Like [`SteadyStateRule::logs`], of the medians.
+    fn median_logs(&self) -> Option<Vec<f64>> {
+        SteadyStateRule::carried(self.medians.iter().map(|median| (*median > 0.0).then(|| median.ln())).collect())
+    }
+
+    /// Fills in unknown points; `None` if there are too many.
+    fn carried(known: Vec<Option<f64>>) -> Option<Vec<f64>> {
         let unknown = known.iter().filter(|point| point.is_none()).count();
         if unknown as f64 > UNKNOWN * known.len() as f64 {
             return None;
@@ -89,6 +108,27 @@ impl SteadyStateRule {
         };
         Some(known.into_iter().map(carried).collect())
     }
+}
+
+impl SteadyStateRule {
+    /// Finds two levels of the median, which a disturbance (stolen time, a stall) of a part of the seconds does not
+    /// hide: means, and distances between them, are as large as the disturbance.
+    fn change_of_level(&self) -> Option<Finding> {
+        let logs = self.median_logs()?;
+        let at = steady::level_change(&logs)?;
+        let shortest = shortest_regime(logs.len());
+        let (before, after) = (steady::median(&logs[..at]).exp(), steady::median(&logs[at..]).exp());
+        let lasts = (shortest..=logs.len().saturating_sub(shortest)).contains(&at);
+        let shown = |ns: f64| numbers::duration(Nanos(ns as u64));
+        let time = format!("{}s", at * self.seconds);
+        let values = [("time", time), ("before", shown(before)), ("after", shown(after))];
+        (lasts && differ(before, after)).then(|| Finding::new("two_regimes", Grade::Warn, REGIMES_TYPICAL, values))
+    }
+}
+
+/// Returns the minimum number of points of a regime.
+fn shortest_regime(points: usize) -> usize {
+    ((points as f64 * REGIME) as usize).max(3)
 }
 
 /// Returns `true` if two means differ by more than noise.
@@ -110,7 +150,9 @@ impl TrustRule for SteadyStateRule {
             && s.part == RunPart::Window
             && s.length() >= Nanos::from_millis(900)
         {
-            self.add(s.latency.service.sum() as f64, s.latency.service.count() as f64);
+            let service = &s.latency.service;
+            let median = service.at_rank(quantile::rank_of(service.count(), 0.5)).unwrap_or_default();
+            self.add(service.sum() as f64, service.count() as f64, median.0 as f64);
         }
     }
 
@@ -121,7 +163,8 @@ impl TrustRule for SteadyStateRule {
             return Vec::new();
         }
         let warmup = run.started.as_ref().map_or(Nanos::ZERO, |s| s.plan.warmup);
-        self.logs().and_then(|logs| self.judge(&logs, warmup)).into_iter().collect()
+        let found = self.logs().and_then(|logs| self.judge(&logs, warmup));
+        found.or_else(|| self.change_of_level()).into_iter().collect()
     }
 }
 
@@ -158,7 +201,7 @@ impl SteadyStateRule {
         if differ(first, last) && rise / whole > 0.5 && within(early) / whole > 0.2 && within(late) / whole > 0.2 {
             return Some(told("never_settled", DRIFTING, 0, first, last));
         }
-        let shortest = ((n as f64 * REGIME) as usize).max(3);
+        let shortest = shortest_regime(n);
         let changes = steady::change_points(logs, &mut Rng::new(0));
         changes
             .into_iter()
@@ -186,7 +229,7 @@ mod tests {
     fn code(seconds: usize, mean_ms: impl Fn(usize) -> f64) -> Option<&'static str> {
         let (mut series, mut rng) = (SteadyStateRule::default(), Rng::new(9));
         for at in 0..seconds {
-            series.add(mean_ms(at) * 1e6 * 100.0 * (0.9 + 0.2 * rng.f64()), 100.0);
+            series.add(mean_ms(at) * 1e6 * 100.0 * (0.9 + 0.2 * rng.f64()), 100.0, mean_ms(at) * 1e6);
         }
         series.judge(&series.logs()?, Nanos::ZERO).map(|found| {
             assert!(!found.sentence(crate::Lang::En).is_empty() && !found.sentence(crate::Lang::Zh).is_empty());
@@ -220,7 +263,7 @@ mod tests {
             } else {
                 10e6
             };
-            series.add(mean * (0.95 + 0.1 * rng.f64()), 1.0);
+            series.add(mean * (0.95 + 0.1 * rng.f64()), 1.0, mean);
         }
         let found = series.judge(&series.logs().unwrap(), Nanos::ZERO).unwrap();
         assert!(found.sentence(crate::Lang::En).starts_with("latency changed at 12s"), "{found:?}");
@@ -231,7 +274,7 @@ mod tests {
         let mut series = SteadyStateRule::default();
         for second in 0..24 {
             let noise = 1.0 + 0.01 * (second % 3) as f64;
-            series.add(if second < 11 { 10e6 } else { 20e6 } * noise, 1.0);
+            series.add(if second < 11 { 10e6 } else { 20e6 } * noise, 1.0, 10e6);
         }
         assert_eq!(
             brunt_measure::steady::warm_up_length(&series.logs().unwrap(), 1),
@@ -256,7 +299,7 @@ mod tests {
         for second in 0..32 {
             // The last seconds vary less than any before.
             let noise = if second < 26 { 0.05 * (second % 3) as f64 } else { 0.0 };
-            series.add(if second < 8 { 30e6 } else { 10e6 } * (1.0 + noise), 1.0);
+            series.add(if second < 8 { 30e6 } else { 10e6 } * (1.0 + noise), 1.0, 10e6);
         }
         let found = series.judge(&series.logs().unwrap(), Nanos::ZERO).unwrap();
         assert_eq!(found.code, "settled_late", "{found:?}");
@@ -273,7 +316,7 @@ mod tests {
             for second in 0..40 {
                 let mean = if second < 22 { 10e6 } else { 20e6 };
                 let mean = mean * (1.0 + 0.01 * (second % 3) as f64);
-                if silent(second) { series.add(0.0, 0.0) } else { series.add(mean * 10.0, 10.0) }
+                if silent(second) { series.add(0.0, 0.0, 0.0) } else { series.add(mean * 10.0, 10.0, mean) }
             }
             series.logs().and_then(|logs| series.judge(&logs, Nanos::ZERO)).map(|found| found.code)
         };
@@ -281,10 +324,33 @@ mod tests {
         assert_eq!(judged(|second| second % 3 == 0), None, "too little is known");
     }
 
+    /// Sixteen per cent of the time is stolen: in every second, some responses are read tens of milliseconds late, in
+    /// some seconds nearly all.
+    #[test]
+    fn stolen_time_hides_no_change_and_makes_none() {
+        let (mut seen, mut by_chance) = (0, 0);
+        for seed in 0..100 {
+            let mut rng = Rng::new(seed);
+            let mut series = |slower: f64| {
+                let mut series = SteadyStateRule::default();
+                for second in 0..24 {
+                    let own = if second < 12 { 2e6 } else { slower };
+                    let stolen = 20e6 * rng.f64() * rng.f64();
+                    let typical = own * (1.0 + 0.2 * rng.f64()) + if rng.f64() < 0.16 { stolen } else { 0.0 };
+                    series.add((typical + stolen) * 100.0, 100.0, typical);
+                }
+                series
+            };
+            seen += i32::from(series(4e6).change_of_level().is_some_and(|found| found.code == "two_regimes"));
+            by_chance += i32::from(series(2e6).change_of_level().is_some());
+        }
+        assert!(seen >= 85 && by_chance == 0, "{seen} of 100, {by_chance} by chance");
+    }
+
     #[test]
     fn long_runs_are_thinned() {
         let mut series = SteadyStateRule::default();
-        (0..10_000).for_each(|_| series.add(5e6, 5.0));
+        (0..10_000).for_each(|_| series.add(5e6, 5.0, 1e6));
         assert!(series.points.len() <= KEPT && series.points.iter().all(|(sum, count)| sum / count == 1e6));
         let counted: f64 = series.points.iter().map(|(_, count)| count).sum();
         assert_eq!(counted, 50_000.0);

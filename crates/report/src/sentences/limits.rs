@@ -24,15 +24,24 @@ pub(crate) const AT_MOST: Text = text(
     "the plan: step `{step}` used up its `at-most` of {rate}/s; more users would only wait for their turn",
     "测试计划：步骤 `{step}` 的 `at-most`（{rate}/s）已经用满；增加用户只会让更多用户排队等待",
 );
-pub(crate) const UNKNOWN_HERE: Text = text(
-    "no counter of this machine or of the service shows the limit; doubling the load would show whether there is room for more",
-    "本机与服务的计数器均未显示瓶颈；将负载翻倍可看出吞吐量是否还能上升",
-);
+pub(crate) const UNKNOWN_HERE: Text =
+    text("no counter of this machine or of the service shows the limit", "本机与服务的计数器均未显示瓶颈");
 pub(crate) const UNKNOWN_ELSEWHERE: Text = text(
-    "cannot be determined from here: the counters of the service's machine are not observable (run `brunt probe` there); doubling the load would show whether there is room for more",
-    "从本机无法判断：看不到服务所在机器的计数器（在该机器上运行 `brunt probe` 即可）；将负载翻倍可看出吞吐量是否还能上升",
+    "cannot be determined from here: the counters of the service's machine are not observable (run `brunt probe` there)",
+    "从本机无法判断：看不到服务所在机器的计数器（在该机器上运行 `brunt probe` 即可）",
 );
 pub(crate) const PROGRAMS: Text = text("; of the service: {programs}", "；服务中：{programs}");
+pub(crate) const DOUBLE: Text =
+    text("; doubling the load would show whether there is room for more", "；将负载翻倍可看出吞吐量是否还能上升");
+pub(crate) const LOWER: Text = text(
+    "; begin with a lower load and raise it (--stage): that shows from which load on requests queue or time out",
+    "；请从较低的负载开始逐步加压（--stage），看从多大的负载起请求开始排队或超时",
+);
+pub(crate) const SINGLE: Text =
+    text("; no request succeeded: look at a single one with --debug", "；没有请求成功：用 --debug 查看单个请求");
+pub(crate) const CURVE: Text = text("load → throughput (p50, p99): {points}", "负载 → 吞吐量（p50，p99）：{points}");
+pub(crate) const SEMICOLON: Text = text("; ", "；");
+pub(crate) const NO_RESPONSE: Text = text("no response", "无响应");
 pub(crate) const SHARED: Text = text(
     "service and generator share this machine: the service used {service} of its {cores} cores, brunt {generator}, all together {busy}",
     "服务与发压端共用本机：{cores} 个核中，服务用了 {service}，brunt 用了 {generator}，合计 {busy}",

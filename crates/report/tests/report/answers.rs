@@ -41,12 +41,17 @@ fn a_server_that_cannot_keep_up_gets_a_conclusion_in_every_format() {
 #[test]
 fn a_queue_that_time_outs_keep_short_is_an_overload_and_fast_failures_are_none() {
     let mut timing_out = open(100.0, 10);
+    let mut unanswered = open(100.0, 10);
     let mut failing = open(100.0, 10);
     let mut healthy = open(100.0, 10);
     for n in 0..10 {
-        let mut s = second(n).answered(20, ms(40)).timed_out(80, ms(1000));
-        s.in_flight = 80;
+        let mut s = second(n).answered(20, ms(9_000)).timed_out(80, ms(10_000));
+        s.in_flight = 800;
         timing_out = timing_out.second(s);
+        // As many time out, but the others are answered at once.
+        let mut s = second(n).answered(20, ms(40)).timed_out(80, ms(10_000));
+        s.in_flight = 800;
+        unanswered = unanswered.second(s);
         failing = failing.second(second(n).answered(20, ms(40)).failing(80, "wrong_status", "first_byte", None));
         healthy = healthy.second(second(n).answered(100, ms(4)));
     }
@@ -56,6 +61,11 @@ fn a_queue_that_time_outs_keep_short_is_an_overload_and_fast_failures_are_none()
         "{text}"
     );
     assert!(timing_out.json()["overload"]["queue_growth_per_s"].is_null());
+    let json = unanswered.json();
+    assert!(json["overload"].is_null(), "nothing queued");
+    let claim = "80.0 % of the requests never got a response within 10.0 s, at any load";
+    assert_eq!(json["diagnosis"]["findings"][0]["claim"], claim);
+    assert!(!unanswered.written("text", Lang::En).contains("queued until"));
     assert!(failing.json()["overload"].is_null() && healthy.json()["overload"].is_null());
     assert!(overload().ended(Some("interrupted")).json()["overload"].is_null(), "a part of a run shows no capacity");
 }

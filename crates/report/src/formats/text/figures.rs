@@ -99,7 +99,9 @@ fn hidden(page: &mut TextPage, summary: &Summary) {
 /// are left at the end of a run with a fixed number of requests.
 pub(crate) fn heading(summary: &Summary, lang: Lang) -> String {
     if summary.only_holds() {
-        return lang.fill(say::HELD, &[("n", &numbers::count(summary.totals.max_established))]);
+        let lost = summary.totals.connections.lost;
+        let facts = [("n", &*numbers::count(summary.totals.max_established)), ("lost", &*numbers::count(lost))];
+        return lang.fill(if lost == 0 { say::HELD } else { say::HELD_LOST }, &facts);
     }
     if summary.open {
         return lang.of(say::RESPONSE_HEADLINE).into();
