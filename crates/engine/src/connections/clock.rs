@@ -8,8 +8,8 @@ use crate::ids::{ConnId, ExchangeId};
 use crate::pool::ConnStage;
 use crate::recorder::Gauges;
 
-use crate::own_delay::ReadGaps;
 use super::{HeartbeatRounds, WorkerConnections};
+use crate::own_delay::ReadGaps;
 use crate::worker_message::WorkerMessage;
 
 /// Maximum interval between checks for a stop request.

@@ -136,6 +136,9 @@ impl<N: Network> Network for WatchedNetwork<N> {
     fn rejected_datagrams(&self) -> u64 {
         self.net.rejected_datagrams()
     }
+    fn report_sent(&mut self, conn: ConnId) -> bool {
+        self.net.report_sent(conn)
+    }
     fn unsent(&self, conn: ConnId) -> usize {
         self.books.looks.fetch_add(1, Ordering::Relaxed);
         self.net.unsent(conn)

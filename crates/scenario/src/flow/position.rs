@@ -91,9 +91,5 @@ pub const NEW: FlowPosition = FlowPosition {
     paused_by_answer: Nanos::ZERO,
 };
 /// A span that has not begun.
-pub const NOT_BEGUN: OpenSpan = OpenSpan {
-    began: NEVER,
-    paused_before: Nanos::ZERO,
-    delayed_before: Nanos::ZERO,
-    failed: false,
-};
+pub const NOT_BEGUN: OpenSpan =
+    OpenSpan { began: NEVER, paused_before: Nanos::ZERO, delayed_before: Nanos::ZERO, failed: false };

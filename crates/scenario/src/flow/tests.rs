@@ -62,7 +62,12 @@ fn a_group_lasts_from_its_first_request_to_its_last_response_and_an_iteration_to
     assert_eq!(told(&mut flow), [(0, SpanEventKind::Began), (1, SpanEventKind::Began)]);
     assert_eq!(wake(&mut flow, OK, 140), Action::Pause(Nanos(7)));
     assert_eq!(wake(&mut flow, UserEvent::Resumed, 147), Action::Done);
-    let ended = |lasted, active| SpanEventKind::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(active), own: Nanos::ZERO };
+    let ended = |lasted, active| SpanEventKind::Ended {
+        passed: true,
+        lasted: Nanos(lasted),
+        active: Nanos(active),
+        own: Nanos::ZERO,
+    };
     assert_eq!(
         told(&mut flow),
         [(1, ended(30, 25)), (0, ended(47, 25))],
@@ -139,7 +144,12 @@ fn what_comes_from_a_cache_begins_and_ends_no_group() {
     flow.apply_event(USER, UserEvent::Resumed, Nanos(165));
     assert_eq!(flow.next_action(USER, Nanos(165), &mut UserValues::default()), Action::Send(RequestId(0)));
     assert_eq!(recalled(&mut flow, 165), Action::Done);
-    let ended = |lasted, active| SpanEventKind::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(active), own: Nanos::ZERO };
+    let ended = |lasted, active| SpanEventKind::Ended {
+        passed: true,
+        lasted: Nanos(lasted),
+        active: Nanos(active),
+        own: Nanos::ZERO,
+    };
     assert_eq!(
         told(&mut flow),
         [(0, SpanEventKind::Began), (2, SpanEventKind::Began), (2, ended(5, 5)), (0, ended(65, 5))]
@@ -313,7 +323,8 @@ fn a_batch_has_so_many_under_way_and_ends_with_the_last() {
     assert_eq!(wake(&mut flow, OK, 40), Action::Send(RequestId(4)));
     assert_eq!((flow.in_flight(USER), flow.last_batch_member(USER)), (1, None));
     assert_eq!(wake(&mut flow, OK, 50), Action::Done);
-    let passed = |lasted| SpanEventKind::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(lasted), own: Nanos::ZERO };
+    let passed =
+        |lasted| SpanEventKind::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(lasted), own: Nanos::ZERO };
     assert_eq!(
         told(&mut flow),
         [(0, SpanEventKind::Began), (1, SpanEventKind::Began), (1, passed(30)), (0, passed(50))]
