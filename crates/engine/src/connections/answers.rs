@@ -99,7 +99,7 @@ impl<N: Network> WorkerConnections<N> {
         if !c.is_set(USEFUL) && ended.fault != Some(FaultKind::Closed) {
             self.mark_useful(conn);
         }
-        let (read_late, service) = (self.gaps.read_late(self.traffic.stamp), self.traffic.stamp - x.started);
+        let (read_late, service) = (self.gaps.read_late(self.traffic.stamp), self.traffic.stamp - x.timed_from());
         self.gaps.record_response(self.traffic.stamp, service);
         self.traffic.ended(&x, ended, (late, broken), read_late, self.links.done());
     }
