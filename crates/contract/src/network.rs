@@ -89,8 +89,8 @@ pub trait Network {
     /// # Errors
     /// Returns an error that the operating system reports at once (EMFILE, EADDRNOTAVAIL …); no slot is taken.
     fn connect(&mut self, dial: &ConnectParameters) -> Result<ConnId, Errno>;
-    /// Queues the bytes of `out` for sending and empties `out`. The bytes are sent as soon as the socket accepts them;
-    /// failures are reported as `Closed`.
+    /// Queues the bytes of `out` for sending and empties `out`. The bytes are sent as soon as the socket accepts them,
+    /// at most one piece per connection and turn; failures are reported as `Closed`.
     fn send(&mut self, conn: ConnId, out: &mut OutputBuffer);
     /// Closes the connection: bytes that the socket has not accepted yet are dropped.
     fn close(&mut self, conn: ConnId);
@@ -139,6 +139,11 @@ pub trait Network {
     /// open.
     fn rejected_datagrams(&self) -> u64 {
         0
+    }
+    /// Has `Sent` reported in a later turn, once nothing is unsent on this connection, even if nothing is now: for a
+    /// caller that sends in pieces. Returns `false` if the network accepts any amount at once, and reports nothing.
+    fn report_sent(&mut self, _conn: ConnId) -> bool {
+        false
     }
     /// Returns the number of bytes still queued on this connection.
     fn unsent(&self, conn: ConnId) -> usize;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use brunt_i18n::numbers;
 use brunt_i18n::text::{Text, text};
 
-use crate::repeat_command::RepeatCommand;
 use crate::load_seconds::{CurvePoint, Knee, SecondFigures};
+use crate::repeat_command::RepeatCommand;
 
 /// A count of failures of one kind and phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -132,6 +132,8 @@ impl FailedAddresses {
         ];
         (if self.are_refused { REFUSE } else { FAIL }, facts)
     }
+}
+
 /// A watched service that gave no reply during an outage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SilentService {

@@ -36,6 +36,7 @@ use crate::ids::{ConnId, ExchangeId, OriginId, PoolId, RequestId, UserId};
 use crate::limits::Limits;
 use crate::links::{LinkEvent, Links};
 use crate::lookup::Lookups;
+use crate::outcome::NextHop;
 use crate::own_delay::{EndedWait, ReadGaps};
 use crate::pool::{ConnStage, NOT_IDLE, Pools};
 use crate::turn::Turn;
@@ -298,9 +299,10 @@ impl<N: Network> WorkerConnections<N> {
                 let origin = OriginId::of(self.traffic.workload.requests()[request.at()].origin);
                 let (pool, name) =
                     (self.pools.of(user.scenario(), origin), self.traffic.workload.names().index_of(request.at()));
-                (self.traffic.add(due, request, name, user, 0), pool)
+                (self.traffic.add(due, request, name, user), pool)
             }
             RequestRef::Derived(made) => self.add_derived(user, due, made),
+            RequestRef::Hop(next) => self.add_hop(due, *next),
         };
         if on_failure.is_some() || held_back {
             let x = self.traffic.in_flight.get(id);
@@ -322,12 +324,11 @@ impl<N: Network> WorkerConnections<N> {
             (self.traffic.workload.names().index_of(like.at()), self.traffic.in_flight.timeout_of(like));
         match self.traffic.workload.compose(&self.traffic.workload.requests()[like.at()].request, draft) {
             Ok(follow) => {
-                let request =
-                    RequestRef::Derived(DerivedRequest { follow, name, hops: 0, timeout: within, of_page: false });
+                let request = RequestRef::Derived(DerivedRequest { follow, name, timeout: within, of_page: false });
                 self.add_request(DueRequest { user, due, request, on_failure: None, held_back: false });
             }
             Err(why) => {
-                let id = self.traffic.add(due, RequestId::NONE, name, user, 0);
+                let id = self.traffic.add(due, RequestId::NONE, name, user);
                 self.traffic.fail(id, &FailureCause::new(FaultKind::Resolve, Phase::Resolve).with_details(&why), true);
             }
         }
@@ -336,10 +337,21 @@ impl<N: Network> WorkerConnections<N> {
     /// Creates the exchange of a request derived from a response, and returns it with its pool.
     fn add_derived(&mut self, user: UserId, due: Nanos, made: DerivedRequest) -> (ExchangeId, PoolId) {
         let pool = self.pools.get_or_create(user.scenario(), &made.follow.origin);
-        let id = self.traffic.add(due, RequestId::NONE, made.name, user, made.hops);
+        let id = self.traffic.add(due, RequestId::NONE, made.name, user);
         self.traffic.in_flight.get(id).flags |= OF_PAGE * u8::from(made.of_page);
         self.traffic.in_flight.set_timeout(id, made.timeout);
         self.traffic.in_flight.set_request(id, made.follow.request);
+        (id, pool)
+    }
+
+    /// Creates the exchange of the next hop of a visit, and returns it with its pool.
+    #[cold]
+    fn add_hop(&mut self, due: Nanos, next: NextHop) -> (ExchangeId, PoolId) {
+        let NextHop { follow, visit, timeout } = next;
+        let pool = self.pools.get_or_create(visit.user.scenario(), &follow.origin);
+        let id = self.traffic.in_flight.add(visit.next_hop(due, self.traffic.stamp));
+        self.traffic.in_flight.set_timeout(id, timeout);
+        self.traffic.in_flight.set_request(id, follow.request);
         (id, pool)
     }
 
@@ -410,7 +422,7 @@ impl<N: Network> WorkerConnections<N> {
         self.traffic.recorder.sent(&x, reused);
         let x = self.traffic.in_flight.get(id);
         x.flags = (x.flags & !REUSED) | (REUSED * u8::from(reused));
-        let since = x.started;
+        let since = x.timed_from();
         match sent {
             SubmitOutcome::AwaitingResponse => {}
             SubmitOutcome::OneWay => {

@@ -5,6 +5,7 @@ use brunt_measure::Nanos;
 use brunt_plan::flow::OnFailure;
 
 use crate::ids::{RequestId, UserId};
+use crate::outcome::NextHop;
 
 /// A request that a user wants to send.
 pub(crate) struct DueRequest {
@@ -24,18 +25,18 @@ pub(crate) enum RequestRef {
     Prepared(RequestId),
     /// A request derived from a response.
     Derived(DerivedRequest),
+    /// The next hop of a visit.
+    Hop(Box<NextHop>),
 }
 
-/// A request derived from a response: a hop of a redirect, or a resource of a page.
+/// A request derived from a response, such as a resource of a page.
 pub(crate) struct DerivedRequest {
     pub follow: FollowUp,
     /// Index of its name in the figures.
     pub name: u16,
-    /// Number of preceding redirects.
-    pub hops: u8,
     /// Timeout of the request.
     pub timeout: Nanos,
-    /// Set if it is a resource of a page, or a redirect of one.
+    /// Set if it is a resource of a page.
     pub of_page: bool,
 }
 

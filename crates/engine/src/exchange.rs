@@ -35,7 +35,8 @@ pub(crate) struct Exchange {
     pub state: ExchangeState,
     /// Delay before it was sent that may be brunt's own.
     pub delayed: CompactDelay,
-    /// Number of redirects before it.
+    /// Number of redirects that it followed. If any, it continues a visit: `intended` and `started` are those of the
+    /// first request, `written` and `first_byte` those of the latest hop.
     pub hops: u8,
     /// Flags of how it was sent: [`REUSED`], [`ONE_WAY`], [`HELD_BACK`], [`OF_PAGE`], [`WARMUP`], [`WATCHED`]; and the
     /// reaction to its failure ([`ON_FAILURE`]).
@@ -70,6 +71,40 @@ impl Exchange {
     /// Returns `true` if it was sent on this connection and is in flight.
     pub fn is_on(&self, conn: ConnId) -> bool {
         self.state == ExchangeState::InFlight && self.conn == conn
+    }
+
+    /// Returns the exchange of the next hop of a visit, due at `due` and taken up at `now`.
+    pub fn next_hop(mut self, due: Nanos, now: Nanos) -> Exchange {
+        self.delayed.add(now - due);
+        Exchange {
+            written: now,
+            first_byte: Nanos::ZERO,
+            last_message: Nanos::ZERO,
+            conn: ConnId::NONE,
+            request: RequestId::NONE,
+            serial: 0,
+            state: ExchangeState::Waiting,
+            hops: self.hops.saturating_add(1),
+            flags: self.flags & (WARMUP | OF_PAGE | ON_FAILURE),
+            resent: 0,
+            ..self
+        }
+    }
+
+    /// Returns `true` if it counts as in flight: it was sent or opens its connection, or its visit has begun.
+    #[inline]
+    pub fn is_started(&self) -> bool {
+        self.state != ExchangeState::Waiting || self.hops > 0
+    }
+
+    /// Returns the time from which its timeout counts; each hop has its own.
+    #[inline]
+    pub fn timed_from(&self) -> Nanos {
+        match self.state {
+            _ if self.hops > 0 => self.written,
+            ExchangeState::Waiting => self.intended,
+            _ => self.started,
+        }
     }
 
     /// Returns `true` if it was due within the warm-up, and is thus not reported.

@@ -257,7 +257,7 @@ impl InFlight {
             return None;
         }
         let x = self.slab.get(ExchangeId(slot));
-        let since = if x.state == ExchangeState::Waiting { x.intended } else { x.started };
+        let since = x.timed_from();
         x.set_watched(x.state != ExchangeState::Vacant && since + timeout > now);
         if x.is_watched() {
             let looks = self.timeouts.watch(slot, since + timeout);
@@ -272,18 +272,18 @@ impl InFlight {
     /// Returns `true` if an exchange that ends at `now` had timed out.
     #[inline]
     pub fn is_late(&self, (id, x): (ExchangeId, &Exchange), now: Nanos) -> bool {
-        now > x.started + self.timeout(id)
+        now > x.timed_from() + self.timeout(id)
     }
 
     /// Returns `true` if the response of a timed-out exchange began after its timeout.
     pub fn began_late(&self, id: ExchangeId, x: &Exchange) -> bool {
-        x.first_byte > x.started + self.timeout(id)
+        x.first_byte > x.timed_from() + self.timeout(id)
     }
 
     /// Returns `true` if a waiting exchange has timed out at `now`.
     pub fn waited_too_long(&mut self, id: ExchangeId, now: Nanos) -> bool {
         let timeout = self.timeout(id);
-        self.slab.get(id).intended + timeout <= now
+        self.slab.get(id).timed_from() + timeout <= now
     }
 
     /// Returns the ids of all exchanges in progress.

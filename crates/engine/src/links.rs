@@ -7,6 +7,7 @@
 //! or figures.
 
 mod closing;
+mod pieces;
 mod requests;
 
 use std::net::IpAddr;
@@ -247,7 +248,10 @@ impl<N: Network> Links<N> {
             let (conn, count, fed) = match self.net.next()? {
                 NetworkEvent::Connected(conn) => return Some(LinkEvent::Connected(conn)),
                 NetworkEvent::Closed(conn, why) => return Some(LinkEvent::Closed(conn, why)),
-                NetworkEvent::Sent(conn) => return Some(LinkEvent::Sent(conn)),
+                NetworkEvent::Sent(conn) => match self.seal_piece(conn) {
+                    true => continue,
+                    false => return Some(LinkEvent::Sent(conn)),
+                },
                 NetworkEvent::Accepted(_, conn) => {
                     self.net.close(conn);
                     continue;
@@ -266,7 +270,7 @@ impl<N: Network> Links<N> {
                         (None, None) => return Some(LinkEvent::Read(conn, bytes.len(), Ok(()))),
                         (Some(channel), _) => {
                             self.plain.clear();
-                            (conn, bytes.len(), channel.0.feed(bytes, &mut self.plain, &mut self.cipher))
+                            (conn, bytes.len(), channel.channel.feed(bytes, &mut self.plain, &mut self.cipher))
                         }
                     }
                 }
@@ -293,7 +297,7 @@ impl<N: Network> Links<N> {
         let Some(mut tunnel) = tunnel else { return self.reached(conn, led, now) };
         tunnel.start(&mut self.cipher);
         self.net.send(conn, &mut self.cipher);
-        self.conns[conn.at()].secure = Some(Box::new(Channel(tunnel)));
+        self.conns[conn.at()].secure = Some(Box::new(Channel::from(tunnel)));
         Ok(OpeningStep::Tunnelling)
     }
 
@@ -331,13 +335,13 @@ impl<N: Network> Links<N> {
         let mut channel = channel.map_err(|why| OpeningError { kind: FaultKind::Tls, why: Some(why) })?;
         channel.start(&mut self.cipher);
         self.net.send(conn, &mut self.cipher);
-        c.secure = Some(Box::new(Channel(channel)));
+        c.secure = Some(Box::new(Channel::from(channel)));
         Ok(OpeningStep::Opening)
     }
 
     /// Returns the result of the completed handshake.
     pub fn handshake(&self, conn: ConnId) -> Handshake {
-        self.conns[conn.at()].secure.as_ref().and_then(|channel| channel.0.handshake()).unwrap_or_default()
+        self.conns[conn.at()].secure.as_ref().and_then(|channel| channel.channel.handshake()).unwrap_or_default()
     }
 
     /// Handles a completed TLS handshake: starts the session, or resumes it if TLS was started within it.
@@ -459,11 +463,6 @@ impl<N: Network> Links<N> {
         }
     }
 
-    /// Returns the number of bytes that the socket has not accepted yet.
-    pub fn unsent(&self, conn: ConnId) -> usize {
-        self.net.unsent(conn)
-    }
-
     /// Assigns `out` to this connection; bytes for another connection are flushed first.
     #[inline]
     fn aim(&mut self, conn: ConnId) {
@@ -492,8 +491,11 @@ impl<N: Network> Links<N> {
         }
         match &mut self.conns[conn.at()].secure {
             None => self.net.send(conn, &mut self.out),
+            Some(channel) if self.out.len() > pieces::SEALED_PIECE || channel.unsealed.is_some() => {
+                self.seal_in_pieces(conn);
+            }
             Some(channel) => {
-                channel.0.seal(&self.out, &mut self.cipher);
+                channel.channel.seal(&self.out, &mut self.cipher);
                 self.out.clear();
                 self.net.send(conn, &mut self.cipher);
             }

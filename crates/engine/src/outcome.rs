@@ -4,6 +4,7 @@ use brunt_contract::{FollowUp, ResourceSearch};
 use brunt_measure::Nanos;
 use brunt_scenario::UserEvent;
 
+use crate::exchange::Exchange;
 use crate::failure_cause::FailureCause;
 use crate::failure_class::FailureClass;
 use crate::ids::UserId;
@@ -45,11 +46,8 @@ pub(crate) enum UserOutcome {
 /// A request that has ended.
 pub(crate) struct FinishedRequest {
     pub user: UserId,
-    /// Index of the request's name in the figures, shared by the hops that follow it.
-    pub name: u16,
-    pub hops: u8,
-    /// The next hop, if the response is a redirect.
-    pub follow: Option<Box<FollowUp>>,
+    /// The next hop, if the response is a redirect: the request goes on.
+    pub follow: Option<Box<NextHop>>,
     /// The search for the resources that the response names, if it is a page.
     pub page_finder: Option<ResourceSearch>,
     /// Timeout of the hops that follow it and of its resources.
@@ -59,6 +57,15 @@ pub(crate) struct FinishedRequest {
     pub back_off: bool,
     /// Delay of the request that may be brunt's own.
     pub own: Nanos,
+}
+
+/// The next hop of a visit.
+pub(crate) struct NextHop {
+    pub follow: FollowUp,
+    /// The exchange that was redirected.
+    pub visit: Exchange,
+    /// Timeout of the hop.
+    pub timeout: Nanos,
 }
 
 /// The cause of a request that could not be sent.
@@ -86,8 +93,6 @@ impl FinishedRequest {
     pub fn of(user: UserId, event: UserEvent) -> FinishedRequest {
         FinishedRequest {
             user,
-            name: 0,
-            hops: 0,
             follow: None,
             page_finder: None,
             timeout: Nanos::ZERO,

@@ -45,7 +45,17 @@ pub(crate) struct Conn {
 }
 
 /// A TLS channel behind a thin pointer.
-pub(crate) struct Channel(pub Box<dyn SecureChannel>);
+pub(crate) struct Channel {
+    pub channel: Box<dyn SecureChannel>,
+    /// Bytes of large sends that wait to be sealed.
+    pub unsealed: Option<Box<brunt_net::SendBacklog>>,
+}
+
+impl From<Box<dyn SecureChannel>> for Channel {
+    fn from(channel: Box<dyn SecureChannel>) -> Channel {
+        Channel { channel, unsealed: None }
+    }
+}
 
 /// Flag: the connection has carried a request.
 pub(crate) const SERVED: u8 = 1;

@@ -3,7 +3,8 @@
 //!
 //! The recorder makes no decisions. A request is `due`, `started` and `sent`, and then ends in one of four ways: it has
 //! succeeded, failed, been written (one-way), or is unfinished at the end of the run. Requests of the warm-up are not
-//! reported.
+//! reported. A request with the hops of its redirects is one *visit*, which ends with its last hop; hops are only
+//! counted.
 
 mod caching;
 mod checks;
@@ -15,7 +16,7 @@ use brunt_measure::{Clock, Histogram, Nanos};
 use brunt_record::Latency;
 
 use crate::early_failures::EarlyFailures;
-use crate::exchange::{Exchange, ExchangeState};
+use crate::exchange::Exchange;
 use crate::failure_class::FailureClass;
 use crate::ids::UserId;
 use crate::limits::Limits;
@@ -114,6 +115,10 @@ impl Recorder {
     /// the delay of that which may be brunt's own.
     #[inline]
     pub fn started(&mut self, x: &mut Exchange, (ready, freed_late): (Nanos, Nanos), now: Nanos) {
+        if x.hops > 0 {
+            // Its visit is in flight already.
+            return x.delayed.add(now - ready.max(x.written));
+        }
         x.started = now;
         self.in_flight.start(now);
         if !self.records_lateness {
@@ -137,9 +142,10 @@ impl Recorder {
     pub fn sent(&mut self, x: &Exchange, reused: bool) {
         self.tally.counts.connections.reused += u64::from(reused && !x.is_warmup());
         let first = u64::from(x.resent == 0);
-        match x.is_warmup() {
-            true => self.tally.counts.warmup += first,
-            false => self.tally.counts.sent += first,
+        match x.hops {
+            _ if x.is_warmup() => self.tally.counts.warmup += first,
+            0 => self.tally.counts.sent += first,
+            _ => self.tally.counts.hops += first,
         }
     }
 
@@ -167,6 +173,18 @@ impl Recorder {
             true => self.tally.counts.late += 1,
             false => self.tally.code((x.name, x.user), code),
         }
+        self.payload(x, payload);
+    }
+
+    /// Records a redirect that will be followed, with this payload size in bytes: its visit goes on.
+    pub fn redirected(&mut self, x: &Exchange, payload: u64) {
+        if !x.is_warmup() {
+            self.payload(x, payload);
+        }
+    }
+
+    #[inline]
+    fn payload(&mut self, x: &Exchange, payload: u64) {
         self.tally.counts.bytes.payload += payload;
         if let Some(named) = &mut self.tally.named {
             named.count(x.name, x.user, |named, row| named.counts(row).payload += payload);
@@ -184,7 +202,7 @@ impl Recorder {
     /// second from the sum of the histogram, so that Little's law checks the reported figures.
     #[inline]
     pub fn end(&mut self, x: &Exchange, now: Nanos, in_histogram: bool) {
-        if x.state != ExchangeState::Waiting {
+        if x.is_started() {
             self.in_flight.end(x.started, now);
             self.tally.counts.apart.service_ns += if in_histogram { 0 } else { (now - x.started).0 };
         }
@@ -264,8 +282,7 @@ impl Recorder {
             return;
         }
         self.tally.failure((x.name, x.user), sort);
-        let sent = x.state != ExchangeState::Waiting;
-        let since = if self.open || !sent { x.intended } else { x.started };
+        let since = if self.open || !x.is_started() { x.intended } else { x.started };
         let latency = &mut self.tally.latency;
         latency.failed.record(now - since);
         if sort.kind.is_answer() && sort.phase != Phase::Greeting {
@@ -322,7 +339,7 @@ impl Recorder {
 
     /// Counts the time within the window that a user spent on a request of unknown latency.
     fn count_unanswered(&mut self, x: &Exchange, limits: &Limits, now: Nanos) {
-        if x.state != ExchangeState::Waiting {
+        if x.is_started() {
             self.tally.counts.unanswered_ns += limits.in_window(x.started, now).0;
         }
     }
@@ -333,7 +350,7 @@ impl Recorder {
         if self.open {
             latency.response_at_least.record(now - x.intended);
         }
-        let waiting = x.state == ExchangeState::Waiting;
+        let waiting = !x.is_started();
         match waiting {
             true => latency.wait_conn_at_least.record(now - x.intended),
             false => latency.service_at_least.record(now - x.started),
@@ -458,6 +475,7 @@ mod tests {
     use std::sync::mpsc::{Receiver, channel};
 
     use super::*;
+    use crate::exchange::ExchangeState;
     use crate::ids::RequestId;
     use crate::tally::{Snapshot, decode};
 

@@ -128,6 +128,9 @@ impl<N: Network> Network for &mut DrainingNetwork<'_, '_, N> {
     fn rejected_datagrams(&self) -> u64 {
         self.net.rejected_datagrams()
     }
+    fn report_sent(&mut self, conn: ConnId) -> bool {
+        self.net.report_sent(conn)
+    }
     fn unsent(&self, conn: ConnId) -> usize {
         self.net.unsent(conn)
     }

@@ -63,7 +63,7 @@ impl TracedOutcome {
 impl KeptTrace {
     /// Creates the entry of an exchange that ended at `now`; `open` is set if its latency counts from when it was due.
     pub fn of(x: &Exchange, trace: Trace, outcome: TracedOutcome, (open, now): (bool, Nanos)) -> KeptTrace {
-        let started = if x.state == ExchangeState::Waiting { now } else { x.started };
+        let started = if x.is_started() { x.started } else { now };
         KeptTrace {
             trace,
             name: x.name,

@@ -7,15 +7,15 @@ mod iterations;
 mod pages;
 mod waking;
 
-use brunt_contract::{FollowUp, Network};
+use brunt_contract::Network;
 use brunt_measure::Nanos;
 use brunt_scenario::{Actions, UserEvent};
 
 use crate::connections::WorkerConnections;
-use crate::due_request::{DerivedRequest, DueRequest, RequestRef};
+use crate::due_request::{DueRequest, RequestRef};
 use crate::holding_users::HoldingUsers;
 use crate::ids::{ScenarioId, UserId};
-use crate::outcome::{FinishedRequest, UserOutcome};
+use crate::outcome::{FinishedRequest, NextHop, UserOutcome};
 use crate::sources::LoadSources;
 
 use self::pages::PageVisits;
@@ -73,16 +73,13 @@ impl WorkerUsers {
         }
     }
 
-    /// Sends the next hop of a redirect: a request of its own, due when the redirect was read.
-    fn follow_redirect<N: Network>(&mut self, c: &mut WorkerConnections<N>, over: FinishedRequest, follow: FollowUp) {
-        if c.traffic().caches() && self.hop_cached(c, &over, &follow) {
+    /// Sends the next hop of a visit, due when the redirect was read.
+    fn follow_redirect<N: Network>(&mut self, c: &mut WorkerConnections<N>, next: Box<NextHop>) {
+        if c.traffic().caches() && self.hop_cached(c, &next) {
             return;
         }
-        let FinishedRequest { user, name, timeout: within, .. } = over;
-        let on_failure = if let UserEvent::Ended { on_failure, .. } = over.event { Some(on_failure) } else { None };
-        let (hops, of_page) = (over.hops.saturating_add(1), self.pages.has(user));
-        let request = RequestRef::Derived(DerivedRequest { follow, name, hops, timeout: within, of_page });
-        c.add_request(DueRequest { user, due: c.event_time(), request, on_failure, held_back: false });
+        let (user, due) = (next.visit.user, c.event_time());
+        c.add_request(DueRequest { user, due, request: RequestRef::Hop(next), on_failure: None, held_back: false });
     }
 
     /// Processes queued outcomes: users continue, bytes are written, and pages are parsed.
@@ -120,8 +117,7 @@ impl WorkerUsers {
             return self.pages.push((user, c.event_time()), over.timeout, over.event, page);
         }
         match over.follow.take() {
-            Some(_) if c.window_over() && !self.sources.have_iterations() => self.user_ends(c, user),
-            Some(follow) => self.follow_redirect(c, over, *follow),
+            Some(next) => self.follow_redirect(c, next),
             None if self.pages.has(user) => self.resource_ended(c, user, over.event, over.back_off),
             None if over.back_off => self.user_backs_off(c, user, over.event),
             None => self.advance(c, user, c.event_time(), over.event),

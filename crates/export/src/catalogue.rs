@@ -189,6 +189,11 @@ fn requests(sums: &RunSums) -> Vec<Family<'_>> {
             "Responses from users' caches: not requests, and in no other count.",
         ),
         counter("requests.resent", totals.resent, "Requests sent again because the peer had not processed them."),
+        counter(
+            "requests.hops",
+            totals.hops,
+            "Requests that followed redirects: part of the requests that led to them, and in no other count.",
+        ),
         outcome.counts("outcome", outcomes(totals.finished, totals.failed, totals.censored)),
         counter(
             "requests.window",

@@ -6,7 +6,8 @@
 //! triggering also saves the kernel a second look at every ready socket in the following `epoll_pwait2`.
 //!
 //! A read that filled the buffer is followed by another in the next turn, after all other connections: a peer that
-//! sends faster than it is read gets its share of every turn and no more.
+//! sends faster than it is read gets its share of every turn and no more. The same holds for writes: what exceeds a
+//! piece is written in the next turns.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -27,7 +28,7 @@ use self::datagrams::QueuedDatagrams;
 use self::slot::{EpollListener, EpollSlot, EpollState};
 use crate::nagle::Nagle;
 use crate::running::OwnThreadCounters;
-use crate::send_backlog::{SendBacklog, write_two};
+use crate::send_backlog::{PIECE, SendBacklog, write_piece};
 use crate::socket;
 use crate::stamps::ReadLateness;
 
@@ -36,8 +37,6 @@ mod backlog;
 mod datagrams;
 mod slot;
 
-/// Maximum size of one read; larger responses arrive in several pieces.
-const READ: usize = 64 * 1024;
 /// Maximum number of events taken from the kernel in one turn, and of connections read further in it.
 const TURN: usize = 256;
 /// Marks a listener in the event data.
@@ -57,6 +56,12 @@ pub struct Epoll {
     /// Number of connections in `later` that are still to be read in this turn, after its events.
     later_budget: usize,
     unsent: BTreeMap<u32, SendBacklog>,
+    /// Connections whose sockets may accept more of their backlog: written in the next turns, in this order.
+    unwritten: VecDeque<(u32, u32)>,
+    /// Number of connections in `unwritten` that are still to be written in this turn.
+    unwritten_budget: usize,
+    /// Set if the last connection taken from these two queues was one to write to.
+    took_write: bool,
     /// Queued datagrams, by slot.
     waiting: BTreeMap<u32, QueuedDatagrams>,
     /// Errors of refused datagrams, by slot.
@@ -104,13 +109,16 @@ impl Epoll {
             later: VecDeque::new(),
             later_budget: 0,
             unsent: BTreeMap::new(),
+            unwritten: VecDeque::new(),
+            unwritten_budget: 0,
+            took_write: false,
             waiting: BTreeMap::new(),
             refusals: BTreeMap::new(),
             refused: 0,
             listeners: Vec::new(),
             accepting: None,
             starving: false,
-            buffer: Vec::with_capacity(READ),
+            buffer: Vec::with_capacity(PIECE),
             stamps: None,
             sent: 0,
             read_at: Nanos::ZERO,
@@ -138,6 +146,7 @@ impl Epoll {
                     backlog: false,
                     hung_up: false,
                     later: false,
+                    writing: false,
                     nagle: Nagle::Off,
                 });
                 (self.slots.len() - 1) as u32
@@ -152,7 +161,7 @@ impl Epoll {
         }
         let s = &mut self.slots[slot as usize];
         (s.fd, s.state, s.backlog, s.hung_up, s.later) = (fd.into_raw_fd(), state, false, false, false);
-        s.nagle = Nagle::Off;
+        (s.writing, s.nagle) = (false, Nagle::Off);
         s.writable_armed = flags.contains(EventFlags::OUT);
         Ok(ConnId(slot))
     }
@@ -254,13 +263,20 @@ impl Epoll {
                 return Some((slot, event.flags));
             }
         }
-        while self.later_budget > 0 {
-            self.later_budget -= 1;
-            if let Some((slot, age)) = self.later.pop_front()
+        while self.later_budget + self.unwritten_budget > 0 {
+            // In turn, because a long turn is cut: neither direction may keep the other waiting.
+            self.took_write = self.unwritten_budget > 0 && (self.later_budget == 0 || !self.took_write);
+            let (budget, queue, flags) = match self.took_write {
+                true => (&mut self.unwritten_budget, &mut self.unwritten, EventFlags::OUT),
+                false => (&mut self.later_budget, &mut self.later, EventFlags::IN),
+            };
+            *budget -= 1;
+            if let Some((slot, age)) = queue.pop_front()
                 && self.slots[slot as usize].age == age
             {
-                self.slots[slot as usize].later = false;
-                return Some((slot, EventFlags::IN));
+                let s = &mut self.slots[slot as usize];
+                *(if self.took_write { &mut s.writing } else { &mut s.later }) = false;
+                return Some((slot, flags));
             }
         }
         None
@@ -298,16 +314,14 @@ impl Network for Epoll {
             return out.clear();
         }
         if s.backlog {
-            self.unsent.entry(conn.0).or_default().append(out);
-            return out.clear();
+            return self.unsent.entry(conn.0).or_default().append(out);
         }
         if s.state == EpollState::Connecting {
-            self.keep_unsent(conn.0, out, 0);
-            return out.clear();
+            return self.keep_unsent(conn.0, out, 0);
         }
         let tail: &[u8] = out.tail().map_or(&[], |t| t);
         self.slots[conn.0 as usize].nagle = s.nagle.before_write(self.fd(conn.0), true);
-        match write_two(self.fd(conn.0), out.bytes(), tail) {
+        match write_piece(self.fd(conn.0), out.bytes(), tail) {
             Ok(n) => {
                 self.sent += n as u64;
                 if n < out.len() {
@@ -360,7 +374,8 @@ impl Network for Epoll {
         self.events.clear();
         self.at = 0;
         self.later_budget = TURN.min(self.later.len());
-        let span = if !self.recheck.is_empty() || !self.later.is_empty() {
+        self.unwritten_budget = TURN.min(self.unwritten.len());
+        let span = if !self.recheck.is_empty() || !self.later.is_empty() || !self.unwritten.is_empty() {
             Some(Nanos::ZERO)
         } else if until == Nanos::MAX {
             None
@@ -413,7 +428,7 @@ impl Network for Epoll {
                     return Some(NetworkEvent::Connected(conn));
                 }
                 EpollState::Open | EpollState::Datagrams | EpollState::Failing => {
-                    if s.backlog && flags.contains(EventFlags::OUT) && self.flush(slot) {
+                    if s.backlog && !s.writing && flags.contains(EventFlags::OUT) && self.flush(slot) {
                         let s = &self.slots[slot as usize];
                         if !s.later && (flags.contains(EventFlags::IN) || s.hung_up) {
                             self.recheck.push((slot, s.age));
@@ -447,8 +462,8 @@ impl Network for Epoll {
     }
 
     fn remaining(&mut self) -> TurnRemainder {
-        if self.at < self.events.len() || self.accepting.is_some() || !self.recheck.is_empty() || self.later_budget > 0
-        {
+        let budget = self.later_budget + self.unwritten_budget;
+        if self.at < self.events.len() || self.accepting.is_some() || !self.recheck.is_empty() || budget > 0 {
             TurnRemainder::Unfinished
         } else if self.events.len() == TURN || self.later.len() > TURN {
             TurnRemainder::UnreadConnections(TURN as u32)
@@ -465,6 +480,15 @@ impl Network for Epoll {
 
     fn rejected_datagrams(&self) -> u64 {
         self.refused
+    }
+
+    fn report_sent(&mut self, conn: ConnId) -> bool {
+        let s = &mut self.slots[conn.0 as usize];
+        if s.state == EpollState::Open && !std::mem::replace(&mut s.backlog, true) {
+            self.unsent.insert(conn.0, SendBacklog::default());
+            self.write_next_turn(conn.0);
+        }
+        true
     }
 
     fn unsent(&self, conn: ConnId) -> usize {

@@ -21,6 +21,7 @@ pub mod tunnel;
 mod uring;
 
 pub use epoll::Epoll;
+pub use send_backlog::{PIECE, SendBacklog};
 pub use socket::{address, listener};
 pub use stamps::ReadLateness;
 pub use uring::Uring;

@@ -1,72 +1,126 @@
-//! Bytes that wait until a socket accepts more, in sending order.
+//! Bytes that wait until a socket accepts more, in sending order, and writes of one piece each.
 
+use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use brunt_contract::OutputBuffer;
 use rustix::net::{SendAncillaryBuffer, SendFlags};
 
-/// Bytes that a socket has not accepted yet.
+/// Maximum size of one write in bytes, and so of what a connection sends in one turn: the same as of one read.
+pub const PIECE: usize = 64 * 1024;
+
+/// Bytes that have not been sent yet. Shared blocks are kept as they are, without a copy.
 #[derive(Debug, Default)]
-pub(crate) struct SendBacklog {
-    bytes: Vec<u8>,
+pub struct SendBacklog {
+    parts: VecDeque<(Vec<u8>, Option<Arc<[u8]>>)>,
+    /// Number of bytes of the first part that were sent.
     at: usize,
-    tail: Option<(Arc<[u8]>, usize)>,
-    /// Bytes sent after the tail.
-    queued: Vec<u8>,
+    len: usize,
 }
 
 impl SendBacklog {
-    /// Returns the rest of `out` after `taken` bytes.
-    pub fn rest_of(out: &OutputBuffer, taken: usize) -> SendBacklog {
-        let head = out.bytes();
-        let tail = out.tail().map(|t| (Arc::clone(t), taken.saturating_sub(head.len())));
-        SendBacklog { bytes: head[taken.min(head.len())..].to_vec(), tail, ..SendBacklog::default() }
-    }
-
-    pub fn pieces(&self) -> (&[u8], &[u8]) {
-        let head = &self.bytes[self.at..];
-        match &self.tail {
-            Some((block, at)) => (head, &block[*at..]),
-            None => (head, &self.queued),
-        }
-    }
-
-    pub fn advance(&mut self, n: usize) {
-        let of_head = n.min(self.bytes.len() - self.at);
-        self.at += of_head;
-        let rest = n - of_head;
-        if let Some((block, at)) = &mut self.tail {
-            *at += rest;
-            if *at == block.len() && self.at == self.bytes.len() {
-                self.tail = None;
-                (self.bytes, self.at) = (std::mem::take(&mut self.queued), 0);
+    /// Moves the content of `out` behind what waits already.
+    pub fn append(&mut self, out: &mut OutputBuffer) {
+        self.len += out.len();
+        let block = out.tail().cloned();
+        match self.parts.back_mut() {
+            Some((bytes, last @ None)) => {
+                bytes.extend_from_slice(out.bytes());
+                *last = block;
             }
-        } else {
-            self.queued.drain(..rest);
+            _ => self.parts.push_back((std::mem::take(out.bytes_mut()), block)),
+        }
+        out.clear();
+    }
+
+    /// Returns the first bytes that wait, in two slices; both are empty if nothing waits.
+    pub fn pieces(&self) -> (&[u8], &[u8]) {
+        let Some((bytes, block)) = self.parts.front() else { return (&[], &[]) };
+        let block = block.as_deref().unwrap_or_default();
+        (&bytes[self.at.min(bytes.len())..], &block[self.at.saturating_sub(bytes.len())..])
+    }
+
+    /// Removes the first `n` bytes.
+    pub fn advance(&mut self, n: usize) {
+        self.len -= n;
+        self.at += n;
+        while let Some((bytes, block)) = self.parts.front() {
+            let whole = bytes.len() + block.as_ref().map_or(0, |block| block.len());
+            if self.at < whole {
+                return;
+            }
+            self.at -= whole;
+            self.parts.pop_front();
         }
     }
 
-    pub fn append(&mut self, out: &OutputBuffer) {
-        let into = if self.tail.is_some() { &mut self.queued } else { &mut self.bytes };
-        into.extend_from_slice(out.bytes());
-        if let Some(block) = out.tail() {
-            into.extend_from_slice(block);
-        }
+    /// Moves the first bytes that wait to `out`, at most this many.
+    pub fn take(&mut self, most: usize, out: &mut OutputBuffer) {
+        let (head, tail) = up_to(most, self.pieces());
+        out.put(head);
+        out.put(tail);
+        self.advance(head.len() + tail.len());
     }
 
+    /// Returns the number of bytes that wait.
     pub fn len(&self) -> usize {
-        let (head, tail) = self.pieces();
-        head.len() + tail.len() + if self.tail.is_some() { self.queued.len() } else { 0 }
+        self.len
+    }
+
+    /// Returns `true` if nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
     }
 }
 
-/// Writes both pieces with one call.
+/// Returns the first bytes of two slices, at most this many.
 #[inline]
-pub(crate) fn write_two(fd: BorrowedFd<'_>, head: &[u8], tail: &[u8]) -> rustix::io::Result<usize> {
+fn up_to<'a>(most: usize, (head, tail): (&'a [u8], &'a [u8])) -> (&'a [u8], &'a [u8]) {
+    let head = &head[..head.len().min(most)];
+    (head, &tail[..tail.len().min(most - head.len())])
+}
+
+/// Writes up to one piece of both slices with one call.
+#[inline]
+pub(crate) fn write_piece(fd: BorrowedFd<'_>, head: &[u8], tail: &[u8]) -> rustix::io::Result<usize> {
+    let (head, tail) = up_to(PIECE, (head, tail));
     if tail.is_empty() {
         return rustix::net::send(fd, head, SendFlags::NOSIGNAL);
     }
     let pieces = [std::io::IoSlice::new(head), std::io::IoSlice::new(tail)];
     rustix::net::sendmsg(fd, &pieces, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_leaves_in_order_and_in_pieces() {
+        let mut waiting = SendBacklog::default();
+        let mut expected = Vec::new();
+        for (head, block) in [(10, 3 * PIECE), (PIECE + 7, 0), (5, 0), (1, PIECE), (0, 2 * PIECE)] {
+            let mut out = OutputBuffer::default();
+            let bytes = |n: usize| (expected.len()..expected.len() + n).map(|i| (i % 251) as u8).collect::<Vec<_>>();
+            let all = bytes(head + block);
+            out.put(&all[..head]);
+            if block > 0 {
+                out.put_shared(&all[head..].into());
+            }
+            waiting.append(&mut out);
+            assert!(out.is_empty());
+            expected.extend_from_slice(&all);
+        }
+        assert_eq!(waiting.len(), expected.len());
+        let mut sent = OutputBuffer::default();
+        while !waiting.is_empty() {
+            let before = sent.len();
+            waiting.take(PIECE, &mut sent);
+            assert!((1..=PIECE).contains(&(sent.len() - before)));
+            assert_eq!(waiting.len(), expected.len() - sent.len());
+        }
+        assert_eq!(sent.bytes(), expected);
+        assert_eq!(waiting.pieces(), (&[][..], &[][..]));
+    }
 }

@@ -49,6 +49,10 @@ second! {
         /// Requests sent again because the peer had not processed them; each is one request in all other counts.
         #[serde(default)]
         resent,
+        /// Requests that followed a redirect (`-L`), warm-up excluded: each is part of the request that led to it, and
+        /// in no other count.
+        #[serde(default)]
+        hops,
         /// Requests whose response came before the part that was held back (`Expect: 100-continue`), which was never
         /// sent.
         #[serde(default)]

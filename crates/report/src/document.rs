@@ -202,6 +202,8 @@ struct RequestCounts {
     /// Requests sent once more because the target had not processed them; each is one request in all other
     /// counts.
     resent: u64,
+    /// Sent to follow redirects (`-L`): each is part of the request that led to it, and in no other count.
+    hops: u64,
     /// Requests that got a final response instead of `100 Continue`, so that their body was not sent.
     declined: u64,
     /// Requests whose body was sent after waiting for a `100 Continue` that did not come.
@@ -400,6 +402,7 @@ impl<'a> Report<'a> {
                 probe: summary.probe.as_ref().map_or(0, |p| p.requests),
                 one_way: totals.one_way,
                 resent: totals.resent,
+                hops: totals.hops,
                 declined: totals.declined,
                 released: totals.released,
                 resources_elsewhere: totals.resources_elsewhere,

@@ -319,8 +319,8 @@ pub(crate) const NOT_CACHED: Text = text(
     "{n} 个响应未放入缓存：超过 1 MB，或超出每用户 16 MB、全部用户 256 MB 的上限；换作浏览器，请求会更少",
 );
 pub(crate) const HOPS: Text = text(
-    "{n} of the successes {n|is a|are} followed {n|redirect|redirects}: each hop counts as a request, on top of -n",
-    "成功的请求中有 {n} 个是跟随重定向发出的：每一跳都计为一个请求，不占用 -n 的次数",
+    "and {n} {n|hop|hops} of redirects: each is part of the request that was redirected, and in no other count",
+    "另有重定向的 {n} 跳：每一跳都属于被重定向的那个请求，不计入其他任何数目",
 );
 pub(crate) const ALL_RESUMED: Text = text(
     ": cheaper than a new visitor's full handshake (--no-resume forces full ones)",

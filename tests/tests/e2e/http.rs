@@ -191,13 +191,11 @@ fn redirects_are_not_followed_unless_asked_and_a_run_of_them_says_so() {
     let before = target.requests();
     let followed = report(&["-n", "30", "-c", "2", "--redirects", "2", &target.url("redirect/2")]).with_code(0);
     assert!(!followed.notices().contains(&"only_redirects".to_string()), "{followed}");
-    // Each redirect counts as a separate request, for us and for the server.
-    let [due, finished, failed, censored] = followed.requests();
-    assert_eq!((due, failed, censored), (finished, 0, 0), "{followed}");
-    let probe = followed.count("requests.probe");
-    assert_eq!(target.requests() - before, finished + probe, "{followed}");
-    let of = |status: &str| followed.json["status"][status].as_u64().unwrap_or(0);
-    assert_eq!((of("302") + of("200"), of("302")), (finished, 2 * of("200")), "{followed}");
+    // A request and its hops are one for us; the server counts each.
+    assert_eq!(followed.requests(), [30, 30, 0, 0], "{followed}");
+    let (hops, probe) = (followed.count("requests.hops"), followed.count("requests.probe"));
+    assert_eq!((hops, target.requests() - before), (60, 30 + hops + probe), "{followed}");
+    assert_eq!(followed.json["status"], serde_json::json!({"200": 30}), "{followed}");
 }
 
 #[test]
@@ -205,8 +203,18 @@ fn more_redirects_than_allowed_are_failures() {
     let target = TargetProcess::healthy();
     let report = report(&["-n", "6", "-c", "2", "--redirects", "1", &target.url("redirect/3")]);
     // In each chain the first redirect is followed and the second is over the limit.
-    assert_eq!(report.requests(), [12, 6, 6, 0], "{report}");
+    assert_eq!((report.requests(), report.count("requests.hops")), ([6, 0, 6, 0], 6), "{report}");
     assert_eq!(report.failures()["too_many_redirects"], 6, "{report}");
+}
+
+#[test]
+fn requests_that_end_in_a_redirect_loop_have_all_failed_and_miss_their_objective() {
+    for load in [&["-c", "2"][..], &["-r", "200/s"]] {
+        let peer = ScriptedPeer::answering("HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n\r\n".into());
+        let report =
+            report(&[load, &["-n", "50", "-L", "--objective", "failed<10%", &peer.url()]].concat()).with_code(10);
+        assert_eq!((report.requests(), report.count("requests.hops")), ([50, 0, 50, 0], 500), "{report}");
+    }
 }
 
 #[test]

@@ -103,7 +103,7 @@ impl<N: Network> WorkerConnections<N> {
         let c = self.links.conn(conn);
         let late_by = self.gaps.delay_of(&x, c.is_set(SENT_IN_PIECES), self.traffic.stamp);
         self.freed_late = self.freed_late.max(late_by + x.delayed.get());
-        self.gaps.record_response(self.traffic.stamp, self.traffic.stamp - x.started);
+        self.gaps.record_response(self.traffic.stamp, self.traffic.stamp - x.timed_from());
         self.traffic.ended(&x, ended, (late, broken), late_by, self.links.done());
     }
 

@@ -119,11 +119,9 @@ impl<N: Network> WorkerConnections<N> {
         // The user's next request is checked in the next turn, so that incoming data is read in between.
         let fault = late.then_some(FaultKind::Timeout);
         let news = UserEvent::Ended { code: 0, fault, on_failure: x.on_failure() };
-        self.traffic.outcomes.push(UserOutcome::Finished(FinishedRequest {
-            name: x.name,
-            own: x.delayed.get(),
-            ..FinishedRequest::of(x.user, news)
-        }));
+        self.traffic
+            .outcomes
+            .push(UserOutcome::Finished(FinishedRequest { own: x.delayed.get(), ..FinishedRequest::of(x.user, news) }));
     }
 }
 

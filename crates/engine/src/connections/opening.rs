@@ -37,7 +37,7 @@ impl<N: Network> WorkerConnections<N> {
         let x = *self.traffic.in_flight.get(id);
         if !self.pools.get(pool_id).has_address() || at_limit || self.pools.are_shared(pool_id) {
             self.traffic.recorder.counts().limited += u64::from(at_limit && !x.is_warmup());
-            self.traffic.in_flight.watch(id, x.intended);
+            self.traffic.in_flight.watch(id, x.timed_from());
             self.pools.get_mut(pool_id).waiting.push_back(id);
             return self.grow(pool_id);
         }

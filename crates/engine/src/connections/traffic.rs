@@ -91,11 +91,11 @@ impl Traffic {
     }
 
     /// Adds a due request as an exchange that waits for a connection.
-    pub(super) fn add(&mut self, due: Nanos, request: RequestId, name: u16, user: UserId, hops: u8) -> ExchangeId {
+    pub(super) fn add(&mut self, due: Nanos, request: RequestId, name: u16, user: UserId) -> ExchangeId {
         let warmup = due < self.limits.window;
         let flags = WARMUP * u8::from(warmup);
         self.recorder.due(name, user, warmup);
-        self.in_flight.add(Exchange { flags, hops, ..Exchange::due(due, self.taken_up(due), request, name, user) })
+        self.in_flight.add(Exchange { flags, ..Exchange::due(due, self.taken_up(due), request, name, user) })
     }
 
     /// Returns `true` if no more arrivals may wait for a connection. The number of waiting arrivals is the difference

@@ -26,7 +26,7 @@ impl<N: Network> Links<N> {
         }
         self.flush();
         if let Some(channel) = &mut self.conns[conn.at()].secure {
-            channel.0.finish(&mut self.cipher);
+            channel.channel.finish(&mut self.cipher);
             self.net.send(conn, &mut self.cipher);
         }
     }

@@ -183,7 +183,7 @@ fn a_common_start_that_comes_late_shifts_the_whole_run() {
 }
 
 #[test]
-fn hops_of_redirects_are_requests_of_their_own() {
+fn a_request_with_its_hops_is_one_visit() {
     for shape in [BodyFraming::Length, BodyFraming::Chunked(3), BodyFraming::UntilClose] {
         let brain = move |now: Nanos, ask: &ServerRequest<'_>| {
             let mut reply = SimReply::new(302, b"moved");
@@ -202,23 +202,29 @@ fn hops_of_redirects_are_requests_of_their_own() {
             let played = scene.option("redirects", "5").play(|| brain);
             played.check();
             let s = &played.sum;
-            assert_eq!((s.due, s.finished), (60, 60), "{shape:?}, open {open}");
+            assert_eq!((s.due, s.sent, s.finished, s.hops), (20, 20, 20, 40), "{shape:?}, open {open}");
             let asked = |path: &str| played.asks.iter().filter(|(_, p)| p == path).count();
             assert_eq!([asked("/"), asked("/a"), asked("/b")], [20, 20, 20]);
-            assert_eq!(s.status["302"], 40);
+            assert_eq!((s.status["200"], s.status.len()), (20, 1), "of the last responses");
+            // Each of the three responses takes a millisecond to come.
+            let took = if open { &s.latency.response } else { &s.latency.service };
+            assert!(took.min() >= 3 * MS.0 && took.max() < 5 * MS.0, "{} to {}", took.min(), took.max());
+            assert!(s.latency.first_byte.max() < 2 * MS.0, "of the last hop");
         }
     }
 }
 
 #[test]
-fn too_many_redirects_are_failures_of_the_last_hop() {
+fn too_many_redirects_are_failures_of_the_visit() {
     let mut reply = SimReply::new(301, b"");
     reply.headers = Arc::from(&b"location: /\r\n"[..]);
     let brain = move |now: Nanos, _: &ServerRequest<'_>| (now + MS, reply.clone());
     let scene = SimPlan::open(10.0, Arrivals::Constant, SECOND).option("redirects", "2");
     let played = scene.play(|| brain.clone());
     played.check();
-    assert_eq!((played.sum.due, played.sum.finished), (30, 20));
+    let s = &played.sum;
+    assert_eq!((s.due, s.finished, s.failed, s.hops), (10, 0, 10, 20));
+    assert_eq!(s.status["301"], 10);
     assert_eq!(played.sum.failures("too_many_redirects/"), 10);
 }
 

@@ -33,6 +33,7 @@ pub struct SimResult {
 pub struct SecondSums {
     pub due: u64,
     pub sent: u64,
+    pub hops: u64,
     pub finished: u64,
     pub failed: u64,
     pub censored: u64,
@@ -59,6 +60,7 @@ impl SecondSums {
     fn add(&mut self, s: &Second) {
         self.due += s.due;
         self.sent += s.sent;
+        self.hops += s.hops;
         self.finished += s.finished;
         self.failed += s.failed;
         self.censored += s.censored;
@@ -141,7 +143,7 @@ impl SimResult {
         let s = &self.sum;
         assert_eq!(s.due, s.finished + s.failed + s.censored, "every request is accounted for: {s:?}");
         assert!(s.finished <= self.heard, "{} finished, the server heard {}", s.finished, self.heard);
-        let most = s.finished + s.failed + s.censored + s.warmup;
+        let most = s.finished + s.failed + s.censored + s.hops + s.warmup;
         assert!(self.heard <= most, "the server heard {}, we count {most}", self.heard);
         assert!(s.sent <= s.due, "{} sent, {} due", s.sent, s.due);
         assert_eq!(s.failures.values().sum::<u64>(), s.failed);
@@ -152,7 +154,7 @@ impl SimResult {
             assert_eq!(pair[0].to_ns, pair[1].from_ns, "no gap and no overlap between seconds");
         }
         for second in self.seconds.iter().filter(|s| s.part == RunPart::Warmup) {
-            let counted = second.due + second.sent + second.finished + second.failed + second.censored;
+            let counted = second.due + second.sent + second.hops + second.finished + second.failed + second.censored;
             assert_eq!(counted, 0, "the warm-up is in no figure");
         }
         assert_eq!(s.bytes_sent, self.wire_sent, "bytes sent");
@@ -163,7 +165,7 @@ impl SimResult {
         }
         let handshakes = s.handshakes;
         assert!(handshakes == 0 || handshakes == s.opened, "{handshakes} handshakes, {} opened", s.opened);
-        assert!(s.reused <= s.sent, "reused and sent");
+        assert!(s.reused <= s.sent + s.hops, "reused and sent");
         if self.ended.reason == brunt_record::End::Completed {
             let of_window: i64 =
                 self.seconds.iter().filter(|s| s.part == RunPart::Window).map(|s| s.to_ns - s.from_ns).sum();

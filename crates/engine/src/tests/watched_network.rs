@@ -139,6 +139,9 @@ impl<N: Network> Network for WatchedNetwork<N> {
     fn ready_time(&mut self) -> Option<Nanos> {
         self.net.ready_time()
     }
+    fn report_sent(&mut self, conn: ConnId) -> bool {
+        self.net.report_sent(conn)
+    }
     fn unsent(&self, conn: ConnId) -> usize {
         self.books.looks.fetch_add(1, Ordering::Relaxed);
         self.net.unsent(conn)

@@ -3,13 +3,13 @@
 //! A cache hit is not a request. It is counted under the name of the request, and updates state as a response does.
 //! Runs without caches only check whether they have any.
 
-use brunt_contract::{FollowUp, Network};
+use brunt_contract::Network;
 use brunt_measure::Nanos;
 use brunt_scenario::UserEvent;
 
 use crate::connections::WorkerConnections;
 use crate::ids::{RequestId, UserId};
-use crate::outcome::FinishedRequest;
+use crate::outcome::NextHop;
 
 use super::WorkerUsers;
 use super::waking::SendResult;
@@ -39,22 +39,19 @@ impl WorkerUsers {
 
     /// Like [`WorkerUsers::cached`], for the target of a redirect; on a hit, the user continues.
     #[cold]
-    pub(crate) fn hop_cached<N: Network>(
-        &mut self,
-        c: &mut WorkerConnections<N>,
-        over: &FinishedRequest,
-        follow: &FollowUp,
-    ) -> bool {
-        let (user, due) = (over.user, c.event_time());
-        let Some(found) = c.cached_derived((user, over.name), due, &follow.request) else { return false };
+    pub(crate) fn hop_cached<N: Network>(&mut self, c: &mut WorkerConnections<N>, next: &NextHop) -> bool {
+        let NextHop { follow, visit, timeout } = next;
+        let (user, due) = (visit.user, c.event_time());
+        let Some(found) = c.cached_derived((user, visit.name), due, &follow.request) else { return false };
+        c.traffic().ended_in_cache(visit);
         if self.pages.has(user) {
             self.resource_ended(c, user, UserEvent::Cached, false);
             return true;
         }
-        c.traffic().count_checks_passed(RequestId::NONE, over.name, due);
+        c.traffic().count_checks_passed(RequestId::NONE, visit.name, due);
         match found.filter(|_| self.loads_pages(user)) {
             // The redirected request itself had been sent.
-            Some(page) => self.pages.push((user, due), over.timeout, UserEvent::PASSED, page),
+            Some(page) => self.pages.push((user, due), *timeout, UserEvent::PASSED, page),
             None => self.advance(c, user, due, UserEvent::PASSED),
         }
         true

@@ -193,7 +193,7 @@ impl WorkerUsers {
         (due, held_back): (Nanos, bool),
         (within, follow): (Nanos, FollowUp),
     ) {
-        let request = RequestRef::Derived(DerivedRequest { follow, name, hops: 0, timeout: within, of_page: true });
+        let request = RequestRef::Derived(DerivedRequest { follow, name, timeout: within, of_page: true });
         c.add_request(DueRequest { user, due, request, on_failure: None, held_back });
     }
 }

@@ -68,6 +68,8 @@ pub struct StreamStep {
     pub response: MessageBuffer,
     pub messages: u32,
     pub payload: u64,
+    /// Sizes of those that arrived before the step, until they are reported.
+    pub arrived_before: Vec<u32>,
 }
 
 /// The end of a stream.
@@ -122,6 +124,7 @@ impl HeldStreams {
         if step.finish {
             while let Some((message, size)) = line.unread.pop_front() {
                 awaiting.add_message(&message, size, step, budget);
+                awaiting.arrived_before.push(size);
             }
         } else if !step.sends
             && let Some(at) = line.unread.iter().position(|(message, _)| awaiting.is_for(step, message, budget))
@@ -146,6 +149,7 @@ impl HeldStreams {
             Some(ImmediateEnd::Kept(stream, at)) => {
                 let line = &mut streams[stream];
                 if let (Some(awaiting), Some((message, size))) = (line.awaiting.take(), line.unread.remove(at)) {
+                    done.push(Event::Message(awaiting.id, size));
                     awaiting.finish(&rules.steps, (&message, size), &line.metadata, (budget, done));
                 }
             }
@@ -180,6 +184,7 @@ impl HeldStreams {
         let line = &mut streams[stream];
         let plain = decompressed(&std::mem::take(&mut line.incoming), encoding);
         if let Some(awaiting) = line.awaiting.as_mut().filter(|awaiting| rules.steps[awaiting.step].finish) {
+            awaiting.report_earlier(done);
             if awaiting.messages == 0 {
                 done.push(Event::FirstByte(awaiting.id));
             }
@@ -219,10 +224,11 @@ impl HeldStreams {
         let line = &mut self.streams[stream];
         line.id = 0;
         line.incoming = MessageBuffer::default();
-        let Some(awaiting) = line.awaiting.take() else {
+        let Some(mut awaiting) = line.awaiting.take() else {
             line.end = Some(over);
             return;
         };
+        awaiting.report_earlier(done);
         report_end(awaiting, &self.rules.steps, &line.metadata, &over, (budget, done));
         // The kept messages were for steps on a stream that no longer exists.
         self.forget(stream, done);
@@ -302,6 +308,11 @@ impl StreamStep {
             (None, _) => return true,
         };
         step.expected.to_json(message, budget).is_ok_and(|text| like.matches(&text))
+    }
+
+    /// Reports the messages that arrived before the step: they count like the others.
+    fn report_earlier(&mut self, done: &mut EventBuffer) {
+        self.arrived_before.drain(..).for_each(|size| done.push(Event::Message(self.id, size)));
     }
 
     /// Adds a message to a response that is read to its end.

@@ -139,7 +139,16 @@ impl GrpcSession {
             return SubmitOutcome::OneWay;
         }
         let (response, random) = (MessageBuffer::default(), context.random);
-        let awaiting = StreamStep { id, step: number, random, like, response, messages: 0, payload: 0 };
+        let awaiting = StreamStep {
+            id,
+            step: number,
+            random,
+            like,
+            response,
+            messages: 0,
+            payload: 0,
+            arrived_before: Vec::new(),
+        };
         held.start_waiting(awaiting, &self.budget)
     }
 

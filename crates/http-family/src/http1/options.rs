@@ -85,8 +85,8 @@ pub const OPTIONS: &[OptionSpec] = &[
     one(
         "redirects",
         "N",
-        "Follow up to N redirects, each counted as a request (default 0)",
-        "最多跟随 N 次重定向，每次计为一个请求（默认 0）",
+        "Follow up to N redirects of a request, which ends with the last response (default 0)",
+        "每个请求最多跟随 N 次重定向，以最后一个响应为结果（默认 0）",
     ),
     switch("location", "Follow up to 10 redirects: --redirects 10", "跟随最多 10 次重定向").short('L'),
     one(

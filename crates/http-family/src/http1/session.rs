@@ -84,7 +84,18 @@ pub struct Http1Session {
     status: u16,
     state: Http1State,
     flags: u8,
+    /// The line end that some servers send behind a response, which is skipped (RFC 9112 2.2).
+    line_end: StrayLineEnd,
     checks: u16,
+}
+
+/// How much of a line end behind a response has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StrayLineEnd {
+    Nothing,
+    CarriageReturn,
+    /// Another one is not skipped, nor is one before the first response.
+    Whole,
 }
 
 impl Http1Session {
@@ -99,6 +110,7 @@ impl Http1Session {
             status: 0,
             state: Http1State::Idle,
             flags: 0,
+            line_end: StrayLineEnd::Whole,
             checks: 0,
         }
     }
@@ -303,6 +315,7 @@ impl Http1Session {
     #[inline]
     fn end(&mut self, fault: Option<FaultKind>, fresh: &[u8], done: &mut EventBuffer) {
         self.state = if self.flags & LAST != 0 { Http1State::Over } else { Http1State::Idle };
+        self.line_end = StrayLineEnd::Nothing;
         if fault.is_some() || self.extras.is_some() {
             return self.end_with_details(fault, fresh, done);
         }
@@ -507,7 +520,7 @@ impl Session for Http1Session {
             return Ok(());
         }
         if matches!(self.state, Http1State::Idle | Http1State::Over) {
-            return Err(self.on_unsolicited(bytes, done));
+            return self.on_unsolicited(bytes, done);
         }
         let (mut at, mut kept_to) = (0, 0);
         match self.advance(bytes, &mut at, &mut kept_to, done) {
@@ -522,7 +535,7 @@ impl Session for Http1Session {
                 };
                 self.end(fault, &bytes[kept_to..at], done);
                 if at < bytes.len() {
-                    return Err(self.on_unsolicited(&bytes[at..], done));
+                    return self.on_unsolicited(&bytes[at..], done);
                 }
                 Ok(())
             }
@@ -538,6 +551,12 @@ impl Session for Http1Session {
                 Ok(())
             }
             Err(broken) => {
+                if at == 0 && self.state == Http1State::Head && self.extras.as_ref().is_none_or(|e| e.kept.is_empty()) {
+                    match self.skip_line_end(bytes) {
+                        0 => {}
+                        n => return self.receive(&bytes[n..], out, done),
+                    }
+                }
                 self.flags |= LAST;
                 self.end(Some(FaultKind::BrokenProtocol), &bytes[kept_to..], done);
                 Err(broken)
@@ -585,14 +604,31 @@ impl Http1Session {
         Ok(over)
     }
 
-    /// Handles bytes received without a request: a stray response, except for the 408 with which a server closes an
-    /// idle connection (RFC 9110 15.5.9).
+    /// Handles bytes received without a request: a stray response, except for a line end behind the last one and for
+    /// the 408 with which a server closes an idle connection (RFC 9110 15.5.9).
     #[cold]
-    fn on_unsolicited(&mut self, bytes: &[u8], done: &mut EventBuffer) -> ProtocolError {
+    fn on_unsolicited(&mut self, bytes: &[u8], done: &mut EventBuffer) -> Result<(), ProtocolError> {
+        let bytes = &bytes[self.skip_line_end(bytes)..];
+        if bytes.is_empty() {
+            return Ok(());
+        }
         self.state = Http1State::Over;
         if !bytes.starts_with(b"HTTP/1.1 408") && !bytes.starts_with(b"HTTP/1.0 408") {
             done.push(Event::SurplusResponse(u32::try_from(bytes.len()).unwrap_or(u32::MAX)));
         }
-        UNASKED
+        Err(UNASKED)
+    }
+
+    /// Returns the number of bytes that belong to the line end behind the last response.
+    #[cold]
+    fn skip_line_end(&mut self, bytes: &[u8]) -> usize {
+        let (skipped, line_end) = match (self.line_end, bytes) {
+            (StrayLineEnd::Nothing, [b'\r', b'\n', ..]) => (2, StrayLineEnd::Whole),
+            (StrayLineEnd::Nothing, [b'\r']) => (1, StrayLineEnd::CarriageReturn),
+            (StrayLineEnd::Nothing | StrayLineEnd::CarriageReturn, [b'\n', ..]) => (1, StrayLineEnd::Whole),
+            (line_end, _) => (0, line_end),
+        };
+        self.line_end = line_end;
+        skipped
     }
 }

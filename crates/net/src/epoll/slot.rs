@@ -34,6 +34,8 @@ pub struct EpollSlot {
     pub hung_up: bool,
     /// Set if the slot is in `later`: an event before then adds nothing.
     pub later: bool,
+    /// Set if the slot is in `unwritten`: writability before then adds nothing.
+    pub writing: bool,
     pub nagle: Nagle,
 }
 

@@ -162,6 +162,10 @@ impl<N: Network> Network for TlsNetwork<N> {
         self.inner.rejected_datagrams()
     }
 
+    fn report_sent(&mut self, conn: ConnId) -> bool {
+        self.inner.report_sent(conn)
+    }
+
     fn unsent(&self, conn: ConnId) -> usize {
         self.inner.unsent(conn)
     }

@@ -6,7 +6,8 @@
 //! (`DEFER_TASKRUN`), on the only thread that submits. Connections are opened and closed with ordinary calls. Listening
 //! and datagrams are left to [`crate::Epoll`].
 //!
-//! A connection that sends faster than it is read gets its share of each turn and no more (`deferred`).
+//! A connection that sends faster than it is read gets its share of each turn and no more (`deferred`), and so does one
+//! that is written to: what exceeds a piece is written in the next turns.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -28,6 +29,7 @@ use self::sends::{ARENA, COPY};
 use self::slot::{AGE, OperationKind, Slot, UringState, mark};
 use crate::nagle::Nagle;
 use crate::running::OwnThreadCounters;
+use crate::send_backlog::SendBacklog;
 use crate::socket;
 
 mod buffers;
@@ -66,7 +68,7 @@ pub struct Uring {
     /// Number of the current turn.
     turn: u32,
     queued: usize,
-    unsent: BTreeMap<u32, (Vec<u8>, usize)>,
+    unsent: BTreeMap<u32, SendBacklog>,
     sent: u64,
     /// Upper bound of the slots that can be registered.
     table: u32,
@@ -341,8 +343,7 @@ impl Network for Uring {
             return out.clear();
         }
         if s.backlog || s.state == UringState::Connecting || out.tail().is_some() || len > COPY {
-            self.send_large(slot, out);
-            return out.clear();
+            return self.send_large(slot, out);
         }
         self.queue(slot, out.bytes());
         out.clear();
@@ -457,8 +458,17 @@ impl Network for Uring {
         self.sent
     }
 
+    fn report_sent(&mut self, conn: ConnId) -> bool {
+        let s = &mut self.slots[conn.0 as usize];
+        if s.state == UringState::Open && !std::mem::replace(&mut s.backlog, true) {
+            self.unsent.insert(conn.0, SendBacklog::default());
+            self.arm_writable(conn.0);
+        }
+        true
+    }
+
     fn unsent(&self, conn: ConnId) -> usize {
-        self.unsent.get(&conn.0).map_or(0, |(bytes, at)| bytes.len() - at)
+        self.unsent.get(&conn.0).map_or(0, SendBacklog::len)
     }
 
     fn thread_stats(&mut self) -> ThreadStats {

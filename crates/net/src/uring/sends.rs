@@ -1,8 +1,6 @@
 //! Sends on io_uring: small ones are queued and submitted together, large ones are written at once, and bytes that a
 //! socket did not accept wait until it accepts more.
 
-use std::sync::Arc;
-
 use brunt_contract::{Errno, OutputBuffer};
 use io_uring::opcode;
 use io_uring::squeue::Flags;
@@ -10,6 +8,7 @@ use io_uring::types::{Fd, Fixed};
 
 use super::Uring;
 use super::slot::{OperationKind, UringState, mark};
+use crate::send_backlog::write_piece;
 use crate::socket;
 
 /// Maximum number of sends that wait for one `enter`. A request is timestamped when its send is queued; the kernel
@@ -57,21 +56,24 @@ impl Uring {
         self.queued = 0;
     }
 
-    /// Keeps the bytes that a socket did not accept, and requests a notification for when it accepts more.
-    pub(super) fn keep_unsent(&mut self, slot: u32, bytes: &[u8]) {
+    /// Keeps `out` without its first `taken` bytes, which the socket has accepted, and requests a notification for when
+    /// it accepts more.
+    pub(super) fn keep_unsent(&mut self, slot: u32, out: &mut OutputBuffer, taken: usize) {
         self.slots[slot as usize].nagle = self.slots[slot as usize].nagle.before_write(self.fd(slot), false);
         let s = &mut self.slots[slot as usize];
         let first = !std::mem::replace(&mut s.backlog, true);
-        self.unsent.entry(slot).or_default().0.extend_from_slice(bytes);
+        let waiting = self.unsent.entry(slot).or_default();
+        waiting.append(out);
+        waiting.advance(taken);
         if first && self.slots[slot as usize].state == UringState::Open {
             self.arm_writable(slot);
         }
     }
 
-    /// Writes at once, without the ring.
-    pub(super) fn write(&mut self, slot: u32, bytes: &[u8]) -> Result<usize, Errno> {
+    /// Writes a piece at once, without the ring; returns the number of bytes that the socket accepted.
+    fn write(&mut self, slot: u32, head: &[u8], tail: &[u8]) -> Result<usize, Errno> {
         use rustix::io::Errno as Os;
-        match rustix::net::send(self.fd(slot), bytes, rustix::net::SendFlags::NOSIGNAL) {
+        match write_piece(self.fd(slot), head, tail) {
             Ok(n) => {
                 self.sent += n as u64;
                 Ok(n)
@@ -81,23 +83,25 @@ impl Uring {
         }
     }
 
-    /// Writes the backlog of a connection; returns `true` if all of it was written.
+    /// Writes a piece of the backlog of a connection; returns `true` if nothing is left of it.
     pub(super) fn flush(&mut self, slot: u32) -> bool {
-        let Some((bytes, mut at)) = self.unsent.remove(&slot) else { return false };
-        while at < bytes.len() {
-            match self.write(slot, &bytes[at..]) {
-                Ok(0) => {
-                    self.unsent.insert(slot, (bytes, at));
-                    self.arm_writable(slot);
-                    return false;
-                }
-                Ok(n) => at += n,
+        let Some(mut waiting) = self.unsent.remove(&slot) else { return false };
+        if !waiting.is_empty() {
+            let (head, tail) = waiting.pieces();
+            let Ok(n) = self.write(slot, head, tail) else {
                 // The armed receive reports the reason.
-                Err(_) => break,
-            }
+                self.slots[slot as usize].backlog = false;
+                return false;
+            };
+            waiting.advance(n);
         }
-        self.slots[slot as usize].backlog = false;
-        at == bytes.len()
+        if waiting.is_empty() {
+            self.slots[slot as usize].backlog = false;
+            return true;
+        }
+        self.unsent.insert(slot, waiting);
+        self.arm_writable(slot);
+        false
     }
 
     /// Handles an incomplete queued send, whose rest is kept. Returns `true` if later bytes of the connection may have
@@ -119,30 +123,25 @@ impl Uring {
             return true;
         }
         let rest = (s.send_at + taken) as usize..(s.send_at + s.send_len) as usize;
-        let rest = self.arenas[arena].get(rest).unwrap_or_default().to_vec();
-        self.keep_unsent(slot, &rest);
+        let mut out = OutputBuffer::default();
+        out.put(self.arenas[arena].get(rest).unwrap_or_default());
+        self.keep_unsent(slot, &mut out, 0);
         false
     }
 
     /// Sends large requests, and requests that follow bytes still waiting, in order and without the arena.
-    pub(super) fn send_large(&mut self, slot: u32, out: &OutputBuffer) {
+    pub(super) fn send_large(&mut self, slot: u32, out: &mut OutputBuffer) {
         let s = self.slots[slot as usize];
-        let tail: Arc<[u8]> = out.tail().cloned().unwrap_or_default();
         if s.backlog || s.state == UringState::Connecting {
-            self.keep_unsent(slot, out.bytes());
-            return self.keep_unsent(slot, &tail);
+            return self.keep_unsent(slot, out, 0);
         }
         self.slots[slot as usize].nagle = self.slots[slot as usize].nagle.before_write(self.fd(slot), false);
         // Bytes queued for this connection must be sent first.
         self.submit_sends();
-        for piece in [out.bytes(), &tail] {
-            let taken = if self.slots[slot as usize].backlog { Ok(0) } else { self.write(slot, piece) };
-            match taken {
-                Ok(n) if n < piece.len() => self.keep_unsent(slot, &piece[n..]),
-                Ok(_) => {}
-                // The armed receive reports the reason.
-                Err(_) => return,
-            }
+        match self.write(slot, out.bytes(), out.tail().map_or(&[], |tail| tail)) {
+            Ok(n) if n < out.len() => self.keep_unsent(slot, out, n),
+            // The armed receive reports the reason of a failure.
+            Ok(_) | Err(_) => out.clear(),
         }
     }
 }

@@ -20,6 +20,7 @@ mod local_limit;
 mod lower_bound;
 pub(crate) mod outages;
 mod pairing;
+mod pushes;
 mod reference;
 mod refused_datagrams;
 mod resolution;
@@ -101,6 +102,7 @@ pub(crate) fn all() -> Vec<Box<dyn TrustRule>> {
         of_sums(local_limit::judge),
         of_sums(refused_datagrams::judge),
         of_sums(pairing::judge),
+        of_sums(pushes::judge),
         of_sums(split_limit::judge),
         of_sums(dropped_iterations::judge),
         of_sums(scenarios::split),

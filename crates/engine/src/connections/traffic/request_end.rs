@@ -12,7 +12,7 @@ use crate::exchange::{Exchange, ExchangeState, OF_PAGE, REUSED};
 use crate::failure_cause::FailureCause;
 use crate::failure_class::FailureClass;
 use crate::ids::{ExchangeId, RequestId, UserId};
-use crate::outcome::{FinishedRequest, UserOutcome};
+use crate::outcome::{FinishedRequest, NextHop, UserOutcome};
 use crate::traces;
 use crate::worker_message::{RawExample, WorkerMessage};
 
@@ -25,6 +25,17 @@ impl Traffic {
             let x = self.in_flight.take(id);
             self.recorder.unfinished(&x, &self.limits, self.stamp);
         }
+        for outcome in &self.outcomes {
+            if let UserOutcome::Finished(FinishedRequest { follow: Some(next), .. }) = outcome {
+                self.recorder.unfinished(&next.visit, &self.limits, self.stamp);
+            }
+        }
+    }
+
+    /// Ends a visit whose last hop its user had in its cache.
+    pub fn ended_in_cache(&mut self, visit: &Exchange) {
+        self.recorder.end(visit, self.stamp, !visit.is_warmup());
+        self.recorder.succeeded(visit, self.stamp, Nanos::ZERO);
     }
 
     /// Reports the early failures, once: when they are due, or at once with `now_or_never`.
@@ -38,7 +49,38 @@ impl Traffic {
     pub fn ended(
         &mut self,
         x: &Exchange,
-        ended: ExchangeEnd,
+        mut ended: ExchangeEnd,
+        (late, broken): (bool, Option<StaticCause>),
+        late_by: Nanos,
+        done: &mut EventBuffer,
+    ) {
+        let follow = if ended.fault.is_none() { ended.follow_up.take() } else { None };
+        match follow.is_some() {
+            true => self.recorder.redirected(x, ended.payload),
+            false => self.visit_ended(x, &ended, (late, broken), late_by, done),
+        }
+        let lesson = self.state_update.take();
+        let found = lesson.and_then(|lesson| self.update_state(x, ended.id, lesson)).filter(|_| ended.fault.is_none());
+        self.in_flight.forget(x, ended.id);
+        let event = UserEvent::Ended { code: ended.code, fault: ended.fault, on_failure: x.on_failure() };
+        let timeout = self.in_flight.timeout(ended.id);
+        let own = late_by + x.delayed.get();
+        let follow = follow.map(|follow| {
+            let mut visit = *x;
+            visit.delayed.add(late_by);
+            Box::new(NextHop { follow: *follow, visit, timeout })
+        });
+        let (user, page_finder) = (x.user, found);
+        let over = FinishedRequest { user, follow, page_finder, timeout, event, back_off: false, own };
+        self.outcomes.push(UserOutcome::Finished(over));
+    }
+
+    /// Counts the end of a request, or of the last hop of a visit.
+    #[inline]
+    fn visit_ended(
+        &mut self,
+        x: &Exchange,
+        ended: &ExchangeEnd,
         (late, broken): (bool, Option<StaticCause>),
         late_by: Nanos,
         done: &mut EventBuffer,
@@ -50,8 +92,8 @@ impl Traffic {
                 None => Some(0),
                 Some(_) => done.take_failed_checks(ended.id),
             };
-            // Of a redirected request, only the final response is checked. Resources of a page have no checks.
-            if let Some(failed) = failed.filter(|_| ended.follow_up.is_none() && x.flags & OF_PAGE == 0) {
+            // Of a visit, only the last response is checked. Resources of a page have no checks.
+            if let Some(failed) = failed.filter(|_| x.flags & OF_PAGE == 0) {
                 self.recorder.checked(x.is_warmup(), checks.checks_of(x), failed);
             }
         }
@@ -60,26 +102,8 @@ impl Traffic {
                 self.recorder.succeeded(x, self.stamp, late_by);
                 self.traced(x, ended.id, traces::TracedOutcome { code: ended.code, failed: None });
             }
-            Some(kind) => self.ended_with_fault(x, &ended, kind, broken),
+            Some(kind) => self.ended_with_fault(x, ended, kind, broken),
         }
-        let lesson = self.state_update.take();
-        let found = lesson.and_then(|lesson| self.update_state(x, ended.id, lesson)).filter(|_| ended.fault.is_none());
-        self.in_flight.forget(x, ended.id);
-        let news = UserEvent::Ended { code: ended.code, fault: ended.fault, on_failure: x.on_failure() };
-        let (within, follow) = (self.in_flight.timeout(ended.id), ended.follow_up);
-        let (user, name, hops) = (x.user, x.name, x.hops);
-        let over = FinishedRequest {
-            user,
-            name,
-            hops,
-            follow,
-            page_finder: found,
-            timeout: within,
-            event: news,
-            back_off: false,
-            own: late_by + x.delayed.get(),
-        };
-        self.outcomes.push(UserOutcome::Finished(over));
     }
 
     /// Updates a user's state from the response to its request; returns the search for page resources, if any.
@@ -149,7 +173,6 @@ impl Traffic {
         let news = UserEvent::Ended { code: cause.code, fault, on_failure: x.on_failure() };
         self.outcomes.push(UserOutcome::Finished(FinishedRequest {
             own: x.delayed.get(),
-            name: x.name,
             back_off,
             ..FinishedRequest::of(x.user, news)
         }));

@@ -131,7 +131,7 @@ impl Traffic {
 
     /// Counts the failure of a request that was not sent because its user's connection failed to open.
     pub fn fail_unsent(&mut self, user: UserId, cause: &FailureCause<'_>) {
-        let id = self.add(self.stamp, RequestId(0), self.workload.names().index_of(0), user, 0);
+        let id = self.add(self.stamp, RequestId(0), self.workload.names().index_of(0), user);
         self.fail(id, cause, true);
     }
 }

@@ -120,6 +120,42 @@ fn a_stream_is_opened_once_and_held_until_it_is_finished() {
     assert_eq!(frames_sent(&mut talk), [(frames::HEADERS, 3, false), (frames::DATA, 3, false)]);
 }
 
+/// Begins a step, and keeps its events.
+fn start(talk: &mut GrpcClient, step: usize) {
+    let request = &talk.workload.requests()[step].request;
+    let sent = talk.session.submit(ExchangeId(0), request, &SlotContext::default(), &mut talk.out).expect("room");
+    if sent == SubmitOutcome::AlreadyComplete {
+        talk.hear(b"").expect("nothing");
+    }
+}
+
+/// Returns the number of messages reported as parts of responses while the server's bytes arrive and the steps begin.
+fn counted(talk: &mut GrpcClient) -> usize {
+    talk.done.events.drain(..).filter(|event| matches!(event, Event::Message(..))).count()
+}
+
+#[test]
+fn messages_count_the_same_before_a_step_and_while_it_waits() {
+    let messages = data(1, &[&text("late"), &text("z")]);
+    for before in [false, true] {
+        let mut talk = steps(CHAT);
+        begin(&mut talk, 0);
+        talk.hear(&[head(1), data(1, &[&text("hi")])].concat()).expect("good bytes");
+        assert_eq!(counted(&mut talk), 1);
+        if before {
+            talk.hear(&messages).expect("good bytes");
+        }
+        start(&mut talk, 2);
+        if !before {
+            talk.hear(&messages).expect("good bytes");
+        }
+        assert_eq!(counted(&mut talk), 1, "the awaited one; before: {before}");
+        start(&mut talk, 3);
+        talk.hear(&trailers(1, "0")).expect("good bytes");
+        assert_eq!(counted(&mut talk), 1, "the other, which the end reads; before: {before}");
+    }
+}
+
 #[test]
 fn what_comes_while_a_step_finishes_is_its_response_wherever_the_bytes_are_cut() {
     let bytes = [data(1, &[&text("early"), &text("z")]), trailers(1, "0")].concat();

@@ -2,10 +2,10 @@
 //! connection closed at every position.
 
 use brunt_contract::{
-    EstablishedConnection, Event, EventBuffer, ExchangeId, FaultKind, Origin, OutputBuffer, SlotContext,
+    EstablishedConnection, Event, EventBuffer, ExchangeId, FaultKind, Origin, OutputBuffer, Session, SlotContext,
 };
 
-use super::{PlayedExchange, dialogue, play};
+use super::{PlayedExchange, dialogue, feed, play};
 
 /// A response and its expected outcome.
 #[derive(Clone, Copy)]
@@ -109,7 +109,6 @@ const CASES: &[Http1ResponseCase] = &[
     // Unsolicited bytes.
     Http1ResponseCase { answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello!", payload: 5, ..UNASKED },
     Http1ResponseCase { answer: "HTTP/1.1 204 No\r\nContent-Length: 1\r\n\r\nx", code: 204, ..UNASKED },
-    Http1ResponseCase { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n\r\n", ..UNASKED },
     Http1ResponseCase { answer: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", ..UNASKED },
     Http1ResponseCase { answer: "HTTP/1.1 404 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\nx", fault: Some(FaultKind::WrongStatus), code: 404, ..UNASKED },
     // Malformed responses.
@@ -159,13 +158,24 @@ const CASES: &[Http1ResponseCase] = &[
     Http1ResponseCase { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\rx", broken: NO_END, ..BAD_CHUNKS },
 ];
 
+/// One line end behind a response is skipped, but no more.
+#[rustfmt::skip]
+const LINE_ENDS: &[Http1ResponseCase] = &[
+    Http1ResponseCase { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n\r\n", ..GOOD },
+    Http1ResponseCase { answer: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx\n", payload: 1, ..GOOD },
+    Http1ResponseCase { answer: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx\r\n", payload: 1, ..LAST },
+    Http1ResponseCase { answer: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx\r\n\r\n", payload: 1, ..UNASKED },
+    Http1ResponseCase { answer: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx\rx", payload: 1, ..UNASKED },
+    Http1ResponseCase { answer: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx\r\nx", payload: 1, ..UNASKED },
+];
+
 fn expected(case: &Http1ResponseCase) -> PlayedExchange {
     PlayedExchange { ended: Some((case.fault, case.code, case.payload, None)), broken: case.broken, room: case.room }
 }
 
 #[test]
 fn every_answer_comes_to_the_same_however_it_is_cut() {
-    for case in CASES {
+    for case in CASES.iter().chain(LINE_ENDS) {
         let dialogue = dialogue("http://h/", case.options);
         let (text, answer) = (case.answer, case.answer.as_bytes());
         assert_eq!(play(&dialogue, &[answer], case.close), expected(case), "whole: {text}");
@@ -179,6 +189,42 @@ fn every_answer_comes_to_the_same_however_it_is_cut() {
         }
         let bytes: Vec<&[u8]> = answer.chunks(1).collect();
         assert_eq!(play(&dialogue, &bytes, case.close), expected(case), "byte by byte: {text}");
+    }
+}
+
+/// A line end behind a response may also arrive once the next request is in flight.
+#[test]
+fn a_line_end_before_the_next_answer_is_skipped_and_is_not_its_first_byte() {
+    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
+    let dialogue = dialogue("http://h/", &[]);
+    for (end, skipped) in [("\r\n", true), ("\n", true), ("\r\n\r\n", false), ("\rx", false), ("\r\r\n", false)] {
+        for cut in 0..end.len() {
+            let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
+            let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
+            let mut next = |session: &mut Box<dyn Session>, id| {
+                let request = &dialogue.requests()[0].request;
+                session.submit(ExchangeId(id), request, &SlotContext::default(), &mut out).expect("room");
+            };
+            next(&mut session, 1);
+            let first = feed(&mut session, &dialogue, &[answer.as_bytes()], false, &mut done);
+            assert_eq!((first.broken, first.room), (None, 1));
+            done.events.clear();
+            // The first part comes before the next request, the rest after it.
+            let (before, after) = end.as_bytes().split_at(cut);
+            let early = feed(&mut session, &dialogue, &[before], false, &mut done);
+            if early.broken.is_some() && !skipped {
+                continue;
+            }
+            assert_eq!((early.broken, done.events.len()), (None, 0), "{end:?} cut at {cut}");
+            next(&mut session, 2);
+            let rest = feed(&mut session, &dialogue, &[after], false, &mut done);
+            assert_eq!(rest.broken.is_none(), skipped, "{end:?} cut at {cut}");
+            if skipped {
+                assert!(done.events.is_empty(), "{end:?} cut at {cut}: {:?}", done.events);
+                let second = feed(&mut session, &dialogue, &[answer.as_bytes()], false, &mut done);
+                assert_eq!((second.broken, second.ended), (None, Some((None, 200, 1, None))), "{end:?} cut at {cut}");
+            }
+        }
     }
 }
 

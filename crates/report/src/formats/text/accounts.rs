@@ -55,7 +55,7 @@ pub(crate) fn outside_account(summary: &Summary, lang: Lang) -> (Option<String>,
         (say::RESENT, totals.resent),
         (say::DECLINED, totals.declined),
         (say::RELEASED, totals.released),
-        (say::HOPS, hops(summary)),
+        (say::HOPS, totals.hops),
         (say::RESOURCES_ELSEWHERE, totals.resources_elsewhere),
         (say::RESOURCES_BEYOND, totals.resources_beyond),
         (say::PAGES_CUT, totals.pages_cut),
@@ -67,16 +67,6 @@ pub(crate) fn outside_account(summary: &Summary, lang: Lang) -> (Option<String>,
     let lines = special.into_iter().filter(|(_, n)| *n > 0);
     let line = |(text, n)| lang.fill(text, &[("n", &numbers::count(n)), ("size", &numbers::bytes(n))]);
     (uncounted, lines.map(line).collect())
-}
-
-/// Returns the number of redirects that were followed, each of which is a successful request.
-fn hops(summary: &Summary) -> u64 {
-    let follows = summary.started.as_ref().is_some_and(|s| s.plan.options.contains_key("redirects"));
-    let codes = ["301", "302", "303", "307", "308"];
-    let redirects = codes.iter().filter_map(|code| summary.totals.status.get(*code)).sum();
-    // The last redirect of a chain that was too long failed.
-    let failed = summary.totals.failures.iter().filter(|f| f.is(Kind::TooManyRedirects)).map(|f| f.count).sum();
-    if follows { u64::saturating_sub(redirects, failed) } else { 0 }
 }
 
 pub(super) fn failures(page: &mut TextPage, summary: &Summary) {
