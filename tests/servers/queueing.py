@@ -17,7 +17,7 @@ reads BYTES      reads bodies at BYTES per second on each connection
 takes MS         reads bodies at once, and answers after MS
 named MS         answers at once; also runs a name server at 127.0.0.1:53 that answers after MS and knows every name
 asks PART        looks a name up for each request, at a name server at 127.0.0.1:53 that drops one in PART queries
-resets           reads each request and resets its connection
+resets           reads each request and resets its connection; like `backlog`, prints a line once it listens
 forks MS         a process for each connection, which computes for MS per request
 """
 
@@ -47,6 +47,7 @@ def backlog(port, number, milliseconds):
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", port))
     listener.listen(number)
+    print("listening", flush=True)
     while True:
         connection, _ = listener.accept()
         with connection, contextlib.suppress(OSError):
@@ -279,7 +280,13 @@ def threads(number):
 
 
 def resets(port):
-    listener = socket.create_server(("127.0.0.1", port), backlog=1024)
+    listener = None
+    while listener is None:
+        # The server of the run before may still be ending.
+        with contextlib.suppress(OSError):
+            listener = socket.create_server(("127.0.0.1", port), backlog=1024)
+        time.sleep(0.05)
+    print("listening", flush=True)
     while True:
         connection, _ = listener.accept()
         with connection, contextlib.suppress(OSError):

@@ -130,12 +130,13 @@ macro_rules! behind {
             "bash",
             "-c",
             concat!(
-                "python3 ",
+                "exec 3< <(exec python3 ",
                 env!("CARGO_MANIFEST_DIR"),
                 "/../tests/servers/queueing.py ",
                 $server,
-                " </dev/null >/dev/null 2>&1 & u=$!; me=$$\n\
-                 ( while kill -0 $me 2>/dev/null; do sleep 0.1; done; kill $u ) </dev/null >/dev/null 2>&1 & exec \"$@\""
+                " </dev/null 2>/dev/null); u=$!; me=$$; read -r -u 3\n\
+                 ( while kill -0 $me 2>/dev/null; do sleep 0.1; done; kill $u ) </dev/null >/dev/null 2>&1 &\n\
+                 exec \"$@\" 3<&-"
             ),
             "-",
         ]
