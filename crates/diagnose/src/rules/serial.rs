@@ -27,9 +27,9 @@ const CLAIM: Text = text(
     "服务一次只处理一个请求：每个请求占用 {hold}，因此无论用户多少，吞吐量都只有 {most}/s",
 );
 const EVIDENCE: Text = text(
-    "{in_flight} requests in flight, and yet {rate}/s, one every {hold}; the shortest response took {least}, so at \
-        most {work} were being worked on; on average {busy} of its threads ran or waited for a core",
-    "在途请求有 {in_flight} 个，却只有 {rate}/s，即每 {hold} 一个；最短响应时间为 {least}，因此平均最多有 {work} 个在处理；\
+    "{in_flight} requests in flight, and yet {rate}/s, one every {hold}; the shortest response took {least}, so \
+        about {work} were being worked on; on average {busy} of its threads ran or waited for a core",
+    "在途请求有 {in_flight} 个，却只有 {rate}/s，即每 {hold} 一个；最短响应时间为 {least}，因此平均约有 {work} 个在处理；\
         其进程平均有 {busy} 个线程在运行或等待 CPU",
 );
 
