@@ -47,16 +47,16 @@ const EVIDENCE: Text = text(
 );
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
-    let ServiceConcurrency { at_work, number, busy } = places(case).filter(|places| places.number != Some(1))?;
+    let ServiceConcurrency { at_work, number, shortest, busy } = places(case).filter(|places| places.number != Some(1))?;
     let run = &case.run;
     // At least two are needed to wait for each other.
     let size = number.unwrap_or(at_work.ceil() as u64).max(2);
     let places = size.to_string();
-    let least = numbers::seconds(run.service.min);
+    let least = numbers::seconds(shortest);
     let in_flight = format!("{:.0}", run.in_flight);
     let claim = if number.is_some() { CLAIM } else { UNCOUNTED };
     let claim = LocalizedSentence::new(claim, [("places", places.clone()), ("in_flight", in_flight)]);
-    let lone = run.times_from_start.within(0.0, LONE * run.service.min);
+    let lone = run.times_from_start.within(0.0, LONE * shortest);
     let facts = [
         ("rate", numbers::rate(run.worked_per_s())),
         ("least", least.clone()),
