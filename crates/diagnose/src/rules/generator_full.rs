@@ -38,8 +38,8 @@ const WIDENED: Text = text(
 );
 const WIDENED_TOO: Text = text(", {quantile} {least} instead of {most}", "，{quantile} 可能是 {least} 而非 {most}");
 const NOT_WIDENED: Text = text(
-    "the load generator was disturbed, but by too little to change p50, p95 or p99 by a tenth",
-    "发压端受到干扰，但程度轻微，p50、p95、p99 的变化都不到十分之一",
+    "the load generator was disturbed, which changed p50, p95 and p99 by less than a tenth",
+    "发压端受到干扰，p50、p95、p99 的变化都不到十分之一",
 );
 const SLOWED: Text = text(
     "; throughput might have been up to {most}/s instead of {rate}/s",
@@ -194,7 +194,7 @@ mod tests {
         );
         assert!(!open.contains("throughput"), "arrivals do not wait for brunt: {open}");
         let [little, ..] = said(|run| run.away_s = 0.05, 0.0);
-        assert!(little.contains("too little") && !little.contains("throughput"), "{little}");
+        assert!(little.contains("less than a tenth") && !little.contains("throughput"), "{little}");
         let [_, evidence, _] = said(|run| (run.away_s, run.away_ready_s) = (0.5, 0.4), 0.0);
         assert!(evidence.contains("for 500 ms, of which they waited 400 ms for a core"), "{evidence}");
     }

@@ -36,27 +36,27 @@ const CLAIM: Text = text(
     "{in_flight} 个在途请求中，服务平均同时只处理约 {places} 个：原因是大小为 {places} 的资源池，或请求只在部分时间占用的更小的池或锁",
 );
 const UNCOUNTED: Text = text(
-    "requests wait for each other inside the service: at most about {places} of {in_flight} in flight are being \
-        worked on, because of a lock or pool held for part of each request, or a pool whose size this run cannot show",
-    "请求在服务内部互相等待：{in_flight} 个在途请求中最多约 {places} 个在处理；原因是请求只在部分时间占用的锁或资源池，或本次压测无法得知大小的池",
+    "requests wait for each other inside the service: of {in_flight} in flight, only some are being worked on, because \
+        of a lock or pool held for part of each request, or a pool whose size this run cannot show",
+    "请求在服务内部互相等待：{in_flight} 个在途请求中只有一部分在处理；原因是请求只在部分时间占用的锁或资源池，或本次压测无法得知大小的池",
 );
 const EVIDENCE: Text = text(
-    "{rate}/s × {least} (the shortest response) = at most {work} being worked on; {lone} responses took at most 1.25 \
+    "{rate}/s × {least} (the shortest response) = {work} being worked on; {lone} responses took at most 1.25 \
         times that, and the mean was {mean}; on average {busy} of its threads ran or waited for a core",
-    "{rate}/s × {least}（最短响应时间）= 最多 {work} 个在处理；{lone} 个响应的耗时不超过其 1.25 倍，平均 {mean}；其进程平均有 {busy} 个线程在运行或等待 CPU",
+    "{rate}/s × {least}（最短响应时间）= {work} 个在处理；{lone} 个响应的耗时不超过其 1.25 倍，平均 {mean}；其进程平均有 {busy} 个线程在运行或等待 CPU",
 );
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
-    let ServiceConcurrency { at_work, number, busy } = places(case).filter(|places| places.number != Some(1))?;
+    let ServiceConcurrency { at_work, number, shortest, busy } = places(case).filter(|places| places.number != Some(1))?;
     let run = &case.run;
     // At least two are needed to wait for each other.
     let size = number.unwrap_or(at_work.ceil() as u64).max(2);
     let places = size.to_string();
-    let least = numbers::seconds(run.service.min);
+    let least = numbers::seconds(shortest);
     let in_flight = format!("{:.0}", run.in_flight);
     let claim = if number.is_some() { CLAIM } else { UNCOUNTED };
     let claim = LocalizedSentence::new(claim, [("places", places.clone()), ("in_flight", in_flight)]);
-    let lone = run.times_from_start.within(0.0, LONE * run.service.min);
+    let lone = run.times_from_start.within(0.0, LONE * shortest);
     let facts = [
         ("rate", numbers::rate(run.worked_per_s())),
         ("least", least.clone()),
@@ -129,14 +129,14 @@ mod tests {
         // 15 ms before a lock of 5 ms: 200/s × 20 ms = 4, and the first four took 20 to 35 ms.
         says(&queue(1, 0.015, 0.005), "wait for each other");
         // Requests spend half of their time in a pool of four: eight are processed at a time.
-        says(&queue(4, 0.01, 0.01), "at most about 8 of 50");
+        says(&queue(4, 0.01, 0.01), "of 50 in flight, only some");
         let cold = |run: &mut LoadResults| {
             // A pool of five with 10 ms per request, whose first users found a cold service.
             queue(5, 0.0, 0.01)(run);
             run.service.min = 0.0161;
             run.times_from_start = DurationCounts::new([(0.0161, 5), (0.027, 5), (0.037, 5), (0.06, 10), (0.1, 4000)]);
         };
-        says(&cold, "at most about 9 of 50");
+        says(&cold, "of 50 in flight, only some");
     }
 
     #[test]
@@ -159,7 +159,7 @@ mod tests {
             pool(4)(run);
             run.succeeded_per_s = 3.5 / 0.02;
         };
-        assert!(claimed(between).unwrap().contains("at most about 4"));
+        assert!(claimed(between).unwrap().contains("whose size this run cannot show"));
         let slower = |run: &mut LoadResults| {
             between(run);
             // Fast at first, then slow to the end: no queue fills like this.

@@ -27,9 +27,9 @@ const CLAIM: Text = text(
     "服务一次只处理一个请求：每个请求占用 {hold}，因此无论用户多少，吞吐量都只有 {most}/s",
 );
 const EVIDENCE: Text = text(
-    "{in_flight} requests in flight, and yet {rate}/s, one every {hold}; the shortest response took {least}, so at \
-        most {work} were being worked on; on average {busy} of its threads ran or waited for a core",
-    "在途请求有 {in_flight} 个，却只有 {rate}/s，即每 {hold} 一个；最短响应时间为 {least}，因此平均最多有 {work} 个在处理；\
+    "{in_flight} requests in flight, and yet {rate}/s, one every {hold}; the shortest response took {least}, so \
+        about {work} were being worked on; on average {busy} of its threads ran or waited for a core",
+    "在途请求有 {in_flight} 个，却只有 {rate}/s，即每 {hold} 一个；最短响应时间为 {least}，因此平均约有 {work} 个在处理；\
         其进程平均有 {busy} 个线程在运行或等待 CPU",
 );
 
@@ -61,6 +61,8 @@ pub(super) struct ServiceConcurrency {
     pub at_work: f64,
     /// Whole number of requests; `None` unless `at_work` is close to it and at least that many responses met no queue.
     pub number: Option<u64>,
+    /// Shortest response time that `at_work` is computed from, in seconds.
+    pub shortest: f64,
     /// Average number of the service's threads that ran or waited for a core.
     pub busy: f64,
 }
@@ -88,13 +90,19 @@ pub(super) fn places(case: &Case) -> Option<ServiceConcurrency> {
     }
     let whole = (at_work - least).abs() <= NEAR.max(NEAR_SHARE * least);
     let lone = run.times_from_start.within(0.0, LONE * run.service.min) as f64;
-    let number = match () {
-        // The queue was full at once: the first wave is as large as the pool.
-        () if lone >= 1.0 && lone <= at_work && at_work <= OUTSIDE * lone => Some(lone as u64),
-        () if whole && lone >= least => Some(least as u64),
-        () => None,
+    let first = run.times_from_start.at_rank(1).unwrap_or(0.0);
+    let first_wave = run.times_from_start.within(0.0, LONE * first) as f64;
+    let at_first = run.worked_per_s() * first;
+    let (number, at_work, shortest) = match () {
+        // The queue was full at once: the first wave is as large as the pool. The request before the load, alone with
+        // the service, may have been faster.
+        () if first_wave >= 1.0 && first_wave <= at_first && at_first <= OUTSIDE * first_wave => {
+            (Some(first_wave as u64), at_first, first)
+        }
+        () if whole && lone >= least => (Some(least as u64), at_work, run.service.min),
+        () => (None, at_work, run.service.min),
     };
-    (number.is_some() || filled(run)).then_some(ServiceConcurrency { at_work, number, busy })
+    (number.is_some() || filled(run)).then_some(ServiceConcurrency { at_work, number, shortest, busy })
 }
 
 /// Returns `true` if response times covered the range from the shortest to the usual one: they do while a queue grows,
@@ -107,7 +115,7 @@ fn filled(run: &LoadResults) -> bool {
 }
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
-    let ServiceConcurrency { busy, at_work, .. } = places(case).filter(|places| places.number == Some(1))?;
+    let ServiceConcurrency { busy, at_work, shortest, .. } = places(case).filter(|places| places.number == Some(1))?;
     let run = &case.run;
     // What never lacks work takes the time between two responses for each. The shortest response also includes a
     // connect and the way there and back.
@@ -117,7 +125,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let facts = [
         ("rate", numbers::rate(most)),
         ("hold", hold),
-        ("least", numbers::seconds(run.service.min)),
+        ("least", numbers::seconds(shortest)),
         ("work", format!("{at_work:.1}")),
         ("in_flight", format!("{:.0}", run.in_flight)),
         ("busy", format!("{busy:.2}")),
@@ -153,6 +161,21 @@ mod tests {
             let per_s = if hold == 0.002 { "allows 500/s" } else { "allows 200/s" };
             assert!(claim.contains(per_s) && claim.contains(&numbers::seconds(hold)), "{claim}");
         }
+    }
+
+    #[test]
+    fn a_probe_before_the_load_may_be_faster_than_its_first_request() {
+        let connecting = |run: &mut LoadResults| {
+            lock(run);
+            run.times_from_start = DurationCounts::new([(0.0026, 1), (0.0046, 1), (0.102, 4899)]);
+        };
+        let idle = || counted(&[("service.all.cpu", 0.0, 1e9), ("service.all.wait", 0.0, 0.0)]);
+        assert_eq!(judged(&RULE, connecting, idle()), Some("consistent"));
+        let together = |run: &mut LoadResults| {
+            lock(run);
+            run.times_from_start = DurationCounts::new([(0.0026, 4), (0.102, 4899)]);
+        };
+        assert_eq!(judged(&RULE, together, idle()), None, "four at once are served together");
     }
 
     #[test]

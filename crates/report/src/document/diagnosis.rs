@@ -100,8 +100,7 @@ struct SharedCpuReport {
     service_cores: f64,
     /// CPU time of the generator's threads.
     generator_cores: f64,
-    /// CPU time of the service by program, the busiest first: name and cores.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// CPU time of the service by program, the busiest first; empty in older records.
     programs: Vec<ProgramReport>,
     /// CPU time of all processes.
     busy_cores: f64,
