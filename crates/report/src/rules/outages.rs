@@ -55,13 +55,39 @@ pub(crate) struct Outages {
     /// Service times outside such stretches, those not yet assigned (with the backlog at their end), the number of seconds without an outage, and the
     /// number of all seconds.
     normal: Histogram,
-    pending: Option<(Histogram, u64)>,
+    pending: Option<CalmSecond>,
+    /// Of the service times in calm seconds, those of requests that may have begun before the end of an outage; in
+    /// `normal` under closed load only, where they are as likely those of a service that takes this long.
+    left_over: Histogram,
+    /// End of the last outage.
+    ended: Option<i64>,
     calm: u64,
     seconds: u64,
     /// Requests in flight or waiting at the end of the last calm second, and whether those that an outage left behind
     /// are still being answered: their service times are part of it.
     backlog: u64,
     draining: bool,
+}
+
+/// A second without an outage, until it is known whether one began at its end.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct CalmSecond {
+    service: Histogram,
+    left_over: Histogram,
+    backlog: u64,
+}
+
+impl CalmSecond {
+    /// Separates the requests that may have begun before `ended`, the end of an outage.
+    fn of(s: &Second, ended: Option<i64>, backlog: u64) -> CalmSecond {
+        let mut calm = CalmSecond { backlog, ..CalmSecond::default() };
+        let since = ended.map_or(u64::MAX, |ended| u64::try_from(s.from_ns.saturating_sub(ended)).unwrap_or(0));
+        for (time, n) in s.latency.service.buckets() {
+            let part = if time.0 >= since { &mut calm.left_over } else { &mut calm.service };
+            part.record_n(time, n);
+        }
+        calm
+    }
 }
 
 impl Outages {
@@ -85,7 +111,7 @@ impl Outages {
         let drains = self.draining;
         self.draining = (drains || !was_calm) && backlog > drained;
         if was_calm && !drains {
-            self.pending = Some((s.latency.service.clone(), backlog));
+            self.pending = Some(CalmSecond::of(s, self.ended, backlog));
         }
         self.last_success = s.last_success_ns.or(Some(s.to_ns));
         (self.succeeded, self.silent, self.failing) = (true, 0, false);
@@ -93,9 +119,10 @@ impl Outages {
 
     /// Adds the pending service times to the normal ones, or drops them if an outage followed.
     fn flush_pending(&mut self, was_calm: bool) {
-        let Some((pending, backlog)) = self.pending.take().filter(|_| was_calm) else { return };
-        self.normal.merge(&pending);
-        self.backlog = backlog;
+        let Some(pending) = self.pending.take().filter(|_| was_calm) else { return };
+        self.normal.merge(&pending.service);
+        self.left_over.merge(&pending.left_over);
+        self.backlog = pending.backlog;
         self.calm += 1;
     }
 
@@ -114,6 +141,7 @@ impl Outages {
         let place = self.stretches.partition_point(|(f, t)| t - f >= at - from);
         self.stretches.insert(place, (from, at));
         self.stretches.truncate(KEPT);
+        self.ended = Some(at);
         true
     }
 
@@ -125,7 +153,12 @@ impl Outages {
         // A few calm seconds suffice under open load: requests keep coming in an outage and show its length themselves.
         let enough = open && self.calm >= CALM && self.normal.count() >= CALM_SUCCESSES;
         match enough || self.calm * 2 >= self.seconds {
-            true => at(&self.normal, 0.99),
+            true if open => at(&self.normal, 0.99),
+            true => {
+                let mut all = self.normal.clone();
+                all.merge(&self.left_over);
+                at(&all, 0.99)
+            }
             false => at(&totals.latency.service, if open { 0.5 } else { 0.99 }),
         }
     }
@@ -338,6 +371,26 @@ mod tests {
         };
         assert_eq!(told(of(seconds(true), true)), Some((4010, 8100, 0, Grade::Warn)));
         assert_eq!(told(of(seconds(false), true)), None, "the twin: as slow, and never without a success");
+    }
+
+    /// Connections that the kernel refused to accept in an outage are retried after one second and more.
+    #[test]
+    fn what_is_left_of_an_outage_does_not_hide_it() {
+        let seconds = (0..5_i64).map(|n| {
+            let from_ns = n * 1000 * MS;
+            let mut second = Second { from_ns, to_ns: from_ns + 1000 * MS, due: 100, ..Second::default() };
+            let (first, last) = match n {
+                2 => (1, 500),
+                3 => (501, 999),
+                _ => (1, 999),
+            };
+            (second.first_success_ns, second.last_success_ns) = (Some(from_ns + first * MS), Some(from_ns + last * MS));
+            (second.finished, second.busy_since_ns) = (100, Some(0));
+            second.latency.service.record_n(Nanos::from_millis(2), 95);
+            second.latency.service.record_n(Nanos::from_millis(if n > 2 { 1950 } else { 2 }), 5);
+            second
+        });
+        assert_eq!(told(of(seconds, true)), Some((2500, 3501, 0, Grade::Warn)));
     }
 
     #[test]
