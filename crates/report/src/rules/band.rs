@@ -8,7 +8,7 @@
 use brunt_measure::Nanos;
 use brunt_record::{CounterState, RunEvent, RunPart, Second};
 
-use super::{Evidence, TrustRule};
+use super::{Evidence, TrustRule, few_requests};
 use crate::finding::{Finding, Grade};
 use crate::numbers;
 use crate::ranked::grade_of_width;
@@ -88,11 +88,7 @@ pub(super) struct BandRule {
 impl TrustRule for BandRule {
     fn see(&mut self, event: &RunEvent) {
         match event {
-            RunEvent::Counters(sample) => {
-                if self.host.get_or_insert_with(|| sample.host.clone()) == &sample.host {
-                    self.counters.add(sample);
-                }
-            }
+            RunEvent::Counters(sample) if self.is_of_generator(&sample.host) => self.counters.add(sample),
             RunEvent::Second(second) => self.second(second),
             _ => {}
         }
@@ -104,6 +100,11 @@ impl TrustRule for BandRule {
 }
 
 impl BandRule {
+    /// Returns `true` for the host of the first counters.
+    fn is_of_generator(&mut self, host: &str) -> bool {
+        self.host.get_or_insert_with(|| host.to_owned()) == host
+    }
+
     fn second(&mut self, second: &Second) {
         let now = self.counters.get(STOLEN).map(|value| value.real());
         let stolen_ns = now.zip(self.stolen_ns).map_or(0.0, |(now, before)| now - before);
@@ -120,7 +121,9 @@ impl BandRule {
             return None;
         }
         let widened = widened(run);
-        let grade = widened.iter().map(|figure| figure.grade).max()?;
+        let widest = widened.iter().map(|figure| figure.grade).max()?;
+        // A run that is too short to judge is not judged by its bands either; its figures are shown as such.
+        let grade = few_requests::too_short(run).map_or(widest, |short| short.grade.min(widest));
         let mut figures = widened.into_iter().map(|figure| figure.facts());
         let mut found = Finding::new(CODE, grade, FIGURE, figures.next()?);
         for facts in figures {
@@ -199,6 +202,8 @@ fn widened(run: &Evidence<'_>) -> Vec<WidenedFigure> {
 
 #[cfg(test)]
 mod tests {
+    use brunt_record::RunEnd;
+
     use super::*;
     use crate::rules::tests::found;
     use crate::text::Lang;
@@ -247,6 +252,23 @@ mod tests {
             "p99 is 2.00 ms to 32.0 ms: brunt itself was late by up to 30.0 ms; other processes had its core; \
                 give brunt cores of its own, or stop the other processes"
         );
+    }
+
+    #[test]
+    fn a_run_that_is_too_short_to_judge_is_not_judged_by_its_bands() {
+        let second = |length_ms: i64| {
+            let to_ns = length_ms * MS as i64;
+            let mut s = Second { to_ns, part: RunPart::Window, due: 40, finished: 40, ..Second::default() };
+            s.latency.service.record_n(Nanos(2 * MS), 20);
+            delay(&mut s, 20, 30);
+            RunEvent::Second(Box::new(s))
+        };
+        let grade = |length_ms| {
+            let window = Nanos(length_ms as u64 * MS);
+            let ended = RunEvent::Ended(RunEnd { window, ..RunEnd::default() });
+            found(BandRule::default(), [second(length_ms), ended])[0].grade
+        };
+        assert_eq!([grade(900), grade(1000)], [Grade::TooShort, Grade::Fail]);
     }
 
     #[test]
