@@ -9,7 +9,7 @@ use brunt_measure::Nanos;
 use brunt_record::{Failure, HasRank, Rank, RequestSpan, TraceId, TracedRequest, is_slow, keep_slowest};
 
 use crate::decode::{number_of, word};
-use crate::exchange::{Exchange, ExchangeState};
+use crate::exchange::Exchange;
 use crate::failure_class::{FailureClass, MAX_ERRNO, errno_name};
 use crate::ids::RequestId;
 
@@ -321,6 +321,7 @@ impl TracesReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exchange::ExchangeState;
     use crate::ids::UserId;
 
     #[test]
