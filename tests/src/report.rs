@@ -22,7 +22,8 @@ pub struct TestReport {
 /// Panics if it prints no document, or one whose counts do not add up.
 #[track_caller]
 pub fn report(args: &[&str]) -> TestReport {
-    TestReport::of(prepare(args.iter().chain(&["--quiet", "--format", "json"])).run())
+    // The report of a load of failures is wanted too.
+    TestReport::of(prepare(args.iter().chain(&["--quiet", "--format", "json", "--force"])).run())
 }
 
 /// Like [`report`], but returns `None` if the program reports that it cannot do this here (exit code 64).
@@ -41,7 +42,8 @@ pub fn report_if_possible(args: &[&str]) -> Option<TestReport> {
 /// Panics if it received more or fewer.
 #[track_caller]
 pub fn assert_exact_count(target: &TargetProcess, report: &TestReport) {
-    let counted = ["succeeded", "failed", "warmup", "probe"].map(|name| report.count(&format!("requests.{name}")));
+    let counted =
+        ["succeeded", "failed", "hops", "warmup", "probe"].map(|name| report.count(&format!("requests.{name}")));
     assert_eq!(report.count("requests.unfinished"), 0, "{report}");
     assert_eq!(target.requests(), counted.iter().sum::<u64>(), "the target's count, against {report}");
 }

@@ -76,6 +76,8 @@ pub struct FirstOutcome {
     pub answer: FirstResponse,
     /// Set if a run would count it as a failure.
     pub fails: bool,
+    /// Set if every request would fail in the same way ([`brunt_engine::ProbeFailure::refused`]).
+    pub refused: bool,
 }
 
 /// The reason why no load can be sent.
@@ -260,6 +262,7 @@ impl Bench {
             None => self.prepared.probe(&self.setup, stop),
         };
         let unreachable = outcome.as_ref().is_err_and(|failure| failure.unreachable);
+        let refused = outcome.as_ref().is_err_and(|failure| failure.refused);
         let mut answer = outcome.map_or_else(|failure| failure.probe, |found| found.probe);
         if answer.url.is_empty() {
             answer.url = self.first_url();
@@ -272,7 +275,7 @@ impl Bench {
         let fails = !answer.status.is_empty() && answer.failure.is_some();
         answer.failure.take_if(|failure| failure == FaultKind::WrongStatus.name());
         self.first = Some(answer.clone());
-        Ok(FirstOutcome { answer, fails })
+        Ok(FirstOutcome { answer, fails, refused })
     }
 
     /// Returns the first URL, as written.

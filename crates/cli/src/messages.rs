@@ -55,6 +55,12 @@ pub const UNREACHABLE: Text = text(
     "brunt: {url} cannot be reached: {failure}; nothing was sent.",
     "brunt: 无法连接 {url}，没有发送任何请求。\n  {failure}",
 );
+/// Message for exit code 30 if the first response shows that every request would fail.
+pub const REFUSED: Text = text(
+    "brunt: {url} responded, but every request would fail: {failure}; no load was sent. Correct the URL, or send it \
+     anyway with --force.",
+    "brunt: {url} 有响应，但所有请求都会失败，没有发出负载。\n  {failure}\n  请检查 URL；仍要压测可加 --force。",
+);
 /// Message for exit code 30 if the server was reached.
 pub const BEFORE_FAILED: Text = text(
     "brunt: --before failed on {url}: {failure}; no load was sent.",

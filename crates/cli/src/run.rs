@@ -142,9 +142,13 @@ fn probe(
     let waiting = wait(waiting_for(bench, messages::WAITING, lang));
     let outcome = bench.first_answer(stop);
     drop(waiting);
-    let FirstOutcome { answer, fails } = outcome.map_err(|why| Box::new((why.answer, messages::UNREACHABLE)))?;
+    let FirstOutcome { answer, fails, refused } =
+        outcome.map_err(|why| Box::new((why.answer, messages::UNREACHABLE)))?;
     if stop.requested() {
         return Ok(answer);
+    }
+    if refused && !intent.force {
+        return Err(Box::new((answer, messages::REFUSED)));
     }
     view.probe(&answer);
     if fails {

@@ -74,6 +74,8 @@ pub struct Intent {
     pub debug: bool,
     /// Set to send to public addresses without confirmation.
     pub yes: bool,
+    /// Set to send the load even if the first response shows that every request would fail.
+    pub force: bool,
     /// The masking of the plan's secrets; none with `--keep-secrets`.
     pub redaction: Redaction,
     /// The counters that are read during the run.
@@ -228,6 +230,7 @@ fn build(
         run_timeout: said.get(&RUN_TIMEOUT)?,
         debug: said.has(&DEBUG),
         yes: said.has(&YES),
+        force: said.has(&FORCE),
         redaction,
         watching,
         exporting: export_settings::read(said)?,

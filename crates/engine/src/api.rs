@@ -100,6 +100,9 @@ pub struct ProbeFailure {
     pub unreachable: bool,
     /// The kind of failure that a run would count; `None` if there was no response.
     pub fault: Option<FaultKind>,
+    /// Set if the target answered, but not in this protocol, or refused the connection (an upgrade, a login): every
+    /// request of a run would fail in the same way.
+    pub refused: bool,
 }
 
 /// A failed request before or after a run.

@@ -44,14 +44,16 @@ pub(crate) struct OneShotError {
     pub unreachable: bool,
     /// The kind of failure that a run would count; `None` if there was no response.
     pub fault: Option<FaultKind>,
+    /// Set if the target does not speak the protocol, or refuses connections: see [`crate::ProbeFailure::refused`].
+    pub refused: bool,
 }
 
 pub(crate) fn unreachable(why: impl Into<Cause>) -> OneShotError {
-    OneShotError { why: why.into(), unreachable: true, fault: None }
+    OneShotError { why: why.into(), unreachable: true, fault: None, refused: false }
 }
 
 pub(crate) fn no_answer(why: impl Into<Cause>) -> OneShotError {
-    OneShotError { why: why.into(), unreachable: false, fault: None }
+    OneShotError { why: why.into(), unreachable: false, fault: None, refused: false }
 }
 
 /// The parameters of a one-shot conversation.

@@ -55,9 +55,9 @@ fn probing<'a>(
     probe.took = Clock.now() - began;
     match outcome {
         Ok(()) => Ok(ProbeResult { probe, transcript }),
-        Err(OneShotError { why, unreachable, fault }) => {
+        Err(OneShotError { why, unreachable, fault, refused }) => {
             set_failure(&mut probe, why);
-            Err(Box::new(ProbeFailure { probe, transcript, unreachable, fault }))
+            Err(Box::new(ProbeFailure { probe, transcript, unreachable, fault, refused }))
         }
     }
 }
@@ -221,13 +221,15 @@ fn hops(
         let Some(next) = ended.follow_up.take() else { break };
         hop = exchange(d, way, (&next.origin, Some(&next.request), patience), probe, transcript)?;
     }
+    // A response without a code or a byte of payload was not even the beginning of one.
+    let nothing = hop.as_ref().is_some_and(|ended| ended.code == 0 && ended.payload == 0);
     let Some((kind, why)) = hop.and_then(|ended| Some((ended.fault?, ended.cause))) else { return Ok(()) };
     let trouble = match (kind, why) {
         (_, None) => no_answer(brunt_cause::verbatim(kind.name())),
         (FaultKind::BrokenProtocol, Some(why)) => no_answer(response::broken(why)),
         (_, Some(why)) => no_answer(why),
     };
-    Err(OneShotError { fault: Some(kind), ..trouble })
+    Err(OneShotError { fault: Some(kind), refused: nothing && kind == FaultKind::BrokenProtocol, ..trouble })
 }
 
 fn exchange(

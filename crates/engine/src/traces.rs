@@ -321,6 +321,7 @@ impl TracesReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exchange::ExchangeState;
     use crate::ids::UserId;
 
     #[test]

@@ -164,7 +164,9 @@ fn a_wrong_scheme_is_answered_with_the_right_one() {
     // Nothing is sent on these connections: the greeting alone identifies the protocol.
     let peer = saying(ALERT);
     brunt(["-c", "1", "--hold", "200ms", "--run-timeout", "1s", &format!("ws://{}/", peer.host())])
-        .containing("First request: the response is broken: the server uses TLS on this port; use wss://");
+        .with_code(30)
+        .containing("every request would fail: the response is broken: the server uses TLS on this port; use wss://")
+        .containing("--force");
 }
 
 #[test]

@@ -210,7 +210,7 @@ fn more_redirects_than_allowed_are_failures() {
 #[test]
 fn requests_that_end_in_a_redirect_loop_have_all_failed_and_miss_their_objective() {
     for load in [&["-c", "2"][..], &["-r", "200/s"]] {
-        let peer = ScriptedPeer::answering("HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n\r\n".into());
+        let peer = ScriptedPeer::answering("HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n\r\n");
         let report =
             report(&[load, &["-n", "50", "-L", "--objective", "failed<10%", &peer.url()]].concat()).with_code(10);
         assert_eq!((report.requests(), report.count("requests.hops")), ([50, 0, 50, 0], 500), "{report}");

@@ -9,12 +9,14 @@ use super::{OneShotConversation, OneShotError, no_answer, unreachable};
 impl OneShotConversation<'_> {
     /// Returns the failure for a peer that violates the protocol, or refuses a request within it.
     pub(super) fn protocol_error(&self, broken: ProtocolError) -> OneShotError {
-        match self.links.session(self.conn).map_or(FaultKind::BrokenProtocol, Session::refusal_kind) {
-            kind @ FaultKind::BrokenProtocol => {
-                OneShotError { fault: Some(kind), ..no_answer(response::broken(broken.0)) }
-            }
-            kind => OneShotError { fault: Some(kind), ..no_answer(broken.0) },
-        }
+        let kind = self.links.session(self.conn).map_or(FaultKind::BrokenProtocol, Session::refusal_kind);
+        let error = match kind {
+            FaultKind::BrokenProtocol => no_answer(response::broken(broken.0)),
+            _ => no_answer(broken.0),
+        };
+        // Before the first response, malformed bytes are those of another protocol.
+        let foreign = kind == FaultKind::BrokenProtocol && self.completed() == 0;
+        OneShotError { fault: Some(kind), refused: !self.is_ready || foreign, ..error }
     }
 
     /// Returns the failure for a connection that could not be established.
@@ -38,6 +40,6 @@ impl OneShotConversation<'_> {
             Some(awaited) => (connecting::none_like_within(awaited, span), Some(FaultKind::Timeout)),
             None => (connecting::not_within(name, span), None),
         };
-        OneShotError { why, unreachable: self.links.session(self.conn).is_none(), fault }
+        OneShotError { why, unreachable: self.links.session(self.conn).is_none(), fault, refused: false }
     }
 }

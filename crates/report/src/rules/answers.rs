@@ -29,13 +29,16 @@ pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     if run.only_holds() || run.totals.finished > 0 {
         return None;
     }
-    let found = |text| Finding::new("nothing_succeeded", Grade::Fail, text, []);
+    // Where an objective is about failures, a run of failures is its result and no doubt about it.
+    let is_result = run.totals.due > 0 && run.failures_are_judged();
+    let grade = if is_result { Grade::Ok } else { Grade::Fail };
+    let found = |text| Finding::new("nothing_succeeded", grade, text, []);
     Some(match (run.totals.due, run.end) {
         (0, End::Completed) => found(NOTHING_DUE),
         (0, _) if run.totals.warmup > 0 => found(NOTHING_BUT_WARMUP),
         (0, _) => found(NOTHING_BEGUN),
         _ => match only_answers(run) {
-            Some(codes) => Finding::new("nothing_succeeded", Grade::Fail, ONLY_ANSWERS, [("codes", codes)]),
+            Some(codes) => Finding::new("nothing_succeeded", grade, ONLY_ANSWERS, [("codes", codes)]),
             None => found(NOTHING),
         },
     })
