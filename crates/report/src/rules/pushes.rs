@@ -27,14 +27,19 @@ pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     }
     let responses = run.totals.finished.saturating_sub(run.totals.one_way);
     let pushes = run.totals.unsolicited;
-    let grade = match responses {
-        0 => return None,
-        _ if pushes >= responses => Grade::Fail,
-        _ if pushes.saturating_mul(PUSHES_ONE_IN) > responses => Grade::Warn,
-        _ => return None,
-    };
+    let grade = grade_of(pushes, responses)?;
     let facts = [("pushes", numbers::count(pushes)), ("responses", numbers::count(responses))];
     Some(Finding::new("pushes", grade, PUSHES, facts))
+}
+
+/// Returns the doubt in responses beside which pushes came.
+fn grade_of(pushes: u64, responses: u64) -> Option<Grade> {
+    match responses {
+        0 => None,
+        _ if pushes >= responses => Some(Grade::Fail),
+        _ if pushes.saturating_mul(PUSHES_ONE_IN) > responses => Some(Grade::Warn),
+        _ => None,
+    }
 }
 
 /// Returns `true` if pushes are expected and a response is any message. The steps of a flow say what they await.
@@ -44,37 +49,22 @@ fn takes_any_message(plan: &Plan) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use brunt_record::{RunEvent, RunStarted, Second};
-
     use super::*;
-    use crate::rules::tests::of_sums;
-
-    fn grade(options: &[&str], (pushes, finished, one_way): (u64, u64, u64)) -> Option<Grade> {
-        let mut started = RunStarted::default();
-        started.plan.options = options.iter().map(|name| ((*name).to_owned(), vec![String::new()])).collect();
-        let second = Second { unsolicited: pushes, finished, one_way, ..Second::default() };
-        let events = [RunEvent::Started(Box::new(started)), RunEvent::Second(Box::new(second))];
-        of_sums(judge, events).map(|found| found.grade)
-    }
 
     #[test]
     fn responses_that_may_be_pushes_are_a_caution_and_cost_the_trust_where_pushes_outnumber_them() {
-        for (options, counts, expected) in [
-            (&["push"][..], (2_425, 857, 0), Some(Grade::Fail)),
-            (&["push"], (857, 857, 0), Some(Grade::Fail)),
-            (&["push"], (100, 857, 0), Some(Grade::Warn)),
-            (&["push", "expect-body"], (100, 857, 0), Some(Grade::Warn)),
+        let table = [
+            ((2_425, 857), Some(Grade::Fail)),
+            ((857, 857), Some(Grade::Fail)),
+            ((100, 857), Some(Grade::Warn)),
             // So few that no percentile shown is theirs.
-            (&["push"], (1, 2_000, 0), None),
-            (&["push"], (0, 2_000, 0), None),
-            // Responses that say to which request they belong.
-            (&["push", "match-field"], (2_425, 857, 0), None),
+            ((1, 2_000), None),
+            ((0, 2_000), None),
             // Nothing is answered, so nothing is confused.
-            (&["push"], (2_425, 857, 857), None),
-            // Without --push, a message that nobody awaits is an error.
-            (&[], (5, 857, 0), None),
-        ] {
-            assert_eq!(grade(options, counts), expected, "{options:?} {counts:?}");
+            ((2_425, 0), None),
+        ];
+        for ((pushes, responses), expected) in table {
+            assert_eq!(grade_of(pushes, responses), expected, "{pushes} pushes, {responses} responses");
         }
     }
 }
