@@ -112,7 +112,11 @@ impl MachineCounters {
             all.filter(|(at_ns, _)| (from < *at_ns && *at_ns < until) == within).count()
         };
         let unanswered = number(false, true);
-        let silent = unanswered > 0 && number(true, true) == 0 && number(true, false) > number(false, false);
+        let later = self.replies.iter().filter(|(at_ns, _)| *at_ns >= to.saturating_add(REPLY));
+        // The service under load recovered, and so must one that it waited for.
+        let came_back = later.clone().count() == 0 || later.clone().any(|(_, replied)| *replied);
+        let silent =
+            came_back && unanswered > 0 && number(true, true) == 0 && number(true, false) > number(false, false);
         silent.then(|| SilentService { name: self.host.clone(), unanswered: unanswered as u64 })
     }
 }
@@ -288,8 +292,8 @@ fn run(sums: &RunSums, trust: &Trust) -> LoadResults {
     }
 }
 
-/// Share of the requests scheduled in open load that must have ended within the window for the load to be sustained, and
-/// number of others that may always be in flight.
+/// Share of the requests scheduled in open load that must have ended within the window for the load to be sustained,
+/// and number of others that may always be in flight.
 const SUSTAINED: f64 = 0.95;
 const IN_FLIGHT: u64 = 10;
 

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use brunt_measure::PackedHistogram;
+use brunt_measure::{Nanos, PackedHistogram};
 
-use brunt_plan::WeightedUrl;
 use brunt_plan::flow::{Flow, OnFailure, Step};
+use brunt_plan::{Arrivals, Load, Stage, WeightedUrl};
 use brunt_record::{
     Calibration, ConnectionLoss, CounterValue, HostCounters, NamedCounts, NamedFigures, RunEvent, RunPart, Second,
 };
 use brunt_report::{Headroom, Lang, Summary};
 
-use crate::run_builder::{FillSecond, RunBuilder, closed, ms, second};
+use crate::run_builder::{FillSecond, RunBuilder, closed, ms, open, second};
 
 const S: i64 = 1_000_000_000;
 
@@ -176,4 +176,83 @@ fn a_disturbance_says_which_quantiles_it_may_have_changed() {
     assert!(claim.contains("without that, p99 might have been 2.00 ms instead of 20.0 ms"), "{claim}");
     assert!(!claim.contains("p50") && claim.contains("up to 1,175/s instead of 940/s"), "{claim}");
     assert!(found["evidence"].as_str().unwrap().contains("1.60 s"), "{found}");
+}
+
+/// A ramp from 0/s to 800/s against a service that answers this many per second, the others waiting.
+fn ramp(capacity: u64) -> RunBuilder {
+    let mut run = open(800.0, 8);
+    let stages = vec![Stage { lasts: Nanos::from_secs(8), from: 0.0, to: 800.0 }];
+    run.plan.load = Load::Open { stages, arrivals: Arrivals::Poisson };
+    let mut waiting = 0;
+    for n in 0..8 {
+        let due = 50 + 100 * n;
+        let served = (waiting + due).min(capacity);
+        waiting += due - served;
+        let mut second = second(n as i64).answered(served, ms(3 + 1000 * waiting / capacity));
+        (second.due, second.waiting) = (due, waiting as u32);
+        run.events.push(sample((n as i64 + 1) * S, "here", &[("cpu.count", 2)]));
+        run = run.second(second);
+    }
+    run
+}
+
+#[test]
+fn a_ramp_says_where_throughput_stopped_rising() {
+    let beyond = ramp(330);
+    let json = beyond.json();
+    let (knee, curve) = (&json["diagnosis"]["knee"], json["diagnosis"]["curve"].as_array().unwrap());
+    assert_eq!((&knee["second"], &knee["throughput_per_s"]), (&4.into(), &330.0.into()));
+    assert_eq!((curve.len(), &curve[1]["load"], &curve[7]["throughput_per_s"]), (8, &150.0.into(), &330.0.into()));
+    let text = beyond.written("text", Lang::En);
+    for said in [
+        "throughput stopped rising at about 330/s in second 4, when 350/s were scheduled; from there on requests",
+        "load → throughput (p50, p99): 50.0/s → 50.0/s (3.00 ms, –); 150/s → 150/s (3.00 ms, –); ",
+    ] {
+        assert!(text.contains(said), "{said}\n{text}");
+    }
+    assert!(!text.contains("doubling"), "{text}");
+    assert!(beyond.written("text", Lang::Zh).contains("第 4 秒、计划速率为 350/s 时，吞吐量不再上升"));
+    let below = ramp(900);
+    assert!(below.json()["diagnosis"].get("knee").is_none());
+    assert!(below.written("text", Lang::En).contains("no limit was reached"));
+    let level = open(100.0, 4).second(second(0).answered(100, ms(3)));
+    assert!(level.json()["diagnosis"].get("curve").is_none(), "one load is no curve");
+}
+
+/// A run of twelve seconds at 10/s without a success from 4.0 s to 8.1 s, and a watched database that replied each
+/// second but for those in `silent`.
+fn outage(silent: fn(i64) -> bool) -> RunBuilder {
+    let mut run = open(10.0, 12);
+    for n in 0..12 {
+        let stopped = (4..8).contains(&n);
+        let mut second = if stopped { second(n) } else { second(n).answered(10, ms(20)) };
+        second.due = 10;
+        second.first_success_ns = (!stopped).then_some(n * S + S / 10);
+        second.last_success_ns = (!stopped).then_some((n + 1) * S - 1);
+        second.busy_since_ns = Some(0);
+        let RunEvent::Counters(mut told) =
+            sample(n * S + S / 2, "mysql=127.0.0.1:3306", &[("mysql.Queries", n as u64)])
+        else {
+            unreachable!()
+        };
+        if silent(n) {
+            (told.values, told.gone) = (BTreeMap::new(), vec!["mysql.Queries".into()]);
+        }
+        run.events.push(RunEvent::Counters(told));
+        run = run.second(second);
+    }
+    run
+}
+
+#[test]
+fn a_watched_service_that_was_silent_in_an_outage_is_its_culprit() {
+    let found = |silent| {
+        let json = outage(silent).json();
+        let found = &json["diagnosis"]["findings"][0];
+        [&found["rule"], &found["proof"], &found["stage"]].map(|word| word.as_str().unwrap().to_owned())
+    };
+    assert_eq!(found(|n| (4..8).contains(&n)), ["S11", "proved", "dependency"]);
+    assert_eq!(found(|_| false), ["S11", "consistent", "service"], "it replied all the time");
+    assert_eq!(found(|n| n == 5), ["S11", "consistent", "service"], "it replied during the outage");
+    assert_eq!(found(|n| n > 3), ["S11", "consistent", "service"], "it never came back, though the service did");
 }
