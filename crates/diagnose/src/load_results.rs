@@ -273,7 +273,8 @@ pub struct LoadResults {
     pub connects: DurationCounts,
     /// Distribution of the service times of all complete responses.
     pub times: DurationCounts,
-    /// Distribution of service times including the warm-up, in which the first requests met an unloaded service.
+    /// Distribution of the times of responses including the warm-up, in which the first requests met an unloaded
+    /// service: service times, or, where responses are short, the times to their first byte, which include no connect.
     pub times_from_start: DurationCounts,
     /// Distribution of the durations from the first byte of a response to its last.
     pub transfers: DurationCounts,

@@ -18,7 +18,7 @@ pub(crate) enum StatedBound {
 const ROUNDING: f64 = 0.02;
 /// Share by which the time for which requests hold a place may exceed the shortest response time: sleeping and
 /// computing take longer on a busy machine.
-const UNEVEN: f64 = 0.15;
+pub(crate) const UNEVEN: f64 = 0.15;
 
 impl StatedBound {
     /// Returns `true` if the figures of the run agree with the bound.

@@ -28,6 +28,9 @@ const AFTER: i64 = 500_000_000;
 /// margin allows for clock differences.
 const SECOND_SYN: Nanos = Nanos::from_millis(900);
 
+/// Divisor of the service times below which the transfer of responses does not matter.
+const SHORT_TRANSFER: u128 = 20;
+
 /// Maximum number of machines processed; brunt writes no record with more.
 const MOST_HOSTS: usize = 64;
 /// Maximum number of readings kept until a second shows which part of the run they belong to; a run needs only a few.
@@ -51,8 +54,9 @@ pub(crate) struct CounterCollector {
     waiting: Vec<f64>,
     /// Successes per second in each whole second of the window.
     paces: Vec<f64>,
-    /// Service times of the warm-up.
+    /// Service times of the warm-up, and its times from the write of a request to the first byte of the response.
     warmup_service: Histogram,
+    warmup_first_byte: Histogram,
     /// Failures because a connection was closed before the first byte: in the previous second, and the maximum in two
     /// consecutive seconds.
     closed: (u64, u64),
@@ -141,6 +145,7 @@ impl CounterCollector {
                 self.closed(second);
                 if second.part == RunPart::Warmup {
                     self.warmup_service.merge(&second.latency.service);
+                    self.warmup_first_byte.merge(&second.latency.first_byte);
                 }
                 self.slow.extend(slow(second).filter(|_| self.slow.len() < MOST_SECONDS));
                 if second.part == RunPart::Window && self.waiting.len() < MOST_SECONDS {
@@ -200,7 +205,14 @@ impl CounterCollector {
         let here = ours.next().unwrap_or_default().counted;
         others.extend(ours);
         let elsewhere = service_host(others, &self.joined, has_service(&here));
-        self.warmup_service.merge(&sums.totals.latency.service);
+        let latency = &sums.totals.latency;
+        self.warmup_service.merge(&latency.service);
+        self.warmup_first_byte.merge(&latency.first_byte);
+        // The service time of a user's first request includes connecting. Where responses are short, the time to their
+        // first byte is that of the service alone.
+        let is_short = latency.transfer.sum() < latency.service.sum() / SHORT_TRANSFER;
+        let has_all = self.warmup_first_byte.count() == self.warmup_service.count();
+        let times_alone = if is_short && has_all { &self.warmup_first_byte } else { &self.warmup_service };
         let run = LoadResults {
             slow_each_second: self.slow,
             waiting_each_second: self.waiting,
@@ -217,7 +229,7 @@ impl CounterCollector {
                 to_the_end: out.to_the_end,
                 more: out.others,
             }),
-            times_from_start: times(&self.warmup_service),
+            times_from_start: times(times_alone),
             ..run(sums, trust)
         };
         conclude(&Case { run, counters: here, service_host: elsewhere, reported: told })

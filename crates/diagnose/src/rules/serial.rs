@@ -1,6 +1,7 @@
 //! S3: the service processes one request at a time while its cores are idle: a lock, a single connection, one row.
 
 use super::*;
+use crate::stated_bound::UNEVEN;
 
 pub(super) const RULE: LimitRule = LimitRule {
     rule: "S3",
@@ -100,6 +101,8 @@ pub(super) fn places(case: &Case) -> Option<ServiceConcurrency> {
             (Some(first_wave as u64), at_first, first)
         }
         () if whole && lone >= least => (Some(least as u64), at_work, run.service.min),
+        // Two places would each be held for longer than the shortest response took.
+        () if at_work * (1.0 + UNEVEN) < 2.0 && filled(run) => (Some(1), at_work, run.service.min),
         () => (None, at_work, run.service.min),
     };
     (number.is_some() || filled(run)).then_some(ServiceConcurrency { at_work, number, shortest, busy })
@@ -171,6 +174,14 @@ mod tests {
         };
         let idle = || counted(&[("service.all.cpu", 0.0, 1e9), ("service.all.wait", 0.0, 0.0)]);
         assert_eq!(judged(&RULE, connecting, idle()), Some("consistent"));
+        let busy = |run: &mut LoadResults| {
+            // The first requests of the load were held up, but the queue filled, and there is no room for two places.
+            lock(run);
+            run.service.min = 0.0032;
+            let filling = (4..50).map(|n| (f64::from(n) * 0.002, 1));
+            run.times_from_start = DurationCounts::new(filling.chain([(0.102, 4850)]));
+        };
+        assert_eq!(judged(&RULE, busy, idle()), Some("consistent"));
         let together = |run: &mut LoadResults| {
             lock(run);
             run.times_from_start = DurationCounts::new([(0.0026, 4), (0.102, 4899)]);
