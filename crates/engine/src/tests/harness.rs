@@ -93,6 +93,7 @@ impl SimPlan {
             unix_socket: None,
             tls: Tls::default(),
             objectives: vec![],
+            trust: Default::default(),
             seed: 1,
         };
         SimPlan {
