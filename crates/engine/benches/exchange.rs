@@ -190,6 +190,7 @@ fn run(load: &Load, option: Option<&str>) -> Cost {
         unix_socket: None,
         tls: Tls::default(),
         objectives: vec![],
+        trust: Default::default(),
         seed: 1,
         trace: None,
     };
