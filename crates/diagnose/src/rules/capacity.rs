@@ -19,8 +19,8 @@ pub(super) const RULE: LimitRule = LimitRule {
         "这就是目前的容量：让负载低于它，或查明在该负载下是什么用尽了（线程、连接池、连接、锁）并加以扩充",
     ),
     experiment: text(
-        "at 80 % of that throughput nothing should queue: `brunt -r {rate} {url}`",
-        "以该吞吐量的 80 % 施压时不应有请求排队：`brunt -r {rate} {url}`",
+        "at 80 % of that throughput nothing should queue",
+        "以该吞吐量的 80 % 施压时不应有请求排队",
     ),
     caution: Some(text(
         "latency beyond the capacity is the length of the queue, which depends on how long the run lasts",
@@ -76,7 +76,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     Some(match run.has_scenarios {
         // No option changes the load of every scenario.
         true => verdict.experiment(OF_ALL),
-        false => verdict.experiment_with([("rate", run.rate_for(BELOW * capacity))]),
+        false => verdict.repeated_with(ExperimentLoad::Rate(run.rate_for(BELOW * capacity))),
     })
 }
 

@@ -18,8 +18,8 @@ pub(super) const RULE: LimitRule = LimitRule {
         "原因不是排队：查找被服务丢弃、一直没有完成、或耗时超过 --timeout 的请求（例如多个后端之一，或某一类输入）",
     ),
     experiment: text(
-        "with one user the share should be the same: `brunt -c 1 {url}`",
-        "一个用户时比例应相同：`brunt -c 1 {url}`",
+        "with one user the share should be the same",
+        "一个用户时比例应相同",
     ),
     caution: None,
     judge,
@@ -88,7 +88,8 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
         ("many", format!("{:.1}", many.in_flight)),
         ("typical", numbers::seconds(typical)),
     ];
-    Some(consistent(LocalizedSentence::new(CLAIM, facts), LocalizedSentence::new(EVIDENCE, evidence)))
+    let found = consistent(LocalizedSentence::new(CLAIM, facts), LocalizedSentence::new(EVIDENCE, evidence));
+    Some(found.repeated_with(ExperimentLoad::Users(1)))
 }
 
 #[cfg(test)]

@@ -19,8 +19,8 @@ pub(super) const RULE: LimitRule = LimitRule {
         "请求到达的速度超过了后端的处理速度：若后端 CPU 有余量或在等待别的资源，增加其工作进程（pm.max_children），或降低单个请求的开销；加长队列（listen.backlog，并同时提高 net.core.somaxconn）只能应付突发",
     ),
     experiment: text(
-        "at half the rate of the requests that succeeded ({half}), the message should be gone: `brunt -r {half} {url}`",
-        "速率降到成功速率的一半（{half}）时，该消息应消失：`brunt -r {half} {url}`",
+        "at half the rate of the requests that succeeded ({half}), the message should be gone",
+        "速率降到成功速率的一半（{half}）时，该消息应消失",
     ),
     caution: Some(text(
         "the cores may be busy with 502s: that is what a full queue costs, not the limit",
@@ -36,7 +36,8 @@ const CLAIM: Text = text(
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
     let half = case.run.rate_for(case.run.succeeded_per_s / 2.0);
-    Some(watched_log::found(case, CLAIM, &["upstream_queue_full"])?.experiment_with([("half", half)]))
+    let found = watched_log::found(case, CLAIM, &["upstream_queue_full"])?;
+    Some(found.experiment_with([("half", half.clone())]).repeated_with(ExperimentLoad::Rate(half)))
 }
 
 #[cfg(test)]
