@@ -13,10 +13,23 @@ pub const PIECE: usize = 64 * 1024;
 /// Bytes that have not been sent yet. Shared blocks are kept as they are, without a copy.
 #[derive(Debug, Default)]
 pub struct SendBacklog {
-    parts: VecDeque<(Vec<u8>, Option<Arc<[u8]>>)>,
+    parts: VecDeque<BacklogPart>,
     /// Number of bytes of the first part that were sent.
     at: usize,
     len: usize,
+}
+
+/// What one or several sends left: bytes, and the shared block behind them.
+#[derive(Debug)]
+struct BacklogPart {
+    bytes: Vec<u8>,
+    block: Option<Arc<[u8]>>,
+}
+
+impl BacklogPart {
+    fn len(&self) -> usize {
+        self.bytes.len() + self.block.as_ref().map_or(0, |block| block.len())
+    }
 }
 
 impl SendBacklog {
@@ -25,18 +38,18 @@ impl SendBacklog {
         self.len += out.len();
         let block = out.tail().cloned();
         match self.parts.back_mut() {
-            Some((bytes, last @ None)) => {
-                bytes.extend_from_slice(out.bytes());
-                *last = block;
+            Some(last) if last.block.is_none() => {
+                last.bytes.extend_from_slice(out.bytes());
+                last.block = block;
             }
-            _ => self.parts.push_back((std::mem::take(out.bytes_mut()), block)),
+            _ => self.parts.push_back(BacklogPart { bytes: std::mem::take(out.bytes_mut()), block }),
         }
         out.clear();
     }
 
     /// Returns the first bytes that wait, in two slices; both are empty if nothing waits.
     pub fn pieces(&self) -> (&[u8], &[u8]) {
-        let Some((bytes, block)) = self.parts.front() else { return (&[], &[]) };
+        let Some(BacklogPart { bytes, block }) = self.parts.front() else { return (&[], &[]) };
         let block = block.as_deref().unwrap_or_default();
         (&bytes[self.at.min(bytes.len())..], &block[self.at.saturating_sub(bytes.len())..])
     }
@@ -45,8 +58,7 @@ impl SendBacklog {
     pub fn advance(&mut self, n: usize) {
         self.len -= n;
         self.at += n;
-        while let Some((bytes, block)) = self.parts.front() {
-            let whole = bytes.len() + block.as_ref().map_or(0, |block| block.len());
+        while let Some(whole) = self.parts.front().map(BacklogPart::len) {
             if self.at < whole {
                 return;
             }

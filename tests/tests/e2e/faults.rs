@@ -157,7 +157,10 @@ fn a_wrong_scheme_is_answered_with_the_right_one() {
         let peer = saying(first);
         let (path, options) = if scheme == "grpc" { (options[0], &[][..]) } else { ("", options) };
         let url = format!("{scheme}://{}/{path}", peer.host());
-        let report = report(&[&["-c", "1", "-d", "300ms"], options, &[&url]].concat()).with_code(20);
+        let words = [&["-c", "1", "-d", "300ms"], options, &[&url]].concat();
+        // Nothing but the pre-flight request is sent unless it is forced.
+        brunt(&words).with_code(30).containing(hint);
+        let report = report(&words).with_code(20);
         assert!(report.at("failures").to_string().contains(hint), "{scheme} {options:?}: {report}");
         assert!(report.at("probe.failure").to_string().contains(hint), "{scheme} {options:?}: {report}");
     }

@@ -100,7 +100,9 @@ fn pushes_are_counted_apart() {
 #[test]
 fn a_refused_upgrade_is_a_failure_in_a_sentence() {
     let Some(server) = ExternalWebSocketServer::go(&[]) else { return };
-    let ended = brunt(["-c", "2", "-d", "500ms", "--data", "x", &server.url("refuse")]).with_code(20);
+    let words = ["-c", "2", "-d", "500ms", "--data", "x", &server.url("refuse"), "--force"];
+    brunt(&words[..7]).with_code(30).containing("403 Forbidden; no load was sent");
+    let ended = brunt(words).with_code(20);
     assert!(ended.err.contains("403 Forbidden") || ended.out.contains("403 Forbidden"), "{ended:?}");
     assert!(ended.out.contains("wrong_status"), "{ended:?}");
 }
