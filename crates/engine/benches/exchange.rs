@@ -191,6 +191,7 @@ fn run(load: &Load, option: Option<&str>) -> Cost {
         tls: Tls::default(),
         objectives: vec![],
         trust: Default::default(),
+        trust: Default::default(),
         seed: 1,
         trace: None,
     };

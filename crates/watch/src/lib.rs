@@ -56,7 +56,7 @@ enum WatchSource {
     Postgres(WatchClient),
     Nginx(WatchClient),
     Prometheus(WatchClient),
-    Log(WatchedLog),
+    Log(Box<WatchedLog>),
 }
 
 impl WatchSource {
@@ -117,7 +117,7 @@ impl WatchedService {
         WatchedService {
             name: format!("log={path}"),
             tls: false,
-            source: WatchSource::Log(WatchedLog::new(path)),
+            source: WatchSource::Log(Box::new(WatchedLog::new(path))),
             sink: CounterSink::default(),
         }
     }
