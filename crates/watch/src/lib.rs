@@ -9,7 +9,7 @@
 //!
 //! Counters are named as the service spells them: `redis.NAME`, `redis.cmdstat_get.calls`, `mysql.NAME`,
 //! `postgres.{database,activity,tables,setting}.NAME`, `nginx.accepts`, `prometheus.NAME{labels}`. Those of a log are named
-//! by the limit that its lines mention ([`log`]).
+//! by the limit that its lines mention (`log`).
 
 mod client;
 mod database;
