@@ -39,6 +39,7 @@ fn plan() -> Plan {
         unix_socket: None,
         tls: brunt_plan::Tls::default(),
         objectives: vec!["p99<50ms".into()],
+        trust: Default::default(),
         seed: u64::MAX,
     }
 }

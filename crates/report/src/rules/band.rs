@@ -259,8 +259,8 @@ mod tests {
         let second = |length_ms: i64| {
             let to_ns = length_ms * MS as i64;
             let mut s = Second { to_ns, part: RunPart::Window, due: 40, finished: 40, ..Second::default() };
-            s.latency.service.record_n(Nanos(2 * MS), 20);
-            delay(&mut s, 20, 30);
+            s.latency.service.record_n(Nanos(2 * MS), 10);
+            delay(&mut s, 30, 30);
             RunEvent::Second(Box::new(s))
         };
         let grade = |length_ms| {
