@@ -186,7 +186,7 @@ pub fn conclude(case: &Case) -> Conclusion {
         at_most: run.at_most.clone(),
         next_load: NextLoad::after(run),
         curve: run.curve.clone(),
-        knee: run.knee(),
+        knee: run.knee().filter(|_| !run.is_distorted()),
         is_open: run.is_open,
     }
 }

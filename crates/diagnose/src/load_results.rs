@@ -334,7 +334,9 @@ impl LoadResults {
 
     /// Returns the share of the window for which the workers were away from their sockets with requests in flight.
     pub fn away_share(&self) -> f64 {
-        let whole = self.window_s * f64::from(self.workers.max(1));
+        // A worker without users is never away from them.
+        let workers = if self.is_open { self.workers } else { self.workers.min(self.users) };
+        let whole = self.window_s * f64::from(workers.max(1));
         if whole > 0.0 { (self.away_s / whole).min(1.0) } else { 0.0 }
     }
 

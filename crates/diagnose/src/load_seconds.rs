@@ -67,6 +67,8 @@ pub struct Knee {
 
 /// Minimum ratio of the highest load to the one that the sustained throughput corresponds to.
 const BEYOND: f64 = 1.25;
+/// Maximum share of the sustained throughput in one of the seconds before the knee.
+const ROSE: f64 = 0.9;
 /// Maximum increase of throughput after the knee, as a share of that before it for the same increase of the load.
 const RISING: f64 = 0.3;
 /// Minimum share of the load after the knee that gave no throughput, and minimum number of its standard deviations.
@@ -100,7 +102,9 @@ impl Knee {
         let stopped = per_load > 0.0
             && succeeded_per_s > 0.0
             && per_load * most_load >= BEYOND * succeeded_per_s
-            && slope(after).is_none_or(|slope| slope <= RISING * per_load);
+            && slope(after).is_none_or(|slope| slope <= RISING * per_load)
+            // Throughput that never rose shows no knee: the load was beyond the capacity from the beginning.
+            && before.iter().any(|s| s.succeeded_per_s() <= ROSE * succeeded_per_s);
         let typical = |part: &[SecondFigures]| median(part.iter().filter(|s| s.succeeded > 0).map(|s| s.response_s));
         let knee = Knee {
             second: at + 1,

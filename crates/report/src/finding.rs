@@ -78,7 +78,7 @@ impl Finding {
 
     /// Returns `true` if the counts of the run are in doubt, and with them everything else.
     pub(crate) fn refutes_counts(&self) -> bool {
-        ["accounting", "little", "pairing"].contains(&self.code)
+        ["accounting", "little", "pairing", crate::rules::not_sent::CODE].contains(&self.code)
     }
 
     /// Returns the sentence, without a full stop.

@@ -80,6 +80,7 @@ pub fn exit(summary: &Summary, lang: Lang) -> String {
             (Grade::Unchecked | Grade::Ok, true) => say::EXIT_TRUSTED,
             (Grade::Unchecked | Grade::Ok, false) => say::EXIT_OK,
             (Grade::TooShort, true) => say::EXIT_TOO_SHORT,
+            (Grade::TooShort, false) => say::EXIT_MET_TOO_SHORT,
             (_, true) => say::EXIT_WITH_CAUTION,
             (_, false) => say::EXIT_CAUTION,
         },

@@ -253,6 +253,12 @@ impl Objective {
                     let mean = facts.latency.mean().exact();
                     facts.dropped == 0 && mean.is_some_and(|m| if self.strict { m < *limit } else { m <= *limit })
                 });
+                // A lower bound below the limit shows neither.
+                let at_least = facts.latency.mean().at_least().filter(|_| facts.dropped == 0);
+                let outcome = match at_least {
+                    Some(least) if least < *limit => ObjectiveOutcome::Undecided,
+                    _ => outcome,
+                };
                 self.judged(outcome, format!("mean {}{}", facts.latency.mean().show(), facts.dropped_note()), None)
             }
             Criterion::Failed(limit) => {

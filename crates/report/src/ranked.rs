@@ -59,21 +59,31 @@ impl Band {
         self.most - self.least
     }
 
-    /// Returns the grade of a figure with this band. A confidence interval that is wider by far makes the band
-    /// immaterial: chance did more than brunt.
-    fn grade(self, interval: Option<Interval>) -> Grade {
+    /// Returns the band between two figures; `None` if they are not exact, or alike.
+    fn between(least: Figure, most: Figure) -> Option<Band> {
+        let (least, most) = (least.exact()?, most.exact()?);
+        (!Histogram::same_bucket(least, most)).then_some(Band { least: least.min(most), most })
+    }
+
+    /// Returns the grade of a figure with this band, of which chance alone did `by_chance`: if that is more than brunt
+    /// did, the band is immaterial.
+    fn grade(self, by_chance: Nanos) -> Grade {
         let share = self.width().0 as f64 / self.most.0.max(1) as f64;
-        let by_chance = match interval {
-            Some([low, Some(high)]) => (high - low.unwrap_or_default()).0 / 2,
-            _ => 0,
-        };
-        if self.width().0 < by_chance { Grade::Ok } else { grade_of_width(share) }
+        if self.width() < by_chance { Grade::Ok } else { grade_of_width(share) }
     }
 
     /// Formats it for people: `2.10 to 6.60 ms`.
     pub fn show(self, lang: Lang) -> String {
         let [least, most] = [self.least, self.most].map(crate::numbers::duration);
         lang.fill(say::BAND, &[("least", &least), ("most", &most)])
+    }
+}
+
+/// Returns half of the width of an interval; 0 if it is unknown or open.
+fn half(interval: Option<Interval>) -> Nanos {
+    match interval {
+        Some([low, Some(high)]) => Nanos((high - low.unwrap_or_default()).0 / 2),
+        _ => Nanos::ZERO,
     }
 }
 
@@ -108,12 +118,14 @@ pub struct QuantileEstimate {
     pub interval: Option<Interval>,
     /// Band; `None` if nothing of the figure is brunt's own, or if it is not exact.
     pub band: Option<Band>,
+    /// Half of the interval of the figure without the delays that may be brunt's own: they widen intervals as well.
+    by_chance: Nanos,
 }
 
 impl QuantileEstimate {
     /// Returns how far the figure can be trusted.
     pub fn grade(self) -> Grade {
-        self.band.map_or(Grade::Ok, |band| band.grade(self.interval))
+        self.band.map_or(Grade::Ok, |band| band.grade(self.by_chance))
     }
 
     /// Formats it for people: the figure, or its band if the figure cannot be trusted.
@@ -196,10 +208,8 @@ impl<'a> RankedLatency<'a> {
 
     /// Returns the band of a figure that `figure` computes from the finished requests.
     fn band(&self, most: Figure, figure: impl FnOnce(&RankedLatency<'_>) -> Figure) -> Option<Band> {
-        let most = most.exact()?;
         let undelayed = self.undelayed()?;
-        let least = figure(&RankedLatency { finished: &undelayed, own: None, blocks: None, ..*self }).exact()?;
-        (!Histogram::same_bucket(least, most)).then_some(Band { least: least.min(most), most })
+        Band::between(figure(&RankedLatency { finished: &undelayed, own: None, blocks: None, ..*self }), most)
     }
 
     /// Returns the band of the mean.
@@ -215,13 +225,13 @@ impl<'a> RankedLatency<'a> {
     /// Formats the mean for people, or its band if the mean cannot be trusted.
     pub fn show_mean(&self, lang: Lang) -> String {
         let band = self.mean_band();
-        show(self.mean(), band, band.map_or(Grade::Ok, |band| band.grade(None)), lang)
+        show(self.mean(), band, band.map_or(Grade::Ok, |band| band.grade(Nanos::ZERO)), lang)
     }
 
     /// Formats the maximum for people, or its band if the maximum cannot be trusted.
     pub fn show_max(&self, lang: Lang) -> String {
         let band = self.max_band();
-        show(self.max(), band, band.map_or(Grade::Ok, |band| band.grade(None)), lang)
+        show(self.max(), band, band.map_or(Grade::Ok, |band| band.grade(Nanos::ZERO)), lang)
     }
 
     /// Returns `true` if one of its quantiles is printed as a band.
@@ -232,15 +242,21 @@ impl<'a> RankedLatency<'a> {
     /// Returns the quantile with its interval and its band.
     pub fn quantile(&self, q: f64) -> QuantileEstimate {
         static NONE: LazyLock<Histogram> = LazyLock::new(Histogram::new);
-        let (value, interval) =
-            quantile::correlated_quantile(self.finished, self.at_least.unwrap_or(&NONE), q, self.blocks);
-        let figure = match value {
-            QuantileValue::Value(t) => Figure::Exact(t),
-            QuantileValue::AtLeast(t) => Figure::AtLeast(t),
-            QuantileValue::Withheld => Figure::Withheld,
+        let estimate = |finished: &Histogram| {
+            let at_least = self.at_least.unwrap_or(&NONE);
+            let (value, interval) = quantile::correlated_quantile(finished, at_least, q, self.blocks);
+            let figure = match value {
+                QuantileValue::Value(t) => Figure::Exact(t),
+                QuantileValue::AtLeast(t) => Figure::AtLeast(t),
+                QuantileValue::Withheld => Figure::Withheld,
+            };
+            (figure, interval)
         };
-        let band = self.band(figure, |least| least.quantile(q).figure);
-        QuantileEstimate { figure, interval, band }
+        let (figure, interval) = estimate(self.finished);
+        let undelayed = self.undelayed().map(|finished| estimate(&finished));
+        let band = undelayed.and_then(|(least, _)| Band::between(least, figure));
+        let by_chance = undelayed.map_or(Nanos::ZERO, |(_, alone)| half(interval).min(half(alone)));
+        QuantileEstimate { figure, interval, band, by_chance }
     }
 
     /// Returns `true` if the quantile is only a lower bound, because the share of unfinished requests reaches it; there

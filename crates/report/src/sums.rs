@@ -249,8 +249,9 @@ impl RunSums {
 
     /// Returns the upper bound of a rate of the run.
     pub(crate) fn at_most(&self, per_s: f64) -> f64 {
-        let workers = self.started.as_ref().map_or(1, |started| started.workers.max(1));
-        let time = self.window.0 as f64 * f64::from(workers);
+        let workers = self.started.as_ref().map_or(1, |started| started.workers);
+        // A worker without users holds none up.
+        let time = self.window.0 as f64 * f64::from(workers.min(self.totals.users).max(1));
         if self.open || time == 0.0 {
             return per_s;
         }

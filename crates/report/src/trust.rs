@@ -28,7 +28,7 @@ impl Trust {
         let counts = move |found: &Finding| match policy {
             TrustPolicy::Warn => false,
             TrustPolicy::Judge => found.grade == Grade::Fail && !(has_objectives && found.is_of_band()),
-            TrustPolicy::Strict => found.grade >= Grade::Warn,
+            TrustPolicy::Strict => found.grade >= Grade::TooShort,
         };
         self.findings
             .iter()

@@ -208,7 +208,7 @@ fn shown_with_caches(nginx: &NginxProcess, plan: &std::path::Path) -> Vec<String
     assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
     let lines = said.out.lines().filter_map(|line| line.strip_prefix("--- resource of "));
     let lines: Vec<String> = lines.map(|line| line.replace(&nginx.url(), "/")).collect();
-    assert!(said.out.contains("--- 1 resource of other hosts not fetched"), "{}", said.out);
+    assert!(said.out.contains("--- 1 resource on other hosts not fetched"), "{}", said.out);
     lines
 }
 

@@ -122,7 +122,7 @@ fn what_cannot_be_exported_is_refused_before_anything_is_sent() {
     let taken = TargetProcess::healthy();
     let port = taken.address.trim_end_matches('/').rsplit(':').next().expect("a port").to_owned();
     let cases: [(&[&str], &str); 7] = [
-        (&["--prometheus", &port], "--prometheus: 127.0.0.1:"),
+        (&["--prometheus", &port], "--prometheus: cannot listen on 127.0.0.1:"),
         (&["--prometheus", "http://x"], "--prometheus: `http://x` is not an address to listen on"),
         (&["--linger", "5s"], "--linger: needs --prometheus"),
         (&["--otlp", "ftp://h"], "--otlp: `ftp://h` is not the URL of a collector"),

@@ -241,7 +241,10 @@ impl<N: Network> WorkerConnections<N> {
 
     fn roll(&mut self, to: Nanos) {
         if self.traffic.limits.part(self.traffic.recorder.second_began()) != self.traffic.limits.part(to) {
-            self.health.split_gap(to, self.traffic.recorder.times());
+            let gap = self.health.split_gap(to, self.traffic.recorder.times());
+            if self.has_requests() {
+                self.traffic.recorder.counts().away_ns += (gap - self.gaps.resolution()).0;
+            }
         }
         let running = self.links.net().thread_stats();
         let busy_since = self.traffic.recorder.busy_since();

@@ -83,10 +83,12 @@ impl Health {
     }
 
     /// Splits a gap at `to`, the end of the warm-up or of the window: the part before is recorded now, and the
-    /// remainder is counted from `to`.
-    pub fn split_gap(&mut self, to: Nanos, times: &mut Latency) {
-        note(to - self.last_poll.max(self.wait_end), times);
+    /// remainder is counted from `to`. Returns the part before.
+    pub fn split_gap(&mut self, to: Nanos, times: &mut Latency) -> Nanos {
+        let gap = to - self.last_poll.max(self.wait_end);
+        note(gap, times);
         self.last_poll = self.last_poll.max(to);
+        gap
     }
 }
 

@@ -124,7 +124,7 @@ impl StretchObjectives {
             within.iter().for_each(|second| adding.add_second(second));
             let Some(judged) = judge(&window.objective, adding, under_way) else { continue };
             window.judged += 1;
-            if window.missed == 0 {
+            if window.shows_more_than_known(judged.outcome) {
                 window.result = Some(JudgedStretch { from_ns, to_ns: now_ns, judged: judged.clone() });
             }
             window.undecided |= judged.outcome == ObjectiveOutcome::Undecided;
@@ -148,6 +148,12 @@ impl StretchObjective {
             stops: false,
             result: None,
         })
+    }
+
+    /// Returns `true` if a stretch with this outcome is to be shown instead of the one kept: the first that was missed, or
+    /// else the first that is undecided, or else the last.
+    fn shows_more_than_known(&self, outcome: ObjectiveOutcome) -> bool {
+        self.missed == 0 && (outcome == ObjectiveOutcome::Missed || !self.undecided)
     }
 
     /// Records whether the latest judgement was a miss.

@@ -109,8 +109,8 @@ impl BandRule {
         let now = self.counters.get(STOLEN).map(|value| value.real());
         let stolen_ns = now.zip(self.stolen_ns).map_or(0.0, |(now, before)| now - before);
         self.stolen_ns = now.or(self.stolen_ns);
-        if second.part == RunPart::Window {
-            self.longest = self.longest.max(Nanos(second.latency.loop_gap.max()));
+        if second.part != RunPart::Warmup {
+            self.longest = self.longest.max(Nanos(second.latency.loop_gap.max().max(second.latency.gen_late.max())));
             let sum = &mut self.delays[cause_of(second, stolen_ns) as usize];
             *sum = sum.saturating_add(delays(second));
         }
@@ -161,7 +161,7 @@ fn delays(second: &Second) -> Nanos {
 /// Returns what explains most of the time for which brunt was away in a second, by its counter.
 fn cause_of(second: &Second, stolen_ns: f64) -> DelayCause {
     let (usage, away) = (&second.generator, second.away_ns as f64);
-    let explains = |ns: f64| ns > 0.0 && ns >= away / 2.0;
+    let explains = |ns: f64| away > 0.0 && ns >= away / 2.0;
     match () {
         () if usage.throttled > 0 => DelayCause::Quota,
         () if explains(second.away_ready_ns.max(usage.ready_ns) as f64) => DelayCause::OtherProcess,

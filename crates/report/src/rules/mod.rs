@@ -18,6 +18,7 @@ pub(crate) mod held_connections;
 mod littles_law;
 mod local_limit;
 mod lower_bound;
+pub(crate) mod not_sent;
 pub(crate) mod outages;
 mod pairing;
 mod pushes;
@@ -107,6 +108,7 @@ pub(crate) fn all() -> Vec<Box<dyn TrustRule>> {
         of_sums(dropped_iterations::judge),
         of_sums(scenarios::split),
         Box::new(band::BandRule::default()),
+        of_sums(not_sent::judge),
         of_sums(generator::throttled),
         Box::new(generator::AbsentWorkersRule::default()),
         of_sums(generator::starved),

@@ -67,6 +67,8 @@ pub(crate) struct Outages {
     /// are still being answered: their service times are part of it.
     backlog: u64,
     draining: bool,
+    /// Longest time since the last success for which a worker was away from its sockets, in nanoseconds.
+    own_gap: u64,
 }
 
 /// A second without an outage, until it is known whether one began at its end.
@@ -95,6 +97,7 @@ impl Outages {
     fn second(&mut self, s: &Second) {
         self.seconds += 1;
         self.until = s.to_ns;
+        self.own_gap = self.own_gap.max(s.latency.loop_gap.max());
         let since = *self.last_success.get_or_insert(s.from_ns);
         let first = s.first_success_ns.or((s.finished > 0).then_some(s.from_ns));
         let Some(first) = first else {
@@ -114,6 +117,7 @@ impl Outages {
             self.pending = Some(CalmSecond::of(s, self.ended, backlog));
         }
         self.last_success = s.last_success_ns.or(Some(s.to_ns));
+        self.own_gap = 0;
         (self.succeeded, self.silent, self.failing) = (true, 0, false);
     }
 
@@ -135,7 +139,9 @@ impl Outages {
         // Only the window is reported.
         let Some(from) = wanted.map(|from| from.max(0)) else { return false };
         let (without, busy) = (at.saturating_sub(since.max(0)), at.saturating_sub(from));
-        if without < LEAST.0 as i64 || busy < LEAST_BUSY.0 as i64 {
+        // An outage concerns all workers, so that the stop of one of them covers it: brunt was away, not the service.
+        let was_away = i64::try_from(self.own_gap).unwrap_or(i64::MAX).saturating_mul(2) >= at.saturating_sub(from);
+        if without < LEAST.0 as i64 || busy < LEAST_BUSY.0 as i64 || was_away {
             return false;
         }
         let place = self.stretches.partition_point(|(f, t)| t - f >= at - from);

@@ -15,6 +15,8 @@ pub(crate) const EXIT_MISSED: Text = text("an objective was missed", "有目标�
 pub(crate) const EXIT_STEP: Text =
     text("a step with `on-failure: stop-run` failed", "设有 `on-failure: stop-run` 的步骤失败");
 pub(crate) const EXIT_TOO_SHORT: Text = text("too short to judge", "太短，无法判断");
+pub(crate) const EXIT_MET_TOO_SHORT: Text =
+    text("all objectives met, too short to judge the figures", "目标值全部达到，但压测太短，无法判断其数据");
 pub(crate) const EXIT_UNDECIDED: Text = text("an objective cannot be decided", "有目标值无法判断");
 pub(crate) const EXIT_NOT_TRUSTED: Text = text("not trusted", "不可信");
 pub(crate) const EXIT_INTERRUPTED: Text = text("interrupted", "被中断");
