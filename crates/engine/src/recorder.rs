@@ -143,7 +143,7 @@ impl Recorder {
         self.tally.counts.connections.reused += u64::from(reused && !x.is_warmup());
         let first = u64::from(x.resent == 0);
         match x.hops {
-            _ if x.is_warmup() => self.tally.counts.warmup += first * u64::from(x.hops == 0),
+            _ if x.is_warmup() => self.tally.counts.warmup += first,
             0 => self.tally.counts.sent += first,
             _ => self.tally.counts.hops += first,
         }
