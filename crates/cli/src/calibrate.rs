@@ -16,7 +16,7 @@ use brunt_contract::{Protocol, UsageError};
 use brunt_measure::quantile::rank_of;
 use brunt_plan::Trial;
 use brunt_record::{Calibration, GeneratorHost};
-use brunt_report::{Lang, Summary, numbers};
+use brunt_report::{Grade, Lang, Summary, numbers};
 
 use crate::demo::parse_run;
 use crate::run::CommandResult;
@@ -74,7 +74,9 @@ pub fn calibrate(
     };
     let mut page = result_text(&found, lang);
     // A single user needs little of the machine: if even that run was disturbed, so was the other one.
-    if let Some(disturbed) = alone.trust.against().next() {
+    // A quantile beside the median may be widened by others: what is kept are the latencies without brunt's own delays.
+    let is_vague = alone.headline().quantile(0.5).grade() == Grade::Fail;
+    if let Some(disturbed) = alone.trust.against().find(|found| is_vague || !found.is_of_band()) {
         page += &lang.fill(messages::CALIBRATION_DISTURBED, &[("why", &disturbed.sentence(lang))]);
         return Ok(screen::print(&format!("{page}\n"), brunt_report::Exit::NotTrusted.code(), lang));
     }
@@ -92,7 +94,9 @@ pub fn calibrate(
 /// Combines both measurements; `None` if one of them has no answers.
 fn found(full: &Summary, alone: &Summary, (users, workers): (u32, u32), host: &GeneratorHost) -> Option<Calibration> {
     let requests = full.totals.finished_in_window;
-    let service = &alone.totals.latency.service;
+    let headline = alone.headline();
+    let undelayed = headline.undelayed();
+    let service = undelayed.as_ref().unwrap_or(headline.finished);
     let quantile = |q: f64| service.at_rank(rank_of(service.count(), q)).map(|ns| ns.0 as f64 / 1e3);
     let worked = full.totals.cpu_ns.saturating_sub(full.totals.spun_ns);
     (requests > 0 && worked > 0).then_some(())?;

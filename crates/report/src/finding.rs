@@ -72,7 +72,7 @@ impl Finding {
     }
 
     /// Returns `true` if it concerns the bands of figures only: what the figures say beyond their bands is certain.
-    pub(crate) fn is_of_band(&self) -> bool {
+    pub fn is_of_band(&self) -> bool {
         self.code == crate::rules::band::CODE
     }
 

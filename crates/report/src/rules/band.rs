@@ -172,13 +172,13 @@ fn cause_of(second: &Second, stolen_ns: f64) -> DelayCause {
 }
 
 /// A figure of the headline whose band is too wide to trust the figure without reserve.
-struct WidenedFigure {
+struct BandedFigure {
     name: String,
     grade: Grade,
     ends: [String; 2],
 }
 
-impl WidenedFigure {
+impl BandedFigure {
     fn facts(self) -> [(&'static str, String); 3] {
         let [least, most] = self.ends;
         [("name", self.name), ("least", least), ("most", most)]
@@ -186,17 +186,17 @@ impl WidenedFigure {
 }
 
 /// Returns these figures: quantiles, and throughput under closed load.
-fn widened(run: &Evidence<'_>) -> Vec<WidenedFigure> {
+fn widened(run: &Evidence<'_>) -> Vec<BandedFigure> {
     let headline = run.headline();
     let quantiles = HEADLINE.into_iter().filter_map(|(name, q)| {
         let estimate = headline.quantile(q);
         let ends = estimate.band.map(|band| [band.least, band.most].map(numbers::duration))?;
-        Some(WidenedFigure { name: name.to_owned(), grade: estimate.grade(), ends })
+        Some(BandedFigure { name: name.to_owned(), grade: estimate.grade(), ends })
     });
     let (least, most) = (run.throughput_per_s(), run.throughput_at_most_per_s());
     let grade = grade_of_width(1.0 - least / most.max(f64::MIN_POSITIVE));
     let ends = [least, most].map(|rate| format!("{}/s", numbers::rate(rate)));
-    let rate = (most > 0.0).then(|| WidenedFigure { name: RATE.to_owned(), grade, ends });
+    let rate = (most > 0.0).then(|| BandedFigure { name: RATE.to_owned(), grade, ends });
     quantiles.chain(rate).filter(|figure| figure.grade > Grade::Ok).collect()
 }
 

@@ -106,7 +106,9 @@ impl Outages {
             return;
         };
         self.busy_since = s.busy_since_ns;
-        let was_calm = !self.close(since, first);
+        // Before the first success, connections are opened, which may take a retransmission (1 s).
+        let is_opening = !self.succeeded && first - since < 2 * LEAST.0 as i64;
+        let was_calm = is_opening || !self.close(since, first);
         self.flush_pending(was_calm);
         let backlog = u64::from(s.in_flight) + u64::from(s.waiting);
         let drained = self.backlog.saturating_mul(DRAINED_TIMES).saturating_add(DRAINED_MORE);
