@@ -161,7 +161,8 @@ pub fn conclude(case: &Case) -> Conclusion {
         }
     }
     // The capacity is what was seen; a rule that knows why comes first.
-    found.sort_by_key(|f| (!f.is_limit, f.rule == rules::CAPACITY, f.proof, f.stage));
+    let is_consequence = |f: &LimitFinding| rules::CONSEQUENCES.contains(&f.rule);
+    found.sort_by_key(|f| (!f.is_limit, f.rule == rules::CAPACITY, f.proof, is_consequence(f), f.stage));
     let outcome = if found.iter().any(|f| f.is_limit) {
         DiagnosisOutcome::Limit
     } else if run.window_s < LEAST_S || run.scheduled == 0 || run.load_changed {
@@ -231,6 +232,18 @@ mod tests {
             "more users would wait for the same turns"
         );
         assert_eq!(concluded(LoadResults::default(), counted(&[])), (DiagnosisOutcome::NothingToJudge, vec![]));
+    }
+
+    #[test]
+    fn a_full_pool_stands_behind_the_database_that_fills_it() {
+        let log = counted(&[("log.workers_busy", 0.0, 9.0)]);
+        let refusing = counted(&[("mysql.Connection_errors_max_connections", 0.0, 90.0)]);
+        let failures = vec![FailureCount { kind: "wrong_status".into(), phase: "first_byte".into(), count: 90 }];
+        let case = Case { run: LoadResults { failures, ..run() }, reported: vec![log, refusing], ..Case::default() };
+        let rules: Vec<&str> = conclude(&case).findings.iter().map(|found| found.rule).collect();
+        let at = |rule| rules.iter().position(|found| *found == rule);
+        assert!(at("D1").is_some() && at("W1").is_some(), "{rules:?}");
+        assert!(at("D1") < at("W1"), "{rules:?}");
     }
 
     #[test]

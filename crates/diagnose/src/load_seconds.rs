@@ -13,6 +13,8 @@ pub struct SecondFigures {
     pub succeeded: u64,
     /// Number of requests that got no response within the timeout although they were sent.
     pub unanswered: u64,
+    /// Number of responses that count as failures.
+    pub failed_responses: u64,
     /// Number of requests in flight or waiting at the end.
     pub backlog: f64,
     /// Mean headline latency of the successes, in seconds; 0 without any.
@@ -179,6 +181,7 @@ pub(crate) mod tests {
             let left = backlog + load - served;
             backlog = left.min(patience * capacity);
             SecondFigures {
+                failed_responses: 0,
                 from_s: at as f64,
                 length_s: 1.0,
                 load,

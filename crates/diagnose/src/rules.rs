@@ -103,6 +103,8 @@ rules! {
 pub(crate) const GENERATOR: &str = generator_full::RULE.rule;
 /// Rule of the capacity, which explains nothing by itself.
 pub(crate) const CAPACITY: &str = capacity::RULE.rule;
+/// Rules of full pools and queues, which another finding may explain: a slow database fills both.
+pub(crate) const CONSEQUENCES: [&str; 2] = [workers_busy::RULE.rule, upstream_queue::RULE.rule];
 
 /// Iterates over all rules, in the order of the request path.
 pub fn rules() -> impl Iterator<Item = &'static LimitRule> {

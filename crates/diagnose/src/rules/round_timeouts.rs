@@ -41,6 +41,8 @@ const EARLIER: f64 = 0.985;
 /// Minimum number of such responses, and minimum ratio to the responses around them.
 const LEAST: u64 = 3;
 const PEAK: u64 = 5;
+/// Maximum difference of a time from the length of the run, as a share of it, for the end of the run to explain it.
+const OF_THE_RUN: f64 = 0.1;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
     let times = &case.run.times;
@@ -51,7 +53,9 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
         (slow >= LEAST && slow >= around.max(1).saturating_mul(PEAK) && median < at / 20.0)
             .then_some((at, slow, around))
     };
-    let (at, slow, around) = ROUND.into_iter().find_map(peak)?;
+    // Responses that took as long as the run was held up until other users left at its end.
+    let is_of_the_run = |at: f64| (at - case.run.window_s).abs() <= OF_THE_RUN * case.run.window_s;
+    let (at, slow, around) = ROUND.into_iter().filter(|at| !is_of_the_run(*at)).find_map(peak)?;
     let time = numbers::seconds(at);
     let facts = [
         ("time", time.clone()),
@@ -76,6 +80,11 @@ mod tests {
         };
         assert_eq!(judged(&RULE, times(&[(5.013, 8)]), counted(&[])), Some("consistent"));
         assert_eq!(judged(&RULE, times(&[(30.2, 8)]), counted(&[])), Some("consistent"));
+        let at_the_end = |run: &mut LoadResults| {
+            times(&[(5.013, 8)])(run);
+            run.window_s = 5.0;
+        };
+        assert_eq!(judged(&RULE, at_the_end, counted(&[])), None, "held up until the run was over");
         assert_eq!(judged(&RULE, times(&[(5.013, 8), (4.2, 5), (5.6, 5)]), counted(&[])), None, "slow in any way");
         assert_eq!(judged(&RULE, times(&[(5.6, 8)]), counted(&[])), None, "no round time");
         assert_eq!(

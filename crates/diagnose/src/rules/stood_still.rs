@@ -17,8 +17,9 @@ pub(super) const RULE: LimitRule = LimitRule {
         "查明服务及其依赖当时在做什么：Full GC、checkpoint、故障切换、所有请求都在等的锁、被暂停的机器或容器",
     ),
     experiment: text(
-        "if it does not stall with one user, the load is the cause",
-        "如果只有一个用户时不停顿，就是负载所致",
+        "a stall that comes again at this load, but not with one user, is caused by the load; one that never comes again was \
+            not",
+        "若同样的负载下再次停顿、而只有一个用户时不停顿，就是负载所致；若不再出现，则与负载无关",
     ),
     caution: None,
     judge,
@@ -61,7 +62,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let out = run.outage.filter(|_| super::gone::refused(case) == 0)?;
     // A service beyond its capacity may work only on requests that have timed out by then.
     let is_overloaded = run.silent.is_empty() && (run.shortfall.is_some() || run.knee().is_some());
-    if missed(run, out) < MISSED || is_overloaded {
+    if missed(run, out) < MISSED || is_overloaded || answered(run, out) as f64 >= MISSED {
         return None;
     }
     let claim = outage(if out.to_the_end { TO_THE_END } else { CLAIM }, out);
@@ -84,6 +85,12 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let (claim, n) = (claim.with_clause(SILENT, [service()]), numbers::count(silent.unanswered));
     let evidence = evidence.with_clause(SILENT_EVIDENCE, [service(), ("n", n)]);
     Some(proved(claim, evidence).at(stage_of(&silent.name, &run.url)))
+}
+
+/// Returns the number of responses in an outage: all were failures, so the service did not stand still.
+fn answered(run: &LoadResults, out: Outage) -> u64 {
+    let within = run.seconds.iter().filter(|s| s.from_s >= out.from_s && s.from_s + s.length_s <= out.to_s);
+    within.map(|s| s.failed_responses).sum()
 }
 
 /// Returns the place of a watched service: it is the one under load itself, or one that it depends on.
@@ -141,6 +148,13 @@ mod tests {
             (run.outage, run.succeeded_per_s) = (Some(Outage { from_s: 3.2, to_s: 4.8, to_the_end: false, more: 3 }), 3.0);
         };
         assert_eq!(judged(&RULE, slow, counted(&[])), None, "the pool has its pace");
+        let failing = |run: &mut LoadResults| {
+            run.outage = out(0, true);
+            let from_s = run.outage.map_or(0.0, |out| out.from_s);
+            let second = crate::SecondFigures { from_s, length_s: 0.1, failed_responses: 50, ..Default::default() };
+            run.seconds = vec![second];
+        };
+        assert_eq!(judged(&RULE, failing, counted(&[])), None, "it answered every request, with an error");
         let overloaded = |run: &mut LoadResults| {
             run.outage = out(0, true);
             run.shortfall = Some(RateShortfall::default());

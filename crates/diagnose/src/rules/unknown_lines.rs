@@ -36,7 +36,7 @@ const NEXT: Text = text("; {n}× `{line}`", "；{n} 行：{line}");
 /// Maximum number of kinds of lines shown.
 const MOST_SHOWN: usize = 5;
 /// Number of lines, as a share of the failures, of those that can be about the failures: each writes a few at most.
-const ABOUT: std::ops::RangeInclusive<f64> = 0.05..=3.0;
+const ABOUT: std::ops::RangeInclusive<f64> = 0.3..=2.0;
 /// Minimum number of lines of a kind.
 const FEWEST: f64 = 3.0;
 
@@ -47,7 +47,10 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
         let grown = |line| Some((line, log.increase_from_zero(&format!("log.other.{line}"))?));
         lines.extend(log.name_middles("log.other.", "").filter_map(grown));
     }
-    lines.retain(|(_, n)| *n >= FEWEST && ABOUT.contains(&(*n / failed as f64)));
+    let succeeded = case.run.succeeded_per_s * case.run.window_s;
+    // Lines that are as many as the successes are written for each of them.
+    let of_successes = |n: f64| succeeded > failed as f64 && ABOUT.contains(&(n / succeeded));
+    lines.retain(|(_, n)| *n >= FEWEST && ABOUT.contains(&(*n / failed as f64)) && !of_successes(*n));
     lines.sort_by(|a, b| b.1.total_cmp(&a.1));
     lines.truncate(MOST_SHOWN);
     let fact = |(line, n): &(&str, f64)| [("n", whole(*n)), ("line", (*line).to_owned())];
@@ -75,6 +78,11 @@ mod tests {
         assert_eq!(judged_told(&RULE, failed, log(9_500.0)), None, "what it writes for every request");
         assert_eq!(judged_told(&RULE, failed, log(5.0)), None, "what it writes once in a while");
         assert_eq!(judged_told(&RULE, |_| (), log(500.0)), None, "nothing failed");
+        let most_succeed = |run: &mut LoadResults| {
+            failed(run);
+            run.succeeded_per_s = 900.0 / run.window_s;
+        };
+        assert_eq!(judged_told(&RULE, most_succeed, log(900.0)), None, "what it writes for every success");
     }
 
     #[test]
