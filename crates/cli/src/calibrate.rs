@@ -75,7 +75,8 @@ pub fn calibrate(
     let mut page = result_text(&found, lang);
     // A single user needs little of the machine: if even that run was disturbed, so was the other one.
     // A quantile beside the median may be widened by others: what is kept are the latencies without brunt's own delays.
-    let is_vague = alone.headline().quantile(0.5).grade() == Grade::Fail;
+    let was_away = alone.throughput_per_s() < MOSTLY_THERE * alone.throughput_at_most_per_s();
+    let is_vague = was_away || alone.headline().quantile(0.5).grade() == Grade::Fail;
     if let Some(disturbed) = alone.trust.against().find(|found| is_vague || !found.is_of_band()) {
         page += &lang.fill(messages::CALIBRATION_DISTURBED, &[("why", &disturbed.sentence(lang))]);
         return Ok(screen::print(&format!("{page}\n"), brunt_report::Exit::NotTrusted.code(), lang));
@@ -90,6 +91,9 @@ pub fn calibrate(
     }
     Ok(screen::print(&format!("{page}\n"), 0, lang))
 }
+
+/// Share of the time for which brunt must have been there for its user's responses.
+const MOSTLY_THERE: f64 = 0.6;
 
 /// Combines both measurements; `None` if one of them has no answers.
 fn found(full: &Summary, alone: &Summary, (users, workers): (u32, u32), host: &GeneratorHost) -> Option<Calibration> {

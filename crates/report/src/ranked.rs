@@ -65,11 +65,10 @@ impl Band {
         (!Histogram::same_bucket(least, most)).then_some(Band { least: least.min(most), most })
     }
 
-    /// Returns the grade of a figure with this band, of which chance alone did `by_chance`: if that is more than brunt
-    /// did, the band is immaterial.
-    fn grade(self, by_chance: Nanos) -> Grade {
+    /// Returns the grade of a figure with this band, which says nothing if it is narrower than `immaterial`.
+    fn grade(self, immaterial: Nanos) -> Grade {
         let share = self.width().0 as f64 / self.most.0.max(1) as f64;
-        if self.width() < by_chance { Grade::Ok } else { grade_of_width(share) }
+        if self.width() < immaterial { Grade::Ok } else { grade_of_width(share) }
     }
 
     /// Formats it for people: `2.10 to 6.60 ms`.
@@ -78,6 +77,10 @@ impl Band {
         lang.fill(say::BAND, &[("least", &least), ("most", &most)])
     }
 }
+
+/// Width of a band that any client on an idle virtual machine has: two wake-ups, one to send and one to read. It is less
+/// than a tenth of figures from 2 ms on; shorter ones are near the resolution of the machine.
+const ORDINARY: Nanos = Nanos::from_micros(200);
 
 /// Returns half of the width of an interval; 0 if it is unknown or open.
 fn half(interval: Option<Interval>) -> Nanos {
@@ -118,14 +121,15 @@ pub struct QuantileEstimate {
     pub interval: Option<Interval>,
     /// Band; `None` if nothing of the figure is brunt's own, or if it is not exact.
     pub band: Option<Band>,
-    /// Half of the interval of the figure without the delays that may be brunt's own: they widen intervals as well.
-    by_chance: Nanos,
+    /// Width of a band that is immaterial: half of the interval of the figure without the delays that may be brunt's own
+    /// (they widen intervals as well), or [`ORDINARY`].
+    immaterial: Nanos,
 }
 
 impl QuantileEstimate {
     /// Returns how far the figure can be trusted.
     pub fn grade(self) -> Grade {
-        self.band.map_or(Grade::Ok, |band| band.grade(self.by_chance))
+        self.band.map_or(Grade::Ok, |band| band.grade(self.immaterial))
     }
 
     /// Formats it for people: the figure, or its band if the figure cannot be trusted.
@@ -256,7 +260,8 @@ impl<'a> RankedLatency<'a> {
         let undelayed = self.undelayed().map(|finished| estimate(&finished));
         let band = undelayed.and_then(|(least, _)| Band::between(least, figure));
         let by_chance = undelayed.map_or(Nanos::ZERO, |(_, alone)| half(interval).min(half(alone)));
-        QuantileEstimate { figure, interval, band, by_chance }
+        let immaterial = by_chance.max(ORDINARY);
+        QuantileEstimate { figure, interval, band, immaterial }
     }
 
     /// Returns `true` if the quantile is only a lower bound, because the share of unfinished requests reaches it; there

@@ -98,8 +98,9 @@ fn row(s: &Second, open: bool) -> [String; COLUMNS.len()] {
     let throughput = if length_s > 0.0 { s.successes() as f64 / length_s } else { 0.0 };
     let latency = headline(&s.latency, open);
     let quantile = |q| cell(latency.quantile(q).figure);
-    let p99 =
-        |finished, at_least| cell(RankedLatency { finished, at_least, blocks: None, own: None }.quantile(0.99).figure);
+    let p99 = |finished, at_least| {
+        cell(RankedLatency { at_least, ..RankedLatency::finished_only(finished) }.quantile(0.99).figure)
+    };
     let status: Vec<String> = s.status.iter().map(|(code, n)| format!("{code}:{n}")).collect();
     let failures: Vec<String> = s.failures.iter().map(failure).collect();
     [
