@@ -103,6 +103,8 @@ rules! {
 pub(crate) const GENERATOR: &str = generator_full::RULE.rule;
 /// Rule of the capacity, which explains nothing by itself.
 pub(crate) const CAPACITY: &str = capacity::RULE.rule;
+/// Rules that judge by the codes of responses, which no delay of the generator changes.
+pub(crate) const OF_CODES: [&str; 1] = [limiter::RULE.rule];
 /// Rules of full pools and queues, which another finding may explain: a slow database fills both.
 pub(crate) const CONSEQUENCES: [&str; 2] = [workers_busy::RULE.rule, upstream_queue::RULE.rule];
 
