@@ -311,10 +311,14 @@ mod tests {
         let slow = DurationStats { longest: 0.3, ..run().service };
         let status = || [("200".to_owned(), 10), ("503".to_owned(), 10)].into();
         let unwell = |doubt| LoadResults { generator_doubt: Some(doubt), service: slow, status: status(), ..run() };
-        // What only looks so (503: a limiter?) is not said.
-        assert_eq!(concluded(unwell(GeneratorDoubt::Busy), here()).1, ["C1", "N7", "S1"], "a full worker is a limit");
+        // What the latency looks like is not said; codes of responses (503: a limiter?) are.
+        assert_eq!(
+            concluded(unwell(GeneratorDoubt::Busy), here()).1,
+            ["C1", "N7", "S1", "P7"],
+            "a full worker is a limit"
+        );
         let (outcome, rules) = concluded(unwell(GeneratorDoubt::Absent), here());
-        assert_eq!((outcome, rules), (DiagnosisOutcome::Limit, vec!["N7", "S1", "C1"]), "a pause is none");
+        assert_eq!((outcome, rules), (DiagnosisOutcome::Limit, vec!["N7", "S1", "P7", "C1"]), "a pause is none");
         let little = LoadResults { away_s: 0.1, workers: 2, ..unwell(GeneratorDoubt::Absent) };
         assert_eq!(concluded(little, here()).1, ["N7", "S1", "P7", "C1"], "it changed no figure by a tenth");
         let alone = LoadResults { generator_doubt: Some(GeneratorDoubt::Absent), ..run() };

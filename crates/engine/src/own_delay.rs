@@ -25,8 +25,10 @@ use crate::recorder::Recorder;
 const SLEPT: Nanos = Nanos::from_micros(10);
 /// The same after a disturbed turn, when caches are cold and many sockets are ready.
 const SLEPT_THOUGH_DISTURBED: Nanos = Nanos::from_micros(100);
-/// Length of a wait above which the scheduler's counter is read: shorter ones cannot hide more.
-const COUNTED: Nanos = Nanos::from_micros(50);
+/// Divisor of a usual service time that gives the length of a wait above which the scheduler's counter is read, and its
+/// bounds in nanoseconds: shorter waits cannot hide more, and a reading costs about a microsecond.
+const COUNTED_DIVISOR: f64 = 10.0;
+const COUNTED_BOUNDS: (f64, f64) = (50e3, 1e6);
 /// Longest delay of a timer that is ordinary on a virtual machine (a later one may have begun before the timer), and
 /// longest ordinary time between two readings of the clock.
 const ORDINARY: Nanos = Nanos::from_micros(200);
@@ -100,7 +102,7 @@ impl ReadGaps {
     #[inline]
     pub fn end_wait(&mut self, wait: EndedWait, net: &mut impl Network, recorder: &mut Recorder) {
         let lasted = wait.ended - wait.began;
-        let waited = if lasted >= COUNTED { self.time_ready(net) } else { None };
+        let waited = if lasted >= self.least_counted() { self.time_ready(net) } else { None };
         if let Some(waited) = waited {
             recorder.times().wake_delay.record(waited.min(lasted));
         }
@@ -198,6 +200,12 @@ impl ReadGaps {
         approach_median(&mut self.service_ns, service);
         self.resolution_ns = self.resolution_ns.min(LONGEST_TURN);
         self.wake_ns = self.wake_ns.min(ORDINARY.0 as f64);
+    }
+
+    /// Returns the length of a wait above which the scheduler's counter is read: a tenth of a service time, within bounds.
+    #[inline]
+    fn least_counted(&self) -> Nanos {
+        Nanos((self.service_ns / COUNTED_DIVISOR).clamp(COUNTED_BOUNDS.0, COUNTED_BOUNDS.1) as u64)
     }
 
     /// Returns the resolution: the usual time from the last look at a socket to the reading of a response.
