@@ -30,7 +30,7 @@ const STOLEN: &str = "cpu.all.steal";
 /// Share of the time away above which a cause is named.
 const NAMED: f64 = 0.2;
 /// Share of the time away above which throughput says little.
-const MOSTLY_AWAY: f64 = 0.5;
+const OFTEN_AWAY: f64 = 0.4;
 /// Share of a core above which brunt's own work explains that it was away.
 const WORKING: f64 = 0.7;
 
@@ -197,8 +197,8 @@ fn widened(run: &Evidence<'_>) -> Vec<BandedFigure> {
     });
     let (least, most) = (run.throughput_per_s(), run.throughput_at_most_per_s());
     let share = 1.0 - least / most.max(f64::MIN_POSITIVE);
-    // What was measured is the lower end, and its users lost no response: a caution, unless brunt was mostly away.
-    let grade = grade_of_width(share).min(if share < MOSTLY_AWAY { Grade::Warn } else { Grade::Fail });
+    // What was measured is the lower end, and its users lost no response: a caution, unless brunt was often away.
+    let grade = grade_of_width(share).min(if share < OFTEN_AWAY { Grade::Warn } else { Grade::Fail });
     let ends = [least, most].map(|rate| format!("{}/s", numbers::rate(rate)));
     let rate = (most > 0.0).then(|| BandedFigure { name: RATE.to_owned(), grade, ends });
     quantiles.chain(rate).filter(|figure| figure.grade > Grade::Ok).collect()
