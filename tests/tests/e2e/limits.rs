@@ -87,20 +87,22 @@ fn a_service_without_descriptors_is_proved_by_its_process() {
     assert!(!found(&report).iter().any(|(rule, _)| rule == "C4"), "it is not we who ran out: {report}");
 }
 
+/// Returns the size of the pool that the report names, if it names one.
+fn pool_size(report: &TestReport) -> Option<u32> {
+    let findings = report.at("diagnosis.findings").as_array().expect("a list");
+    let pool = findings.iter().find(|found| found["rule"] == "S4")?;
+    let claim = pool["claim"].as_str().expect("a sentence");
+    claim.split("about ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok())
+}
+
 #[test]
 fn a_pool_shows_its_size_and_a_service_without_one_shows_none() {
     let Some(pool) = QueueingServer::start(&[], "pool 8 40") else { return };
     let url = pool.url();
-    let report = undisturbed(&["-c", "60", "-d", "5s", &url]);
-    if !has(&report, "C1", "proved") {
-        assert!(has(&report, "S4", "consistent"), "{report}");
-        let findings = report.at("diagnosis.findings").as_array().expect("a list");
-        let pool = findings.iter().find(|found| found["rule"] == "S4").expect("it was found");
-        let claim = pool["claim"].as_str().expect("a sentence");
-        let size = claim.split("about ").nth(1).and_then(|rest| rest.split(' ').next()?.parse::<u32>().ok());
-        // On a busy machine the first wave of responses is blurred: then no size is named, but never a wrong one.
-        assert!(size.is_none_or(|size| (7..=12).contains(&size)), "{claim}");
-    }
+    // On a busy machine the first wave of responses is blurred, and no size is named: then it is tried again.
+    let line = ["-c", "60", "-d", "5s", &url];
+    let size = (0..5).find_map(|_| pool_size(&report(&line))).expect("a size in one of five runs");
+    assert!((7..=12).contains(&size), "{size}");
     let varied = QueueingServer::start(&[], "varied 20").expect("the same Python");
     let url = varied.url();
     let report = undisturbed(&["-c", "60", "-d", "3s", &url]);
