@@ -53,6 +53,8 @@ pub const FOR_LAB: &[Tool] = &[
     Tool { program: "redis-server", package: "redis-server" },
     Tool { program: "mariadbd", package: "mariadb-server" },
     Tool { program: "pg_ctlcluster", package: "postgresql" },
+    Tool { program: "apache2", package: "apache2" },
+    Tool { program: "php", package: "php-fpm" },
     Tool { program: "ip", package: "iproute2" },
     Tool { program: "nft", package: "nftables" },
 ];

@@ -122,6 +122,18 @@ const STARVED: &[&str] = &[
     "for n in 1 2; do taskset -c 1 sh -c 'while :; do :; done' & h=\"$h $!\"; done; taskset -c 1 nice -n 19 \"$@\"; r=$?; kill $h; exit $r",
     "-",
 ];
+/// Makes the command share its core with a busy control group of nine times its weight, as a busy neighbour takes a core
+/// from a virtual machine.
+const BESIDE_A_BUSY_GROUP: &[&str] = &[
+    "bash",
+    "-c",
+    "set -e; if [ -d /sys/fs/cgroup/cpu ]; then r=/sys/fs/cgroup/cpu w=cpu.shares; else r=/sys/fs/cgroup w=cpu.weight; fi\n\
+     g=$r/brunt-lab-$$ o=$r/brunt-lab-own-$$; mkdir $g $o; [ $w = cpu.shares ] && echo 9216 > $g/$w || echo 900 > $g/$w\n\
+     taskset -c 1 sh -c 'echo $$ > '$g'/cgroup.procs; while :; do :; done' & h=$!\n\
+     echo $$ > $o/cgroup.procs; set +e; taskset -c 1 \"$@\"; e=$?; kill $h; wait $h 2>/dev/null\n\
+     echo $$ > $r/cgroup.procs; sleep 0.1; rmdir $g $o; exit $e",
+    "-",
+];
 
 /// Starts a server behind the command (arguments of `tests/servers/queueing.py`), which ends with it.
 macro_rules! behind {
@@ -252,6 +264,10 @@ pub const ALL: &[LabCase] = &[
     LabCase {
         own: STARVED,
         ..case("brunt on a core of others", "varied 5", "-c 20 -d 5s", ExpectedFinding::Principal("C1", "proved"))
+    },
+    LabCase {
+        own: BESIDE_A_BUSY_GROUP,
+        ..case("brunt beside a busy group", "varied 5", "-c 20 -d 5s", ExpectedFinding::Principal("C1", "proved"))
     },
     LabCase {
         network: "echo 40000 40999 > /proc/sys/net/ipv4/ip_local_port_range",
