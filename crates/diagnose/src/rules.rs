@@ -10,7 +10,9 @@ use brunt_i18n::{Lang, LocalizedSentence, numbers};
 use crate::case::Case;
 use crate::counter_summary::CounterSummary;
 use crate::limit_finding::{LimitFinding, PathStage, Proof, RuleVerdict, consistent, proved};
-use crate::load_results::{DurationCounts, GeneratorDoubt, LoadResults, Outage, RateShortfall, WidenedFigure};
+use crate::load_results::{
+    DurationCounts, GeneratorDoubt, LoadResults, Outage, RateShortfall, RejectionSign, SilentStretch, WidenedFigure,
+};
 #[cfg(test)]
 use crate::load_results::{DurationStats, FailureCount};
 use crate::repeat_command::ExperimentLoad;
@@ -88,6 +90,7 @@ rules! {
     leak,
     periodic_stalls,
     stood_still,
+    two_speeds,
     unanswered,
     capacity,
     pool,
@@ -97,6 +100,7 @@ rules! {
     mysql_crowd,
     round_timeouts,
     unknown_lines,
+    server_errors,
 }
 
 /// The rule about the generator itself.
@@ -105,8 +109,9 @@ pub(crate) const GENERATOR: &str = generator_full::RULE.rule;
 pub(crate) const CAPACITY: &str = capacity::RULE.rule;
 /// Rules that judge by the codes of responses, which no delay of the generator changes.
 pub(crate) const OF_CODES: [&str; 1] = [limiter::RULE.rule];
-/// Rules of full pools and queues, which another finding may explain: a slow database fills both.
-pub(crate) const CONSEQUENCES: [&str; 2] = [workers_busy::RULE.rule, upstream_queue::RULE.rule];
+/// Rules of full pools and queues, and of errors, which another finding may explain: a slow database fills both.
+pub(crate) const CONSEQUENCES: [&str; 3] =
+    [workers_busy::RULE.rule, upstream_queue::RULE.rule, server_errors::RULE.rule];
 
 /// Iterates over all rules, in the order of the request path.
 pub fn rules() -> impl Iterator<Item = &'static LimitRule> {
