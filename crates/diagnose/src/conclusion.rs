@@ -155,10 +155,10 @@ pub fn conclude(case: &Case) -> Conclusion {
     if let Some(doubt) = run.generator_doubt.filter(|_| run.is_distorted()) {
         // Latencies of a disturbed generator show nothing about the service. Counters, logs and queues still do: what
         // they prove is the limit, and the disturbance only widened some figures, unless a worker was full.
-        let is_of_latency = |f: &LimitFinding| !rules::OF_CODES.contains(&f.rule);
-        found.retain(|f| f.stage == PathStage::Generator || f.proof == Proof::Proved || !is_of_latency(f));
+        let holds = |f: &LimitFinding| f.proof == Proof::Proved || rules::BEYOND_DELAYS.contains(&f.rule);
+        found.retain(|f| f.stage == PathStage::Generator || holds(f));
         let is_disturbance = |f: &LimitFinding| f.rule == rules::GENERATOR && doubt != GeneratorDoubt::Busy;
-        if found.iter().any(|f| f.is_limit && f.proof == Proof::Proved && f.stage != PathStage::Generator) {
+        if found.iter().any(|f| f.is_limit && holds(f) && f.stage != PathStage::Generator) {
             found.iter_mut().filter(|f| is_disturbance(f)).for_each(|f| f.is_limit = false);
         }
     }

@@ -565,10 +565,11 @@ fn curve(conclusion: &Conclusion, lang: Lang) -> Option<String> {
 const NAMED: usize = 4;
 
 fn shared_by(shared: &CoreShares, programs: &[(String, f64)], lang: Lang) -> String {
-    let [service, generator, busy] = [shared.service, shared.generator, shared.busy].map(|cores| format!("{cores:.2}"));
+    let others = (shared.busy - shared.service - shared.generator).max(0.0);
+    let [service, generator, others] = [shared.service, shared.generator, others].map(|cores| format!("{cores:.2}"));
     let cores = format!("{:.0}", shared.cores);
     let facts: [(&str, &str); 4] =
-        [("service", &service), ("generator", &generator), ("busy", &busy), ("cores", &cores)];
+        [("service", &service), ("generator", &generator), ("others", &others), ("cores", &cores)];
     let said = lang.fill(words_of::SHARED, &facts);
     if programs.len() < 2 {
         return said;

@@ -58,6 +58,10 @@ const APART: Text = text(
 );
 const QUIET: Text = text("stop everything else on this machine, or move the service", "停掉本机的其他程序，或迁移服务");
 
+const WITHOUT_OTHERS: Text = text(
+    "without them, throughput should rise or latency fall at the same load",
+    "没有这些程序时，同样的负载下吞吐量应上升或延迟应下降",
+);
 const EXPERIMENT_OPEN: Text = text(
     "at twice the rate, no more requests should succeed than now",
     "速率翻倍后成功数不应增加",
@@ -76,8 +80,10 @@ const WATCHED: [(&str, &[&str]); 4] = [
 ];
 /// Minimum share of the busy cores that one party must use to be named as the cause.
 const PART: f64 = 0.5;
-/// Number of threads waiting for a core below which the service is not considered delayed.
-const WAITED: f64 = 0.5;
+/// Number of threads waiting for a core that delay the service, also as a multiple of the cores it used: at least, and
+/// for certain.
+const DELAYED: (f64, f64) = (0.25, 0.3);
+const HELD_UP: (f64, f64) = (0.5, 1.0);
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
     let (run, here) = (&case.run, &case.counters);
@@ -87,7 +93,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let busy = busy - run.polled_cores;
     // Cores that are busy with errors are not what keeps the requests from succeeding.
     let mostly_fails = run.failed_responses.count > run.service.count;
-    if busy < FULL * cores || !run.is_saturated() || mostly_fails {
+    if busy < FULL * cores || mostly_fails {
         return None;
     }
     let own = (run.generator_cores - run.polled_cores).min(busy);
@@ -98,18 +104,23 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let wait = here.per_s("service.all.wait").unwrap_or(0.0) / 1e9;
     let depends = watched_programs(case);
     let of_dependencies: f64 = depends.iter().map(|(_, cores)| cores).sum();
+    let waits = |(cores, share): (f64, f64)| wait >= cores.max(share * service);
     let (text, remedy) = if service >= PART * busy && own < 0.25 * busy {
         (SERVICE, RULE.remedy)
     } else if of_dependencies > service && of_dependencies + service >= PART * busy {
         (DEPENDENCY, LIGHTEN)
     } else if service + own >= PART * busy {
         (SHARED, APART)
-    } else if wait >= service.max(WAITED) {
+    } else if waits(DELAYED) {
         (OTHERS, QUIET)
     } else {
         // Other processes saturate the machine, but the service hardly waits for a core.
         return None;
     };
+    // A load that is kept is not limited; strangers who take the cores still lengthen its latencies.
+    if !run.is_saturated() && text != OTHERS {
+        return None;
+    }
     let mut evidence =
         LocalizedSentence::new(EVIDENCE, [("busy", shown(busy)), ("cores", format!("{cores:.0}")), ("service", shown(service))]);
     let programs = here.program_cores("service.program");
@@ -131,10 +142,13 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     // More users would get more out of cores that the service does not have, and from batches of brunt's own work. Only a
     // service that waits for cores, or has them all, has no more to give.
     let has_all = service + of_dependencies >= SATURATED * cores;
-    let proof = if has_all || text == OTHERS { Proof::Proved } else { Proof::Consistent };
-    let verdict = RuleVerdict::new(proof, claim, evidence).remedy(remedy);
+    let is_proved = has_all || (text == OTHERS && waits(HELD_UP));
+    let proof = if is_proved { Proof::Proved } else { Proof::Consistent };
+    let verdict = RuleVerdict::new(proof, claim, evidence).remedy(remedy).limiting(run.is_saturated());
     let verdict = if text == DEPENDENCY { verdict.at(PathStage::Dependency) } else { verdict };
-    Some(if run.is_open {
+    Some(if text == OTHERS {
+        verdict.experiment(WITHOUT_OTHERS)
+    } else if run.is_open {
         let rate = run.rate_for(2.0 * run.scheduled as f64 / run.window_s.max(1.0));
         verdict.experiment(EXPERIMENT_OPEN).repeated_with(ExperimentLoad::Rate(rate))
     } else {
@@ -183,6 +197,10 @@ mod tests {
         assert_eq!(judged(&RULE, |_| (), with(1.99, 0.1)), None, "others fill it, and the service wants no core");
         let waits = |wait: f64| cores(1.99, &[("service.all.cpu", 0.0, 1e9), ("service.all.wait", 0.0, wait * 1e10)]);
         assert_eq!(judged(&RULE, |_| (), waits(0.2)), None, "a little waiting limits nobody");
+        assert_eq!(judged(&RULE, |_| (), waits(0.3)), Some("consistent"));
+        let kept = Case { run: LoadResults { has_pauses: true, ..run() }, counters: waits(0.9), ..Case::default() };
+        let found = RULE.judge_host(&kept).expect("its latencies are those of a machine of others");
+        assert!(!found.is_limit, "the load was kept");
         assert_eq!(judged(&RULE, |_| (), waits(0.9)), Some("proved"));
         let polls = |run: &mut LoadResults| (run.generator_cores, run.polled_cores) = (1.1, 1.0);
         assert_eq!(judged(&RULE, polls, with(1.99, 0.8)), None, "half of it is only polled away");
