@@ -342,3 +342,21 @@ pub fn headline(latency: &Latency, open: bool) -> RankedLatency<'_> {
 pub fn heartbeats(latency: &Latency) -> RankedLatency<'_> {
     RankedLatency::with_unfinished(&latency.heartbeat, &latency.heartbeat_at_least)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lower_bound_is_not_below_an_exact_lower_quantile() {
+        let (mut finished, mut at_least) = (Histogram::new(), Histogram::new());
+        finished.record_n(Nanos::from_millis(10), 890);
+        finished.record_n(Nanos::from_secs(2), 40);
+        at_least.record_n(Nanos::from_millis(1), 70);
+        let ranked = RankedLatency::with_unfinished(&finished, &at_least);
+        let figure = |q| ranked.quantile(q).figure;
+        let p90 = figure(0.9).exact().expect("the unfinished are a smaller part");
+        assert!(p90 >= Nanos::from_millis(1990), "{p90:?}");
+        assert_eq!(figure(0.95), Figure::AtLeast(p90));
+    }
+}

@@ -47,23 +47,19 @@ impl TrustRule for OwnCountersRule {
 
 #[cfg(test)]
 mod tests {
-    use brunt_record::{CounterValue, GeneratorHost, HostCounters, RunStarted};
+    use brunt_record::{CounterValue, HostCounters};
 
     use super::*;
     use crate::rules::tests::found;
 
     #[test]
     fn a_machine_without_its_cores_is_not_observed() {
-        let started = || {
-            let host = GeneratorHost { name: "here".into(), ..GeneratorHost::default() };
-            RunEvent::Started(Box::new(RunStarted { hosts: vec![host], ..RunStarted::default() }))
-        };
         let reading = |host: &str, name: &str| {
             let values = [(name.to_owned(), CounterValue::Whole(2))].into();
             RunEvent::Counters(HostCounters { host: host.into(), values, ..HostCounters::default() })
         };
         let grades = |readings: Vec<RunEvent>| {
-            let all = found(OwnCountersRule::default(), std::iter::once(started()).chain(readings));
+            let all = found(OwnCountersRule { host: "here".into(), ..OwnCountersRule::default() }, readings);
             all.iter().map(|finding| finding.grade).collect::<Vec<_>>()
         };
         assert_eq!(grades(vec![]), [], "no reading was tried");

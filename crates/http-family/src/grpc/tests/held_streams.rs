@@ -277,7 +277,7 @@ fn a_one_way_message_is_sent_once_the_window_let_all_of_it_pass() {
 fn a_one_way_message_fails_if_the_stream_ends_before_it_is_sent() {
     let ends: [(Vec<u8>, &str); 3] = [
         (trailers(1, "0"), "Closed the stream ended with OK before this message could be sent"),
-        (trailers(1, "8"), "WrongStatus RESOURCE_EXHAUSTED: "),
+        (trailers(1, "8"), "WrongStatus RESOURCE_EXHAUSTED"),
         (frame(frames::RST_STREAM, 0, 1, &code::CANCEL.to_be_bytes()), "WrongStatus CANCELLED"),
     ];
     for (end, told) in ends {
