@@ -133,14 +133,6 @@ impl Conclusion {
 /// Minimum length of a window, in seconds; a shorter one is not judged.
 const LEAST_S: f64 = 1.0;
 
-/// Maximum ratio of the mean response time to the shortest one (which included no queueing) if there was no queue.
-const ALONE: f64 = 1.5;
-
-/// Returns `true` if users never pause and hardly wait for each other, so that more users would increase throughput.
-fn users_hardly_wait(run: &LoadResults) -> bool {
-    run.is_saturated() && run.service.count >= 30 && run.service.mean <= ALONE * run.service.min
-}
-
 /// Applies every rule to a case.
 pub fn conclude(case: &Case) -> Conclusion {
     let run = &case.run;
@@ -169,7 +161,7 @@ pub fn conclude(case: &Case) -> Conclusion {
         DiagnosisOutcome::Limit
     } else if run.window_s < LEAST_S || run.scheduled == 0 || run.load_changed {
         DiagnosisOutcome::NothingToJudge
-    } else if run.failures.is_empty() && !run.is_open && users_hardly_wait(run) {
+    } else if run.failures.is_empty() && !run.is_open && run.users_hardly_wait() {
         DiagnosisOutcome::Users
     } else if run.dropped_iterations {
         DiagnosisOutcome::MaxUsers

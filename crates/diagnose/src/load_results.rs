@@ -228,6 +228,8 @@ pub struct LoadResults {
     pub has_scenarios: bool,
     /// Successes ÷ the length of the window.
     pub succeeded_per_s: f64,
+    /// Upper bound of that: users of closed load stood still while brunt was away.
+    pub could_succeed_per_s: f64,
     /// Median of the successes per second in the whole seconds of the window; 0 if there are none.
     pub usual_second_per_s: f64,
     /// Requests that ended within the window ÷ its length, failures included.
@@ -351,6 +353,11 @@ pub enum GeneratorDoubt {
     Late,
 }
 
+/// Maximum ratio of the mean response time to the shortest one (which included no queueing) if there was no queue, and
+/// the minimum number of responses that shows it.
+const ALONE: f64 = 1.5;
+const LEAST_JUDGED: u64 = 30;
+
 impl LoadResults {
     /// Returns the argument of `-r` for this many requests per second.
     pub fn rate_for(&self, requests_per_s: f64) -> String {
@@ -417,6 +424,17 @@ impl LoadResults {
     /// If a rate was sustained, no limit was reached.
     pub fn is_saturated(&self) -> bool {
         if self.is_open { self.is_overloaded || self.dropped_iterations } else { !self.has_pauses }
+    }
+
+    /// Returns `true` if a full resource can be what limited the run: it is saturated, and the users waited for each
+    /// other. If hardly any did, more users would have got more.
+    pub fn is_pressed(&self) -> bool {
+        self.is_saturated() && (self.is_open || !self.users_hardly_wait())
+    }
+
+    /// Returns `true` if users never pause and hardly wait for each other, so that more users would increase throughput.
+    pub fn users_hardly_wait(&self) -> bool {
+        self.is_saturated() && self.service.count >= LEAST_JUDGED && self.service.mean <= ALONE * self.service.min
     }
 
     /// Returns the point from which more load gave no more throughput, if the load was varied. An outage, and what

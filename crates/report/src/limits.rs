@@ -297,6 +297,7 @@ fn run(sums: &RunSums, trust: &Trust) -> LoadResults {
         per_iteration: per_iteration(sums),
         has_scenarios: plan.is_some_and(|plan| !plan.scenarios.is_empty()),
         succeeded_per_s: sums.throughput_per_s(),
+        could_succeed_per_s: sums.throughput_at_most_per_s(),
         ended_per_s: sums.per_s(totals.finished_in_window.saturating_add(totals.failed)),
         failed_responses: spread(&totals.latency.failed_responses),
         per_connection: plan.and_then(streams).unwrap_or(1),

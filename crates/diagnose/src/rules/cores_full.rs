@@ -118,7 +118,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
         return None;
     };
     // A load that is kept is not limited; strangers who take the cores still lengthen its latencies.
-    if !run.is_saturated() && text != OTHERS {
+    if !run.is_pressed() && text != OTHERS {
         return None;
     }
     let mut evidence =
@@ -144,7 +144,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let has_all = service + of_dependencies >= SATURATED * cores;
     let is_proved = has_all || (text == OTHERS && waits(HELD_UP));
     let proof = if is_proved { Proof::Proved } else { Proof::Consistent };
-    let verdict = RuleVerdict::new(proof, claim, evidence).remedy(remedy).limiting(run.is_saturated());
+    let verdict = RuleVerdict::new(proof, claim, evidence).remedy(remedy).limiting(run.is_pressed());
     let verdict = if text == DEPENDENCY { verdict.at(PathStage::Dependency) } else { verdict };
     Some(if text == OTHERS {
         verdict.experiment(WITHOUT_OTHERS)

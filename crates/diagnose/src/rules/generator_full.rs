@@ -142,11 +142,10 @@ fn disturbed(run: &LoadResults) -> LocalizedSentence {
         }
     };
     // Users of closed load, who were ready to send, stood still with it.
-    let share = run.away_share();
-    if run.is_open || !(0.01..0.9).contains(&share) {
+    if run.is_open || run.could_succeed_per_s < 1.01 * run.succeeded_per_s {
         return claim;
     }
-    let [most, rate] = [run.succeeded_per_s / (1.0 - share), run.succeeded_per_s].map(numbers::rate);
+    let [most, rate] = [run.could_succeed_per_s, run.succeeded_per_s].map(numbers::rate);
     claim.with_clause(SLOWED, [("most", most), ("rate", rate)])
 }
 
@@ -183,7 +182,7 @@ mod tests {
                 WidenedFigure { quantile: "p95", least_s: 0.002, most_s: 0.0024 },
                 WidenedFigure { quantile: "p99", least_s: 0.0021, most_s: 0.0066 },
             ];
-            (run.away_s, run.succeeded_per_s) = (1.0, 950.0);
+            (run.away_s, run.succeeded_per_s, run.could_succeed_per_s) = (1.0, 950.0, 1000.0);
         };
         let [claim, ..] = said(widened, 0.0);
         let wanted = "p95 might have been 2.00 ms instead of 2.40 ms, p99 2.10 ms instead of 6.60 ms";
