@@ -44,6 +44,7 @@ impl<'a> Journal<'a> {
         match &event {
             RunEvent::Second(second) => self.until = Some(second.to_ns),
             RunEvent::Ended(_) => {
+                self.listeners.iter_mut().for_each(|listener| listener.run_over());
                 let theirs: Vec<Notice> =
                     self.listeners.iter_mut().flat_map(|listener| listener.final_notices()).collect();
                 let words = std::mem::take(&mut self.final_notices).into_iter().chain(theirs);
@@ -172,5 +173,32 @@ mod tests {
         assert!(journal.is_wanted());
         journal.process(second(1));
         assert!(!journal.is_wanted());
+    }
+
+    /// A listener that notes what is asked of it at the end.
+    struct EndListener<'a>(&'a std::cell::RefCell<Vec<&'static str>>);
+
+    impl RunListener for EndListener<'_> {
+        fn observe(&mut self, _event: &RunEvent) -> Result<(), Notice> {
+            Ok(())
+        }
+        fn run_over(&mut self) {
+            self.0.borrow_mut().push("over");
+        }
+        fn final_notices(&mut self) -> Vec<Notice> {
+            self.0.borrow_mut().push("waits");
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn everybody_knows_of_the_end_before_anybody_waits_for_it() {
+        let asked = std::cell::RefCell::default();
+        let (mut one, mut other) = (EndListener(&asked), EndListener(&asked));
+        let mut journal = Journal::new(Redaction::default());
+        journal.add_listener(&mut one);
+        journal.add_listener(&mut other);
+        journal.process(RunEvent::Ended(RunEnd::default()));
+        assert_eq!(*asked.borrow(), ["over", "over", "waits", "waits"]);
     }
 }

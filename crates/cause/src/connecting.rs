@@ -1,7 +1,7 @@
 //! Causes for failed connections: name resolution, addresses, connection attempts, and errors of the operating system.
 
 crate::sentences! { "reaching":
-    no_connection(who, why) = "{who} does not respond: {why}", "{who} 没有响应：{why}", before;
+    no_connection(who, why) = "no connection to {who}: {why}", "无法连接 {who}：{why}", before;
     not_within(who, time) = "{who} did not respond within {time}", "{who} 在 {time} 内没有响应", before;
     none_like_within(awaited, time) = "no message matching {awaited} came within {time}", "等待 {time} 仍未收到符合 {awaited} 的消息", before;
     none_like(awaited) = "no message matching {awaited} came in time", "超时前没有收到符合 {awaited} 的消息", before;

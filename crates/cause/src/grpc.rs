@@ -38,6 +38,10 @@ crate::sentences! { "grpc":
         "the server accepts no more streams on this user's connection", "服务器不允许在该用户的连接上再打开新的流";
     awaited_in_vain =
         "an earlier step did not get its message and gave up the stream", "前面的步骤没有等到消息，已放弃该流";
+    unsent_in_time =
+        "an earlier step could not send its message in time and gave up the stream", "前面的步骤未能及时发出消息，已放弃该流";
+    ended_before_sent =
+        "the stream ended with OK before this message could be sent", "这条消息尚未发出，流已以 OK 结束";
     ended_ok = "the stream ended with OK before the message that this step waits for", "此步骤等待的消息尚未到达，流已以 OK 结束";
     cancelled = "the call was cancelled, usually by the caller", "调用已取消，通常是调用方取消的";
     unknown = "an unspecified error, or an exception in the handler", "未知错误，或服务端处理程序抛出异常";

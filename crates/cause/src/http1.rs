@@ -21,6 +21,7 @@ crate::sentences! { "http1":
     length_not_a_number = "Content-Length is not a number", "Content-Length 不是数字";
     length_twice = "Content-Length is given twice with different values", "Content-Length 出现两次且值不同";
     chunked_twice = "Transfer-Encoding has chunked twice", "Transfer-Encoding 中 chunked 出现两次";
+    redirect_loop(url) = "a redirect loop: redirects lead back to {url}", "重定向循环：重定向又回到 {url}";
     no_redirect_url = "the Location of a redirect is not an HTTP URL", "重定向的 Location 不是 HTTP URL";
     endless_request_headers = "endless headers: the request headers are larger than 256 KiB", "请求头过长：超过 256 KiB";
     request_not_chunked =

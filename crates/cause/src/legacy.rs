@@ -15,7 +15,8 @@ impl Cause {
 }
 
 /// English texts that such records have for sentences that have since been reworded, by key.
-const REWORDED: [(&str, &str); 11] = [
+const REWORDED: [(&str, &str); 12] = [
+    ("reaching.no_connection", "{who} does not respond: {why}"),
     (
         "reaching.no_thread",
         "cannot start a thread: {why}; this user may have {limit} processes and threads, and brunt needs more than its {own}: raise the limit by 10 or more (ulimit -u), or use fewer workers (-w)",

@@ -49,7 +49,7 @@ fn a_sentence_of_a_later_brunt_is_told_in_english() {
 fn what_stands_in_places_is_masked_and_cut() {
     let mut cause = connecting::no_connection("hunter-22:1", connecting::name_not_found("hunter-22", "why"));
     cause.words_mut().into_iter().for_each(|words| *words = words.replace("hunter-22", "***"));
-    assert_eq!(cause.en(), "***:1 does not respond: the name *** was not found (why)");
+    assert_eq!(cause.en(), "no connection to ***:1: the name *** was not found (why)");
     assert_eq!(verbatim("一二三").truncated(4).en(), "一");
 }
 
@@ -63,7 +63,7 @@ fn sentences_of_older_records_are_found_again() {
     for (en, zh) in [
         (
             "127.0.0.1:1 does not respond: Connection refused (ECONNREFUSED)",
-            "127.0.0.1:1 没有响应：连接被拒绝（ECONNREFUSED）",
+            "无法连接 127.0.0.1:1：连接被拒绝（ECONNREFUSED）",
         ),
         ("the name a.invalid was not found (Name or service not known).", "找不到主机名 a.invalid（域名不存在）"),
         (

@@ -1,6 +1,7 @@
 //! The program: command line and composition. This is the only crate that depends on all others.
 
 mod calibrate;
+mod closed_output;
 mod compare;
 mod control_pipe;
 mod debug;

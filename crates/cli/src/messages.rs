@@ -55,6 +55,21 @@ pub const UNREACHABLE: Text = text(
     "brunt: {url} cannot be reached: {failure}; nothing was sent.",
     "brunt: 无法连接 {url}，没有发送任何请求。\n  {failure}",
 );
+/// Remark of a probe whose connections were taken by peers that sent no request.
+pub const PROBE_CLOSED_SILENT: Text = text(
+    "brunt: {n} {n|connection|connections} that sent no request {n|was|were} closed, so that runs find room here.",
+    "brunt: 已关闭 {n} 个没有发送请求的连接，以便压测程序能够连接。",
+);
+/// Message for exit code 30 if requests were sent before, such as those of `--before`.
+pub const UNREACHABLE_AFTERWARDS: Text = text(
+    "brunt: {url} cannot be reached: {failure}; no load was sent.",
+    "brunt: 无法连接 {url}，没有发出负载。\n  {failure}",
+);
+/// Message for exit code 30 if the first response led to a place that cannot be reached.
+pub const REDIRECT_UNREACHABLE: Text = text(
+    "brunt: {url} redirects to a place that cannot be reached: {failure}; only this first request was sent.",
+    "brunt: {url} 重定向到的地址无法连接，除首个请求外没有发送任何请求。\n  {failure}",
+);
 /// Message for exit code 30 if the first response shows that every request would fail.
 pub const REFUSED: Text = text(
     "brunt: {url} responded, but every request would fail: {failure}; no load was sent. Correct the URL, or send it \

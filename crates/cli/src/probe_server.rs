@@ -4,12 +4,12 @@ use std::io::{self, Write};
 use std::net::TcpListener;
 
 use brunt_contract::UsageError;
-use brunt_counters::remote::{ByteStream, HostDescription, ProbeServer, ProbeServerOptions, TlsWrapper};
+use brunt_counters::remote::{ByteStream, HostDescription, ProbeRemark, ProbeServer, ProbeServerOptions, TlsWrapper};
 use brunt_counters::{CounterSource, HostReader};
 use brunt_report::{Exit, Lang};
 
 use crate::run::CommandResult;
-use crate::{messages, signals};
+use crate::{messages, screen, signals};
 use brunt_config::ProbeSettings;
 
 /// Serves until SIGINT or SIGTERM.
@@ -40,9 +40,14 @@ pub fn probe(probing: ProbeSettings, host: &brunt_record::GeneratorHost) -> Comm
     };
     let refused = |error: io::Error| UsageError::new("--listen", format!("cannot listen on {listen}: {error}"));
     let listener = TcpListener::bind(listen).map_err(refused)?;
-    let serving = ProbeServer::start(listener, ProbeServerOptions { token, service: follow, host: facts, tls: seal })
-        .map_err(refused)?;
-    let line = Lang::from_env().fill(messages::LISTENING, &[("address", &serving.address().to_string())]);
+    let lang = Lang::from_env();
+    let remark = Box::new(move |ProbeRemark::ClosedSilent(n)| {
+        screen::print_error(&lang.fill(messages::PROBE_CLOSED_SILENT, &[("n", &n.to_string())]));
+    });
+    let serving =
+        ProbeServer::start(listener, ProbeServerOptions { token, service: follow, host: facts, tls: seal, remark })
+            .map_err(refused)?;
+    let line = lang.fill(messages::LISTENING, &[("address", &serving.address().to_string())]);
     // The parent process may not read the output, which is no reason to stop serving.
     let _ = writeln!(io::stdout(), "{line}");
     signals.wait();

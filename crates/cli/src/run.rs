@@ -142,8 +142,14 @@ fn probe(
     let waiting = wait(waiting_for(bench, messages::WAITING, lang));
     let outcome = bench.first_answer(stop);
     drop(waiting);
-    let FirstOutcome { answer, fails, refused } =
-        outcome.map_err(|why| Box::new((why.answer, messages::UNREACHABLE)))?;
+    let FirstOutcome { answer, fails, refused } = outcome.map_err(|why| {
+        let text = match why.answer.requests {
+            2.. => messages::REDIRECT_UNREACHABLE,
+            _ if before || bench.is_set_up() => messages::UNREACHABLE_AFTERWARDS,
+            _ => messages::UNREACHABLE,
+        };
+        Box::new((why.answer, text))
+    })?;
     if stop.requested() {
         return Ok(answer);
     }

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
+use crate::closed_output::was_closed;
+
 /// The time of the run's timeout.
 static LIMIT: OnceLock<Instant> = OnceLock::new();
 /// Time within which even a slow reader reads something.
@@ -32,6 +34,9 @@ pub struct TimedWriter<F>(pub F);
 
 impl<F: AsFd> Write for TimedWriter<F> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if was_closed(self.0.as_fd()) {
+            return Err(io::Error::other("it is closed"));
+        }
         let began = Instant::now();
         loop {
             let limit = || LIMIT.get().map(|limit| (*limit).max(began) + GRACE);

@@ -113,6 +113,9 @@ pub enum Event {
     /// The peer responded without asking for the part of the request that was held back
     /// ([`crate::SubmitOutcome::AwaitingContinue`]), which is therefore not sent.
     RestNotSent(ExchangeId),
+    /// The last bytes of a one-way request that the peer's flow control held back
+    /// ([`crate::SubmitOutcome::OneWayHeldBack`]) were appended.
+    Released(ExchangeId),
     /// An unsolicited message of this many bytes: a push, not a failure. Contains its bytes if they are wanted
     /// ([`EventBuffer::push_unsolicited`]).
     Unsolicited(u32, Option<Box<[u8]>>),

@@ -145,8 +145,14 @@ pub trait Network {
     fn report_sent(&mut self, _conn: ConnId) -> bool {
         false
     }
-    /// Returns the number of bytes still queued on this connection.
+    /// Returns the number of bytes still queued on this connection; not 0 once a write has failed, until `Closed`
+    /// reports it.
     fn unsent(&self, conn: ConnId) -> usize;
+    /// Returns `true` if sent bytes reach their socket at once. If not, [`Self::unsent`] tells about the bytes of a turn
+    /// only at the end of the next.
+    fn sends_at_once(&self) -> bool {
+        true
+    }
     /// Returns the scheduler statistics of the calling thread. This reads some files, so call it only once a second.
     fn thread_stats(&mut self) -> ThreadStats {
         ThreadStats::default()

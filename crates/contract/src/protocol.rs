@@ -383,6 +383,9 @@ pub enum SubmitOutcome {
     AwaitingResponse,
     /// No response is expected: the exchange ends once its bytes are written, and has no latency.
     OneWay,
+    /// Like [`SubmitOutcome::OneWay`], but the peer's flow control holds part of the bytes back:
+    /// [`crate::Event::Released`] reports when the session has appended the last of them.
+    OneWayHeldBack,
     /// A response will end the exchange. Part of the request is held back until the peer asks for it, or until this
     /// duration has passed and the engine calls [`Session::continue_request`].
     AwaitingContinue(Nanos),

@@ -25,7 +25,7 @@ use std::time::Duration;
 pub use clock::ClockReading;
 pub use joined_probe::{JoinOptions, JoinedProbe, ProbeEvent, ProbeReceiver};
 pub use messages::HostDescription;
-pub use server::{ProbeServer, ProbeServerOptions, ServiceSelector};
+pub use server::{ProbeRemark, ProbeServer, ProbeServerOptions, ServiceSelector};
 
 /// A connection that is read and written as plaintext, with or without TLS on the wire.
 pub trait ByteStream: Read + Write + Send {}

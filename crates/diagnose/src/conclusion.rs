@@ -133,31 +133,24 @@ impl Conclusion {
 /// Minimum length of a window, in seconds; a shorter one is not judged.
 const LEAST_S: f64 = 1.0;
 
-/// Maximum ratio of the mean response time to the shortest one (which included no queueing) if there was no queue.
-const ALONE: f64 = 1.5;
-
-/// Returns `true` if users never pause and hardly wait for each other, so that more users would increase throughput.
-fn users_hardly_wait(run: &LoadResults) -> bool {
-    run.is_saturated() && run.service.count >= 30 && run.service.mean <= ALONE * run.service.min
-}
-
 /// Applies every rule to a case.
 pub fn conclude(case: &Case) -> Conclusion {
     let run = &case.run;
     let there = case.on_service_host();
     let seen = match there.as_ref().unwrap_or(case).counters.increase("service.all.cpu") {
         Some(_) => CounterCoverage::Service,
-        None if case.counters.is_empty() => CounterCoverage::Nothing,
+        // Without `/proc`, a few counters are read from elsewhere, which show no limit.
+        None if case.counters.is_empty() || case.counters.last("cpu.count").is_none() => CounterCoverage::Nothing,
         None => CounterCoverage::Generator,
     };
     let mut found: Vec<LimitFinding> = rules::rules().filter_map(|rule| rule.find(case, there.as_ref())).collect();
     if let Some(doubt) = run.generator_doubt.filter(|_| run.is_distorted()) {
         // Latencies of a disturbed generator show nothing about the service. Counters, logs and queues still do: what
         // they prove is the limit, and the disturbance only widened some figures, unless a worker was full.
-        let is_of_latency = |f: &LimitFinding| !rules::OF_CODES.contains(&f.rule);
-        found.retain(|f| f.stage == PathStage::Generator || f.proof == Proof::Proved || !is_of_latency(f));
+        let holds = |f: &LimitFinding| f.proof == Proof::Proved || rules::BEYOND_DELAYS.contains(&f.rule);
+        found.retain(|f| f.stage == PathStage::Generator || holds(f));
         let is_disturbance = |f: &LimitFinding| f.rule == rules::GENERATOR && doubt != GeneratorDoubt::Busy;
-        if found.iter().any(|f| f.is_limit && f.proof == Proof::Proved && f.stage != PathStage::Generator) {
+        if found.iter().any(|f| f.is_limit && holds(f) && f.stage != PathStage::Generator) {
             found.iter_mut().filter(|f| is_disturbance(f)).for_each(|f| f.is_limit = false);
         }
     }
@@ -168,7 +161,7 @@ pub fn conclude(case: &Case) -> Conclusion {
         DiagnosisOutcome::Limit
     } else if run.window_s < LEAST_S || run.scheduled == 0 || run.load_changed {
         DiagnosisOutcome::NothingToJudge
-    } else if run.failures.is_empty() && !run.is_open && users_hardly_wait(run) {
+    } else if run.failures.is_empty() && !run.is_open && run.users_hardly_wait() {
         DiagnosisOutcome::Users
     } else if run.dropped_iterations {
         DiagnosisOutcome::MaxUsers

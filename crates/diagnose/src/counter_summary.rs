@@ -16,14 +16,31 @@ struct ReadingSummary {
     max: f64,
     sum: f64,
     readings: u32,
+    /// The lowest reading between the first and the last, and how many of these were above zero.
+    inner_min: f64,
+    inner_positive: u32,
 }
 
 impl ReadingSummary {
     fn of(value: f64, from_ns: i64) -> ReadingSummary {
-        ReadingSummary { from_ns, first: value, last: value, min: value, max: value, sum: value, readings: 1 }
+        ReadingSummary {
+            from_ns,
+            first: value,
+            last: value,
+            min: value,
+            max: value,
+            sum: value,
+            readings: 1,
+            inner_min: f64::INFINITY,
+            inner_positive: 0,
+        }
     }
 
     fn add(&mut self, value: f64) {
+        if self.readings > 1 {
+            self.inner_min = self.inner_min.min(self.last);
+            self.inner_positive += u32::from(self.last > 0.0);
+        }
         self.last = value;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
@@ -127,6 +144,17 @@ impl CounterSummary {
         let course = self.summaries.get(name)?;
         let within = course.readings.checked_sub(2).filter(|within| *within > 0)?;
         Some(((course.sum - course.first - course.last) / f64::from(within), within))
+    }
+
+    /// Returns the lowest of the readings that [`CounterSummary::mean_within`] averages.
+    pub fn min_within(&self, name: &str) -> Option<f64> {
+        self.summaries.get(name).filter(|course| course.readings > 2).map(|course| course.inner_min)
+    }
+
+    /// Returns how many of the readings that [`CounterSummary::mean_within`] averages were above zero, and their number.
+    pub fn positive_within(&self, name: &str) -> Option<(u32, u32)> {
+        let course = self.summaries.get(name).filter(|course| course.readings > 2)?;
+        Some((course.inner_positive, course.readings - 2))
     }
 
     /// Returns the last reading.

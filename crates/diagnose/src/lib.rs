@@ -24,7 +24,7 @@ pub use counter_summary::CounterSummary;
 pub use limit_finding::{LimitFinding, PathStage, Proof};
 pub use load_results::{
     DurationCounts, DurationStats, FailedAddresses, FailureCount, GeneratorDoubt, HeldConnections, LoadResults, Outage,
-    RateShortfall, SilentService, WidenedFigure,
+    RateShortfall, RejectionSign, SilentService, SilentStretch, WidenedFigure,
 };
 pub use load_seconds::{CurvePoint, Knee, SecondFigures};
 pub use repeat_command::{ExperimentLoad, RepeatCommand, RepeatedPlan};

@@ -134,6 +134,31 @@ impl FailedAddresses {
     }
 }
 
+/// A stretch of the window in which a watched service gave no reply, although it did before.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SilentStretch {
+    /// Name of the watch.
+    pub name: String,
+    /// Time of the last reply before it and of the next after it, or of the last query, in seconds since the start of
+    /// the window.
+    pub from_s: f64,
+    /// See `from_s`.
+    pub to_s: f64,
+    /// Number of queries without a reply in it.
+    pub unanswered: u64,
+    /// Number of all queries.
+    pub queries: u64,
+}
+
+/// What the responses with a failing status of a proxy say about where they come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RejectionSign {
+    /// A proxy says that the service behind it failed; holds the name of the proxy, if it is known.
+    Upstream(Option<&'static str>),
+    /// A limiter says when to come again.
+    RetryLater,
+}
+
 /// A watched service that gave no reply during an outage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SilentService {
@@ -181,6 +206,8 @@ pub struct LoadResults {
     pub repeat: RepeatCommand,
     /// Set for open load: arrivals did not wait for responses.
     pub is_open: bool,
+    /// Set if arrivals of open load come in bursts.
+    pub arrives_in_bursts: bool,
     /// Maximum number of users of closed load.
     pub users: u32,
     /// Set if the load was changed during the run: averages then mix several loads.
@@ -201,6 +228,8 @@ pub struct LoadResults {
     pub has_scenarios: bool,
     /// Successes ÷ the length of the window.
     pub succeeded_per_s: f64,
+    /// Upper bound of that: users of closed load stood still while brunt was away.
+    pub could_succeed_per_s: f64,
     /// Median of the successes per second in the whole seconds of the window; 0 if there are none.
     pub usual_second_per_s: f64,
     /// Requests that ended within the window ÷ its length, failures included.
@@ -255,6 +284,12 @@ pub struct LoadResults {
     pub outage: Option<Outage>,
     /// Watched services that gave no reply in that time.
     pub silent: Vec<SilentService>,
+    /// Stretches in which watched services gave no reply, with or without an outage.
+    pub silent_stretches: Vec<SilentStretch>,
+    /// What the kept examples of responses with these status codes say about their origin.
+    pub rejections: BTreeMap<String, RejectionSign>,
+    /// Response times of each name, if there are several; otherwise `times` has them all.
+    pub named_times: Vec<(String, DurationCounts)>,
     /// Seconds of the window.
     pub seconds: Vec<SecondFigures>,
     /// Set if the plan varied the load.
@@ -317,6 +352,11 @@ pub enum GeneratorDoubt {
     /// Requests were sent late.
     Late,
 }
+
+/// Maximum ratio of the mean response time to the shortest one (which included no queueing) if there was no queue, and
+/// the minimum number of responses that shows it.
+const ALONE: f64 = 1.5;
+const LEAST_JUDGED: u64 = 30;
 
 impl LoadResults {
     /// Returns the argument of `-r` for this many requests per second.
@@ -384,6 +424,17 @@ impl LoadResults {
     /// If a rate was sustained, no limit was reached.
     pub fn is_saturated(&self) -> bool {
         if self.is_open { self.is_overloaded || self.dropped_iterations } else { !self.has_pauses }
+    }
+
+    /// Returns `true` if a full resource can be what limited the run: it is saturated, and the users waited for each
+    /// other. If hardly any did, more users would have got more.
+    pub fn is_pressed(&self) -> bool {
+        self.is_saturated() && (self.is_open || !self.users_hardly_wait())
+    }
+
+    /// Returns `true` if users never pause and hardly wait for each other, so that more users would increase throughput.
+    pub fn users_hardly_wait(&self) -> bool {
+        self.is_saturated() && self.service.count >= LEAST_JUDGED && self.service.mean <= ALONE * self.service.min
     }
 
     /// Returns the point from which more load gave no more throughput, if the load was varied. An outage, and what

@@ -10,7 +10,9 @@ use brunt_i18n::{Lang, LocalizedSentence, numbers};
 use crate::case::Case;
 use crate::counter_summary::CounterSummary;
 use crate::limit_finding::{LimitFinding, PathStage, Proof, RuleVerdict, consistent, proved};
-use crate::load_results::{DurationCounts, GeneratorDoubt, LoadResults, Outage, RateShortfall, WidenedFigure};
+use crate::load_results::{
+    DurationCounts, GeneratorDoubt, LoadResults, Outage, RateShortfall, RejectionSign, SilentStretch, WidenedFigure,
+};
 #[cfg(test)]
 use crate::load_results::{DurationStats, FailureCount};
 use crate::repeat_command::ExperimentLoad;
@@ -88,6 +90,7 @@ rules! {
     leak,
     periodic_stalls,
     stood_still,
+    two_speeds,
     unanswered,
     capacity,
     pool,
@@ -97,16 +100,20 @@ rules! {
     mysql_crowd,
     round_timeouts,
     unknown_lines,
+    server_errors,
 }
 
 /// The rule about the generator itself.
 pub(crate) const GENERATOR: &str = generator_full::RULE.rule;
 /// Rule of the capacity, which explains nothing by itself.
 pub(crate) const CAPACITY: &str = capacity::RULE.rule;
-/// Rules that judge by the codes of responses, which no delay of the generator changes.
-pub(crate) const OF_CODES: [&str; 1] = [limiter::RULE.rule];
-/// Rules of full pools and queues, which another finding may explain: a slow database fills both.
-pub(crate) const CONSEQUENCES: [&str; 2] = [workers_busy::RULE.rule, upstream_queue::RULE.rule];
+/// Rules that judge by the codes of responses or by outages, which no delay of the generator makes: an outage is one
+/// only if it is longer than twice the time for which brunt was away.
+pub(crate) const BEYOND_DELAYS: [&str; 2] = [limiter::RULE.rule, stood_still::RULE.rule];
+/// Rules of full pools and queues, and of errors, which another finding may explain: a slow database fills both, and a busy
+/// thread does not accept.
+pub(crate) const CONSEQUENCES: [&str; 4] =
+    [accept_queue::RULE.rule, workers_busy::RULE.rule, upstream_queue::RULE.rule, server_errors::RULE.rule];
 
 /// Iterates over all rules, in the order of the request path.
 pub fn rules() -> impl Iterator<Item = &'static LimitRule> {

@@ -421,14 +421,11 @@ impl<N: Network> WorkerConnections<N> {
         let pool_id = c.pool;
         self.traffic.recorder.sent(&x, reused);
         let x = self.traffic.in_flight.get(id);
-        x.flags = (x.flags & !REUSED) | (REUSED * u8::from(reused));
+        x.flags = (x.flags & !(REUSED | ONE_WAY)) | (REUSED * u8::from(reused));
         let since = x.timed_from();
         match sent {
-            SubmitOutcome::AwaitingResponse => {}
-            SubmitOutcome::OneWay => {
-                x.flags |= ONE_WAY;
-                self.one_way.add(id);
-            }
+            SubmitOutcome::AwaitingResponse | SubmitOutcome::OneWayHeldBack => {}
+            SubmitOutcome::OneWay => self.check_written(id),
             SubmitOutcome::AwaitingContinue(at_most) => self.continue_timers.watch(id, self.traffic.stamp, at_most),
             SubmitOutcome::AlreadyComplete => return self.end_answered_early(conn),
         }

@@ -429,6 +429,7 @@ impl<'a> OneShotConversation<'a> {
                 }
                 // The peer did not process the request, so it is sent again within its timeout.
                 Event::Refused(_) => (self.submitted, self.untouched) = (self.submitted - 1, self.untouched + 1),
+                Event::Released(id) => self.ended.push(written(id)),
                 Event::ReplyDue => owes = true,
                 _ => {}
             }
@@ -460,19 +461,8 @@ impl<'a> OneShotConversation<'a> {
             self.release_at = Nanos::MAX;
             let mut there = false;
             match sent {
-                SubmitOutcome::AwaitingResponse => {}
-                SubmitOutcome::OneWay => {
-                    let (fault, excerpt, follow) = (None, None, None);
-                    self.ended.push(ExchangeEnd {
-                        id,
-                        fault,
-                        code: 0,
-                        payload: 0,
-                        excerpt,
-                        follow_up: follow,
-                        cause: None,
-                    });
-                }
+                SubmitOutcome::AwaitingResponse | SubmitOutcome::OneWayHeldBack => {}
+                SubmitOutcome::OneWay => self.ended.push(written(id)),
                 SubmitOutcome::AwaitingContinue(at_most) => self.release_at = self.links.net().now() + at_most,
                 SubmitOutcome::AlreadyComplete => {
                     self.links.report_early_answer(self.conn);
@@ -520,4 +510,9 @@ impl<'a> OneShotConversation<'a> {
         }
         .into())
     }
+}
+
+/// Returns the end of a one-way request.
+fn written(id: ExchangeId) -> ExchangeEnd {
+    ExchangeEnd { id, fault: None, code: 0, payload: 0, excerpt: None, follow_up: None, cause: None }
 }

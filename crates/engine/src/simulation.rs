@@ -134,4 +134,8 @@ impl<N: Network> Network for &mut DrainingNetwork<'_, '_, N> {
     fn unsent(&self, conn: ConnId) -> usize {
         self.net.unsent(conn)
     }
+
+    fn sends_at_once(&self) -> bool {
+        self.net.sends_at_once()
+    }
 }

@@ -5,7 +5,7 @@
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use brunt_record::{Notice, RunEvent, RunListener, Subject};
 
@@ -19,6 +19,8 @@ pub struct FiguresPush {
     shown: String,
     /// Maximum time that the end of a run waits for the last export.
     last: Duration,
+    /// Time until which the end of a run waits; `None` before it.
+    until: Option<Instant>,
     sent: Arc<PushStatus>,
     /// Set once a failure has been reported.
     failure_reported: bool,
@@ -54,7 +56,7 @@ impl FiguresPush {
         let thread =
             std::thread::Builder::new().name("otlp".into()).spawn(move || run_pusher(&collector, &read, &account));
         thread.map_err(|why: io::Error| why.to_string())?;
-        Ok(FiguresPush { figures, shown, last, sent, failure_reported: false })
+        Ok(FiguresPush { figures, shown, last, until: None, sent, failure_reported: false })
     }
 
     fn missed(&self, account: &PushAccount) -> Option<Notice> {
@@ -83,17 +85,29 @@ impl RunListener for FiguresPush {
         Some(notice)
     }
 
+    fn run_over(&mut self) {
+        self.until = Some(Instant::now() + self.last);
+        self.figures.end();
+    }
+
     /// Waits for the last export.
     fn final_notices(&mut self) -> Vec<Notice> {
-        self.figures.end();
+        let rest = self.until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
         let account = self.sent.account.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.sent.over.wait_timeout_while(account, self.last, |account| account.ended.is_none());
+        let waited = self.sent.over.wait_timeout_while(account, rest, |account| account.ended.is_none());
         let account = waited.unwrap_or_else(PoisonError::into_inner).0.clone();
         if account.ended == Some(true) {
             return self.missed(&account).into_iter().collect();
         }
-        let why = account.last_error.unwrap_or_else(|| "no response in time".into());
-        vec![Notice::new(Subject::OtlpIncomplete, [("url", self.shown.clone()), ("why", why)])]
+        // The export in progress is given up with the wait for it.
+        let given_up = u64::from(account.ended.is_none());
+        let facts = [
+            ("url", self.shown.clone()),
+            ("why", account.last_error.unwrap_or_else(|| "no response in time".into())),
+            ("missed", (account.missed + given_up).to_string()),
+            ("exports", (account.exports + given_up).to_string()),
+        ];
+        vec![Notice::new(Subject::OtlpIncomplete, facts)]
     }
 }
 

@@ -27,6 +27,8 @@ pub struct SpanPush {
     shown: String,
     /// Maximum time that the end of a run waits for the last spans.
     last: Duration,
+    /// Time until which the end of a run waits; `None` before it.
+    until: Option<Instant>,
     /// Collector; `None` once the first span has started the thread.
     collector: Option<CollectorClient>,
     shared: Arc<SharedSpans>,
@@ -42,6 +44,8 @@ struct SharedSpans {
 struct SpanQueueState {
     context: SpanContext,
     queue: VecDeque<RequestSpan>,
+    /// Number of spans in the export in progress.
+    exporting: u64,
     account: SpanAccount,
     /// Set once the run is over.
     ended: bool,
@@ -73,6 +77,7 @@ impl SpanPush {
         SpanPush {
             shown: collector.shown(),
             last: collector.final_wait(),
+            until: None,
             collector: Some(collector),
             shared: Arc::default(),
         }
@@ -108,18 +113,23 @@ impl RunListener for SpanPush {
         Ok(())
     }
 
+    fn run_over(&mut self) {
+        self.until = Some(Instant::now() + self.last);
+        self.shared.lock().ended = true;
+        self.shared.changed.notify_all();
+    }
+
     /// Waits for the last spans.
     fn final_notices(&mut self) -> Vec<Notice> {
         let mut state = self.shared.lock();
-        state.ended = true;
-        self.shared.changed.notify_all();
         if self.collector.is_none() {
-            let waited = self.shared.changed.wait_timeout_while(state, self.last, |state| !state.done);
+            let rest = self.until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
+            let waited = self.shared.changed.wait_timeout_while(state, rest, |state| !state.done);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         let SpanAccount { sent, mut lost, dropped: left_out, last_error: why } = state.account.clone();
         if !state.done {
-            lost += state.queue.len() as u64;
+            lost += state.queue.len() as u64 + state.exporting;
         }
         let url = || ("url", self.shown.clone());
         let mut said = Vec::new();
@@ -153,10 +163,12 @@ fn run_pusher(collector: &CollectorClient, shared: &SharedSpans) {
             }
             continue;
         }
+        state.exporting = many as u64;
         let body = state.context.export(&batch, &collector.resource);
         drop(state);
         let outcome = send_with_retries(collector, shared, &body);
         let mut state = shared.lock();
+        state.exporting = 0;
         match outcome {
             Ok(()) => state.account.sent += many as u64,
             Err(why) => {
@@ -204,6 +216,7 @@ mod tests {
         let mut push = push();
         let spans = vec![RequestSpan { sampled: true, ..RequestSpan::default() }; QUEUE + 100];
         push.observe(&RunEvent::Spans(brunt_record::RequestSpans { spans, left_out: 5 })).expect("never in the way");
+        push.run_over();
         let said = push.final_notices();
         let facts: Vec<_> = said.iter().map(|notice| (notice.subject(), notice.facts.clone())).collect();
         let [(Some(Subject::OtlpSpansLost), lost), (Some(Subject::OtlpSpansLeftOut), left_out)] = &facts[..] else {
@@ -212,5 +225,29 @@ mod tests {
         let queued = QUEUE.to_string();
         assert_eq!((&lost["lost"], &lost["spans"], lost["why"].is_empty()), (&queued, &queued, false));
         assert!(left_out["left_out"].parse::<u64>().is_ok_and(|n| (5..=105).contains(&n)));
+    }
+
+    #[test]
+    fn what_a_silent_collector_did_not_take_is_counted_with_the_export_in_progress() {
+        // Connections are accepted by the kernel, and nobody ever answers.
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}", silent.local_addr().expect("an address"));
+        let settings = ExporterSettings { timeout: Some(Duration::from_millis(500)), ..ExporterSettings::default() };
+        let collector = || CollectorClient::new(Endpoint::parse(&url).expect("a URL"), &settings).expect("a collector");
+        let mut spans = SpanPush::new(collector());
+        let mut figures = crate::FiguresPush::start(collector(), crate::LiveFigures::new()).expect("a thread");
+        let many = vec![RequestSpan { sampled: true, ..RequestSpan::default() }; 3 * BATCH];
+        spans.observe(&RunEvent::Spans(brunt_record::RequestSpans { spans: many, left_out: 0 })).expect("taken");
+        let mut all: [&mut dyn RunListener; 2] = [&mut spans, &mut figures];
+        all.iter_mut().for_each(|listener| listener.run_over());
+        let said: Vec<Notice> = all.iter_mut().flat_map(|listener| listener.final_notices()).collect();
+        let facts = |subject| {
+            let notice = said.iter().find(|notice| notice.subject() == Some(subject));
+            notice.unwrap_or_else(|| panic!("{said:?}")).facts.clone()
+        };
+        let lost = facts(Subject::OtlpSpansLost);
+        assert_eq!((&*lost["lost"], &*lost["spans"]), ("1536", "1536"), "those in the export in progress too");
+        let missed = facts(Subject::OtlpIncomplete);
+        assert_eq!((&*missed["missed"], &*missed["exports"]), ("1", "1"));
     }
 }

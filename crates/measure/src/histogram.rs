@@ -6,6 +6,7 @@
 //! base 2.)
 
 mod packed;
+mod spare;
 
 use std::ops::Range;
 
@@ -40,6 +41,16 @@ pub struct Histogram {
 impl Default for Histogram {
     fn default() -> Self {
         Histogram::new()
+    }
+}
+
+/// Keeps the memory for the next histogram.
+impl Drop for Histogram {
+    fn drop(&mut self) {
+        if !self.counts.is_empty() {
+            self.clear();
+            spare::keep(std::mem::take(&mut self.counts));
+        }
     }
 }
 
@@ -110,7 +121,7 @@ impl Histogram {
     /// Returns the counts for writing, allocated if necessary.
     fn counts_mut(&mut self) -> &mut [u64] {
         if self.counts.is_empty() {
-            self.counts = vec![0; BUCKETS].into_boxed_slice();
+            self.counts = spare::take();
         }
         &mut self.counts
     }
@@ -280,11 +291,10 @@ impl Histogram {
 
     /// Returns the filled buckets in ascending order: middle value and count.
     pub fn buckets(&self) -> impl Iterator<Item = (Nanos, u64)> + '_ {
-        self.counts
-            .iter()
-            .enumerate()
-            .filter(|&(_, &n)| n > 0)
-            .map(|(i, &n)| (Nanos(middle_of(i).clamp(self.min, self.max)), n))
+        let filled = self.filled();
+        let counts = &self.counts[filled.clone()];
+        let buckets = filled.zip(counts).filter(|&(_, &n)| n > 0);
+        buckets.map(|(i, &n)| (Nanos(middle_of(i).clamp(self.min, self.max)), n))
     }
 
     /// Returns the filled buckets in ascending order: lowest value, width and count. Unlike the middles that

@@ -492,7 +492,10 @@ impl Network for Epoll {
     }
 
     fn unsent(&self, conn: ConnId) -> usize {
-        self.unsent.get(&conn.0).map_or(0, SendBacklog::len) + self.waiting.get(&conn.0).map_or(0, QueuedDatagrams::len)
+        let failed = self.slots[conn.0 as usize].state == EpollState::Failing;
+        self.unsent.get(&conn.0).map_or(0, SendBacklog::len)
+            + self.waiting.get(&conn.0).map_or(0, QueuedDatagrams::len)
+            + usize::from(failed)
     }
 
     fn thread_stats(&mut self) -> ThreadStats {

@@ -72,3 +72,45 @@ fn io_uring_says_when_all_has_left() {
     }
     says_when_all_has_left(Uring::new().unwrap());
 }
+
+/// A write that fails leaves bytes unsent until the end of the connection is reported.
+fn failed_writes_count_as_unsent(mut network: impl Network, size: usize) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    let conn = network
+        .connect(&ConnectParameters { to: PeerAddress::Unix(Arc::new(path)), source: None, single_use: false })
+        .unwrap();
+    let mut server = Some(listener.accept().unwrap().0);
+    for _ in 0..1000 {
+        let until = network.now() + Nanos::from_millis(50);
+        network.wait(until);
+        let mut over = false;
+        while let Some(arrival) = network.next() {
+            over |= matches!(arrival, NetworkEvent::Closed(..));
+            if matches!(arrival, NetworkEvent::Connected(_)) {
+                drop(server.take());
+                let mut out = OutputBuffer::default();
+                out.put(&vec![b'x'; size]);
+                network.send(conn, &mut out);
+                assert!(network.unsent(conn) > 0 || !network.sends_at_once(), "nobody can have taken them");
+                break;
+            }
+        }
+        if over {
+            return assert_eq!(network.bytes_sent(), 0);
+        }
+        assert!(server.is_some() || network.unsent(conn) > 0 || !network.sends_at_once());
+    }
+    panic!("the end was not reported");
+}
+
+#[test]
+fn what_a_broken_connection_did_not_take_is_unsent() {
+    for size in [10, SIZE] {
+        failed_writes_count_as_unsent(Epoll::new().unwrap(), size);
+        if Uring::is_available() {
+            failed_writes_count_as_unsent(Uring::new().unwrap(), size);
+        }
+    }
+}

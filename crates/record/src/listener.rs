@@ -19,6 +19,10 @@ pub trait RunListener {
         None
     }
 
+    /// Announces that the run is over, before [`Self::final_notices`] of any listener: what several of them wait for then
+    /// passes at the same time.
+    fn run_over(&mut self) {}
+
     /// Returns the notices to issue at the end of the run, before the summary.
     fn final_notices(&mut self) -> Vec<Notice> {
         Vec::new()

@@ -81,8 +81,10 @@ pub fn exit(summary: &Summary, lang: Lang) -> String {
             (Grade::Unchecked | Grade::Ok, false) => say::EXIT_OK,
             (Grade::TooShort, true) => say::EXIT_TOO_SHORT,
             (Grade::TooShort, false) => say::EXIT_MET_TOO_SHORT,
-            (_, true) => say::EXIT_WITH_CAUTION,
-            (_, false) => say::EXIT_CAUTION,
+            (Grade::Warn, true) => say::EXIT_WITH_CAUTION,
+            (Grade::Warn, false) => say::EXIT_CAUTION,
+            (Grade::Fail, true) => say::EXIT_ALLOWED,
+            (Grade::Fail, false) => say::EXIT_MET_NOT_TRUSTED,
         },
         Exit::Missed if summary.objectives.iter().all(|objective| objective.outcome != ObjectiveOutcome::Missed) => {
             say::EXIT_STEP
@@ -91,6 +93,7 @@ pub fn exit(summary: &Summary, lang: Lang) -> String {
         Exit::NotTrusted if summary.objectives.iter().any(|o| o.outcome == ObjectiveOutcome::Undecided) => {
             say::EXIT_UNDECIDED
         }
+        Exit::NotTrusted if summary.trust.verdict() < Grade::Fail => say::EXIT_STRICT,
         Exit::NotTrusted => say::EXIT_NOT_TRUSTED,
         Exit::Interrupted if summary.end == End::Partial => say::EXIT_PARTIAL,
         Exit::Interrupted => say::EXIT_INTERRUPTED,

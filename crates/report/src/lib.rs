@@ -30,6 +30,7 @@ mod ranked;
 mod rate_limited_steps;
 mod reasons;
 mod reference;
+mod rejections;
 mod rules;
 mod seconds;
 mod sentences;

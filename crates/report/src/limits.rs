@@ -3,7 +3,7 @@
 use brunt_diagnose::{
     Case, Conclusion, CoreShares, CounterCoverage, CounterSummary, CurvePoint, DiagnosisOutcome, DurationCounts,
     DurationStats, FailureCount, GeneratorDoubt, HeldConnections, LimitFinding, LoadResults, NextLoad, Outage, Proof,
-    RateShortfall, RepeatCommand, RepeatedPlan, SilentService, WidenedFigure, conclude,
+    RateShortfall, RepeatCommand, RepeatedPlan, SilentService, SilentStretch, WidenedFigure, conclude,
 };
 use brunt_i18n::Lang;
 use brunt_measure::{Histogram, Nanos};
@@ -125,6 +125,35 @@ impl MachineCounters {
     }
 }
 
+impl MachineCounters {
+    /// Returns the stretches in which the service replied to no query although it had before.
+    fn silent_stretches(&self) -> Vec<SilentStretch> {
+        let seconds = |at_ns: i64| at_ns as f64 / 1e9;
+        let (mut all, mut last_reply, mut silent) = (Vec::new(), None, Vec::new());
+        let stretch = |from: Option<i64>, to: i64, unanswered: usize| {
+            let (name, queries) = (self.host.clone(), self.replies.len() as u64);
+            let found = SilentStretch {
+                name,
+                from_s: seconds(from?),
+                to_s: seconds(to),
+                unanswered: unanswered as u64,
+                queries,
+            };
+            (unanswered > 0).then_some(found)
+        };
+        for (at_ns, replied) in &self.replies {
+            if !replied {
+                silent.push(*at_ns);
+                continue;
+            }
+            all.extend(stretch(last_reply, *at_ns, silent.len()));
+            (last_reply, silent) = (Some(*at_ns), Vec::new());
+        }
+        all.extend(silent.last().and_then(|to| stretch(last_reply, *to, silent.len())));
+        all
+    }
+}
+
 impl CounterCollector {
     /// Handles the next event.
     pub fn see(&mut self, event: &RunEvent) {
@@ -198,6 +227,7 @@ impl CounterCollector {
         let (told, hosts): (Vec<_>, Vec<_>) = self.hosts.into_iter().partition(MachineCounters::is_self_reported);
         let outage = self.outages.found(&sums.totals, sums.open);
         let silent = outage.iter().flat_map(|outage| told.iter().filter_map(|counts| counts.silence(outage))).collect();
+        let silent_stretches = told.iter().flat_map(MachineCounters::silent_stretches).collect();
         let told = told.into_iter().map(|counts| counts.counted).collect();
         let is_joined = |counts: &MachineCounters| self.joined.iter().any(|joined| joined.host == counts.host);
         let (mut others, ours): (Vec<_>, Vec<_>) = hosts.into_iter().partition(is_joined);
@@ -219,6 +249,7 @@ impl CounterCollector {
             closed_at_once: self.closed.1,
             usual_second_per_s: median(self.paces),
             silent,
+            silent_stretches,
             is_varied: self.course.is_varied(),
             curve: self.course.curve(),
             seconds: self.course.seconds(),
@@ -248,6 +279,10 @@ fn run(sums: &RunSums, trust: &Trust) -> LoadResults {
         url: plan.and_then(|plan| plan.urls.first()).map(|first| first.url.clone()).unwrap_or_default(),
         repeat: started.map_or_else(RepeatCommand::default, |s| repeat_command(&s.command, &s.plan)),
         is_open: sums.open,
+        arrives_in_bursts: plan
+            .is_some_and(|plan| matches!(plan.load, Load::Open { arrivals: brunt_plan::Arrivals::Burst, .. })),
+        rejections: crate::rejections::signs(&sums.examples),
+        named_times: named_times(sums),
         users: plan.map_or(0, most_users).max(totals.users),
         load_changed: !sums.changes.is_empty(),
         has_pauses: plan.is_some_and(|plan| {
@@ -262,6 +297,7 @@ fn run(sums: &RunSums, trust: &Trust) -> LoadResults {
         per_iteration: per_iteration(sums),
         has_scenarios: plan.is_some_and(|plan| !plan.scenarios.is_empty()),
         succeeded_per_s: sums.throughput_per_s(),
+        could_succeed_per_s: sums.throughput_at_most_per_s(),
         ended_per_s: sums.per_s(totals.finished_in_window.saturating_add(totals.failed)),
         failed_responses: spread(&totals.latency.failed_responses),
         per_connection: plan.and_then(streams).unwrap_or(1),
@@ -334,6 +370,12 @@ fn held(sums: &RunSums, lost_from: Option<i64>) -> Option<HeldConnections> {
 fn per_iteration(sums: &RunSums) -> Option<f64> {
     let iterations = sums.spans().next().filter(|row| row.scenario.is_none())?.totals.counts.due;
     (iterations > 0).then(|| sums.totals.due as f64 / iterations as f64)
+}
+
+/// Returns the latencies of each name, if there are several.
+fn named_times(sums: &RunSums) -> Vec<(String, DurationCounts)> {
+    let all = sums.by_name().map(|row| (row.name.to_owned(), times(row.totals.ranked().finished)));
+    Some(all.collect::<Vec<_>>()).filter(|all| all.len() > 1).unwrap_or_default()
 }
 
 fn times(histogram: &Histogram) -> DurationCounts {
@@ -524,10 +566,11 @@ fn curve(conclusion: &Conclusion, lang: Lang) -> Option<String> {
 const NAMED: usize = 4;
 
 fn shared_by(shared: &CoreShares, programs: &[(String, f64)], lang: Lang) -> String {
-    let [service, generator, busy] = [shared.service, shared.generator, shared.busy].map(|cores| format!("{cores:.2}"));
+    let others = (shared.busy - shared.service - shared.generator).max(0.0);
+    let [service, generator, others] = [shared.service, shared.generator, others].map(|cores| format!("{cores:.2}"));
     let cores = format!("{:.0}", shared.cores);
     let facts: [(&str, &str); 4] =
-        [("service", &service), ("generator", &generator), ("busy", &busy), ("cores", &cores)];
+        [("service", &service), ("generator", &generator), ("others", &others), ("cores", &cores)];
     let said = lang.fill(words_of::SHARED, &facts);
     if programs.len() < 2 {
         return said;

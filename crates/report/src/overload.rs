@@ -123,9 +123,15 @@ impl Backlog {
     }
 
     /// Returns the growth per second, as the median over all pairs of seconds: what happened only near one end of the
-    /// window, such as a stall, is no growth. `None` with fewer than two seconds.
+    /// window, such as a stall, is no growth. Nor is what happened in half of the seconds or fewer, which the median
+    /// over the pairs of a few seconds does not rule out. `None` with fewer than two seconds.
     pub fn growth_per_s(&self) -> Option<f64> {
         let (first, last) = (self.points.first()?, self.points.last()?);
+        let before = std::iter::once(0).chain(self.points.iter().map(|point| point.requests));
+        let growing = before.zip(&self.points).filter(|(before, point)| point.requests > *before).count();
+        if growing * 2 <= self.points.len() {
+            return (self.points.len() > 1).then_some(0.0);
+        }
         let span_s = last.to_ns.saturating_sub(first.to_ns) as f64 / 1e9;
         let steps = self.points.len().checked_sub(1).filter(|steps| *steps > 0)? as f64;
         let requests: Vec<f64> = self.points.iter().map(|point| point.requests as f64).collect();
@@ -162,6 +168,7 @@ mod tests {
         assert_eq!(growth((1..=10).map(|n| 80 * n).collect()), Some(80.0));
         assert_eq!(growth(vec![900; 10]), Some(0.0), "a late start is no growth");
         assert_eq!(growth(vec![3, 3, 3, 3, 3, 3, 3, 3, 103, 203]), Some(0.0), "a stall at the end");
+        assert_eq!(growth(vec![0, 0, 140]), Some(0.0), "a stall at the end of a short run");
         assert_eq!(growth(vec![7]), None);
         let long = backlog((0..100_000).map(|n| (3 * n, 5)));
         assert!(long.points.len() <= POINTS && (long.growth_per_s().unwrap() - 3.0).abs() < 0.1);

@@ -147,6 +147,17 @@ pub struct NamedQuantile {
     pub q: f64,
 }
 
+/// Returns the highest exact value among the quantiles of every report below `q`. A bound below it would contradict it:
+/// the exact value counts the unfinished requests as slower than all others.
+fn highest_below(finished: &Histogram, at_least: &Histogram, q: f64) -> Nanos {
+    let below = QUANTILES.iter().filter(|named| named.q < q);
+    let exact = below.filter_map(|named| match quantile::quantile(finished, at_least, named.q).value {
+        QuantileValue::Value(t) => Some(t),
+        QuantileValue::AtLeast(_) | QuantileValue::Withheld => None,
+    });
+    exact.max().unwrap_or_default()
+}
+
 /// Quantiles of every report.
 pub const QUANTILES: [NamedQuantile; 5] = [
     NamedQuantile { name: "p50", q: 0.5 },
@@ -251,7 +262,7 @@ impl<'a> RankedLatency<'a> {
             let (value, interval) = quantile::correlated_quantile(finished, at_least, q, self.blocks);
             let figure = match value {
                 QuantileValue::Value(t) => Figure::Exact(t),
-                QuantileValue::AtLeast(t) => Figure::AtLeast(t),
+                QuantileValue::AtLeast(t) => Figure::AtLeast(t.max(highest_below(finished, at_least, q))),
                 QuantileValue::Withheld => Figure::Withheld,
             };
             (figure, interval)
@@ -330,4 +341,22 @@ pub fn headline(latency: &Latency, open: bool) -> RankedLatency<'_> {
 /// Returns the response time of heartbeats, with unanswered ones ranked last.
 pub fn heartbeats(latency: &Latency) -> RankedLatency<'_> {
     RankedLatency::with_unfinished(&latency.heartbeat, &latency.heartbeat_at_least)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lower_bound_is_not_below_an_exact_lower_quantile() {
+        let (mut finished, mut at_least) = (Histogram::new(), Histogram::new());
+        finished.record_n(Nanos::from_millis(10), 890);
+        finished.record_n(Nanos::from_secs(2), 40);
+        at_least.record_n(Nanos::from_millis(1), 70);
+        let ranked = RankedLatency::with_unfinished(&finished, &at_least);
+        let figure = |q| ranked.quantile(q).figure;
+        let p90 = figure(0.9).exact().expect("the unfinished are a smaller part");
+        assert!(p90 >= Nanos::from_millis(1990), "{p90:?}");
+        assert_eq!(figure(0.95), Figure::AtLeast(p90));
+    }
 }

@@ -30,10 +30,11 @@ mod tests {
     #[test]
     fn records_with_and_without_causes_are_told_alike() {
         let cause = brunt_cause::connecting::no_connection("h:1", brunt_cause::connecting::refused("ECONNREFUSED"));
-        let en = "h:1 does not respond: Connection refused (ECONNREFUSED)";
-        for cause in [Some(&cause), None] {
+        let now = "no connection to h:1: Connection refused (ECONNREFUSED)";
+        let before = "h:1 does not respond: Connection refused (ECONNREFUSED)";
+        for (en, cause) in [(now, Some(&cause)), (now, None), (before, None)] {
             assert_eq!(reason(en, cause, Lang::En), en);
-            assert_eq!(reason(en, cause, Lang::Zh), "h:1 没有响应：连接被拒绝（ECONNREFUSED）");
+            assert_eq!(reason(en, cause, Lang::Zh), "无法连接 h:1：连接被拒绝（ECONNREFUSED）");
         }
     }
 

@@ -242,9 +242,23 @@ impl RunSums {
     }
 
     /// Returns the upper bound of throughput under closed load: users waited while brunt was away from their responses,
-    /// or woke them late (`docs/measurement.md` 2.5). Under open load it is the throughput itself.
+    /// or woke them late (`docs/measurement.md` 2.5). Under open load it is the throughput itself. Users who send one
+    /// request at a time cannot have more responses than the shortest service time allows.
     pub fn throughput_at_most_per_s(&self) -> f64 {
-        self.at_most(self.throughput_per_s())
+        let rate = self.throughput_per_s();
+        self.at_most(rate).min(self.users_allow_per_s().max(rate))
+    }
+
+    /// Returns the rate at which the users would succeed if each request took the shortest service time; infinite if a
+    /// user may have several requests in flight.
+    fn users_allow_per_s(&self) -> f64 {
+        let plan = self.started.as_ref().map(|started| &started.plan);
+        let one_at_a_time = plan.is_some_and(|plan| !plan.has_flows() && plan.options.is_empty());
+        let shortest = Nanos(self.totals.latency.service.min()).as_secs_f64();
+        match one_at_a_time && shortest > 0.0 {
+            true => f64::from(self.totals.users) / shortest,
+            false => f64::INFINITY,
+        }
     }
 
     /// Returns the upper bound of a rate of the run.

@@ -127,7 +127,10 @@ fn verdict(summary: &Summary, lang: Lang) -> String {
     match trust.verdict() {
         Grade::Fail => {
             let mut all: Vec<String> = trust.against().map(|found| found.sentence(lang)).collect();
-            all.extend(trust.against().find_map(advice).map(|advice| lang.fill(TO_DO, &[("advice", lang.of(advice))])));
+            // Lower bounds and overload follow from an outage, whose cause is what to look for.
+            let outage = trust.findings.iter().filter(|found| found.code == "outage" && found.grade >= Grade::Warn);
+            let advice = outage.chain(trust.against()).find_map(advice);
+            all.extend(advice.map(|advice| lang.fill(TO_DO, &[("advice", lang.of(advice))])));
             because(&join_sentences(&all, lang))
         }
         Grade::Warn => {

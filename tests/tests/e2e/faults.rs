@@ -55,6 +55,35 @@ fn a_target_that_is_down_is_one_sentence_and_exit_30() {
 }
 
 #[test]
+fn a_redirect_to_a_place_that_is_down_says_what_was_sent() {
+    let location =
+        format!("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:{}/\r\nContent-Length: 0\r\n\r\n", free_port());
+    let peer = ScriptedPeer::new(move |mut connection| {
+        while connection.request().is_some() {
+            connection.send(location.as_bytes());
+        }
+    });
+    let ended = brunt(["-n", "10", "-L", &peer.url()]).with_code(30);
+    assert!(ended.err.contains("redirects to a place that cannot be reached"), "{ended:?}");
+    assert!(ended.err.contains("only this first request was sent"), "{ended:?}");
+}
+
+#[test]
+fn a_redirect_loop_is_named() {
+    let peer = ScriptedPeer::new(|mut connection| {
+        while connection.request().is_some() {
+            connection.send(b"HTTP/1.1 302 Found\r\nLocation: /again\r\nContent-Length: 0\r\n\r\n");
+        }
+    });
+    let report = report(&["-n", "10", "-c", "1", "-L", &peer.url()]);
+    let said = report.at("failures").to_string();
+    assert!(
+        said.contains("too_many_redirects") && said.contains("a redirect loop: redirects lead back to"),
+        "{report}"
+    );
+}
+
+#[test]
 fn a_target_that_is_down_leaves_its_document_too() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("run.json");

@@ -26,6 +26,7 @@ mod mysql;
 mod names;
 mod nginx;
 mod objectives;
+mod one_way;
 mod options;
 mod outputs;
 mod own_protocol;

@@ -5,7 +5,7 @@ use std::fs::OpenOptions;
 use std::io::{Read as _, Write as _};
 use std::process::Stdio;
 
-use brunt_tests::program::{brunt, prepare};
+use brunt_tests::program::{brunt, prepare, prepare_under};
 use brunt_tests::target::{TargetProcess, text};
 
 const SAID: &str = "brunt: standard output could not be written: No space left on device (os error 28).";
@@ -45,6 +45,23 @@ fn a_full_standard_output_is_said_and_is_no_success() {
         let doubted = line[0] == "-n" && ended.code == Some(20);
         assert!(doubted || ended.code == Some(code), "{line:?}: {ended:?}");
     }
+}
+
+#[test]
+fn a_closed_standard_output_is_said_and_is_no_success() {
+    const CLOSED: &str = "brunt: standard output could not be written: it is closed.";
+    let target = TargetProcess::healthy();
+    let directory = tempfile::tempdir().unwrap();
+    let file = text(directory.path(), "report.json");
+    let closed = |line: &[&str]| prepare_under(&["sh", "-c", "exec \"$0\" \"$@\" >&-"], line).run();
+    for line in [&["--version"][..], &["-n", "20", "-c", "1", &target.address]] {
+        let ended = closed(line);
+        assert!(ended.err.lines().any(|said| said == CLOSED), "{line:?}: {ended:?}");
+        assert!(matches!(ended.code, Some(20 | 21)), "{line:?}: {ended:?}");
+    }
+    // A run that prints nothing there needs none.
+    let ended = closed(&["-n", "20", "-c", "1", "--quiet", "--format", "json", "-o", &file, &target.address]);
+    assert!(!ended.err.contains("closed") && std::fs::metadata(&file).is_ok_and(|file| file.len() > 0), "{ended:?}");
 }
 
 #[test]

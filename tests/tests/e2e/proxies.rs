@@ -126,7 +126,7 @@ fn what_a_proxy_refuses_is_its_own_fault() {
     assert_eq!(target.requests(), 0);
     brunt(["-x", "http://127.0.0.1:1", "-n", "1", &url])
         .with_code(30)
-        .containing("the proxy http://127.0.0.1:1 (127.0.0.1:1) does not respond: Connection refused");
+        .containing("no connection to the proxy http://127.0.0.1:1 (127.0.0.1:1): Connection refused");
     brunt(["-x", "http://nowhere.invalid:1", "-n", "1", &url])
         .with_code(30)
         .containing("the proxy http://nowhere.invalid:1 cannot be found");

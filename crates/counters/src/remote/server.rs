@@ -27,6 +27,9 @@ use crate::{CounterSource, HostReader, Service};
 const CLIENTS: usize = 8;
 /// Maximum number of open connections, including those that have not sent a hello.
 const CONNECTIONS: usize = 2 * CLIENTS;
+/// Minimum time between two remarks, and the time that a remark waits for more of the same.
+const REMARKS: Nanos = Nanos::from_secs(10);
+const GATHER: Nanos = Nanos::from_secs(1);
 /// Interval of samples.
 const EVERY: Nanos = Nanos::from_secs(1);
 /// Maximum number of requests of a client per interval.
@@ -74,6 +77,15 @@ pub struct ProbeServerOptions {
     pub host: HostDescription,
     /// TLS for connections.
     pub tls: TlsWrapper,
+    /// Called, at most once in a while, with what the operator of the probe should know.
+    pub remark: Box<dyn Fn(ProbeRemark) + Send + Sync>,
+}
+
+/// A remark about the clients of a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProbeRemark {
+    /// This many connections that sent no valid request were closed since the last remark.
+    ClosedSilent(u64),
 }
 
 /// A running probe server. Dropping it stops it.
@@ -92,7 +104,14 @@ impl ProbeServer {
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;
         let (ended, end) = io::pipe()?;
-        let door = AcceptLoop { listener, granting: Arc::new(granting), told: Arc::default(), clients: Vec::new() };
+        let door = AcceptLoop {
+            listener,
+            granting: Arc::new(granting),
+            told: Arc::default(),
+            clients: Vec::new(),
+            closed: 0,
+            remark_at: Nanos::ZERO,
+        };
         let thread = thread::Builder::new().name("probe".into()).spawn(move || door.run(&ended))?;
         Ok(ProbeServer { address, end: Some(end), thread: Some(thread) })
     }
@@ -118,6 +137,10 @@ struct AcceptLoop {
     /// Number of clients that receive counters.
     told: Arc<AtomicUsize>,
     clients: Vec<ConnectedClient>,
+    /// Number of connections closed without a request since the last remark.
+    closed: u64,
+    /// Time of the next remark, if there is one to make.
+    remark_at: Nanos,
 }
 
 /// A connected client.
@@ -152,11 +175,12 @@ impl AcceptLoop {
         self.clients.into_iter().for_each(|client| drop(client.thread.join()));
     }
 
-    /// Returns the time until the next hello is overdue.
+    /// Returns the time until the next hello is overdue or the next remark is due.
     fn next_deadline(&self) -> Option<Timespec> {
         let waiting = self.clients.iter().filter(|client| !client.greeted.load(Ordering::Relaxed));
-        let since = waiting.map(|client| client.since).min()?;
-        let rest = PATIENCE.saturating_sub(Duration::from_nanos(Clock.now().0.saturating_sub(since.0)));
+        let overdue = waiting.map(|client| client.since + Nanos(PATIENCE.as_nanos() as u64));
+        let next = overdue.chain((self.closed > 0).then_some(self.remark_at)).min()?;
+        let rest = Duration::from_nanos(next.0.saturating_sub(Clock.now().0));
         Timespec::try_from(rest + Duration::from_millis(1)).ok()
     }
 
@@ -164,15 +188,43 @@ impl AcceptLoop {
     fn drop_stale(&mut self) {
         let now = Clock.now();
         self.clients.retain(|client| !client.thread.is_finished());
-        for client in &self.clients {
-            let waited = Duration::from_nanos(now.0.saturating_sub(client.since.0));
-            if !client.greeted.load(Ordering::Relaxed) && waited >= PATIENCE {
-                let _ = client.socket.shutdown(std::net::Shutdown::Both);
-            }
+        let overdue = |client: &ConnectedClient| {
+            !client.greeted.load(Ordering::Relaxed)
+                && Duration::from_nanos(now.0.saturating_sub(client.since.0)) >= PATIENCE
+        };
+        while let Some(at) = self.clients.iter().position(overdue) {
+            self.close_silent(at);
+        }
+        if self.closed > 0 && now >= self.remark_at {
+            (self.granting.remark)(ProbeRemark::ClosedSilent(std::mem::take(&mut self.closed)));
+            self.remark_at = now + REMARKS;
+        }
+    }
+
+    /// Closes a connection that has sent no valid request.
+    fn close_silent(&mut self, at: usize) {
+        let client = self.clients.swap_remove(at);
+        let _ = client.socket.shutdown(std::net::Shutdown::Both);
+        // Its thread only waits for bytes, and this ends the wait. A panic has been reported already.
+        let _ = client.thread.join();
+        if self.closed == 0 {
+            self.remark_at = self.remark_at.max(Clock.now() + GATHER);
+        }
+        self.closed += 1;
+    }
+
+    /// Makes room for a connection: the one that has been silent for longest gives way, so that no number of silent ones
+    /// keeps a client out.
+    fn make_room(&mut self) {
+        while self.clients.len() >= CONNECTIONS {
+            let silent = self.clients.iter().enumerate().filter(|(_, of)| !of.greeted.load(Ordering::Relaxed));
+            let Some((at, _)) = silent.min_by_key(|(_, of)| of.since) else { return };
+            self.close_silent(at);
         }
     }
 
     fn admit(&mut self, socket: TcpStream) {
+        self.make_room();
         if self.clients.len() >= CONNECTIONS || socket.set_nonblocking(false).is_err() {
             return;
         }

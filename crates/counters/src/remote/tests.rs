@@ -24,7 +24,13 @@ fn bare() -> TlsWrapper {
 fn serving(token: Option<&str>, follow: ServiceSelector) -> ProbeServer {
     let facts =
         HostDescription { host: "db1".into(), kernel: "Linux 6".into(), cores: 2.0, ..HostDescription::default() };
-    let granting = ProbeServerOptions { token: token.map(str::to_owned), service: follow, host: facts, tls: bare() };
+    let granting = ProbeServerOptions {
+        token: token.map(str::to_owned),
+        service: follow,
+        host: facts,
+        tls: bare(),
+        remark: Box::new(|_| ()),
+    };
     ProbeServer::start(TcpListener::bind("127.0.0.1:0").unwrap(), granting).unwrap()
 }
 
@@ -332,4 +338,22 @@ proptest! {
         let _ = socket.read_to_end(&mut heard);
         prop_assert!(!heard.windows(9).any(|nine| nine == b"cpu.count"), "nobody proved anything");
     }
+}
+
+#[test]
+fn silent_connections_keep_no_client_out_and_are_remarked_upon() {
+    let (tell, told) = channel();
+    let granting = ProbeServerOptions {
+        token: None,
+        service: ServiceSelector::Target,
+        host: HostDescription { cores: 2.0, ..HostDescription::default() },
+        tls: bare(),
+        remark: Box::new(move |remark| drop(tell.send(remark))),
+    };
+    let server = ProbeServer::start(TcpListener::bind("127.0.0.1:0").unwrap(), granting).unwrap();
+    let silent: Vec<TcpStream> = (0..300).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
+    drop(joining(server.address(), None, None).unwrap());
+    let super::ProbeRemark::ClosedSilent(n) = told.recv().unwrap();
+    assert!((1..=300).contains(&n), "{n}");
+    drop(silent);
 }

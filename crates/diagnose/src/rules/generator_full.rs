@@ -12,8 +12,9 @@ pub(super) const RULE: LimitRule = LimitRule {
         "吞吐量不再增长，而服务空闲；响应在排队等待读取",
     ),
     remedy: text(
-        "give it more workers (-w), dedicated cores or more machines; fewer response checks also cost less",
-        "增加工作线程（-w）、分配独占的核或增加机器；减少对响应的检查也能降低开销",
+        "if its workers were busy: more workers (-w), more machines, or fewer response checks; if others disturbed it: \
+            dedicated cores, or an idle machine",
+        "若工作线程已占满：增加工作线程（-w）或机器，或减少对响应的检查；若受其他程序干扰：分配独占的核，或换用空闲的机器",
     ),
     experiment: text(
         "at half the load, latency should fall but throughput should not: if throughput halves too, the service had \
@@ -86,7 +87,8 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
         GeneratorDoubt::Absent => (ABSENT, APART),
         GeneratorDoubt::Late => (LATE, APART),
     };
-    let is_timed = run.away_s > 0.0 && run.generator_doubt != Some(GeneratorDoubt::Throttled);
+    let is_elsewhere = matches!(run.generator_doubt, Some(GeneratorDoubt::Throttled | GeneratorDoubt::Late));
+    let is_timed = run.away_s > 0.0 && !is_elsewhere;
     let evidence = match is_timed {
         true => {
             let [away, ready] = [run.away_s, run.away_ready_s].map(numbers::seconds);
@@ -106,7 +108,8 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
 
 /// Share of the time for which brunt was away from its sockets that stolen time must reach to be named as its cause.
 const PART: f64 = 0.5;
-/// Minimum share of the machine's CPU time that was stolen (V7), if it is unknown for how long brunt was away.
+/// Minimum share of a core that was stolen (V7): less is ordinary on a virtual machine, and other processes take more.
+/// Of the machine, if it is unknown for how long brunt was away.
 const SHARE: f64 = 0.03;
 
 /// Returns the stolen time and the span it was counted in, if it explains why brunt was away: a thread whose core was
@@ -116,7 +119,7 @@ fn stolen(case: &Case) -> Option<[(&'static str, String); 2]> {
     let (stolen, span) = (here.increase("cpu.all.steal")? / 1e9, here.span_s());
     let unexplained = run.away_s - run.away_ready_s;
     let is_cause = match run.away_s > 0.0 {
-        true => unexplained >= PART * run.away_s && stolen >= PART * unexplained,
+        true => unexplained >= PART * run.away_s && stolen >= (PART * unexplained).max(SHARE * span),
         false => stolen > SHARE * span * here.last("cpu.count")?,
     };
     is_cause.then(|| [("stolen", format!("{stolen:.2}")), ("span", format!("{span:.0}"))])
@@ -139,11 +142,10 @@ fn disturbed(run: &LoadResults) -> LocalizedSentence {
         }
     };
     // Users of closed load, who were ready to send, stood still with it.
-    let share = run.away_share();
-    if run.is_open || !(0.01..0.9).contains(&share) {
+    if run.is_open || run.could_succeed_per_s < 1.01 * run.succeeded_per_s {
         return claim;
     }
-    let [most, rate] = [run.succeeded_per_s / (1.0 - share), run.succeeded_per_s].map(numbers::rate);
+    let [most, rate] = [run.could_succeed_per_s, run.succeeded_per_s].map(numbers::rate);
     claim.with_clause(SLOWED, [("most", most), ("rate", rate)])
 }
 
@@ -180,7 +182,7 @@ mod tests {
                 WidenedFigure { quantile: "p95", least_s: 0.002, most_s: 0.0024 },
                 WidenedFigure { quantile: "p99", least_s: 0.0021, most_s: 0.0066 },
             ];
-            (run.away_s, run.succeeded_per_s) = (1.0, 950.0);
+            (run.away_s, run.succeeded_per_s, run.could_succeed_per_s) = (1.0, 950.0, 1000.0);
         };
         let [claim, ..] = said(widened, 0.0);
         let wanted = "p95 might have been 2.00 ms instead of 2.40 ms, p99 2.10 ms instead of 6.60 ms";
@@ -197,6 +199,9 @@ mod tests {
         assert!(little.contains("less than a tenth") && !little.contains("throughput"), "{little}");
         let [_, evidence, _] = said(|run| (run.away_s, run.away_ready_s) = (0.5, 0.4), 0.0);
         assert!(evidence.contains("for 500 ms, of which they waited 400 ms for a core"), "{evidence}");
+        let late = |run: &mut LoadResults| (run.generator_doubt, run.away_s) = (Some(GeneratorDoubt::Late), 0.003);
+        let [_, evidence, _] = said(late, 0.0);
+        assert!(evidence.contains("sent requests late"), "what it was away for says little: {evidence}");
     }
 
     #[test]
@@ -208,6 +213,9 @@ mod tests {
         assert!(!waited.contains("hypervisor") && remedy.contains("taskset"), "others had its core: {waited}");
         let [_, stopped, _] = said(away(0.1), 0.1);
         assert!(!stopped.contains("hypervisor"), "it was stopped: {stopped}");
+        let short = |run: &mut LoadResults| (run.away_s, run.away_ready_s) = (0.09, 0.04);
+        let [_, little, remedy] = said(short, 0.05);
+        assert!(!little.contains("hypervisor") && remedy.contains("taskset"), "half a percent of a core: {little}");
         let [_, of_old, _] = said(|_| (), 1.2);
         assert!(of_old.contains("hypervisor"), "an old record knows only shares: {of_old}");
     }

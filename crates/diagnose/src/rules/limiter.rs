@@ -35,6 +35,11 @@ const LOGGED: Text = text(
     "a rate limiter of the proxy rejected requests: {n} {n|response was|responses were} 503, and {kept}/s succeeded",
     "代理的限流器拒绝了请求：{n} 个响应为 503，成功 {kept}/s",
 );
+const RETRY_LATER: Text = text(
+    "a limiter rejected requests: {n} {n|response was|responses were} 503 and said when to come again (Retry-After, \
+        RateLimit), and {kept}/s succeeded",
+    "限流器拒绝了请求：{n} 个响应为 503，并说明何时重试（Retry-After、RateLimit），成功 {kept}/s",
+);
 const EVIDENCE: Text = text("{share} of the responses", "占响应的 {share}");
 const EXPERIMENT_SCENARIOS: Text =
     text("at half the load of each scenario, no request should be rejected", "各场景负载减半时不应再有请求被拒绝");
@@ -52,6 +57,11 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
         _ if run.expects_status => return None,
         (Some(n), _) => (n, LIMITED, Proof::Proved),
         (None, Some(n)) if logged.is_some() => (n, LOGGED, Proof::Proved),
+        (None, Some(n)) if run.rejections.get("503") == Some(&RejectionSign::RetryLater) => {
+            (n, RETRY_LATER, Proof::Proved)
+        }
+        // The proxy says that the service behind it failed: another rule's.
+        (None, Some(_)) if run.rejections.contains_key("503") => return None,
         (None, Some(n)) => (n, UNAVAILABLE, Proof::Consistent),
         (None, None) => return None,
     };
@@ -88,6 +98,18 @@ mod tests {
             run.expects_status = true;
         };
         assert_eq!(judged(&RULE, expected, counted(&[])), None);
+    }
+
+    #[test]
+    fn a_503_is_told_by_what_it_says() {
+        let answered = |sign: RejectionSign| {
+            move |run: &mut LoadResults| {
+                run.status = [("200".to_owned(), 1000), ("503".to_owned(), 500)].into();
+                run.rejections = [("503".to_owned(), sign)].into();
+            }
+        };
+        assert_eq!(judged(&RULE, answered(RejectionSign::RetryLater), counted(&[])), Some("proved"));
+        assert_eq!(judged(&RULE, answered(RejectionSign::Upstream(Some("HAProxy"))), counted(&[])), None, "P5");
     }
 
     #[test]

@@ -47,7 +47,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     workers.sort_by(|a, b| b.0.total_cmp(&a.0));
     // One process is the master, so comparing two workers requires three processes.
     let [(most, pid), (next, _), _, ..] = workers[..] else { return None };
-    if !is_nginx || !case.run.is_saturated() || most < FULL || next > IDLE {
+    if !is_nginx || !case.run.is_pressed() || most < FULL || next > IDLE {
         return None;
     }
     let shown = |share: f64| numbers::share(share.min(1.0));

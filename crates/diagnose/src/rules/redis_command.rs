@@ -47,7 +47,7 @@ struct RedisCommandStats {
 }
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
-    if !case.run.is_saturated() {
+    if !case.run.is_pressed() {
         return None;
     }
     case.reported_by("redis.").find_map(found)

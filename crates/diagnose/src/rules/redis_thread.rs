@@ -40,7 +40,7 @@ const EVIDENCE: Text = text(
 const FULL: f64 = 0.9;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
-    if !case.run.is_saturated() {
+    if !case.run.is_pressed() {
         return None;
     }
     let (share, redis) = case.reported_by("redis.").filter_map(|redis| Some((busy(redis)?, redis))).next()?;

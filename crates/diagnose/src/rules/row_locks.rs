@@ -38,6 +38,25 @@ const EVIDENCE: Text = text(
     "SHOW GLOBAL STATUS：{questions} 次查询期间 Innodb_row_lock_waits 增加 {waits}，Innodb_row_lock_time 增加 {waited}",
 );
 
+const HELD: Text = text(
+    "requests wait for row locks in the database that are not released: {waiting} sessions waited at any moment",
+    "请求在数据库中等待一直未释放的行锁：任一时刻都有 {waiting} 个会话在等待",
+);
+const HELD_EVIDENCE: Text = text(
+    "SHOW GLOBAL STATUS, read {readings} times: Innodb_row_lock_current_waits was above 0 in {positive}, {waiting} on \
+        average, at most {most}; Innodb_row_lock_time +{waited} counts only waits that ended",
+    "SHOW GLOBAL STATUS 读取 {readings} 次：Innodb_row_lock_current_waits 有 {positive} 次大于 0，平均 {waiting}，最多 {most}；Innodb_row_lock_time 增加 {waited}，只计入已结束的等待",
+);
+const RELEASE: Text = text(
+    "find the session that holds the lock (sys.innodb_lock_waits; in MariaDB information_schema.INNODB_TRX: an old \
+        transaction that is idle), and end or shorten its transaction",
+    "查出持有锁的会话（sys.innodb_lock_waits；MariaDB 看 information_schema.INNODB_TRX 中长时间空闲的事务），结束或缩短其事务",
+);
+const OTHER_ROWS: Text = text(
+    "once that transaction has ended, the same load should not wait",
+    "该事务结束后，同样的负载不应再等待",
+);
+
 const SAMPLED: Text = text(
     "pg_stat_activity, read {readings} times: on average {waiting} of {active} active sessions waited for a row \
         (Lock: transactionid, tuple), at most {most}; idle in transaction: at most {idle}",
@@ -60,18 +79,44 @@ const PART: f64 = 0.5;
 /// The same minimum for readings once a second, some of which are taken at the ends of a run with fewer requests in
 /// flight.
 const PART_SEEN: f64 = 0.4;
+/// Minimum share of the readings in which somebody waits for a lock that is not released.
+const OFTEN: f64 = 0.5;
 /// Minimum number of readings between the first and the last: a single moment is not a pattern.
 const READINGS: u32 = 2;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
     let deadlocked = || Some(watched_log::found(case, DEADLOCKED, &["deadlock"])?.remedy(IN_ORDER));
     let logged = || watched_log::found(case, GAVE_UP, &["lock_timeout"]).or_else(deadlocked);
-    if !case.run.is_saturated() {
-        return logged();
+    let run = &case.run;
+    let held = || case.reported_by("mysql.").find_map(held);
+    if !run.is_saturated() {
+        let suffers = !run.failures.is_empty() || run.fell_behind || run.unfinished > 0;
+        return held().filter(|_| suffers).or_else(logged);
     }
     let in_flight = case.run.in_flight;
     let postgres = || case.reported_by("postgres.").find_map(|postgres| seen(postgres, in_flight));
-    case.reported_by("mysql.").find_map(|mysql| found(mysql, in_flight)).or_else(postgres).or_else(logged)
+    case.reported_by("mysql.").find_map(|mysql| found(mysql, in_flight)).or_else(held).or_else(postgres).or_else(logged)
+}
+
+/// Judges the waits of this moment: those for a lock that is never released are in no sum.
+fn held(mysql: &CounterSummary) -> Option<RuleVerdict> {
+    const CURRENT: &str = "mysql.Innodb_row_lock_current_waits";
+    let (waiting, readings) = mysql.mean_within(CURRENT)?;
+    let (positive, _) = mysql.positive_within(CURRENT)?;
+    let ended = mysql.per_s("mysql.Innodb_row_lock_time").unwrap_or(0.0) / 1e3;
+    let often = f64::from(positive) > OFTEN * f64::from(readings);
+    if readings < READINGS || !often || waiting < 1.0 || ended >= PART * waiting {
+        return None;
+    }
+    let facts = [
+        ("readings", numbers::count(readings.into())),
+        ("positive", numbers::count(positive.into())),
+        ("waiting", format!("{waiting:.1}")),
+        ("most", whole(mysql.max(CURRENT).unwrap_or(0.0))),
+        ("waited", numbers::seconds(ended * mysql.span_s())),
+    ];
+    let claim = LocalizedSentence::new(HELD, [("waiting", format!("{waiting:.0}"))]);
+    Some(proved(claim, LocalizedSentence::new(HELD_EVIDENCE, facts)).remedy(RELEASE).experiment(OTHER_ROWS))
 }
 
 fn claim(waiting: f64, in_flight: f64) -> LocalizedSentence {
@@ -161,6 +206,29 @@ mod tests {
     #[test]
     fn its_lines_in_the_log() {
         ["lock_timeout", "deadlock"].iter().for_each(|name| watched_log::assert_finds(&RULE, name));
+    }
+
+    #[test]
+    fn a_lock_that_another_session_keeps() {
+        let waits = |readings: &[f64], ended_ms: f64| {
+            let mut counted = CounterSummary::default();
+            for (at, waiting) in readings.iter().enumerate() {
+                let of_time = ended_ms * at as f64 / (readings.len() - 1) as f64;
+                let told = [("mysql.Innodb_row_lock_current_waits", *waiting), ("mysql.Innodb_row_lock_time", of_time)];
+                counted.add_reading(at as i64 * 1_000_000_000, told);
+            }
+            counted
+        };
+        let kept = waits(&[0.0, 8.0, 10.0, 10.0, 10.0, 0.0], 0.0);
+        assert_eq!(judged_told(&RULE, |_| (), kept.clone()), Some("proved"));
+        let timed_out = |run: &mut LoadResults| {
+            run.is_open = true;
+            run.failures = vec![FailureCount { kind: "timeout".into(), ..FailureCount::default() }];
+        };
+        assert_eq!(judged_told(&RULE, timed_out, kept.clone()), Some("proved"), "whatever the load model");
+        assert_eq!(judged_told(&RULE, |run| run.is_open = true, kept), None, "the rate was kept, and nothing failed");
+        assert_eq!(judged_told(&RULE, |_| (), waits(&[0.0, 0.0, 9.0, 0.0, 0.0, 0.0], 0.0)), None, "one moment");
+        assert_eq!(judged_told(&RULE, |_| (), waits(&[0.0, 8.0, 8.0, 8.0, 0.0], 32_000.0)), None, "waits end in turn");
     }
 
     #[test]

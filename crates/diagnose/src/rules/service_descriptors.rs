@@ -47,8 +47,12 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let facts = || [("pid", pid.to_owned()), ("open", open.clone()), ("limit", shown.clone())];
     let found =
         proved(LocalizedSentence::new(CLAIM, facts()), LocalizedSentence::new(EVIDENCE, facts()));
-    let users = ((limit / 2.0) as u64).max(1);
-    Some(found.experiment_with([("users", users.to_string())]).repeated_with(ExperimentLoad::Users(users)))
+    // Fewer than there were, where users made the connections.
+    let fewer = if case.run.users > 1 { u64::from(case.run.users / 2) } else { u64::MAX };
+    let users = ((limit / 2.0) as u64).clamp(1, fewer);
+    // Near its limit a process still works; at it, connects fail or wait.
+    let is_limit = !case.run.failures.is_empty() || case.run.waited_to_connect();
+    Some(found.limiting(is_limit).experiment_with([("users", users.to_string())]).repeated_with(ExperimentLoad::Users(users)))
 }
 
 #[cfg(test)]

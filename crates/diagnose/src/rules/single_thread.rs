@@ -71,7 +71,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
         .filter(|pid| *pid != "all")
         .filter_map(|pid| Some((pid, here.per_s(&format!("service.{pid}.busiest.cpu"))? / 1e9)))
         .max_by(|a, b| a.1.total_cmp(&b.1))?;
-    if of < 2.0 || !case.run.is_saturated() {
+    if of < 2.0 || !case.run.is_pressed() {
         return None;
     }
     if share < FULL {

@@ -50,6 +50,16 @@ fn missed(run: &LoadResults, out: Outage) -> f64 {
     let rest = run.window_s - length;
     if rest > 0.0 { run.succeeded_per_s * run.window_s / rest * length } else { f64::INFINITY }
 }
+const WATCHED: Text = text(
+    "{service}, which is watched, stalled from {from} to {to}: it answered none of {n} queries, and responses took up to \
+        {longest}, where half took {typical} or less",
+    "受监视的 {service} 在 {from} 到 {to} 之间停顿：{n} 次查询均无回应，其间响应最长耗时 {longest}，而半数不超过 {typical}",
+);
+const WATCHED_EVIDENCE: Text = text(
+    "{service} gave no reply to {n} of {queries} queries, and did before; the third slowest response of a second took \
+        {longest} then, {usual} in the median second",
+    "{service} 此前有回应，{queries} 次查询中有 {n} 次无回应；其间每秒第三慢的响应达 {longest}，各秒的中位数为 {usual}",
+);
 const SILENT: Text = text("; {service} did not reply either", "；{service} 同样没有回应");
 const SILENT_EVIDENCE: Text = text(
     "; {service}, which is watched, answered none of {n} queries in that time, but did before",
@@ -59,7 +69,7 @@ const SILENT_EVIDENCE: Text = text(
 fn judge(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;
     // A service that is down refuses connections, which another rule reports.
-    let out = run.outage.filter(|_| super::gone::refused(case) == 0)?;
+    let Some(out) = run.outage.filter(|_| super::gone::refused(case) == 0) else { return silent(run) };
     // A service beyond its capacity may work only on requests that have timed out by then.
     let is_overloaded = run.silent.is_empty() && (run.shortfall.is_some() || run.knee().is_some());
     if missed(run, out) < MISSED || is_overloaded || answered(run, out) as f64 >= MISSED {
@@ -85,6 +95,34 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let (claim, n) = (claim.with_clause(SILENT, [service()]), numbers::count(silent.unanswered));
     let evidence = evidence.with_clause(SILENT_EVIDENCE, [service(), ("n", n)]);
     Some(proved(claim, evidence).at(stage_of(&silent.name, &run.url)))
+}
+
+/// Minimum response time in a stretch without replies, in seconds and as a multiple of the usual one.
+const SLOW: f64 = 0.1;
+const TIMES: f64 = 5.0;
+
+/// Judges a watched service that was silent while responses were slow, although some requests succeeded.
+fn silent(run: &LoadResults) -> Option<RuleVerdict> {
+    let usual = crate::load_seconds::median(run.slow_each_second.iter().copied());
+    let slowest = |out: &SilentStretch| {
+        // What waited for the service ends in the second of its next reply.
+        let seconds = (out.from_s.max(0.0) as usize)..=(out.to_s.max(0.0).ceil() as usize);
+        let within = run.slow_each_second.iter().enumerate().filter(|(at, _)| seconds.contains(at));
+        within.map(|(_, time)| *time).fold(0.0, f64::max)
+    };
+    let all = run.silent_stretches.iter().map(|out| (out, slowest(out)));
+    let (out, longest) = all.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    if longest < SLOW.max(TIMES * usual) {
+        return None;
+    }
+    let service = || ("service", out.name.clone());
+    let (n, longest) = (|| ("n", numbers::count(out.unanswered)), || ("longest", numbers::seconds(longest)));
+    let typical = ("typical", numbers::seconds(run.times.median()));
+    let (from, to) = (("from", moment(out.from_s)), ("to", moment(out.to_s)));
+    let claim = LocalizedSentence::new(WATCHED, [service(), from, to, n(), longest(), typical]);
+    let (queries, usual) = (("queries", numbers::count(out.queries)), ("usual", numbers::seconds(usual)));
+    let evidence = LocalizedSentence::new(WATCHED_EVIDENCE, [service(), n(), queries, longest(), usual]);
+    Some(proved(claim, evidence).at(stage_of(&out.name, &run.url)))
 }
 
 /// Returns the number of responses in an outage: all were failures, so the service did not stand still.
@@ -128,6 +166,25 @@ mod tests {
         assert_eq!(found.stage, PathStage::Dependency);
         assert!(found.claim(Lang::En).ends_with("none succeeded; mysql=127.0.0.1:3306 did not reply either"));
         assert_eq!(stage_of("redis=127.0.0.1:6379", "redis://127.0.0.1:6379"), PathStage::Service);
+    }
+
+    #[test]
+    fn a_watched_service_that_was_silent_without_an_outage_is_named_where_responses_were_slow() {
+        let stretch = SilentStretch { name: "redis=127.0.0.1:6379".into(), from_s: 4.0, to_s: 6.1, unanswered: 2, queries: 12 };
+        let with = |slow: f64| {
+            let stretch = stretch.clone();
+            move |run: &mut LoadResults| {
+                (run.is_open, run.silent_stretches) = (true, vec![stretch]);
+                run.slow_each_second = (0..10).map(|at| if at == 5 { slow } else { 0.01 }).collect();
+            }
+        };
+        assert_eq!(judged(&RULE, with(1.9), counted(&[])), Some("proved"));
+        assert_eq!(judged(&RULE, with(0.02), counted(&[])), None, "nobody waited for it");
+        let elsewhere = |run: &mut LoadResults| {
+            with(0.01)(run);
+            run.slow_each_second[9] = 1.9;
+        };
+        assert_eq!(judged(&RULE, elsewhere, counted(&[])), None, "another moment");
     }
 
     #[test]

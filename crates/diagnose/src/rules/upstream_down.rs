@@ -8,8 +8,8 @@ pub(super) const RULE: LimitRule = LimitRule {
     stage: PathStage::Proxy,
     title: text("The upstream refuses", "上游拒绝连接"),
     symptom: text(
-        "502 and 503 from a proxy; needs --watch-log on its error log",
-        "代理返回 502、503；需要用 --watch-log 指定其错误日志",
+        "502, 503 and 504 from a proxy; with --watch-log on its error log the cause is named",
+        "代理返回 502、503、504；用 --watch-log 指定其错误日志即可得知原因",
     ),
     remedy: text(
         "check the service: refused means its process is down or its queue is full, `prematurely closed` means a crash \
@@ -48,6 +48,29 @@ const RESET: Text = text(
     "查看后端服务此时的日志：重置的原因可能是崩溃、工作进程被杀、accept 队列已满（tcp_abort_on_overflow），或空闲超时短于代理",
 );
 
+const ANSWERED: Text = text(
+    "{proxy} got no response from the service behind it: {n} {n|response was|responses were} {codes}",
+    "{proxy} 没有得到后端服务的响应：{n} 个响应为 {codes}",
+);
+const ANSWERS: Text = text(
+    "{share} of the responses, after {time} on average; the kept example is a page of {proxy} itself, not of the service",
+    "占响应的 {share}，平均耗时 {time}；保留的样例是 {proxy} 自己的页面，并非来自服务",
+);
+const ANSWERED_SOME: Text = text(
+    "a proxy got no response from the service behind it: {n} {n|response was|responses were} {codes}",
+    "代理没有得到后端服务的响应：{n} 个响应为 {codes}",
+);
+const ANSWERS_SOME: Text = text(
+    "{share} of the responses, after {time} on average; only a gateway responds with such a status",
+    "占响应的 {share}，平均耗时 {time}；只有网关会返回这样的状态码",
+);
+const LOOK: Text = text(
+    "look at the proxy's error log (--watch-log FILE), which names the cause: refused means that the service's process is \
+        down or its queue is full, a timeout that it is slow",
+    "查看代理的错误日志（--watch-log FILE），其中写明原因：refused 表示后端进程未运行或队列已满，timeout 表示后端太慢",
+);
+/// Share of the responses from which the run is affected.
+const SHARE: f64 = 0.01;
 /// Limits that a proxy's log names, with what they mean and what to change.
 const LIMITS: [(&str, Text, Text); 7] = [
     ("upstream_refused", UNREACHED, RULE.remedy),
@@ -66,8 +89,36 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
         let is_cause = |limit: &(&str, Text, Text)| limit.0 != "no_live_upstreams";
         is_cause(left).cmp(&is_cause(right)).then(a.count.total_cmp(&b.count))
     });
-    let (lines, (_, claim, remedy)) = named?;
-    Some(proved(*claim, lines.evidence()).remedy(*remedy))
+    match named {
+        Some((lines, (_, claim, remedy))) => Some(proved(*claim, lines.evidence()).remedy(*remedy)),
+        None => answered(case),
+    }
+}
+
+/// Judges by the responses of the proxy itself, without its log.
+fn answered(case: &Case) -> Option<RuleVerdict> {
+    let run = &case.run;
+    let of_proxy = run.rejections.iter().filter_map(|(code, sign)| match sign {
+        RejectionSign::Upstream(proxy) => Some((code.as_str(), *proxy)),
+        RejectionSign::RetryLater => None,
+    });
+    let told: Vec<(&str, Option<&str>)> = of_proxy.filter(|(code, _)| run.answered(&[code]) > 0).collect();
+    let codes: Vec<&str> = told.iter().map(|(code, _)| *code).collect();
+    let (all, n) = (run.status.values().sum::<u64>(), run.answered(&codes));
+    if run.expects_status || n == 0 || (n as f64) < SHARE * all as f64 {
+        return None;
+    }
+    let (_, proxy) = told.iter().max_by_key(|(code, _)| run.answered(&[code]))?;
+    let facts = || {
+        let time = numbers::seconds(run.failed_responses.mean);
+        let counts = [("n", numbers::count(n)), ("codes", codes.join(", ")), ("share", numbers::percent(n, all))];
+        let mut facts = Vec::from(counts);
+        facts.extend([("time", time), ("proxy", proxy.unwrap_or_default().to_owned())]);
+        facts
+    };
+    let (claim, evidence) = if proxy.is_some() { (ANSWERED, ANSWERS) } else { (ANSWERED_SOME, ANSWERS_SOME) };
+    let verdict = consistent(LocalizedSentence::new(claim, facts()), LocalizedSentence::new(evidence, facts()));
+    Some(verdict.remedy(LOOK))
 }
 
 #[cfg(test)]
@@ -92,5 +143,20 @@ mod tests {
         let found = RULE.judge_host(&case).expect("a finding");
         assert!(found.claim(Lang::En).contains("reset"), "{}", found.claim(Lang::En));
         assert!(found.remedy(Lang::En).contains("killed"), "{}", found.remedy(Lang::En));
+    }
+
+    #[test]
+    fn pages_of_a_proxy_are_no_limiter() {
+        let answered = |n: u64, sign: RejectionSign| {
+            move |run: &mut LoadResults| {
+                run.status = [("200".to_owned(), 1000), ("502".to_owned(), n)].into();
+                run.rejections = [("502".to_owned(), sign)].into();
+            }
+        };
+        let nginx = || RejectionSign::Upstream(Some("nginx"));
+        let judged = crate::rules::made_up::judged;
+        assert_eq!(judged(&RULE, answered(500, nginx()), counted(&[])), Some("consistent"));
+        assert_eq!(judged(&RULE, answered(5, nginx()), counted(&[])), None, "one in two hundred");
+        assert_eq!(judged(&RULE, answered(500, RejectionSign::RetryLater), counted(&[])), None);
     }
 }

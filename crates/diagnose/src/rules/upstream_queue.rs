@@ -34,7 +34,20 @@ const CLAIM: Text = text(
     "代理后面的服务工作进程全忙，连接队列也已满：代理拒绝了其余请求",
 );
 
+const BURSTS: Text = text(
+    "arrivals came in bursts: a queue that holds one (listen.backlog of the service, and net.core.somaxconn with it) \
+        bridges them; if the service is also busy between bursts, it needs more workers or cheaper requests",
+    "请求成批到达：能容纳一批请求的队列（后端的 listen.backlog，并同时提高 net.core.somaxconn）即可应付；若两批之间后端仍然繁忙，则需增加工作进程或降低单个请求的开销",
+);
+const EVENLY: Text = text(
+    "at the same rate with --arrivals constant, the message should be gone if only the bursts are in the way",
+    "以相同速率、--arrivals constant 重跑：若只是成批到达所致，该消息应消失",
+);
+
 fn judge(case: &Case) -> Option<RuleVerdict> {
+    if case.run.arrives_in_bursts {
+        return Some(watched_log::found(case, CLAIM, &["upstream_queue_full"])?.remedy(BURSTS).experiment(EVENLY));
+    }
     let half = case.run.rate_for(case.run.succeeded_per_s / 2.0);
     let found = watched_log::found(case, CLAIM, &["upstream_queue_full"])?;
     Some(found.experiment_with([("half", half.clone())]).repeated_with(ExperimentLoad::Rate(half)))
@@ -63,5 +76,16 @@ mod tests {
         let conclusion = crate::conclude(&Case { run, counters: here, reported: vec![log], ..Case::default() });
         let rules: Vec<_> = conclusion.findings.iter().map(|found| found.rule).collect();
         assert_eq!(rules, ["P10"]);
+    }
+
+    #[test]
+    fn bursts_need_a_queue_that_holds_them() {
+        let log = counted(&[("log.upstream_queue_full", 0.0, 90.0)]);
+        let mut case = Case { run: run(), reported: vec![log], ..Case::default() };
+        case.run.failures = vec![FailureCount { count: 90, ..FailureCount::default() }];
+        let remedy = |case: &Case| RULE.judge_host(case).expect("a finding").remedy(Lang::En);
+        assert!(remedy(&case).contains("more workers") && remedy(&case).contains("only bridges bursts"));
+        case.run.arrives_in_bursts = true;
+        assert!(remedy(&case).starts_with("arrivals came in bursts"), "{}", remedy(&case));
     }
 }

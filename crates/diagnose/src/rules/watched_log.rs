@@ -2,8 +2,10 @@
 
 use super::*;
 
-const EVIDENCE: Text = text("log: {n} {n|line|lines} with `{text}`", "日志中有 {n} 行包含 {text}");
-const OLDER: Text = text("log: {n} {n|line|lines} about `{text}`", "日志中有 {n} 行属于 {text}");
+const EVIDENCE: Text =
+    text("log, within the window: {n} {n|line|lines} with `{text}`", "日志在统计窗口内有 {n} 行包含 {text}");
+const OLDER: Text =
+    text("log, within the window: {n} {n|line|lines} about `{text}`", "日志在统计窗口内有 {n} 行属于 {text}");
 
 /// Minimum number of lines, as a share of the failures, if each failure writes one: fewer are about something else.
 const SHARE: f64 = 0.01;
@@ -110,7 +112,7 @@ mod tests {
         };
         let case = Case { run, reported: vec![counted(&[("log.lines", 0.0, 1.0)]), log], ..Case::default() };
         let lines = lines(&case, "upstream_reset").expect("lines");
-        assert_eq!(lines.evidence().render(Lang::En), "log: 9 lines with `(104: frequent)`");
+        assert_eq!(lines.evidence().render(Lang::En), "log, within the window: 9 lines with `(104: frequent)`");
         assert!(super::lines(&case, "upstream_refused").is_none());
     }
 }

@@ -29,12 +29,17 @@ pub(super) const RULE: LimitRule = LimitRule {
 };
 
 const CLAIM: Text = text(
-    "the database scans {each} rows per query: an index is missing",
-    "数据库每次查询要扫描 {each} 行：缺少索引",
+    "the database scans {each} rows per statement: an index is missing",
+    "数据库每条语句要扫描 {each} 行：缺少索引",
 );
 const EVIDENCE: Text = text(
-    "SHOW GLOBAL STATUS: Handler_read_rnd_next +{rows} ({rate}/s) over {questions} queries",
-    "SHOW GLOBAL STATUS：{questions} 次查询期间 Handler_read_rnd_next 增加 {rows}（{rate}/s）",
+    "SHOW GLOBAL STATUS: Handler_read_rnd_next +{rows} ({rate}/s) over {statements} SELECT, UPDATE and DELETE \
+        statements (Com_select, Com_update, Com_delete)",
+    "SHOW GLOBAL STATUS：{statements} 条 SELECT、UPDATE、DELETE（Com_select、Com_update、Com_delete）期间 Handler_read_rnd_next 增加 {rows}（{rate}/s）",
+);
+const OLDER: Text = text(
+    "SHOW GLOBAL STATUS: Handler_read_rnd_next +{rows} ({rate}/s) over {statements} queries",
+    "SHOW GLOBAL STATUS：{statements} 次查询期间 Handler_read_rnd_next 增加 {rows}（{rate}/s）",
 );
 const WALKED: Text = text(
     "the database scans {each} rows per transaction: an index is missing",
@@ -80,13 +85,20 @@ fn walked(postgres: &CounterSummary) -> Option<RuleVerdict> {
 fn found(mysql: &CounterSummary) -> Option<RuleVerdict> {
     let rows = mysql.increase("mysql.Handler_read_rnd_next")?;
     let rate = mysql.per_s("mysql.Handler_read_rnd_next")?;
-    let questions = mysql.increase("mysql.Questions")?.max(1.0);
-    if rows < EACH * questions || rate < RATE {
+    let searches: Vec<f64> =
+        ["select", "update", "delete"].iter().filter_map(|word| mysql.increase(&format!("mysql.Com_{word}"))).collect();
+    // Queries of any kind (SET, COMMIT, a ping) read no rows; only records without the others count by them.
+    let (statements, evidence) = match searches.is_empty() {
+        false => (searches.iter().sum::<f64>(), EVIDENCE),
+        true => (mysql.increase("mysql.Questions")?, OLDER),
+    };
+    let statements = statements.max(1.0);
+    if rows < EACH * statements || rate < RATE {
         return None;
     }
-    let claim = LocalizedSentence::new(CLAIM, [("each", whole(rows / questions))]);
-    let facts = [("rows", whole(rows)), ("rate", whole(rate)), ("questions", whole(questions))];
-    Some(proved(claim, LocalizedSentence::new(EVIDENCE, facts)))
+    let claim = LocalizedSentence::new(CLAIM, [("each", whole(rows / statements))]);
+    let facts = [("rows", whole(rows)), ("rate", whole(rate)), ("statements", whole(statements))];
+    Some(proved(claim, LocalizedSentence::new(evidence, facts)))
 }
 
 #[cfg(test)]
@@ -105,6 +117,21 @@ mod tests {
         assert_eq!(judged_told(&RULE, |_| (), walked(1e5, 1e7)), None, "a hundred rows each");
         assert_eq!(judged_told(&RULE, |_| (), walked(20.0, 40_000.0)), None, "what asking for counters takes");
         assert_eq!(judged_told(&RULE, |run| run.is_open = true, walked(1000.0, 1e8)), None, "the rate was kept");
+    }
+
+    #[test]
+    fn only_statements_that_search_are_counted() {
+        let among = |selects: f64| {
+            counted(&[
+                ("mysql.Questions", 0.0, 50_000.0),
+                ("mysql.Com_select", 0.0, selects),
+                ("mysql.Com_update", 0.0, 10.0),
+                ("mysql.Com_delete", 0.0, 0.0),
+                ("mysql.Handler_read_rnd_next", 0.0, 1e7),
+            ])
+        };
+        assert_eq!(judged_told(&RULE, |_| (), among(900.0)), Some("proved"), "most queries are BEGIN and COMMIT");
+        assert_eq!(judged_told(&RULE, |_| (), among(20_000.0)), None, "500 rows each");
     }
 
     /// Returns counters of PostgreSQL with this many transactions and scanned rows.

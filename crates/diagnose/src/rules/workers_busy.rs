@@ -33,6 +33,10 @@ const CLAIM: Text = text(
     "all workers of the service were busy, and more were not allowed",
     "服务的工作进程已全部占用，且已达上限",
 );
+const TOUCHED: Text = text(
+    "all workers of the service were busy at one moment, but requests hardly waited",
+    "服务的工作进程曾一度全部占用，但请求几乎没有等待",
+);
 const STARTING: Text = text(
     "php-fpm was starting workers while requests waited: too few were idle",
     "php-fpm 边启动工作进程边让请求等待：空闲的进程太少",
@@ -47,7 +51,20 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
         let found = watched_log::warned(case, STARTING, &["workers_starting"])?;
         Some(RuleVerdict { proof: Proof::Consistent, ..found }.remedy(MORE_IDLE))
     };
-    watched_log::warned(case, CLAIM, &["workers_busy"]).or_else(starting)
+    let busy = watched_log::warned(case, CLAIM, &["workers_busy"]).map(|found| match waits(&case.run) {
+        true => found,
+        false => RuleVerdict { claim: TOUCHED.into(), proof: Proof::Consistent, ..found }.limiting(false),
+    });
+    busy.or_else(starting)
+}
+
+/// Minimum ratio of the mean response time to the shortest one if requests waited for a worker.
+const QUEUED: f64 = 1.5;
+
+/// Returns `true` if the figures of the run show that requests waited for workers, or failed for want of them: the
+/// message alone says only that all were busy at one moment.
+fn waits(run: &LoadResults) -> bool {
+    !run.failures.is_empty() || run.is_overloaded || run.service.mean > QUEUED * run.service.min
 }
 
 #[cfg(test)]
@@ -58,5 +75,14 @@ mod tests {
     fn a_warning_that_is_written_once_is_enough() {
         watched_log::assert_warns(&RULE, "workers_busy", "proved");
         watched_log::assert_warns(&RULE, "workers_starting", "consistent");
+    }
+
+    #[test]
+    fn a_maximum_that_was_merely_touched_is_no_limit() {
+        let log = crate::rules::made_up::counted(&[("log.workers_busy", 0.0, 1.0)]);
+        let mut case = Case { run: crate::rules::made_up::run(), reported: vec![log], ..Case::default() };
+        (case.run.service.min, case.run.service.mean) = (0.05, 0.06);
+        let found = RULE.judge_host(&case).expect("it is told");
+        assert!(!found.is_limit && found.claim(Lang::En).contains("hardly waited"), "{}", found.claim(Lang::En));
     }
 }

@@ -32,6 +32,7 @@ impl<N: Network> WorkerConnections<N> {
                 Event::RestNotSent(id) => {
                     self.traffic.recorder.counts().declined += u64::from(!self.traffic.in_flight.get(id).is_warmup())
                 }
+                Event::Released(id) => self.check_written(id),
                 Event::Unsolicited(_, message) => self.unsolicited(conn, message),
                 Event::ReplyDue => self.write_replies(conn),
                 Event::SurplusResponse(_) => self.traffic.recorder.counts().stray(),

@@ -30,7 +30,7 @@ impl<N: Network> WorkerConnections<N> {
         self.traffic.in_flight.forget(&x, id);
         match x.state {
             _ if x.conn == ConnId::NONE => self.stop_waiting(id),
-            ExchangeState::InFlight if self.links.cancel(x.conn, id) => {
+            ExchangeState::InFlight if !self.is_stuck(&x) && self.links.cancel(x.conn, id) => {
                 self.links.conn_mut(x.conn).end_exchange();
                 self.offer(x.conn);
             }
@@ -317,7 +317,7 @@ impl<N: Network> WorkerConnections<N> {
                 self.stop_waiting(id);
                 self.traffic.fail(id, &FailureCause::new(FaultKind::Timeout, Phase::Wait), false);
             }
-            ExchangeState::InFlight if self.links.cancel(x.conn, id) => {
+            ExchangeState::InFlight if !self.is_stuck(&x) && self.links.cancel(x.conn, id) => {
                 self.links.conn_mut(x.conn).end_exchange();
                 let begun = x.first_byte != brunt_measure::Nanos::ZERO;
                 let phase = if begun { Phase::Transfer } else { Phase::FirstByte };

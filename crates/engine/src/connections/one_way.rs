@@ -1,7 +1,8 @@
 //! Requests without a response: they end once their bytes are written, and have no latency.
 //!
-//! Each is checked once, in the turn in which it was sent. If its socket was full, it waits until the network reports
-//! that all bytes were taken, so full sockets do not slow a turn down.
+//! Each is checked once, at the end of the turn in which its bytes reached the socket. If its socket was full, it waits until the network reports
+//! that all bytes were taken, so full sockets do not slow a turn down. Bytes that the peer's flow control holds back have
+//! not been sent: their request is checked once the session has appended the last of them.
 
 use std::collections::BTreeMap;
 
@@ -20,6 +21,8 @@ use crate::pool::{ConnStage, SENT_IN_PIECES};
 pub(crate) struct OneWayRequests {
     /// Requests sent in this turn.
     fresh: Vec<ExchangeId>,
+    /// Requests sent in the turn before, if the network sends only between turns.
+    submitted: Vec<ExchangeId>,
     /// Requests whose bytes the socket did not take at once, by connection.
     unwritten: BTreeMap<ConnId, Vec<ExchangeId>>,
     /// Set once a one-way request was sent in this run.
@@ -41,7 +44,7 @@ impl OneWayRequests {
     /// Returns `true` if there are requests to check.
     #[inline]
     pub fn is_due(&self) -> bool {
-        !self.fresh.is_empty()
+        !(self.fresh.is_empty() && self.submitted.is_empty())
     }
 
     /// Removes a connection that is gone; its requests are ended elsewhere.
@@ -57,10 +60,26 @@ impl OneWayRequests {
 const REFUSED: Errno = Errno(111);
 
 impl<N: Network> WorkerConnections<N> {
-    /// Ends the requests of this turn whose bytes the socket has taken.
+    /// Marks a one-way request whose bytes the session has appended: it ends once the socket has taken them.
+    #[inline]
+    pub(crate) fn check_written(&mut self, id: ExchangeId) {
+        self.traffic.in_flight.get(id).flags |= ONE_WAY;
+        self.one_way.add(id);
+    }
+
+    /// Returns `true` for a one-way request whose bytes have left the session but not the socket's queue: nothing can
+    /// take them back.
+    pub(crate) fn is_stuck(&self, x: &Exchange) -> bool {
+        is_under_way(x) && self.links.unsent(x.conn) > 0
+    }
+
+    /// Ends the latest requests whose bytes the socket has taken.
     pub(crate) fn end_one_way(&mut self) {
-        let mut fresh = std::mem::take(&mut self.one_way.fresh);
-        for id in fresh.drain(..) {
+        let mut sent = std::mem::take(&mut self.one_way.fresh);
+        if !self.links.net().sends_at_once() {
+            std::mem::swap(&mut sent, &mut self.one_way.submitted);
+        }
+        for id in sent.drain(..) {
             let x = *self.traffic.in_flight.get(id);
             if !is_under_way(&x) {
                 // Its connection was lost in the meantime: the request has failed, or will be sent again.
@@ -72,9 +91,9 @@ impl<N: Network> WorkerConnections<N> {
                 self.written(id, x.conn);
             }
         }
-        // Requests sent in the meantime are checked in the next turn.
-        fresh.append(&mut self.one_way.fresh);
-        self.one_way.fresh = fresh;
+        // Requests sent in the meantime are checked in a later turn.
+        sent.append(&mut self.one_way.fresh);
+        self.one_way.fresh = sent;
     }
 
     /// Ends the requests that waited for the socket to take all bytes.

@@ -146,6 +146,10 @@ impl<N: Network> Network for WatchedNetwork<N> {
         self.books.looks.fetch_add(1, Ordering::Relaxed);
         self.net.unsent(conn)
     }
+
+    fn sends_at_once(&self) -> bool {
+        self.net.sends_at_once()
+    }
 }
 
 impl<N: Network> Drop for WatchedNetwork<N> {

@@ -32,6 +32,11 @@ pub const BUSY: StaticCause = brunt_cause::grpc::step_busy();
 /// The cause reported if a stream cannot be opened on the user's connection.
 pub const NO_ROOM: StaticCause = brunt_cause::grpc::no_room_for_streams();
 
+/// The cause reported on a stream given up because a step's message did not come.
+pub const GIVEN_UP: StaticCause = brunt_cause::grpc::awaited_in_vain();
+/// The cause reported on a stream given up because a step's message could not be sent in time.
+pub const GIVEN_UP_UNSENT: StaticCause = brunt_cause::grpc::unsent_in_time();
+
 /// The streams held open on one connection.
 #[derive(Debug)]
 pub struct HeldStreams {
@@ -127,6 +132,7 @@ impl HeldStreams {
                 awaiting.arrived_before.push(size);
             }
         } else if !step.sends
+            && !step.one_way
             && let Some(at) = line.unread.iter().position(|(message, _)| awaiting.is_for(step, message, budget))
         {
             // A message received earlier cannot be the reply to a message sent now.
@@ -136,7 +142,23 @@ impl HeldStreams {
             *there = Some(ImmediateEnd::StreamEnd(step.stream));
         }
         line.awaiting = Some(awaiting);
-        if there.is_some() { SubmitOutcome::AlreadyComplete } else { SubmitOutcome::AwaitingResponse }
+        match there {
+            Some(_) => SubmitOutcome::AlreadyComplete,
+            None if step.one_way => SubmitOutcome::OneWayHeldBack,
+            None => SubmitOutcome::AwaitingResponse,
+        }
+    }
+
+    /// Reports the one-way steps that waited for the peer's window on streams of which everything is now `sent`.
+    pub fn report_released(&mut self, mut sent: impl FnMut(u32) -> bool, done: &mut EventBuffer) {
+        let HeldStreams { rules, streams, .. } = self;
+        for line in streams {
+            let stream = line.id;
+            let over = |awaiting: &mut StreamStep| rules.steps[awaiting.step].one_way && sent(stream);
+            if let Some(awaiting) = line.awaiting.take_if(over) {
+                done.push(Event::Released(awaiting.id));
+            }
+        }
     }
 
     /// Reports the event that ended a step before it started to wait.
@@ -199,7 +221,7 @@ impl HeldStreams {
             Ok(message) => message,
             Err(why) => {
                 // It cannot be determined whether this is the awaited message.
-                match line.awaiting.take() {
+                match line.awaiting.take_if(|awaiting| !rules.steps[awaiting.step].one_way) {
                     Some(awaiting) => {
                         let failed = rules.steps[awaiting.step].expected.all_failed();
                         done.record_failed_checks(awaiting.id, failed.bits());
@@ -280,8 +302,8 @@ impl HeldStream {
     }
 
     /// Marks the stream as given up, since a step timed out on it; the next step reports that.
-    pub fn abandon(&mut self) {
-        let (status, said) = (Some(status::CANCELLED), brunt_cause::grpc::awaited_in_vain().into());
+    pub fn abandon(&mut self, why: StaticCause) {
+        let (status, said) = (Some(status::CANCELLED), why.into());
         (self.id, self.incoming) = (0, MessageBuffer::default());
         self.end = Some(StreamEnd { status, fault: None, cause: said });
     }
@@ -305,7 +327,7 @@ impl StreamStep {
     fn is_for(&self, step: &GrpcStep, message: &[u8], budget: &MemoryBudget) -> bool {
         let like = match (&self.like, &step.awaits) {
             (Some(like), _) | (None, AwaitCondition::Matching(like)) => like,
-            (None, _) => return true,
+            (None, _) => return !step.one_way,
         };
         step.expected.to_json(message, budget).is_ok_and(|text| like.matches(&text))
     }
@@ -433,6 +455,10 @@ fn report_end(
                     Some(kind)
                 }
             },
+            false if status == status::OK && step.one_way => {
+                ours = Some(brunt_cause::grpc::ended_before_sent().into());
+                Some(FaultKind::Closed)
+            }
             false if status == status::OK => {
                 ours = Some(brunt_cause::grpc::ended_ok().into());
                 Some(FaultKind::WrongBody)
@@ -452,7 +478,7 @@ fn report_end(
             [name.as_str(), &over.cause.en()].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join(": ");
         text.into_bytes().into_iter().take(EXCERPT_BOUND).collect()
     });
-    let why = if fault == Some(FaultKind::Closed) { Some(over.cause.clone()) } else { ours };
+    let why = ours.or_else(|| (fault == Some(FaultKind::Closed)).then(|| over.cause.clone()));
     let code = over.status.map_or(0, status::counted);
     done.push(Event::Ended(ExchangeEnd { id, fault, code, payload, excerpt, follow_up: None, cause: why }));
 }

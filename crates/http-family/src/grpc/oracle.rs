@@ -85,6 +85,7 @@ fn played<'a>(workload: &Arc<dyn Workload>, mut pieces: impl Iterator<Item = &'a
             | Event::Unsolicited(..)
             | Event::ReplyDue
             | Event::SurplusResponse(_)
+            | Event::Released(_)
             | Event::RestNotSent(_) => {
                 events.push("unasked".to_owned());
             }

@@ -13,7 +13,7 @@ use brunt_contract::{
 
 use super::answer::{GrpcCall, GrpcEventHandler};
 use super::expect::MessageBuffer;
-use super::held_streams::{BUSY, HeldStreams, NO_ROOM, NOT_OPEN, StreamStep};
+use super::held_streams::{BUSY, GIVEN_UP, GIVEN_UP_UNSENT, HeldStreams, NO_ROOM, NOT_OPEN, StreamStep};
 use super::request::{CallTemplate, GrpcRequest};
 use super::steps::{GrpcStep, HeldStreamPlan, StreamOpening};
 use crate::http2::frames::code;
@@ -135,7 +135,9 @@ impl GrpcSession {
         }
         self.send_step((step, &rules.streams[step.stream], opens), request, context, out);
         let Some(held) = self.held.as_deref_mut() else { return SubmitOutcome::AlreadyComplete };
-        if step.one_way && !held.stream(step.stream).is_over() {
+        let own = held.stream(step.stream).id;
+        let held_back = self.connection.has_queued(own);
+        if step.one_way && !held_back && !held.stream(step.stream).is_over() {
             return SubmitOutcome::OneWay;
         }
         let (response, random) = (MessageBuffer::default(), context.random);
@@ -252,11 +254,17 @@ impl Session for GrpcSession {
 
     fn cancel(&mut self, id: ExchangeId, out: &mut OutputBuffer) -> bool {
         if let Some(held) = self.held.as_deref_mut() {
-            if let Some((stream, true)) = held.cancel(id) {
-                // A later message could be mistaken for the one that another step waits for.
-                let line = held.stream(stream);
+            let Some((stream, mistakable)) = held.cancel(id) else { return true };
+            let line = held.stream(stream);
+            // A later message could be mistaken for the one that another step waits for, and messages that the peer
+            // does not take would pile up.
+            let why = match self.connection.has_queued(line.id) {
+                true => Some(GIVEN_UP_UNSENT),
+                false => mistakable.then_some(GIVEN_UP),
+            };
+            if let Some(why) = why {
                 self.connection.reset(line.id, code::CANCEL, out);
-                line.abandon();
+                line.abandon(why);
             }
             return true;
         }
@@ -274,6 +282,9 @@ impl Session for GrpcSession {
         }
         let mut ear = GrpcEventHandler { done, begun, turns, kept: &self.budget, held: self.held.as_deref_mut() };
         let read = self.connection.receive(bytes, out, &mut ear);
+        if let Some(held) = self.held.as_deref_mut() {
+            held.report_released(|stream| !self.connection.has_queued(stream), done);
+        }
         for id in self.begun.drain(..) {
             done.push(Event::FirstByte(id));
         }

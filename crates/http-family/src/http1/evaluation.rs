@@ -225,7 +225,7 @@ impl ResponseEvaluation {
         match &self.hop {
             _ if self.out_of_memory => return Some(FaultKind::WrongHeader),
             Redirect::Follow(_) => return None,
-            Redirect::TooMany => return Some(FaultKind::TooManyRedirects),
+            Redirect::TooMany(_) => return Some(FaultKind::TooManyRedirects),
             Redirect::None => {}
         }
         if !checks.success.contains(status) {
@@ -270,6 +270,11 @@ impl ResponseEvaluation {
     #[cold]
     pub fn why(&self, (rules, checks): (&HttpRules, &ResponseChecks), kind: FaultKind, size: u64) -> Option<Cause> {
         let (expected, text) = (checks.expected.as_ref(), self.text(checks));
+        if let (Redirect::TooMany(Some(url)), FaultKind::TooManyRedirects) = (&self.hop, kind) {
+            // What a query holds is nobody's concern here.
+            let place = format!("{}{}", url.origin().ascii_serialization(), url.path());
+            return Some(brunt_cause::http1::redirect_loop(place));
+        }
         match (&self.verification, &self.search, text) {
             _ if kind == FaultKind::Proxy => Some(brunt_cause::proxy::unauthorized("-U NAME:PASSWORD")),
             _ if self.out_of_memory => Some(cookies::NO_ROOM.into()),

@@ -14,6 +14,7 @@ use super::codec::is_token;
 use super::evaluation;
 use super::expect_continue;
 use super::multipart;
+use super::redirect::RedirectTrail;
 use super::request::{HeaderOverride, HttpRules, Recipe, RequestBody, ResponseChecks};
 use super::status::StatusSet;
 use crate::placeholders::{NO_SLOTS, Placeholders};
@@ -236,6 +237,7 @@ impl HttpSettings {
             checks: 0,
             page: 0,
             hops: 0,
+            trail: RedirectTrail::default(),
             forwarded: None,
         }
     }

@@ -19,8 +19,8 @@ pub enum Redirect {
     None,
     /// A redirect to follow.
     Follow(Box<FollowUp>),
-    /// A redirect beyond the limit.
-    TooMany,
+    /// A redirect beyond the limit; holds the URL that was redirected to again if redirects lead in a circle.
+    TooMany(Option<Box<Url>>),
 }
 
 /// Returns `true` for the redirect statuses that are followed.
@@ -39,13 +39,15 @@ pub fn next(
     (rules, most): (&HttpRules, u32),
 ) -> Result<Redirect, ProtocolError> {
     let Some(location) = codec::field(head, "location") else { return Ok(Redirect::None) };
-    if recipe.hops >= most {
-        return Ok(Redirect::TooMany);
-    }
     let location = String::from_utf8_lossy(location);
-    let url = recipe.url.join(&location).map_err(|_| NO_URL)?;
+    let url = recipe.url.join(&location).map_err(|_| NO_URL);
+    if recipe.hops >= most {
+        return Ok(Redirect::TooMany(url.ok().and_then(|url| recipe.trail.repeated(&url))));
+    }
+    let url = url?;
     let mut next = recipe.clone();
     next.hops += 1;
+    next.trail.follow((&recipe.url, next.hops), &url);
     next.target = None;
     if recipe.url.origin() != url.origin() {
         next.drop_origin_headers();
@@ -60,6 +62,33 @@ pub fn next(
 }
 
 const NO_URL: ProtocolError = ProtocolError(brunt_cause::http1::no_redirect_url());
+
+/// What is remembered of the redirects that led to a request, to tell a loop (Brent's algorithm): one URL, replaced at
+/// every power of two, so that a loop of any length is found once it is shorter than the way since then.
+#[derive(Clone, Debug, Default)]
+pub struct RedirectTrail {
+    url: Option<Box<Url>>,
+    repeated: Option<Box<Url>>,
+}
+
+impl RedirectTrail {
+    /// Takes the next hop, by its number counted from 1.
+    fn follow(&mut self, (from, hop): (&Url, u32), to: &Url) {
+        if hop == 1 {
+            *self = RedirectTrail::default();
+        }
+        if hop.is_power_of_two() {
+            self.url = Some(Box::new(strip_fragment(from.clone())));
+        }
+        self.repeated = self.repeated(to);
+    }
+
+    /// Returns the URL that was redirected to again, if this or an earlier hop did.
+    fn repeated(&self, to: &Url) -> Option<Box<Url>> {
+        let to = || strip_fragment(to.clone());
+        self.repeated.clone().or_else(|| self.url.clone().filter(|known| **known == to()))
+    }
+}
 
 fn drops_body(status: u16, method: &str) -> bool {
     match status {

@@ -14,7 +14,7 @@ use brunt_measure::Nanos;
 use memchr::memmem::Finder;
 use url::Url;
 
-use super::redirect::is_redirect;
+use super::redirect::{RedirectTrail, is_redirect};
 use super::session::{EXPECTS, LAST, NO_BODY, SECURE, UPGRADES};
 use super::slots::FilledRequest;
 use super::status::StatusSet;
@@ -270,8 +270,9 @@ pub struct Recipe {
     pub checks: u16,
     /// Index into [`HttpRules::pages`], counted from 1; 0 for none.
     pub page: u16,
-    /// Number of redirects that led here.
+    /// Number of redirects that led here, and what is remembered of them.
     pub hops: u32,
+    pub trail: RedirectTrail,
     /// Set if the request goes to a proxy that forwards it.
     pub forwarded: Option<ForwardingProxy>,
 }

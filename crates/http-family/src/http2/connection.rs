@@ -250,6 +250,11 @@ impl<T> Http2Connection<T> {
         if stream.queue.is_some() { 0 } else { self.sending.window_for(stream) }
     }
 
+    /// Returns `true` if bytes of a stream are queued for the peer's window.
+    pub fn has_queued(&mut self, id: u32) -> bool {
+        self.streams.get(id).is_some_and(|stream| stream.queue.is_some())
+    }
+
     /// Sends a block of a stream's body if it fits the peer's window; returns `false` if nothing was sent.
     pub fn try_send(&mut self, id: u32, block: &[u8], end: bool, out: &mut OutputBuffer) -> bool {
         let Some(stream) = self.streams.get(id).filter(|s| s.queue.is_none() && !s.closed_locally) else {

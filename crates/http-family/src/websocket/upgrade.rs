@@ -14,6 +14,7 @@ use url::Url;
 use super::deflate::{self, DeflateParameters};
 use super::mask::MaskKeys;
 use super::options::WebSocketOptions;
+use crate::http1::redirect::RedirectTrail;
 use crate::http1::request::{HeaderOverride, Recipe, encode_listed};
 use crate::placeholders::Placeholders;
 use brunt_values::template::Template;
@@ -68,6 +69,7 @@ impl HandshakeRequest {
             http10: false,
             expect_continue: false,
             hops: 0,
+            trail: RedirectTrail::default(),
             forwarded: None,
         };
         let bytes = encode_listed(&recipe, 0).bytes;

@@ -169,6 +169,10 @@ impl<N: Network> Network for TlsNetwork<N> {
     fn unsent(&self, conn: ConnId) -> usize {
         self.inner.unsent(conn)
     }
+
+    fn sends_at_once(&self) -> bool {
+        self.inner.sends_at_once()
+    }
 }
 
 impl<N> std::fmt::Debug for TlsNetwork<N> {

@@ -468,7 +468,12 @@ impl Network for Uring {
     }
 
     fn unsent(&self, conn: ConnId) -> usize {
-        self.unsent.get(&conn.0).map_or(0, SendBacklog::len)
+        let failed = self.slots[conn.0 as usize].failed;
+        self.unsent.get(&conn.0).map_or(0, SendBacklog::len) + usize::from(failed)
+    }
+
+    fn sends_at_once(&self) -> bool {
+        false
     }
 
     fn thread_stats(&mut self) -> ThreadStats {

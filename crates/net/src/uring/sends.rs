@@ -89,8 +89,8 @@ impl Uring {
         if !waiting.is_empty() {
             let (head, tail) = waiting.pieces();
             let Ok(n) = self.write(slot, head, tail) else {
-                // The armed receive reports the reason.
-                self.slots[slot as usize].backlog = false;
+                let s = &mut self.slots[slot as usize];
+                (s.backlog, s.failed) = (false, true);
                 return false;
             };
             waiting.advance(n);
@@ -111,7 +111,7 @@ impl Uring {
         let taken = (result.max(0) as u32).min(s.send_len);
         self.sent -= u64::from(s.send_len - taken);
         if result < 0 && result != -libc::EAGAIN {
-            // The armed receive reports the reason.
+            self.slots[slot as usize].failed = true;
             return false;
         }
         let arena = match self.turn.wrapping_sub(s.send_turn) {
@@ -140,8 +140,10 @@ impl Uring {
         self.submit_sends();
         match self.write(slot, out.bytes(), out.tail().map_or(&[], |tail| tail)) {
             Ok(n) if n < out.len() => self.keep_unsent(slot, out, n),
-            // The armed receive reports the reason of a failure.
-            Ok(_) | Err(_) => out.clear(),
+            sent => {
+                self.slots[slot as usize].failed |= sent.is_err();
+                out.clear();
+            }
         }
     }
 }

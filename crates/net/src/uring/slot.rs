@@ -31,6 +31,8 @@ pub(super) struct Slot {
     pub armed: bool,
     /// Set if bytes are waiting in `unsent`.
     pub backlog: bool,
+    /// Set if a write has failed, which the armed receive reports.
+    pub failed: bool,
     /// Set if registered with the ring: operations then name the slot, and the kernel looks up no descriptor.
     pub fixed: bool,
     /// Position of its latest queued send in the arena, from which the rest of an incomplete send is taken.
@@ -62,6 +64,7 @@ impl Slot {
             state: UringState::Free,
             armed: false,
             backlog: false,
+            failed: false,
             fixed: false,
             send_at: 0,
             send_len: 0,

@@ -32,6 +32,10 @@ const CANNOT_TELL: Text = text("cannot tell", "无法判断");
 const NOT_THE_SAME: Text = text("differs in: {what}", "不同之处：{what}");
 const UNTRUSTED: Text =
     text("one of these runs is NOT TRUSTED: their differences mean nothing", "其中有压测不可信：两者的差异没有意义");
+const NO_INTERVAL: Text = text(
+    "a figure without an interval cannot be compared: runs of 5 s or more, and enough requests for the percentile, have one",
+    "没有置信区间的数据无法比较：压测至少 5 秒、且请求数足以得出该百分位数时才有区间",
+);
 const WHAT_IT_KNOWS: Text = text(
     "Intervals show how much the seconds within each run vary, and what may be brunt's own delay. One run of each does \
         not show how much repeated runs of the same setup vary.",
@@ -153,6 +157,9 @@ fn write_text(runs: &[ComparedRun<'_>], style: Style, out: &mut dyn Write) -> io
         lines.extend(table(&rows(runs, at + 1, against, lang)).into_iter().map(|row| format!("  {row}")));
         if !against.trusted {
             lines.push(format!("  {}", paint.red(lang.of(UNTRUSTED))));
+        }
+        if against.figures.iter().any(|one| one.interval.is_none()) {
+            lines.push(format!("  {}", paint.yellow(lang.of(NO_INTERVAL))));
         }
         if is_mixed(runs, at + 1) {
             lines.push(format!("  {}", paint.yellow(lang.of(MIXED))));

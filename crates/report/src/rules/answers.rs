@@ -29,9 +29,9 @@ pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     if run.only_holds() || run.totals.finished > 0 {
         return None;
     }
-    // Where an objective is about failures, a run of failures is its result and no doubt about it.
+    // Where an objective is about failures, a run of failures is its result: latency is not judged.
     let is_result = run.totals.due > 0 && run.failures_are_judged();
-    let grade = if is_result { Grade::Ok } else { Grade::Fail };
+    let grade = if is_result { Grade::Unchecked } else { Grade::Fail };
     let found = |text| Finding::new("nothing_succeeded", grade, text, []);
     Some(match (run.totals.due, run.end) {
         (0, End::Completed) => found(NOTHING_DUE),

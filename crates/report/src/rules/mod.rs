@@ -20,6 +20,7 @@ mod local_limit;
 mod lower_bound;
 pub(crate) mod not_sent;
 pub(crate) mod outages;
+mod own_counters;
 mod pairing;
 mod pushes;
 mod reference;
@@ -116,6 +117,7 @@ pub(crate) fn all() -> Vec<Box<dyn TrustRule>> {
         of_sums(generator::late),
         Box::new(reference::ReferenceRule::default()),
         of_sums(resolution::judge),
+        Box::new(own_counters::OwnCountersRule::default()),
         Box::new(clock::ClockRule::default()),
         of_sums(ending::judge),
     ]

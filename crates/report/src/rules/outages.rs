@@ -74,8 +74,8 @@ pub(crate) struct Outages {
 /// A second without an outage, until it is known whether one began at its end.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct CalmSecond {
-    service: Histogram,
-    left_over: Histogram,
+    service: Vec<(Nanos, u64)>,
+    left_over: Vec<(Nanos, u64)>,
     backlog: u64,
 }
 
@@ -86,7 +86,7 @@ impl CalmSecond {
         let since = ended.map_or(u64::MAX, |ended| u64::try_from(s.from_ns.saturating_sub(ended)).unwrap_or(0));
         for (time, n) in s.latency.service.buckets() {
             let part = if time.0 >= since { &mut calm.left_over } else { &mut calm.service };
-            part.record_n(time, n);
+            part.push((time, n));
         }
         calm
     }
@@ -126,8 +126,8 @@ impl Outages {
     /// Adds the pending service times to the normal ones, or drops them if an outage followed.
     fn flush_pending(&mut self, was_calm: bool) {
         let Some(pending) = self.pending.take().filter(|_| was_calm) else { return };
-        self.normal.merge(&pending.service);
-        self.left_over.merge(&pending.left_over);
+        pending.service.into_iter().for_each(|(time, n)| self.normal.record_n(time, n));
+        pending.left_over.into_iter().for_each(|(time, n)| self.left_over.record_n(time, n));
         self.backlog = pending.backlog;
         self.calm += 1;
     }

@@ -9,9 +9,9 @@ use crate::text::{Text, text};
 const FIGURE: Text = text("{name} ({figure})", "{name}（{figure}）");
 const FURTHER: Text = text(", {name} ({figure})", "、{name}（{figure}）");
 const NEAR: Text = text(
-    " {n|is|are} near the resolution of this run: brunt looks at each connection about every {resolution}; fewer users \
-        per worker or --reference show more",
-    "接近本次压测的分辨率：brunt 大约每 {resolution} 查看一次每个连接；减少每个工作线程的用户数，或使用 --reference，可以看得更细",
+    " {n|is|are} near the resolution of this run: brunt looks at each connection about every {resolution}; --reference \
+        measures without that",
+    "接近本次压测的分辨率：brunt 大约每 {resolution} 查看一次每个连接；加上 --reference 可得到不含这一影响的数据",
 );
 
 /// Multiple of the resolution below which a figure is near it.

@@ -7,6 +7,12 @@ pub(crate) const EXIT_TRUSTED: Text = text("results trusted", "结果可信");
 pub(crate) const EXIT_WITH_CAUTION: Text = text("use results with caution", "结果须谨慎使用");
 pub(crate) const EXIT_CAUTION: Text =
     text("all objectives met, use results with caution", "目标值全部达到，结果须谨慎使用");
+pub(crate) const EXIT_MET_NOT_TRUSTED: Text = text(
+    "all objectives met, whatever of the latency is brunt's own",
+    "目标值全部达到，无论延迟中有多少来自 brunt 自身",
+);
+pub(crate) const EXIT_ALLOWED: Text = text("not trusted, which --trust warn allows", "不可信，但 --trust warn 允许");
+pub(crate) const EXIT_STRICT: Text = text("--trust strict allows no cautions", "--trust strict 不允许任何警告");
 pub(crate) const EXIT_FAILED: Text = text(
     "; {n} {n|request|requests} failed, and no objective covers failures",
     "；有 {n} 个请求失败，但没有为失败设置目标值",

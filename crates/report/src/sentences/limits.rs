@@ -43,6 +43,6 @@ pub(crate) const CURVE: Text = text("load → throughput (p50, p99): {points}", 
 pub(crate) const SEMICOLON: Text = text("; ", "；");
 pub(crate) const NO_RESPONSE: Text = text("no response", "无响应");
 pub(crate) const SHARED: Text = text(
-    "service and generator share this machine: the service used {service} of its {cores} cores, brunt {generator}, all together {busy}",
-    "服务与发压端共用本机：{cores} 个核中，服务用了 {service}，brunt 用了 {generator}，合计 {busy}",
+    "service and generator share this machine: the service used {service} of its {cores} cores, brunt {generator}, others {others}",
+    "服务与发压端共用本机：{cores} 个核中，服务用了 {service}，brunt 用了 {generator}，其他程序用了 {others}",
 );

@@ -102,8 +102,9 @@ pub(crate) fn notice(of: Subject) -> Text {
             "发往 {url} 的 {exports} 次导出中有 {missed} 次失败：{why}。每次导出都含截至当时的全部指标，下一次成功即可补齐。",
         ),
         Subject::OtlpIncomplete => text(
-            "The final metrics did not reach {url}: {why}; what arrived there does not cover the whole run.",
-            "最终指标未能送达 {url}：{why}；对方收到的数据不完整。",
+            "The final metrics did not reach {url}: {why}. {missed} of {exports} {exports|export|exports} failed; what \
+                arrived there does not cover the whole run.",
+            "最终指标未能送达 {url}：{why}。{exports} 次导出中有 {missed} 次失败；对方收到的数据不完整。",
         ),
         Subject::OtlpSpansLost => text(
             "{lost} of {spans} {spans|span|spans} did not reach {url}: {why}.",

@@ -111,7 +111,7 @@ fn the_limit_stands_in_every_document_for_people() {
         ("text", Lang::En, "  the accept queue of 127.0.0.1:8080 overflowed"),
         ("text", Lang::En, "    evidence: TcpExt ListenOverflows +3; queue length up to 6 of 5"),
         ("text", Lang::En, "(proved, N2)"),
-        ("text", Lang::En, "the service used 0.25 of its 2 cores, brunt 0.00, all together 0.50"),
+        ("text", Lang::En, "the service used 0.25 of its 2 cores, brunt 0.00, others 0.25"),
         ("text", Lang::Zh, "127.0.0.1:8080 的 accept 队列溢出"),
         ("markdown", Lang::En, "### What limited the run"),
         ("markdown", Lang::Zh, "### 瓶颈"),

@@ -5,6 +5,8 @@
 //! text comes before those that are part of it. What a counter means, and what to change, is said by the rule of
 //! `brunt_diagnose` that reads it.
 
+use std::borrow::Cow;
+
 /// The texts, each with the program that writes it and the counter that its lines increment.
 #[rustfmt::skip]
 pub(super) const TEXTS: &[(&str, &str, &str)] = &[
@@ -137,9 +139,25 @@ pub(super) const TEXTS: &[(&str, &str, &str)] = &[
     ("any", "annot allocate memory", "out_of_memory"),
 ];
 
+/// What nginx writes of limits that it only tries out: nothing is rejected.
+const TRIED_OUT: &str = ", dry run";
+
 /// Returns the index of the first text that a line contains.
 pub(super) fn find(line: &str) -> Option<usize> {
-    TEXTS.iter().position(|(_, text, _)| contains(line, text))
+    if line.contains(TRIED_OUT) {
+        return None;
+    }
+    let line = without_request(line);
+    TEXTS.iter().position(|(_, text, _)| contains(&line, text))
+}
+
+/// Returns a line without the quoted request that access logs repeat: its URL may say anything.
+fn without_request(line: &str) -> Cow<'_, str> {
+    let ends = line.find(" HTTP/").and_then(|at| Some((at, at + line[at..].find('"')?)));
+    match ends.and_then(|(at, end)| Some((line[..at].rfind('"')? + 1, end))) {
+        Some((from, end)) => Cow::Owned([&line[..from], &line[end..]].concat()),
+        None => Cow::Borrowed(line),
+    }
 }
 
 /// Returns `true` if a line contains the parts of a text, in order.
@@ -255,6 +273,8 @@ mod tests {
             "*2 writev() failed (32: Broken pipe) while sending to client, client: 127.0.0.1, upstream: \"http://127.0.0.1\"",
             "client 127.0.0.1 closed keepalive connection (104: Connection reset by peer)",
             "connect() failed (11: Resource temporarily unavailable)",
+            "127.0.0.1 - - [01/Jan/2026:10:00:00 +0000] \"GET /kb?q=java.lang.OutOfMemoryError HTTP/1.1\" 200 2",
+            "[warn] 7#7: *1 limiting requests, dry run, excess: 0.5 by zone \"a\", client: 127.0.0.1",
             "",
         ] {
             assert_eq!(find(line).map(|at| TEXTS[at]), None, "{line}");

@@ -61,6 +61,7 @@ fn hear(talk: &mut GrpcClient, bytes: &[u8]) -> Vec<String> {
         }
         Event::Unsolicited(size, _) => Some(format!("push of {size}")),
         Event::Refused(_) => Some("refused".to_owned()),
+        Event::Released(_) => Some("released".to_owned()),
         _ => None,
     };
     talk.done.events.drain(..).filter_map(word).collect()
@@ -240,6 +241,67 @@ fn client_and_server_streams_are_held_too() {
     begin(&mut talk, 1);
     assert!(frames_sent(&mut talk).is_empty(), "our half was closed with the only message");
     assert_eq!(hear(&mut talk, &trailers(1, "5")), ["ends 6 3"]);
+}
+
+/// A one-way step and the step behind it, on a connection whose streams start with this window.
+fn upload(window: u32) -> GrpcClient {
+    let upload: &[(&str, StepOptions<'_>)] = &[
+        (CLIENT, &[("stream", "up"), ("data", "{\"text\": \"aaaaaaaaaa\"}"), ("one-way", "true")]),
+        (CLIENT, &[("stream", "up"), ("data", "{\"text\": \"b\"}"), ("finish", "true")]),
+    ];
+    let mut talk = steps(upload);
+    hear(&mut talk, &settings(&[(frames::setting::INITIAL_WINDOW_SIZE, window)]));
+    talk.sent();
+    talk
+}
+
+#[test]
+fn a_one_way_message_is_sent_once_the_window_let_all_of_it_pass() {
+    let wider = |by: u32| frame(frames::WINDOW_UPDATE, 0, 1, &by.to_be_bytes());
+    // Prefix, field head and text: 17 bytes.
+    for window in [0, 5, 16] {
+        let mut talk = upload(window);
+        assert_eq!(begin(&mut talk, 0).0, SubmitOutcome::OneWayHeldBack, "{window}");
+        if window < 16 {
+            assert!(hear(&mut talk, &wider(16 - window)).is_empty(), "one byte is missing");
+        }
+        assert_eq!(hear(&mut talk, &wider(1)), ["released"]);
+        assert_eq!(talk.body(1).0.len(), 17);
+        assert!(hear(&mut talk, &wider(1)).is_empty(), "it is reported once");
+    }
+    let mut talk = upload(17);
+    assert_eq!(begin(&mut talk, 0).0, SubmitOutcome::OneWay);
+}
+
+#[test]
+fn a_one_way_message_fails_if_the_stream_ends_before_it_is_sent() {
+    let ends: [(Vec<u8>, &str); 3] = [
+        (trailers(1, "0"), "Closed the stream ended with OK before this message could be sent"),
+        (trailers(1, "8"), "WrongStatus RESOURCE_EXHAUSTED"),
+        (frame(frames::RST_STREAM, 0, 1, &code::CANCEL.to_be_bytes()), "WrongStatus CANCELLED"),
+    ];
+    for (end, told) in ends {
+        let mut talk = upload(5);
+        begin(&mut talk, 0);
+        let heard = hear(&mut talk, &[head(1), data(1, &[&[0x08, 2]]), end].concat());
+        assert!(heard[0].starts_with(told), "{heard:?}");
+    }
+}
+
+#[test]
+fn a_message_that_is_not_sent_in_time_takes_its_stream_along() {
+    for step in [0, 1] {
+        let mut talk = upload(5);
+        begin(&mut talk, step);
+        talk.sent();
+        assert!(talk.session.cancel(ExchangeId(0), &mut talk.out), "the connection goes on");
+        assert_eq!(frames_sent(&mut talk), [(frames::RST_STREAM, 1, false)]);
+        let told = begin(&mut talk, 1).1;
+        assert_eq!(
+            told,
+            ["WrongStatus CANCELLED: an earlier step could not send its message in time and gave up the stream"]
+        );
+    }
 }
 
 #[test]

@@ -114,6 +114,7 @@ impl GrpcClient {
                 Event::Unsolicited(..)
                 | Event::ReplyDue
                 | Event::SurplusResponse(_)
+                | Event::Released(_)
                 | Event::RestNotSent(_)
                 | Event::StateUpdate(..) => "unasked".to_owned(),
                 Event::PeerCode(_) => return None,

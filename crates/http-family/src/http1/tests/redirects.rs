@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use brunt_contract::{
-    EstablishedConnection, Event, EventBuffer, ExchangeId, FaultKind, FollowUp, Origin, OutputBuffer, SlotContext,
-    Workload,
+    EstablishedConnection, Event, EventBuffer, ExchangeEnd, ExchangeId, FaultKind, FollowUp, Origin, OutputBuffer,
+    SlotContext, Workload,
 };
 
 use super::dialogue;
@@ -16,16 +16,21 @@ fn hop(
     answer: &str,
     cut: usize,
 ) -> (Option<FaultKind>, Option<Box<FollowUp>>) {
+    let ended = visit(workload, request, answer.as_bytes().split_at(cut));
+    (ended.fault, ended.follow_up)
+}
+
+/// Responds to a request in two pieces.
+fn visit(workload: &Arc<dyn Workload>, request: &brunt_contract::Request, (a, b): (&[u8], &[u8])) -> ExchangeEnd {
     let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     let mut session = workload.session(&Origin::default(), &EstablishedConnection::default());
     session.submit(ExchangeId(3), request, &SlotContext::default(), &mut out).expect("room");
-    let (a, b) = answer.as_bytes().split_at(cut);
     for piece in [a, b] {
         session.receive(piece, &mut out, &mut done).expect("an answer");
     }
     assert_eq!(session.room(), 1);
     match done.events.pop() {
-        Some(Event::Ended(ended)) => (ended.fault, ended.follow_up),
+        Some(Event::Ended(ended)) => ended,
         other => panic!("{other:?}"),
     }
 }
@@ -126,6 +131,35 @@ fn more_than_allowed_fail() {
     let (fault, none) = hop(&dialogue, &third.expect("a hop").request, &answer, 20);
     assert_eq!(fault, Some(FaultKind::TooManyRedirects));
     assert!(none.is_none());
+}
+
+/// Returns the cause of the failure of a visit whose every response redirects to the next of these paths, in turn.
+fn cause_of(paths: &[&str], redirects: &str) -> Option<String> {
+    let dialogue = dialogue("http://h/", &[redirects]);
+    let mut next: Option<Box<FollowUp>> = None;
+    for path in paths.iter().cycle() {
+        let answer = answer(302, path);
+        let request = match &next {
+            None => &dialogue.requests()[0].request,
+            Some(follow) => &*follow.request,
+        };
+        let ended = visit(&dialogue, request, (answer.as_bytes(), b""));
+        if ended.fault == Some(FaultKind::TooManyRedirects) {
+            return ended.cause.map(|cause| cause.to_string());
+        }
+        next = ended.follow_up;
+    }
+    None
+}
+
+#[test]
+fn a_redirect_loop_is_named() {
+    let said = |to: &str| Some(format!("a redirect loop: redirects lead back to http://h{to}"));
+    assert_eq!(cause_of(&["/"], "redirects=10"), said("/"));
+    assert_eq!(cause_of(&["/a?t=1", "/b"], "redirects=10"), said("/a"));
+    assert_eq!(cause_of(&["/a", "/b", "/c"], "redirects=10"), said("/c"));
+    let ever_new = ["/1", "/2", "/3", "/4", "/5", "/6", "/7", "/8", "/9", "/10", "/11"];
+    assert_eq!(cause_of(&ever_new, "redirects=10"), None);
 }
 
 #[test]

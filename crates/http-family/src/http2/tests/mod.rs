@@ -124,6 +124,7 @@ pub fn in_words(event: &Event) -> String {
         | Event::Unsolicited(..)
         | Event::ReplyDue
         | Event::SurplusResponse(_)
+        | Event::Released(_)
         | Event::RestNotSent(_)
         | Event::StateUpdate(..)
         | Event::PeerCode(_) => "?".to_owned(),
