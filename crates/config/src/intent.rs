@@ -76,6 +76,8 @@ pub struct Intent {
     pub yes: bool,
     /// Set to send the load even if the first response shows that every request would fail.
     pub force: bool,
+    /// Set to send a request before the load, if the load does not notice it.
+    pub preflight: bool,
     /// The masking of the plan's secrets; none with `--keep-secrets`.
     pub redaction: Redaction,
     /// The counters that are read during the run.
@@ -231,6 +233,7 @@ fn build(
         debug: said.has(&DEBUG),
         yes: said.has(&YES),
         force: said.has(&FORCE),
+        preflight: !said.has(&NO_PREFLIGHT),
         redaction,
         watching,
         exporting: export_settings::read(said)?,

@@ -137,6 +137,9 @@ impl Http1 {
     }
 }
 
+/// Methods that change nothing on the server (RFC 9110 9.2.1, and the registry of methods).
+const SAFE_METHODS: [&str; 8] = ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY", "PROPFIND", "REPORT", "SEARCH"];
+
 /// The workload of a run over HTTP/1.1.
 #[derive(Debug)]
 pub struct Http1Workload {
@@ -270,6 +273,11 @@ impl Workload for Http1Workload {
             // A redirected request has no slots left, so its text holds the trace.
             None => request.recipe.as_ref().and_then(|_| Trace::find_in_head(&request.text())),
         }
+    }
+    fn may_precede_run(&self, request: &brunt_contract::Request) -> bool {
+        let sent = self.encoded_with(request, &SlotContext::default(), None);
+        let method = sent.split(|byte| *byte == b' ').next().unwrap_or_default();
+        self.prepared.max_requests.is_none() && SAFE_METHODS.iter().any(|safe| safe.as_bytes() == method)
     }
     fn update_state(
         &self,

@@ -351,6 +351,10 @@ impl Workload for CompositeWorkload {
         let (part, origin) = to_member(origin);
         self.parts.get(part).connection_owner(&origin)
     }
+    fn may_precede_run(&self, request: &brunt_contract::Request) -> bool {
+        let (part, own) = self.member(request);
+        part.may_precede_run(own) && self.prepared.max_requests.is_none()
+    }
     fn update_state(
         &self,
         request: &brunt_contract::Request,
