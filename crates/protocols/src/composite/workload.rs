@@ -153,6 +153,7 @@ fn member_settings(protocol: &dyn Protocol, config: &ProtocolConfig) -> Result<O
         urls: urls.iter().map(|at| config.urls[*at].clone()).collect(),
         names: urls.iter().map(|at| config.names.get(*at).cloned().flatten()).collect(),
         url_options: urls.iter().map(own).collect(),
+        url_scenarios: urls.iter().filter_map(|at| config.url_scenarios.get(*at).cloned()).collect(),
         options,
         unix_socket: config.unix_socket.clone(),
         proxies: Arc::clone(&config.proxies),
