@@ -22,10 +22,12 @@ pub(crate) fn protocol_options(plan: &Plan, urls: Urls) -> Result<ProtocolConfig
     let own = urls.iter().any(|url| !url.options.is_empty());
     let named = urls.iter().any(|url| url.name.is_some());
     let variables = plan.variables().into();
+    let url_scenarios = if plan.scenarios.is_empty() { Vec::new() } else { url_scenarios(plan, urls.len()) };
     Ok(ProtocolConfig {
         names: if named { urls.iter().map(|url| url.name.clone()).collect() } else { Vec::new() },
         url_options: if own { urls.iter().map(|url| url.options.clone()).collect() } else { Vec::new() },
         urls: urls.into_vec().into_iter().map(|url| RequestedUrl { url: url.url, weight: url.weight }).collect(),
+        url_scenarios,
         options: plan.options.clone(),
         unix_socket: plan.unix_socket.clone(),
         proxies: Arc::new(proxy_route::proxies(plan)?),
@@ -36,6 +38,15 @@ pub(crate) fn protocol_options(plan: &Plan, urls: Urls) -> Result<ProtocolConfig
         composes_requests: false,
         returns_content: false,
     })
+}
+
+/// Returns the scenarios that request each URL. A URL that only `setup` or `teardown` requests belongs to none.
+fn url_scenarios(plan: &Plan, urls: usize) -> Vec<Vec<u16>> {
+    let mut all = vec![Vec::new(); urls];
+    for (number, scenario) in (0..).zip(&plan.scenarios) {
+        scenario.flow.urls().into_iter().for_each(|url| all[url as usize].push(number));
+    }
+    all
 }
 
 /// Checks everything that can be checked without the target; returns the number of workers of the

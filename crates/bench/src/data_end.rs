@@ -42,8 +42,8 @@ pub fn iterations(
     let rows = |scenario: &ScenarioPlan| {
         let asked = options_for_urls(config, &scenario.flow.urls());
         // A scenario that only pauses has nothing to prepare.
-        let prepared = if asked.urls.is_empty() { None } else { Some(protocol.prepare(&asked)?) };
-        Ok(prepared.and_then(|prepared| prepared.prepared().max_requests))
+        let prepared = if asked.urls.is_empty() { None } else { Some(PreparedRun::of(protocol, &asked)?) };
+        Ok(prepared.and_then(|prepared| prepared.requests_at_most()))
     };
     plan.scenarios.iter().map(rows).collect()
 }
@@ -56,6 +56,7 @@ fn options_for_urls(config: &ProtocolConfig, urls: &[u32]) -> ProtocolConfig {
     ProtocolConfig {
         urls: kept.iter().map(|url| config.urls[*url].clone()).collect(),
         names: kept.iter().map(|url| config.names.get(*url).cloned().flatten()).collect(),
+        url_scenarios: Vec::new(),
         url_options: kept.iter().map(|url| config.url_options.get(*url).cloned().unwrap_or_default()).collect(),
         ..config.clone()
     }

@@ -57,6 +57,8 @@ pub struct Bench {
     /// Number of iterations for which the data of each scenario suffices.
     rows: Vec<Option<u64>>,
     first: Option<FirstResponse>,
+    /// Set unless the plan forbids any request before the load.
+    asks_first: bool,
     /// Set once the `setup` of the flow is done.
     is_set_up: bool,
 }
@@ -118,6 +120,7 @@ impl Bench {
         bench.setup.command = intent.command.clone();
         bench.redaction = intent.redaction.clone();
         bench.watching = intent.watching.clone();
+        bench.asks_first = intent.preflight;
         readings::check(&bench.watching, &intent.plan)?;
         bench.worker_processes = whole.map(|(number, plan)| WorkerProcesses { number, launcher, plan, bundle });
         Ok(bench)
@@ -176,6 +179,7 @@ impl Bench {
             refused,
             rows,
             first: None,
+            asks_first: true,
             is_set_up: false,
         })
     }
@@ -252,14 +256,15 @@ impl Bench {
         Box::new(NoLoadReason { answer: found, unreachable: why.unreachable })
     }
 
-    /// Sends the first request once; its answer is the first answer of all following measurements.
+    /// Sends the first request once, unless the run would notice; its answer is the first answer of all following
+    /// measurements.
     ///
     /// # Errors
     /// Returns the reason why no load may be sent, such as an unreachable target.
     pub fn first_answer(&mut self, stop: &Stop) -> Result<FirstOutcome, Box<NoLoadReason>> {
         let outcome = match &self.refused {
             Some(failure) => Err(failure.clone()),
-            None => self.prepared.probe(&self.setup, stop),
+            None => self.prepared.preflight(&self.setup, stop, self.asks_first),
         };
         let unreachable = outcome.as_ref().is_err_and(|failure| failure.unreachable);
         let refused = outcome.as_ref().is_err_and(|failure| failure.refused);

@@ -3,6 +3,7 @@
 use brunt_contract::UsageError;
 use brunt_engine::PreparedRun;
 use brunt_plan::Plan;
+use brunt_plan::scenarios::SpanName;
 use brunt_report::Objective;
 
 use brunt_config::nearest;
@@ -15,14 +16,9 @@ const LISTED: usize = 5;
 /// # Errors
 /// Returns an error with the first such name, and with similar or existing ones.
 pub fn check_objectives(plan: &Plan, prepared: &PreparedRun) -> Result<(), UsageError> {
-    let spans = plan.spans();
     let scenarios = plan.scenarios.iter().map(|scenario| format!("scenario {}", scenario.name));
-    // A group of only one scenario may be named without the scenario.
-    let alone = |group: &&str| spans.iter().filter(|span| span.group == Some(*group)).count() == 1;
-    let groups = spans.iter().filter_map(|span| span.group).filter(alone).map(str::to_owned);
-    let spans = spans.iter().map(|span| span.objective_name());
-    let mut names: Vec<String> = prepared.names().iter().cloned().chain(scenarios).chain(spans).collect();
-    names.extend(groups);
+    let spans = plan.span_names();
+    let mut names: Vec<String> = prepared.names().iter().cloned().chain(scenarios).chain(spans.clone()).collect();
     let checks: Vec<String> = prepared.check_names().iter().map(|check| format!("check {check}")).collect();
     let parsed = plan.objectives.iter().filter_map(|text| Objective::parse(text).ok());
     let of_check = |objective: &Objective| {
@@ -35,7 +31,19 @@ pub fn check_objectives(plan: &Plan, prepared: &PreparedRun) -> Result<(), Usage
             format!("`{}`: for a check, only failures are counted; write failed{{{name}}}<1%", objective.text);
         return Err(UsageError::new("--objective", trouble));
     }
+    let active: Vec<String> = spans.iter().map(|span| format!("{span}{}", SpanName::ACTIVE)).collect();
+    let parsed = plan.objectives.iter().filter_map(|text| Objective::parse(text).ok());
+    let of_active = |objective: &Objective| objective.name().is_some_and(|name| active.iter().any(|one| one == name));
+    if let Some(objective) = parsed.into_iter().find(|objective| of_active(objective) && !objective.is_of_time()) {
+        let trouble = format!(
+            "`{}`: only times differ without pauses; leave `{}` out of the name",
+            objective.text,
+            SpanName::ACTIVE.trim()
+        );
+        return Err(UsageError::new("--objective", trouble));
+    }
     names.extend(checks);
+    names.extend(active);
     let parsed = plan.objectives.iter().filter_map(|text| Objective::parse(text).ok());
     let Some((text, name)) = parsed.into_iter().find_map(|objective| {
         let name = objective.name()?.to_owned();

@@ -8,6 +8,7 @@ crate::sentences! { "captures":
     found_nothing(capture, instead) = "{capture} found nothing; {instead}", "{capture} 没有找到任何内容；{instead}";
     has_headers(names) = "the response has {names}", "响应中有 {names}";
     has_no_header = "the response has no header", "响应中没有任何响应头";
+    value(text) = "its value is {text}", "其值为 {text}";
     has_cookies(names) = "the response set {names}", "响应设置了 {names}";
     has_no_cookie = "no cookie was set", "没有设置 Cookie";
     no_rows = "there are no rows", "没有返回任何行";

@@ -76,6 +76,8 @@ pub struct Intent {
     pub yes: bool,
     /// Set to send the load even if the first response shows that every request would fail.
     pub force: bool,
+    /// Set to send a request before the load, if the load does not notice it.
+    pub preflight: bool,
     /// The masking of the plan's secrets; none with `--keep-secrets`.
     pub redaction: Redaction,
     /// The counters that are read during the run.
@@ -146,7 +148,8 @@ pub fn read(
     })?;
     intent.notes = draft.notes.iter().map(|note| note.text.clone()).collect();
     intent.remarks.clone_from(&draft.remarks);
-    intent.flow_remarks.clone_from(&draft.flow_remarks);
+    let of_plan = std::mem::take(&mut intent.flow_remarks);
+    intent.flow_remarks = draft.flow_remarks.iter().cloned().chain(of_plan).collect();
     intent.flow_remarks.extend(step_limits::remarks(&intent.plan));
     intent.draft = draft;
     if destinations::has_urls(&intent.draft.values) {
@@ -218,7 +221,7 @@ fn build(
     let plan = plan(draft, urls, &*protocols[protocol], defaults)?;
     let plan = Plan { flow, trace, options, ..plan };
     flows::check_load(&plan)?;
-    let plan = scenarios::apply(draft, plan, &*protocols[protocol])?;
+    let (plan, flow_remarks) = scenarios::apply(draft, plan, &*protocols[protocol])?;
     let watching = counter_sources::read(said)?;
     let (shown, command, redaction) = shown(said, &plan, &watching, words);
     Ok(Intent {
@@ -231,13 +234,14 @@ fn build(
         debug: said.has(&DEBUG),
         yes: said.has(&YES),
         force: said.has(&FORCE),
+        preflight: !said.has(&NO_PREFLIGHT),
         redaction,
         watching,
         exporting: export_settings::read(said)?,
         processes: said.get(&PROCESSES)?,
         notes: Vec::new(),
         remarks: Vec::new(),
-        flow_remarks: Vec::new(),
+        flow_remarks,
         draft: RunDraft::default(),
         plan,
     })

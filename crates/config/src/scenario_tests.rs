@@ -76,6 +76,34 @@ fn a_list_of_them_is_read_as_well_and_one_may_run_alone() {
 }
 
 #[test]
+fn an_objective_on_a_scenario_that_does_not_run_is_told_and_left_out() {
+    let text = "\
+objectives:
+- p95{pay}<1s
+- p95{GET /b}<1s
+- p95{GET /c}<1s
+- p95{iteration a}<1s
+- p95{cart active}<1s
+- failed{scenario b}<1%
+- failed<1%
+- p95{nowhere}<1s
+scenarios:
+  a: {flow: [{url: h/a, name: pay}, {group: cart, steps: [h/c]}]}
+  b: {flow: [h/b]}
+";
+    let only = |name: &str| {
+        let intent = with_file(text, &["--scenario", name]).expect("a plan");
+        (intent.plan.objectives.join(" "), intent.flow_remarks.len(), intent.flow_remarks)
+    };
+    let (judged, left_out, remarks) = only("b");
+    // A name that no scenario has is refused later.
+    assert_eq!((&*judged, left_out), ("p95{GET /b}<1s failed{scenario b}<1% failed<1% p95{nowhere}<1s", 4));
+    assert_eq!(remarks[0], "the objective `p95{pay}<1s` is about another scenario and is not judged");
+    let (_, left_out, remarks) = only("a");
+    assert_eq!(left_out, 2, "{remarks:?}");
+}
+
+#[test]
 fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
     let one = |lines: &str| format!("scenarios:\n  a:\n    flow: [h/]\n{lines}");
     let table = [

@@ -1,7 +1,8 @@
 //! Validation of a run with scenarios, and the selection of a single one.
 
-use brunt_contract::{Protocol, UsageError};
-use brunt_plan::{Plan, ScenarioPlan};
+use brunt_contract::{CHECK_NAMES, Protocol, RequestedUrl, UsageError};
+use brunt_plan::scenarios::SpanName;
+use brunt_plan::{Plan, ScenarioPlan, WeightedUrl};
 use brunt_report::Objective;
 
 use super::destinations::has_urls;
@@ -11,23 +12,55 @@ use super::pages;
 use super::settings::*;
 use super::suggestions::nearest;
 
-/// Returns the names that objectives use for scenarios, iterations and groups.
-fn objective_names(plan: &Plan) -> Vec<String> {
-    let spans = plan.spans();
-    let groups = spans.iter().filter_map(|span| span.group).map(str::to_owned);
-    let scenarios = plan.scenarios.iter().map(|scenario| format!("scenario {}", scenario.name));
-    scenarios.chain(groups).chain(spans.iter().map(|span| span.objective_name())).collect()
+/// Returns `true` if a plan has a scenario, an iteration, a group, a check or a request that objectives call by this name.
+fn has_name(plan: &Plan, name: &str) -> bool {
+    let spans = plan.span_names();
+    let of_span = name.strip_suffix(SpanName::ACTIVE).unwrap_or(name);
+    let is_scenario = |scenario: &ScenarioPlan| name.strip_prefix("scenario ") == Some(&*scenario.name);
+    spans.iter().any(|span| span == name || span == of_span)
+        || plan.scenarios.iter().any(is_scenario)
+        || plan.urls.iter().any(|url| is_of_request(url, name))
 }
 
-/// Adds the scenarios of the file to the plan, or only the selected one, with pages as groups.
+/// Returns `true` if a request, or a check of its responses, has this name. A request without a name is called by its path,
+/// with its method before it.
+fn is_of_request(url: &WeightedUrl, name: &str) -> bool {
+    let checks = url.options.get(CHECK_NAMES).into_iter().flatten();
+    // A check's name follows its option and number.
+    let mut checks = checks.filter_map(|text| text.splitn(3, ' ').nth(2));
+    if name.strip_prefix("check ").is_some_and(|check| checks.any(|known| known == check)) {
+        return true;
+    }
+    let requested = RequestedUrl { url: url.url.clone(), weight: url.weight };
+    match &url.name {
+        Some(known) => known == name,
+        None => name.rsplit(' ').next() == Some(requested.path()),
+    }
+}
+
+/// Removes the objectives that concern only scenarios left out of the plan; returns a remark on each.
+fn remove_objectives(plan: &mut Plan, whole: &Plan) -> Vec<String> {
+    let names: Vec<Option<String>> =
+        plan.objectives.iter().map(|text| Objective::parse(text).ok()?.name().map(str::to_owned)).collect();
+    let is_other = |name: &String| has_name(whole, name) && !has_name(plan, name);
+    let others: Vec<bool> = names.iter().map(|name| name.as_ref().is_some_and(is_other)).collect();
+    let (judged, left_out): (Vec<_>, Vec<_>) =
+        std::mem::take(&mut plan.objectives).into_iter().zip(others).partition(|(_, other)| !other);
+    plan.objectives = judged.into_iter().map(|(text, _)| text).collect();
+    let remark = |(text, _)| format!("the objective `{text}` is about another scenario and is not judged");
+    left_out.into_iter().map(remark).collect()
+}
+
+/// Adds the scenarios of the file to the plan, or only the selected one, with pages as groups. Also returns remarks on
+/// what does not apply to the selected one.
 ///
 /// # Errors
 /// A setting is not allowed with scenarios or without them.
-pub(super) fn apply(draft: &RunDraft, plan: Plan, protocol: &dyn Protocol) -> Result<Plan, UsageError> {
+pub(super) fn apply(draft: &RunDraft, plan: Plan, protocol: &dyn Protocol) -> Result<(Plan, Vec<String>), UsageError> {
     let said = &draft.values;
     if draft.scenarios.is_empty() {
         said.refuse(&[SCENARIO.spec], "needs a plan file with scenarios")?;
-        return pages::add_page_groups(plan, draft);
+        return Ok((pages::add_page_groups(plan, draft)?, Vec::new()));
     }
     if protocol.name() != "http" && protocol.name() != brunt_protocols::composite::NAME {
         let trouble = format!("have steps of {}, which flows of this build do not support", protocol.name());
@@ -48,21 +81,11 @@ pub(super) fn apply(draft: &RunDraft, plan: Plan, protocol: &dyn Protocol) -> Re
     let asked_workers = said.has(&WORKERS) || said.has(&PROCESSES);
     let workers = if !asked_workers && draft.scenarios.iter().any(bounded) { 1 } else { plan.workers };
     let plan = Plan { load, scenarios, common: draft.common.clone(), requests: None, workers, ..plan };
-    let mut plan = pages::add_page_groups(plan, draft)?;
+    let (mut plan, mut remarks) = (pages::add_page_groups(plan, draft)?, Vec::new());
     if let Some(name) = said.text(&SCENARIO) {
-        let names: Vec<String> = plan.scenarios.iter().map(|scenario| scenario.name.clone()).collect();
-        let all = objective_names(&plan);
-        plan = plan.with_scenario(name).ok_or_else(|| {
-            let known = names.iter().map(String::as_str);
-            let right = nearest(name, known).map_or_else(|| format!("one of {}", names.join(", ")), str::to_owned);
-            said.wrong(&SCENARIO, format!("there is no scenario `{name}`; use {right}"))
-        })?;
-        let known = objective_names(&plan);
-        // Objectives for other scenarios do not apply.
-        let others = |name: &str| all.iter().any(|one| one == name) && !known.iter().any(|one| one == name);
-        plan.objectives.retain(|text| {
-            Objective::parse(text).ok().and_then(|objective| objective.name().map(others)) != Some(true)
-        });
+        let whole = plan.clone();
+        plan = plan.with_scenario(name).ok_or_else(|| said.wrong(&SCENARIO, unknown_scenario(&whole, name)))?;
+        remarks = remove_objectives(&mut plan, &whole);
     }
     if said.has(&DEBUG) && plan.scenarios.len() > 1 {
         let names: Vec<&str> = plan.scenarios.iter().map(|scenario| scenario.name.as_str()).collect();
@@ -70,7 +93,14 @@ pub(super) fn apply(draft: &RunDraft, plan: Plan, protocol: &dyn Protocol) -> Re
         return Err(said.wrong(&DEBUG, trouble));
     }
     plan.duration = brunt_load::run_ends(&plan).map(|end| end - plan.warmup);
-    Ok(plan)
+    Ok((plan, remarks))
+}
+
+fn unknown_scenario(plan: &Plan, name: &str) -> String {
+    let names: Vec<&str> = plan.scenarios.iter().map(|scenario| &*scenario.name).collect();
+    let near = nearest(name, names.iter().copied());
+    let right = near.map_or_else(|| format!("one of {}", names.join(", ")), str::to_owned);
+    format!("there is no scenario `{name}`; use {right}")
 }
 
 /// Rejects flags for the values that each scenario sets.

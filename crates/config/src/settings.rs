@@ -182,6 +182,10 @@ settings! {
         ).command_line_only();
         KEEP_SECRETS: () = switch("keep-secrets", "Do not mask credentials in output and records").command_line_only();
         YES: () = switch("yes", "Do not ask before load-testing a public address").command_line_only();
+        NO_PREFLIGHT: () = switch(
+            "no-preflight",
+            "Send no request before the load, only connect, as if it might change something or use up a row of data",
+        );
         FORCE: () = switch(
             "force", "Send the load even if the first response shows that every request would fail",
         ).command_line_only();

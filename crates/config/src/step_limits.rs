@@ -1,7 +1,7 @@
 //! Remarks on steps with a rate limit (`at-most`) that the load of a plan exceeds.
 
 use brunt_contract::UsageError;
-use brunt_plan::flow::{AT_MOST, Flow, Step};
+use brunt_plan::flow::{AT_MOST, Flow, RepeatCount, Step};
 use brunt_plan::{Plan, WeightedUrl};
 
 /// Maximum depth of calls between flows.
@@ -76,7 +76,7 @@ fn mean_requests(flow: &Flow, steps: &[Step], wanted: u32, depth: usize) -> f64 
     let of = |step: &Step| match step {
         Step::Request { url, .. } => f64::from(u8::from(*url == wanted)),
         Step::Group { steps, .. } => inner(steps),
-        Step::Repeat { times, steps } => f64::from(*times) * inner(steps),
+        Step::Repeat { times: RepeatCount::Times(times), steps } => f64::from(*times) * inner(steps),
         Step::Choose { ways } => {
             let whole: f64 = ways.iter().map(|way| way.weight).sum();
             ways.iter().map(|way| way.weight / whole * inner(&way.steps)).sum()

@@ -101,6 +101,9 @@ pub struct ProtocolConfig {
     /// Options of individual URLs that override the run's, by the URL's index. May be shorter than `urls`; the
     /// remaining URLs have no options of their own.
     pub url_options: Vec<OptionValues>,
+    /// Scenarios that request each URL, by the URL's index: requests of different scenarios belong to different users.
+    /// Empty in a run without scenarios.
+    pub url_scenarios: Vec<Vec<u16>>,
     /// Unix socket to connect to instead of the URLs' hosts.
     pub unix_socket: Option<String>,
     /// Proxies of the run.
@@ -152,6 +155,7 @@ impl ProtocolConfig {
             options,
             names,
             url_options: Vec::new(),
+            url_scenarios: Vec::new(),
             unix_socket: self.unix_socket.clone(),
             proxies: Arc::clone(&self.proxies),
             seed: self.seed,

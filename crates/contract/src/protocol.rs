@@ -253,6 +253,11 @@ pub trait Workload: Send + Sync + 'static {
     fn carries_no_trace(&self, _request: &Request) -> bool {
         false
     }
+    /// Returns `true` if a request may be sent once before the run: it creates nothing, and takes no row that the run takes
+    /// only once.
+    fn may_precede_run(&self, _request: &Request) -> bool {
+        self.prepared().max_requests.is_none()
+    }
     /// Updates a user's state with what a response to one of its requests asked it to keep
     /// ([`crate::Event::StateUpdate`]). Returns a closure that finds the resources named in the response, to be called
     /// once the end of the response has been timestamped.

@@ -150,7 +150,8 @@ impl WorkerBuilder<'_> {
         }
         if let Some(flow) = &plan.flow {
             let program = FlowProgram::of(flow).expect(CHECKED);
-            return Box::new(FlowScenario::new(Arc::new(program), seed).with_rate_limits(self.turns()));
+            let flow = FlowScenario::new(Arc::new(program), seed).with_rate_limits(self.turns());
+            return Box::new(flow.with_arrivals(plan.load.is_open()));
         }
         let Load::Closed { think, .. } = plan.load else { return Box::new(self.requests.seeded(seed)) };
         if !self.fixed {
@@ -218,7 +219,8 @@ impl WorkerBuilder<'_> {
     ) -> Option<LoadSource> {
         let course = ScenarioCourse::of(&self.setup.plan, number, self.share)?;
         let program = FlowProgram::of(&scenario.flow).expect(CHECKED);
-        let flow = Box::new(FlowScenario::new(Arc::new(program), seed).with_rate_limits(turns));
+        let flow = FlowScenario::new(Arc::new(program), seed).with_rate_limits(turns);
+        let flow = Box::new(flow.with_arrivals(scenario.load.is_open()));
         let since_start = |at: Nanos| self.start.saturating_add(at);
         let ends = course.ends().filter(|_| !scenario.counts_iterations()).map(since_start);
         let cut_at = course.ends().map(|end| since_start(end.saturating_add(scenario.graceful_stop)));

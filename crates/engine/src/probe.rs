@@ -22,14 +22,15 @@ const BEFORE: Nanos = Nanos::from_secs(600);
 const AFTER: Nanos = Nanos::from_secs(60);
 
 /// Sends the first request of a user once, alone, with the values known at that point, and follows redirects as the
-/// workload does. If there is no such request, only opens a connection.
+/// workload does. If there is no such request, or it is not `sent`, only opens a connection.
 pub(crate) fn probe(
     workload: &Arc<dyn Workload>,
     (setup, stop): (&Setup, &Stop),
-    (request, memory): (Option<usize>, &RefCell<UserState>),
+    (request, sent): (Option<usize>, bool),
+    memory: &RefCell<UserState>,
 ) -> Result<ProbeResult, Box<ProbeFailure>> {
     let way = RequestPass::new(setup, stop, memory);
-    let result = probing(workload, request, &way);
+    let result = probing(workload, (request, sent), &way);
     way.end();
     result
 }
@@ -40,12 +41,12 @@ pub(crate) fn probe_of<'a>(
     request: usize,
     way: &RequestPass<'a>,
 ) -> Result<ProbeResult, Box<ProbeFailure>> {
-    probing(workload, Some(request), way)
+    probing(workload, (Some(request), true), way)
 }
 
 fn probing<'a>(
     workload: &'a Arc<dyn Workload>,
-    request: Option<usize>,
+    request: (Option<usize>, bool),
     way: &RequestPass<'a>,
 ) -> Result<ProbeResult, Box<ProbeFailure>> {
     let began = Clock.now();
@@ -165,13 +166,14 @@ impl<'a> RequestPass<'a> {
 
 fn follow<'a>(
     d: &'a Arc<dyn Workload>,
-    request: Option<usize>,
+    (request, sent): (Option<usize>, bool),
     way: &RequestPass<'a>,
     probe: &mut FirstResponse,
     transcript: &mut Transcript,
 ) -> Result<(), OneShotError> {
-    let Some(request) = request.filter(|_| !d.prepared().holds_only) else {
-        return exchange(d, way, (&d.origins()[0], None, way.setup.plan.timeout), probe, transcript).map(drop);
+    let Some(request) = request.filter(|_| sent && !d.prepared().holds_only) else {
+        let origin = request.map_or(0, |request| d.requests()[request].origin);
+        return exchange(d, way, (&d.origins()[origin], None, way.setup.plan.timeout), probe, transcript).map(drop);
     };
     let patience = way.timeout(request);
     let first = &d.requests()[request];

@@ -116,9 +116,30 @@ impl PreparedRun {
     /// # Errors
     /// The reason why there is no response.
     pub fn probe(&self, setup: &Setup, stop: &Stop) -> Result<ProbeResult, Box<ProbeFailure>> {
+        self.probe_with(setup, stop, |_| true)
+    }
+
+    /// Like [`PreparedRun::probe`] before a run, which must not notice it: a request that creates something, or takes a
+    /// row that the run takes only once, is left out, and only its connection is opened. So is every request unless
+    /// `asks`.
+    ///
+    /// # Errors
+    /// The reason why there is no response, or no connection.
+    pub fn preflight(&self, setup: &Setup, stop: &Stop, asks: bool) -> Result<ProbeResult, Box<ProbeFailure>> {
+        let may_precede = |request| self.workload.may_precede_run(&self.workload.requests()[request].request);
+        self.probe_with(setup, stop, |request| asks && may_precede(request))
+    }
+
+    fn probe_with(
+        &self,
+        setup: &Setup,
+        stop: &Stop,
+        is_sent: impl Fn(usize) -> bool,
+    ) -> Result<ProbeResult, Box<ProbeFailure>> {
         let memory = probe::initial_state(setup);
         let request = first_request(&setup.plan, &mut memory.borrow_mut().values);
-        let mut outcome = probe::probe(&self.workload, (setup, stop), (request, &memory));
+        let sent = request.is_some_and(is_sent);
+        let mut outcome = probe::probe(&self.workload, (setup, stop), (request, sent), &memory);
         let (Ok((answer, told)) | Err((answer, told))) = outcome
             .as_mut()
             .map(|sent| (&mut sent.probe, &mut sent.transcript))

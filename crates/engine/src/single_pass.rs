@@ -143,7 +143,14 @@ fn once(
             }
             Nanos::ZERO
         }
-        PassEvent::Paused(pause) => pause,
+        // Nobody waits for the rest of a pass that has failed.
+        PassEvent::Paused(pause) => {
+            if failed.is_some() {
+                Nanos::ZERO
+            } else {
+                pause
+            }
+        }
         PassEvent::Endless => {
             let why = brunt_cause::run::endless().into();
             failed.get_or_insert(OneShotFailure { why, unreachable: false });
@@ -182,7 +189,9 @@ impl SinglePass<'_> {
     /// Runs steps once and reports each; `on_event` returns the duration of pauses.
     fn run(&mut self, steps: &Flow, most: Option<usize>, on_event: &mut dyn FnMut(PassEvent) -> Nanos) {
         let program = Arc::new(FlowProgram::of(steps).expect(CHECKED));
-        let mut user = brunt_scenario::FlowScenario::new(Arc::clone(&program), self.seed);
+        let user = brunt_scenario::FlowScenario::new(Arc::clone(&program), self.seed);
+        // No other iteration follows.
+        let mut user = user.with_arrivals(true);
         let (mut now, mut acts) = (Clock.now(), Actions::new());
         let mut prepares = user.has_start_section(USER);
         let mut news = Some(UserEvent::Begin);

@@ -86,6 +86,11 @@ impl Placeholders {
         Placeholders { key, names, variables, off, ..Placeholders::default() }
     }
 
+    /// Begins the texts of one URL.
+    pub fn begin_url(&mut self, config: &ProtocolConfig, index: usize) {
+        self.files.set_users(config.url_scenarios.get(index).map(Vec::as_slice));
+    }
+
     fn scope(&self) -> SlotScope<'_> {
         SlotScope { variables: &self.variables, ..SlotScope::default() }
     }

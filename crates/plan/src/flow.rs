@@ -21,6 +21,8 @@ pub use values::{TextPiece, pieces, values_of};
 pub const REQUESTS: usize = 1000;
 /// Name of the option for the number of page resources that are fetched concurrently.
 pub const RESOURCES: &str = "resources";
+/// Maximum number of rounds of a loop.
+pub const ROUNDS: u32 = 1_000_000;
 /// Maximum number of distinct groups.
 pub const GROUPS: usize = 64;
 
@@ -94,8 +96,8 @@ pub enum Step {
     },
     /// Repeats steps.
     Repeat {
-        /// Number of repetitions.
-        times: u32,
+        /// Number of rounds.
+        times: RepeatCount,
         /// The steps.
         steps: Vec<Step>,
     },
@@ -151,6 +153,23 @@ pub enum Step {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         with: BTreeMap<String, String>,
     },
+}
+
+/// The number of rounds of a loop.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum RepeatCount {
+    /// This many.
+    Times(u32),
+    /// As many as the user's value with this name says; none if it is not a whole number.
+    Value(String),
+}
+
+impl From<u32> for RepeatCount {
+    fn from(times: u32) -> RepeatCount {
+        RepeatCount::Times(times)
+    }
 }
 
 /// Returns the server of a URL: scheme, host and port as written, in lower case.
@@ -448,7 +467,10 @@ mod tests {
         let flow = Flow {
             steps: vec![
                 request(0),
-                group("a", vec![request(1), Step::Repeat { times: 2, steps: vec![group("b", vec![request(2)])] }]),
+                group(
+                    "a",
+                    vec![request(1), Step::Repeat { times: 2.into(), steps: vec![group("b", vec![request(2)])] }],
+                ),
                 Step::Choose { ways: vec![Branch { weight: 1.0, steps: vec![group("a", vec![request(3)])] }] },
                 Step::Once { steps: vec![Step::Pace(Nanos(1))] },
             ],

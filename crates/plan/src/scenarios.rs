@@ -122,6 +122,8 @@ pub struct SpanName<'a> {
 impl SpanName<'_> {
     /// Name of the whole iteration in lists of named groups.
     pub const ITERATION: &'static str = "iteration";
+    /// What follows a name in objectives on the duration without pauses: `iteration active`.
+    pub const ACTIVE: &'static str = " active";
 
     /// Returns the name used by objectives: `iteration`, `browse`; with several scenarios `iteration shop`,
     /// `shop/browse`.
@@ -173,6 +175,17 @@ impl Plan {
             all.extend(flow.groups().into_iter().map(|group| SpanName { scenario, group: Some(group) }));
         }
         all
+    }
+
+    /// Returns the names by which objectives call iterations and groups. A group of only one scenario may be named
+    /// without the scenario.
+    pub fn span_names(&self) -> Vec<String> {
+        let spans = self.spans();
+        let alone = |group: &&str| spans.iter().filter(|span| span.group == Some(*group)).count() == 1;
+        let groups = spans.iter().filter_map(|span| span.group).filter(alone).map(str::to_owned);
+        let mut names: Vec<String> = spans.iter().map(SpanName::objective_name).collect();
+        names.extend(groups.filter(|group| !names.contains(group)).collect::<Vec<_>>());
+        names
     }
 
     /// Returns the names of the users' values, which are the same in every flow.

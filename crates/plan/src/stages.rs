@@ -3,6 +3,8 @@
 //! A level with a unit is a rate; a bare number is a number of users. All stages of a run must be of the same kind,
 //! because users wait for responses and arrivals do not.
 
+use brunt_measure::Nanos;
+
 use crate::{Stage, quantity};
 
 /// The unit of the levels of a stage.
@@ -22,7 +24,7 @@ pub fn parse(text: &str) -> Result<(Stage, Level), String> {
     let wrong =
         || format!("`{text}` is not a stage; write TIME:LEVEL or TIME:FROM..TO, such as 30s:1000/s or 2m:10..200");
     let (lasts, levels) = text.split_once(':').ok_or_else(wrong)?;
-    let lasts = quantity::positive_duration(lasts)?;
+    let lasts = quantity::duration(lasts)?;
     let (from, to) = levels.split_once("..").unwrap_or((levels, levels));
     let (from, to) = (from.trim(), to.trim());
     if from.is_empty() || to.is_empty() {
@@ -38,9 +40,6 @@ pub fn parse(text: &str) -> Result<(Stage, Level), String> {
         Level::Rate => (rate(from)?, rate(to)?),
         Level::Users => (users(from)?, users(to)?),
     };
-    if from == 0.0 && to == 0.0 && level == Level::Users {
-        return Err(format!("`{text}` has no users; use a level above zero"));
-    }
     Ok((Stage { lasts, from, to }, level))
 }
 
@@ -66,7 +65,12 @@ pub fn parse_all<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<(Vec<St
         }
         stages.push(stage);
     }
+    // A stage without a length only names a level: the next stage begins with its own.
+    stages.retain(|stage| stage.lasts > Nanos::ZERO);
     let (level, _) = first.ok_or((0, "no stage is given; use one such as 30s:1000/s".to_owned()))?;
+    if stages.is_empty() {
+        return Err((0, "no stage lasts any time; give one a length, such as 30s".into()));
+    }
     if stages.iter().all(|s| s.from == 0.0 && s.to == 0.0) {
         return Err((0, "no stage has any load; use a level above zero".into()));
     }
@@ -86,7 +90,6 @@ fn users(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use brunt_measure::Nanos;
 
     #[test]
     fn stages_of_both_sorts() {
@@ -109,13 +112,11 @@ mod tests {
         let table = [
             ("30s", "write TIME:LEVEL"),
             ("30:100", "is missing its unit; use 30s"),
-            ("0s:100", "above zero"),
             ("30s:", "write TIME:LEVEL"),
             ("30s:..5", "write TIME:LEVEL"),
             ("30s:x", "is not a number of users"),
             ("30s:x/s", "is not a rate"),
             ("30s:10/s..20", "goes from a rate to users"),
-            ("30s:0", "has no users"),
         ];
         for (text, said) in table {
             let complaint = parse(text).unwrap_err();
@@ -124,11 +125,27 @@ mod tests {
     }
 
     #[test]
+    fn stages_may_have_no_users_or_no_length() {
+        for unit in ["", "/s"] {
+            let stages = |texts: &[&str]| {
+                let texts: Vec<String> = texts.iter().map(|text| format!("{text}{unit}")).collect();
+                let (stages, _) = parse_all(texts.iter().map(String::as_str)).expect("stages");
+                stages.into_iter().map(|stage| (stage.lasts.0 / 1_000_000_000, stage.to)).collect::<Vec<_>>()
+            };
+            assert_eq!(stages(&["1s:20", "1s:0", "2s:20"]), [(1, 20.0), (1, 0.0), (2, 20.0)]);
+            assert_eq!(stages(&["0s:20", "5s:10"]), [(5, 10.0)]);
+            assert!(parse_all([&*format!("0s:20{unit}")]).unwrap_err().1.contains("no stage lasts any time"));
+        }
+    }
+
+    #[test]
     fn sorts_do_not_mix() {
         assert!(parse_all(["30s:10/s", "30s:10"]).unwrap_err().1.contains("mix users and rates"));
         let (stages, level) = parse_all(["30s:10/s", "30s:0/s"]).unwrap();
         assert_eq!((stages.len(), level), (2, Level::Rate));
-        assert!(parse_all(["30s:0/s"]).unwrap_err().1.contains("no stage has any load"));
+        for none in ["30s:0/s", "30s:0"] {
+            assert!(parse_all([none]).unwrap_err().1.contains("no stage has any load"));
+        }
         assert!(parse_all([]).is_err());
     }
 }

@@ -16,7 +16,7 @@ use brunt_plan::quantity;
 use brunt_plan::scenarios::SpanName;
 use brunt_record::End;
 
-use crate::iterations::ScenarioRow;
+use crate::iterations::{ScenarioRow, SpanRow};
 use crate::name_totals::NamedTotals;
 use crate::numbers;
 use crate::ranked::{Figure, RankedLatency};
@@ -231,6 +231,11 @@ impl Objective {
         matches!(self.metric, Criterion::Failed(_))
     }
 
+    /// Returns `true` if the objective concerns a latency or a duration.
+    pub fn is_of_time(&self) -> bool {
+        matches!(self.metric, Criterion::Quantile { .. } | Criterion::Mean(_) | Criterion::Max(_))
+    }
+
     /// Returns `true` if the objective concerns throughput.
     fn is_of_rate(&self) -> bool {
         matches!(self.metric, Criterion::Rate(_))
@@ -392,14 +397,13 @@ impl<'a> ObjectiveInputs<'a> {
             return Some(ObjectiveInputs::of_all(run));
         }
         let of_name = run.by_name().find(|row| row.name == name).map(|row| row.totals);
-        let of_span = || run.spans().find(|row| row.objective_name() == name).map(|row| row.totals);
-        // A group of one of several scenarios needs only its own name if no other scenario has a group of that name.
-        let of_group = || run.spans().find(|row| row.group == Some(name)).map(|row| row.totals);
+        let of_span = || span(run, name).map(|row| row.totals);
         let of_scenario = || run.scenarios().find(|row| row.objective_name() == name);
-        let Some(totals) = of_name.or_else(of_span).or_else(of_group) else {
+        let Some(totals) = of_name.or_else(of_span) else {
             return of_scenario()
                 .map(|row| ObjectiveInputs::of_scenario(run, &row))
-                .or_else(|| ObjectiveInputs::of_check(run, name));
+                .or_else(|| ObjectiveInputs::of_check(run, name))
+                .or_else(|| ObjectiveInputs::of_active(run, name));
         };
         Some(ObjectiveInputs::of_totals(run, totals))
     }
@@ -416,6 +420,20 @@ impl<'a> ObjectiveInputs<'a> {
             throughput_at_most_per_s: run.at_most(run.per_s(totals.finished_in_window)),
             latency: totals.ranked(),
         }
+    }
+
+    /// Returns the figures of iterations or groups without their pauses (`checkout active`). Whether one that was cut off
+    /// by a stop would have met a limit is unknown.
+    fn of_active(run: &'a RunSums, name: &str) -> Option<ObjectiveInputs<'a>> {
+        let row = span(run, name.strip_suffix(SpanName::ACTIVE)?)?;
+        let facts = ObjectiveInputs::of_totals(run, row.totals);
+        let unknown = if facts.cut { facts.censored } else { 0 };
+        Some(ObjectiveInputs {
+            due: facts.due.saturating_sub(unknown),
+            censored: facts.censored - unknown,
+            latency: row.active(),
+            ..facts
+        })
     }
 
     /// Formats the note on dropped iterations, which follows a figure of those that began.
@@ -447,6 +465,13 @@ impl<'a> ObjectiveInputs<'a> {
             latency: crate::name_rows::empty_totals().ranked(),
         })
     }
+}
+
+/// Returns the iterations or groups that objectives call by this name. A group of one of several scenarios needs only its
+/// own name if no other scenario has a group of that name.
+fn span<'a>(run: &'a RunSums, name: &str) -> Option<SpanRow<'a>> {
+    let of_group = || run.spans().find(|row| row.group == Some(name));
+    run.spans().find(|row| row.objective_name() == name).or_else(of_group)
 }
 
 /// Splits off the suffix: `for 10s`, and `stop` or `stop after 30s`.

@@ -63,6 +63,10 @@ pub(crate) const PROBE_WITHOUT_STATUS: Text = text(
     "First response: {bytes} in {took} from {address} ({spoken})",
     "首次响应：{bytes}，用时 {took}，来自 {address}（{spoken}）",
 );
+pub(crate) const PROBE_CONNECTED: Text = text(
+    "Connected to {address} ({spoken}) in {took}; no request was sent before the load",
+    "已连接 {address}（{spoken}），用时 {took}；加压前没有发送请求",
+);
 pub(crate) const OF_PROXY: Text = text(", the proxy {proxy}", "，即代理 {proxy}");
 pub(crate) const COUNTED_ON: Text = text(
     "Counters of {host} ({kernel}, cores: {cores}) from its probe at {probe}; clocks aligned within {within}",

@@ -4,6 +4,7 @@
 //! counters and the start times of its groups. Nothing is allocated once all users have started.
 
 mod batch;
+mod failure;
 mod position;
 mod span_event;
 #[cfg(test)]
@@ -13,7 +14,7 @@ use std::sync::Arc;
 
 use brunt_contract::{RequestId, UserValues};
 use brunt_measure::{Nanos, Rng};
-use brunt_plan::flow::{OnFailure, Pause};
+use brunt_plan::flow::{OnFailure, Pause, ROUNDS};
 
 use crate::program::{ElementSource, FlowOp, FlowProgram};
 use crate::{Action, Actions, RateLimit, Scenario, UserEvent, UserIndex, Wakeup};
@@ -53,6 +54,10 @@ pub struct FlowScenario {
     /// Rate limits by request; `None` for requests without one, and empty if no request has one.
     rate_limits: Vec<Option<RateLimit>>,
     stops: StopScope,
+    /// Set if arrivals bring the users, so that nobody begins an iteration because another one ended.
+    by_arrivals: bool,
+    /// Usual duration of the iterations that succeeded; `None` before the first.
+    usual_duration: Option<Nanos>,
     /// Indices of the `close` steps passed by the user that was just advanced; their connections are closed before its
     /// next action.
     pending_closes: Vec<usize>,
@@ -73,6 +78,8 @@ impl FlowScenario {
             rng,
             rate_limits: Vec::new(),
             stops: StopScope::default(),
+            by_arrivals: false,
+            usual_duration: None,
             pending_closes: Vec::new(),
             text: Vec::new(),
         }
@@ -81,6 +88,11 @@ impl FlowScenario {
     /// Sets the rate limits of requests.
     pub fn with_rate_limits(self, turns: Vec<Option<RateLimit>>) -> FlowScenario {
         FlowScenario { rate_limits: turns, ..self }
+    }
+
+    /// Sets whether arrivals bring the users.
+    pub fn with_arrivals(self, by_arrivals: bool) -> FlowScenario {
+        FlowScenario { by_arrivals, ..self }
     }
 
     /// Applies an event to a user.
@@ -118,6 +130,8 @@ impl FlowScenario {
             active: true,
             section: phase,
             has_iterated: player.has_iterated,
+            cut_in_a_row: player.cut_in_a_row,
+            began: at,
             last_answer: at,
             ..NEW
         };
@@ -202,29 +216,6 @@ impl FlowScenario {
         (player.last_answer, player.paused_by_answer) = (last_answer, slept_by_answer);
     }
 
-    /// Handles a failed request according to its failure policy.
-    fn request_failed(&mut self, user: UserIndex, in_batch: OnFailure) {
-        let program = Arc::clone(&self.program);
-        let player = &mut self.positions[user.at()];
-        player.failed = true;
-        let op = |at: u32| program.ops.get(at as usize);
-        let on_failure = match (op(player.at), player.at.checked_sub(1).and_then(op)) {
-            (Some(FlowOp::Batch(_)), _) if player.batch_sent > 0 => in_batch,
-            (_, Some(FlowOp::Send(_, on_failure))) => *on_failure,
-            _ => OnFailure::NextIteration,
-        };
-        player.batch_failed |= on_failure != OnFailure::GoOn;
-        // A user whose start section failed cannot continue.
-        let begins = player.section == FlowSection::Start && on_failure != OnFailure::GoOn;
-        let leaves = begins || matches!(on_failure, OnFailure::StopUser | OnFailure::StopRun);
-        let leaves_now = leaves && !player.leaving;
-        player.leaving |= leaves;
-        self.stops.run |= on_failure == OnFailure::StopRun;
-        self.stops.user |= leaves_now && (begins || on_failure == OnFailure::StopUser);
-        let under_way = |span: &&mut OpenSpan| span.began < SOON;
-        self.spans_of(user).iter_mut().filter(under_way).for_each(|span| span.failed = true);
-    }
-
     /// Returns the next action of a user. [`Action::Done`] ends its iteration.
     fn next_action(&mut self, user: UserIndex, at: Nanos, values: &mut UserValues) -> Action {
         let player = &mut self.positions[user.at()];
@@ -253,10 +244,14 @@ impl FlowScenario {
             }
             let Some(op) = program.ops.get(player.at as usize) else { return self.finish_operations(user, at) };
             player.at += 1;
-            if player.only_waits && FlowScenario::is_skipped(op, player.at) {
+            if player.only_waits && self.skips(user, op, values) {
                 continue;
             }
             match op {
+                FlowOp::Send(..) if self.positions[user.at()].disconnected => {
+                    self.positions[user.at()].at -= 1;
+                    return Action::Wait;
+                }
                 FlowOp::Send(request, _) => {
                     if let Some(wait) = self.rate_limit_delay(user, *request, at) {
                         return self.pause(user, wait);
@@ -277,8 +272,7 @@ impl FlowScenario {
                     }
                 }
                 FlowOp::Pace(pace) => {
-                    let began = self.spans_of(user)[0].began;
-                    let left = began.saturating_add(*pace) - at;
+                    let left = self.positions[user.at()].began.saturating_add(*pace) - at;
                     if left > Nanos::ZERO {
                         return self.pause(user, left);
                     }
@@ -290,22 +284,6 @@ impl FlowScenario {
             }
         }
         Action::Yielded(self.positions[user.at()].busy_turns + 1)
-    }
-
-    /// Returns `true` for operations that a user skips after a failed step: everything that reaches a server, and every
-    /// backward jump. Pauses and pace still apply to the rest of the iteration. Each loop is passed once, even if the
-    /// list it iterates over was never captured.
-    fn is_skipped(op: &FlowOp, next: u32) -> bool {
-        match op {
-            FlowOp::Send(..)
-            | FlowOp::Batch(_)
-            | FlowOp::EndRepeat(..)
-            | FlowOp::Begin(_)
-            | FlowOp::Close(_)
-            | FlowOp::NextElement(..) => true,
-            FlowOp::Goto(to) => *to < next,
-            _ => false,
-        }
     }
 
     /// Queues a `close` step unless it is already queued, because a loop may pass it more than once.
@@ -334,7 +312,11 @@ impl FlowScenario {
         let player = &mut self.positions[user.at()];
         match op {
             FlowOp::Repeat(which, times) => *self.counter(user, *which) = *times,
-            FlowOp::EndRepeat(which, to) => {
+            FlowOp::RepeatValue(which, value, _, past) => match rounds(values.get(*value)) {
+                0 => player.at = *past,
+                times => *self.counter(user, *which) = times,
+            },
+            FlowOp::EndRepeat(which, to, _) => {
                 let left = self.counter(user, *which);
                 *left -= 1;
                 if *left > 0 {
@@ -345,12 +327,12 @@ impl FlowScenario {
                 let (mix, ways) = &program.choices[*which];
                 player.at = ways[mix.next_from(&mut self.rng)];
             }
-            FlowOp::Goto(to) => player.at = *to,
+            FlowOp::Goto(to) | FlowOp::NextRound(to, _) => player.at = *to,
             FlowOp::Unless(condition, to) if !program.conditions[*condition].holds(|at| values.get(at)) => {
                 player.at = *to
             }
             FlowOp::Once(past) if player.has_iterated => player.at = *past,
-            FlowOp::NextElement(list, counter, past) if !self.next_element(user, (*list, *counter), values) => {
+            FlowOp::NextElement(list, counter, _, past) if !self.next_element(user, (*list, *counter), values) => {
                 self.positions[user.at()].at = *past;
             }
             FlowOp::Set(variable, made) => {
@@ -442,6 +424,9 @@ impl FlowScenario {
         if !std::mem::replace(&mut player.answered, true) {
             return self.pause(user, IDLE);
         }
+        if let Some(wait) = self.cut_short_delay(user, at) {
+            return self.pause(user, wait);
+        }
         self.end_iteration(user, at);
         if self.positions[user.at()].leaving { Action::Leave } else { Action::Done }
     }
@@ -456,6 +441,9 @@ impl FlowScenario {
         (player.active, player.has_iterated) = (false, true);
         let (failed, slept) = (player.failed, player.paused);
         let iteration = std::mem::replace(&mut self.spans_of(user)[0], NOT_BEGUN);
+        if !failed {
+            self.passed(user, at - iteration.began);
+        }
         self.record_end(user, 0, OpenSpan { failed, ..iteration }, (at, slept));
     }
 
@@ -466,7 +454,7 @@ impl FlowScenario {
         let (plays, iterates) = (std::mem::take(&mut player.active), player.section == FlowSection::Iterations);
         player.has_iterated &= !anew;
         // The next user with this index starts from the beginning.
-        (player.in_flight, player.section) = (0, FlowSection::Before);
+        (player.in_flight, player.section, player.cut_in_a_row) = (0, FlowSection::Before, 0);
         if !plays {
             return;
         }
@@ -498,12 +486,14 @@ impl Scenario for FlowScenario {
         if stops != StopScope::default() {
             actions.push_back(Action::Stop(stops));
         }
-        match (rests, self.in_flight(user)) {
-            (false, _) => self.advance(user, at, values, actions),
-            (true, 0) => {}
-            // With several requests in flight, the last one to end decides what the user does.
-            (true, _) => actions.push_back(Action::Wait),
+        // With several requests in flight, the last one to end decides what the user does.
+        if rests && self.in_flight(user) > 0 {
+            return actions.push_back(Action::Wait);
         }
+        if let Some(position) = self.positions.get_mut(user.at()) {
+            position.disconnected = rests;
+        }
+        self.advance(user, at, values, actions);
     }
     fn has_iterations(&self) -> bool {
         true
@@ -533,6 +523,12 @@ impl Scenario for FlowScenario {
         self.cut_spans(user, at, anew);
         actions.extend(self.span_events.drain(..).map(Action::Report));
     }
+}
+
+/// Returns the number of rounds that a value stands for; none if it is missing or not a whole number.
+fn rounds(value: Option<&[u8]>) -> u32 {
+    let digits = value.and_then(|value| std::str::from_utf8(value).ok());
+    digits.and_then(|digits| digits.trim().parse::<u32>().ok()).unwrap_or(0).min(ROUNDS)
 }
 
 /// Draws the length of a pause.

@@ -89,8 +89,8 @@ pub struct Wakeup {
     pub event: UserEvent,
     /// Time of the event.
     pub at: Nanos,
-    /// Set if the user could not connect and sends nothing until it is woken again. The scenario records the event,
-    /// waits if requests of the user are in flight, and pauses if it would have paused anyway.
+    /// Set if the user could not connect and sends nothing yet. The scenario records the event and goes on up to the
+    /// user's next request: pauses pass meanwhile.
     pub disconnected: bool,
 }
 

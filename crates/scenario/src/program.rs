@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use brunt_plan::flow::{Flow, LoopList, OnFailure, Pause, Step, TextPiece, pieces};
+use brunt_plan::flow::{Flow, LoopList, OnFailure, Pause, RepeatCount, Step, TextPiece, each, pieces};
 
 use brunt_contract::{RequestId, UserValues};
+use brunt_measure::Nanos;
 
 use crate::{Condition, WeightedChoice};
 
@@ -18,15 +19,17 @@ pub(crate) enum FlowOp {
     /// Pauses.
     Pause(Pause),
     /// Waits until this long after the iteration began.
-    Pace(brunt_measure::Nanos),
+    Pace(Nanos),
     /// Begins a group, which starts with the next request.
     Begin(u16),
     /// Ends a group at the time of the last response.
     End(u16),
     /// Begins a loop: the counter, and the number of rounds.
     Repeat(u32, u32),
+    /// Begins a loop whose number of rounds is a value of the user; jumps if there are none.
+    RepeatValue(u32, u16, LoopBody, u32),
     /// Decrements the counter and jumps back unless the loop is done.
-    EndRepeat(u32, u32),
+    EndRepeat(u32, u32, LoopBody),
     /// Jumps to one of several targets.
     Choose(usize),
     /// Jumps to the target.
@@ -37,7 +40,9 @@ pub(crate) enum FlowOp {
     Once(u32),
     /// Takes the next element of a list (index of the list, counter of the elements taken); jumps at the end of the
     /// list.
-    NextElement(usize, u32, u32),
+    NextElement(usize, u32, LoopBody, u32),
+    /// Jumps back for the next element of a list.
+    NextRound(u32, LoopBody),
     /// Assigns a text to a value.
     Set(u16, FlowText),
     /// Calls a flow; the return position is stored in the counter.
@@ -46,6 +51,15 @@ pub(crate) enum FlowOp {
     Return(u32),
     /// Closes connections to the servers of the `close` step with this index.
     Close(usize),
+}
+
+/// The part of a loop that is left to a user after a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LoopBody {
+    /// Each round pauses: the user goes through all of them.
+    Waits,
+    /// No round pauses.
+    OnlySends,
 }
 
 /// A text with placeholders for the user's values.
@@ -194,9 +208,27 @@ impl<'a> FlowCompiler<'a> {
             | FlowOp::Goto(to)
             | FlowOp::Once(to)
             | FlowOp::NextElement(.., to)
+            | FlowOp::RepeatValue(.., to)
             | FlowOp::Call(_, to) => *to = here,
             _ => {}
         }
+    }
+
+    /// Returns what is left of a loop over these steps after a failure.
+    fn body(&self, steps: &[Step]) -> LoopBody {
+        let mut waits = false;
+        each(steps, &mut |step| {
+            waits |= match step {
+                Step::Pause(Pause::Uniform { to, .. }) => *to > Nanos::ZERO,
+                Step::Pause(_) => true,
+                Step::Call { flow, .. } => {
+                    let called = self.flow.named_flow(flow);
+                    called.is_some_and(|called| self.body(&called.steps) == LoopBody::Waits)
+                }
+                _ => false,
+            }
+        });
+        if waits { LoopBody::Waits } else { LoopBody::OnlySends }
     }
 
     fn position(&self) -> u32 {
@@ -256,7 +288,7 @@ impl<'a> FlowCompiler<'a> {
                 self.steps(steps);
                 self.push(FlowOp::End(span));
             }
-            Step::Repeat { times, steps } => self.repeat(*times, steps),
+            Step::Repeat { times, steps } => self.repeat(times, steps),
             Step::If { steps, otherwise, .. } => {
                 let skip = self.unless();
                 self.steps(steps);
@@ -303,14 +335,23 @@ impl<'a> FlowCompiler<'a> {
         }
     }
 
-    fn repeat(&mut self, times: u32, steps: &'a [Step]) {
-        // Steps repeated zero times are emitted too, so that conditions keep their indices, and are jumped over.
-        let past = (times == 0).then(|| self.push(FlowOp::Goto(0)));
+    fn repeat(&mut self, times: &RepeatCount, steps: &'a [Step]) {
         let counter = self.counter();
-        self.push(FlowOp::Repeat(counter, times));
+        // Steps repeated zero times are emitted too, so that conditions keep their indices, and are jumped over.
+        let past = match times {
+            RepeatCount::Times(0) => Some(self.push(FlowOp::Goto(0))),
+            RepeatCount::Times(_) => None,
+            RepeatCount::Value(name) => {
+                let value = index_of(&self.flow.variables, name);
+                Some(self.push(FlowOp::RepeatValue(counter, value, self.body(steps), 0)))
+            }
+        };
+        if let RepeatCount::Times(times) = times {
+            self.push(FlowOp::Repeat(counter, *times));
+        }
         let from = self.position();
         self.steps(steps);
-        self.push(FlowOp::EndRepeat(counter, from));
+        self.push(FlowOp::EndRepeat(counter, from, self.body(steps)));
         past.into_iter().for_each(|past| self.set_target(past));
     }
 
@@ -324,11 +365,11 @@ impl<'a> FlowCompiler<'a> {
         };
         let variable = index_of(names, name);
         self.program.lists.push(ForEachList { variable, source: of });
-        let (counter, which) = (self.counter(), self.program.lists.len() - 1);
+        let (counter, which, body) = (self.counter(), self.program.lists.len() - 1, self.body(steps));
         self.push(FlowOp::Repeat(counter, 0));
-        let from = self.push(FlowOp::NextElement(which, counter, 0));
+        let from = self.push(FlowOp::NextElement(which, counter, body, 0));
         self.steps(steps);
-        self.push(FlowOp::Goto(from as u32));
+        self.push(FlowOp::NextRound(from as u32, body));
         self.set_target(from);
     }
 }

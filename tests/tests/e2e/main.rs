@@ -50,5 +50,6 @@ mod telemetry;
 mod terminal;
 mod ui;
 mod untrusted_text;
+mod users;
 mod watched;
 mod websocket;

@@ -1,12 +1,13 @@
 //! Steps that run other steps: `for-each` over a list, and calls of named flows.
 
 use brunt_contract::UsageError;
-use brunt_plan::flow::{Flow, LoopList, NamedFlow, Step, TextPiece, each, pieces, server_of};
+use brunt_plan::flow::{Flow, LoopList, NamedFlow, ROUNDS, RepeatCount, Step, TextPiece, each, pieces, server_of};
+use brunt_plan::quantity;
 use brunt_plan::yaml::{FilePosition, YamlNode, YamlValue};
 use brunt_scenario::Condition;
 
 use super::positions::Section;
-use super::reader::{DeferredCheck, PlanFileEntry, PlanFileReader, StepContext};
+use super::reader::{DeferredCheck, PlanFileEntry, PlanFileReader, StepContext, text_of};
 use crate::suggestions::nearest;
 
 /// Maximum number of named flows in a plan.
@@ -38,6 +39,21 @@ impl PlanFileReader {
         };
         let steps = self.nested_steps("for-each", at, &rest, within)?;
         Ok(Step::ForEach { name, list, steps })
+    }
+
+    /// Reads `repeat: 5`, or `repeat: "{n}"` for a value of the user.
+    pub(super) fn repeat_count(&mut self, at: FilePosition, node: &YamlNode) -> Result<RepeatCount, UsageError> {
+        let text = text_of(node).trim();
+        if let Some(name) = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')) {
+            let name = name.trim().to_owned();
+            self.deferred.push((DeferredCheck::Count(name.clone()), node.at));
+            return Ok(RepeatCount::Value(name));
+        }
+        if text == "0" {
+            return Ok(RepeatCount::Times(0));
+        }
+        let times = quantity::bounded_count(text, "times", ROUNDS.into());
+        times.map(RepeatCount::Times).or_else(|trouble| self.wrong(at, "repeat", trouble))
     }
 
     /// Reads `close: all`, `close: http://localhost:8080`, or a list of servers.
@@ -136,6 +152,7 @@ impl PlanFileReader {
             let (name, trouble) = match later {
                 DeferredCheck::Condition(text) => ("condition", Condition::parse(text, &flow.variables).err()),
                 DeferredCheck::List(name) => ("in", unknown_list(name, flow)),
+                DeferredCheck::Count(name) => ("repeat", unknown_count(name, flow)),
                 DeferredCheck::Call(name) => ("call", unknown_flow(name, flow)),
                 DeferredCheck::Text(text) => ("with", placeholder_error(text)),
                 DeferredCheck::Server(server) => ("close", self.unknown_server(server)),
@@ -167,6 +184,16 @@ fn unknown_list(name: &str, flow: &Flow) -> Option<String> {
             "no step captures `{name}`; add `capture: {{{name}: json $.items[*].id | all}}` to an earlier step, or \
                 write [a, b, c]"
         ),
+    })
+}
+
+fn unknown_count(name: &str, flow: &Flow) -> Option<String> {
+    let known = || flow.variables.iter().map(String::as_str);
+    (!known().any(|known| known == name)).then(|| match nearest(name, known()) {
+        Some(near) => format!("no step captures `{name}`; write {{{near}}} if you meant that"),
+        None => {
+            format!("no step captures `{name}`; write a number, or {{NAME}} of a value that an earlier step captures")
+        }
     })
 }
 

@@ -38,6 +38,8 @@ pub(super) enum DeferredCheck {
     Condition(String),
     /// The name of a list.
     List(String),
+    /// The name of the value that says how often steps are repeated.
+    Count(String),
     /// The name of a called flow.
     Call(String),
     /// A text that contains values.

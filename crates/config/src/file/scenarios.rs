@@ -12,7 +12,8 @@ use brunt_plan::{Load, ScenarioPlan, Stage, quantity, stages};
 use super::positions::Section;
 use super::reader::{PlanFileEntry, PlanFileReader, text_of};
 use super::{remarks, report_plan};
-use crate::draft::DraftScenario;
+use crate::draft::{DraftScenario, DraftUrl};
+use crate::origin::ValueOrigin;
 use crate::parsers::{self, MOST_USERS, UNTIL_DONE};
 use crate::suggestions::nearest;
 
@@ -163,11 +164,12 @@ impl PlanFileReader {
         let entries: Vec<PlanFileEntry> =
             entries.iter().map(|(key, at, node)| (key.replace('_', "-"), *at, node.clone())).collect();
         for (key, at, _) in &entries {
-            if !KEYS.contains(&key.as_str()) {
+            if !KEYS.contains(&key.as_str()) && self.keys.of_one_url(key).is_none() {
                 let trouble = match nearest(key, KEYS.into_iter()) {
                     Some(near) => format!("unknown key; write `{near}` if you meant that"),
                     None => format!(
-                        "is not a key of a scenario, though it may be one of the whole plan; a scenario has {}",
+                        "is not a key of a scenario, though it may be one of the whole plan; a scenario has {}, and \
+                         options of its requests, such as `header` or `resources`",
                         KEYS.join(", ")
                     ),
                 };
@@ -179,7 +181,9 @@ impl PlanFileReader {
         if load.is_open() {
             self.refuse_of_users(&entries)?;
         }
+        let first = self.draft.urls.len();
         let flow = self.flow_of(&name, at, &entries)?;
+        self.apply_request_options(first, &entries)?;
         let time = |key| self.read(&entries, key, quantity::duration);
         let count = |key, what, most| self.read(&entries, key, move |text| quantity::bounded_count(text, what, most));
         let connections = count("max-connections", "connections", 10_000_000)?;
@@ -198,6 +202,23 @@ impl PlanFileReader {
             flow,
         };
         Ok(DraftScenario { scenario, graceful_stop, max_connections: connections })
+    }
+
+    /// Applies the options that a scenario has for all its requests to those from `first` on. A request's own options
+    /// replace them.
+    fn apply_request_options(&mut self, first: usize, entries: &[PlanFileEntry]) -> Result<(), UsageError> {
+        let mut common = DraftUrl::plain("", ValueOrigin::CommandLine);
+        for (key, at, node) in entries {
+            if !KEYS.contains(&key.as_str()) && node.value != YamlValue::Null {
+                self.url_option(key, *at, node, &mut common)?;
+            }
+        }
+        for url in &mut self.draft.urls[first..] {
+            url.own = std::mem::take(&mut url.own).merged_over(common.own.clone(), &url.without);
+            let without = common.without.iter().filter(|name| !url.own.contains(name) && !url.without.contains(name));
+            url.without.extend(without.copied().collect::<Vec<_>>());
+        }
+        Ok(())
     }
 
     /// Reads the start time. `start` with any other value is the section of first steps.

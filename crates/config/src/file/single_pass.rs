@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use brunt_measure::Nanos;
 use brunt_plan::WeightedUrl;
-use brunt_plan::flow::{CAPTURE, Flow, LoopList, Pause, Step, each};
+use brunt_plan::flow::{CAPTURE, Flow, LoopList, Pause, RepeatCount, Step, each};
 use brunt_plan::yaml::FilePosition;
 use brunt_scenario::Condition;
 
@@ -118,10 +118,13 @@ impl<'a> FlowPass<'a> {
             }
             Step::Group { steps, .. } | Step::Once { steps } => return self.steps(steps),
             Step::Repeat { times, steps } => {
-                if *times == 0 {
-                    self.add_remark("the steps of `repeat: 0` never run; use 1 or more, or leave them out".to_owned());
+                match times {
+                    RepeatCount::Times(0) => self.add_remark("the steps of `repeat: 0` never run".to_owned()),
+                    RepeatCount::Times(_) => {}
+                    RepeatCount::Value(name) => self.uses(|known| known == name),
                 }
-                return self.visit_loop(steps) || *times == 0;
+                let ends = self.visit_loop(steps);
+                return ends || matches!(times, RepeatCount::Times(0) | RepeatCount::Value(_));
             }
             Step::While { condition, steps } => return self.loops(condition, steps),
             Step::If { condition, steps, otherwise } => return self.choice(condition, steps, otherwise),
@@ -358,13 +361,14 @@ fn always_takes_time(flow: &Flow, steps: &[Step]) -> bool {
         Step::Request { .. } | Step::Batch { .. } => true,
         Step::Pause(pause) => *pause != Pause::Uniform { from: Nanos::ZERO, to: Nanos::ZERO },
         Step::Group { steps, .. } => sure(steps),
-        Step::Repeat { times, steps } => *times > 0 && sure(steps),
+        Step::Repeat { times: RepeatCount::Times(1..), steps } => sure(steps),
         Step::If { steps, otherwise, .. } => sure(steps) && sure(otherwise),
         Step::Choose { ways } => ways.iter().all(|way| sure(&way.steps)),
         Step::ForEach { list: LoopList::Fixed(texts), steps, .. } => !texts.is_empty() && sure(steps),
         // The recursion ends, because no flow calls itself.
         Step::Call { flow: name, .. } => flow.named_flow(name).is_some_and(|called| sure(&called.steps)),
-        Step::ForEach { .. } | Step::While { .. } | Step::Once { .. } | Step::Pace(_) | Step::Close { .. } => false,
+        Step::Repeat { .. } | Step::ForEach { .. } | Step::While { .. } | Step::Once { .. } => false,
+        Step::Pace(_) | Step::Close { .. } => false,
     })
 }
 

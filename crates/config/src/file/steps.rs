@@ -19,8 +19,6 @@ pub(super) const KINDS: [&str; 13] =
     ["url", "batch", "pause", "pace", "close", "group", "repeat", "while", "for-each", "if", "choose", "once", "call"];
 /// Maximum nesting depth of steps.
 const DEEPEST: usize = 32;
-/// Maximum number of repetitions of a loop.
-const MOST_TIMES: u64 = 1_000_000;
 
 impl PlanFileReader {
     /// Reads `flow` and the sections next to it.
@@ -112,8 +110,7 @@ impl PlanFileReader {
             "close" => self.refuse_other_keys(&rest).and_then(|()| self.close(node)),
             "group" => self.group((at, node), &rest, within),
             "repeat" => {
-                let times = quantity::bounded_count(text_of(node), "times", MOST_TIMES);
-                let times = times.or_else(|trouble| self.wrong(at, "repeat", trouble))?;
+                let times = self.repeat_count(at, node)?;
                 let steps = self.nested_steps("repeat", at, &rest, within)?;
                 Ok(Step::Repeat { times, steps })
             }

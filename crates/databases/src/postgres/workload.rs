@@ -86,6 +86,10 @@ impl Workload for PostgresWorkload {
     fn connection_owner(&self, _origin: &Origin) -> ConnectionOwner {
         ConnectionOwner::Iteration
     }
+    fn may_precede_run(&self, request: &brunt_contract::Request) -> bool {
+        let statements = self.encoded_with(request, &SlotContext::default(), None);
+        self.prepared.max_requests.is_none() && sql::only_reads(&statements)
+    }
     fn carries_no_trace(&self, _request: &brunt_contract::Request) -> bool {
         true
     }

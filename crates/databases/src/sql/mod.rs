@@ -4,6 +4,7 @@
 mod account;
 mod checks;
 mod options;
+mod reading;
 mod requests;
 mod scan;
 mod slots;
@@ -11,6 +12,7 @@ mod slots;
 pub use account::{DatabaseAccount, DatabaseUrls};
 pub use checks::{CapturedRows, OF_ONE_URL, SqlChecks};
 pub use options::{StatementMode, options, row_count_mismatch};
+pub use reading::only_reads;
 pub use requests::{SqlRequest, prepare_workload};
 pub use scan::{LiteralPart, SqlPiece, SqlScanner, is_word, unclosed_error};
 pub use slots::{

@@ -23,17 +23,17 @@ impl<N: Network> WorkerConnections<N> {
         self.user_backoffs.until(user)
     }
 
-    /// Records a failed attempt of a user that would have paused for `pause` anyway, and returns the end of its wait.
-    /// Only the time beyond that pause counts in `kept_out_ns`.
-    pub(crate) fn back_off_user(&mut self, user: UserId, pause: Nanos) -> Nanos {
-        let now = self.traffic.stamp;
-        let paused = now.saturating_add(pause);
-        if self.sticky.by_arrival(user) {
-            return paused;
+    /// Records a failed attempt of a user, which may not connect again before [`WorkerConnections::backoff_until`].
+    pub(crate) fn back_off_user(&mut self, user: UserId) {
+        if !self.sticky.by_arrival(user) {
+            self.user_backoffs.record_failure(user, self.traffic.stamp, &mut self.rng);
         }
-        let until = self.user_backoffs.record_failure(user, now, &mut self.rng).max(paused);
-        self.traffic.recorder.counts().kept_out_ns += self.traffic.limits.in_window(paused, until).0;
-        until
+    }
+
+    /// Records that a user waits until it may connect again. Pauses of its own are over by then.
+    pub(crate) fn keep_out(&mut self, until: Nanos) {
+        let wait = self.traffic.limits.in_window(self.traffic.stamp, until);
+        self.traffic.recorder.counts().kept_out_ns += wait.0;
     }
 
     /// Records a failed attempt of a pool.

@@ -154,7 +154,8 @@ fn whoever_has_all_answers_gives_others_their_turn() {
     let scene = SimPlan::closed(3, SECOND).option("cache", "yes").with(|plan| {
         let url = |url: &str| WeightedUrl::plain(url);
         let send = |url| Step::Request { url, on_failure: OnFailure::default() };
-        let (many, none) = (Step::Repeat { times: 5000, steps: vec![send(0)] }, Pause::Uniform { from: MS, to: MS });
+        let (many, none) =
+            (Step::Repeat { times: 5000.into(), steps: vec![send(0)] }, Pause::Uniform { from: MS, to: MS });
         let many = Step::Group { name: "many".into(), steps: vec![many] };
         let steps = vec![many, Step::Pause(none), send(1)];
         (plan.urls, plan.flow) = (

@@ -80,7 +80,7 @@ fn every_branch_is_counted_exactly_and_every_iteration_ends_in_one_of_three_ways
         let steps = vec![
             Step::Once { steps: vec![send(2)] },
             send(0),
-            group(vec![Step::Repeat { times: 3, steps: vec![send(1), pause(1)] }]),
+            group(vec![Step::Repeat { times: 3.into(), steps: vec![send(1), pause(1)] }]),
             Step::Choose { ways: vec![way(3.0, vec![send(2)]), way(1.0, vec![send(2), send(2)])] },
         ];
         let scene = flowing(SimPlan::closed(7, Nanos::from_secs(3600)), steps).with(|plan| {

@@ -229,7 +229,7 @@ fn flowing(scene: SimPlan, capture: &str) -> SimPlan {
         let steps = vec![
             send(0),
             Step::Pause(Pause::Exponential { mean }),
-            group("browse", vec![Step::Repeat { times: 3, steps: vec![send(1), Step::Choose { ways }] }]),
+            group("browse", vec![Step::Repeat { times: 3.into(), steps: vec![send(1), Step::Choose { ways }] }]),
             Step::If { condition: "token != 'x'".into(), steps: vec![send(2)], otherwise: vec![send(1)] },
             Step::Once { steps: vec![send(2)] },
             Step::Pace(Nanos::from_millis(1)),

@@ -15,6 +15,7 @@ mod ending;
 mod endless_answers;
 mod exact_waiting;
 mod external_scenario;
+mod failing_users;
 mod filtered_peer;
 mod flows;
 pub(crate) mod harness;

@@ -59,7 +59,7 @@ impl WorkerUsers {
         in_vain: bool,
     ) {
         if in_vain {
-            c.back_off_user(user, Nanos::ZERO);
+            c.back_off_user(user);
         }
         let Some(held) = &mut self.holding else { return };
         // A pausing user notices the loss when it wakes.

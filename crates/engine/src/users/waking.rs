@@ -43,7 +43,7 @@ impl WorkerUsers {
             self.iteration_begins(c, user, !prepares);
         }
         let on = c.user_origin(user);
-        let waits = if arrives || on.is_some() { Nanos::ZERO } else { c.backoff_until(user) };
+        let waits = if arrives { Nanos::ZERO } else { c.backoff_until(user) };
         let rests = waits > c.now() && self.others_in_flight(user, news) == 0;
         if !rests && !arrives && on.is_none() && c.are_fixed() && news != UserEvent::NoMoreVisits {
             return self.user_connects(c, user);
@@ -53,7 +53,10 @@ impl WorkerUsers {
             user,
             Wakeup { origin: on, disconnected: rests, ..Wakeup::new(user.index(), news, due) },
         ) {
-            None if rests => self.sources.pause(user, waits),
+            None | Some(Action::Wait) if rests => {
+                c.keep_out(waits);
+                self.sources.pause(user, waits);
+            }
             last => self.finish_actions(c, user, due, last),
         }
     }
@@ -247,22 +250,20 @@ impl WorkerUsers {
         SendResult::Submitted
     }
 
-    /// Makes a user that could not reach its server wait before it continues. A user brought by an arrival does not
-    /// wait: it continues as after any failed request.
+    /// Makes a user that could not reach its server wait before its next request; pauses of the plan pass meanwhile, so
+    /// that a failure makes the user neither faster than the plan nor slower than it must be. A user brought by an
+    /// arrival does not wait: it continues as after any failed request.
     pub(crate) fn user_backs_off<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId, event: UserEvent) {
-        if self.sources.of(user).users().by_arrivals() {
-            return self.advance(c, user, c.event_time(), event);
+        if !self.sources.of(user).users().by_arrivals() {
+            if self.others_in_flight(user, event) > 0 {
+                // The last request to end decides what the user does.
+                let rests = Wakeup { disconnected: true, ..Wakeup::new(user.index(), event, c.event_time()) };
+                self.wake_and_act(c, user, rests);
+                return;
+            }
+            c.back_off_user(user);
         }
-        let rests = Wakeup { disconnected: true, ..Wakeup::new(user.index(), event, c.now()) };
-        // A failure must not make a user faster: a user that would have paused anyway pauses for the longer of the two
-        // times.
-        let pause = match self.wake_and_act(c, user, rests) {
-            Some(Action::Wait) => return,
-            Some(Action::Pause(pause)) => pause,
-            _ => Nanos::ZERO,
-        };
-        let until = c.back_off_user(user, pause);
-        self.sources.pause(user, until);
+        self.advance(c, user, c.event_time(), event);
     }
 
     /// Reschedules a user that used up its step budget without sending: other users run first. The due time of its next

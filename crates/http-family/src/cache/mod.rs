@@ -46,7 +46,14 @@ thread_local! {
     static KEY: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Cache settings of a run.
+/// Lets all caches of a run share one budget; returns `true` if there are any.
+pub fn share_budget<'a>(all: impl Iterator<Item = &'a mut CacheSettings>) -> bool {
+    let mut shared = None;
+    all.for_each(|settings| settings.budget = shared.get_or_insert(settings.budget.clone()).clone());
+    shared.is_some()
+}
+
+/// Cache settings of a run, or of a request.
 #[derive(Clone, Debug)]
 pub struct CacheSettings {
     per_iteration: bool,

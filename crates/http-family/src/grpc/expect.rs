@@ -375,7 +375,12 @@ fn check_rule_names(rule: &JsonRule, kind: &MessageDescriptor, streams: bool) ->
         if field.is_map() {
             return Ok(());
         }
-        if field.is_list() && !matches!(steps.next(), Some(PathStep::Index(_) | PathStep::Each | PathStep::Filter(_))) {
+        if field.is_list()
+            && !matches!(
+                steps.next(),
+                Some(PathStep::Index(_) | PathStep::Slice(_) | PathStep::Each | PathStep::Filter(_))
+            )
+        {
             return Ok(());
         }
         at = match field.kind() {

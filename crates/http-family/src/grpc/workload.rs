@@ -86,6 +86,7 @@ fn prepared(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<GrpcWor
     let (mut maker, mut origins, mut requests) = (CallBuilder::default(), Vec::new(), Vec::new());
     let (mut names, mut holds) = (RequestNames::default(), HeldStreamPlan::default());
     for (index, (place, url)) in places.iter().zip(&config.urls).enumerate() {
+        marks.begin_url(config, index);
         let method = method(&schema, place)?;
         let own =
             url_overrides::read_overrides(config, index, options::OF_ONE_URL, |asked| GrpcOptions::read(asked, marks))?;

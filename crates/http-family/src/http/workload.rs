@@ -126,6 +126,9 @@ impl Workload for HttpWorkload {
     fn trace(&self, request: &brunt_contract::Request, context: &SlotContext) -> Option<Trace> {
         self.http1.trace(request, context)
     }
+    fn may_precede_run(&self, request: &brunt_contract::Request) -> bool {
+        self.http1.may_precede_run(request)
+    }
     fn update_state(
         &self,
         request: &brunt_contract::Request,

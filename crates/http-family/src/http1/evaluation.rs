@@ -80,7 +80,7 @@ impl ResponseEvaluation {
         status: u16,
         text: &[u8],
     ) -> Result<(), ProtocolError> {
-        if rules.cache.is_some() {
+        if checks.cache.is_some() {
             let method = recipe.map_or("GET", |recipe| &recipe.method);
             let need = checks.needed_parts(self.expected.is_some());
             if let Some(kept) = self.cache.head(method, need, status, text) {

@@ -110,11 +110,11 @@ pub const OPTIONS: &[OptionSpec] = &[
 
 /// Options that may be set per URL: those that shape its request or check its response.
 pub const URL_OPTIONS: &[&str] =
-    &joined::<24>(&[REQUEST_OPTIONS, RESPONSE_OPTIONS, &["location", resources::FROM, resources::MAY_FAIL]]);
+    &joined::<25>(&[REQUEST_OPTIONS, RESPONSE_OPTIONS, &["location", resources::FROM, resources::MAY_FAIL]]);
 
 /// Per-URL options that concern the response; a URL with one of them gets its own checks.
 pub const RESPONSE_OPTIONS: &[&str] =
-    &joined::<8>(&[evaluation::CHECKS, &["redirects", resources::RESOURCES, CAPTURE]]);
+    &joined::<9>(&[evaluation::CHECKS, &["redirects", resources::RESOURCES, CAPTURE, cache::CACHE]]);
 
 /// Per-URL options that shape the request.
 const REQUEST_OPTIONS: &[&str] = &[
@@ -267,6 +267,7 @@ impl HttpSettings {
             trailers: false,
             fetches_resources: false,
             allowed_redirects: None,
+            cache: self.cache.clone(),
         }
     }
 
@@ -303,6 +304,7 @@ impl HttpSettings {
             returns_body: self.returns_body,
             fetches_resources: self.pages.is_some(),
             allowed_redirects: None,
+            cache: self.cache,
         }
     }
 
@@ -313,15 +315,18 @@ impl HttpSettings {
         (recipes, pages): (Vec<Recipe>, Vec<PageRule>),
         proxies: Arc<ProxyRules>,
     ) -> HttpRules {
-        let (jar, cache, waits) = (self.jar.then(cookies::budget), self.cache.clone(), self.continue_wait);
+        let (jar, waits) = (self.jar.then(cookies::budget), self.continue_wait);
+        let (mut default_checks, mut other_checks) = (self.checks(), others);
+        let all = std::iter::once(&mut default_checks).chain(&mut other_checks);
+        let caches = cache::share_budget(all.filter_map(|checks| checks.cache.as_mut()));
         HttpRules {
-            default_checks: self.checks(),
-            other_checks: others,
+            default_checks,
+            other_checks,
             budget: MemoryBudget::default(),
             recipes,
             pages,
             jar,
-            cache,
+            caches,
             continue_wait: waits,
             proxies,
         }

@@ -106,8 +106,8 @@ pub struct HttpRules {
     pub(crate) pages: Vec<PageRule>,
     /// Memory budget of the cookie jars; `None` if users keep no cookies.
     pub(crate) jar: Option<MemoryBudget>,
-    /// Cache settings; `None` without a cache.
-    pub(crate) cache: Option<cache::CacheSettings>,
+    /// Set if users cache responses to some requests.
+    pub(crate) caches: bool,
     /// Time that a body waits for `100 Continue`.
     pub(crate) continue_wait: Nanos,
     /// Proxies, for redirects.
@@ -138,6 +138,8 @@ pub struct ResponseChecks {
     pub(crate) fetches_resources: bool,
     /// Hosts to which redirects may lead, for a resource of a page.
     pub(crate) allowed_redirects: Option<Arc<AllowedHosts>>,
+    /// Cache settings; `None` if the response is not cached.
+    pub(crate) cache: Option<cache::CacheSettings>,
 }
 
 impl HttpRules {
@@ -150,23 +152,24 @@ impl HttpRules {
         }
     }
 
-    /// Returns the condition to add to a request with this head, if the user's cache has a response to validate;
-    /// `secure` is set for TLS.
+    /// Returns the condition to add to a request with these checks and this head, if the user's cache has a response to
+    /// validate; `secure` is set for TLS.
     pub(crate) fn condition(
         &self,
+        checks: u16,
         memory: &UserState,
         context: &SlotContext<'_>,
         (head, secure): (&[u8], bool),
         need: cache::NeededParts,
     ) -> Option<cache::Revalidation> {
         let sent = cache::OutgoingRequest { head, secure, at: context.unix_ns, iteration: memory.iteration() };
-        memory.lasting::<cache::Cache>()?.revalidation(self.cache.as_ref()?, sent, need)
+        memory.lasting::<cache::Cache>()?.revalidation(self.checks(checks).cache.as_ref()?, sent, need)
     }
 
     /// Returns `true` if users keep cookies or responses.
     #[inline]
     pub(crate) fn keep_state(&self) -> bool {
-        self.jar.is_some() || self.cache.is_some()
+        self.jar.is_some() || self.caches
     }
 
     /// Returns all checks of the run.

@@ -408,7 +408,8 @@ impl Http1Session {
         let rules = Arc::clone(&self.rules);
         let expects = self.extras.as_ref().is_some_and(|rare| rare.evaluation.expected.is_some());
         let (need, bytes) = (rules.checks(request.checks).needed_parts(expects), out.bytes_mut());
-        if let Some(condition) = rules.condition(memory, context, (&bytes[from..], request.flags & SECURE != 0), need) {
+        let head = (&bytes[from..], request.flags & SECURE != 0);
+        if let Some(condition) = rules.condition(request.checks, memory, context, head, need) {
             condition.put_into(bytes, from);
             self.extras().evaluation.cache.stored = Some(condition.response);
         }
@@ -503,7 +504,7 @@ impl Session for Http1Session {
         if let Some(jar) = memory.get::<CookieJar>() {
             jar.put_into(out.bytes_mut(), from, request.flags & SECURE != 0, context.seconds());
         }
-        if self.rules.cache.is_some() {
+        if self.rules.caches {
             self.revalidate((request, from), context, memory, out);
         }
         Ok(sent)

@@ -74,10 +74,12 @@ impl Http1 {
             || own_has("redirects")
             || wishes.pages().is_some()
             || own_has(RESOURCES)
+            || own_has(cache::CACHE)
             || config.composes_requests;
         let (mut others, mut pages) = (Vec::new(), PlannedPages::default());
         let (mut withheld, mut slots, mut once) = (false, false, true);
         for (index, url) in config.urls.iter().enumerate() {
+            marks.begin_url(config, index);
             let own =
                 url_overrides::read_overrides(config, index, URL_OPTIONS, |asked| HttpSettings::read(asked, marks))?;
             let wished = own.as_ref().unwrap_or(&wishes);
@@ -127,7 +129,7 @@ impl Http1 {
             one_exchange_per_connection: once,
             inspects_responses: looks(|checks| !checks.status_only),
             keeps_state: rules.keep_state(),
-            caches_responses: rules.cache.is_some(),
+            caches_responses: rules.caches,
             // Cookies need the time, which is part of the slot context.
             has_slots: slots || rules.keep_state() || looks(|checks| !checks.captures.is_empty()),
             max_requests: marks.request_limit(),
@@ -136,6 +138,9 @@ impl Http1 {
         Ok((Http1Workload { prepared, rules: Arc::new(rules), http10: old }, requests))
     }
 }
+
+/// Methods that change nothing on the server (RFC 9110 9.2.1, and the registry of methods).
+const SAFE_METHODS: [&str; 8] = ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY", "PROPFIND", "REPORT", "SEARCH"];
 
 /// The workload of a run over HTTP/1.1.
 #[derive(Debug)]
@@ -174,7 +179,7 @@ impl Http1Workload {
         heard: cache::CacheEffect,
         memory: &mut UserState,
     ) {
-        let Some(rule) = &self.rules.cache else { return };
+        let Some(rule) = &self.rules.checks(request.checks).cache else { return };
         let mut saved = memory.savings;
         if let cache::CacheEffect::Confirmed(_, answer) = &heard {
             saved.confirmed += 1;
@@ -271,6 +276,11 @@ impl Workload for Http1Workload {
             None => request.recipe.as_ref().and_then(|_| Trace::find_in_head(&request.text())),
         }
     }
+    fn may_precede_run(&self, request: &brunt_contract::Request) -> bool {
+        let sent = self.encoded_with(request, &SlotContext::default(), None);
+        let method = sent.split(|byte| *byte == b' ').next().unwrap_or_default();
+        self.prepared.max_requests.is_none() && SAFE_METHODS.iter().any(|safe| safe.as_bytes() == method)
+    }
     fn update_state(
         &self,
         request: &brunt_contract::Request,
@@ -306,7 +316,8 @@ impl Workload for Http1Workload {
         memory: &mut UserState,
     ) -> Option<CacheHit> {
         let request = request.downcast::<HttpRequest>();
-        let (rule, checks) = (self.rules.cache.as_ref()?, self.rules.checks(request.checks));
+        let checks = self.rules.checks(request.checks);
+        let rule = checks.cache.as_ref()?;
         let with = SlotContext { values: &memory.values, ..*context };
         let expected = request.slots.as_ref().and_then(|slots| slots.expected(&with));
         let need = checks.needed_parts(expected.is_some());

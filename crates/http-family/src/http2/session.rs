@@ -87,7 +87,7 @@ impl Http2Session {
         if !jar.is_some_and(|jar| jar.put(&asked.site, own, context.seconds(), &mut self.cookie)) {
             self.cookie.extend_from_slice(own);
         }
-        if self.rules.cache.is_some() {
+        if self.rules.caches {
             self.revalidate(request, context, memory);
         }
     }
@@ -100,7 +100,7 @@ impl Http2Session {
         }
         let expects = request.slots.as_ref().and_then(|slots| slots.expected(context)).is_some();
         let need = self.rules.checks(request.checks).needed_parts(expects);
-        self.condition = self.rules.condition(memory, context, (&self.head, secure), need);
+        self.condition = self.rules.condition(request.checks, memory, context, (&self.head, secure), need);
     }
 
     fn submit_now(

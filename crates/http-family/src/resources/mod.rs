@@ -267,7 +267,7 @@ fn resource_request(basis: &Recipe, url: Url, rules: &HttpRules) -> Option<Follo
     }
     recipe.url = url;
     let origin = recipe.route_through(&rules.proxies)?;
-    let follows = rules.checks(recipe.checks).redirects > 0 || rules.cache.is_some();
+    let follows = rules.checks(recipe.checks).redirects > 0 || rules.caches;
     // Only redirects and the cache need the recipe later.
     let request = if follows { request::encode(&Arc::new(recipe)) } else { request::encode_listed(&recipe, u32::MAX) };
     Some(FollowUp { origin, request: brunt_contract::Request::shared(request) })

@@ -2,7 +2,7 @@
 
 use super::{YamlPage, quoted, time};
 use crate::Plan;
-use crate::flow::{CAPTURE, Flow, LoopList, NamedFlow, OnFailure, Pause, Step};
+use crate::flow::{CAPTURE, Flow, LoopList, NamedFlow, OnFailure, Pause, RepeatCount, Step};
 
 /// Writes `flow` and the sections next to it.
 pub(super) fn write_flow(page: &mut YamlPage, plan: &Plan, flow: &Flow) {
@@ -70,7 +70,11 @@ fn write_step(page: &mut YamlPage, plan: &Plan, step: &Step) {
             write_nested_steps(page, plan, steps);
         }
         Step::Repeat { times, steps } => {
-            first(page, "repeat", &times.to_string());
+            let times = match times {
+                RepeatCount::Times(times) => times.to_string(),
+                RepeatCount::Value(name) => quoted(&format!("{{{name}}}")),
+            };
+            first(page, "repeat", &times);
             write_nested_steps(page, plan, steps);
         }
         Step::If { condition, steps: inner, otherwise } => {

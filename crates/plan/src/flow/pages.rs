@@ -68,7 +68,7 @@ mod tests {
         let mut urls = urls.to_vec();
         urls[1].options.insert(RESOURCES.into(), vec!["0".into()]);
         let request = |url| Step::Request { url, on_failure: OnFailure::default() };
-        let steps = vec![Step::Repeat { times: 2, steps: vec![request(0)] }, request(1), request(2)];
+        let steps = vec![Step::Repeat { times: 2.into(), steps: vec![request(0)] }, request(1), request(2)];
         let all = PlanOptions::from([(RESOURCES.to_owned(), vec!["6 at once".to_owned()])]);
         let flow = Flow { steps, ..Flow::default() };
         let once = flow.clone().with_pages(&urls, &all);

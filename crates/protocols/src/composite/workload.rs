@@ -153,6 +153,7 @@ fn member_settings(protocol: &dyn Protocol, config: &ProtocolConfig) -> Result<O
         urls: urls.iter().map(|at| config.urls[*at].clone()).collect(),
         names: urls.iter().map(|at| config.names.get(*at).cloned().flatten()).collect(),
         url_options: urls.iter().map(own).collect(),
+        url_scenarios: urls.iter().filter_map(|at| config.url_scenarios.get(*at).cloned()).collect(),
         options,
         unix_socket: config.unix_socket.clone(),
         proxies: Arc::clone(&config.proxies),
@@ -350,6 +351,10 @@ impl Workload for CompositeWorkload {
     fn connection_owner(&self, origin: &Origin) -> ConnectionOwner {
         let (part, origin) = to_member(origin);
         self.parts.get(part).connection_owner(&origin)
+    }
+    fn may_precede_run(&self, request: &brunt_contract::Request) -> bool {
+        let (part, own) = self.member(request);
+        part.may_precede_run(own) && self.prepared.max_requests.is_none()
     }
     fn update_state(
         &self,

@@ -1,11 +1,13 @@
-//! The rule for objectives met with too few requests: ten requests cannot show that a limit of one in a thousand is
+//! The rules for runs that are too short to be judged, and for objectives met with too few requests: ten requests cannot show that a limit of one in a thousand is
 //! met, and the next request may miss it.
 
 use brunt_measure::Nanos;
 use brunt_measure::quantile::minimum_count;
+use brunt_record::NamedCounts;
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
+use crate::iterations::SpanRow;
 use crate::numbers;
 use crate::text::{Text, text};
 
@@ -25,6 +27,30 @@ const TOO_SHORT_COUNT: Text = text(
     "{n} {n|request|requests} in {time}: a median needs {needed} or more",
     "{time} 内只有 {n} 个请求：中位数至少需要 {needed} 个",
 );
+
+const NO_ITERATION: Text = text(
+    "no iteration ended: {n} {n|was|were} cut off at the end of the run, so neither their durations nor their success can \
+        be judged; run longer, or let them end (--drain, graceful-stop)",
+    "没有迭代结束：压测结束时有 {n} 次迭代被截断，无法判断其耗时与成败；请延长压测时间，或让迭代得以结束（--drain、graceful-stop）",
+);
+const NO_ITERATION_OF: Text = text(
+    "no iteration of {scenario} ended: {n} {n|was|were} cut off at its end, so neither their durations nor their success \
+        can be judged; run longer, or let them end (graceful-stop)",
+    "{scenario} 没有迭代结束：场景结束时有 {n} 次迭代被截断，无法判断其耗时与成败；请延长压测时间，或让迭代得以结束（graceful-stop）",
+);
+
+/// Finds a flow whose iterations were all cut off: its requests were measured, but what users do was not.
+pub(super) fn no_iteration(run: &Evidence<'_>) -> Option<Finding> {
+    let is_cut = |row: &SpanRow<'_>| {
+        let NamedCounts { finished, failed, censored, .. } = row.totals.counts;
+        row.group.is_none() && finished.saturating_add(failed) == 0 && censored > 0
+    };
+    let row = run.spans().find(is_cut)?;
+    let facts =
+        [("n", numbers::count(row.totals.counts.censored)), ("scenario", row.scenario.unwrap_or_default().to_owned())];
+    let text = if row.scenario.is_some() { NO_ITERATION_OF } else { NO_ITERATION };
+    Some(Finding::new("no_iteration", Grade::TooShort, text, facts))
+}
 
 /// Finds a run that is too short, or has too few requests, to judge its figures.
 pub(super) fn too_short(run: &Evidence<'_>) -> Option<Finding> {

@@ -94,6 +94,7 @@ pub(crate) fn all() -> Vec<Box<dyn TrustRule>> {
         of_sums(users::woken_late),
         of_sums(failures::judge),
         of_sums(few_requests::too_short),
+        of_sums(few_requests::no_iteration),
         of_sums(few_requests::judge),
         Box::new(outages::Outages::default()),
         of_sums(users::stuck),

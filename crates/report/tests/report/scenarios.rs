@@ -45,6 +45,7 @@ fn side_by_side() -> RunBuilder {
             row(1, [3, 3, 0, 0, 0, 0], ms(9)),
             row(2, [20, 7, 1, 0, 12, 0], ms(40)),
             row(4, [8, 7, 1, 0, 0, 0], ms(30)),
+            row(5, [0, 7, 0, 0, 0, 0], ms(12)),
             row(6, [3, 3, 0, 0, 0, 0], ms(9)),
             row(8, [8, 7, 1, 0, 0, 4], ms(5)),
             row(9, [3, 3, 0, 0, 0, 2], ms(9)),
@@ -126,6 +127,12 @@ fn objectives_name_the_requests_the_iterations_and_the_groups_of_one() {
         ("mean{browse}<31ms", true),
         ("mean{shop/browse}<30ms", false),
         ("failed{scenario none}<1%", false),
+        // Without pauses; one of eight failed.
+        ("p80{browse active}<13ms", true),
+        ("p80{browse}<13ms", false),
+        ("p95{browse active}<13ms", false),
+        ("mean{shop/browse active}<13ms", true),
+        ("p80{browse active}<13ms for 1s", true),
     ] {
         let (found, measured) = judged(objective);
         assert_eq!(found, Some(met), "{objective}: {measured:?}");
@@ -147,6 +154,24 @@ fn a_run_that_dropped_iterations_did_not_keep_its_load() {
     let json = kept.json();
     assert_ne!(json["diagnosis"]["outcome"], "max_users");
     assert!(!json["trust"].to_string().contains("iterations_dropped"), "{}", json["trust"]);
+}
+
+#[test]
+fn a_run_whose_iterations_were_all_cut_off_is_too_short_to_be_judged() {
+    let mut cut = side_by_side();
+    for event in &mut cut.events {
+        let RunEvent::Second(second) = event else { continue };
+        let iterations = second.named.iter_mut().filter(|row| row.name == 6);
+        iterations.for_each(|row| (row.counts.finished, row.counts.censored) = (0, 3));
+    }
+    let found = |run: &RunBuilder| {
+        let json = run.json();
+        let all = json["trust"]["reasons"].as_array().cloned().unwrap_or_default();
+        all.into_iter().find(|found| found["code"] == "no_iteration")
+    };
+    let told = found(&cut).expect("a finding").to_string();
+    assert!(told.contains("too_short") && told.contains("no iteration of staff ended: 6 were cut off"), "{told}");
+    assert_eq!(found(&side_by_side()), None);
 }
 
 #[test]

@@ -39,6 +39,10 @@ impl FlowScenario {
         }
         let next = batch.sends.get(player.batch_sent as usize).filter(|_| !player.batch_failed);
         match next {
+            Some(_) if player.disconnected => {
+                player.at -= 1;
+                Some(Action::Wait)
+            }
             Some((request, _)) if player.in_flight < batch.max_in_flight => {
                 (player.batch_sent, player.in_flight) = (player.batch_sent + 1, player.in_flight + 1);
                 player.at -= 1;

@@ -14,6 +14,8 @@ pub struct FlowPosition {
     /// Set during an iteration and during the start and end sections.
     pub active: bool,
     pub section: FlowSection,
+    /// Time at which the section, or the iteration, began.
+    pub began: Nanos,
     /// Number of requests in flight.
     pub in_flight: u32,
     /// Number of requests of the current batch that were sent.
@@ -26,6 +28,12 @@ pub struct FlowPosition {
     pub failed: bool,
     /// Set after a failure: the rest of the iteration sends nothing and only pauses.
     pub only_waits: bool,
+    /// Set if the user cannot connect yet: it goes on up to its next request.
+    pub disconnected: bool,
+    /// Set if a failure kept a request of this iteration from being sent.
+    pub cut_short: bool,
+    /// Number of consecutive iterations that a failure cut short.
+    pub cut_in_a_row: u8,
     /// Set if a peer answered a request of this iteration.
     pub answered: bool,
     /// Number of consecutive requests that were answered from the user's cache instead of being sent.
@@ -75,12 +83,16 @@ pub const NEW: FlowPosition = FlowPosition {
     at: 0,
     active: false,
     section: FlowSection::Before,
+    began: Nanos::ZERO,
     in_flight: 0,
     batch_sent: 0,
     batch_began: Nanos::ZERO,
     batch_failed: false,
     failed: false,
     only_waits: false,
+    disconnected: false,
+    cut_short: false,
+    cut_in_a_row: 0,
     answered: false,
     has_turn: false,
     cached_in_a_row: 0,

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use brunt_contract::{FaultKind, RequestId};
-use brunt_plan::flow::{Branch, Flow as Tree, LoopList, NamedFlow, Step};
+use brunt_plan::flow::{Branch, Flow as Tree, LoopList, NamedFlow, RepeatCount, Step};
 
 use super::*;
 
@@ -23,8 +23,9 @@ fn program(steps: Vec<Step>) -> FlowProgram {
     FlowProgram::of(&Tree { steps, variables, ..Tree::default() }).expect("conditions that can be read")
 }
 
+/// Returns a flow of users who do not begin another iteration by themselves.
 fn flow(steps: Vec<Step>) -> FlowScenario {
-    FlowScenario::new(Arc::new(program(steps)), 1)
+    FlowScenario::new(Arc::new(program(steps)), 1).with_arrivals(true)
 }
 
 fn wake(flow: &mut FlowScenario, event: UserEvent, at: u64) -> Action {
@@ -42,7 +43,7 @@ fn told(flow: &mut FlowScenario) -> Vec<(u16, SpanEventKind)> {
 
 #[test]
 fn steps_follow_each_other_and_loops_end() {
-    let mut flow = flow(vec![send(0), Step::Repeat { times: 2, steps: vec![send(1)] }, send(2)]);
+    let mut flow = flow(vec![send(0), Step::Repeat { times: 2.into(), steps: vec![send(1)] }, send(2)]);
     for _ in 0..2 {
         assert_eq!(wake(&mut flow, UserEvent::Begin, 0), Action::Send(RequestId(0)));
         let rest = [Action::Send(RequestId(1)), Action::Send(RequestId(1)), Action::Send(RequestId(2)), Action::Done];
@@ -80,7 +81,7 @@ fn after_a_failed_step_the_pauses_and_the_pace_of_the_iteration_hold() {
     let pause = |nanos| Step::Pause(Pause::Uniform { from: Nanos(nanos), to: Nanos(nanos) });
     let group = |steps| Step::Group { name: "g".into(), steps };
     let optional = Step::If { condition: "state == \"x\"".into(), steps: vec![pause(100)], otherwise: vec![] };
-    let looped = Step::Repeat { times: 5, steps: vec![send(0), pause(3), send(1)] };
+    let looped = Step::Repeat { times: 5.into(), steps: vec![send(0), pause(3), send(1)] };
     let pauses = |steps, at: u64| {
         let mut flow = flow(steps);
         assert_eq!(wake(&mut flow, UserEvent::Begin, 0), Action::Send(RequestId(0)));
@@ -105,7 +106,12 @@ fn after_a_failed_step_the_pauses_and_the_pace_of_the_iteration_hold() {
     assert_eq!(pauses(vec![send(0), pause(7), Step::Pace(Nanos(50)), send(1)], 1), [7, 42]);
     assert_eq!(pauses(vec![send(0), Step::Pace(Nanos(50))], 60), [0; 0], "it took longer than the pace");
     assert_eq!(pauses(vec![group(vec![send(0), pause(2)]), optional, pause(4)], 1), [2, 4]);
-    assert_eq!(pauses(vec![looped, pause(9)], 1), [3, 9], "the loop is not gone through again");
+    assert_eq!(pauses(vec![looped, pause(9)], 1), [3, 3, 3, 3, 3, 9], "each round has its pause");
+    let sends = Step::Repeat { times: u32::MAX.into(), steps: vec![send(0)] };
+    assert_eq!(pauses(vec![sends, pause(9)], 1), [9], "a loop without pauses is not gone through again");
+    let fixed = LoopList::Fixed(vec!["a".into(), "b".into()]);
+    let listed = Step::ForEach { name: "page".into(), list: fixed, steps: vec![send(1), pause(5)] };
+    assert_eq!(pauses(vec![send(0), listed], 1), [5, 5]);
     let batch = Step::Batch { at_most: 1, urls: vec![0, 1], on_failure: OnFailure::default(), own: Vec::new() };
     assert_eq!(pauses(vec![batch, pause(6)], 1), [6]);
     // Loops after the failed step: one round each, even though the list they iterate over was never captured.
@@ -113,6 +119,77 @@ fn after_a_failed_step_the_pauses_and_the_pace_of_the_iteration_hold() {
     let over = Step::ForEach { name: "element".into(), list: captured, steps: vec![send(1), pause(5)] };
     let polled = Step::While { condition: "state != \"done\"".into(), steps: vec![send(1), pause(8)] };
     assert_eq!(pauses(vec![send(0), over, polled], 1), [5, 8]);
+}
+
+/// Returns how long an iteration of two requests lasts that begins at `at` and whose first request fails at once.
+fn cut_short(flow: &mut FlowScenario, at: u64) -> u64 {
+    assert_eq!(wake(flow, UserEvent::Begin, at), Action::Send(RequestId(0)));
+    let (mut now, mut act) = (at + 1, wake(flow, BAD, at + 1));
+    while let Action::Pause(pause) = act {
+        now += pause.0;
+        act = wake(flow, UserEvent::Resumed, now);
+    }
+    assert_eq!(act, Action::Done);
+    now - at
+}
+
+#[test]
+fn an_iteration_that_is_cut_short_lasts_as_long_as_one_that_is_not() {
+    let two = || FlowScenario::new(Arc::new(program(vec![send(0), send(1)])), 1);
+    let mut closed = two();
+    for nth in 0..20 {
+        let whole = (10_000_000_u64 << nth.min(9)).min(500_000_000);
+        let lasted = cut_short(&mut closed, 0);
+        assert!((whole / 2..=whole).contains(&lasted), "{nth}: {lasted}, nothing is known yet");
+    }
+    wake(&mut closed, UserEvent::Begin, 0);
+    wake(&mut closed, OK, 100);
+    assert_eq!(wake(&mut closed, OK, 300), Action::Done);
+    assert_eq!([(); 3].map(|()| cut_short(&mut closed, 1000)), [300; 3]);
+    // The last request of an iteration leaves nothing out, and neither does a failure that is passed over.
+    wake(&mut closed, UserEvent::Begin, 0);
+    wake(&mut closed, OK, 100);
+    assert_eq!(wake(&mut closed, BAD, 101), Action::Done);
+    // Arrivals do not depend on each other, and pauses of the plan are enough.
+    assert_eq!(cut_short(&mut two().with_arrivals(true), 0), 1);
+    let pause = Step::Pause(Pause::Uniform { from: Nanos(7), to: Nanos(7) });
+    let mut paused = FlowScenario::new(Arc::new(program(vec![send(0), send(1), pause])), 1);
+    assert_eq!(cut_short(&mut paused, 0), 8);
+}
+
+#[test]
+fn a_user_who_cannot_connect_pauses_and_stops_before_its_next_request() {
+    let pause = |nanos| Step::Pause(Pause::Uniform { from: Nanos(nanos), to: Nanos(nanos) });
+    let mut flow = flow(vec![pause(5), send(0), Step::Pace(Nanos(90))]);
+    let mut woken = |event, at, disconnected| {
+        let mut acts = Actions::new();
+        let wakeup = Wakeup { disconnected, ..Wakeup::new(USER, event, Nanos(at)) };
+        flow.wake(wakeup, &mut UserValues::default(), &mut acts);
+        acts.retain(|act| !matches!(act, Action::Report(_)));
+        acts
+    };
+    assert_eq!(woken(UserEvent::Begin, 0, true), [Action::Pause(Nanos(5))]);
+    assert_eq!(woken(UserEvent::Resumed, 5, true), [Action::Wait]);
+    assert_eq!(woken(UserEvent::Resumed, 9, false), [Action::Send(RequestId(0))]);
+    assert_eq!(woken(BAD, 10, true), [Action::Pause(Nanos(80))]);
+    assert_eq!(woken(UserEvent::Resumed, 90, true), [Action::Done]);
+}
+
+#[test]
+fn a_value_says_how_often_steps_are_repeated() {
+    let text = |text: &str| rounds(Some(text.as_bytes()));
+    assert_eq!([text("3"), text(" 0 "), text("-1"), text("2.5"), text("x"), rounds(None)], [3, 0, 0, 0, 0, 0]);
+    assert_eq!(text("4000000000"), ROUNDS);
+    let times = RepeatCount::Value("state".into());
+    let steps = vec![send(0), Step::Repeat { times, steps: vec![send(1)] }];
+    for (value, requests) in [("2", 2), ("0", 0), ("none", 0)] {
+        let (mut flow, mut values, mut acts) = (flow(steps.clone()), UserValues::default(), Actions::new());
+        values.set(0, value.as_bytes());
+        flow.wake(Wakeup::new(USER, UserEvent::Begin, Nanos(0)), &mut values, &mut acts);
+        (0..=requests).for_each(|_| flow.wake(Wakeup::new(USER, OK, Nanos(1)), &mut values, &mut acts));
+        let again = acts.iter().filter(|act| **act == Action::Send(RequestId(1))).count();
+        assert_eq!((again, acts.back()), (requests, Some(&Action::Done)), "{value}");
+    }
 }
 
 #[test]
@@ -162,7 +239,7 @@ fn an_iteration_that_sends_nothing_keeps_no_core_busy() {
     let mut flow = flow(vec![Step::Choose { ways }]);
     assert_eq!(wake(&mut flow, UserEvent::Begin, 0), Action::Pause(IDLE));
     assert_eq!(wake(&mut flow, UserEvent::Resumed, IDLE.0), Action::Done);
-    let mut endless = self::flow(vec![Step::Repeat { times: u32::MAX, steps: vec![] }]);
+    let mut endless = self::flow(vec![Step::Repeat { times: u32::MAX.into(), steps: vec![] }]);
     assert_eq!(wake(&mut endless, UserEvent::Begin, 0), Action::Yielded(1), "others have their turn");
     assert_eq!([(); 2].map(|()| wake(&mut endless, UserEvent::Resumed, 1)), [Action::Yielded(2), Action::Yielded(3)]);
 }
@@ -263,7 +340,8 @@ fn lists_are_gone_over_and_flows_are_called_with_what_they_are_given() {
         steps: vec![send(2)],
     };
     let called = |name: &str, steps| NamedFlow { name: name.into(), steps };
-    let inner = Step::Repeat { times: 2, steps: vec![Step::Call { flow: "inner".into(), with: BTreeMap::new() }] };
+    let inner =
+        Step::Repeat { times: 2.into(), steps: vec![Step::Call { flow: "inner".into(), with: BTreeMap::new() }] };
     let tree = Tree {
         steps: vec![send(0), element, fixed],
         flows: vec![called("inner", vec![send(3)]), called("show", vec![send(1), inner])],

@@ -9,6 +9,7 @@
 //! regex id=(\d+)
 //! between 'name="csrf" value="' '"'
 //! header Location
+//! header Location regex code=([^&]+)
 //! cookie session
 //! status
 //! body

@@ -49,10 +49,12 @@ pub(super) enum CaptureSource {
     Column(ColumnSelector),
     /// The number of rows.
     Rows,
+    /// The first group of a pattern, or the whole match, in each value of another source.
+    Matches(Box<CaptureSource>, GroupCaptures),
 }
 
-const KINDS: &str = "json $.PATH, css SELECTOR, xpath EXPRESSION, regex PATTERN, between 'A' 'B', header NAME, trailer NAME, cookie NAME, \
-    status or body; other protocols have message, reply, element N, column NAME and rows";
+const KINDS: &str = "json $.PATH, css SELECTOR, xpath EXPRESSION, regex PATTERN, between 'A' 'B', header NAME, header NAME regex PATTERN, trailer NAME, \
+    cookie NAME, status or body; other protocols have message, reply, element N, column NAME and rows";
 
 impl CaptureSource {
     /// See [`super::Capture::in_list`].
@@ -76,6 +78,7 @@ impl CaptureSource {
             ("rows", "") => Ok(CaptureSource::Rows),
             ("json" | "css" | "xpath" | "regex" | "between" | "header" | "cookie", "") => missing(),
             ("trailer" | "element" | "column", "") => missing(),
+            ("header" | "trailer" | "cookie", name) if name.contains(' ') => parse_matches(word, name),
             ("trailer", name) => Ok(CaptureSource::Trailer(name.to_ascii_lowercase())),
             ("column", name) => Ok(CaptureSource::Column(ColumnSelector::parse(unquoted(name)))),
             ("element", number) => match number.parse() {
@@ -101,6 +104,7 @@ impl CaptureSource {
         match self {
             CaptureSource::Header(_) | CaptureSource::Cookie(_) | CaptureSource::Status => ResponsePart::Head,
             CaptureSource::Trailer(_) => ResponsePart::Trailers,
+            CaptureSource::Matches(within, _) => within.part(),
             _ => ResponsePart::Body,
         }
     }
@@ -121,6 +125,7 @@ impl CaptureSource {
             CaptureSource::Element(_) => "element",
             CaptureSource::Column(_) => "column",
             CaptureSource::Rows => "rows",
+            CaptureSource::Matches(within, _) => within.kind(),
         }
     }
 
@@ -185,6 +190,16 @@ impl CaptureSource {
                 pattern.each(body, more);
             }
             CaptureSource::Between(left, right) => texts_between((left, right), answer.body, more),
+            CaptureSource::Matches(within, pattern) => {
+                let mut goes_on = true;
+                within.find((answer, documents), &mut |value| {
+                    pattern.each(value, &mut |found| {
+                        goes_on = more(found);
+                        goes_on
+                    });
+                    goes_on
+                })?;
+            }
         }
         Ok(())
     }
@@ -202,6 +217,15 @@ impl CaptureSource {
                     false => captures::has_cookies(excerpt(&names.join(&b", "[..]))),
                 }
             }
+            CaptureSource::Matches(within, _) => {
+                let mut found = None;
+                // Headers, trailers and cookies can always be searched.
+                let _ = within.find((answer, &BodyDocuments::of(b"")), &mut |value| {
+                    found = Some(captures::value(excerpt(value)));
+                    false
+                });
+                found.unwrap_or_else(|| within.describe_found(answer))
+            }
             CaptureSource::Trailer(_) => {
                 header::describe_names(checks::trailers, checks::no_trailers(), answer.trailers)
             }
@@ -213,6 +237,17 @@ impl CaptureSource {
             _ => captures::body(excerpt(answer.body)),
         }
     }
+}
+
+/// Parses `NAME regex PATTERN`, after the word for the kind of the source.
+fn parse_matches(kind: &str, text: &str) -> Result<CaptureSource, String> {
+    let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
+    let Some(pattern) = rest.trim_start().strip_prefix("regex ").map(str::trim).filter(|text| !text.is_empty()) else {
+        let trouble = format!("`{}` is more than the name of a {kind}", excerpt(text.as_bytes()));
+        return Err(format!("{trouble}; for a part of its value, write {kind} {name} regex PATTERN"));
+    };
+    let within = CaptureSource::parse(&format!("{kind} {name}"))?;
+    Ok(CaptureSource::Matches(Box::new(within), GroupCaptures::new(unquoted(pattern))?))
 }
 
 /// Parses `'A' 'B'`.

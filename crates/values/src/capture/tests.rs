@@ -41,6 +41,10 @@ fn values_are_found_where_they_stand() {
         ("json $.nothing | default 'a | b'", "a | b"),
         ("json $.nothing | count", "0"),
         ("header location", "/next?id=7"),
+        (r"header Location regex id=(\d+)", "7"),
+        (r"header Location regex '\d+'", "7"),
+        (r"header Set-Cookie regex ^(\w+)= | all", "sid,lang"),
+        (r"cookie lang regex (.)e", "d"),
         ("cookie lang", "de"),
         ("header Set-Cookie | count", "2"),
         ("status", "302"),
@@ -67,6 +71,8 @@ fn what_is_not_found_is_told_with_what_was_there() {
         ("regex x(y)", "", "regex x(y) found nothing; the body is empty"),
         ("header X-Id", "", "header X-Id found nothing; the response has Location, Set-Cookie, set-cookie"),
         ("cookie s", "", "cookie s found nothing; the response set sid, lang"),
+        ("header Location regex p=(.)", "", "header Location regex p=(.) found nothing; its value is /next?id=7"),
+        ("header X-Id regex (.)", "", "header X-Id regex (.) found nothing; the response has Location, Set-Cookie"),
         ("between '<' '>'", "a<b\u{1b}[1m\n", "between '<' '>' found nothing; the body is a<b"),
     ] {
         let why = taken(text, body).expect_err(text);

@@ -44,12 +44,34 @@ impl DataColumn {
     }
 }
 
+/// The users whose requests contain a slot: those of these scenarios, or all.
+type SlotUsers = Option<Box<[u16]>>;
+
+/// How some users choose the rows of a file.
+#[derive(Debug)]
+struct RowUse {
+    users: SlotUsers,
+    choice: RowChoice,
+}
+
+impl RowUse {
+    /// Returns `true` if a user of a slot may also be one of these.
+    fn concerns(&self, users: &SlotUsers) -> bool {
+        match (&self.users, users) {
+            (Some(ours), Some(theirs)) => ours.iter().any(|scenario| theirs.contains(scenario)),
+            _ => true,
+        }
+    }
+}
+
 /// The data files of one template.
 #[derive(Debug, Default)]
 pub struct DataFiles {
     texts: BTreeMap<String, Arc<Vec<u8>>>,
     columns: BTreeMap<(String, String), Arc<DataColumn>>,
-    choices: BTreeMap<String, RowChoice>,
+    choices: BTreeMap<String, Vec<RowUse>>,
+    /// Users of the texts that are read now.
+    users: SlotUsers,
     /// Number of rows of the shortest file that ends the run with its last row; `None` if no file does.
     end: Option<u64>,
 }
@@ -83,17 +105,28 @@ impl DataFiles {
         Ok(column)
     }
 
-    /// Records how the rows of a file are chosen. All slots of a file must agree, so that a request uses a single row.
+    /// Sets the scenarios whose users send the texts that are read next; `None`: any user may.
+    pub fn set_users(&mut self, scenarios: Option<&[u16]>) {
+        self.users = scenarios.map(Box::from);
+    }
+
+    /// Records how the rows of a file are chosen. All slots of a file that the same user fills must agree, so that it
+    /// uses a single row.
     ///
     /// # Errors
     /// The slots of a file disagree.
     pub fn record_choice(&mut self, named: &str, choice: RowChoice, rows: u64) -> Result<(), String> {
         let file = named.rsplit_once('.').map_or(named, |(file, _)| file);
-        if *self.choices.entry(file.to_owned()).or_insert(choice) != choice {
+        let uses = self.choices.entry(file.to_owned()).or_default();
+        let mut others = uses.iter().filter(|other| other.concerns(&self.users));
+        if others.any(|other| other.choice != choice) {
             return Err(format!(
                 "rows of {file} are chosen in two ways; write the same words (random, shuffle, unique …) in each of \
                     its slots, so that a request uses one row"
             ));
+        }
+        if !uses.iter().any(|other| other.choice == choice && other.users == self.users) {
+            uses.push(RowUse { users: self.users.clone(), choice });
         }
         if choice.stops {
             self.end = Some(self.end.map_or(rows, |end| end.min(rows)));

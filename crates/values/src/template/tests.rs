@@ -3,7 +3,8 @@
 use brunt_contract::SlotContext;
 use proptest::prelude::*;
 
-use super::{Notation, Template};
+use super::rows::RowChoice;
+use super::{DataFiles, Notation, Template};
 
 const FILL: SlotContext<'static> = SlotContext {
     number: 41,
@@ -354,6 +355,22 @@ fn all_columns_of_a_file_are_of_one_row() {
     let said =
         Template::parse(&format!("{{csv {file}.id random}}{{csv {file}.name}}"), "--send").unwrap_err().to_string();
     assert!(said.contains("are chosen in two ways"), "{said}");
+}
+
+#[test]
+fn rows_are_chosen_in_one_way_by_the_same_users() {
+    let mut files = DataFiles::default();
+    let mut chosen = |scenarios: Option<&[u16]>, words: &str| {
+        files.set_users(scenarios);
+        let (choice, named) = RowChoice::read(words).expect(words);
+        files.record_choice(named, choice, 9).is_ok()
+    };
+    assert!(chosen(Some(&[0]), "f.csv.a random"));
+    assert!(chosen(Some(&[1, 2]), "f.csv.a unique"));
+    assert!(chosen(Some(&[0]), "f.csv.b random") && !chosen(Some(&[0]), "f.csv.b"));
+    assert!(!chosen(Some(&[2, 3]), "f.csv.a") && chosen(Some(&[3]), "f.csv.a"));
+    assert!(!chosen(None, "f.csv.a"), "a text of all users must agree with each");
+    assert!(chosen(None, "g.csv.a") && !chosen(Some(&[0]), "g.csv.a random"));
 }
 
 #[test]

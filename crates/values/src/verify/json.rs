@@ -1,7 +1,7 @@
 //! `--expect-json '$.code == 200'`: a path into a JSON body and the expected value.
 //!
-//! JSONPath (RFC 9535) without slices, unions and functions: names, indices (negative ones from the end), `*`, `..` and
-//! filters (`PathFilter`). A comparison or `contains` may follow the path; without one, the value must exist. If a path
+//! JSONPath (RFC 9535) without unions and functions: names, indices (negative ones from the end), slices (`ItemSlice`),
+//! `*`, `..` and filters (`PathFilter`). A comparison or `contains` may follow the path; without one, the value must exist. If a path
 //! leads to several values, it is enough that one satisfies the rule, except for `!=`, which all of them must satisfy.
 //! Numbers are compared exactly (`decimal`), and the body is searched in place ([`raw_json`]).
 
@@ -12,6 +12,7 @@ use brunt_cause::{Cause, checks};
 use serde_json::value::RawValue;
 
 use super::filter::PathFilter;
+use super::slice::ItemSlice;
 use super::{decimal, raw_json};
 
 /// A path into a body.
@@ -68,7 +69,7 @@ pub fn oracle(place: &str, body: &[u8]) {
 
 /// Returns `true` if a path begins with list items.
 pub fn begins_with_items(path: &[PathStep]) -> bool {
-    matches!(path.first(), Some(PathStep::Index(_) | PathStep::Each | PathStep::Filter(_)))
+    matches!(path.first(), Some(PathStep::Index(_) | PathStep::Slice(_) | PathStep::Each | PathStep::Filter(_)))
 }
 
 /// An expected property of a JSON body.
@@ -88,6 +89,8 @@ pub enum PathStep {
     Name(String),
     /// An array item; negative indices count from the end.
     Index(i64),
+    /// Array items from one index up to another.
+    Slice(ItemSlice),
     /// All items or members.
     Each,
     /// The items or members that satisfy a filter.
@@ -283,6 +286,7 @@ fn parse_step(text: &str) -> Option<Option<(PathStep, &str)>> {
     let (inside, after) = rest.split_once(']')?;
     let step = match inside.trim() {
         "*" => PathStep::Each,
+        slice if slice.contains(':') => PathStep::Slice(ItemSlice::parse(slice)?),
         index => PathStep::Index(index.parse().ok()?),
     };
     Some(Some((step, after)))
@@ -355,6 +359,7 @@ pub(super) fn walk<'a>(value: &'a RawValue, path: &[PathStep], seen: &mut dyn Fn
                 at += 1;
             });
         }
+        PathStep::Slice(slice) => slice.visit(value, &mut |item| walk(item, rest, seen)),
         PathStep::Each => visit_children(value, &mut |inner| walk(inner, rest, seen)),
         PathStep::Filter(filter) => visit_children(value, &mut |inner| {
             if filter.holds(inner) {

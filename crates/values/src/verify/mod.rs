@@ -12,6 +12,7 @@ pub mod json;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
 pub mod raw_json;
+mod slice;
 #[cfg(test)]
 mod tests;
 

@@ -28,6 +28,41 @@ fn verdict(expected: &Expectations, head: &str, body: &[u8]) -> Option<FaultKind
     seen.verdict(Some(expected), None, &budget)
 }
 
+/// Slices of the array 0 to 6, the examples of RFC 9535 2.3.4 among them.
+#[test]
+fn json_slices() {
+    let body = b"[0, 1, 2, 3, 4, 5, 6]";
+    for (slice, expected) in [
+        ("[0:2]", "01"),
+        ("[1:3]", "12"),
+        ("[5:]", "56"),
+        ("[:]", "0123456"),
+        ("[::]", "0123456"),
+        ("[1:5:2]", "13"),
+        ("[5:1:-2]", "53"),
+        ("[::-1]", "6543210"),
+        ("[-2:]", "56"),
+        ("[:-5]", "01"),
+        ("[-99:2]", "01"),
+        ("[2:99]", "23456"),
+        ("[5:99:2]", "5"),
+        ("[9:0:-3]", "63"),
+        ("[3:1]", ""),
+        ("[::0]", ""),
+        ("[::-9223372036854775808]", "6"),
+        ("[-9223372036854775808:9223372036854775807:9223372036854775807]", "0"),
+        ("[ 1 : 2 ]", "1"),
+    ] {
+        let mut found = String::new();
+        let path = json::BodyPath::parse(&format!("${slice}")).expect(slice);
+        path.visit(body, &mut |item| found.push_str(item.get())).expect("JSON");
+        assert_eq!(found, expected, "{slice}");
+    }
+    for wrong in ["$[1:2:3:4]", "$[a:b]", "$[1:x]", "$[:"] {
+        assert!(json::BodyPath::parse(wrong).is_err(), "{wrong}");
+    }
+}
+
 #[test]
 fn json_rules() {
     let body = json!({"code": 200, "ok": true, "none": null, "items": [{"id": 1, "tag": "a b"}, {"id": 2.5}], "a-b": {"c d": "x"}});
@@ -56,6 +91,9 @@ fn json_rules() {
         ("$.a-b", true),
         ("$", true),
         ("$.items contains 7", false),
+        ("$.items[0:1].id == 1", true),
+        ("$.items[0:1].id == 2.5", false),
+        ("$.items[1:].id == 2.5", true),
     ];
     for (rule, holds) in table {
         assert_eq!(JsonRule::parse(rule).expect(rule).holds(&raw(&body)), holds, "{rule}");

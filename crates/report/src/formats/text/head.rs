@@ -64,7 +64,11 @@ pub(crate) fn first_answer(probe: &FirstResponse, lang: Lang) -> String {
     match &probe.failure {
         Some(failure) => lang.fill(say::PROBE_FAILED, &[("failure", &reason(failure, probe.cause.as_ref(), lang))]),
         None => lang.fill(
-            if probe.status.is_empty() { say::PROBE_WITHOUT_STATUS } else { say::PROBE },
+            match () {
+                () if probe.requests == 0 => say::PROBE_CONNECTED,
+                () if probe.status.is_empty() => say::PROBE_WITHOUT_STATUS,
+                () => say::PROBE,
+            },
             &[
                 ("status", &probe.status),
                 ("bytes", &numbers::bytes(probe.payload)),
