@@ -269,8 +269,7 @@ flow:
   - url: "http://ann:{user}@{host}/login?api_key={key}&page=7#id_token={fragment}"
     json: {json_body}
     capture: {{ v: "json $.access_token", c: "cookie sid", h: "header X-Auth-Token", all: "json $.tokens[*] | all" }}
-    expect-json: {{ "is {named}": {compared} }}
-    on-failure: go-on
+  - {{ url: "http://{host}/me", expect-json: {{ "is {named}": {compared} }}, on-failure: go-on }}
   - {{ url: "http://{host}/page", capture: {{ f: "css input[name=csrf] @value" }} }}
   - url: "http://{host}/fail?q={{v}}&c={{c}}&f={{f}}"
     header: ["X-Note: {{h}}", {cookie}, "X-Boot: {{boot}}"]
