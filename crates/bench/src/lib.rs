@@ -24,8 +24,10 @@ use std::sync::Arc;
 use brunt_contract::{FaultKind, Protocol, UsageError};
 use brunt_engine::{
     AfterFailure, Assignment, Control, Launcher, OneShotFailure, PreparedRun, ProbeFailure, Processes, Setup, Stop,
+    Transcript,
 };
-use brunt_measure::Nanos;
+use brunt_measure::{Nanos, sanitize};
+use brunt_plan::flow::SetupValue;
 use brunt_plan::{Bundle, Plan, Trial};
 use brunt_protocols::file::gathering;
 use brunt_record::{FirstResponse, GeneratorHost, Notice, RunEvent, RunListener, Subject};
@@ -39,6 +41,9 @@ use crate::reference::ReferenceClient;
 use crate::resolver::SystemResolver;
 use brunt_config::redact::Redaction;
 use brunt_config::{CounterSources, Intent};
+
+/// Number of bytes of an exchange that the reason of a failure may quote.
+const QUOTED: usize = 64 << 10;
 
 /// A plan whose requests are encoded.
 pub struct Bench {
@@ -230,10 +235,30 @@ impl Bench {
             return Ok(());
         }
         self.is_set_up = true;
+        self.learn_secrets(&known);
         let own = std::iter::once(Arc::make_mut(&mut self.setup.plan));
         let apart = self.worker_processes.iter_mut().map(|apart| &mut apart.plan);
         own.chain(apart).filter_map(Plan::setup_flow_mut).for_each(|flow| flow.known.clone_from(&known));
         Ok(())
+    }
+
+    /// Adds the secrets among the values captured by `setup` to those that are masked.
+    fn learn_secrets(&mut self, known: &[SetupValue]) {
+        let variables = self.setup.plan.variables();
+        for value in known {
+            let name = variables.get(usize::from(value.variable)).map_or("", String::as_str);
+            let mut from = 0;
+            for end in value.ends.iter().map(|end| *end as usize).chain([value.value.len()]) {
+                let element = value.value.get(from..end).unwrap_or_default();
+                self.redaction.learn(name, &sanitize::bytes(element));
+                from = end;
+            }
+        }
+    }
+
+    /// Returns the masking of the secrets that are known by now.
+    pub fn redaction(&self) -> &Redaction {
+        &self.redaction
     }
 
     /// Runs the `teardown`; returns a notice if it failed.
@@ -268,11 +293,15 @@ impl Bench {
         };
         let unreachable = outcome.as_ref().is_err_and(|failure| failure.unreachable);
         let refused = outcome.as_ref().is_err_and(|failure| failure.refused);
-        let mut answer = outcome.map_or_else(|failure| failure.probe, |found| found.probe);
+        let (mut answer, Transcript { sent, received, .. }) =
+            outcome.map_or_else(|failure| (failure.probe, failure.transcript), |found| (found.probe, found.transcript));
         if answer.url.is_empty() {
             answer.url = self.first_url();
         }
-        self.redaction.probe(&mut answer);
+        // The reason of a failure may quote the secrets of the exchange.
+        let quoted = if answer.failure.is_some() { QUOTED } else { 0 };
+        let [mut sent, mut received] = [sent, received].map(|bytes| sanitize::bytes(&bytes[..bytes.len().min(quoted)]));
+        self.redaction.probed_exchange(&mut answer, [&mut sent, &mut received], []);
         if unreachable {
             return Err(Box::new(NoLoadReason { answer, unreachable }));
         }

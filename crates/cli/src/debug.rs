@@ -17,10 +17,10 @@ use brunt_config::redact::Redaction;
 const LONGEST: usize = 200;
 
 /// Sends one request, or runs a flow once, and shows what was sent and received; returns the exit code.
-pub fn show(prepared: &PreparedRun, setup: &Setup, redaction: &Redaction, lang: Lang) -> u8 {
-    let shown = ExchangeFormatter { redaction, lang };
+pub fn show(prepared: &PreparedRun, setup: &Setup, redaction: Redaction, lang: Lang) -> u8 {
+    let mut shown = ExchangeFormatter { redaction, lang };
     if setup.plan.has_flows() {
-        return run_flow(prepared, setup, &shown);
+        return run_flow(prepared, setup, &mut shown);
     }
     let (text, ending) = shown.format_exchange(prepared.probe(setup, &Stop::default()).map(Box::new), (&[], &[]));
     let code = screen::print(&text, ending.exit().code(), lang);
@@ -50,7 +50,7 @@ impl ExchangeOutcome {
 }
 
 /// Runs the flow once; returns the exit code of its worst step.
-fn run_flow(prepared: &PreparedRun, setup: &Setup, shown: &ExchangeFormatter<'_>) -> u8 {
+fn run_flow(prepared: &PreparedRun, setup: &Setup, shown: &mut ExchangeFormatter) -> u8 {
     let lang = shown.lang;
     let (mut text, mut worst, mut nth) = (String::new(), Exit::Ok, 0);
     prepared.run_single_pass(setup, &Stop::default(), &mut |walked| match walked {
@@ -89,15 +89,16 @@ fn run_flow(prepared: &PreparedRun, setup: &Setup, shown: &ExchangeFormatter<'_>
 }
 
 /// The settings for showing exchanges.
-struct ExchangeFormatter<'a> {
-    redaction: &'a Redaction,
+struct ExchangeFormatter {
+    /// The secrets of the plan, and those that the exchanges so far had.
+    redaction: Redaction,
     lang: Lang,
 }
 
-impl ExchangeFormatter<'_> {
+impl ExchangeFormatter {
     /// Formats an exchange with the values it used, its outcome and its captures.
     fn format_exchange(
-        &self,
+        &mut self,
         outcome: Result<Box<ProbeResult>, Box<ProbeFailure>>,
         (captured, used): (&[(String, Vec<u8>)], &[RequestValue]),
     ) -> (String, ExchangeOutcome) {
@@ -108,13 +109,17 @@ impl ExchangeFormatter<'_> {
                 (probe, transcript, fault)
             }
         };
-        self.redaction.probe(&mut probe);
+        let all =
+            captured.iter().map(|(name, value)| (name, Some(value))).chain(used.iter().map(|(n, v)| (n, v.as_ref())));
+        for (name, value) in all {
+            value.into_iter().for_each(|value| self.redaction.learn(name, &sanitize::bytes(value)));
+        }
         let shown = |value: &[u8]| sanitize::bytes(&value[..value.len().min(LONGEST)]);
         let of_captures = captured.iter().map(|(name, value)| (name.clone(), shown(value)));
         // Secrets among the values that the request used must not be shown either.
         let of_uses = used.iter().map(|(name, value)| (name.clone(), value.as_deref().map(shown).unwrap_or_default()));
         let mut values: Vec<(String, String)> = of_captures.chain(of_uses).collect();
-        let text = exchange(&probe, &transcript, &mut values, (self.redaction, self.lang));
+        let text = self.exchange(&mut probe, &transcript, &mut values);
         let (values, of_uses) = values.split_at(captured.len());
         let mut text = self.used(of_uses, used) + &text;
         let values = values.iter().zip(captured);
@@ -133,6 +138,46 @@ impl ExchangeFormatter<'_> {
         };
         text += &(told + &captured);
         (text, ending)
+    }
+
+    /// Formats the bytes sent and received, and the checks that passed. Captured values are masked as well.
+    fn exchange(
+        &mut self,
+        probe: &mut FirstResponse,
+        transcript: &Transcript,
+        captured: &mut [(String, String)],
+    ) -> String {
+        let lang = self.lang;
+        let Transcript { sent, received, bytes, left_out, checks, .. } = transcript;
+        // A secret that is cut off is recognized by its beginning.
+        let text = |side: usize, bytes: &[u8]| sanitize::bytes(bytes) + if left_out[side] > 0 { "…" } else { "" };
+        let (mut sent, mut received) = (text(0, sent), text(1, received));
+        let values = captured.iter_mut().map(|(name, value)| (&**name, value));
+        self.redaction.probed_exchange(probe, [&mut sent, &mut received], values);
+        let mut text = String::new();
+        let through = probe.through.as_ref().map(|proxy| lang.fill(messages::DEBUG_THROUGH, &[("proxy", proxy)]));
+        let parts = [Some(probe.address.clone()), through, Some(probe.spoken.clone())];
+        let head = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
+        if !head.is_empty() {
+            text += &format!("--- {head}\n");
+        }
+        let sides = [(messages::DEBUG_SENT, sent), (messages::DEBUG_RECEIVED, received)];
+        for (side, (message, said)) in sides.into_iter().enumerate() {
+            if !said.is_empty() {
+                text += &lang.fill(message, &[("n", &bytes[side].to_string())]);
+                text += &format!("\n{said}");
+                text += if text.ends_with('\n') { "" } else { "\n" };
+            }
+            if left_out[side] > 0 {
+                text += &lang.fill(messages::DEBUG_LEFT_OUT, &[("n", &left_out[side].to_string())]);
+                text.push('\n');
+            }
+        }
+        for (name, passed) in checks {
+            let message = if *passed { messages::DEBUG_PASSED } else { messages::DEBUG_FAILED };
+            text += &format!("{}\n", lang.fill(message, &[("name", &self.redaction.sentence(name))]));
+        }
+        text
     }
 
     /// Formats a resource of a page: its URL, its page, and the result.
@@ -195,42 +240,6 @@ impl ExchangeFormatter<'_> {
         let (pair, bytes) = (format!("{name}={shown}{more}"), length.to_string());
         format!("{}\n", self.lang.fill(messages::DEBUG_CAPTURED, &[("pair", &pair), ("n", &bytes)]))
     }
-}
-
-/// Formats the bytes sent and received, and the checks that passed. Captured values are masked as well.
-fn exchange(
-    probe: &FirstResponse,
-    transcript: &Transcript,
-    captured: &mut [(String, String)],
-    (redaction, lang): (&Redaction, Lang),
-) -> String {
-    let Transcript { sent, received, bytes, left_out, checks, .. } = transcript;
-    let [mut sent, mut received] = [sent, received].map(|bytes| sanitize::bytes(bytes));
-    redaction.exchange([&mut sent, &mut received], captured);
-    let mut text = String::new();
-    let through = probe.through.as_ref().map(|proxy| lang.fill(messages::DEBUG_THROUGH, &[("proxy", proxy)]));
-    let parts = [Some(probe.address.clone()), through, Some(probe.spoken.clone())];
-    let head = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
-    if !head.is_empty() {
-        text += &format!("--- {head}\n");
-    }
-    let sides = [(messages::DEBUG_SENT, sent), (messages::DEBUG_RECEIVED, received)];
-    for (side, (message, said)) in sides.into_iter().enumerate() {
-        if !said.is_empty() {
-            text += &lang.fill(message, &[("n", &bytes[side].to_string())]);
-            text += &format!("\n{said}");
-            text += if text.ends_with('\n') { "" } else { "\n" };
-        }
-        if left_out[side] > 0 {
-            text += &lang.fill(messages::DEBUG_LEFT_OUT, &[("n", &left_out[side].to_string())]);
-            text.push('\n');
-        }
-    }
-    for (name, passed) in checks {
-        let message = if *passed { messages::DEBUG_PASSED } else { messages::DEBUG_FAILED };
-        text += &format!("{}\n", lang.fill(message, &[("name", &redaction.sentence(name))]));
-    }
-    text
 }
 
 /// Returns `true` if the peer answered, and only the content was not as expected.

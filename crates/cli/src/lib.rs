@@ -93,7 +93,15 @@ fn show_plan(intent: &mut brunt_config::Intent, check: bool, protocol: &dyn Prot
         let notes = unused.iter().fold(notes, |notes, unused| format!("{notes}data: {unused}\n"));
         format!("can be run: {}\n{notes}", preflight::announcement(&intent.shown, workers, lang))
     } else {
-        brunt_plan::document::yaml(&intent.shown)
+        let (plan, blanks) = intent.saved_plan();
+        let variables = blanks.variables().join(", ");
+        let head = messages::PLAN_BLANKS;
+        let head = if variables.is_empty() {
+            String::new()
+        } else {
+            format!("# {}\n", lang.fill(head, &[("names", &variables)]))
+        };
+        head + &brunt_plan::document::yaml(&plan)
     };
     Ok(screen::print(&said, 0, lang))
 }

@@ -168,6 +168,11 @@ pub const DEBUG_ELSEWHERE: Text = text(
 pub const DEBUG_BEYOND: Text = text("--- {n} more {n|resource|resources} not fetched", "--- 另有 {n} 个资源未获取");
 pub const DEBUG_CUT: Text =
     text("--- the page is too long: the rest was not searched for resources", "--- 页面过长：其余部分未查找资源");
+/// Comment on a plan that is shown with blanks for its secrets.
+pub const PLAN_BLANKS: Text = text(
+    "Secrets are left out. To run this plan, set the environment variables {names}, or write the values in their places.",
+    "敏感信息已隐去。运行此计划前，请设置环境变量 {names}，或在相应位置填入实际值。",
+);
 /// Message of `--debug` for a flow in a long loop.
 pub const DEBUG_TOO_FAR: Text = text(
     "=== stopped after {n} requests; its loop condition may never change",

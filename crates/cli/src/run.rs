@@ -52,7 +52,7 @@ pub fn run(
         checks::workers(&intent.plan, bench.prepared())?;
     }
     if intent.debug {
-        return Ok(debug::show(bench.prepared(), bench.shown(), &intent.redaction, lang));
+        return Ok(debug::show(bench.prepared(), bench.shown(), intent.redaction.clone(), lang));
     }
     if let (Some(report), Some(record)) = (&intent.presentation.output, &intent.record) {
         document::check_apart(report, record)?;
@@ -80,7 +80,7 @@ pub fn show(bench: &mut Bench, intent: &Intent, (interrupts, timer): (&Interrupt
         .iter()
         .chain(&intent.remarks)
         .for_each(|note| view.print(&intent.redaction.sentence(&format!("curl {note}"))));
-    intent.flow_remarks.iter().for_each(|note| view.print(&format!("flow: {note}")));
+    intent.flow_remarks.iter().for_each(|note| view.print(&intent.redaction.sentence(&format!("flow: {note}"))));
     view.print(&preflight::announcement(&bench.shown().shown, bench.prepared().workers(&intent.plan), lang));
     preflight::proxies(&bench.shown().shown, lang).into_iter().for_each(|said| view.print(&said));
     exports.introduce(&mut view, lang);
@@ -193,7 +193,7 @@ fn load(
     let must_go_on = intent.presentation.output.is_some();
     let mut logs = EventFiles::begin(intent.record.as_deref());
     let (mut summing, mut remarks) = (SummaryBuilder::default(), RunRemarks::new(bench.prepared().by_order()));
-    let mut journal = Journal::new(intent.redaction.clone());
+    let mut journal = Journal::new(bench.redaction().clone());
     logs.take_notices().into_iter().for_each(|trouble| journal.add_final_notice(trouble));
     // The listeners of the run.
     journal.add_listener(view);
@@ -269,7 +269,7 @@ fn without_load(
     let left = if bench.is_set_up() { bench.tear_down(&Stop::default(), None) } else { None };
     if let Some(said) = left.and_then(|said| said.facts.get("why").cloned()) {
         screen::print_error(
-            &intent.lang().fill(messages::TEARDOWN_FAILED, &[("failure", &intent.redaction.sentence(&said))]),
+            &intent.lang().fill(messages::TEARDOWN_FAILED, &[("failure", &bench.redaction().sentence(&said))]),
         );
     }
     if intent.record.is_none() && intent.presentation.output.is_none() {
@@ -293,7 +293,7 @@ fn without_load(
     };
     view.silence();
     let (mut logs, mut summing) = (EventFiles::begin(intent.record.as_deref()), SummaryBuilder::default());
-    let mut journal = Journal::new(intent.redaction.clone());
+    let mut journal = Journal::new(bench.redaction().clone());
     logs.take_notices().into_iter().for_each(|trouble| journal.add_final_notice(trouble));
     logs.listeners().for_each(|log| journal.add_listener(log));
     journal.add_listener(&mut summing);

@@ -24,6 +24,8 @@ pub struct RunDraft {
     pub scenarios: Vec<DraftScenario>,
     /// The common parts of the scenarios.
     pub common: Option<Flow>,
+    /// The secrets filled into the blanks of the plan file.
+    pub filled: Vec<String>,
     /// Differences from the curl command, which are shown and recorded.
     pub notes: Vec<CurlNote>,
     /// Remarks that do not affect the run and are only shown.
@@ -107,6 +109,7 @@ impl RunDraft {
             (self.urls, self.flow) = (below.urls, below.flow);
             (self.scenarios, self.common) = (below.scenarios, below.common);
         }
+        self.filled.extend(below.filled);
         self.notes.extend(below.notes);
         self.remarks.extend(below.remarks);
         self.flow_remarks.extend(below.flow_remarks);
@@ -167,6 +170,7 @@ impl RunDraft {
     /// Returns the secrets of the draft, except those of the command line.
     pub fn secrets(&self) -> Secrets {
         let mut secrets = Secrets::default();
+        self.filled.iter().for_each(|secret| secrets.learn_value(secret));
         self.urls.iter().for_each(|url| secrets.learn_url(&url.url));
         let said = self.values.iter().chain(self.urls.iter().flat_map(|url| url.own.iter()));
         said.filter(|said| said.origin != ValueOrigin::CommandLine)

@@ -149,6 +149,11 @@ fn mistakes_have_a_line_and_a_column() {
             the real value"),
         ("urls: [h]\nheader: ['Cookie: ***']", "p.yaml line 2 column 10 (header): was masked (***) when the plan \
             was saved; write the real value"),
+        ("urls: [h]\nheader: ['A: {env BRUNT_SECRET_7}']\nuser: '{env BRUNT_SECRET_8}'", "p.yaml line 2 column 10: has blanks for \
+            secrets that were left out when the plan was saved; set the environment variables BRUNT_SECRET_7 (line 2), \
+            BRUNT_SECRET_8 (line 3), or write the values in their places"),
+        ("urls: [h]\ndata: a=b&pwd=***", "p.yaml line 2 column 7 (data): was masked (***) when the plan was saved; \
+            write the real value"),
         ("urls: ['http://***@h/']", "p.yaml line 1 column 8 (URL): was masked (***) when the plan was saved; write \
             the real value"),
         ("urls: [h]\nproxy: socks4://p", "p.yaml line 2 column 8 (proxy): socks4:// is an old version of SOCKS; use socks5:// or socks5h://"),

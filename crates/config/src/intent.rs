@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use brunt_contract::{Protocol, UsageError};
 use brunt_measure::Nanos;
-use brunt_plan::mask::{self, Secrets};
+use brunt_plan::mask::{self, Blanks};
 use brunt_plan::{Plan, WeightedUrl};
 use brunt_report::Lang;
 use brunt_report::formats::{self, FORMATS, ReportFormat};
@@ -21,8 +21,8 @@ use super::parsers::{self, MOST_WORKERS};
 use super::settings::*;
 use super::values::SettingValues;
 use super::{
-    command_line, counter_sources, destinations, export_settings, file, flows, load, protocol_flags, proxies,
-    scenarios, secret_files, shorthand, step_limits, unused_columns, urls,
+    command_line, counter_sources, destinations, export_settings, file, flows, load, plan_secrets, protocol_flags,
+    proxies, scenarios, secret_files, shorthand, step_limits, unused_columns, urls,
 };
 
 /// Default values that depend on the machine, and a random seed.
@@ -105,6 +105,11 @@ impl Intent {
     /// Returns `true` if the user set the number of workers.
     pub fn asks_for_workers(&self) -> bool {
         self.draft.values.has(&WORKERS)
+    }
+
+    /// Returns the plan as it is saved: with a blank for each secret.
+    pub fn saved_plan(&self) -> (Plan, Blanks) {
+        self.redaction.saved_plan(&self.plan)
     }
 
     /// Returns remarks on the plan's data files, one sentence each. Must be called before the URLs are taken from the
@@ -223,7 +228,7 @@ fn build(
     flows::check_load(&plan)?;
     let (plan, flow_remarks) = scenarios::apply(draft, plan, &*protocols[protocol])?;
     let watching = counter_sources::read(said)?;
-    let (shown, command, redaction) = shown(said, &plan, &watching, words);
+    let (shown, command, redaction) = shown(draft, &plan, &watching, words);
     Ok(Intent {
         shown,
         command,
@@ -248,23 +253,21 @@ fn build(
 }
 
 /// Returns the plan and the command line with secrets masked, and the redaction of these secrets elsewhere.
-fn shown(
-    values: &SettingValues,
-    plan: &Plan,
-    watching: &CounterSources,
-    words: &[String],
-) -> (Plan, Vec<String>, Redaction) {
+fn shown(draft: &RunDraft, plan: &Plan, watching: &CounterSources, words: &[String]) -> (Plan, Vec<String>, Redaction) {
     let command: Vec<String> = std::iter::once("brunt".to_string()).chain(words.iter().cloned()).collect();
+    let values = &draft.values;
     if values.has(&KEEP_SECRETS) {
         return (plan.clone(), command, Redaction::default());
     }
-    let mut known = Secrets::of_plan(plan);
+    let mut known = plan_secrets::secrets(plan);
+    draft.filled.iter().for_each(|secret| known.learn_value(secret));
     values.texts(&WATCH).into_iter().filter_map(place).for_each(|place| known.learn_url(place));
     values.texts(&OTLP).into_iter().for_each(|url| known.learn_url(url));
     watching.probes.token.iter().for_each(|token| known.learn_option("token", token));
+    let shown = mask::plan(plan, &known);
     let redaction = Redaction::new(known);
     let command = mask::command(&command, &secrets(values, plan));
-    (mask::plan(plan), command.iter().map(|word| redaction.sentence(word)).collect(), redaction)
+    (shown, command.iter().map(|word| redaction.sentence(word)).collect(), redaction)
 }
 
 fn plan(

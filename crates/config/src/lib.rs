@@ -21,6 +21,7 @@ mod other_tools;
 mod otlp;
 mod pages;
 mod parsers;
+mod plan_secrets;
 mod probe_settings;
 mod protocol_flags;
 mod proxies;

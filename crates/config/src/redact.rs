@@ -3,8 +3,9 @@
 use std::sync::RwLock;
 
 use brunt_cause::Cause;
-use brunt_plan::mask::{self, Secrets};
-use brunt_record::{FirstResponse, RunEvent};
+use brunt_plan::Plan;
+use brunt_plan::mask::{self, Blanks, MASK, Secrets, TextOrigin};
+use brunt_record::{FailureExample, FirstResponse, RunEvent};
 
 /// Masks secrets by position and by value, or nothing with `--keep-secrets`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,40 +44,56 @@ impl Redaction {
         self.0.as_ref().map_or_else(|| text.to_owned(), |secrets| secrets.hide(text))
     }
 
-    /// Masks related texts; a secret found in one of them is masked in all.
-    pub fn texts<const N: usize>(&self, mut texts: [&mut String; N]) {
-        if let Some(secrets) = &self.0 {
-            secrets.hide_all(&mut texts.each_mut().map(|text| &mut **text));
+    /// Adds the value of a user with this name if it is a secret: it is masked in everything from now on.
+    pub fn learn(&mut self, name: &str, value: &str) {
+        if let Some(secrets) = self.0.as_mut().filter(|secrets| secrets.is_secret_variable(name)) {
+            secrets.learn_value(value);
         }
     }
 
-    /// Masks the bytes sent and received, and captured values by name; a secret found in one of them is masked in all.
-    pub fn exchange(&self, said: [&mut String; 2], captured: &mut [(String, String)]) {
-        let Some(secrets) = &self.0 else { return };
-        for (_, value) in captured.iter_mut().filter(|(name, _)| mask::is_secret_name(name)) {
-            *value = mask::MASK.into();
+    /// Returns the plan as it is saved: with a blank for each secret.
+    pub fn saved_plan(&self, plan: &Plan) -> (Plan, Blanks) {
+        let saved = self.0.as_ref().map(|secrets| mask::plan_with_blanks(plan, secrets));
+        saved.unwrap_or_else(|| (plan.clone(), Blanks::default()))
+    }
+
+    /// Masks related texts; a secret found in one of them is masked in all.
+    fn texts<'a>(&self, texts: impl IntoIterator<Item = &'a mut String>, origin: TextOrigin) {
+        if let Some(secrets) = &self.0 {
+            secrets.hide_all(&mut texts.into_iter().map(|text| (text, origin)).collect::<Vec<_>>());
         }
-        let mut texts: Vec<&mut String> = said.into_iter().chain(captured.iter_mut().map(|(_, value)| value)).collect();
-        secrets.hide_all(&mut texts);
+    }
+
+    /// Masks the bytes sent and received, texts about them, and the values of a user by name; a secret found in one of
+    /// them is masked in all.
+    pub fn exchange<'a>(
+        &mut self,
+        [sent, received]: [&'a mut String; 2],
+        about: impl IntoIterator<Item = &'a mut String>,
+        values: impl IntoIterator<Item = (&'a str, &'a mut String)>,
+    ) {
+        let mut texts = vec![(sent, TextOrigin::Sent), (received, TextOrigin::Received)];
+        texts.extend(about.into_iter().map(|text| (text, TextOrigin::Received)));
+        for (name, value) in values {
+            self.learn(name, value);
+            match &self.0 {
+                Some(secrets) if secrets.is_secret_variable(name) => *value = MASK.into(),
+                _ => texts.push((value, TextOrigin::Received)),
+            }
+        }
+        if let Some(secrets) = &self.0 {
+            secrets.hide_all(&mut texts);
+        }
     }
 
     /// Masks an event. The plan and the command in the header of the record are already masked.
-    pub fn event(&self, event: &mut RunEvent) {
+    pub fn event(&mut self, event: &mut RunEvent) {
         match event {
             RunEvent::Example(example) => {
-                let Some(secrets) = &self.0 else { return };
-                let brunt_record::FailureExample { sent, received, detail, cause, values, .. } = example;
+                let FailureExample { sent, received, detail, status, cause, values, .. } = example;
                 let places = cause.iter_mut().flat_map(Cause::words_mut);
-                let values = values.iter_mut().filter_map(|used| {
-                    let value = used.value.as_mut()?;
-                    if mask::is_secret_name(&used.name) {
-                        *value = mask::MASK.into();
-                    }
-                    Some(value)
-                });
-                secrets.hide_all(
-                    &mut [sent, received, detail].into_iter().chain(places).chain(values).collect::<Vec<_>>(),
-                );
+                let values = values.iter_mut().filter_map(|used| Some((&*used.name, used.value.as_mut()?)));
+                self.exchange([sent, received], [detail, status].into_iter().chain(places), values);
             }
             RunEvent::FirstResponse(found) => self.probe(found),
             // The causes may quote the server.
@@ -85,23 +102,26 @@ impl Redaction {
                 losses.for_each(|loss| self.reason(Some(&mut loss.detail), loss.cause.as_mut()));
             }
             RunEvent::Notice(notice) => {
-                notice.facts.values_mut().for_each(|fact| self.texts([fact]));
+                notice.facts.values_mut().for_each(|fact| self.texts([fact], TextOrigin::Received));
                 notice.causes.values_mut().for_each(|cause| self.reason(None, Some(cause)));
             }
             // The watched program chooses the names of its threads, and writes lines of its log about requests.
             RunEvent::Counters(counters) => {
-                counters.labels.values_mut().for_each(|word| self.texts([word]));
+                counters.labels.values_mut().for_each(|word| self.texts([word], TextOrigin::Received));
                 if counters.values.keys().any(|name| is_log_line(name)) {
                     let values = std::mem::take(&mut counters.values).into_iter();
                     counters.values = values.map(|(name, n)| (self.counter(name), n)).collect();
                 }
                 counters.gone.iter_mut().for_each(|name| *name = self.counter(std::mem::take(name)));
             }
-            // Some names come from the request, such as a path or a statement.
+            // Some names come from the request, such as a path, a statement or a comparison.
             RunEvent::Started(started) => {
-                started.names.iter_mut().chain(&mut started.checks).for_each(|name| self.texts([name]));
+                let names = started.names.iter_mut().chain(&mut started.checks);
+                names.for_each(|name| self.texts([name], TextOrigin::Plan));
             }
-            RunEvent::Joined(joined) => self.texts([&mut joined.host, &mut joined.probe, &mut joined.kernel]),
+            RunEvent::Joined(joined) => {
+                self.texts([&mut joined.host, &mut joined.probe, &mut joined.kernel], TextOrigin::Received);
+            }
             RunEvent::Reference(_)
             | RunEvent::Began(_)
             | RunEvent::Changed(_)
@@ -114,27 +134,35 @@ impl Redaction {
     /// Masks the name of a counter that is a line of a log.
     fn counter(&self, mut name: String) -> String {
         if is_log_line(&name) {
-            self.texts([&mut name]);
+            self.texts([&mut name], TextOrigin::Received);
         }
         name
     }
 
-    /// Masks the response to the first request.
+    /// Masks the response to the first request, which is known without what was sent and received.
     pub fn probe(&self, probe: &mut FirstResponse) {
-        if self.0.is_some() {
-            probe.url = mask::url(&probe.url);
+        self.clone().probed_exchange(probe, [&mut String::new(), &mut String::new()], []);
+    }
+
+    /// Masks the response to a single request with the bytes sent and received, like [`Redaction::exchange`].
+    pub fn probed_exchange<'a>(
+        &mut self,
+        probe: &'a mut FirstResponse,
+        said: [&'a mut String; 2],
+        values: impl IntoIterator<Item = (&'a str, &'a mut String)>,
+    ) {
+        if let Some(secrets) = &self.0 {
+            probe.url = secrets.hide(&mask::url(&probe.url));
         }
-        self.texts([&mut probe.url, &mut probe.status, &mut probe.spoken]);
-        self.reason(probe.failure.as_mut(), probe.cause.as_mut());
+        let FirstResponse { status, spoken, through, failure, cause, .. } = probe;
+        let words = cause.iter_mut().flat_map(Cause::words_mut);
+        self.exchange(said, [status, spoken].into_iter().chain(through).chain(failure).chain(words), values);
     }
 
     /// Masks the cause of a failure, both as English text and in structured form.
     fn reason(&self, detail: Option<&mut String>, cause: Option<&mut Cause>) {
-        if let Some(secrets) = &self.0 {
-            secrets.hide_all(
-                &mut detail.into_iter().chain(cause.into_iter().flat_map(Cause::words_mut)).collect::<Vec<_>>(),
-            );
-        }
+        let words = detail.into_iter().chain(cause.into_iter().flat_map(Cause::words_mut));
+        self.texts(words, TextOrigin::Received);
     }
 }
 
@@ -146,7 +174,6 @@ fn is_log_line(counter: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use brunt_record::FailureExample;
 
     fn redaction() -> Redaction {
         Redaction::for_command_line(&["--user".into(), "ann:hunter-22".into()])
@@ -179,8 +206,9 @@ mod tests {
             "HTTP/1.1 200 OK\r\nSet-Cookie: sid=abcdef99; Path=/login\r\n\r\n{\"access_token\":\"t-8821\",\"n\":3}"
                 .to_owned();
         let pairs = [("access", "t-8821"), ("csrf", "a&b"), ("n", "3"), ("where", "/login")];
-        let mut captured = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        redaction().exchange([&mut sent, &mut received], &mut captured);
+        let mut captured = pairs.map(|(name, value)| (name, value.to_owned()));
+        let values = captured.iter_mut().map(|(name, value)| (*name, value));
+        redaction().exchange([&mut sent, &mut received], [], values);
         assert_eq!(captured.map(|(_, value)| value), ["***", "***", "3", "/login"]);
         assert!(!received.contains("8821") && sent.starts_with("POST /token"), "{sent} {received}");
     }

@@ -40,7 +40,7 @@ pub(super) fn remarks(plan: &Plan, draft: &RunDraft) -> Vec<String> {
 }
 
 /// Returns the contents of the file named by an option: `@body.json`, `body.json`.
-fn file_text(text: &str) -> Option<String> {
+pub(super) fn file_text(text: &str) -> Option<String> {
     let path = text.rsplit_once(['@', '<']).map_or(text, |(_, path)| path);
     let named = !path.is_empty() && path.len() < 1024 && !path.contains(['\n', '{', '\0']);
     let bytes = named.then(|| std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)).flatten();

@@ -89,7 +89,7 @@ fn debug_shows_http2_as_header_lists_and_bodies() {
         "* SETTINGS, ACK",
         "* stream 1: HEADERS",
         "POST /echo?cups=2 HTTP/2",
-        "authorization: ***",
+        "authorization: Bearer ***",
         "* stream 1: DATA, 3 bytes, END_STREAM",
         "x=y",
         "HTTP/2 200",

@@ -41,6 +41,7 @@ mod redis;
 mod reference;
 mod scenarios;
 mod secrets;
+mod secrets_reach;
 mod side_messages;
 mod signals;
 mod slots;

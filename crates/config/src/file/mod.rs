@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use brunt_contract::{Protocol, UsageError};
 use brunt_plan::document;
+use brunt_plan::mask::FilledBlanks;
 use brunt_plan::yaml::{self, FilePosition, YamlNode, YamlValue};
 
 use self::keys::{KeyKind, PlanKeys};
@@ -35,19 +36,33 @@ pub fn read(path: &str, text: &str, protocols: &[Arc<dyn Protocol>]) -> Result<R
     let wrong = |(FilePosition { line, column }, trouble): yaml::YamlError| {
         UsageError::new(format!("{path} line {line} column {column}"), trouble)
     };
-    let root = yaml::parse(text).map_err(wrong)?;
+    let mut root = yaml::parse(text).map_err(wrong)?;
+    let filled = FilledBlanks::of(&mut root, &|name| std::env::var(name).ok());
+    if let [(at, _), ..] = filled.missing[..] {
+        return Err(wrong((at, missing_secrets(&filled.missing))));
+    }
     let schemes = protocols.iter().flat_map(|p| p.schemes()).copied().collect();
     let mut reader = PlanFileReader {
         path: path.into(),
         keys: Rc::new(PlanKeys::new(protocols)),
         schemes,
         recorded: false,
-        draft: RunDraft::default(),
+        draft: RunDraft { filled: filled.secrets, ..RunDraft::default() },
         deferred: Vec::new(),
         places: StepPositions::default(),
     };
     reader.root(&root)?;
     Ok(reader.draft)
+}
+
+/// Describes the secrets that a plan has blanks for, and how to give them.
+fn missing_secrets(missing: &[(FilePosition, String)]) -> String {
+    let named: Vec<String> = missing.iter().map(|(at, name)| format!("{name} (line {})", at.line)).collect();
+    format!(
+        "has blanks for secrets that were left out when the plan was saved; set the environment variables {}, or write \
+         the values in their places",
+        named.join(", ")
+    )
 }
 
 impl PlanFileReader {

@@ -139,8 +139,7 @@ impl PlanFileReader {
                 "is masked in the report (***); write the real value, or record with --keep-secrets",
             );
         }
-        let secret = text == brunt_plan::mask::MASK || text.ends_with(": ***") || text.contains("//***@");
-        if !self.recorded && secret {
+        if !self.recorded && brunt_plan::mask::is_masked(name, text) {
             return self.wrong(at, name, "was masked (***) when the plan was saved; write the real value");
         }
         Ok(text.to_owned())

@@ -149,6 +149,12 @@ pub fn is_secret(name: &str, value: &str) -> bool {
     })
 }
 
+/// Returns `true` for the name of a value that describes a secret but is not secret, if it is in an object with others:
+/// `type`, `expires`.
+pub fn describes_secret(name: &str) -> bool {
+    words(name).last().is_some_and(|last| ABOUT.contains(&last.as_str()))
+}
+
 /// Returns `true` for names that are just as often used for harmless values, so that the value must decide.
 pub fn is_doubtful(name: &str) -> bool {
     matches!(&words(name)[..], [word] if word == "code")

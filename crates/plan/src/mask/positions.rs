@@ -1,126 +1,211 @@
-//! Positions of secrets in text: user info, query and fragment of URLs, header lines, `name=value`, JSON keys, form
-//! parts. Redis and SQL are in separate modules.
+//! Positions of secrets in text. What a secret is follows from the grammar of the place it is in: URLs (`url`), header
+//! lines, JSON, forms, pages, comparisons (`bodies`), Redis commands (`redis`) and SQL (`sql`).
 //!
 //! Each position is used to mask the secret there and to recognize its value elsewhere.
 
-use super::names::{is_doubtful, is_secret, is_secret_header};
-use super::{MASK, json, redis, sql};
+use std::collections::BTreeMap;
+use std::ops::Range;
 
-/// The kind of text that is searched for JSON pairs.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum JsonScope {
-    /// Any text, which may begin or end in the middle of a document.
-    Piece,
-    /// A complete document, without the contents of its strings.
-    Document,
-    /// The contents of a string in a document.
-    Text,
+use super::blanks::Blanks;
+use super::names::is_secret_header;
+use super::{MASK, json, redis, slots};
+
+/// Schemes of credentials, which are shown in front of them.
+const SCHEMES: [&str; 7] = ["apikey", "basic", "bearer", "digest", "jwt", "negotiate", "token"];
+
+/// The origin of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextOrigin {
+    /// A plan or command line: may have placeholders, and every secret in it is one.
+    Plan,
+    /// Sent by brunt: every secret in it is one.
+    Sent,
+    /// Received from a peer, whose ordinary words are not taken for secrets elsewhere.
+    Received,
 }
 
 /// The secrets of a text, by position.
 pub struct SecretSpans<'a> {
     text: &'a str,
+    origin: TextOrigin,
+    /// The JSON documents in the text, which stay valid.
+    documents: Vec<Range<usize>>,
     found: Vec<(usize, usize)>,
     /// Quotes to add around masks of numbers in documents, by position, so that each mask is a string.
-    quoted: Vec<(usize, &'a str)>,
+    quoted: BTreeMap<usize, &'a str>,
     known: Vec<&'a str>,
-}
-
-/// Returns `true` for the placeholder of a value, `{token}`, and for the first word of a longer placeholder (`{csv
-/// users.csv.password}`).
-pub(super) fn is_slot(text: &str) -> bool {
-    let Some(inside) = text.strip_prefix('{').filter(|inside| inside.starts_with(|c: char| c.is_ascii_alphabetic()))
-    else {
-        return false;
-    };
-    let word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    match inside.strip_suffix('}') {
-        Some(inside) => !inside.contains(['{', '}', '"', ':']),
-        None => inside.chars().all(word),
-    }
+    /// The placeholders in secret positions.
+    slots: Vec<&'a str>,
 }
 
 impl<'a> SecretSpans<'a> {
     /// Creates an empty set of spans.
-    pub fn none(text: &'a str) -> SecretSpans<'a> {
-        SecretSpans { text, found: Vec::new(), quoted: Vec::new(), known: Vec::new() }
+    pub fn none(text: &'a str, origin: TextOrigin) -> SecretSpans<'a> {
+        let (found, known, slots) = (Vec::new(), Vec::new(), Vec::new());
+        SecretSpans { text, origin, documents: json::documents(text), found, quoted: BTreeMap::new(), known, slots }
     }
 
     /// Finds the secrets in any text: an exchange, an option, a command.
-    pub fn of_text(text: &'a str) -> SecretSpans<'a> {
-        let mut spans = SecretSpans::none(text);
-        let mut from = 0;
-        for document in json::documents(text) {
-            spans.any(&text[from..document.start]);
-            spans.document(&text[document.clone()]);
-            from = document.end;
-        }
-        spans.any(&text[from..]);
+    pub fn of_text(text: &'a str, origin: TextOrigin) -> SecretSpans<'a> {
+        let mut spans = SecretSpans::none(text, origin);
+        spans.lines(text);
+        spans.form_parts(text);
+        redis::replies(&mut spans, text);
+        spans.between_documents().into_iter().for_each(|part| spans.piece(&text[part]));
+        spans.documents().to_vec().into_iter().for_each(|part| spans.document(&text[part]));
         spans
-    }
-
-    /// Searches a piece of text of any kind.
-    fn any(&mut self, text: &'a str) {
-        self.lines(text);
-        self.urls(text);
-        self.pairs(text);
-        self.json(text, JsonScope::Piece);
-        self.form_parts(text);
-        self.inputs(text);
-        redis::replies(self, text);
-        sql::literals(self, text);
-    }
-
-    /// Searches a complete JSON document, which masking keeps valid: values by their keys, and the contents of single
-    /// strings.
-    fn document(&mut self, text: &'a str) {
-        let first = self.found.len();
-        self.json(text, JsonScope::Document);
-        for inner in json::texts(text) {
-            self.json(inner, JsonScope::Text);
-            self.urls(inner);
-            self.pairs(inner);
-            sql::literals(self, inner);
-        }
-        for (from, to) in &mut self.found[first..] {
-            // The backslash escapes the next character.
-            *to -= usize::from(json::ends_in_escape(&self.text[*from..*to]));
-        }
     }
 
     /// Finds the secrets in a URL, whose scheme may be missing.
     pub fn of_url(text: &'a str) -> SecretSpans<'a> {
-        let mut spans = SecretSpans::none(text);
+        let mut spans = SecretSpans::none(text, TextOrigin::Plan);
         spans.url(text);
         spans
+    }
+
+    /// Finds the secrets in the value of a header line, option or variable with this name.
+    pub fn of_value(name: &str, value: &'a str) -> SecretSpans<'a> {
+        if !is_secret_header(name, value) {
+            return SecretSpans::of_text(value, TextOrigin::Plan);
+        }
+        SecretSpans::whole(value)
+    }
+
+    /// Marks a whole text.
+    pub fn whole(text: &'a str) -> SecretSpans<'a> {
+        let mut spans = SecretSpans::none(text, TextOrigin::Plan);
+        spans.hide(text);
+        spans
+    }
+
+    /// Returns the text.
+    pub fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// Returns the origin of the text.
+    pub fn origin(&self) -> TextOrigin {
+        self.origin
+    }
+
+    /// Returns the JSON documents in the text.
+    pub fn documents(&self) -> &[Range<usize>] {
+        &self.documents
+    }
+
+    /// Returns the parts of the text that are in no document.
+    pub fn between_documents(&self) -> Vec<Range<usize>> {
+        let starts = std::iter::once(0).chain(self.documents.iter().map(|document| document.end));
+        let ends = self.documents.iter().map(|document| document.start).chain([self.text.len()]);
+        starts.zip(ends).map(|(start, end)| start..end).collect()
     }
 
     /// Marks `part`, a slice of the text, as a secret to mask here and elsewhere.
     pub fn hide(&mut self, part: &'a str) {
         self.cover(part);
-        self.known.push(part);
+        self.know(part);
     }
 
-    /// Marks `part` to be masked only here, because it may be an ordinary word elsewhere.
+    /// Marks `part` as a secret to mask elsewhere.
+    pub fn know(&mut self, part: &'a str) {
+        let is_secret = !part.is_empty()
+            && match self.origin {
+                TextOrigin::Plan => slots::slots(self.with_whole_slot(part)).is_empty(),
+                TextOrigin::Sent => true,
+                TextOrigin::Received => looks_random(part),
+            };
+        if is_secret {
+            self.known.push(part);
+        }
+    }
+
+    /// Returns the placeholder that begins with `part`, because a value may be cut where its placeholder has a space.
+    fn with_whole_slot(&self, part: &'a str) -> &'a str {
+        slots::slot_at(&self.text[self.position(part)..]).filter(|slot| slot.len() > part.len()).unwrap_or(part)
+    }
+
+    /// Returns the position of a part of the text.
+    fn position(&self, part: &str) -> usize {
+        part.as_ptr() as usize - self.text.as_ptr() as usize
+    }
+
+    /// Marks `part` to be masked only here, because it may be an ordinary word elsewhere. Placeholders stay.
     pub fn cover(&mut self, part: &'a str) {
-        if part.is_empty() || is_slot(part) {
+        if part.is_empty() {
             return;
         }
-        let from = part.as_ptr() as usize - self.text.as_ptr() as usize;
-        self.found.push((from, from + part.len()));
+        let part = if self.origin == TextOrigin::Plan { self.with_whole_slot(part) } else { part };
+        let slots = if self.origin == TextOrigin::Plan { slots::slots(part) } else { Vec::new() };
+        if slots.is_empty() {
+            let from = self.position(part);
+            return self.cover_range(from..from + part.len());
+        }
+        self.slots.extend(slots);
+        for text in slots::outside(part).filter(|text| text.contains(char::is_alphanumeric)) {
+            let from = self.position(text);
+            self.cover_range(from..from + text.len());
+        }
+    }
+
+    /// Marks a range of the text to be masked.
+    pub fn cover_range(&mut self, range: Range<usize>) {
+        if !range.is_empty() {
+            self.found.push((range.start, range.end));
+        }
+    }
+
+    /// Marks a number of a document, which becomes a string between these quotes.
+    pub fn cover_number(&mut self, number: &'a str, quote: &'a str) {
+        let from = self.position(number);
+        self.cover_range(from..from + number.len());
+        self.quoted.insert(from, quote);
+    }
+
+    /// Shortens the marks from the `first` on that end between a backslash and the character it escapes.
+    pub fn end_before_escapes(&mut self, first: usize) {
+        for (from, to) in &mut self.found[first..] {
+            *to -= usize::from(json::ends_in_escape(&self.text[*from..*to]));
+        }
+    }
+
+    /// Returns the number of marks.
+    pub fn count(&self) -> usize {
+        self.found.len()
+    }
+
+    /// Returns the marked ranges in order, overlapping ones merged.
+    pub fn ranges(&self) -> Vec<Range<usize>> {
+        let mut found = self.found.clone();
+        found.sort_unstable();
+        let mut merged: Vec<Range<usize>> = Vec::new();
+        for (from, to) in found {
+            match merged.last_mut().filter(|last| from < last.end) {
+                Some(last) => last.end = last.end.max(to),
+                None => merged.push(from..to),
+            }
+        }
+        merged
     }
 
     /// Returns the text with all positions masked.
-    pub fn masked(mut self) -> String {
-        self.found.sort_unstable();
-        self.quoted.sort_unstable();
+    pub fn masked(&self) -> String {
+        self.replaced(|range| {
+            let quote = self.quoted.get(&range.start).copied().unwrap_or_default();
+            format!("{quote}{MASK}{quote}")
+        })
+    }
+
+    /// Returns the text with a named blank for each secret.
+    pub fn blanked(&self, blanks: &mut Blanks) -> String {
+        self.replaced(|range| blanks.name(&self.text[range]))
+    }
+
+    fn replaced(&self, mut replacement: impl FnMut(Range<usize>) -> String) -> String {
         let (mut shown, mut at) = (String::with_capacity(self.text.len()), 0);
-        for (from, to) in self.found {
-            if from >= at {
-                let quote = self.quoted.binary_search_by_key(&from, |(at, _)| *at).map_or("", |at| self.quoted[at].1);
-                shown.extend([&self.text[at..from], quote, MASK, quote]);
-            }
-            at = at.max(to);
+        for range in self.ranges() {
+            shown += &self.text[at..range.start];
+            at = range.end;
+            shown += &replacement(range);
         }
         shown + &self.text[at..]
     }
@@ -128,6 +213,11 @@ impl<'a> SecretSpans<'a> {
     /// Returns the secrets that must also be masked elsewhere.
     pub fn known(&self) -> &[&'a str] {
         &self.known
+    }
+
+    /// Returns the placeholders in secret positions, without their braces.
+    pub fn slots(&self) -> &[&'a str] {
+        &self.slots
     }
 
     /// Searches request lines and header lines.
@@ -146,7 +236,8 @@ impl<'a> SecretSpans<'a> {
         let colon = line.bytes().skip(1).position(|b| b == b':').map(|at| at + 1);
         let Some((name, value)) = colon.map(|at| (&line[..at], line[at + 1..].trim())) else { return };
         let is_name = name.trim_end().bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(&b));
-        if !is_name || value.is_empty() {
+        // A line of a page may end a label with a colon.
+        if !is_name || value.starts_with('<') {
             return;
         }
         if is_secret_header(name, value) {
@@ -156,237 +247,46 @@ impl<'a> SecretSpans<'a> {
         }
     }
 
-    /// Masks the whole value of a secret header and remembers its secret parts.
-    fn header_value(&mut self, name: &str, value: &'a str) {
-        // `Bearer {token}`: the placeholder is not the value that is sent.
-        if value.split_once(' ').is_some_and(|(_, rest)| is_slot(rest.trim())) {
-            return;
-        }
-        self.cover(value);
-        let name = name.trim();
-        if name.to_ascii_lowercase().contains("cookie") {
-            // Cookies may also have harmless values, such as a language.
-            let pairs = value.split(';').filter_map(|pair| pair.split_once('=')).map(|(_, value)| value.trim());
-            // Set-Cookie has one pair; its path and other attributes are not secret.
-            let set = name.to_ascii_lowercase().contains("set-cookie");
-            let pairs = pairs.take(if set { 1 } else { usize::MAX });
-            self.known.extend(pairs.filter(|value| value.len() >= 6));
-            return;
+    /// Masks the value of a secret header, but not the scheme of credentials, and remembers its secret parts.
+    pub fn header_value(&mut self, name: &str, value: &'a str) {
+        let name = name.trim().to_ascii_lowercase();
+        if name.contains("cookie") {
+            return self.cookies(value, name.contains("set-cookie"));
         }
         match value.split_once(' ') {
+            Some((_, rest)) if has_scheme(value) => self.hide(rest.trim()),
             Some((scheme, rest)) if scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') => {
-                self.known.extend([value, rest.trim()]);
-            }
-            _ => self.known.push(value),
-        }
-    }
-
-    /// Searches for URLs anywhere in the text.
-    fn urls(&mut self, text: &'a str) {
-        let mut from = 0;
-        while let Some(at) = text[from..].find("://").map(|at| from + at) {
-            let scheme = text[..at].bytes().rev().take_while(|b| b.is_ascii_alphanumeric() || b"+-.".contains(b));
-            let start = at - scheme.count();
-            let ends = |c: char| c.is_whitespace() || "\"'`<>".contains(c);
-            let end = text[at..].find(ends).map_or(text.len(), |n| at + n);
-            if start < at {
-                self.url(&text[start..end]);
-            }
-            from = end.max(at + 3);
-        }
-    }
-
-    /// Searches a URL, or a request target.
-    fn url(&mut self, text: &'a str) {
-        let start = text.find("://").map_or(0, |at| at + 3);
-        let authority_end = text[start..].find(['/', '?', '#']).map_or(text.len(), |at| start + at);
-        let authority = &text[start..authority_end];
-        // A password may contain one of these characters unescaped, in which case the text after the colon is not a
-        // port.
-        let port = authority.rsplit_once(':').map_or("", |(_, port)| port).trim_end_matches(']');
-        let odd = (!authority.contains('@') && !port.bytes().all(|b| b.is_ascii_hexdigit()))
-            .then(|| text[authority_end..].rfind('@').map(|at| authority_end + at))
-            .flatten();
-        match odd.or(authority.rfind('@').map(|at| start + at)) {
-            Some(at) => {
-                self.user_info(&text[start..at]);
-                self.path(&text[at..]);
-            }
-            None => self.path(&text[authority_end..]),
-        }
-    }
-
-    /// Masks the user info of a URL.
-    fn user_info(&mut self, text: &'a str) {
-        // These are placeholders from brunt's own error messages.
-        if matches!(text, ":password" | "name:password" | "user:password") {
-            return;
-        }
-        self.cover(text);
-        match text.split_once(':') {
-            Some((_, password)) if !password.is_empty() => self.known.extend([text, password]),
-            // This is a token and not a user name, which would not be secret elsewhere.
-            _ if text.trim_end_matches(':').len() >= 16 => self.known.push(text.trim_end_matches(':')),
-            _ => {}
-        }
-    }
-
-    /// Searches path, query and fragment.
-    fn path(&mut self, text: &'a str) {
-        let (path, fragment) = text.split_once('#').unwrap_or((text, ""));
-        self.cover(fragment);
-        if let Some((_, query)) = path.split_once('?') {
-            query.split('&').for_each(|pair| self.pair(pair));
-        }
-    }
-
-    /// Masks the value of `name=value` if the name marks a secret.
-    pub fn pair(&mut self, pair: &'a str) {
-        if let Some((name, value)) = pair.split_once('=')
-            && is_secret(name, value)
-        {
-            self.hide(value);
-        }
-    }
-
-    /// Searches for `name=value` anywhere: forms, cookies, words of a command, SQL columns.
-    fn pairs(&mut self, text: &'a str) {
-        let mut seen = 0;
-        for (at, _) in text.match_indices('=') {
-            let (before, after) = (&text[..at], &text[at + 1..]);
-            if at < seen || before.ends_with(['=', '!', '<', '>']) || after.starts_with('=') {
-                continue;
-            }
-            let spaced = before.trim_end_matches([' ', '"', '`', '\'']);
-            let part = |b: &u8| b.is_ascii_alphanumeric() || b"_-.%[]$".contains(b);
-            let name = &spaced[spaced.len() - spaced.bytes().rev().take_while(part).count()..];
-            if !is_secret(name, "x") {
-                continue;
-            }
-            let value = after.trim_start_matches(' ');
-            let quote = value.chars().next().filter(|c| "\"'".contains(*c));
-            let value = match quote {
-                Some(quote) => value[1..].split(quote).next().unwrap_or_default(),
-                // With spaces around `=`, only quoted text counts as a value.
-                None if spaced.len() < before.len() || value.len() < after.len() => continue,
-                None => {
-                    let end = after.find(|c: char| c.is_whitespace() || "&;\"'`<>\\".contains(c));
-                    after[..end.unwrap_or(after.len())].trim_end_matches([',', '.', ')', ']', '}', ':'])
-                }
-            };
-            seen = at + 1 + value.len();
-            if is_secret(name, value) {
                 self.hide(value);
+                self.know(rest.trim());
             }
+            _ => self.hide(value),
         }
     }
 
-    /// Searches for `"name": value` anywhere, including within a JSON string (`\"name\": \"value\"`), and for all
-    /// values of a list.
-    fn json(&mut self, text: &'a str, kind: JsonScope) {
-        for (at, _) in text.match_indices(':') {
-            let before = text[..at].trim_end();
-            if !before.ends_with(['"', '\'']) {
-                continue;
-            }
-            let inner = before[..before.len() - 1].trim_end_matches('\\');
-            let part = |b: &u8| b.is_ascii_alphanumeric() || b"_-.$ ".contains(b);
-            let name = &inner[inner.len() - inner.bytes().rev().take_while(part).count()..];
-            if !is_secret_header(name, "x") {
-                continue;
-            }
-            // In JSON within JSON, the quotes of the value are escaped as often as those of the name.
-            let mark = &before[inner.len()..];
-            if kind == JsonScope::Document && mark != "\"" {
-                continue;
-            }
-            let value = text[at + 1..].trim_start();
-            match value.strip_prefix('[') {
-                Some(list) => {
-                    let mut rest = list;
-                    while let Some((text, behind)) = json_text(rest.trim_start_matches([',', ' ', '\n', '\r']), mark) {
-                        self.json_value(name, text);
-                        rest = behind;
-                    }
-                }
-                None => match json_text(value, mark) {
-                    Some((text, _)) => self.json_value(name, text),
-                    None => {
-                        let number = |b: &u8| b.is_ascii_digit() || b"+-.eE".contains(b);
-                        let (value, found) = (&value[..value.bytes().take_while(number).count()], self.found.len());
-                        self.json_value(name, value);
-                        if kind != JsonScope::Piece && self.found.len() > found {
-                            self.quoted.push((self.found[found].0, mark));
-                        }
-                    }
-                },
-            }
+    /// Masks cookies. They may also have harmless values, such as a language, so that only long ones are remembered.
+    fn cookies(&mut self, value: &'a str, set: bool) {
+        let pairs = value.split(';').filter_map(|pair| pair.split_once('='));
+        // Set-Cookie has one pair; its path and other attributes are not secret.
+        let values = pairs.map(|(_, value)| value.trim()).take(if set { 1 } else { usize::MAX });
+        if self.origin == TextOrigin::Plan && !slots::slots(value).is_empty() {
+            values.clone().for_each(|value| self.cover(value));
+        } else {
+            self.cover(value);
         }
-    }
-
-    fn json_value(&mut self, name: &str, value: &'a str) {
-        let random = || value.len() >= 6 && value.bytes().any(|b| b.is_ascii_digit());
-        if is_secret_header(name, value) && (!is_doubtful(name) || random()) {
-            self.header_value(name, value);
-        }
-    }
-
-    /// Searches for HTML form fields with a secret value: `<input name="csrf" value="…">`.
-    fn inputs(&mut self, text: &'a str) {
-        for (at, _) in text.match_indices("<input") {
-            let tag = beginning(&text[at..]);
-            let tag = &tag[..tag.find('>').unwrap_or(tag.len())];
-            if let (Some(name), Some(value)) = (attribute(tag, "name"), attribute(tag, "value"))
-                && is_secret(name, value)
-            {
-                self.hide(value);
-            }
-        }
-    }
-
-    /// Searches the parts of multipart/form-data.
-    fn form_parts(&mut self, text: &'a str) {
-        for (at, _) in text.match_indices("name=\"") {
-            let rest = beginning(&text[at + 6..]);
-            let Some((name, rest)) = rest.split_once('"') else { continue };
-            let Some((head, body)) = rest.split_once("\n\r\n").or_else(|| rest.split_once("\n\n")) else { continue };
-            // The name must belong to this part, not to a later one.
-            if head.contains("\n--") || !is_secret(name, body) {
-                continue;
-            }
-            let end = body.find("\r\n--").or_else(|| body.find("\n--")).unwrap_or(body.len());
-            self.hide(&body[..end]);
-        }
+        values.filter(|value| value.len() >= 6).for_each(|value| self.know(value));
     }
 }
 
-/// Returns the value of an attribute of a tag.
-fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
-    let at = tag.match_indices(name).map(|(at, _)| at).find(|at| tag[..*at].ends_with(char::is_whitespace))?;
-    let value = tag[at + name.len()..].trim_start().strip_prefix('=')?.trim_start();
-    match value.chars().next()? {
-        quote @ ('"' | '\'') => value[1..].split(quote).next(),
-        _ => value.split(char::is_whitespace).next(),
-    }
+/// Returns `true` for credentials behind their scheme, `Bearer x`.
+pub fn has_scheme(value: &str) -> bool {
+    value.split_once(' ').is_some_and(|(scheme, _)| SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known)))
 }
 
-/// Returns the part of a text that is searched for one form part. The bound keeps the time linear for a text with many
-/// form parts.
-fn beginning(text: &str) -> &str {
-    &text[..text.floor_char_boundary(8192)]
-}
-
-/// Returns the JSON string at the beginning, which starts with this quote, and the rest. A truncated string extends to
-/// the end.
-fn json_text<'a>(value: &'a str, mark: &str) -> Option<(&'a str, &'a str)> {
-    let inner = value.strip_prefix(mark)?;
-    let ends = |at: &usize| {
-        let escapes = inner[..*at].bytes().rev().take_while(|&b| b == b'\\').count();
-        // A backslash at the same level escapes the quote.
-        mark.len() > 1 || escapes.is_multiple_of(2)
-    };
-    let end = inner.match_indices(mark).map(|(at, _)| at).find(ends);
-    Some(end.map_or((inner, ""), |end| (&inner[..end], &inner[end + mark.len()..])))
+/// Returns `true` for a value that is no ordinary word.
+fn looks_random(value: &str) -> bool {
+    let has = |is: fn(char) -> bool| value.contains(is);
+    let mixed = has(|c| c.is_lowercase()) && value.chars().skip(1).any(char::is_uppercase);
+    value.len() >= 6 && (mixed || has(|c| !c.is_alphabetic()))
 }
 
 /// Returns the target of a request line.

@@ -47,22 +47,23 @@ fn literal_behind(text: &str) -> Option<&str> {
                 let (literal, behind) = literal(rest);
                 // This is the account 'user'@'host' whose password is set.
                 match behind.strip_prefix('@') {
-                    Some(host) => rest = account_behind(host)?,
+                    Some(host) => rest = behind_name(host)?,
                     None => return Some(literal),
                 }
             }
             c if c.is_ascii_alphabetic() => {
-                let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
-                let word = rest[..end].to_ascii_lowercase();
+                let word;
+                (word, rest) =
+                    rest.split_at(rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len()));
+                let word = word.to_ascii_lowercase();
                 if !BETWEEN.contains(&word.as_str()) && !plugin {
                     return None;
                 }
-                plugin = matches!(word.as_str(), "with" | "via" | "for");
-                rest = &rest[end..];
-                rest = match rest.strip_prefix('@') {
-                    Some(host) => account_behind(host)?,
-                    None => rest,
-                };
+                plugin = matches!(word.as_str(), "with" | "via");
+                if word == "for" {
+                    rest = behind_name(rest.trim_start())?;
+                    rest = rest.strip_prefix('@').map_or(Some(rest), behind_name)?;
+                }
             }
             _ => return None,
         }
@@ -70,11 +71,11 @@ fn literal_behind(text: &str) -> Option<&str> {
     None
 }
 
-/// Returns the text after the host of an account.
-fn account_behind(host: &str) -> Option<&str> {
-    match host.chars().next()? {
-        '\'' | '"' | '`' => Some(literal(host).1),
-        _ => Some(&host[host.find([' ', '=']).unwrap_or(host.len())..]),
+/// Returns the text after a name, the user or the host of an account.
+fn behind_name(text: &str) -> Option<&str> {
+    match text.chars().next()? {
+        '\'' | '"' | '`' => Some(literal(text).1),
+        _ => Some(&text[text.find([' ', '=', '@']).unwrap_or(text.len())..]),
     }
 }
 

@@ -1,51 +1,41 @@
 //! Masking of secrets by value: a value from a secret position in a plan or a message is masked wherever else it
-//! occurs, including in messages from a server.
+//! occurs, in every notation, including in messages from a server.
 
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::positions::{SecretSpans, is_slot};
-use super::{MASK, json, option_spans};
-use crate::Plan;
+use super::json::{self, ScalarKind};
+use super::needles::{BETWEEN_QUOTES, Needle, NeedleForm, Needles, base64_forms, is_name};
+use super::places::PlanPlace;
+use super::positions::{SecretSpans, TextOrigin};
+use super::readings::Readings;
+use super::{MASK, names, slots};
 
-/// Length up to which a word or number is so common that it is masked only between quotes and in binary messages.
-const BETWEEN_QUOTES: usize = 3;
-/// Length up to which a value may occur within a longer word, so that it is masked only as a separate word.
-const ALONE: usize = 7;
+/// Length from which the encoding of a value as base64 or hexadecimal is no ordinary word.
+const ENCODED: usize = 5;
 
-/// Maximum number of known values; the signatures in a list of a million signed URLs are masked by position.
-const MOST: usize = 4096;
-/// Maximum number of secrets learnt from one received text.
+/// Maximum length of a value that is searched for; of longer ones, the beginning is.
+const LONGEST: usize = 1024;
+/// Maximum number of secrets learnt from one text of an exchange, so that a peer cannot make every later search slow.
 const LEARNT: usize = 32;
 
-/// The set of values that must not be shown.
+/// The values that must not be shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Secrets {
-    /// Values ordered by length, longest first, so that masking a shorter value does not split a longer one.
-    values: BTreeSet<(Reverse<usize>, String)>,
+    needles: Needles,
+    /// Names of the values of users that are secret.
+    pub(super) variables: BTreeSet<String>,
 }
 
 impl Secrets {
-    /// Collects the secrets of a plan: those of its URLs and options.
-    pub fn of_plan(plan: &Plan) -> Secrets {
-        let mut secrets = Secrets::default();
-        for target in &plan.urls {
-            secrets.learn_url(&target.url);
-            secrets.options(&target.options);
-        }
-        secrets.options(&plan.options);
-        plan.proxies.all().into_iter().for_each(|proxy| secrets.learn_url(proxy));
-        secrets
-    }
-
     /// Collects the possible secrets of a command line that has not been parsed.
     pub fn of_words(words: &[String]) -> Secrets {
         let mut secrets = Secrets::default();
         for (at, word) in words.iter().enumerate() {
-            secrets.learn(&SecretSpans::of_text(word));
+            secrets.learn(&SecretSpans::of_text(word, TextOrigin::Plan));
             secrets.learn_url(word);
             let (name, given) = match word.strip_prefix("--").and_then(|word| word.split_once('=')) {
                 Some((name, value)) => (name, Some(value)),
@@ -58,187 +48,178 @@ impl Secrets {
         secrets
     }
 
-    fn options(&mut self, options: &crate::PlanOptions) {
-        for (name, values) in options {
-            values.iter().for_each(|value| self.learn_option(name, value));
-        }
-    }
-
     /// Adds the secrets of a URL whose scheme may be missing.
     pub fn learn_url(&mut self, url: &str) {
-        if let Some(url) = with_variables(url, |name| std::env::var(name).ok()) {
-            self.learn_url(&url);
-        }
-        self.learn(&SecretSpans::of_url(url));
+        self.learn_place(PlanPlace::Url, url);
     }
 
     /// Adds the secrets of an option, by its long name.
     pub fn learn_option(&mut self, name: &str, value: &str) {
-        if let Some(value) = with_variables(value, |name| std::env::var(name).ok()) {
-            self.learn_option(name, &value);
-        }
         match name {
             // These are file paths.
             "key" => {}
-            "cookie" => self.learn(&option_spans("header", &format!("Cookie: {value}"))),
+            "cookie" => self.learn_option("header", &format!("Cookie: {value}")),
             "user" | "proxy-user" if value.starts_with('@') && !value.contains(':') => {}
             "user" | "proxy-user" if value.contains(':') => self.pair(value),
-            _ => self.learn(&option_spans(name, value)),
+            _ => self.learn_place(PlanPlace::Option(name), value),
+        }
+    }
+
+    /// Adds the secrets of a text of a plan.
+    pub(super) fn learn_place(&mut self, place: PlanPlace<'_>, text: &str) {
+        if let Some(text) = with_variables(text, |name| std::env::var(name).ok()) {
+            self.learn(&place.spans(&text));
+        }
+        self.learn(&place.spans(text));
+        let variables = slots::slots(text).into_iter().filter_map(|slot| slot.strip_prefix("env "));
+        for name in variables.map(slots::name_of).filter(|name| names::is_secret(name, "x1")) {
+            std::env::var(name).into_iter().for_each(|value| self.learn_value(&value));
         }
     }
 
     /// Adds the secrets of another set.
     pub fn join(&mut self, others: &Secrets) {
-        others.values.iter().for_each(|(_, value)| self.add(value));
+        self.needles.join(&others.needles);
+        self.variables.extend(others.variables.iter().cloned());
+    }
+
+    /// Returns `true` if the value of a user with this name is a secret.
+    pub fn is_secret_variable(&self, name: &str) -> bool {
+        names::is_secret(name, "x1") || self.variables.contains(name)
     }
 
     /// Adds the secrets found in a text.
     fn learn(&mut self, spans: &SecretSpans<'_>) {
-        self.learn_values(spans.known());
+        let most = if spans.origin() == TextOrigin::Plan { usize::MAX } else { LEARNT };
+        spans.known().iter().take(most).for_each(|value| self.learn_value(value));
     }
 
-    /// Like [`Secrets::learn`], for a text from a peer: adds only the first ones, so that a peer cannot make every
-    /// later search slow.
-    fn learn_some(&mut self, spans: &SecretSpans<'_>) {
-        self.learn_values(&spans.known()[..spans.known().len().min(LEARNT)]);
-    }
-
-    fn learn_values(&mut self, values: &[&str]) {
-        for value in values {
-            self.add(value);
-            match value.split_once(' ') {
-                Some(_) => {}
-                None if value.contains(':') => self.pair(value),
-                // Basic authentication sends name and password in base64.
-                None => {
-                    let plain = STANDARD.decode(value).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-                    if let Some(pair) = plain.filter(|text| text.contains(':')) {
-                        self.pair(&pair);
-                    }
+    /// Adds a secret: the whole value, and a password in it that is sent alone.
+    pub fn learn_value(&mut self, value: &str) {
+        self.add(value);
+        match value.split_once(' ') {
+            // The credentials behind their scheme.
+            Some((_, rest)) if super::positions::has_scheme(value) => self.add(rest.trim()),
+            Some(_) => {}
+            None if value.contains(':') => self.pair(value),
+            // Basic authentication sends name and password in base64.
+            None => {
+                let plain = STANDARD.decode(value).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+                if let Some(pair) = plain.filter(|text| text.contains(':')) {
+                    self.pair(&pair);
                 }
             }
         }
     }
 
-    /// Adds the password and the whole pair of `name:password`, as written, percent-decoded and base64-encoded.
+    /// Adds the password and the whole pair of `name:password`.
     fn pair(&mut self, pair: &str) {
-        let decoded = percent_decoded(pair);
-        for pair in [pair, &decoded] {
-            let Some((_, password)) = pair.split_once(':') else { continue };
+        for pair in [pair, &decoded(pair)] {
+            let Some((_, password)) = pair.split_once(':').filter(|_| slots::slots(pair).is_empty()) else { continue };
             self.add(password);
             self.add(pair);
-            self.add(&STANDARD.encode(pair));
+            self.needles.insert(Needle { text: STANDARD.encode(pair), form: NeedleForm::Base64 });
         }
     }
 
+    /// Adds many values as they are, because of all their forms there would be too many.
+    pub fn learn_plainly(&mut self, value: &str) {
+        self.needles.insert(Needle { text: value.to_owned(), form: NeedleForm::Plain });
+    }
+
+    /// Adds a value in all its forms.
     fn add(&mut self, value: &str) {
-        let slot = value.starts_with('{') && value.ends_with('}');
-        // Punctuation alone is too common.
-        let marks = !value.chars().any(char::is_alphanumeric);
-        if marks || value == MASK || slot || is_slot(value) {
+        let cut = value.strip_suffix('…').or((value.len() > LONGEST).then_some(value));
+        if let Some(beginning) = cut {
+            let beginning = &beginning[..beginning.floor_char_boundary(LONGEST)];
+            self.needles.insert(Needle { text: beginning.to_owned(), form: NeedleForm::Beginning });
             return;
         }
-        let in_json = value.replace('\\', "\\\\").replace('"', "\\\"");
-        let shown = brunt_measure::sanitize::line(value).into_owned();
-        for form in [value.to_owned(), percent_decoded(value), in_json, shown] {
-            if !form.trim().is_empty() && self.values.len() < MOST {
-                self.values.insert((Reverse(form.len()), form));
+        for value in [value, &decoded(value), &value.replace('+', " ")] {
+            let value = value.trim();
+            // Punctuation alone is too common.
+            if value == MASK || !value.chars().any(char::is_alphanumeric) {
+                continue;
+            }
+            self.needles.insert(Needle { text: value.to_owned(), form: NeedleForm::Plain });
+            if value.len() >= ENCODED {
+                base64_forms(value).for_each(|text| self.needles.insert(Needle { text, form: NeedleForm::Base64 }));
+                let text = value.bytes().map(|byte| format!("{byte:02x}")).collect();
+                self.needles.insert(Needle { text, form: NeedleForm::Hex });
             }
         }
     }
 
     /// Returns the text with its secrets masked. JSON documents in the text stay valid.
     pub fn hide(&self, text: &str) -> String {
-        if self.values.is_empty() {
-            return text.to_owned();
-        }
-        let (mut shown, mut from) = (String::with_capacity(text.len()), 0);
-        for document in json::documents(text) {
-            shown += &self.hide_in_text(&text[from..document.start]);
-            shown += &self.hide_in_document(&text[document.clone()]);
-            from = document.end;
-        }
-        shown + &self.hide_in_text(&text[from..])
-    }
-
-    fn hide_in_text(&self, text: &str) -> String {
-        let all = self.values.iter().map(|(_, value)| value);
-        all.fold(text.to_owned(), |shown, value| hidden_in(shown, value))
-    }
-
-    fn hide_in_document(&self, document: &str) -> String {
-        let mut values: Vec<_> = self.values.iter().map(|(_, value)| value).collect();
-        values.retain(|value| document.contains(value.as_str()));
-        if values.is_empty() {
-            return document.to_owned();
-        }
-        let text = |text: &str, is_key: bool| {
-            // The value is matched with its quotes. Keys are left alone, because a short secret may also be the name of
-            // a key.
-            let quoted = format!("\"{text}\"");
-            let meant = values.iter().filter(|value| !is_key || value.len() > ALONE);
-            let shown = meant.fold(quoted, |shown, value| hidden_within(shown, value));
-            shown[1..shown.len() - 1].to_owned()
-        };
-        let number = |number: &str| values.iter().any(|value| *value == number).then(|| MASK.to_owned());
-        let shown = json::rewrite(document, text, number);
-        // Secrets that span several strings of the document are masked, although this makes the document invalid.
-        let pieces = values.iter().filter(|value| value.len() > ALONE && value.contains(['"', '{', '}', '[', ']']));
-        pieces.fold(shown, |shown, value| hidden_in(shown, value))
+        let mut spans = SecretSpans::none(text, TextOrigin::Plan);
+        self.mark(&mut spans);
+        spans.masked()
     }
 
     /// Masks related texts: the known secrets, and those found by position in any of the texts.
-    pub fn hide_all(&self, texts: &mut [&mut String]) {
-        let mut known = self.clone();
-        texts.iter().for_each(|text| known.learn_some(&SecretSpans::of_text(text)));
-        for text in texts {
-            **text = known.hide(&SecretSpans::of_text(text).masked());
+    pub fn hide_all(&self, texts: &mut [(&mut String, TextOrigin)]) {
+        let mut learnt = Secrets::default();
+        texts.iter().for_each(|(text, origin)| learnt.learn(&SecretSpans::of_text(text, *origin)));
+        for (text, origin) in texts {
+            let mut spans = SecretSpans::of_text(text, *origin);
+            self.mark(&mut spans);
+            learnt.mark(&mut spans);
+            let shown = spans.masked();
+            **text = shown;
         }
     }
-}
 
-fn hidden_in(text: String, value: &str) -> String {
-    if text.contains(value) { hidden(&text, value) } else { text }
-}
-
-/// Like [`hidden_in`], for a JSON string with its quotes. If the result is not valid, the whole string is masked.
-fn hidden_within(text: String, value: &str) -> String {
-    let shown = hidden_in(text, value);
-    if serde_json::from_str::<String>(&shown).is_ok() { shown } else { format!("\"{MASK}\"") }
-}
-
-fn hidden(text: &str, value: &str) -> String {
-    let (mut shown, mut rest) = (String::with_capacity(text.len()), 0);
-    for (at, _) in text.match_indices(value) {
-        let end = at + value.len();
-        if at >= rest && is_separate_value(&text[..at], value, &text[end..]) {
-            shown.push_str(&text[rest..at]);
-            shown.push_str(MASK);
-            rest = end;
+    /// Marks the secrets in a text.
+    pub(super) fn mark(&self, spans: &mut SecretSpans<'_>) {
+        if self.needles.is_empty() {
+            return;
+        }
+        let text = spans.text();
+        for part in spans.between_documents() {
+            self.needles.find(text, part, false, |needle, range| {
+                if !(needle.is_word() && is_name(&text[..range.start], &text[range.end..])) {
+                    spans.cover_range(range);
+                }
+            });
+        }
+        for document in spans.documents().to_vec() {
+            self.mark_document(spans, document);
         }
     }
-    shown + &text[rest..]
-}
 
-/// Returns `true` if this occurrence of a secret is a separate value and not part of a word.
-fn is_separate_value(before: &str, value: &str, behind: &str) -> bool {
-    let (last, next) = (before.chars().next_back(), behind.chars().next());
-    // `\x00` is an escaped byte in a binary message and not part of a word.
-    let escaped = before.len() >= 4 && before.is_char_boundary(before.len() - 4) && {
-        let mark = &before[before.len() - 4..];
-        mark.starts_with("\\x") && mark[2..].bytes().all(|b| b.is_ascii_hexdigit())
-    };
-    let is_word = value.bytes().all(|b| b.is_ascii_alphabetic()) || value.bytes().all(|b| b.is_ascii_digit());
-    match value.len() {
-        0..=BETWEEN_QUOTES if is_word => {
-            let quotes = |c: Option<char>| c.is_some_and(|c| "\"'`".contains(c));
-            (escaped && behind.starts_with("\\x")) || (quotes(last) && quotes(next))
+    fn mark_document(&self, spans: &mut SecretSpans<'_>, document: Range<usize>) {
+        let text = spans.text();
+        let mut scalars = Vec::new();
+        for scalar in json::scalars(&text[document.clone()]) {
+            let from = scalar.text.as_ptr() as usize - text.as_ptr() as usize;
+            let (range, first) = (from..from + scalar.text.len(), spans.count());
+            self.needles.find(text, range.clone(), true, |needle, found| match scalar.kind {
+                // A secret may also be the name of a key.
+                ScalarKind::Key if needle.is_word() => {}
+                ScalarKind::Number if found == range && found.len() > BETWEEN_QUOTES => {
+                    spans.cover_number(scalar.text, "\"");
+                }
+                ScalarKind::Number => {}
+                ScalarKind::Key | ScalarKind::Text => spans.cover_range(found),
+            });
+            spans.end_before_escapes(first);
+            scalars.push((scalar, range));
         }
-        length if length <= ALONE => {
-            let is_part = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
-            escaped || (!is_part(last) && !is_part(next))
-        }
-        _ => true,
+        // A secret that is a part of a document itself.
+        self.needles.find(text, document, false, |needle, found| {
+            let is_part = needle.is_part_of_json();
+            let in_scalar = || scalars.iter().any(|(_, range)| range.start <= found.start && found.end <= range.end);
+            if is_part && !in_scalar() {
+                let inside = scalars.iter().filter(|(_, range)| range.start < found.end && found.start < range.end);
+                for (scalar, range) in inside.filter(|(scalar, _)| scalar.kind != ScalarKind::Key) {
+                    match scalar.kind {
+                        ScalarKind::Number => spans.cover_number(scalar.text, "\""),
+                        _ => spans.cover_range(range.clone()),
+                    }
+                }
+            }
+        });
     }
 }
 
@@ -256,23 +237,18 @@ fn with_variables(text: &str, value: impl Fn(&str) -> Option<String>) -> Option<
     any.then(|| filled + rest)
 }
 
-fn percent_decoded(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let (mut plain, mut at) = (Vec::with_capacity(bytes.len()), 0);
-    while at < bytes.len() {
-        let hex = text.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                plain.push(byte);
-                at += 3;
-            }
-            None => {
-                plain.push(bytes[at]);
-                at += 1;
-            }
-        }
+/// Returns a value without the notation of the place it was found in: percent-encoding, escapes, entities.
+fn decoded(text: &str) -> String {
+    let (mut plain, mut at) = (String::with_capacity(text.len()), 0);
+    while at < text.len() {
+        let readings = Readings::at(text, at);
+        let escaped = text[at..].starts_with(['%', '\\', '&']);
+        let reading = if escaped { readings.iter().last() } else { readings.iter().next() };
+        let Some((c, end)) = reading else { break };
+        plain.push(*c);
+        at = *end;
     }
-    String::from_utf8(plain).unwrap_or_else(|_| text.to_owned())
+    plain
 }
 
 #[cfg(test)]
@@ -303,6 +279,7 @@ mod tests {
         let secrets = of(&["--user", "a:root", "--user", "a:pw"]);
         assert_eq!(secrets.hide("uprooted root: 'root' \\x0broot\\x00"), "uprooted ***: '***' \\x0b***\\x00");
         assert_eq!(secrets.hide("pw, 'pw', \\x08pw\\x00"), "pw, '***', \\x08***\\x00");
+        assert_eq!(secrets.hide("%22root%22 \\u0022root \\nroot"), "%22***%22 \\u0022*** \\n***");
         assert_eq!(of(&["--user", "a:p9"]).hide("p9 xp9 p9x"), "*** xp9 p9x");
     }
 
@@ -310,7 +287,7 @@ mod tests {
     fn what_was_sent_as_a_secret_is_hidden_in_the_answer() {
         let mut sent = "GET / HTTP/1.1\r\nX-Api-Key: k-918273\r\n\r\n".to_owned();
         let mut received = "HTTP/1.1 403 No\r\n\r\nno such thing as k-918273".to_owned();
-        Secrets::default().hide_all(&mut [&mut sent, &mut received]);
+        Secrets::default().hide_all(&mut [(&mut sent, TextOrigin::Sent), (&mut received, TextOrigin::Received)]);
         assert!(!sent.contains("918273") && received.ends_with("no such thing as ***"), "{sent} {received}");
     }
 
@@ -329,5 +306,52 @@ mod tests {
     #[test]
     fn masks_and_slots_are_no_secrets() {
         assert!(of(&["-H", "X-Token: ***", "--user", "{name}:{word}"]).hide("*** {word}") == "*** {word}");
+    }
+
+    #[test]
+    fn a_value_is_hidden_in_every_form_it_is_sent_in() {
+        let secrets = of(&["-H", "X-Api-Key: s3cr3t/9+Zq \"x\""]);
+        for (said, shown) in [
+            ("q=s3cr3t%2F9%2BZq%20%22x%22&n=1", "q=***&n=1"),
+            ("q=s3cr3t%2f9%2bZq+%22x%22&n=1", "q=***&n=1"),
+            (r#"{"a":"s3cr3t\/9+Zq \"x\"","n":1}"#, r#"{"a":"***","n":1}"#),
+            (r#"{"a":"{\"b\":\"s3cr3t/9+Zq \\\"x\\\"\"}"}"#, r#"{"a":"{\"b\":\"***\"}"}"#),
+            (r#"{"s3cr3t/9+Zq \"x\"":1}"#, r#"{"***":1}"#),
+            ("<a title='s3cr3t/9+Zq &quot;x&quot;'>", "<a title='***'>"),
+            ("S3CR3T/9+ZQ \"X\"", "***"),
+            ("Basic YW5uOnMzY3IzdC85K1pxICJ4Ig==, or", "Basic ***, or"),
+            ("x=czNjcjN0LzkrWnEgIngi.y", "x=***.y"),
+            ("7333637233742f392b5a7120227822", "***"),
+        ] {
+            assert_eq!(secrets.hide(said), shown);
+        }
+        for before in ["", "a", "ab", "abc"] {
+            for alphabet in [&STANDARD, &base64::engine::general_purpose::URL_SAFE_NO_PAD] {
+                let coded = alphabet.encode(format!("{before}s3cr3t/9+Zq \"x\"~~~"));
+                let shown = secrets.hide(&format!("got {coded} here"));
+                assert!(shown.starts_with("got ***") && shown.ends_with("*** here"), "{coded}: {shown}");
+            }
+        }
+    }
+
+    #[test]
+    fn words_stay_where_they_are_names() {
+        let secrets = of(&["--user", "ann:password", "-H", "X-Token: identity"]);
+        for text in [
+            "user=ann&password={pw}&identity=3",
+            r#"{"password":[],"identity":{"password":1}}"#,
+            r#"<input type="password" name="identity" id='x'>"#,
+            "Content-Disposition: form-data; name=\"password\"",
+        ] {
+            assert_eq!(secrets.hide(text), text);
+        }
+        assert_eq!(secrets.hide(r#"{"a":"password"} q=identity"#), r#"{"a":"***"} q=***"#);
+    }
+
+    #[test]
+    fn words_of_a_peer_are_masked_in_their_place_alone() {
+        let mut received = r#"{"token":"string","type":"string","key":"a1b2c3","is":"a1b2c3"}"#.to_owned();
+        Secrets::default().hide_all(&mut [(&mut received, TextOrigin::Received)]);
+        assert_eq!(received, r#"{"token":"***","type":"string","key":"***","is":"***"}"#);
     }
 }

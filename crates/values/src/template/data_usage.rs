@@ -1,8 +1,9 @@
 //! Used and unused columns of the data files of a plan.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use super::csv;
+use super::csv::{self, DataColumn, DataFiles};
 use super::format::NumberFormat;
 use super::rows::RowChoice;
 
@@ -29,6 +30,18 @@ pub fn unused_columns<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Unuse
         UnusedColumns { file: file.to_owned(), columns }
     });
     left.filter(|unused| !unused.columns.is_empty()).collect()
+}
+
+/// Returns the columns that these slots use, given without their braces: `csv users.csv.name`. Those that cannot be read
+/// are left out.
+pub fn columns<'a>(slots: impl IntoIterator<Item = &'a str>) -> Vec<Arc<DataColumn>> {
+    let mut files = DataFiles::default();
+    let mut column = |slot: &str| {
+        let text = format!("{{{slot}}}");
+        let (file, column, lines) = used_columns(&text).next()?;
+        files.column(&format!("{file}.{column}"), lines).ok()
+    };
+    slots.into_iter().filter_map(&mut column).collect()
 }
 
 /// Returns the columns used by the slots of a text: file, column, and whether the slot declares the file as JSON lines.
