@@ -1,5 +1,6 @@
 //! Validation of a run with scenarios, and the selection of a single one.
 
+use brunt_cause::complaint;
 use brunt_contract::{Protocol, UsageError};
 use brunt_plan::{Plan, ScenarioPlan};
 use brunt_report::Objective;
@@ -26,7 +27,7 @@ fn objective_names(plan: &Plan) -> Vec<String> {
 pub(super) fn apply(draft: &RunDraft, plan: Plan, protocol: &dyn Protocol) -> Result<Plan, UsageError> {
     let said = &draft.values;
     if draft.scenarios.is_empty() {
-        said.refuse(&[SCENARIO.spec], "needs a plan file with scenarios")?;
+        said.refuse(&[SCENARIO.spec], complaint!("needs a plan file with scenarios", "需要含场景的计划文件"))?;
         return pages::add_page_groups(plan, draft);
     }
     if protocol.name() != "http" && protocol.name() != brunt_protocols::composite::NAME {
@@ -55,7 +56,10 @@ pub(super) fn apply(draft: &RunDraft, plan: Plan, protocol: &dyn Protocol) -> Re
         plan = plan.with_scenario(name).ok_or_else(|| {
             let known = names.iter().map(String::as_str);
             let right = nearest(name, known).map_or_else(|| format!("one of {}", names.join(", ")), str::to_owned);
-            said.wrong(&SCENARIO, format!("there is no scenario `{name}`; use {right}"))
+            said.wrong(
+                &SCENARIO,
+                complaint!("there is no scenario `{name}`; use {right}", "没有场景 `{name}`；请用 {right}"),
+            )
         })?;
         let known = objective_names(&plan);
         // Objectives for other scenarios do not apply.
@@ -85,7 +89,10 @@ pub(super) fn refuse_loads(draft: &RunDraft) -> Result<(), UsageError> {
     if has_urls(said) {
         return Err(UsageError::new(
             "URL",
-            "cannot be combined with scenarios, which have URLs of their own; leave it out",
+            complaint!(
+                "cannot be combined with scenarios, which have URLs of their own; leave it out",
+                "不能与场景同用，场景自带 URL；请去掉"
+            ),
         ));
     }
     let of_each = [
@@ -103,5 +110,5 @@ pub(super) fn refuse_loads(draft: &RunDraft) -> Result<(), UsageError> {
         TOGETHER.spec,
         CLEAR_COOKIES.spec,
     ];
-    said.refuse(&of_each, "is set in each scenario; move it there")
+    said.refuse(&of_each, complaint!("is set in each scenario; move it there", "在每个场景中设定；请移到那里"))
 }

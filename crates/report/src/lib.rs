@@ -31,6 +31,7 @@ mod rate_limited_steps;
 mod reasons;
 mod reference;
 mod rules;
+mod running;
 mod seconds;
 mod sentences;
 mod service_host;

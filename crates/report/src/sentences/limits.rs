@@ -6,11 +6,11 @@ pub(crate) const LIMIT: Text = text("What limited the run", "瓶颈");
 pub(crate) const PROVED: Text = text("proved, {rule}", "已证实，{rule}");
 pub(crate) const CONSISTENT: Text = text("consistent with the data, {rule}", "与观测相符，{rule}");
 pub(crate) const EVIDENCE: Text = text("evidence", "依据");
-pub(crate) const REMEDY: Text = text("change", "改进");
-pub(crate) const EXPERIMENT: Text = text("check", "验证");
+pub(crate) const REMEDY: Text = text("fix", "改进");
+pub(crate) const EXPERIMENT: Text = text("verify", "验证");
 pub(crate) const ALSO: Text = text("also", "另外");
 pub(crate) const NOT_REACHED: Text =
-    text("no limit was reached: the requested load was sustained", "没有遇到瓶颈：服务承受住了设定的负载");
+    text("no bottleneck found; brunt delivered the full load", "未发现瓶颈，已达到设定负载");
 pub(crate) const USERS: Text = text(
     "the number of users: the mean response time is hardly longer than the shortest, so nothing was queueing, and \
         more users (-c) would give more throughput",
@@ -43,6 +43,6 @@ pub(crate) const CURVE: Text = text("load → throughput (p50, p99): {points}", 
 pub(crate) const SEMICOLON: Text = text("; ", "；");
 pub(crate) const NO_RESPONSE: Text = text("no response", "无响应");
 pub(crate) const SHARED: Text = text(
-    "service and generator share this machine: the service used {service} of its {cores} cores, brunt {generator}, all together {busy}",
-    "服务与发压端共用本机：{cores} 个核中，服务用了 {service}，brunt 用了 {generator}，合计 {busy}",
+    "service and generator share this machine: the service used {service} cores, brunt {generator}; {busy} of {cores} cores busy in total",
+    "服务与发压端共用本机：{cores} 个核中，服务用了 {service}，brunt 用了 {generator}，总计 {busy} 个核忙碌",
 );

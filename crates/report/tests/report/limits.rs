@@ -111,7 +111,7 @@ fn the_limit_stands_in_every_document_for_people() {
         ("text", Lang::En, "  the accept queue of 127.0.0.1:8080 overflowed"),
         ("text", Lang::En, "    evidence: TcpExt ListenOverflows +3; queue length up to 6 of 5"),
         ("text", Lang::En, "(proved, N2)"),
-        ("text", Lang::En, "the service used 0.25 of its 2 cores, brunt 0.00, all together 0.50"),
+        ("text", Lang::En, "the service used 0.25 cores, brunt 0.00; 0.50 of 2 cores busy in total"),
         ("text", Lang::Zh, "127.0.0.1:8080 的 accept 队列溢出"),
         ("markdown", Lang::En, "### What limited the run"),
         ("markdown", Lang::Zh, "### 瓶颈"),
@@ -214,7 +214,7 @@ fn a_ramp_says_where_throughput_stopped_rising() {
     assert!(beyond.written("text", Lang::Zh).contains("第 4 秒、计划速率为 350/s 时，吞吐量不再上升"));
     let below = ramp(900);
     assert!(below.json()["diagnosis"].get("knee").is_none());
-    assert!(below.written("text", Lang::En).contains("no limit was reached"));
+    assert!(below.written("text", Lang::En).contains("no bottleneck found"));
     let level = open(100.0, 4).second(second(0).answered(100, ms(3)));
     assert!(level.json()["diagnosis"].get("curve").is_none(), "one load is no curve");
 }
