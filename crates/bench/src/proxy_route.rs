@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
 
 use brunt_cause::Cause;
+use brunt_cause::complaint;
 use brunt_contract::{
     Origin, PeerAddress, Proxy, ProxyException, ProxyKind, ProxyRules, SecureChannel, SecureChannelFactory, UsageError,
 };
@@ -42,7 +43,13 @@ pub fn proxies(plan: &Plan) -> Result<ProxyRules, UsageError> {
 pub fn check(plan: &Plan, origins: &[Origin]) -> Result<(), UsageError> {
     let asked = !plan.proxies.is_none() && plan.proxies.variables.is_empty();
     match origins.iter().find(|origin| asked && origin.datagrams) {
-        Some(_) => Err(UsageError::new("-x", "is for connections, which udp:// does not have; leave it out")),
+        Some(_) => Err(UsageError::new(
+            "-x",
+            complaint!(
+                "is for connections, which udp:// does not have; leave it out",
+                "用于连接，而 udp:// 没有连接；请去掉"
+            ),
+        )),
         None => Ok(()),
     }
 }
@@ -81,7 +88,7 @@ impl ProxyRoute {
             rules: plan
                 .connect_to
                 .iter()
-                .map(|rule| ConnectTo::parse(rule).map_err(wrong))
+                .map(|rule| ConnectTo::parse(rule).map_err(|trouble| wrong(trouble.into())))
                 .collect::<Result<_, _>>()?,
             turn: AtomicUsize::new(0),
             found: RwLock::default(),

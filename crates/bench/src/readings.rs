@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 use brunt_counters::{CounterSource, Counters, HostReader, Sampler, Service};
 use brunt_measure::{Clock, Nanos};
@@ -194,7 +195,10 @@ pub fn check(watching: &CounterSources, plan: &Plan) -> Result<(), UsageError> {
         }
         if let Err(why) = told {
             let option = if watched.name().starts_with("log=") { "--watch-log" } else { "--watch" };
-            return Err(UsageError::new(option, format!("{} cannot be watched: {why}", watched.name())));
+            return Err(UsageError::new(
+                option,
+                complaint!("{} cannot be watched: {why}", "无法监控 {}：{why}", watched.name()),
+            ));
         }
     }
     remote_probes::join(&watching.probes, None).map(drop)
@@ -219,7 +223,7 @@ fn service(
     watching: &CounterSources,
     target: Option<SocketAddr>,
 ) -> Result<Option<Service>, UsageError> {
-    let missing = |option, what: String, why| UsageError::new(option, format!("{what}: {why}"));
+    let missing = |option, what: String, why| UsageError::new(option, complaint!("{what}: {why}", "{what}：{why}"));
     match watching.service {
         None => Ok(target.and_then(|address| Service::listening_at(host, address))),
         Some(LocalService::Process(pid)) => {

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 use brunt_counters::remote::{
     ByteStream, ClockReading, JoinOptions, JoinedProbe, ProbeEvent, ProbeReceiver, TlsWrapper,
@@ -30,15 +31,20 @@ pub struct ProbeLink {
 /// Returns the address of the first probe that cannot be connected to, and the reason.
 pub fn join(probes: &ProbeTargets, target: Option<SocketAddr>) -> Result<Vec<ProbeLink>, UsageError> {
     let cacert = |file: &String| {
-        std::fs::read(file).map_err(|e| UsageError::new("--probe-cacert", format!("{file} cannot be read: {e}")))
+        std::fs::read(file).map_err(|e| {
+            UsageError::new("--probe-cacert", complaint!("{file} cannot be read: {e}", "无法读取 {file}：{e}"))
+        })
     };
     let cacert = probes.cacert.as_ref().map(cacert).transpose()?;
     let each = probes.addresses.iter().map(|address| {
         let seal = probe_tls(address, cacert.clone())?;
         let joining = JoinOptions { address, token: probes.token.as_deref(), tls: seal, target };
-        let joined = joining
-            .join()
-            .map_err(|why| UsageError::new("--probe", format!("{address} cannot be reached: {why}{}", hint(&why))))?;
+        let joined = joining.join().map_err(|why| {
+            UsageError::new(
+                "--probe",
+                complaint!("{address} cannot be reached: {why}{}", "无法连接 {address}：{why}{}", hint(&why)),
+            )
+        })?;
         Ok(ProbeLink { address: address.clone(), joined })
     });
     each.collect()
@@ -68,7 +74,7 @@ impl ProbeLink {
         let ProbeLink { address, joined } = self;
         let facts = joined.facts().clone();
         let (told, news) = channel();
-        let refused = |why: String| UsageError::new("--probe", format!("{address}: {why}"));
+        let refused = |why: String| UsageError::new("--probe", complaint!("{address}: {why}", "{address}：{why}"));
         let following = joined.follow(move |news| drop(told.send(news))).map_err(|error| refused(error.to_string()))?;
         let first = news.recv_timeout(LOOK_AT_MOST);
         following.stop();

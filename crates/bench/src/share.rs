@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use brunt_cause::complaint;
 use brunt_contract::{Protocol, UsageError};
 use brunt_engine::{Assignment, Briefing};
 use brunt_plan::{Bundle, Plan};
@@ -58,7 +59,8 @@ fn prepare(words: &str, protocols: &[Arc<dyn Protocol>], host: &GeneratorHost) -
     let ShareInput { mut plan, allowed } =
         serde_json::from_str(words).map_err(|error| UsageError::new(WORD, format!("got no plan ({error})")))?;
     let protocol = protocols.iter().find(|protocol| protocol.name() == plan.protocol);
-    let protocol = protocol.ok_or_else(|| UsageError::new(WORD, format!("there is no protocol {}", plan.protocol)))?;
+    let protocol = protocol
+        .ok_or_else(|| UsageError::new(WORD, complaint!("there is no protocol {}", "没有协议 {}", plan.protocol)))?;
     let bench = Bench::from_plan(&mut plan, &**protocol, host)?;
     allowed.into_iter().for_each(|hosts| bench.guard().restrict_to(hosts));
     Ok(bench)

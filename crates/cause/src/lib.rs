@@ -9,6 +9,7 @@
 //! Records from before causes were stored have only the English text, whose sentence [`Cause::from_legacy_text`]
 //! recognizes.
 
+mod complaint;
 mod legacy;
 mod message;
 mod sentence;
@@ -37,6 +38,7 @@ pub mod websocket;
 #[cfg(test)]
 mod tests;
 
+pub use complaint::Complaint;
 pub use message::{Cause, CauseArgument, StaticCause, StaticSentence};
 pub use sentence::Sentence;
 

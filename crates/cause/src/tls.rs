@@ -43,9 +43,9 @@ crate::sentences! { "tls":
     other_name(host) = "the certificate of {host} is for a different name", "{host} 的证书是为其他名称签发的";
     revoked(host) = "the certificate of {host} was revoked", "{host} 的证书已被吊销";
     wrong_signature(host) =
-        "the certificate of {host} is not signed by its issuer; trust its authority with --cacert FILE, or skip the check \
-            with --insecure",
-        "{host} 的证书并非由其颁发者签名；请用 --cacert 文件 信任该机构，或用 --insecure 跳过校验";
+        "the certificate of {host} is not signed by its issuer, or the issuer's key is too weak (RSA below 2,048 bits); \
+            trust its authority with --cacert FILE, or skip the check with --insecure",
+        "{host} 的证书并非由其颁发者签名，或颁发者的密钥过弱（RSA 少于 2048 位）；请用 --cacert 文件 信任该机构，或用 --insecure 跳过校验";
     malformed(host) = "the certificate of {host} is malformed", "{host} 的证书格式有误";
     no_server(host) = "the certificate of {host} is not a server certificate", "{host} 的证书不是服务器证书";
     not_accepted(host, why) = "the certificate of {host} was not accepted: {why}", "{host} 的证书未被接受：{why}";

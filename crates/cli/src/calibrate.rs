@@ -12,6 +12,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use brunt_cause::complaint;
 use brunt_contract::{Protocol, UsageError};
 use brunt_measure::quantile::rank_of;
 use brunt_plan::Trial;
@@ -70,7 +71,13 @@ pub fn calibrate(
         return Ok(brunt_report::Exit::Interrupted.code());
     }
     let Some(found) = found(&full, &alone, (asked.users, workers), host) else {
-        return Err(UsageError::new("calibrate", "the built-in target did not respond; try `brunt demo`"));
+        return Err(UsageError::new(
+            "calibrate",
+            complaint!(
+                "the built-in target did not respond; try `brunt demo`",
+                "内置服务没有响应；请试试 `brunt demo`"
+            ),
+        ));
     };
     let mut page = result_text(&found, lang);
     // A single user needs little of the machine: if even that run was disturbed, so was the other one.

@@ -30,8 +30,8 @@ pub fn compare(files: &[String], shown: &Presentation) -> CommandResult {
     }
     let Some(compare) = writer(shown.format.name()) else {
         let trouble = format!(
-            "several records cannot be compared as {}; use --format text, --format json or -o compare.html, or \
-                name one record",
+            "several records cannot be compared as {}; use --format text, markdown or json, or -o compare.html, or name \
+                one record",
             shown.format.name()
         );
         return Err(UsageError::new("FILE", trouble));

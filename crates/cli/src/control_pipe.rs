@@ -9,11 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
+use brunt_cause::complaint;
 use brunt_console::{RunCommand, run_control};
 use brunt_contract::UsageError;
 use brunt_engine::{Control, Stop};
 use brunt_measure::Nanos;
 use brunt_plan::Plan;
+use brunt_report::Lang;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 
@@ -55,7 +57,11 @@ pub fn redirect_record(intent: &mut Intent) -> Result<(), UsageError> {
             return Err(UsageError::new(option, trouble));
         }
     }
-    intent.record = Some(record.into_string().map_err(|_| UsageError::new("--record", "its path is not UTF-8"))?);
+    intent.record = Some(
+        record
+            .into_string()
+            .map_err(|_| UsageError::new("--record", complaint!("its path is not UTF-8", "路径不是 UTF-8")))?,
+    );
     intent.run_timeout = intent.run_timeout.or(Some(LONGEST));
     Ok(())
 }
@@ -148,7 +154,8 @@ pub fn checked(intent: &Intent, workers: u32, unused: &[String]) -> Value {
 }
 
 /// Returns the description of an error in a plan, for the controlling program.
-pub fn refused(complaint: &UsageError) -> Value {
-    let UsageError { location: place, problem: trouble, extra_lines: below } = complaint;
+pub fn refused(complaint: &UsageError, lang: Lang) -> Value {
+    let UsageError { location: place, problem, extra_lines: below } = complaint;
+    let trouble = if lang == Lang::Zh { problem.zh() } else { problem };
     json!({ "ok": false, "place": place, "trouble": trouble, "below": below })
 }

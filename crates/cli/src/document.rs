@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Seek as _, Write};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 
 /// Size of a write in bytes.
@@ -62,7 +63,13 @@ fn temporary_path(path: &Path) -> PathBuf {
 /// Returns the reason why it cannot be written.
 pub fn check_writable(place: &str, path: &str) -> Result<(), UsageError> {
     let wrong = |error: io::Error| {
-        UsageError::new(place, format!("{path} cannot be written ({error}); use a path that can be written"))
+        UsageError::new(
+            place,
+            complaint!(
+                "{path} cannot be written ({error}); use a path that can be written",
+                "无法写入 {path}（{error}）；请用可写的路径"
+            ),
+        )
     };
     if is_named_pipe(path.as_ref()) {
         return hold_pipe(path).map_err(wrong);
@@ -121,7 +128,10 @@ pub fn check_apart(report: &str, record: &str) -> Result<(), UsageError> {
     if is_device || place(report).is_none_or(|report| place(record) != Some(report)) {
         return Ok(());
     }
-    Err(UsageError::new("--record", format!("{record} is also the -o file; use another path")))
+    Err(UsageError::new(
+        "--record",
+        complaint!("{record} is also the -o file; use another path", "{record} 也是 -o 的文件；请换一个路径"),
+    ))
 }
 
 #[cfg(test)]

@@ -38,11 +38,13 @@ use std::sync::Arc;
 use std::hash::{BuildHasher, RandomState};
 use std::process::ExitCode;
 
+use brunt_cause::complaint;
 use brunt_contract::{Protocol, UsageError};
 
 use brunt_bench::{checks, host};
 use brunt_config::redact::Redaction;
 use brunt_config::{Command, Defaults};
+use brunt_report::Lang;
 use signals::Interrupts;
 
 /// The exit code for a wrong command line (sysexits' EX_USAGE).
@@ -54,15 +56,20 @@ pub fn main_with(protocols: Vec<Arc<dyn Protocol>>) -> ExitCode {
     host::raise_descriptors();
     brunt_net::heap::settle();
     let line: Result<Vec<String>, _> = std::env::args_os().skip(1).map(std::ffi::OsString::into_string).collect();
+    let mut lang = Lang::from_env();
     let outcome = match line {
         Ok(line) => {
+            lang = brunt_config::language_of(&line);
             Redaction::for_command_line(&line).apply_to_errors();
             execute(&line, &protocols)
         }
-        Err(_) => Err(UsageError::new("arguments", "are not all UTF-8; use UTF-8")),
+        Err(_) => Err(UsageError::whole(complaint!(
+            "the arguments are not all UTF-8; use UTF-8",
+            "参数不全是 UTF-8；请使用 UTF-8"
+        ))),
     };
     ExitCode::from(outcome.unwrap_or_else(|complaint| {
-        let said = complaint.to_string();
+        let said = if lang == Lang::Zh { complaint.zh() } else { complaint.to_string() };
         // An error that suggests a command on a separate line needs no hint.
         let hint = if said.contains("--help") || said.contains('\n') { "" } else { " (brunt --help)" };
         screen::print_error(&format!("brunt: {said}{hint}"));

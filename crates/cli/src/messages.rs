@@ -14,6 +14,12 @@ pub const HOLD: Text = text(
 /// Announcement of a run with open load.
 pub const OPEN: Text =
     text("{rate}/s ({arrivals}) for {length} on {url}", "{rate}/s（{arrivals}），{length}，地址 {url}");
+/// How the arrivals of open load are spaced.
+pub const POISSON: Text = text("poisson", "泊松到达");
+/// Equal gaps between arrivals.
+pub const CONSTANT: Text = text("constant", "匀速到达");
+/// All arrivals of a second at once.
+pub const BURST: Text = text("burst", "突发到达");
 /// Announcement of concurrent scenarios.
 pub const SCENARIOS: Text =
     text("{n} {n|scenario|scenarios} ({names}) for {length} on {url}", "{n} 个场景（{names}），{length}，地址 {url}");
@@ -232,7 +238,7 @@ pub const DEMO_NEXT: Text = text(
      brunt -r 200/s -d 30s --objective 'p99<50ms' URL      a rate and an objective: exit 10 if missed\n  \
      brunt report --format json -o demo.json               this run again, as JSON",
     "接下来可以试试：\n  brunt http://localhost:8080/                          十个用户、十秒，压测您自己的服务\n  \
-     brunt -r 200/s -d 30s --objective 'p99<50ms' URL      固定速率与目标值：未达到时退出码为 10\n  \
+     brunt -r 200/s -d 30s --objective 'p99<50ms' URL      固定速率与目标（SLO）：未通过时退出码为 10\n  \
      brunt report --format json -o demo.json               把本次压测输出为 JSON",
 );
 /// Heading of the stall that the demo measures in two ways.

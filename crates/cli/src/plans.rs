@@ -42,7 +42,8 @@ impl PlanParser {
 impl PlanService for PlanParser {
     fn check(&self, plan: &Path, lang: &str) -> Value {
         let checked = self.checked(&["plan", "--check", "--lang", lang, &plan.display().to_string()]);
-        checked.unwrap_or_else(|complaint| control_pipe::refused(&complaint))
+        let lang = lang.parse().unwrap_or_default();
+        checked.unwrap_or_else(|complaint| control_pipe::refused(&complaint, lang))
     }
 
     fn plan_of_curl(&self, commands: &Path, as_flow: bool, lang: &str) -> Result<String, String> {

@@ -41,11 +41,11 @@ pub fn announcement(plan: &Plan, workers: u32, lang: Lang) -> String {
         }
         (Load::Open { arrivals, .. }, _) => {
             let arrivals = match arrivals {
-                Arrivals::Poisson => "poisson",
-                Arrivals::Constant => "constant",
-                Arrivals::Burst => "burst",
+                Arrivals::Poisson => messages::POISSON,
+                Arrivals::Constant => messages::CONSTANT,
+                Arrivals::Burst => messages::BURST,
             };
-            let facts = [("rate", level.as_str()), ("arrivals", arrivals), ("length", &length), ("url", &url)];
+            let facts = [("rate", level.as_str()), ("arrivals", lang.of(arrivals)), ("length", &length), ("url", &url)];
             lang.fill(messages::OPEN, &facts)
         }
     };

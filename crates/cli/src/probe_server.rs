@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::net::TcpListener;
 
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 use brunt_counters::remote::{ByteStream, HostDescription, ProbeRemark, ProbeServer, ProbeServerOptions, TlsWrapper};
 use brunt_counters::{CounterSource, HostReader};
@@ -38,7 +39,9 @@ pub fn probe(probing: ProbeSettings, host: &brunt_record::GeneratorHost) -> Comm
         cores: host.cores,
         ..HostDescription::default()
     };
-    let refused = |error: io::Error| UsageError::new("--listen", format!("cannot listen on {listen}: {error}"));
+    let refused = |error: io::Error| {
+        UsageError::new("--listen", complaint!("cannot listen on {listen}: {error}", "无法监听 {listen}：{error}"))
+    };
     let listener = TcpListener::bind(listen).map_err(refused)?;
     let lang = Lang::from_env();
     let remark = Box::new(move |ProbeRemark::ClosedSilent(n)| {

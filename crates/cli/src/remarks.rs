@@ -11,6 +11,8 @@ use brunt_record::{HostCounters, Notice, RunEvent, RunListener, RunPart, Second,
 pub struct RunRemarks {
     status: BTreeMap<String, u64>,
     failed: u64,
+    /// Set if redirects are followed: one that is counted had no `Location`.
+    follows: bool,
     /// Set if answers are matched to requests by order alone; holds the reason why that is unreliable.
     by_order: Option<OrderedResponses>,
     strays: u64,
@@ -21,6 +23,10 @@ pub struct RunRemarks {
 impl RunListener for RunRemarks {
     fn observe(&mut self, event: &RunEvent) -> Result<(), Notice> {
         match event {
+            RunEvent::Started(started) => {
+                let most = started.plan.options.get("redirects").and_then(|values| values.first());
+                self.follows = most.is_some_and(|most| most != "0");
+            }
             RunEvent::Second(second) => self.second(second),
             RunEvent::Counters(counters) => self.counters(counters),
             _ => {}
@@ -76,7 +82,8 @@ impl RunRemarks {
         let is_redirect = |status: &String| matches!(status.as_str(), "301" | "302" | "303" | "307" | "308");
         let all = !self.status.is_empty() && self.status.keys().all(is_redirect) && self.failed == 0;
         let most = self.status.iter().max_by_key(|(_, count)| **count)?;
-        all.then(|| Notice::new(Subject::OnlyRedirects, [("status", most.0.clone())]))
+        let subject = if self.follows { Subject::NoLocation } else { Subject::OnlyRedirects };
+        all.then(|| Notice::new(subject, [("status", most.0.clone())]))
     }
 }
 
@@ -153,6 +160,10 @@ mod tests {
             let mut remarks = RunRemarks::default();
             remarks.second(&second);
             assert_eq!(remarks.only_redirects().is_some(), said, "{second:?}");
+            let mut following = RunRemarks { follows: true, ..RunRemarks::default() };
+            following.second(&second);
+            let subject = following.only_redirects().and_then(|notice| notice.subject());
+            assert_eq!(subject, said.then_some(Subject::NoLocation), "nothing was there to follow");
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 use brunt_record::RecordFile;
 use brunt_report::{Exit, Lang, RunTotals, Summary};
@@ -88,5 +89,11 @@ fn unreadable(path: &Path, fault: &brunt_record::ReadFault) -> UsageError {
     let said = fault.to_string();
     // Some errors contain the file name already.
     let why = said.strip_prefix(&format!("{shown}: ")).unwrap_or(&said);
-    UsageError::new("FILE", format!("{shown} cannot be read ({why}); name a file written by --record"))
+    UsageError::new(
+        "FILE",
+        complaint!(
+            "{shown} cannot be read ({why}); name a file written by --record",
+            "无法读取 {shown}（{why}）；请给出由 --record 写出的文件"
+        ),
+    )
 }

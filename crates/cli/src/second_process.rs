@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 
 use crate::serve;
@@ -29,8 +30,12 @@ impl SecondProcess {
     /// # Errors
     /// Returns an error if the process does not start.
     pub fn start_with(command: &str, options: &[&str]) -> Result<SecondProcess, UsageError> {
-        let failed =
-            |error: std::io::Error| UsageError::new(command, format!("the second process did not start ({error})"));
+        let failed = |error: std::io::Error| {
+            UsageError::new(
+                command,
+                complaint!("the second process did not start ({error})", "第二个进程没有启动（{error}）"),
+            )
+        };
         let program = std::env::current_exe().map_err(failed)?;
         let mut child = Command::new(program)
             .args(["target", "127.0.0.1:0", "--with-parent"])
@@ -51,7 +56,13 @@ impl SecondProcess {
         let second = SecondProcess { child, url: url.unwrap_or_default() };
         match (read, second.url.is_empty()) {
             (Some(Ok(_)), false) => Ok(second),
-            _ => Err(UsageError::new(command, "the second process did not report its address; try `brunt target`")),
+            _ => Err(UsageError::new(
+                command,
+                complaint!(
+                    "the second process did not report its address; try `brunt target`",
+                    "第二个进程没有报告地址；请试试 `brunt target`"
+                ),
+            )),
         }
     }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+use brunt_cause::complaint;
 use brunt_console::{Console, ConsoleSettings};
 use brunt_contract::{Protocol, UsageError};
 use brunt_report::text::{Text, text};
@@ -35,10 +36,15 @@ pub fn serve(asked: UiSettings, protocols: &[Arc<dyn Protocol>], defaults: &Defa
     let signals = signals::EndSignals::register().map_err(|error| UsageError::new("signals", error.to_string()))?;
     let kept = kept_runs::directory();
     let usual = || kept.as_ref().and_then(|kept| kept.parent()).map(|state| state.join("library"));
-    let library = asked
-        .library
-        .or_else(usual)
-        .ok_or_else(|| UsageError::new("--library", "there is no home directory to keep runs in; add --library DIR"))?;
+    let library = asked.library.or_else(usual).ok_or_else(|| {
+        UsageError::new(
+            "--library",
+            complaint!(
+                "there is no home directory to keep runs in; add --library DIR",
+                "没有可保存压测的主目录；请加 --library DIR"
+            ),
+        )
+    })?;
     let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("brunt"));
     let earlier = Some(library.join(EARLIER_FILE)).filter(|file| file.exists());
     let asks_password = asked.password.is_some();

@@ -5,7 +5,7 @@
 
 use brunt_measure::Nanos;
 use brunt_plan::Plan;
-use brunt_record::{FirstResponse, Notice, ReplaySource, RunEvent, RunListener, Second, Subject};
+use brunt_record::{FirstResponse, Notice, ReplaySource, RunEvent, RunListener, Subject};
 use brunt_report::formats::{FORMATS, Style};
 use brunt_report::{Lang, LiveMode, RecordedSeconds, SecondsTable, Summary};
 
@@ -18,6 +18,7 @@ pub struct View {
     lang: Lang,
     color: bool,
     document_on_stdout: bool,
+    is_brief: bool,
     table: Option<LiveTable>,
 }
 
@@ -26,7 +27,6 @@ struct LiveTable {
     live: SecondsTable,
     duration: Option<Nanos>,
     requests: Option<u64>,
-    done: u64,
     /// Set once the final notices are due.
     ending: bool,
 }
@@ -46,7 +46,7 @@ impl View {
         let screen = Screen::new(side);
         let plain = shown.no_color || std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
         let color = screen.is_terminal() && !plain;
-        View { screen, lang, color, document_on_stdout, table: None }
+        View { screen, lang, color, document_on_stdout, is_brief: !shown.verbose, table: None }
     }
 
     /// Writes a line of the program itself.
@@ -78,7 +78,7 @@ impl View {
             (false, Some(_)) => LiveMode::Held,
         };
         let (duration, requests) = (plan.duration, plan.requests);
-        self.table = Some(LiveTable { live: self.live(mode), duration, requests, done: 0, ending: false });
+        self.table = Some(LiveTable { live: self.live(mode), duration, requests, ending: false });
     }
 
     fn live(&self, mode: LiveMode) -> SecondsTable {
@@ -94,7 +94,7 @@ impl View {
             // This notice was shown with the table's first rows, and the failures themselves follow.
             summary.notices.retain(|notice| notice.subject() != Some(Subject::OnlyErrors));
         }
-        let style = self.style();
+        let style = Style { is_brief: self.is_brief, ..self.style() };
         // The summary is a page or two long even for a long run, so it fits in memory.
         let mut page = Vec::new();
         match FORMATS[0].write(&summary, &RecordedSeconds(past), style, &mut page) {
@@ -106,7 +106,7 @@ impl View {
     /// Returns the style of text on this screen.
     pub fn style(&self) -> Style {
         let cells = self.screen.is_terminal().then(|| self.screen.width());
-        Style { lang: self.lang, color: self.color, cells }
+        Style { lang: self.lang, color: self.color, cells, ..Style::default() }
     }
 
     /// Takes the error of standard output, if it could not be written.
@@ -134,7 +134,7 @@ impl RunListener for View {
                 if SecondsTable::has_row(second) {
                     self.screen.line(&table.live.row(second));
                 }
-                self.screen.progress(&table.progress(second));
+                self.screen.progress(&table.live.progress(second, table.duration, table.requests));
             }
             RunEvent::Changed(changed) => self.screen.line(&table.live.changed(changed)),
             RunEvent::Notice(notice) if !table.ending => self.screen.line(&table.live.notice(notice)),
@@ -152,13 +152,5 @@ impl RunListener for View {
     /// Returns `true` until the reader has gone.
     fn keeps_run_alive(&self) -> bool {
         !self.screen.closed()
-    }
-}
-
-impl LiveTable {
-    fn progress(&mut self, second: &Second) -> String {
-        self.done += second.finished + second.failed;
-        let elapsed = Nanos(second.to_ns.max(0) as u64);
-        self.live.progress(elapsed, self.duration, self.done, self.requests)
     }
 }

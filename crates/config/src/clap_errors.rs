@@ -1,5 +1,6 @@
 //! Conversion of clap's errors to our own messages, which name the wrong option, the reason, and what to write instead.
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::UsageError;
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -16,11 +17,19 @@ pub fn complaint(error: &clap::Error, command: &Command, line: &[String]) -> Usa
     match error.kind() {
         ErrorKind::UnknownArgument => unknown(&name, command, line),
         ErrorKind::InvalidValue if context(error, ContextKind::InvalidValue).is_none_or(|v| v.is_empty()) => {
-            let trouble = format!("needs a value; use {name} {}", value.trim_matches(['<', '>']));
+            let trouble = complaint!(
+                "needs a value; use {name} {}",
+                "需要一个值；请写 {name} {}",
+                value.trim_matches(['<', '>'])
+            );
             UsageError::new(name, trouble)
         }
-        ErrorKind::TooManyValues => UsageError::new(&name, format!("takes no value; use {name} alone")),
-        ErrorKind::ArgumentConflict => UsageError::new(name, "is given more than once; give it once"),
+        ErrorKind::TooManyValues => {
+            UsageError::new(&name, complaint!("takes no value; use {name} alone", "不带值；请只写 {name}"))
+        }
+        ErrorKind::ArgumentConflict => {
+            UsageError::new(name, complaint!("is given more than once; give it once", "重复出现；只写一次"))
+        }
         _ => UsageError::new(if name.is_empty() { "arguments".into() } else { name }, first_line(error)),
     }
 }
@@ -28,8 +37,8 @@ pub fn complaint(error: &clap::Error, command: &Command, line: &[String]) -> Usa
 /// Returns an error for a long option written with a single dash, as in Go tools; `None` if there is none.
 pub fn one_dash(line: &[String]) -> Option<UsageError> {
     let name = tool_options::one_dash(line)?;
-    let ours = tool_options::hint(name, value_of(line, name))?;
-    Some(with_translation(UsageError::new(name, format!("unknown option; {ours}")), name, line))
+    let ours = tool_options::hint(name, value_of(line, name), users_of(line))?;
+    Some(with_translation(UsageError::new(name, unknown_option("", &ours)), name, line))
 }
 
 /// Completes an error about a bare number, which other tools accept as a number of threads or seconds. In `--timeout
@@ -44,8 +53,21 @@ pub fn explain_bare_number(complaint: UsageError, line: &[String]) -> UsageError
     match &complaint.location[..] {
         "-t" if bare(&"-t") => with_translation(complaint, "-t", line),
         "-d" if ["-d", "--duration"].iter().any(bare) => with_translation(complaint, "-d", line),
+        // The value may be a secret, so it is not repeated.
+        "-d" if value_of(line, "-d").is_some_and(looks_like_a_body) => {
+            let trouble = complaint!(
+                "is the duration of the run, as in -d 10s; to send a body, as -d of curl does, use --data",
+                "是压测的持续时间，例如 -d 10s；要像 curl 的 -d 那样发送正文，请用 --data"
+            );
+            UsageError { problem: trouble, ..complaint }
+        }
         _ => complaint,
     }
+}
+
+/// Returns `true` for a value that is rather a body than a time.
+fn looks_like_a_body(value: &str) -> bool {
+    value.contains('=') || value.starts_with(['{', '[', '"', '<', '@'])
 }
 
 /// Adds the equivalent brunt command to an error if the whole command line is written for another tool.
@@ -53,10 +75,23 @@ pub fn with_translation(complaint: UsageError, option: &str, line: &[String]) ->
     match other_tools::guess_tool(line, option) {
         None => complaint,
         Some(found) => {
-            let trouble = format!("{}. If this is {}:", complaint.problem, found.tool);
+            let (problem, tool) = (&complaint.problem, found.tool);
+            let trouble = Complaint::new(
+                format!("{problem}. If this is {tool}:"),
+                format!("{}。如果这是 {tool} 的命令：", problem.zh()),
+            );
             UsageError { problem: trouble, ..complaint }.with_lines(found.answer())
         }
     }
+}
+
+/// Returns the complaint about an option of another tool, or one that is nearly `near` of another tool.
+fn unknown_option(near: &str, ours: &Complaint) -> Complaint {
+    let (also_en, also_zh) = match near {
+        "" => (String::new(), String::new()),
+        near => (format!(", and so is {near}"), format!("，{near} 也是")),
+    };
+    Complaint::new(format!("unknown option{also_en}; {ours}"), format!("未知选项{also_zh}；{}", ours.zh()))
 }
 
 /// Returns the value of an option unknown to brunt: the text after `=` or after a short option, or the next word.
@@ -70,6 +105,12 @@ fn value_of<'a>(line: &'a [String], name: &str) -> Option<&'a str> {
     }
 }
 
+/// Returns the number of users that the line sets.
+fn users_of(line: &[String]) -> Option<&str> {
+    let mut given = ["-c", "--users", "--vus"].into_iter().filter_map(|name| value_of(line, name));
+    given.find(|value| value.parse::<u32>().is_ok())
+}
+
 /// Returns the short name of a flag if it has one, because users type it and all other errors use it.
 fn preferred_name(name: &str, command: &Command) -> String {
     let long = name.strip_prefix("--");
@@ -79,22 +120,25 @@ fn preferred_name(name: &str, command: &Command) -> String {
 
 fn unknown(name: &str, command: &Command, line: &[String]) -> UsageError {
     if !name.starts_with('-') {
-        return UsageError::new(name, "is an extra argument; leave it out");
+        return UsageError::new(name, complaint!("is an extra argument; leave it out", "是多余的参数；请去掉"));
     }
     let flags: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
     // Equivalents of other tools' options exist only for runs.
     let runs = flags.contains(&"users");
     let value = value_of(line, name);
-    if let Some(ours) = tool_options::hint(name, value).filter(|_| runs) {
-        return with_translation(UsageError::new(name, format!("unknown option; {ours}")), name, line);
+    if let Some(ours) = tool_options::hint(name, value, users_of(line)).filter(|_| runs) {
+        return with_translation(UsageError::new(name, unknown_option("", &ours)), name, line);
     }
     let said = match nearest(name, &flags, runs) {
-        Some((near, true)) => format!("unknown option; use --{near} if you meant that"),
+        Some((near, true)) => {
+            complaint!("unknown option; use --{near} if you meant that", "未知选项；是否要用 --{near}？")
+        }
         Some((near, false)) => {
             let near = format!("--{near}");
-            format!("unknown option, and so is {near}; {}", tool_options::hint(&near, value).unwrap_or_default())
+            let ours = tool_options::hint(&near, value, users_of(line)).unwrap_or_default();
+            unknown_option(&near, &ours)
         }
-        None => "unknown option; `brunt --help` lists all of them".into(),
+        None => complaint!("unknown option; `brunt --help` lists all of them", "未知选项；`brunt --help` 列出全部选项"),
     };
     with_translation(UsageError::new(name, said), name, line)
 }
@@ -136,7 +180,7 @@ mod tests {
             return complaint.to_string();
         }
         let spoken = [("http", brunt_contract::Protocol::description(&brunt_protocols::http::Http).options.to_vec())];
-        let command = run_command(&spoken);
+        let command = run_command(&spoken, brunt_report::Lang::En);
         let error = command.clone().try_get_matches_from(std::iter::once(&String::new()).chain(&line)).unwrap_err();
         complaint(&error, &command, &line).to_string()
     }
@@ -151,6 +195,19 @@ mod tests {
             ("--threshold p99<1s h", "--threshold: unknown option; use --objective 'p99<1s'"),
             ("--num-requests 7 h", "--num-requests: unknown option; use -n 7"),
             ("--run-time 90 h", "--run-time: unknown option; use -d 90s"),
+            (
+                "--ramp-up 10s -c 50 h",
+                "--ramp-up: unknown option; use --stage 10s:0..50, and --stage TIME:50 to stay there",
+            ),
+            ("--threshold p95<200 h", "--threshold: unknown option; use --objective 'p95<200ms'"),
+            ("--threshold http_req_duration:p(95)<200 h", "--threshold: unknown option; use --objective 'p95<200ms'"),
+            ("--threshold nonsense h", "--threshold: unknown option; use --objective 'p99<250ms'"),
+            ("--http3 h", "--http3: unknown option; use --http 2: brunt does not support HTTP/3"),
+            ("-p 10 h", "-p: unknown option; use --data-file FILE"),
+            (
+                "--threads 12 h",
+                "--threads: unknown option; leave it out: brunt has a worker for each core; -w sets fewer",
+            ),
             ("--spawn-rate 10 h", "--spawn-rate: unknown option; use --connect-rate 10/s"),
             ("--auth a:b h", "--auth: unknown option; use --user a:b"),
             ("--follow h", "--follow: unknown option; use -L, or --redirects N"),
@@ -200,6 +257,6 @@ mod tests {
         let typed = UsageError::new("-t", "4 is missing its unit; use `-w 4` for workers or `-t 4s`");
         let line: Vec<String> = ["-t4", "-c100", "-d30s", "http://h/"].map(String::from).into();
         let whole = explain_bare_number(typed, &line).to_string();
-        assert!(whole.ends_with("If this is wrk:\n  brunt -c 100 -w 4 -d 30s http://h/"), "{whole}");
+        assert!(whole.contains("If this is wrk:\n  brunt -c 100 -d 30s http://h/"), "{whole}");
     }
 }

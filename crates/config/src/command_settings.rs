@@ -3,10 +3,11 @@
 use brunt_contract::UsageError;
 use brunt_measure::Nanos;
 use brunt_plan::quantity;
+use brunt_report::Lang;
 
 use super::intent::{Presentation, presentation};
-use super::setting::{SettingSpec, TypedSetting, many, one, text};
-use super::settings::{DOCUMENT, LANG, NO_COLOR, QUIET};
+use super::setting::{SettingSpec, TypedSetting, many, message, one, text};
+use super::settings::{CONSOLE, DOCUMENT, LANG};
 use super::values::SettingValues;
 use super::{command_line, help};
 
@@ -29,23 +30,27 @@ pub struct CalibrateSettings {
     /// Number of worker threads; `None` for the default of a run.
     pub workers: Option<u32>,
     /// Language; `None` for that of the locale.
-    pub language: Option<brunt_report::Lang>,
+    pub language: Option<Lang>,
 }
 
 const DEMO_DURATION: TypedSetting<Nanos> =
-    one("duration", "TIME", quantity::positive_duration, "Load for TIME [default: 10s]").short('d');
+    one("duration", "TIME", quantity::positive_duration, "Load for TIME [default: 10s]", "压测 TIME [默认：10s]")
+        .short('d');
 
 /// Options of `brunt demo`.
-pub const DEMO: [SettingSpec; 6] =
-    [DEMO_DURATION.spec, DOCUMENT[0], DOCUMENT[1], DOCUMENT[2], QUIET.spec, NO_COLOR.spec];
+pub const DEMO: [SettingSpec; 7] =
+    [DEMO_DURATION.spec, DOCUMENT[0], DOCUMENT[1], DOCUMENT[2], CONSOLE[0], CONSOLE[1], CONSOLE[2]];
 
 /// Returns the command line of `brunt demo`.
-pub fn demo_command() -> clap::Command {
-    command_line::bare("brunt demo")
-        .about("Load the built-in target, started in a second process.")
-        .after_help(help::DEMO)
-        .args(command_line::args(&DEMO[..1]))
-        .args(command_line::document())
+pub fn demo_command(lang: Lang) -> clap::Command {
+    command_line::bare("brunt demo", lang)
+        .about(lang.of(message(
+            "Load the built-in target, started in a second process.",
+            "压测在另一个进程中启动的内置服务。",
+        )))
+        .after_help(lang.of(help::DEMO))
+        .args(command_line::args(&DEMO[..1], lang))
+        .args(command_line::document(lang))
 }
 
 /// Reads the settings of `brunt demo`.
@@ -57,13 +62,20 @@ pub fn demo(values: &SettingValues) -> Result<DemoSettings, UsageError> {
     Ok(DemoSettings { duration, presentation: presentation(values)? })
 }
 
-const MEASURED: TypedSetting<Nanos> =
-    one("duration", "TIME", quantity::positive_duration, "Load for TIME, twice [default: 3s]").short('d');
+const MEASURED: TypedSetting<Nanos> = one(
+    "duration",
+    "TIME",
+    quantity::positive_duration,
+    "Load for TIME, twice [default: 3s]",
+    "压测两次，每次 TIME [默认：3s]",
+)
+.short('d');
 const MEASURED_USERS: TypedSetting<u32> = one(
     "users",
     "N",
     |text| quantity::bounded_count(text, "users", 10_000),
     "Users, each sending requests back to back [default: 64]",
+    "用户数，每个用户收到响应后立即发送下一个请求 [默认：64]",
 )
 .short('c');
 const MEASURED_WORKERS: TypedSetting<u32> = one(
@@ -71,6 +83,7 @@ const MEASURED_WORKERS: TypedSetting<u32> = one(
     "N",
     |text| quantity::bounded_count(text, "workers", 1024),
     "Worker threads [default: the cores available to brunt]",
+    "工作线程数 [默认：brunt 可用的核数]",
 )
 .short('w');
 
@@ -78,11 +91,14 @@ const MEASURED_WORKERS: TypedSetting<u32> = one(
 pub const CALIBRATE: [SettingSpec; 4] = [MEASURED.spec, MEASURED_USERS.spec, MEASURED_WORKERS.spec, LANG.spec];
 
 /// Returns the command line of `brunt calibrate`.
-pub fn calibrate_command() -> clap::Command {
-    command_line::bare("brunt calibrate")
-        .about("Measure and save what brunt itself costs on this machine, using the built-in target.")
-        .after_help(help::CALIBRATE)
-        .args(command_line::args(&CALIBRATE))
+pub fn calibrate_command(lang: Lang) -> clap::Command {
+    command_line::bare("brunt calibrate", lang)
+        .about(lang.of(message(
+            "Measure and save what brunt itself costs on this machine, using the built-in target.",
+            "用内置服务测量并保存 brunt 自身在本机的开销。",
+        )))
+        .after_help(lang.of(help::CALIBRATE))
+        .args(command_line::args(&CALIBRATE, lang))
 }
 
 /// Reads the settings of `brunt calibrate`.
@@ -98,20 +114,23 @@ pub fn calibrate(values: &SettingValues) -> Result<CalibrateSettings, UsageError
     })
 }
 
-const FILE: TypedSetting<String> = many("file", "FILE", text, "A file written by --record");
+const FILE: TypedSetting<String> = many("file", "FILE", text, "A file written by --record", "由 --record 写出的文件");
 
 /// Options of `brunt report`, files last.
-pub const REPORT: [SettingSpec; 6] = [DOCUMENT[0], DOCUMENT[1], DOCUMENT[2], QUIET.spec, NO_COLOR.spec, FILE.spec];
+pub const REPORT: [SettingSpec; 7] =
+    [DOCUMENT[0], DOCUMENT[1], DOCUMENT[2], CONSOLE[0], CONSOLE[1], CONSOLE[2], FILE.spec];
 
 /// Returns the command line of `brunt report`.
-pub fn report_command() -> clap::Command {
-    command_line::bare("brunt report")
-        .about(
+pub fn report_command(lang: Lang) -> clap::Command {
+    command_line::bare("brunt report", lang)
+        .about(lang.of(message(
             "Show a past run again: the last one, or the one in FILE. Several are compared with the first; -o \
             compare.html overlays them.",
-        )
-        .arg(command_line::words(&FILE.spec).num_args(0..))
-        .args(command_line::document())
+            "再次显示以往的压测：最近一次，或 FILE 中的那次。给出多个时与第一个比较；-o compare.html 把它们叠加显示。",
+        )))
+        .after_help(lang.of(help::REPORT))
+        .arg(command_line::words(&FILE.spec, lang).num_args(0..))
+        .args(command_line::document(lang))
 }
 
 /// Reads the files and the presentation of `brunt report`.

@@ -1,5 +1,6 @@
 //! The counters that are read during a run.
 
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 
 use super::settings::{PROBE, PROBE_CACERT, PROBE_TOKEN, WATCH, WATCH_LOG, WATCH_PID, WATCH_PORT};
@@ -48,7 +49,10 @@ pub enum LocalService {
 pub fn read(values: &SettingValues) -> Result<CounterSources, UsageError> {
     let service = match (values.get(&WATCH_PID)?, values.get(&WATCH_PORT)?) {
         (Some(_), Some(_)) => {
-            let trouble = "cannot be combined with --watch-pid, which already names the service; leave one of them out";
+            let trouble = complaint!(
+                "cannot be combined with --watch-pid, which already names the service; leave one of them out",
+                "不能与 --watch-pid 同用，后者已指定服务；请去掉其中一个"
+            );
             return Err(values.wrong(&WATCH_PORT, trouble));
         }
         (pid, port) => pid.map(LocalService::Process).or(port.map(LocalService::Port)),
@@ -64,7 +68,10 @@ fn refuse_twice(values: &SettingValues, option: &'static str, names: &[String]) 
     let twice = (0..names.len()).find(|at| names[at + 1..].contains(&names[*at]));
     let said = twice.and_then(|at| Some((values.named(option).nth(at)?, &names[at])));
     said.map_or(Ok(()), |(said, name)| {
-        Err(said.wrong(&format!("--{option}"), format!("{name} is given twice; leave one of them out")))
+        Err(said.wrong(
+            &format!("--{option}"),
+            complaint!("{name} is given twice; leave one of them out", "{name} 给出了两次；请去掉其中一个"),
+        ))
     })
 }
 
@@ -72,11 +79,17 @@ fn probes(values: &SettingValues) -> Result<ProbeTargets, UsageError> {
     let addresses = values.each(&PROBE)?;
     refuse_twice(values, PROBE.spec.name, &addresses)?;
     if addresses.is_empty() {
-        values.refuse(&[PROBE_TOKEN.spec, PROBE_CACERT.spec], "needs a probe; add --probe HOST:PORT")?;
+        values.refuse(
+            &[PROBE_TOKEN.spec, PROBE_CACERT.spec],
+            complaint!("needs a probe; add --probe HOST:PORT", "需要探针；请加 --probe HOST:PORT"),
+        )?;
     }
     let token = values.get(&PROBE_TOKEN)?.or_else(|| std::env::var(TOKEN).ok());
     if token.as_deref() == Some("") {
-        return Err(values.wrong(&PROBE_TOKEN, "is empty; use the token that the probe was started with"));
+        return Err(values.wrong(
+            &PROBE_TOKEN,
+            complaint!("is empty; use the token that the probe was started with", "为空；请写探针启动时使用的令牌"),
+        ));
     }
     Ok(ProbeTargets { addresses, token, cacert: values.get(&PROBE_CACERT)? })
 }

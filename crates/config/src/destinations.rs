@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{Protocol, UsageError};
 use brunt_plan::{Tls, WeightedUrl, mask};
 
@@ -18,13 +19,19 @@ use super::values::SettingValues;
 /// A setting is invalid; the error names the option.
 pub fn unix_socket(values: &SettingValues) -> Result<Option<String>, UsageError> {
     let Some(path) = values.text(&UNIX_SOCKET) else { return Ok(None) };
-    let trouble = "is for TCP and cannot be combined with --unix-socket; leave one of them out";
+    let trouble = complaint!(
+        "is for TCP and cannot be combined with --unix-socket; leave one of them out",
+        "用于 TCP，不能与 --unix-socket 同用；请去掉其中一个"
+    );
     values.refuse(&[CONNECT_TO.spec, SOURCE.spec], trouble)?;
     // sun_path holds 108 bytes including the terminating zero.
     let trouble = match path.len() {
-        0 => "is empty; write the path of a socket, such as /run/app.sock".to_owned(),
+        0 => complaint!(
+            "is empty; write the path of a socket, such as /run/app.sock",
+            "为空；请写套接字的路径，例如 /run/app.sock"
+        ),
         1..108 => return Ok(Some(path.to_owned())),
-        long => format!("has {long} bytes; write a path of at most 107 bytes"),
+        long => complaint!("has {long} bytes; write a path of at most 107 bytes", "有 {long} 字节；路径最长 107 字节"),
     };
     Err(values.wrong(&UNIX_SOCKET, trouble))
 }
@@ -36,18 +43,29 @@ pub fn unix_socket(values: &SettingValues) -> Result<Option<String>, UsageError>
 pub fn tls(values: &SettingValues) -> Result<Tls, UsageError> {
     for (one, other) in [(CERT, KEY), (KEY, CERT)] {
         if values.has(&one) && !values.has(&other) {
-            return Err(values.wrong(&one, format!("needs --{} FILE; add it", other.spec.name)));
+            return Err(
+                values.wrong(&one, complaint!("needs --{} FILE; add it", "需要 --{} FILE；请补上", other.spec.name))
+            );
         }
     }
     if values.has(&INSECURE) && values.has(&CACERT) {
-        let trouble = "has no effect with -k, which accepts any certificate; leave one of them out";
+        let trouble = complaint!(
+            "has no effect with -k, which accepts any certificate; leave one of them out",
+            "与 -k 同用时不起作用，后者接受任何证书；请去掉其中一个"
+        );
         return Err(values.wrong(&CACERT, trouble));
     }
     let file = |setting| {
         let Some(path) = values.text(setting) else { return Ok(None) };
         let readable = brunt_protocols::file::check_readable(path);
         readable.map(|()| Some(path.to_owned())).map_err(|error| {
-            values.wrong(setting, format!("{path} cannot be read ({error}); write the path of a readable file"))
+            values.wrong(
+                setting,
+                complaint!(
+                    "{path} cannot be read ({error}); write the path of a readable file",
+                    "无法读取 {path}（{error}）；请写可读文件的路径"
+                ),
+            )
         })
     };
     Ok(Tls {
@@ -63,11 +81,16 @@ pub fn tls(values: &SettingValues) -> Result<Tls, UsageError> {
 /// Reads `--tlsv1.3` and `--tls-max`; returns the TLS version if they permit only one.
 fn version(values: &SettingValues) -> Result<Option<String>, UsageError> {
     let trouble = match (values.has(&TLS_1_3), values.text(&TLS_MAX)) {
-        (true, Some("1.2")) => "1.2 and --tlsv1.3 contradict each other; leave one of them out".to_owned(),
+        (true, Some("1.2")) => complaint!(
+            "1.2 and --tlsv1.3 contradict each other; leave one of them out",
+            "1.2 与 --tlsv1.3 矛盾；请去掉其中一个"
+        ),
         (true, Some("1.3") | None) => return Ok(Some("1.3".into())),
         (false, Some("1.2")) => return Ok(Some("1.2".into())),
         (false, Some("1.3" | "default") | None) => return Ok(None),
-        (_, Some(other)) => format!("`{other}` is not supported; use 1.2 or 1.3"),
+        (_, Some(other)) => {
+            complaint!("`{other}` is not supported; use 1.2 or 1.3", "不支持 `{other}`；请用 1.2 或 1.3")
+        }
     };
     Err(values.wrong(&TLS_MAX, trouble))
 }
@@ -81,9 +104,10 @@ pub fn apply_request_name(values: &SettingValues, urls: &mut [WeightedUrl]) -> R
     match urls {
         [url] => url.name = Some(name),
         all => {
-            let trouble = format!(
+            let trouble = complaint!(
                 "is for a single URL, and there are {}; write `name:` at each in a plan, or `# name: {name}` above \
                     each curl command",
+                "只适用于单个 URL，而这里有 {} 个；请在计划中为每个 URL 写 `name:`，或在每条 curl 命令上方写 `# name: {name}`",
                 all.len()
             );
             return Err(values.wrong(&NAME, trouble));
@@ -130,6 +154,7 @@ pub fn command_line_urls(
         urls.push(read("URL", text)?);
     }
     for text in values.texts(&URL) {
+        urls::refuse_credentials(text)?;
         urls.push(read("-u", text)?);
     }
     if let Some(path) = values.text(&URLS) {
@@ -140,7 +165,10 @@ pub fn command_line_urls(
         urls = listed;
     }
     if !urls.is_empty() && (values.has(&CURL) || values.has(&CURL_FILE)) {
-        let trouble = "cannot be combined with a curl command, which has its own URL; leave one of them out";
+        let trouble = complaint!(
+            "cannot be combined with a curl command, which has its own URL; leave one of them out",
+            "不能与 curl 命令同用，后者自带 URL；请去掉其中一个"
+        );
         return Err(UsageError::new("URL", trouble));
     }
     Ok(urls)
@@ -157,14 +185,14 @@ pub fn has_urls(values: &SettingValues) -> bool {
 }
 
 /// Returns the error for a missing URL.
-pub fn no_url(values: &SettingValues) -> String {
+pub fn no_url(values: &SettingValues) -> Complaint {
     let taken = EATERS.iter().flat_map(|spec| values.named(spec.name).map(|said| (spec.display_name(), &said.text)));
     match taken.into_iter().find(|(_, text)| urls::looks_like_one(text)) {
         Some((name, text)) => {
             let text = mask::url(text);
-            format!("is missing: `{text}` was taken as the value of {name}; use {name} VALUE {text}")
+            complaint!("missing URL: `{text}` was taken as the value of {name}; use {name} VALUE {text}", "缺少 URL：`{text}` 被当作 {name} 的值；请写 {name} VALUE {text}")
         }
-        None => "is missing; give the address to send requests to, such as `brunt http://localhost:8080/`, or try `brunt demo`"
+        None => complaint!("missing URL: give the address to send requests to, such as `brunt http://localhost:8080/`, or try `brunt demo`", "缺少 URL：请给出压测地址，例如 `brunt http://localhost:8080/`，或试试 `brunt demo`")
             .to_owned(),
     }
 }
@@ -180,8 +208,9 @@ pub fn refuse_own_options(
 ) -> Result<(), UsageError> {
     match urls.iter().enumerate().find(|(_, url)| !url.options.is_empty()) {
         Some((at, url)) if protocol.options_of_one_url().is_empty() => {
-            let trouble = format!(
+            let trouble = complaint!(
                 "`{}` has options of its own, which {} does not support; put them next to the URLs",
+                "`{}` 带有自己的选项，而 {} 不支持；请写在各 URL 旁",
                 mask::url(&url.url),
                 protocol.name()
             );
@@ -192,7 +221,7 @@ pub fn refuse_own_options(
 }
 
 /// Creates an error about a URL, with its origin in `written`, if any.
-fn wrong(written: &[DraftUrl], at: usize, trouble: String) -> UsageError {
+fn wrong(written: &[DraftUrl], at: usize, trouble: Complaint) -> UsageError {
     written.get(at).map_or(&ValueOrigin::CommandLine, |url| &url.origin).wrong("URL", trouble)
 }
 
@@ -211,8 +240,13 @@ pub fn protocol_of(
         let scheme = url.split("://").next().unwrap_or_default();
         protocols.iter().position(|p| p.schemes().contains(&scheme))
     };
-    let first = speaker(&urls[0].url)
-        .ok_or_else(|| wrong(written, 0, format!("`{}` is not supported by this build", mask::url(&urls[0].url))))?;
+    let first = speaker(&urls[0].url).ok_or_else(|| {
+        wrong(
+            written,
+            0,
+            complaint!("`{}` is not supported by this build", "此版本不支持 `{}`", mask::url(&urls[0].url)),
+        )
+    })?;
     let other = urls.iter().find(|other| speaker(&other.url) != Some(first));
     let several = protocols.iter().position(|p| p.name() == brunt_protocols::composite::NAME);
     if let Some(several) = several.filter(|_| flow && (other.is_some() || protocols[first].name() != "http")) {
@@ -223,8 +257,9 @@ pub fn protocol_of(
         Some(other) => Err(wrong(
             written,
             0,
-            format!(
+            complaint!(
                 "`{}` and `{}` use different protocols; use URLs of a single protocol in a run",
+                "`{}` 与 `{}` 的协议不同；一次压测只能用同一协议的 URL",
                 mask::url(&urls[0].url),
                 mask::url(&other.url)
             ),

@@ -1,6 +1,7 @@
 //! The description of a run before validation. Command lines, plan files and curl commands each produce a draft, and
 //! drafts are merged by precedence.
 
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 use brunt_measure::Nanos;
 use brunt_plan::flow::Flow;
@@ -139,7 +140,10 @@ impl RunDraft {
         match self.urls.iter().flat_map(|url| url.own.iter()).find(|said| on_line(said.name)) {
             None => Ok(()),
             Some(SettingValue { name, .. }) => {
-                let trouble = "is set by the URLs themselves (in the plan file or the curl command); change it there";
+                let trouble = complaint!(
+                    "is set by the URLs themselves (in the plan file or the curl command); change it there",
+                    "已由各 URL 自行设定（在计划文件或 curl 命令中）；请在那里修改"
+                );
                 Err(UsageError::new(format!("--{name}"), trouble))
             }
         }

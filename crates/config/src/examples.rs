@@ -1,5 +1,6 @@
 //! Example plans, one for each kind of test: `brunt plan --example soak`.
 
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 
 /// The plans by name.
@@ -18,6 +19,11 @@ const EXAMPLES: [(&str, &str); 9] = [
 /// The address under test in the examples.
 const PLACEHOLDER: &str = "http://localhost:8080";
 
+/// Returns the names of the plans.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    EXAMPLES.iter().map(|(name, _)| *name)
+}
+
 /// Returns the plan with this name. If a URL is given, it replaces the address in the plan.
 ///
 /// # Errors
@@ -25,16 +31,26 @@ const PLACEHOLDER: &str = "http://localhost:8080";
 pub(super) fn find(name: &str, urls: &[&str]) -> Result<String, UsageError> {
     let Some((_, text)) = EXAMPLES.iter().find(|(known, _)| *known == name) else {
         let names = EXAMPLES.map(|(name, _)| name).join(", ");
-        return Err(UsageError::new("--example", format!("`{name}` is not one of {names}")));
+        return Err(UsageError::new(
+            "--example",
+            complaint!("`{name}` is not one of {names}", "`{name}` 不在 {names} 之列"),
+        ));
     };
     match urls {
         [] => Ok((*text).to_owned()),
-        [url] if url.contains(['{', '"', '\'', '#', ' ']) => {
-            Err(UsageError::new("URL", "must be a plain address, such as http://localhost:8080"))
-        }
+        [url] if url.contains(['{', '"', '\'', '#', ' ']) => Err(UsageError::new(
+            "URL",
+            complaint!(
+                "must be a plain address, such as http://localhost:8080",
+                "必须是简单的地址，例如 http://localhost:8080"
+            ),
+        )),
         [url] if url.contains("://") => with_address((name, text), url),
         [url] => with_address((name, text), &format!("http://{url}")),
-        [_, second, ..] => Err(UsageError::new(*second, "is a second address; an example takes only one")),
+        [_, second, ..] => Err(UsageError::new(
+            *second,
+            complaint!("is a second address; an example takes only one", "是第二个地址；示例只接受一个"),
+        )),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `brunt explain [RULE]`: pages about the limits of a run.
 
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 use brunt_diagnose::rules;
 use brunt_report::Lang;
@@ -8,32 +9,25 @@ use brunt_report::Lang;
 ///
 /// # Errors
 /// There is no such rule.
-pub fn explain(words: &[String]) -> Result<String, UsageError> {
-    let (lang, words) = language(words)?;
+pub fn explain(words: &[String], lang: Lang) -> Result<String, UsageError> {
     match words {
         [] => Ok(list(lang)),
         [word] if word == "all" => Ok(markdown()),
         [word] => {
             let rule = rules().find(|rule| rule.rule.eq_ignore_ascii_case(word)).ok_or_else(|| {
                 let all: Vec<&str> = rules().map(|rule| rule.rule).collect();
-                UsageError::new(word, format!("is not a rule; use one of {}", all.join(", ")))
+                UsageError::whole(complaint!(
+                    "no such rule: {word}; use one of {}",
+                    "没有规则 {word}；可用：{}",
+                    all.join(", ")
+                ))
             })?;
             Ok(format!("{}  {}\n\n{}", rule.rule, lang.of(rule.title), rule.paragraphs(lang).join("\n\n")))
         }
-        [_, second, ..] => Err(UsageError::new(second, "is an extra argument; use `brunt explain RULE`")),
-    }
-}
-
-/// Returns the language of `--lang` and the remaining words.
-fn language(words: &[String]) -> Result<(Lang, &[String]), UsageError> {
-    match words {
-        [flag, lang, rest @ ..] if flag == "--lang" => {
-            lang.parse().map(|lang| (lang, rest)).map_err(|trouble| UsageError::new("--lang", trouble))
-        }
-        [rest @ .., flag, lang] if flag == "--lang" => {
-            lang.parse().map(|lang| (lang, rest)).map_err(|trouble| UsageError::new("--lang", trouble))
-        }
-        rest => Ok((Lang::from_env(), rest)),
+        [_, second, ..] => Err(UsageError::new(
+            second,
+            complaint!("is an extra argument; use `brunt explain RULE`", "是多余的参数；请用 `brunt explain RULE`"),
+        )),
     }
 }
 
@@ -59,15 +53,16 @@ mod tests {
 
     #[test]
     fn pages_are_found_by_their_rule() {
-        let said = |words: &[&str]| {
+        let told = |words: &[&str], lang| {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-            explain(&words).map_err(|complaint| complaint.to_string())
+            explain(&words, lang).map_err(|complaint| complaint.to_string())
         };
-        assert!(said(&["--lang", "en", "n2"]).is_ok_and(|rule| rule.starts_with("N2  A full accept queue")));
-        assert!(said(&["N2", "--lang", "zh"]).is_ok_and(|rule| rule.contains("accept 队列已满")));
+        let said = |words: &[&str]| told(words, Lang::En);
+        assert!(said(&["n2"]).is_ok_and(|rule| rule.starts_with("N2  A full accept queue")));
+        assert!(told(&["N2"], Lang::Zh).is_ok_and(|rule| rule.contains("accept 队列已满")));
         assert!(said(&["all"]).is_ok_and(|rule| rule.contains("## S4: A pool")));
         let wrong = said(&["Z9"]).expect_err("no rule");
-        assert!(wrong.starts_with("Z9: is not a rule; use one of ") && wrong.contains(" C1, "), "{wrong}");
-        assert!(said(&["N2", "N3"]).is_err() && said(&["--lang", "xx"]).is_err());
+        assert!(wrong.starts_with("no such rule: Z9; use one of ") && wrong.contains(" C1, "), "{wrong}");
+        assert!(said(&["N2", "N3"]).is_err());
     }
 }

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use brunt_cause::complaint;
 use brunt_contract::{OptionSpec, UsageError};
 use brunt_measure::Nanos;
 use brunt_plan::{PlanOptions, WeightedUrl};
@@ -32,7 +33,10 @@ pub fn read(values: &SettingValues) -> Result<ExportSettings, UsageError> {
     let prometheus = values.get(&PROMETHEUS)?;
     let linger = values.get(&LINGER)?;
     if linger.is_some() && prometheus.is_none() {
-        return Err(values.wrong(&LINGER, "needs --prometheus; add --prometheus 9464"));
+        return Err(values.wrong(
+            &LINGER,
+            complaint!("needs --prometheus; add --prometheus 9464", "需要 --prometheus；请加 --prometheus 9464"),
+        ));
     }
     let otlp = values.named(OTLP.spec.name).next().map(|url| otlp::read(url, &|name| std::env::var(name).ok()));
     Ok(ExportSettings { prometheus, linger, otlp: otlp.transpose()?, traced: values.has(&TRACE) })
@@ -51,7 +55,10 @@ pub fn trace(
     let Some(part) = values.get(&TRACE)? else { return Ok(None) };
     if !specs.iter().any(|spec| spec.name == "header") {
         if !values.has(&OTLP) {
-            let trouble = "cannot be sent as a header with this protocol, and only makes spans for a collector; add --otlp URL, or leave it out";
+            let trouble = complaint!(
+                "cannot be sent as a header with this protocol, and only makes spans for a collector; add --otlp URL, or leave it out",
+                "该协议不能以请求头发送它，只能为 collector 生成 span；请加 --otlp URL，或去掉它"
+            );
             return Err(values.wrong(&TRACE, trouble));
         }
         return Ok(Some(part));
@@ -68,7 +75,13 @@ pub fn trace(
     let is_taken =
         |line: &String| line.split([':', ';']).next().is_some_and(|name| name.trim().eq_ignore_ascii_case(HEADER));
     if all().flatten().any(is_taken) {
-        return Err(values.wrong(&TRACE, "sets the traceparent header, and so does -H; leave one of them out"));
+        return Err(values.wrong(
+            &TRACE,
+            complaint!(
+                "sets the traceparent header, and so does -H; leave one of them out",
+                "会设置 traceparent 请求头，-H 也设置了它；请去掉其中一个"
+            ),
+        ));
     }
     let line = format!("{HEADER}: {{{HEADER} {}}}", values.text(&TRACE).unwrap_or_default());
     let own = urls.iter_mut().filter_map(|url| url.options.get_mut("header"));

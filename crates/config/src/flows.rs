@@ -1,5 +1,6 @@
 //! Validation of a run with a flow.
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{Protocol, UsageError};
 use brunt_plan::Plan;
 use brunt_plan::flow::{Flow, OnFailure, REQUESTS, Step, each};
@@ -15,11 +16,14 @@ use super::settings::{self, CLEAR_COOKIES, HOLD, INTERVAL, ITERATIONS, THINK};
 /// There are no requests, or more than a flow may have.
 pub(super) fn into_flow(mut draft: RunDraft) -> Result<RunDraft, UsageError> {
     let trouble = match draft.urls.len() {
-        0 => "needs curl commands; add --curl-file FILE".to_owned(),
+        0 => complaint!("needs curl commands; add --curl-file FILE", "需要 curl 命令；请加 --curl-file FILE"),
         more if more > REQUESTS => {
-            format!("makes a flow of {more} requests, and at most {REQUESTS} are allowed; use fewer")
+            complaint!(
+                "makes a flow of {more} requests, and at most {REQUESTS} are allowed; use fewer",
+                "会形成含 {more} 个请求的流程，而最多允许 {REQUESTS} 个；请减少"
+            )
         }
-        _ => String::new(),
+        _ => Complaint::default(),
     };
     if !trouble.is_empty() {
         return Err(UsageError::new("--as-flow", trouble));
@@ -43,8 +47,11 @@ pub(super) fn validate(draft: &RunDraft, protocol: &dyn Protocol) -> Result<Opti
     let said = &draft.values;
     let Some(flow) = &draft.flow else {
         if draft.scenarios.is_empty() {
-            said.refuse(&[ITERATIONS.spec], "needs a flow; for requests, use -n")?;
-            said.refuse(&[CLEAR_COOKIES.spec], "needs a flow; leave it out")?;
+            said.refuse(
+                &[ITERATIONS.spec],
+                complaint!("needs a flow; for requests, use -n", "需要流程；请求数请用 -n"),
+            )?;
+            said.refuse(&[CLEAR_COOKIES.spec], complaint!("needs a flow; leave it out", "需要流程；请去掉"))?;
         }
         return Ok(None);
     };
@@ -55,17 +62,35 @@ pub(super) fn validate(draft: &RunDraft, protocol: &dyn Protocol) -> Result<Opti
     if has_urls(said) {
         return Err(UsageError::new(
             "URL",
-            "cannot be combined with a flow, whose steps have their own URLs; leave it out",
+            complaint!(
+                "cannot be combined with a flow, whose steps have their own URLs; leave it out",
+                "不能与流程同用，其步骤自带 URL；请去掉"
+            ),
         ));
     }
     if said.has(&CLEAR_COOKIES) && !said.contains("cookie-jar") {
         return Err(said.wrong(&CLEAR_COOKIES, "has no cookies to clear; add `cookie-jar: true`"));
     }
     for (setting, trouble) in [
-        (settings::REQUESTS.spec, "counts requests; with a flow, use --iterations"),
-        (THINK.spec, "is the pause between requests; in a flow, add `pause` steps"),
-        (INTERVAL.spec, "is the time from one request to the next; in a flow, use `pace`"),
-        (HOLD.spec, "cannot be combined with a flow; leave it out"),
+        (
+            settings::REQUESTS.spec,
+            complaint!("counts requests; with a flow, use --iterations", "按请求计数；有流程时请用 --iterations"),
+        ),
+        (
+            THINK.spec,
+            complaint!(
+                "is the pause between requests; in a flow, add `pause` steps",
+                "是请求之间的停顿；流程中请加 `pause` 步骤"
+            ),
+        ),
+        (
+            INTERVAL.spec,
+            complaint!(
+                "is the time from one request to the next; in a flow, use `pace`",
+                "是两个请求之间的间隔；流程中请用 `pace`"
+            ),
+        ),
+        (HOLD.spec, complaint!("cannot be combined with a flow; leave it out", "不能与流程同用；请去掉")),
     ] {
         said.refuse(&[setting], trouble)?;
     }

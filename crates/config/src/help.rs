@@ -1,32 +1,83 @@
 //! The texts of `--help`, except the help of single flags.
 
+use brunt_report::text::{Text, text};
+
 /// The list of commands above the flags.
-pub const COMMANDS: &str = include_str!("help/commands.txt").trim_ascii_end();
+pub const COMMANDS: Text =
+    text(include_str!("help/commands.txt").trim_ascii_end(), include_str!("help/zh/commands.txt").trim_ascii_end());
 
 /// The text of `-h`: the most common options, on one screen.
-pub const SCREEN: &str = include_str!("help/screen.txt").trim_ascii_end();
+pub const SCREEN: Text =
+    text(include_str!("help/screen.txt").trim_ascii_end(), include_str!("help/zh/screen.txt").trim_ascii_end());
 
 /// The text of `brunt help flow`.
-pub const FLOW: &str = include_str!("help/flow.txt").trim_ascii_end();
+pub const FLOW: Text =
+    text(include_str!("help/flow.txt").trim_ascii_end(), include_str!("help/zh/flow.txt").trim_ascii_end());
+
+/// The text of `brunt help exit`.
+pub const EXIT: Text =
+    text(include_str!("help/exit.txt").trim_ascii_end(), include_str!("help/zh/exit.txt").trim_ascii_end());
+
+/// The text of `brunt help data`.
+pub const DATA: Text =
+    text(include_str!("help/data.txt").trim_ascii_end(), include_str!("help/zh/data.txt").trim_ascii_end());
 
 /// The examples below `--help` and `brunt help all`.
-pub const EXAMPLES: &str = include_str!("help/examples.txt").trim_ascii_end();
+pub const EXAMPLES: Text =
+    text(include_str!("help/examples.txt").trim_ascii_end(), include_str!("help/zh/examples.txt").trim_ascii_end());
 
 /// The text below `brunt calibrate --help`.
-pub const CALIBRATE: &str = "\
-Starts `brunt target` in a second process and loads it at full speed, then with a single user. It saves the CPU time of a \
-request, which gives the most that a core can send, and the lowest latency that can be measured on this machine. \
-Runs of HTTP/1.1 without TLS then show their headroom. Run it on a quiet machine, and again after a change of version, \
-kernel or number of cores.";
+pub const CALIBRATE: Text = text(
+    "Starts `brunt target` in a second process and loads it at full speed, then with a single user. It saves the CPU \
+        time of a request, which gives the most that a core can send, and the lowest latency that can be measured on \
+        this machine. Runs of HTTP/1.1 without TLS then show their headroom. Run it on a quiet machine, and again \
+        after a change of version, kernel or number of cores.",
+    "在另一个进程中启动 `brunt target`，先全速压测，再用单个用户压测。保存每个请求的 CPU 时间（由此得出一个核最多能发送多少请求）\
+        和本机能测得的最低延迟。此后，不带 TLS 的 HTTP/1.1 压测会显示余量。请在空闲的机器上运行，并在更换版本、内核或核数后重新运行。",
+);
 
 /// The text below `brunt ui --help`.
-pub const UI: &str = "\
-Prints a link with a token and opens it: anyone who has it can start and control runs. The second link is
-view only. Each run is a process of its own, and the library keeps every run of this machine that the console has seen.
-
-Example: brunt ui --listen :8089 --password-file pw.txt --cert chain.pem --key key.pem --name load.example";
+pub const UI: Text = text(
+    "Prints a link with a token and opens it: anyone who has it can start and control runs. The second link is view \
+        only. Each run is a process of its own, and the library keeps every run of this machine that the console has \
+        seen.\n\nExample: brunt ui --listen :8089 --password-file pw.txt --cert chain.pem --key key.pem --name \
+        load.example",
+    "显示并打开一个带令牌的链接：持有该链接的人可以启动和控制压测；第二个链接只能查看。每次压测都是单独的进程，控制台见过的本机压测都保存在库中。\n\n\
+        示例：brunt ui --listen :8089 --password-file pw.txt --cert chain.pem --key key.pem --name load.example",
+);
 
 /// The text below `brunt demo --help`.
-pub const DEMO: &str = "\
-Starts `brunt target` in a second process and loads it for ten seconds with 1000 requests a second, each of which takes it \
-10 ms: results that can be trusted, even on a busy laptop. Exits with 0 when it worked, whatever the verdict.";
+pub const DEMO: Text = text(
+    "Starts `brunt target` in a second process and loads it for ten seconds with 1000 requests a second, each of which \
+        takes it 10 ms: results that can be trusted, even on a busy laptop. Exits with 0 when it worked, whatever the \
+        verdict.",
+    "在另一个进程中启动 `brunt target`，以每秒 1000 个请求压测十秒，每个请求耗时 10 ms：即使在繁忙的笔记本上，结果也可信。只要运行成功，无论结论如何，退出码都是 0。",
+);
+
+/// The text below `brunt plan --help`.
+pub const PLAN: Text = text(
+    "Example: brunt plan -c 50 -d 30s http://localhost:8080/ > plan.yaml",
+    "示例：brunt plan -c 50 -d 30s http://localhost:8080/ > plan.yaml",
+);
+
+/// The text below `brunt doctor --help`.
+pub const DOCTOR: Text = text(
+    "Example: brunt doctor -r 2000/s -d 1m --no-keepalive http://10.0.0.7:8080/",
+    "示例：brunt doctor -r 2000/s -d 1m --no-keepalive http://10.0.0.7:8080/",
+);
+
+/// The text below `brunt report --help`.
+pub const REPORT: Text = text(
+    "Example: brunt report -v shows all of the last run; brunt report A.bruntrec B.bruntrec compares two",
+    "示例：brunt report -v 显示最近一次压测的全部数据；brunt report A.bruntrec B.bruntrec 比较两次压测",
+);
+
+/// The help of `-h` and `-V`.
+pub const HELP_FLAG: Text =
+    text("Show help (--help: all of it; brunt help TOPIC)", "显示帮助（--help：全部；brunt help TOPIC）");
+pub const VERSION_FLAG: Text = text("Print version", "显示版本");
+
+/// The words around the options of a page.
+pub const OPTIONS: Text = text("Options", "选项");
+pub const ARGUMENTS: Text = text("Arguments", "参数");
+pub const REQUEST: Text = text("Request ({protocol})", "请求（{protocol}）");

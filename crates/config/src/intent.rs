@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use brunt_cause::complaint;
 use brunt_contract::{Protocol, UsageError};
 use brunt_measure::Nanos;
 use brunt_plan::mask::{self, Blanks};
@@ -51,6 +52,8 @@ pub struct Presentation {
     pub quiet: bool,
     /// Set to suppress colours.
     pub no_color: bool,
+    /// Set to show the complete summary on the console, instead of one that fits on a screen.
+    pub verbose: bool,
 }
 
 /// A requested run.
@@ -124,7 +127,11 @@ impl Intent {
         let UsageError { location: place, problem: trouble, extra_lines: below } = complaint;
         let named = place.rsplit(", ").next().unwrap_or_default();
         let origin = self.draft.origin_of(named, &trouble).and_then(ValueOrigin::place);
-        UsageError { location: origin.unwrap_or(place), problem: self.redaction.sentence(&trouble), extra_lines: below }
+        UsageError {
+            location: origin.unwrap_or(place),
+            problem: trouble.map(|text| self.redaction.sentence(text)),
+            extra_lines: below,
+        }
     }
 }
 
@@ -149,7 +156,7 @@ pub fn read(
         // There is no plan yet, and the error may quote the file or the curl command.
         let keep = draft.values.has(&KEEP_SECRETS);
         let redaction = if keep { Redaction::default() } else { Redaction::new(draft.secrets()) };
-        UsageError { problem: redaction.sentence(&trouble), location: place, extra_lines: below }
+        UsageError { problem: trouble.map(|text| redaction.sentence(text)), location: place, extra_lines: below }
     })?;
     intent.notes = draft.notes.iter().map(|note| note.text.clone()).collect();
     intent.remarks.clone_from(&draft.remarks);
@@ -172,7 +179,9 @@ fn plan_file(line: &SettingValues, protocols: &[Arc<dyn Protocol>]) -> Result<Ru
             let text = brunt_protocols::file::text("PLAN", path)?;
             file::read(path, &text, protocols)
         }
-        [_, second, ..] => Err(UsageError::new(second, "is a second plan; name only one")),
+        [_, second, ..] => {
+            Err(UsageError::new(second, complaint!("is a second plan; name only one", "是第二个计划；只能给出一个")))
+        }
     }
 }
 
@@ -186,7 +195,13 @@ fn curl_commands(values: &SettingValues) -> Result<RunDraft, UsageError> {
             curl::read(&[&text], path)?
         }
         _ => {
-            return Err(UsageError::new("--curl-file", "cannot be combined with --curl; put all commands in the file"));
+            return Err(UsageError::new(
+                "--curl-file",
+                complaint!(
+                    "cannot be combined with --curl; put all commands in the file",
+                    "不能与 --curl 同用；请把所有命令写入该文件"
+                ),
+            ));
         }
     };
     if values.has(&AS_FLOW) { flows::into_flow(draft) } else { Ok(draft) }
@@ -206,7 +221,7 @@ fn build(
     let written = if urls.is_empty() { &draft.urls[..] } else { &[] };
     urls.extend(written.iter().map(DraftUrl::weighted));
     if urls.is_empty() {
-        return Err(UsageError::new("URL", destinations::no_url(said)));
+        return Err(UsageError::whole(destinations::no_url(said)));
     }
     let protocol =
         destinations::protocol_of(&urls, written, draft.flow.is_some() || !draft.scenarios.is_empty(), protocols)?;
@@ -376,6 +391,19 @@ fn format_of_file(path: &str) -> Option<&'static dyn ReportFormat> {
 pub fn presentation(values: &SettingValues) -> Result<Presentation, UsageError> {
     let format = values.get(&FORMAT)?;
     let ending = values.text(&OUTPUT).and_then(format_of_file);
+    if let Some(path) = values.text(&OUTPUT).filter(|_| format.is_none() && ending.is_none())
+        && let Some(unknown) = Path::new(path).extension()
+    {
+        let known: Vec<String> =
+            FORMATS.iter().flat_map(|format| format.extensions()).map(|known| format!(".{known}")).collect();
+        let trouble = complaint!(
+            "{path}: brunt has no format for .{}; use one of {}, or say --format text",
+            "{path}：brunt 没有 .{} 格式；可用：{}，或加 --format text",
+            unknown.to_string_lossy(),
+            known.join(", ")
+        );
+        return Err(values.wrong(&OUTPUT, trouble));
+    }
     Ok(Presentation {
         format: format.or(ending).unwrap_or(FORMATS[0]),
         format_given: format.is_some(),
@@ -383,5 +411,6 @@ pub fn presentation(values: &SettingValues) -> Result<Presentation, UsageError> 
         language: values.get(&LANG)?,
         quiet: values.has(&QUIET),
         no_color: values.has(&NO_COLOR),
+        verbose: values.has(&VERBOSE),
     })
 }

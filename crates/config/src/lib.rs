@@ -15,7 +15,9 @@ mod file;
 mod flows;
 mod help;
 mod intent;
+mod language;
 mod load;
+mod manual;
 mod origin;
 mod other_tools;
 mod otlp;
@@ -44,6 +46,7 @@ mod values;
 
 use std::sync::Arc;
 
+use brunt_cause::complaint;
 use brunt_contract::{Protocol, UsageError};
 use clap::error::ErrorKind;
 
@@ -55,6 +58,7 @@ pub use command_settings::{CalibrateSettings, DemoSettings};
 pub use counter_sources::{CounterSources, LocalService, ProbeTargets};
 pub use export_settings::ExportSettings;
 pub use intent::{Defaults, Intent, Presentation};
+pub use language::of_line as language_of;
 pub use probe_settings::ProbeSettings;
 pub use suggestions::nearest;
 pub use target_settings::TargetSettings;
@@ -90,18 +94,8 @@ pub enum Command {
 /// # Errors
 /// A setting is invalid; the error names the option.
 pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaults) -> Result<Command, UsageError> {
-    if let Some((first, rest)) = words.split_first() {
-        let spoken = protocol_flags::protocol_options(protocols);
-        let text = match first.as_str() {
-            "explain" => Some(explain::explain(rest)?),
-            "help" => Some(topics::help(rest, &spoken)?),
-            "completions" => Some(topics::completions(rest, &spoken)?),
-            "man" => Some(topics::manual(rest, &spoken)?),
-            _ => None,
-        };
-        if let Some(text) = text {
-            return Ok(Command::Text(format!("{}\n", text.trim_end())));
-        }
+    if let Some(text) = printed(words, protocols)? {
+        return Ok(Command::Text(format!("{}\n", text.trim_end())));
     }
     let (command, rest) = match words.split_first() {
         Some((first, rest)) if COMMANDS.contains(&first.as_str()) => (first.as_str(), rest),
@@ -110,19 +104,27 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
     if command == "run" {
         unquoted_curl::unquoted_curl(rest).map_or(Ok(()), Err)?;
         match other_tools::translate_pasted(rest) {
-            Some(found) => return Err(UsageError::new(found.tool, "in brunt, this is").with_lines(found.answer())),
+            Some(found) => {
+                return Err(UsageError::new(found.tool, complaint!("in brunt, this is", "在 brunt 中写作"))
+                    .with_lines(found.answer()));
+            }
             None => clap_errors::one_dash(rest).map_or(Ok(()), Err)?,
         }
     }
     negative_rate(rest)?;
     let spoken = protocol_flags::protocol_options(protocols);
-    let mut described = topics::described(command, &spoken);
+    let lang = language::of_line(rest);
+    let mut described = topics::described(command, &spoken, lang);
     described.build();
     let matches = match described.clone().try_get_matches_from(std::iter::once(&String::new()).chain(rest)) {
         Ok(matches) => matches,
         Err(error) if error.kind() == ErrorKind::DisplayHelp => {
             let short = command == "run" && !rest.iter().any(|word| word == "--help");
-            return Ok(Command::Text(if short { format!("{}\n", topics::short()) } else { topics::full(described) }));
+            return Ok(Command::Text(if short {
+                format!("{}\n", topics::short(lang))
+            } else {
+                topics::full(described)
+            }));
         }
         Err(error) if !error.use_stderr() => return Ok(Command::Text(error.render().to_string())),
         Err(error) => return Err(clap_errors::complaint(&error, &described, rest)),
@@ -153,6 +155,27 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
     }
 }
 
+/// Returns the text of a command that only prints one; `None` for any other.
+fn printed(words: &[String], protocols: &[Arc<dyn Protocol>]) -> Result<Option<String>, UsageError> {
+    let Some((first, rest)) = words.split_first() else { return Ok(None) };
+    let command = first.as_str();
+    if !command_line::TEXT_COMMANDS.contains(&command) {
+        return Ok(None);
+    }
+    let spoken = protocol_flags::protocol_options(protocols);
+    let (lang, rest) = language::without_language(rest)?;
+    if rest.iter().any(|word| word == "-h" || word == "--help") {
+        return Ok(Some(topics::full(topics::described(command, &spoken, lang))));
+    }
+    match command {
+        "explain" => explain::explain(&rest, lang),
+        "completions" => topics::completions(&rest, &spoken),
+        "man" => topics::manual(&rest, &spoken),
+        _ => topics::help(&rest, &spoken, lang),
+    }
+    .map(Some)
+}
+
 /// Returns the JSON Schema of plan files.
 pub fn schema(protocols: &[Arc<dyn Protocol>]) -> serde_json::Value {
     file::schema::schema(&file::keys::PlanKeys::new(protocols))
@@ -178,9 +201,13 @@ fn planned(
             let mut known = settings::all().map(|spec| (spec.name, spec.short)).chain(options);
             let short = known.find(|(name, _)| *name == other.name).and_then(|(_, short)| short);
             let called = short.map_or_else(|| format!("--{}", other.name), |short| format!("-{short}"));
-            return Err(
-                other.wrong(&called, "cannot be combined with --example, which only prints a plan; leave it out")
-            );
+            return Err(other.wrong(
+                &called,
+                complaint!(
+                    "cannot be combined with --example, which only prints a plan; leave it out",
+                    "不能与 --example 同用，后者只输出一个计划；请去掉"
+                ),
+            ));
         }
         return examples::find(name, &values.texts(&settings::TARGET)).map(PlanAction::Text);
     }
@@ -189,7 +216,10 @@ fn planned(
             "{}\n",
             serde_json::to_string_pretty(&schema(protocols)).expect("a schema is JSON")
         ))),
-        [true, true, _] => Err(UsageError::new("--show", "cannot be combined with --check; leave one of them out")),
+        [true, true, _] => Err(UsageError::new(
+            "--show",
+            complaint!("cannot be combined with --check; leave one of them out", "不能与 --check 同用；请去掉其中一个"),
+        )),
         [check, ..] => Ok(PlanAction::Check(check)),
     }
 }
@@ -199,7 +229,14 @@ fn negative_rate(line: &[String]) -> Result<(), UsageError> {
     let is_negative = |word: &str| word.strip_prefix('-').is_some_and(|w| w.starts_with(|c: char| c.is_ascii_digit()));
     let wrong = line.windows(2).find(|pair| matches!(pair[0].as_str(), "-r" | "--rate") && is_negative(&pair[1]));
     wrong.map_or(Ok(()), |pair| {
-        Err(UsageError::new("-r", format!("`{}` must be above zero; use a rate such as 100/s", pair[1])))
+        Err(UsageError::new(
+            "-r",
+            complaint!(
+                "`{}` must be above zero; use a rate such as 100/s",
+                "`{}` 必须大于零；请写速率，例如 100/s",
+                pair[1]
+            ),
+        ))
     })
 }
 

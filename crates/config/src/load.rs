@@ -1,5 +1,6 @@
 //! The load of a run: users or a rate, duration and stages, and the combinations that are not allowed.
 
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 use brunt_measure::Nanos;
 use brunt_plan::stages::Level;
@@ -33,7 +34,10 @@ pub fn read(values: &SettingValues, fixed: bool, several: bool) -> Result<LoadSe
     let duration = values.get(&DURATION)?;
     let staged = staged(values)?;
     if let (Some(_), Some(given)) = (&staged, values.text(&DURATION)) {
-        let trouble = format!("{given} cannot be combined with --stage, whose times add up; leave one of them out");
+        let trouble = complaint!(
+            "{given} cannot be combined with --stage, whose times add up; leave one of them out",
+            "{given} 不能与 --stage 同用，各阶段自有时长；请去掉其中一个"
+        );
         return Err(values.wrong(&DURATION, trouble));
     }
     let duration = match (&staged, duration, requests) {
@@ -60,8 +64,9 @@ fn staged(values: &SettingValues) -> Result<Option<(Vec<Stage>, Level)>, UsageEr
     }
     for level in [USERS.spec, RATE.spec] {
         if let Some(given) = values.named(level.name).next_back() {
-            let trouble = format!(
+            let trouble = complaint!(
                 "{} cannot be combined with --stage, which has its own levels; leave one of them out",
+                "{} 不能与 --stage 同用，各阶段自有负载；请去掉其中一个",
                 given.text
             );
             return Err(given.wrong(&level.display_name(), trouble));
@@ -77,7 +82,10 @@ fn users(values: &SettingValues, requests: Option<u64>) -> Result<u32, UsageErro
     match (values.get(&USERS)?, requests) {
         (Some(users), Some(requests)) if requests < u64::from(users) => Err(values.wrong(
             &REQUESTS,
-            format!("{requests} requests are too few for {users} users; use -n {users} or more, or -c {requests}"),
+            complaint!(
+                "{requests} requests are too few for {users} users; use -n {users} or more, or -c {requests}",
+                "{requests} 个请求对 {users} 个用户来说太少；请用 -n {users} 或更多，或 -c {requests}"
+            ),
         )),
         (Some(users), _) => Ok(users),
         (None, requests) => Ok(requests.map_or(10, |n| n.min(10) as u32)),
@@ -86,36 +94,58 @@ fn users(values: &SettingValues, requests: Option<u64>) -> Result<u32, UsageErro
 
 fn open(values: &SettingValues, stages: Vec<Stage>, fixed: bool) -> Result<Load, UsageError> {
     if let Some(users) = values.text(&USERS).filter(|_| !fixed) {
-        let trouble = format!(
+        let trouble = complaint!(
             "{users} users cannot be combined with a rate (-r); leave one of them out, or limit the connections with \
-                --max-connections {users}"
+                --max-connections {users}",
+            "{users} 个用户不能与速率（-r）同用；请去掉其中一个，或用 --max-connections {users} 限制连接数"
         );
         return Err(values.wrong(&USERS, trouble));
     }
-    let trouble = "needs users and cannot be combined with a rate; leave it out, or use -c 10 instead of the rate";
+    let trouble = complaint!(
+        "needs users and cannot be combined with a rate; leave it out, or use -c 10 instead of the rate",
+        "需要用户数，不能与速率同用；请去掉，或用 -c 10 代替速率"
+    );
     values.refuse(&[THINK.spec, INTERVAL.spec, TOGETHER.spec, HOLD.spec], trouble)?;
     Ok(Load::Open { stages, arrivals: values.get(&ARRIVALS)?.unwrap_or_default() })
 }
 
 fn closed(values: &SettingValues, stages: Vec<Stage>, several: bool) -> Result<Load, UsageError> {
-    values.refuse(&[ARRIVALS.spec], "needs a rate; add one, such as -r 100/s")?;
+    values.refuse(
+        &[ARRIVALS.spec],
+        complaint!("needs a rate; add one, such as -r 100/s", "需要速率；请加上，例如 -r 100/s"),
+    )?;
     if !several {
-        let trouble = "needs a rate, as users have a connection each; add one, such as -r 100/s, or use -c";
+        let trouble = complaint!(
+            "needs a rate, as users have a connection each; add one, such as -r 100/s, or use -c",
+            "需要速率，因为每个用户各有一个连接；请加上，例如 -r 100/s，或改用 -c"
+        );
         values.refuse(&[MAX_CONNECTIONS.spec], trouble)?;
-        values.refuse(&[SLACK.spec], "needs a rate; add one, such as -r 100/s")?;
+        values.refuse(
+            &[SLACK.spec],
+            complaint!("needs a rate; add one, such as -r 100/s", "需要速率；请加上，例如 -r 100/s"),
+        )?;
     }
     let together = values.has(&TOGETHER);
     if together && stages.iter().any(|s| s.from != s.to) {
-        let trouble = "starts all users at once, and --stage changes their number; leave one of them out";
+        let trouble = complaint!(
+            "starts all users at once, and --stage changes their number; leave one of them out",
+            "让所有用户同时开始，而 --stage 会改变用户数；请去掉其中一个"
+        );
         return Err(values.wrong(&TOGETHER, trouble));
     }
     let (think, interval) = (values.get(&THINK)?, values.get(&INTERVAL)?);
     if think.is_some() && interval.is_some() {
-        return Err(values.wrong(&INTERVAL, "is the same as --think; leave one of them out"));
+        return Err(values.wrong(
+            &INTERVAL,
+            complaint!("is the same as --think; leave one of them out", "与 --think 相同；请去掉其中一个"),
+        ));
     }
     if values.has(&HOLD) && (values.has(&DURATION) || values.has(&REQUESTS) || values.has(&STAGE)) {
-        let trouble = "holds the connections once all messages are sent, and cannot be combined with -d, -n or --stage; \
-            leave one of them out";
+        let trouble = complaint!(
+            "holds the connections once all messages are sent, and cannot be combined with -d, -n or --stage; \
+            leave one of them out",
+            "在所有消息发送后保持连接，不能与 -d、-n 或 --stage 同用；请去掉其中一个"
+        );
         return Err(values.wrong(&HOLD, trouble));
     }
     Ok(Load::Closed { stages, think: think.or(interval), together })

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use brunt_cause::Complaint;
 use brunt_contract::UsageError;
 use brunt_plan::yaml::FilePosition;
 
@@ -36,7 +37,7 @@ impl ValueOrigin {
     }
 
     /// Creates an error about the value; `flag` is its name on the command line.
-    pub fn wrong(&self, flag: &str, trouble: impl Into<String>) -> UsageError {
+    pub fn wrong(&self, flag: &str, trouble: impl Into<Complaint>) -> UsageError {
         UsageError::new(self.place().unwrap_or_else(|| flag.to_owned()), trouble)
     }
 }

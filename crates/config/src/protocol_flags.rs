@@ -5,8 +5,14 @@
 
 use std::sync::Arc;
 
+use brunt_cause::complaint;
 use brunt_contract::{OptionArity, OptionSpec, Protocol, UsageError};
+use brunt_plan::mask;
+use brunt_report::Lang;
 
+use super::help;
+use super::setting::message;
+use super::settings::TARGET;
 use super::values::SettingValues;
 
 /// The name and options of a protocol, known before a URL selects one.
@@ -38,11 +44,11 @@ pub struct SharedOption {
 }
 
 /// Merges options of the same name, under a heading for each protocol.
-pub fn flags(spoken: &[ProtocolOptions]) -> Vec<SharedOption> {
+pub fn flags(spoken: &[ProtocolOptions], lang: Lang) -> Vec<SharedOption> {
     let mut merged: Vec<(OptionSpec, Vec<(&str, &str)>)> = Vec::new();
     for (protocol, options) in spoken {
         for spec in options {
-            let of = (*protocol, spec.help.en);
+            let of = (*protocol, lang.of(message(spec.help.en, spec.help.zh)));
             match merged.iter_mut().find(|(known, _)| known.name == spec.name) {
                 Some((known, all)) => {
                     known.arity = more_general(known.arity, spec.arity);
@@ -56,8 +62,8 @@ pub fn flags(spoken: &[ProtocolOptions]) -> Vec<SharedOption> {
         name,
         short,
         takes,
-        help: help(&of),
-        heading: format!("Request ({})", of[0].0),
+        help: merged_help(&of, lang),
+        heading: lang.fill(help::REQUEST, &[("protocol", of[0].0)]),
     };
     merged.into_iter().map(shared).collect()
 }
@@ -72,7 +78,7 @@ fn more_general(known: OptionArity, other: OptionArity) -> OptionArity {
 }
 
 /// Returns the help for the first protocol, then the names of the others, with their help if it differs.
-fn help(of: &[(&str, &str)]) -> String {
+fn merged_help(of: &[(&str, &str)], lang: Lang) -> String {
     let Some(((_, first), others)) = of.split_first() else { return String::new() };
     let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
     for (protocol, words) in others {
@@ -82,7 +88,7 @@ fn help(of: &[(&str, &str)]) -> String {
         }
     }
     told.iter().fold((*first).to_owned(), |text, (words, protocols)| match protocols.join(", ") {
-        names if words == first => format!("{text} [also {names}]"),
+        names if words == first => format!("{text} [{} {names}]", lang.of(message("also", "同样适用于"))),
         names => format!("{text} [{names}: {words}]"),
     })
 }
@@ -100,11 +106,25 @@ pub fn refuse_others(values: &SettingValues, protocols: &[Arc<dyn Protocol>], ch
             let has = |other: &dyn Protocol| other.options().iter().any(|o| o.name == said.name);
             let names: Vec<&str> =
                 standalone(protocols).filter(|other| has(*other)).map(|other| other.name()).collect();
-            let trouble = format!(
-                "is an option for {}, and the URL is {}; leave it out",
-                listed(&names),
-                protocols[chosen].name()
-            );
+            let typed = values.texts(&TARGET).into_iter().find(|text| !text.contains("://"));
+            let trouble = match (
+                typed,
+                standalone(protocols).find(|other| has(*other)).and_then(|other| other.schemes().first()),
+            ) {
+                (Some(typed), Some(scheme)) => complaint!(
+                    "is an option for {}, and a URL without a scheme is {}; use {scheme}://{}, or leave it out",
+                    "是 {} 的选项，而不带协议的 URL 是 {}；请写 {scheme}://{}，或去掉它",
+                    listed(&names),
+                    protocols[chosen].name(),
+                    mask::url(typed)
+                ),
+                _ => complaint!(
+                    "is an option for {}, and the URL is {}; leave it out",
+                    "是 {} 的选项，而 URL 是 {}；请去掉",
+                    listed(&names),
+                    protocols[chosen].name()
+                ),
+            };
             return Err(said.wrong(&format!("--{}", said.name), trouble));
         }
     }
@@ -132,8 +152,8 @@ mod tests {
     #[test]
     fn a_shared_option_tells_who_else_has_it_and_what_it_is_there() {
         let of = [("http", "Send TEXT"), ("websocket", "A message"), ("redis", "Send TEXT"), ("grpc", "A message")];
-        assert_eq!(help(&of), "Send TEXT [websocket, grpc: A message] [also redis]");
-        assert_eq!(help(&of[..1]), "Send TEXT");
+        assert_eq!(merged_help(&of, Lang::En), "Send TEXT [websocket, grpc: A message] [also redis]");
+        assert_eq!(merged_help(&of[..1], Lang::En), "Send TEXT");
         assert_eq!(more_general(OptionArity::Many("TEXT"), OptionArity::Many("JSON")), OptionArity::Many("TEXT"));
         assert_eq!(more_general(OptionArity::One("TEXT"), OptionArity::Many("JSON")), OptionArity::Many("TEXT"));
     }

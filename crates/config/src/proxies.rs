@@ -3,6 +3,7 @@
 //! They work as in curl, with two exceptions for the sake of measurements: a proxy from the environment is never used
 //! for connections to this machine, and `-x` applies even if `no_proxy` contains the host.
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{Origin, Proxy, ProxyException, UsageError};
 use brunt_plan::{ProxySettings, WeightedUrl};
 
@@ -27,9 +28,13 @@ pub fn read(
 ) -> Result<ProxySettings, UsageError> {
     let except = values.text(&NOPROXY);
     if values.text(&PROXY).is_some_and(|proxy| !proxy.is_empty()) && values.has(&UNIX_SOCKET) {
-        return Err(
-            values.wrong(&PROXY, "cannot be combined with --unix-socket, which needs no proxy; leave one of them out")
-        );
+        return Err(values.wrong(
+            &PROXY,
+            complaint!(
+                "cannot be combined with --unix-socket, which needs no proxy; leave one of them out",
+                "不能与 --unix-socket 同用，后者不需要代理；请去掉其中一个"
+            ),
+        ));
     }
     match values.text(&PROXY) {
         Some("") => Ok(ProxySettings::default()),
@@ -42,7 +47,10 @@ pub fn read(
             Ok(ProxySettings { clear: Some(proxy.clone()), tls: Some(proxy), except, variables: Vec::new() })
         }
         None => match values.named(PROXY_USER.spec.name).next() {
-            Some(user) => Err(user.wrong("--proxy-user", "needs a proxy; add -x http://HOST:PORT")),
+            Some(user) => Err(user.wrong(
+                "--proxy-user",
+                complaint!("needs a proxy; add -x http://HOST:PORT", "需要代理；请加 -x http://HOST:PORT"),
+            )),
             None if !OF_THE_WEB.contains(&protocol) || values.has(&UNIX_SOCKET) => Ok(ProxySettings::default()),
             None => from_environment(except, urls, variable),
         },
@@ -60,7 +68,7 @@ pub fn collector_proxy(url: &str, variable: impl Fn(&str) -> Option<String>) -> 
 }
 
 /// Returns the URL of a proxy with the name and password of `--proxy-user`.
-fn with_user(text: &str, user: Option<&str>) -> Result<String, String> {
+fn with_user(text: &str, user: Option<&str>) -> Result<String, Complaint> {
     let mut proxy = Proxy::parse(text)?;
     let sealed = user.and_then(|user| user.strip_prefix('@').filter(|_| !user.contains(':')));
     let read = sealed.map(|path| secret_files::lines("--proxy-user", path).map(|lines| lines.concat()));
@@ -150,7 +158,9 @@ mod tests {
 
     fn said(line: &str, protocol: &str, url: &str, environment: &[(&str, &str)]) -> Result<ProxySettings, String> {
         let words = line.split_whitespace().map(|word| if word == "''" { "" } else { word });
-        let matches = command_line::run_command(&[]).try_get_matches_from(std::iter::once("").chain(words)).unwrap();
+        let matches = command_line::run_command(&[], brunt_report::Lang::En)
+            .try_get_matches_from(std::iter::once("").chain(words))
+            .unwrap();
         let variable =
             |name: &str| environment.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
         let urls: Vec<WeightedUrl> = url.split(' ').map(WeightedUrl::plain).collect();

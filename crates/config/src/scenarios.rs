@@ -1,5 +1,6 @@
 //! Validation of a run with scenarios, and the selection of a single one.
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{CHECK_NAMES, Protocol, RequestedUrl, UsageError};
 use brunt_plan::scenarios::SpanName;
 use brunt_plan::{Plan, ScenarioPlan, WeightedUrl};
@@ -59,7 +60,7 @@ fn remove_objectives(plan: &mut Plan, whole: &Plan) -> Vec<String> {
 pub(super) fn apply(draft: &RunDraft, plan: Plan, protocol: &dyn Protocol) -> Result<(Plan, Vec<String>), UsageError> {
     let said = &draft.values;
     if draft.scenarios.is_empty() {
-        said.refuse(&[SCENARIO.spec], "needs a plan file with scenarios")?;
+        said.refuse(&[SCENARIO.spec], complaint!("needs a plan file with scenarios", "需要含场景的计划文件"))?;
         return Ok((pages::add_page_groups(plan, draft)?, Vec::new()));
     }
     if protocol.name() != "http" && protocol.name() != brunt_protocols::composite::NAME {
@@ -96,11 +97,11 @@ pub(super) fn apply(draft: &RunDraft, plan: Plan, protocol: &dyn Protocol) -> Re
     Ok((plan, remarks))
 }
 
-fn unknown_scenario(plan: &Plan, name: &str) -> String {
+fn unknown_scenario(plan: &Plan, name: &str) -> Complaint {
     let names: Vec<&str> = plan.scenarios.iter().map(|scenario| &*scenario.name).collect();
     let near = nearest(name, names.iter().copied());
     let right = near.map_or_else(|| format!("one of {}", names.join(", ")), str::to_owned);
-    format!("there is no scenario `{name}`; use {right}")
+    complaint!("there is no scenario `{name}`; use {right}", "没有场景 `{name}`；请用 {right}")
 }
 
 /// Rejects flags for the values that each scenario sets.
@@ -115,7 +116,10 @@ pub(super) fn refuse_loads(draft: &RunDraft) -> Result<(), UsageError> {
     if has_urls(said) {
         return Err(UsageError::new(
             "URL",
-            "cannot be combined with scenarios, which have URLs of their own; leave it out",
+            complaint!(
+                "cannot be combined with scenarios, which have URLs of their own; leave it out",
+                "不能与场景同用，场景自带 URL；请去掉"
+            ),
         ));
     }
     let of_each = [
@@ -133,5 +137,5 @@ pub(super) fn refuse_loads(draft: &RunDraft) -> Result<(), UsageError> {
         TOGETHER.spec,
         CLEAR_COOKIES.spec,
     ];
-    said.refuse(&of_each, "is set in each scenario; move it there")
+    said.refuse(&of_each, complaint!("is set in each scenario; move it there", "在每个场景中设定；请移到那里"))
 }

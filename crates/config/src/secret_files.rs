@@ -3,6 +3,7 @@
 
 use std::io::Read;
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::UsageError;
 
 use super::values::{SettingValue, SettingValues};
@@ -45,16 +46,19 @@ pub(super) fn lines_of(value: &SettingValue, flag: &str, path: &str) -> Result<V
 /// # Errors
 /// The file cannot be read, or a line is not valid for the flag.
 pub(super) fn lines(flag: &str, path: &str) -> Result<Vec<String>, UsageError> {
-    let wrong = |trouble: String| UsageError::new(flag, trouble);
+    let wrong = |trouble: Complaint| UsageError::new(flag, trouble);
     let bytes = match path {
         "-" => {
             let mut bytes = Vec::new();
             let read = std::io::stdin().take(BOUND).read_to_end(&mut bytes);
-            read.map(|_| bytes).map_err(|error| wrong(format!("standard input cannot be read ({error})")))?
+            read.map(|_| bytes).map_err(|error| {
+                wrong(complaint!("standard input cannot be read ({error})", "无法读取标准输入（{error}）"))
+            })?
         }
-        _ => brunt_protocols::file::read_bounded(path, BOUND).map_err(wrong)?,
+        _ => brunt_protocols::file::read_bounded(path, BOUND).map_err(|trouble| wrong(trouble.into()))?,
     };
-    let text = String::from_utf8(bytes).map_err(|_| wrong(format!("{path} is not text (UTF-8)")))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| wrong(complaint!("{path} is not text (UTF-8)", "{path} 不是文本（UTF-8）")))?;
     let mut lines = Vec::new();
     for (at, line) in brunt_protocols::file::without_byte_order_mark(&text)
         .lines()
@@ -65,17 +69,26 @@ pub(super) fn lines(flag: &str, path: &str) -> Result<Vec<String>, UsageError> {
             _ if line.is_empty() => {}
             None => lines.push(line.to_owned()),
             // The contents must not be shown, because they are in a file to keep them secret.
-            Some(fault) => return Err(wrong(format!("@{path} line {at} {fault}"))),
+            Some(fault) => return Err(wrong(format!("@{path} line {at} {fault}").into())),
         }
     }
     match (lines.len(), flag) {
-        (0, "--user" | "--proxy-user") => Err(wrong(format!("{path} is empty; put NAME:PASSWORD in it"))),
-        (0, _) => Err(wrong(format!("{path} is empty; put NAME: VALUE in it, one per line"))),
-        (2.., "--user" | "--proxy-user") => Err(wrong(format!(
-            "{path} has several lines; put NAME:PASSWORD on a \
-            single line"
+        (0, "--user" | "--proxy-user") => {
+            Err(wrong(complaint!("{path} is empty; put NAME:PASSWORD in it", "{path} 为空；请写入 NAME:PASSWORD")))
+        }
+        (0, _) => Err(wrong(complaint!(
+            "{path} is empty; put NAME: VALUE in it, one per line",
+            "{path} 为空；请写 NAME: VALUE，每行一个"
         ))),
-        (2.., "--bearer") => Err(wrong(format!("{path} has several lines; put the token on a single line"))),
+        (2.., "--user" | "--proxy-user") => Err(wrong(complaint!(
+            "{path} has several lines; put NAME:PASSWORD on a \
+            single line",
+            "{path} 有多行；请把 NAME:PASSWORD 写在一行"
+        ))),
+        (2.., "--bearer") => Err(wrong(complaint!(
+            "{path} has several lines; put the token on a single line",
+            "{path} 有多行；请把令牌写在一行"
+        ))),
         _ => Ok(lines),
     }
 }
@@ -88,7 +101,9 @@ fn fault(flag: &str, line: &str) -> Option<&'static str> {
     let breaks = |c: char| c.is_ascii_control() && c != '\t';
     match flag {
         "--bearer" => return line.contains(breaks).then_some("contains a control character; write only the token"),
-        "--cookie" => return (!line.contains('=')).then_some("has no `=`; write NAME=VALUE"),
+        "--cookie" => {
+            return (!line.contains('=')).then_some("has no `=`; write NAME=VALUE");
+        }
         _ => {}
     }
     // As in curl, a semicolon ends a header without a value.

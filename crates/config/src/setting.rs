@@ -1,6 +1,9 @@
 //! A setting of a run or a command: its option, its key in plan files, its line of help, and its parser.
 
+use brunt_cause::Complaint;
 use brunt_contract::OptionArity;
+use brunt_report::text::Text;
+pub use brunt_report::text::text as message;
 
 /// A setting with its type and syntax.
 #[derive(Clone, Copy, Debug)]
@@ -8,7 +11,7 @@ pub struct TypedSetting<T> {
     /// The part that does not depend on the type.
     pub spec: SettingSpec,
     /// Parses the text of the value; an error message is appended to the name or position of the value.
-    pub read: fn(&str) -> Result<T, String>,
+    pub read: fn(&str) -> Result<T, Complaint>,
 }
 
 /// The syntax and help of a setting.
@@ -21,7 +24,7 @@ pub struct SettingSpec {
     /// The kind of value.
     pub takes: OptionArity,
     /// One line of help.
-    pub help: &'static str,
+    pub help: Text,
     /// Alternative names in plan files: plurals, and the fields of a recorded plan.
     pub alias: Option<&'static str>,
     /// Set if a plan file may contain it, because it describes the run and not its presentation.
@@ -36,12 +39,7 @@ impl SettingSpec {
 }
 
 impl<T> TypedSetting<T> {
-    const fn new(
-        name: &'static str,
-        takes: OptionArity,
-        read: fn(&str) -> Result<T, String>,
-        help: &'static str,
-    ) -> Self {
+    const fn new(name: &'static str, takes: OptionArity, read: fn(&str) -> Result<T, Complaint>, help: Text) -> Self {
         TypedSetting { spec: SettingSpec { name, short: None, takes, help, alias: None, is_key: true }, read }
     }
 
@@ -68,29 +66,31 @@ impl<T> TypedSetting<T> {
 pub const fn one<T>(
     name: &'static str,
     value: &'static str,
-    read: fn(&str) -> Result<T, String>,
-    help: &'static str,
+    read: fn(&str) -> Result<T, Complaint>,
+    en: &'static str,
+    zh: &'static str,
 ) -> TypedSetting<T> {
-    TypedSetting::new(name, OptionArity::One(value), read, help)
+    TypedSetting::new(name, OptionArity::One(value), read, message(en, zh))
 }
 
 /// Creates a setting that may be repeated, with one value each time.
 pub const fn many<T>(
     name: &'static str,
     value: &'static str,
-    read: fn(&str) -> Result<T, String>,
-    help: &'static str,
+    read: fn(&str) -> Result<T, Complaint>,
+    en: &'static str,
+    zh: &'static str,
 ) -> TypedSetting<T> {
-    TypedSetting::new(name, OptionArity::Many(value), read, help)
+    TypedSetting::new(name, OptionArity::Many(value), read, message(en, zh))
 }
 
 /// Creates a setting without a value.
-pub const fn switch(name: &'static str, help: &'static str) -> TypedSetting<()> {
-    TypedSetting::new(name, OptionArity::Switch, |_| Ok(()), help)
+pub const fn switch(name: &'static str, en: &'static str, zh: &'static str) -> TypedSetting<()> {
+    TypedSetting::new(name, OptionArity::Switch, |_| Ok(()), message(en, zh))
 }
 
 /// Returns a text unchanged.
-pub fn text(text: &str) -> Result<String, String> {
+pub fn text(text: &str) -> Result<String, Complaint> {
     Ok(text.to_owned())
 }
 

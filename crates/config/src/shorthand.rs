@@ -1,7 +1,10 @@
 //! Shorthand options: `--json`, `--bearer`, `--cookie`, `-L` and `--data @FILE` are expanded to header lines, a body
 //! and a number of redirects, so that protocols, plans and records have only one form of each.
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{OptionSpec, UsageError};
+
+use brunt_protocols::template::slot_length;
 
 use super::secret_files;
 use super::urls::looks_like_one;
@@ -38,16 +41,33 @@ fn json(options: &mut SettingValues) -> Result<(), UsageError> {
     let bodies = options.take("json");
     let Some(first) = bodies.first() else { return Ok(()) };
     if let Some(other) = ["data", "data-raw", "data-file", "form", "form-string"].iter().find(|o| options.contains(o)) {
-        let trouble = format!("sets the whole body, and so does --{other}; leave one of them out");
+        let trouble = complaint!(
+            "sets the whole body, and so does --{other}; leave one of them out",
+            "会设置整个正文，--{other} 也设置了它；请去掉其中一个"
+        );
         return Err(first.wrong("--json", trouble));
     }
     let is_none =
         |body: &str| !body.starts_with(['@', '{', '[', '"']) && (body.contains("://") || looks_like_one(body));
     if let Some(body) = bodies.iter().find(|body| is_none(&body.text)) {
-        let trouble = format!("takes the JSON to send, not `{}`; for a report as JSON write --format json", body.text);
+        let trouble = complaint!(
+            "takes the JSON to send, not `{}`; for a report as JSON write --format json",
+            "后面应为要发送的 JSON，而不是 `{}`；要输出 JSON 报告请用 --format json",
+            body.text
+        );
         return Err(body.wrong("--json", trouble));
     }
     let origin = first.origin.clone();
+    if let Some(first) =
+        bodies.first().filter(|_| lost_its_quotes(&bodies.iter().map(|body| &*body.text).collect::<String>()))
+    {
+        let trouble = complaint!(
+            "is no JSON without its quotes, which the shell removes; put the whole in single quotes: \
+            --json '{{\"a\": 1}}'",
+            "不是 JSON：引号被 shell 去掉了；请用单引号括住整个内容：--json '{{\"a\": 1}}'"
+        );
+        return Err(first.wrong("--json", trouble));
+    }
     match &bodies[..] {
         [file] if file.text.starts_with('@') => options.push("data-file", &file.text[1..], origin.clone()),
         _ => options.push("data-raw", bodies.iter().map(|body| &*body.text).collect::<String>(), origin.clone()),
@@ -58,6 +78,20 @@ fn json(options: &mut SettingValues) -> Result<(), UsageError> {
         }
     }
     Ok(())
+}
+
+/// Returns `true` for an object or a list that is no JSON and has no quotes. Slots stand for values.
+fn lost_its_quotes(body: &str) -> bool {
+    if !body.trim_start().starts_with(['{', '[']) || body.contains('"') {
+        return false;
+    }
+    let (mut filled, mut at) = (String::new(), 0);
+    while let Some(c) = body[at..].chars().next() {
+        let slot = if c == '{' { slot_length(&body[at..]) } else { None };
+        filled.push(if slot.is_some() { '0' } else { c });
+        at += slot.unwrap_or(c.len_utf8());
+    }
+    serde_json::from_str::<serde_json::Value>(&filled).is_err()
 }
 
 /// Returns `true` if a header line has this name.
@@ -72,7 +106,10 @@ fn bearer(options: &mut SettingValues) -> Result<(), UsageError> {
     let authorized = has_header(options, "authorization");
     if authorized || options.contains("user") {
         let other = if authorized { "-H Authorization" } else { "--user" };
-        let trouble = format!("sets the Authorization header, and so does {other}; leave one of them out");
+        let trouble = complaint!(
+            "sets the Authorization header, and so does {other}; leave one of them out",
+            "会设置 Authorization 请求头，{other} 也设置了它；请去掉其中一个"
+        );
         return Err(token.wrong("--bearer", trouble));
     }
     let origin = token.origin.clone();
@@ -91,7 +128,10 @@ fn cookies(options: &mut SettingValues) -> Result<(), UsageError> {
     for value in values {
         for cookie in opened("--cookie", value)? {
             if !cookie.text.contains('=') {
-                let trouble = "has no `=`; write NAME=VALUE, or @FILE with one per line";
+                let trouble = complaint!(
+                    "has no `=`; write NAME=VALUE, or @FILE with one per line",
+                    "没有 `=`；请写 NAME=VALUE，或 @FILE（每行一个）"
+                );
                 return Err(cookie.wrong("--cookie", trouble));
             }
             all.push(cookie.text.trim().trim_end_matches(';').to_owned());
@@ -105,7 +145,9 @@ fn cookies(options: &mut SettingValues) -> Result<(), UsageError> {
 fn opened(flag: &str, value: SettingValue) -> Result<Vec<SettingValue>, UsageError> {
     match value.text.strip_prefix('@') {
         Some(path) => secret_files::lines_of(&value, flag, path),
-        None if value.text.trim().is_empty() => Err(value.wrong(flag, "is empty; write the value, or @FILE")),
+        None if value.text.trim().is_empty() => {
+            Err(value.wrong(flag, complaint!("is empty; write the value, or @FILE", "为空；请写值，或 @FILE")))
+        }
         None => Ok(vec![value]),
     }
 }
@@ -127,10 +169,14 @@ fn data_files(options: &mut SettingValues) -> Result<(), UsageError> {
     Ok(())
 }
 
-fn joined(path: &str) -> Result<String, String> {
+fn joined(path: &str) -> Result<String, Complaint> {
     let bytes = brunt_protocols::file::read_bounded(path, BODY).map_err(|trouble| format!("@{trouble}"))?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| format!("@{path} is not text (UTF-8); send its bytes with --data-file {path}"))?;
+    let text = String::from_utf8(bytes).map_err(|_| {
+        complaint!(
+            "@{path} is not text (UTF-8); send its bytes with --data-file {path}",
+            "@{path} 不是文本（UTF-8）；请用 --data-file {path} 发送其字节"
+        )
+    })?;
     Ok(text.replace(['\r', '\n', '\0'], ""))
 }
 
@@ -161,6 +207,7 @@ mod tests {
                 &[("json", "[1,"), ("json", "2]"), ("header", "content-type: a/b")],
                 options(&[("data-raw", &["[1,2]"]), ("header", &["content-type: a/b", json[1]])]),
             ),
+            (&[("json", "[{counter}, 2]")], options(&[("data-raw", &["[{counter}, 2]"]), ("header", &json)])),
             (&[("json", "@b.json")], options(&[("data-file", &["b.json"]), ("header", &json)])),
             (&[("bearer", "tok")], options(&[("header", &["Authorization: Bearer tok"])])),
             (&[("bearer", "Bearer tok")], options(&[("header", &["Authorization: Bearer tok"])])),
@@ -205,6 +252,10 @@ mod tests {
             (
                 &[("bearer", "t"), ("user", "a:b")],
                 "--bearer: sets the Authorization header, and so does --user; leave one of them out",
+            ),
+            (
+                &[("json", "{a:1}")],
+                "--json: is no JSON without its quotes, which the shell removes; put the whole in single quotes: --json '{\"a\": 1}'",
             ),
             (&[("bearer", " ")], "--bearer: is empty; write the value, or @FILE"),
             (&[("cookie", "jar.txt")], "--cookie: has no `=`; write NAME=VALUE, or @FILE with one per line"),

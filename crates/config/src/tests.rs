@@ -136,7 +136,7 @@ fn wrong_lines_are_answered_with_a_sentence() {
     let table = [
         (
             "",
-            "URL: is missing; give the address to send requests to, such as `brunt http://localhost:8080/`, or try `brunt demo`",
+            "missing URL: give the address to send requests to, such as `brunt http://localhost:8080/`, or try `brunt demo`",
         ),
         ("-t 8 a.b", "-t: 8 is missing its unit; use `-w 8` for workers or `-t 8s`"),
         ("-t8 a.b", "-t: 8 is missing its unit; use `-w 8` for workers or `-t 8s`"),
@@ -153,11 +153,11 @@ fn wrong_lines_are_answered_with_a_sentence() {
         ("--rate=-5/s a.b", "-r: `-5/s` must be above zero; use a rate such as 100/s"),
         (
             "--rate 127.0.0.1:9003",
-            "URL: is missing: `127.0.0.1:9003` was taken as the value of -r; use -r VALUE 127.0.0.1:9003",
+            "missing URL: `127.0.0.1:9003` was taken as the value of -r; use -r VALUE 127.0.0.1:9003",
         ),
         (
             "-n http://me:pw@a.b/",
-            "URL: is missing: `http://***@a.b/` was taken as the value of -n; use -n VALUE http://***@a.b/",
+            "missing URL: `http://***@a.b/` was taken as the value of -n; use -n VALUE http://***@a.b/",
         ),
         ("http:/a.b", "URL: `http:/a.b` is missing a slash; use http://a.b"),
         ("-q a.b", "-q: unknown option; use -r 1000/s for a rate, or --quiet for no console output"),
@@ -228,8 +228,8 @@ fn wrong_lines_are_answered_with_a_sentence() {
         ),
         (
             "sweep",
-            "sweep: is not a command of this version (run, demo, doctor, calibrate, report, target, plan, probe, \
-                ui); for a host of that name, use http://sweep",
+            "sweep: is not a command: a ramp, such as --stage 1m:100/s..5000/s, shows from which load on requests queue; \
+                for a host of that name, use http://sweep",
         ),
         ("--quiet demo", "demo: is a command and must come first; use `brunt demo ...`"),
         (
@@ -300,7 +300,7 @@ fn secrets_are_masked_in_command_and_plan() {
 
 #[test]
 fn flags_of_two_sources_do_not_collide() {
-    command_line::run_command(&protocol_flags::protocol_options(&protocols())).debug_assert();
+    command_line::run_command(&protocol_flags::protocol_options(&protocols()), brunt_report::Lang::En).debug_assert();
     command_settings::demo_command().debug_assert();
     command_settings::calibrate_command().debug_assert();
     command_settings::report_command().debug_assert();
@@ -316,7 +316,7 @@ fn an_option_of_two_protocols_is_one_flag() {
     const FIRST: &[OptionSpec] = &[option("expect", OptionArity::One("TEXT")), option("switch", OptionArity::Switch)];
     const SECOND: &[OptionSpec] = &[option("expect", OptionArity::Many("TEXT")), option("own", OptionArity::One("N"))];
     let spoken = [("a", FIRST.to_vec()), ("b", SECOND.to_vec())];
-    let command = command_line::run_command(&spoken);
+    let command = command_line::run_command(&spoken, brunt_report::Lang::En);
     command.clone().debug_assert();
     let matches = command.get_matches_from(["brunt", "--expect", "x", "--expect", "y", "--switch"]);
     let said: Vec<(&str, String)> = command_line::values(&matches, command_line::names(&spoken))

@@ -1,10 +1,17 @@
 //! Options of other tools that users type by habit, and their equivalents in brunt.
 
+use brunt_cause::Complaint;
+use brunt_report::Lang;
+use brunt_report::text::Text;
+
+use super::parsers;
+use super::setting::message;
+
 /// An option of another tool.
 struct ToolOption {
     names: &'static [&'static str],
     /// The equivalent; `{}` is replaced with the given value.
-    ours: &'static str,
+    ours: Text,
     /// The value to show if no suitable one was given.
     example: &'static str,
     fits: ValueKind,
@@ -17,6 +24,10 @@ enum ValueKind {
     /// A number of seconds, or a time with its unit.
     Time,
     Text,
+    /// An objective, perhaps without a unit or in the words of k6.
+    Objective,
+    /// A number, which is none of ours: anything else is text.
+    NoNumber,
     /// Takes no value.
     Nothing,
 }
@@ -27,13 +38,21 @@ const fn habit(
     example: &'static str,
     fits: ValueKind,
 ) -> ToolOption {
-    ToolOption { names, ours, example, fits }
+    ToolOption { names, ours: message(ours, ours), example, fits }
+}
+
+impl ToolOption {
+    /// Adds the equivalent in Chinese, where it has words.
+    const fn zh(self, zh: &'static str) -> ToolOption {
+        ToolOption { ours: message(self.ours.en, zh), ..self }
+    }
 }
 
 const HABITS: &[ToolOption] = &[
-    habit(&["--https", "--ssl", "--tls"], "https:// before the host", "", ValueKind::Nothing),
+    habit(&["--https", "--ssl", "--tls"], "https:// before the host", "", ValueKind::Nothing).zh("在主机前写 https://"),
     habit(&["-R", "--rps", "--qps"], "-r {}/s", "1000", ValueKind::Number),
-    habit(&["-q"], "-r {}/s for a rate, or --quiet for no console output", "1000", ValueKind::Number),
+    habit(&["-q"], "-r {}/s for a rate, or --quiet for no console output", "1000", ValueKind::Number)
+        .zh("-r {}/s 设定速率，或 --quiet 不在终端输出"),
     habit(&["-z", "--run-time", "--time", "--timelimit"], "-d {}", "10s", ValueKind::Time),
     habit(&["--vus", "--concurrency", "--clients"], "-c {}", "10", ValueKind::Number),
     habit(
@@ -41,14 +60,37 @@ const HABITS: &[ToolOption] = &[
         "-c {} (users, one connection each), or with -r --max-connections {}",
         "N",
         ValueKind::Number,
-    ),
-    habit(&["--spawn-rate", "--hatch-rate", "--ramp-up"], "--connect-rate {}/s", "100", ValueKind::Number),
+    )
+    .zh("-c {}（用户数，各有一个连接），或在用 -r 时 --max-connections {}"),
+    habit(&["--spawn-rate", "--hatch-rate"], "--connect-rate {}/s", "100", ValueKind::Number),
+    habit(
+        &["--ramp-up", "--rampup", "--ramp-up-time"],
+        "--stage {}:0..USERS, and --stage TIME:USERS to stay there",
+        "10s",
+        ValueKind::Time,
+    )
+    .zh("--stage {}:0..USERS，再加 --stage TIME:USERS 保持该负载"),
+    habit(
+        &["--pipelining"],
+        "leave it out: brunt waits for a response before the next request of a connection",
+        "",
+        ValueKind::Nothing,
+    )
+    .zh("去掉它：brunt 在同一连接上收到响应后才发送下一个请求"),
+    habit(&["--http3", "-http3", "--h3", "--quic"], "--http 2: brunt does not support HTTP/3", "", ValueKind::Nothing)
+        .zh("--http 2：brunt 不支持 HTTP/3"),
     habit(&["-i", "--num-requests"], "-n {}", "1000", ValueKind::Number),
-    habit(&["--threads", "--cpus", "-cpus"], "-w {}", "2", ValueKind::Number),
+    habit(
+        &["--threads", "--cpus", "-cpus"],
+        "leave it out: brunt has a worker for each core; -w sets fewer",
+        "",
+        ValueKind::Nothing,
+    )
+    .zh("去掉它：brunt 默认每个核一个工作线程；要更少请用 -w"),
     habit(&["--host", "-host"], "-H 'Host: {}'", "NAME", ValueKind::Text),
     habit(&["--body", "--data-binary", "--data-ascii"], "--data {}", "TEXT", ValueKind::Text),
     habit(&["-data"], "--data {}", "TEXT", ValueKind::Text),
-    habit(&["-D", "-p", "--postfile", "--body-file"], "--data-file {}", "FILE", ValueKind::Text),
+    habit(&["-D", "-p", "--postfile", "--body-file"], "--data-file {}", "FILE", ValueKind::NoNumber),
     habit(&["-F"], "--form {}", "NAME=VALUE", ValueKind::Text),
     habit(&["-m", "--request"], "-X {}", "POST", ValueKind::Text),
     habit(&["-I", "--head"], "-X HEAD", "", ValueKind::Nothing),
@@ -57,43 +99,50 @@ const HABITS: &[ToolOption] = &[
     habit(&["-a", "--auth", "--basic-auth"], "--user {}", "NAME:PASSWORD", ValueKind::Text),
     habit(&["-b", "--cookies"], "--cookie {}", "NAME=VALUE", ValueKind::Text),
     habit(&["--token", "--oauth2-bearer"], "--bearer {}", "TOKEN", ValueKind::Text),
-    habit(&["--follow", "--follow-redirects", "--max-redirs"], "-L, or --redirects N", "", ValueKind::Nothing),
+    habit(&["--follow", "--follow-redirects", "--max-redirs"], "-L, or --redirects N", "", ValueKind::Nothing)
+        .zh("-L，或 --redirects N"),
     habit(&["--disable-keepalive", "-disable-keepalive", "--no-keep-alive"], "--no-keepalive", "", ValueKind::Nothing),
     habit(
         &["--disable-redirects", "-disable-redirects"],
         "leave it out: no redirect is followed without -L",
         "",
         ValueKind::Nothing,
-    ),
+    )
+    .zh("去掉它：没有 -L 就不会跟随重定向"),
     habit(
         &["--disable-compression", "-disable-compression", "--compressed"],
         "-H 'Accept-Encoding: gzip' to request compressed responses; without it none are requested",
         "",
         ValueKind::Nothing,
-    ),
+    )
+    .zh("-H 'Accept-Encoding: gzip' 请求压缩的响应；不写则不请求压缩"),
     habit(&["-h2", "-http2"], "--http 2", "", ValueKind::Nothing),
-    habit(&["-v", "--verbose", "-debug"], "--debug", "", ValueKind::Nothing),
+    habit(&["-debug"], "--debug", "", ValueKind::Nothing),
     habit(&["-j", "--out-json"], "--format json", "", ValueKind::Nothing),
     habit(
         &["--out", "--summary-export", "--csv", "-l"],
         "-o {} (json, csv, md or xml)",
         "report.json",
         ValueKind::Text,
-    ),
-    habit(&["--html"], "-o report.html, or --format json for other tools", "", ValueKind::Nothing),
-    habit(&["--threshold", "--thresholds", "--slo"], "--objective {}", "'p99<250ms'", ValueKind::Text),
+    )
+    .zh("-o {}（json、csv、md 或 xml）"),
+    habit(&["--html"], "-o report.html, or --format json for other tools", "", ValueKind::Nothing)
+        .zh("-o report.html，供其他工具使用则用 --format json"),
+    habit(&["--threshold", "--thresholds", "--slo"], "--objective {}", "'p99<250ms'", ValueKind::Objective),
     habit(
         &["--percentiles", "--latency", "--print-latencies"],
         "leave it out: percentiles and the distribution are always shown",
         "",
         ValueKind::Nothing,
-    ),
+    )
+    .zh("去掉它：百分位数总会显示"),
     habit(
         &["-s", "--script"],
         "requests as options, slots such as {counter}, or a plan file: brunt runs no scripts",
         "",
         ValueKind::Nothing,
-    ),
+    )
+    .zh("选项、占位符（例如 {counter}）或计划文件：brunt 不运行脚本"),
     habit(&["--socks5"], "-x socks5://{}", "PROXY:1080", ValueKind::Text),
     habit(&["--socks5-hostname"], "-x socks5h://{}", "PROXY:1080", ValueKind::Text),
     habit(&["--silent", "--no-tui", "--headless"], "--quiet", "", ValueKind::Nothing),
@@ -101,10 +150,20 @@ const HABITS: &[ToolOption] = &[
     habit(&["--code", "-code", "--status"], "--expect-status {}", "200", ValueKind::Text),
 ];
 
-/// Returns a hint for an option of another tool, with the given value: `use -r 5/s`.
-pub fn hint(name: &str, value: Option<&str>) -> Option<String> {
-    let ours = HABITS.iter().find(|habit| habit.names.contains(&name))?.with(value);
-    Some(if ours.starts_with("leave it out") { ours } else { format!("use {ours}") })
+/// Returns a hint for an option of another tool, with the given value: `use -r 5/s`. The number of users is that of the
+/// line, if it has one.
+pub fn hint(name: &str, value: Option<&str>, users: Option<&str>) -> Option<Complaint> {
+    let habit = HABITS.iter().find(|habit| habit.names.contains(&name))?;
+    let [en, zh] = [Lang::En, Lang::Zh].map(|lang| habit.with(value, lang).replace("USERS", users.unwrap_or("USERS")));
+    let (use_en, use_zh) = if en.starts_with("leave it out") { ("", "") } else { ("use ", "请用 ") };
+    Some(Complaint::new(format!("{use_en}{en}"), format!("{use_zh}{zh}")))
+}
+
+/// Returns an objective in brunt's words: `p(95)<200` of k6 is in milliseconds. `None` if it is none.
+fn objective(value: &str) -> Option<String> {
+    let bare = value.rsplit_once(':').map_or(value, |(_, rule)| rule).trim();
+    let plain: String = bare.chars().filter(|c| !"() ".contains(*c)).collect();
+    [plain.clone(), format!("{plain}ms")].into_iter().find(|rule| parsers::objective(rule).is_ok())
 }
 
 /// Returns all long names of other tools.
@@ -127,19 +186,20 @@ pub fn one_dash(line: &[String]) -> Option<&'static str> {
 }
 
 impl ToolOption {
-    fn with(&self, value: Option<&str>) -> String {
+    fn with(&self, value: Option<&str>, lang: Lang) -> String {
         let value =
             value.filter(|value| self.fits.holds(value)).map_or(self.example.to_owned(), |value| match self.fits {
+                ValueKind::Objective => objective(value).map_or(self.example.to_owned(), |rule| format!("'{rule}'")),
                 ValueKind::Number => value.trim_end_matches("/s").to_owned(),
                 ValueKind::Time if value.bytes().all(|b| b.is_ascii_digit()) => format!("{value}s"),
-                ValueKind::Text
-                    if value.contains([' ', '\'', '"', '<', '>', '&', '{']) && !self.ours.contains('\'') =>
+                ValueKind::Text | ValueKind::NoNumber
+                    if value.contains([' ', '\'', '"', '<', '>', '&', '{']) && !self.ours.en.contains('\'') =>
                 {
                     format!("'{}'", value.replace('\'', "'\\''"))
                 }
                 _ => value.to_owned(),
             });
-        self.ours.replace("{}", &value)
+        lang.of(self.ours).replace("{}", &value)
     }
 }
 
@@ -148,7 +208,8 @@ impl ValueKind {
         match self {
             ValueKind::Number => value.trim_end_matches("/s").parse::<f64>().is_ok_and(|n| n > 0.0),
             ValueKind::Time => value.starts_with(|c: char| c.is_ascii_digit()),
-            ValueKind::Text => !value.is_empty() && !value.contains("://"),
+            ValueKind::Text | ValueKind::Objective => !value.is_empty() && !value.contains("://"),
+            ValueKind::NoNumber => value.parse::<f64>().is_err() && ValueKind::Text.holds(value),
             ValueKind::Nothing => false,
         }
     }

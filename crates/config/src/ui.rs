@@ -3,11 +3,12 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::UsageError;
 use brunt_net::tls::RustlsServer;
 use brunt_report::Lang;
 
-use super::setting::{SettingSpec, TypedSetting, many, one, settings, switch, text};
+use super::setting::{SettingSpec, TypedSetting, many, message, one, settings, switch, text};
 use super::values::SettingValues;
 use super::{command_line, help, probe_settings, settings};
 
@@ -48,25 +49,28 @@ impl std::fmt::Debug for UiSettings {
 settings! { SETTINGS {
     LISTEN_AT: SocketAddr = one(
         "listen", "ADDRESS", address,
-        "Where to listen; beyond this machine a password and a certificate are needed [default: 127.0.0.1 and a free port]",
+        "Where to listen; beyond this machine a password and a certificate are needed [default: 127.0.0.1 and a free port]", "监听地址；供其他机器访问时需要密码和证书 [默认：127.0.0.1 和一个空闲端口]",
     );
-    NO_OPEN: () = switch("no-open", "Print the link without opening a browser");
-    LIBRARY: String = one("library", "DIR", text, "Keep runs in DIR [default: $XDG_STATE_HOME/brunt/library]");
+    NO_OPEN: () = switch("no-open", "Print the link without opening a browser", "只显示链接，不打开浏览器");
+    LIBRARY: String = one("library", "DIR", text, "Keep runs in DIR [default: $XDG_STATE_HOME/brunt/library]", "把压测保存在 DIR [默认：$XDG_STATE_HOME/brunt/library]");
     PASSWORD_FILE: String =
-        one("password-file", "FILE", text, "The password is the first line of FILE [default: $BRUNT_UI_PASSWORD]");
+        one("password-file", "FILE", text, "The password is the first line of FILE [default: $BRUNT_UI_PASSWORD]", "密码为 FILE 的第一行 [默认：$BRUNT_UI_PASSWORD]");
     CERT: String = probe_settings::CERT;
     KEY: String = probe_settings::KEY;
     NAME: String =
-        many("name", "HOST", text, "Another host name the console is reached by, besides this machine's; repeatable");
+        many("name", "HOST", text, "Another host name the console is reached by, besides this machine's; repeatable", "除本机名称外，访问控制台所用的另一个主机名；可重复");
     LANG: Lang = settings::LANG;
 } }
 
 /// Returns the command line of `brunt ui`.
-pub fn command() -> clap::Command {
-    command_line::bare("brunt ui")
-        .about("The console in the browser: browse, start, watch, control and compare runs.")
-        .after_help(help::UI)
-        .args(command_line::args(SETTINGS))
+pub fn command(lang: Lang) -> clap::Command {
+    command_line::bare("brunt ui", lang)
+        .about(lang.of(message(
+            "The console in the browser: browse, start, watch, control and compare runs.",
+            "浏览器中的控制台：查看、启动、监视、控制和比较压测。",
+        )))
+        .after_help(lang.of(help::UI))
+        .args(command_line::args(SETTINGS, lang))
 }
 
 /// Reads the settings of `brunt ui`.
@@ -85,9 +89,10 @@ pub fn read(values: &SettingValues) -> Result<UiSettings, UsageError> {
             (None, _) => "--password-file FILE",
             _ => "--cert FILE and --key FILE",
         };
-        let trouble = format!(
+        let trouble = complaint!(
             "{listen} can be reached from other machines, and anyone could send load from here: add {missing}, or \
-                listen on 127.0.0.1 and use an SSH tunnel"
+                listen on 127.0.0.1 and use an SSH tunnel",
+            "其他机器可访问 {listen}，任何人都能从这里发起压测：请加 {missing}，或监听 127.0.0.1 并使用 SSH 隧道"
         );
         return Err(values.wrong(&LISTEN_AT, trouble));
     }
@@ -102,7 +107,7 @@ pub fn read(values: &SettingValues) -> Result<UiSettings, UsageError> {
     })
 }
 
-fn address(text: &str) -> Result<SocketAddr, String> {
+fn address(text: &str) -> Result<SocketAddr, Complaint> {
     let port = text.parse::<u16>().map(|port| format!("127.0.0.1:{port}"));
     let whole = match port {
         Ok(local) => local,
@@ -110,15 +115,21 @@ fn address(text: &str) -> Result<SocketAddr, String> {
         Err(_) => text.to_owned(),
     };
     let found = whole.to_socket_addrs().ok().and_then(|mut all| all.next());
-    found.ok_or_else(|| format!("`{text}` is not an address to listen on; use one such as 127.0.0.1:8089 or 8089"))
+    found.ok_or_else(|| {
+        complaint!(
+            "`{text}` is not an address to listen on; use one such as 127.0.0.1:8089 or 8089",
+            "`{text}` 不是可监听的地址；请写，例如 127.0.0.1:8089 或 8089"
+        )
+    })
 }
 
 fn password(values: &SettingValues) -> Result<Option<String>, UsageError> {
     let (option, password) = match values.text(&PASSWORD_FILE) {
         Some(file) => {
-            let wrong = |trouble: String| values.wrong(&PASSWORD_FILE, trouble);
-            let text = brunt_protocols::file::read_bounded(file, 1 << 16).map_err(wrong)?;
-            let text = String::from_utf8(text).map_err(|_| wrong(format!("{file} is not text (UTF-8)")))?;
+            let wrong = |trouble: Complaint| values.wrong(&PASSWORD_FILE, trouble);
+            let text = brunt_protocols::file::read_bounded(file, 1 << 16).map_err(|trouble| wrong(trouble.into()))?;
+            let text = String::from_utf8(text)
+                .map_err(|_| wrong(complaint!("{file} is not text (UTF-8)", "{file} 不是文本（UTF-8）")))?;
             ("--password-file", Some(text.lines().next().unwrap_or_default().trim().to_owned()))
         }
         None => (PASSWORD, std::env::var(PASSWORD).ok()),
@@ -126,7 +137,10 @@ fn password(values: &SettingValues) -> Result<Option<String>, UsageError> {
     match password {
         Some(password) if password.chars().count() < SHORTEST => Err(UsageError::new(
             option,
-            format!("is shorter than {SHORTEST} characters; choose one that is hard to guess"),
+            complaint!(
+                "is shorter than {SHORTEST} characters; choose one that is hard to guess",
+                "少于 {SHORTEST} 个字符；请选用难以猜到的密码"
+            ),
         )),
         password => Ok(password),
     }

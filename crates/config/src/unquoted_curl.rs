@@ -1,5 +1,6 @@
 //! Detection of a curl command that was typed or pasted after `brunt` without quotes.
 
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 
 /// Returns the error for such a command line; `None` for any other.
@@ -8,10 +9,16 @@ pub fn unquoted_curl(line: &[String]) -> Option<UsageError> {
     let at = (0..line.len())
         .find(|&at| !of_option(at) && (is_whole_command(&line[at]) || (is_curl(&line[at]) && at + 1 < line.len())))?;
     let trouble = match is_whole_command(&line[at]) {
-        true => "is a whole curl command; put --curl in front of it",
+        true => complaint!(
+            "is a whole curl command; put --curl in front of it",
+            "是一条完整的 curl 命令；请在前面加 --curl"
+        ),
         false => {
-            "must be one argument; use brunt --curl 'curl …', or save the command in a file and use brunt \
-                --curl-file FILE"
+            complaint!(
+                "must be one argument; use brunt --curl 'curl …', or save the command in a file and use brunt \
+                --curl-file FILE",
+                "必须是一个参数；请用 brunt --curl 'curl …'，或把命令存入文件并用 brunt --curl-file FILE"
+            )
         }
     };
     Some(UsageError::new("curl", trouble))

@@ -2,33 +2,67 @@
 //!
 //! A missing scheme means http. The rest of a URL is validated by its protocol.
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::UsageError;
 use brunt_plan::{WeightedUrl, mask};
 use brunt_protocols::template::slot_length;
+use brunt_report::text::Text;
 
+use super::command_line::TEXT_COMMANDS;
+use super::setting::message;
 use super::suggestions::nearest;
 
-/// Names of commands in this or later versions, which are unlikely to be host names.
-const LATER: [&str; 9] = ["sweep", "find", "ladder", "compare", "capacity", "agent", "ui", "import", "probe"];
+/// Words that are rather commands than hosts, though brunt has no such command, and what does the same.
+const NO_COMMANDS: [(&str, Text); 9] = [
+    ("compare", COMPARE),
+    ("diff", COMPARE),
+    ("replay", message("`brunt report FILE` shows a past run again", "`brunt report FILE` 可再次显示以往的压测")),
+    ("sweep", RAMP),
+    ("find", RAMP),
+    ("ladder", RAMP),
+    ("capacity", RAMP),
+    (
+        "import",
+        message(
+            "--curl-file FILE sends what the curl commands in FILE would send",
+            "--curl-file FILE 可发送 FILE 中各条 curl 命令所发的请求",
+        ),
+    ),
+    ("agent", message("runs on several machines are not supported", "不支持多台机器共同压测")),
+];
+const COMPARE: Text = message("`brunt report A B` compares past runs", "`brunt report A B` 可比较以往的压测");
+const RAMP: Text = message(
+    "a ramp, such as --stage 1m:100/s..5000/s, shows from which load on requests queue",
+    "阶梯加压（例如 --stage 1m:100/s..5000/s）可看出从多大的负载起请求开始排队",
+);
 
 /// Returns a URL as typed, with its scheme.
 ///
 /// # Errors
 /// The URL is invalid; the error describes why.
-pub fn with_scheme(text: &str, schemes: &[&str]) -> Result<String, String> {
+pub fn with_scheme(text: &str, schemes: &[&str]) -> Result<String, Complaint> {
     let text = text.trim();
     if text.is_empty() {
-        return Err("is empty; use a URL such as http://localhost:8080/".into());
+        return Err(complaint!(
+            "is empty; use a URL such as http://localhost:8080/",
+            "为空；请写 URL，例如 http://localhost:8080/"
+        ));
     }
     let is_scheme = |word: &str| word.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
     let Some((scheme, rest)) = text.split_once("://").filter(|(word, _)| is_scheme(word)) else {
         if let Some((scheme, rest)) = text.split_once(":/").filter(|(word, _)| schemes.contains(word)) {
             let (shown, rest) = (mask::url(text), mask::url(rest));
-            return Err(format!("`{shown}` is missing a slash; use {scheme}://{rest}"));
+            return Err(complaint!(
+                "`{shown}` is missing a slash; use {scheme}://{rest}",
+                "`{shown}` 少了一个斜杠；请写 {scheme}://{rest}"
+            ));
         }
         if text.starts_with('/') {
             let shown = mask::url(text);
-            return Err(format!("`{shown}` is a path; use a URL such as http://localhost:8080{shown}"));
+            return Err(complaint!(
+                "`{shown}` is a path; use a URL such as http://localhost:8080{shown}",
+                "`{shown}` 是路径；请写 URL，例如 http://localhost:8080{shown}"
+            ));
         }
         if let Some(trouble) = no_url(text, schemes) {
             return Err(trouble);
@@ -39,11 +73,18 @@ pub fn with_scheme(text: &str, schemes: &[&str]) -> Result<String, String> {
     let scheme = scheme.to_ascii_lowercase();
     if !schemes.contains(&scheme.as_str()) {
         let known: Vec<String> = schemes.iter().map(|s| format!("{s}://")).collect();
-        return Err(format!("`{scheme}://` is not supported; use one of {}", known.join(", ")));
+        return Err(complaint!(
+            "`{scheme}://` is not supported; use one of {}",
+            "不支持 `{scheme}://`；可用：{}",
+            known.join(", ")
+        ));
     }
     if rest.is_empty() || rest.starts_with('/') {
         let shown = mask::url(text);
-        return Err(format!("`{shown}` has no host; use a URL such as {scheme}://localhost:8080/"));
+        return Err(complaint!(
+            "`{shown}` has no host; use a URL such as {scheme}://localhost:8080/",
+            "`{shown}` 没有主机；请写 URL，例如 {scheme}://localhost:8080/"
+        ));
     }
     Ok(format!("{scheme}://{rest}"))
 }
@@ -53,29 +94,39 @@ const FILES: [&str; 12] =
     [".js", ".lua", ".jmx", ".har", ".json", ".jsonl", ".toml", ".txt", ".csv", ".html", ".xml", ".zst"];
 
 /// Returns an error for a word without `://` that can hardly be a host.
-fn no_url(text: &str, schemes: &[&str]) -> Option<String> {
+fn no_url(text: &str, schemes: &[&str]) -> Option<Complaint> {
     let shown = mask::url(text);
     if let Some((scheme, rest)) =
         text.split_once("//").filter(|(word, _)| schemes.contains(&&*word.to_ascii_lowercase()))
     {
-        return Some(format!("`{shown}` has no colon; use {scheme}://{}", mask::url(rest)));
+        return Some(complaint!(
+            "`{shown}` has no colon; use {scheme}://{}",
+            "`{shown}` 缺少冒号；请写 {scheme}://{}",
+            mask::url(rest)
+        ));
     }
     if ["./", "../", "~/"].iter().any(|start| text.starts_with(start)) || text == "." {
-        return Some(format!(
-            "`{shown}` is a file or folder; use a plan file (its name ends in .yaml, .yml or .json) or a URL such as http://localhost:8080/"
+        return Some(complaint!(
+            "`{shown}` is a file or folder; use a plan file (its name ends in .yaml, .yml or .json) or a URL such as http://localhost:8080/",
+            "`{shown}` 是文件或目录；请用计划文件（名称以 .yaml、.yml 或 .json 结尾），或 URL，例如 http://localhost:8080/"
         ));
     }
     let is_file = |ending: &&&str| text.to_ascii_lowercase().ends_with(**ending) && !text.contains(['/', ':']);
     let ending = FILES.iter().find(is_file)?;
-    let scripts = if matches!(*ending, ".js" | ".lua" | ".jmx") { "brunt runs no scripts; " } else { "" };
-    Some(format!(
-        "`{shown}` looks like a file; {scripts}write a plan file (.yaml), --urls FILE or --curl-file FILE; for a \
-            host of that name, use http://{shown}"
+    let (scripts_en, scripts_zh) = match *ending {
+        ".js" | ".lua" | ".jmx" => ("brunt runs no scripts; ", "brunt 不运行脚本；"),
+        _ => ("", ""),
+    };
+    Some(Complaint::new(
+        format!(
+            "`{shown}` looks like a file; {scripts_en}write a plan file (.yaml), --urls FILE or --curl-file FILE; for a \
+                host of that name, use http://{shown}"
+        ),
+        format!(
+            "`{shown}` 像是文件；{scripts_zh}请用计划文件（.yaml）、--urls FILE 或 --curl-file FILE；若确为主机名，请写 http://{shown}"
+        ),
     ))
 }
-
-/// Commands parsed before all others.
-const WORDS: [&str; 4] = ["explain", "help", "completions", "man"];
 
 /// Rejects a single word that is more likely a command than a host.
 ///
@@ -87,20 +138,51 @@ pub fn refuse_command_words(word: &str, commands: &[&str]) -> Result<(), UsageEr
         return Ok(());
     }
     let trouble = if word == "help" {
-        "is a command and must come first; use `brunt help`".into()
+        complaint!("is a command and must come first; use `brunt help`", "是命令，必须写在最前面；请用 `brunt help`")
     } else if commands.contains(&word) {
-        format!("is a command and must come first; use `brunt {word} ...`")
-    } else if LATER.contains(&word) {
-        format!(
-            "is not a command of this version ({}); for a host of that name, use http://{word}",
-            commands.join(", ")
+        complaint!(
+            "is a command and must come first; use `brunt {word} ...`",
+            "是命令，必须写在最前面；请用 `brunt {word} ...`"
+        )
+    } else if let Some((_, instead)) = NO_COMMANDS.iter().find(|(name, _)| *name == word) {
+        let (en, zh) = (instead.en, instead.zh);
+        Complaint::new(
+            format!("is not a command: {en}; for a host of that name, use http://{word}"),
+            format!("不是命令：{zh}；若确为主机名，请写 http://{word}"),
         )
     } else {
-        let meant = nearest(word, commands.iter().copied().chain(WORDS));
+        let meant = nearest(word, commands.iter().copied().chain(TEXT_COMMANDS));
         let right = meant.map_or_else(|| format!("one of {}", commands.join(", ")), |meant| format!("brunt {meant}"));
-        format!("is neither a command nor a URL; use {right}, or http://{word} for a host of that name")
+        complaint!(
+            "is neither a command nor a URL; use {right}, or http://{word} for a host of that name",
+            "既不是命令也不是 URL；请用 {right}，若确为主机名请写 http://{word}"
+        )
     };
     Err(UsageError::new(word, trouble))
+}
+
+/// Rejects the value of `-u` if it is rather the name and password that curl's option of that name takes.
+///
+/// # Errors
+/// The value is hardly a URL. It may be a secret, so it is not repeated.
+pub fn refuse_credentials(text: &str) -> Result<(), UsageError> {
+    let is_port = |port: &str| port.parse::<u16>().is_ok();
+    let is_login = match text.split_once(':') {
+        _ if text.contains("://") || text.contains(['/', '@', '[']) => false,
+        Some((name, password)) => !name.is_empty() && !is_port(password),
+        None => !text.is_empty() && text != "localhost" && !text.contains('.') && text.parse::<u32>().is_err(),
+    };
+    match is_login {
+        true => {
+            let trouble = complaint!(
+                "takes another URL, and this is hardly one; to log in, as -u of curl does, use --user \
+                NAME:PASSWORD; for a host of that name, write http:// in front of it",
+                "后面应为另一个 URL，而这不像 URL；要像 curl 的 -u 那样登录，请用 --user NAME:PASSWORD；若确为主机名，请在前面加 http://"
+            );
+            Err(UsageError::new("-u", trouble))
+        }
+        false => Ok(()),
+    }
 }
 
 /// Returns `true` for a word that names a plan file and not a URL.
@@ -129,7 +211,7 @@ pub fn from_file(
     path: &str,
     text: &str,
     schemes: &[&str],
-    wrong: impl Fn(String) -> UsageError,
+    wrong: impl Fn(Complaint) -> UsageError,
 ) -> Result<Vec<WeightedUrl>, UsageError> {
     let mut urls = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -138,14 +220,17 @@ pub fn from_file(
         let Some(first) = words.next() else { continue };
         let weight = words.next().map_or(Ok(1.0), |word| weight(&place, word))?;
         if let Some(extra) = words.next() {
-            let trouble = format!("`{extra}` is an extra word; use a URL, optionally followed by its weight");
+            let trouble = complaint!(
+                "`{extra}` is an extra word; use a URL, optionally followed by its weight",
+                "`{extra}` 是多余的词；请写 URL，后面可跟权重"
+            );
             return Err(UsageError::new(place, trouble));
         }
         let url = with_scheme(first, schemes).map_err(|trouble| UsageError::new(place, trouble))?;
         urls.push(WeightedUrl { weight, ..WeightedUrl::plain(url) });
     }
     if urls.is_empty() {
-        return Err(wrong(format!("{path} has no URLs; write one per line")));
+        return Err(wrong(complaint!("{path} has no URLs; write one per line", "{path} 中没有 URL；请每行写一个")));
     }
     Ok(urls)
 }
@@ -170,9 +255,13 @@ fn words(line: &str) -> Vec<&str> {
 fn weight(place: &str, word: &str) -> Result<f64, UsageError> {
     match word.parse::<f64>() {
         Ok(weight) if weight.is_finite() && weight > 0.0 => Ok(weight),
-        _ => {
-            Err(UsageError::new(place, format!("`{word}` is not a weight; use a number above zero, such as 3 or 0.5")))
-        }
+        _ => Err(UsageError::new(
+            place,
+            complaint!(
+                "`{word}` is not a weight; use a number above zero, such as 3 or 0.5",
+                "`{word}` 不是权重；请用大于零的数，例如 3 或 0.5"
+            ),
+        )),
     }
 }
 
@@ -227,6 +316,18 @@ mod tests {
     }
 
     #[test]
+    fn credentials_are_told_from_urls() {
+        for url in ["a.b", "localhost:8080", "web:80", "localhost", ":8080", "u:pw@h", "h/x", "http://h", "[::1]:80"] {
+            assert_eq!(refuse_credentials(url), Ok(()), "{url}");
+        }
+        for login in ["admin", "admin:pw", "admin:", "a.b:99999"] {
+            let said = refuse_credentials(login).unwrap_err().to_string();
+            assert!(said.starts_with("-u: takes another URL") && said.contains("--user NAME:PASSWORD"), "{said}");
+            assert!(!said.contains(login), "{said}");
+        }
+    }
+
+    #[test]
     fn words_that_are_no_hosts() {
         let commands = ["run", "demo"];
         for host in ["localhost", "127.0.0.1", "a.example", "web:80", "web/x", "[::1]", "2130706433"] {
@@ -235,8 +336,10 @@ mod tests {
         let said = |word: &str| refuse_command_words(word, &commands).unwrap_err().to_string();
         assert_eq!(
             said("sweep"),
-            "sweep: is not a command of this version (run, demo); for a host of that name, use http://sweep"
+            "sweep: is not a command: a ramp, such as --stage 1m:100/s..5000/s, shows from which load on requests queue; \
+                for a host of that name, use http://sweep"
         );
+        assert!(said("compare").contains("`brunt report A B`"), "{}", said("compare"));
         assert_eq!(
             said("demmo"),
             "demmo: is neither a command nor a URL; use brunt demo, or http://demmo for a host of that name"

@@ -1,5 +1,6 @@
 //! The values of a command line, a plan file or curl commands: settings and options, each with its origin.
 
+use brunt_cause::Complaint;
 use brunt_contract::UsageError;
 use brunt_plan::PlanOptions;
 
@@ -19,7 +20,7 @@ pub struct SettingValue {
 
 impl SettingValue {
     /// Creates an error about the value; `flag` is its name on the command line.
-    pub fn wrong(&self, flag: &str, trouble: impl Into<String>) -> UsageError {
+    pub fn wrong(&self, flag: &str, trouble: impl Into<Complaint>) -> UsageError {
         self.origin.wrong(flag, trouble)
     }
 }
@@ -115,13 +116,15 @@ impl SettingValues {
     ///
     /// # Errors
     /// One of the settings has a value; the error reports the first one.
-    pub fn refuse(&self, settings: &[SettingSpec], trouble: &str) -> Result<(), UsageError> {
-        let said = |spec: &SettingSpec| Some(self.named(spec.name).next()?.wrong(&spec.display_name(), trouble));
+    pub fn refuse(&self, settings: &[SettingSpec], trouble: impl Into<Complaint>) -> Result<(), UsageError> {
+        let trouble = trouble.into();
+        let said =
+            |spec: &SettingSpec| Some(self.named(spec.name).next()?.wrong(&spec.display_name(), trouble.clone()));
         settings.iter().find_map(said).map_or(Ok(()), Err)
     }
 
     /// Creates an error about the value of a setting.
-    pub fn wrong<T>(&self, setting: &TypedSetting<T>, trouble: impl Into<String>) -> UsageError {
+    pub fn wrong<T>(&self, setting: &TypedSetting<T>, trouble: impl Into<Complaint>) -> UsageError {
         let said = self.named(setting.spec.name).next_back();
         said.map_or(&ValueOrigin::CommandLine, |said| &said.origin).wrong(&setting.spec.display_name(), trouble)
     }

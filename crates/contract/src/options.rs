@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use brunt_cause::Complaint;
 use brunt_measure::sanitize;
 
 use crate::ProxyRules;
@@ -171,18 +172,36 @@ impl ProtocolConfig {
 /// A usage error in one sentence: the option or line, what was wrong, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsageError {
-    /// Option (`--header`) or line (`urls.txt line 3`).
+    /// Option (`--header`) or line (`urls.txt line 3`); empty if the problem names it.
     pub location: String,
     /// Explanation of what was wrong and what would be right.
-    pub problem: String,
+    pub problem: Complaint,
     /// Lines printed below the sentence: a command to be copied.
     pub extra_lines: Vec<String>,
 }
 
 impl UsageError {
     /// Creates a usage error about `place`.
-    pub fn new(place: impl Into<String>, trouble: impl Into<String>) -> UsageError {
+    pub fn new(place: impl Into<String>, trouble: impl Into<Complaint>) -> UsageError {
         UsageError { location: place.into(), problem: trouble.into(), extra_lines: Vec::new() }
+    }
+
+    /// Creates a usage error that names what it is about.
+    pub fn whole(trouble: impl Into<Complaint>) -> UsageError {
+        UsageError::new("", trouble)
+    }
+
+    /// Returns the error in Chinese, as far as it is translated.
+    pub fn zh(&self) -> String {
+        self.written(self.problem.zh(), "：")
+    }
+
+    fn written(&self, problem: &str, separator: &str) -> String {
+        let location = clipped(&sanitize::line(&self.location)).into_owned();
+        let separator = if location.is_empty() { "" } else { separator };
+        // The message is always one line, whatever it quotes.
+        let line = format!("{location}{separator}{}", clipped(&sanitize::line(problem)));
+        self.extra_lines.iter().fold(line, |lines, line| format!("{lines}\n  {}", sanitize::line(line)))
     }
 
     /// Adds lines below the sentence.
@@ -193,9 +212,7 @@ impl UsageError {
 
 impl fmt::Display for UsageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The message is always one line, whatever it quotes.
-        write!(f, "{}: {}", clipped(&sanitize::line(&self.location)), clipped(&sanitize::line(&self.problem)))?;
-        self.extra_lines.iter().try_for_each(|line| write!(f, "\n  {}", sanitize::line(line)))
+        f.write_str(&self.written(&self.problem, ": "))
     }
 }
 

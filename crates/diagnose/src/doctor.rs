@@ -95,7 +95,7 @@ const LISTEN: Text = text("accept queues of up to {most} (somaxconn)", "accept �
 const IDLE: Text = text(
     "an idle core takes up to {exit} to wake up (cpuidle); under an open load, workers wake up that much earlier \
         and poll (see --precise)",
-    "空闲的核最多需要 {exit} 才能唤醒（cpuidle）；开放模型下，工作线程会提前唤醒并轮询（见 --precise）",
+    "空闲的核最多需要 {exit} 才能唤醒（cpuidle）；固定速率（开环）下，工作线程会提前唤醒并轮询（见 --precise）",
 );
 
 /// Describes the capabilities of the machine, independently of the run.

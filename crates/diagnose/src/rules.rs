@@ -154,9 +154,9 @@ enum CounterOrigin {
 }
 
 const SIGN: Text = text("looks like: {sign}", "现象：{sign}");
-const REMEDY: Text = text("change: {remedy}", "改进：{remedy}");
+const REMEDY: Text = text("fix: {remedy}", "改进：{remedy}");
 const COMMAND: Text = text(": `{command}`", "：`{command}`");
-const BEWARE: Text = text("beware: {beware}", "注意：{beware}");
+const CAUTION: Text = text("caution: {caution}", "注意：{caution}");
 
 impl LimitRule {
     /// Returns the paragraphs of the rule's page, without the title.
@@ -165,7 +165,7 @@ impl LimitRule {
             lang.fill(SIGN, &[("sign", lang.of(self.symptom))]),
             lang.fill(REMEDY, &[("remedy", lang.of(self.remedy))]),
         ];
-        all.extend(self.caution.map(|beware| lang.fill(BEWARE, &[("beware", lang.of(beware))])));
+        all.extend(self.caution.map(|caution| lang.fill(CAUTION, &[("caution", lang.of(caution))])));
         all
     }
 

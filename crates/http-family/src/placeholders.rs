@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use brunt_cause::complaint;
 use brunt_contract::{OptionSpec, ProtocolConfig, SlotContext, UsageError, switch};
 use memchr::memmem;
 use url::Url;
@@ -148,7 +149,10 @@ impl Placeholders {
     pub fn placeholder(&mut self, slot: &str, place: &str, guard: SlotGuard) -> Result<String, UsageError> {
         let number = self.slots.len();
         if number == LENGTH {
-            return Err(UsageError::new(place, format!("there are more than {LENGTH} slots; use fewer")));
+            return Err(UsageError::new(
+                place,
+                complaint!("there are more than {LENGTH} slots; use fewer", "占位符超过 {LENGTH} 个；请减少"),
+            ));
         }
         self.slots.push(PlaceholderSlot { slot: slot.to_owned(), place: place.to_owned(), guard });
         Ok(self.text_of(number))
@@ -319,7 +323,7 @@ impl Placeholders {
 
     /// Returns the error with slots in place of placeholders.
     pub fn restore_error(&self, complaint: UsageError) -> UsageError {
-        UsageError::new(self.restore(&complaint.location), self.restore(&complaint.problem))
+        UsageError::new(self.restore(&complaint.location), complaint.problem.map(|text| self.restore(text)))
             .with_lines(complaint.extra_lines)
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Ranges include both ends. They are expanded, because a load generator spreads its connections over all addresses.
 
+use brunt_cause::{Complaint, complaint};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Maximum number of addresses (or hosts × ports) of an option; more are considered a typing mistake.
@@ -11,18 +12,21 @@ const MOST: u128 = 65_536;
 ///
 /// # Errors
 /// The text is invalid; the error describes why and what to write instead.
-pub fn sources(text: &str) -> Result<Vec<IpAddr>, String> {
+pub fn sources(text: &str) -> Result<Vec<IpAddr>, Complaint> {
     let mut all = Vec::new();
     for part in text.split(',').map(str::trim) {
         all.extend(range_of_addresses(part)?.ok_or_else(|| {
-            format!("`{part}` is not an IP address or range; use one such as 10.0.0.5 or 10.0.0.5-10.0.0.20")
+            complaint!(
+                "`{part}` is not an IP address or range; use one such as 10.0.0.5 or 10.0.0.5-10.0.0.20",
+                "`{part}` 不是 IP 地址或范围；请写，例如 10.0.0.5 或 10.0.0.5-10.0.0.20"
+            )
         })?);
     }
     Ok(all)
 }
 
 /// Returns the addresses of `a` or of the range `a-b`; `None` if the text is not an address.
-fn range_of_addresses(text: &str) -> Result<Option<Vec<IpAddr>>, String> {
+fn range_of_addresses(text: &str) -> Result<Option<Vec<IpAddr>>, Complaint> {
     let (first, last) = match text.split_once('-') {
         Some((first, last)) => (first.trim(), last.trim()),
         None => (text, text),
@@ -31,13 +35,24 @@ fn range_of_addresses(text: &str) -> Result<Option<Vec<IpAddr>>, String> {
     let (low, high) = match (first, last) {
         (IpAddr::V4(a), IpAddr::V4(b)) => (u128::from(u32::from(a)), u128::from(u32::from(b))),
         (IpAddr::V6(a), IpAddr::V6(b)) => (u128::from(a), u128::from(b)),
-        _ => return Err(format!("`{text}` starts with one IP version and ends with the other; use the same for both")),
+        _ => {
+            return Err(complaint!(
+                "`{text}` starts with one IP version and ends with the other; use the same for both",
+                "`{text}` 两端的 IP 版本不同；请用同一版本"
+            ));
+        }
     };
     if low > high {
-        return Err(format!("`{text}` begins above its end; write {last}-{first}"));
+        return Err(complaint!(
+            "`{text}` begins above its end; write {last}-{first}",
+            "`{text}` 的起点大于终点；请写 {last}-{first}"
+        ));
     }
     if high - low >= MOST {
-        return Err(format!("`{text}` holds more than {MOST} addresses; use a smaller range"));
+        return Err(complaint!(
+            "`{text}` holds more than {MOST} addresses; use a smaller range",
+            "`{text}` 包含超过 {MOST} 个地址；请用更小的范围"
+        ));
     }
     let one = |n: u128| match first {
         IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::from(n as u32)),
@@ -70,8 +85,13 @@ impl ConnectTo {
     ///
     /// # Errors
     /// The text is invalid; the error describes why and what to write instead.
-    pub fn parse(text: &str) -> Result<ConnectTo, String> {
-        let wrong = || format!("`{text}` is not HOST:PORT:HOST:PORT; use one such as example.com:443:127.0.0.1:8443");
+    pub fn parse(text: &str) -> Result<ConnectTo, Complaint> {
+        let wrong = || {
+            complaint!(
+                "`{text}` is not HOST:PORT:HOST:PORT; use one such as example.com:443:127.0.0.1:8443",
+                "`{text}` 不是 HOST:PORT:HOST:PORT；请写，例如 example.com:443:127.0.0.1:8443"
+            )
+        };
         let parts = split_outside_brackets(text);
         let [host, from_port, to_host, to_port] = parts.as_slice() else { return Err(wrong()) };
         let port = match *from_port {
@@ -87,7 +107,10 @@ impl ConnectTo {
         };
         let ports = range_of_ports(to_port)?;
         if hosts.len().max(1) as u128 * ports.len().max(1) as u128 > MOST {
-            return Err(format!("`{text}` spreads over more than {MOST} places; write smaller ranges"));
+            return Err(complaint!(
+                "`{text}` spreads over more than {MOST} places; write smaller ranges",
+                "`{text}` 涉及超过 {MOST} 个位置；请用更小的范围"
+            ));
         }
         let host = (!host.is_empty()).then(|| unbracketed(host));
         Ok(ConnectTo { host, port, hosts, ports })
@@ -120,21 +143,27 @@ fn split_outside_brackets(text: &str) -> Vec<&str> {
     .collect()
 }
 
-fn range_of_ports(text: &str) -> Result<Vec<u16>, String> {
+fn range_of_ports(text: &str) -> Result<Vec<u16>, Complaint> {
     if text.is_empty() {
         return Ok(Vec::new());
     }
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let (first, last) = (one_port(first)?, one_port(last)?);
     if first > last {
-        return Err(format!("`{text}` begins above its end; write {last}-{first}"));
+        return Err(complaint!(
+            "`{text}` begins above its end; write {last}-{first}",
+            "`{text}` 的起点大于终点；请写 {last}-{first}"
+        ));
     }
     Ok((first..=last).collect())
 }
 
-fn one_port(text: &str) -> Result<u16, String> {
+fn one_port(text: &str) -> Result<u16, Complaint> {
     match text.trim().parse() {
-        Ok(0) | Err(_) => Err(format!("`{text}` is not a port; use a port from 1 to 65535")),
+        Ok(0) | Err(_) => Err(complaint!(
+            "`{text}` is not a port; use a port from 1 to 65535",
+            "`{text}` 不是端口；请用 1 到 65535 的端口"
+        )),
         Ok(port) => Ok(port),
     }
 }

@@ -3,12 +3,15 @@
 //! Flags and plan files use the same parsers, so that a spelling has the same meaning everywhere. Error messages are
 //! fragments that the caller appends to the name of the option.
 
+use brunt_cause::{Complaint, complaint};
 use brunt_measure::Nanos;
 
 use crate::Change;
 
 /// Units of time; a longer name precedes its prefixes.
-const UNITS: [(&str, f64); 11] = [
+const UNITS: [(&str, f64); 14] = [
+    ("days", 86_400.0),
+    ("day", 86_400.0),
     ("hours", 3600.0),
     ("hour", 3600.0),
     ("min", 60.0),
@@ -17,6 +20,7 @@ const UNITS: [(&str, f64); 11] = [
     ("us", 1e-6),
     ("µs", 1e-6),
     ("ns", 1e-9),
+    ("d", 86_400.0),
     ("h", 3600.0),
     ("m", 60.0),
     ("s", 1.0),
@@ -29,25 +33,38 @@ const LONGEST_S: f64 = 100.0 * 86_400.0;
 ///
 /// # Errors
 /// The text is invalid; the error describes why and what to write instead.
-pub fn duration(text: &str) -> Result<Nanos, String> {
+pub fn duration(text: &str) -> Result<Nanos, Complaint> {
     let trimmed = text.trim();
     if trimmed.is_empty() {
-        return Err("is empty; use a time such as 10s, 500ms or 2m".into());
+        return Err(complaint!(
+            "is empty; use a time such as 10s, 500ms or 2m",
+            "为空；请写时间，例如 10s、500ms 或 2m"
+        ));
     }
     if let Ok(bare) = trimmed.parse::<f64>() {
         let shown = if bare.is_finite() && bare > 0.0 { trimmed } else { "10" };
-        return Err(format!("`{text}` is missing its unit; use {shown}s, {shown}ms or {shown}m"));
+        return Err(complaint!(
+            "`{text}` is missing its unit; use {shown}s, {shown}ms or {shown}m",
+            "`{text}` 缺少单位；请写 {shown}s、{shown}ms 或 {shown}m"
+        ));
     }
     let mut rest = trimmed;
     let mut seconds = 0.0;
     while !rest.is_empty() {
-        let (amount, unit, after) = amount_and_unit(rest)
-            .ok_or_else(|| format!("`{text}` is not a time; use one such as 10s, 500ms or 1m30s"))?;
+        let (amount, unit, after) = amount_and_unit(rest).ok_or_else(|| {
+            complaint!(
+                "`{text}` is not a time; use one such as 10s, 500ms or 1m30s",
+                "`{text}` 不是时间；请写，例如 10s、500ms 或 1m30s"
+            )
+        })?;
         seconds += amount * unit;
         rest = after;
     }
     if seconds > LONGEST_S {
-        return Err(format!("`{text}` is longer than 100 days; use a shorter time"));
+        return Err(complaint!(
+            "`{text}` is longer than 100 days; use a shorter time",
+            "`{text}` 超过 100 天；请用更短的时间"
+        ));
     }
     Ok(Nanos::from_secs_f64(seconds))
 }
@@ -56,9 +73,12 @@ pub fn duration(text: &str) -> Result<Nanos, String> {
 ///
 /// # Errors
 /// See [`duration`].
-pub fn positive_duration(text: &str) -> Result<Nanos, String> {
+pub fn positive_duration(text: &str) -> Result<Nanos, Complaint> {
     match duration(text)? {
-        Nanos::ZERO => Err(format!("`{text}` must be above zero; use a time, such as 10s or 500ms")),
+        Nanos::ZERO => Err(complaint!(
+            "`{text}` must be above zero; use a time, such as 10s or 500ms",
+            "`{text}` 必须大于零；请写时间，例如 10s 或 500ms"
+        )),
         time => Ok(time),
     }
 }
@@ -75,13 +95,16 @@ fn amount_and_unit(text: &str) -> Option<(f64, f64, &str)> {
 ///
 /// # Errors
 /// The text is invalid; the error describes why and what to write instead.
-pub fn duration_range(text: &str) -> Result<(Nanos, Nanos), String> {
+pub fn duration_range(text: &str) -> Result<(Nanos, Nanos), Complaint> {
     let Some((low, high)) = text.split_once("..") else {
         return duration(text).map(|both| (both, both));
     };
     let (low, high) = (duration(low)?, duration(high)?);
     if low > high {
-        return Err(format!("`{text}` begins above its end; write the shorter time first, such as 100ms..2s"));
+        return Err(complaint!(
+            "`{text}` begins above its end; write the shorter time first, such as 100ms..2s",
+            "`{text}` 的起点大于终点；请先写较短的时间，例如 100ms..2s"
+        ));
     }
     Ok((low, high))
 }
@@ -90,8 +113,13 @@ pub fn duration_range(text: &str) -> Result<(Nanos, Nanos), String> {
 ///
 /// # Errors
 /// The text is invalid; the error describes why and what to write instead.
-pub fn rate(text: &str) -> Result<f64, String> {
-    let wrong = || format!("`{text}` is not a rate; use one such as 5000/s, 300/min or 0.5/s");
+pub fn rate(text: &str) -> Result<f64, Complaint> {
+    let wrong = || {
+        complaint!(
+            "`{text}` is not a rate; use one such as 5000/s, 300/min or 0.5/s",
+            "`{text}` 不是速率；请写，例如 5000/s、300/min 或 0.5/s"
+        )
+    };
     let (amount, per) = text.trim().split_once('/').unwrap_or((text.trim(), "s"));
     let seconds = match per.trim() {
         "s" | "sec" | "second" => 1.0,
@@ -101,25 +129,50 @@ pub fn rate(text: &str) -> Result<f64, String> {
     };
     let amount = scaled(amount.trim()).ok_or_else(wrong)?;
     if amount <= 0.0 {
-        return Err(format!("`{text}` would send nothing; use a rate above zero, such as 100/s"));
+        return Err(complaint!(
+            "`{text}` would send nothing; use a rate above zero, such as 100/s",
+            "`{text}` 不会发送任何请求；请写大于零的速率，例如 100/s"
+        ));
     }
     let rate = amount / seconds;
-    if rate > Change::MOST_RATE { Err(format!("`{text}` is above 1000000000/s; use a lower rate")) } else { Ok(rate) }
+    if rate > Change::MOST_RATE {
+        Err(complaint!(
+            "`{text}` is above 1000000000/s; use a lower rate",
+            "`{text}` 超过 1000000000/s；请用更低的速率"
+        ))
+    } else {
+        Ok(rate)
+    }
 }
 
 /// Parses a positive integer, with an optional `k` (thousand) or `M` (million), and `_` between digits.
 ///
 /// # Errors
 /// The text is invalid; the error describes why and what to write instead.
-pub fn count(text: &str, what: &str) -> Result<u64, String> {
-    let number =
-        scaled(text.trim()).ok_or_else(|| format!("`{text}` is not a number of {what}; use one such as 100"))?;
+pub fn count(text: &str, what: &str) -> Result<u64, Complaint> {
+    let number = scaled(text.trim()).ok_or_else(|| {
+        complaint!(
+            "`{text}` is not a number of {what}; use one such as 100",
+            "`{text}` 不是数量（{what}）；请写，例如 100"
+        )
+    })?;
     if number.fract() != 0.0 {
-        return Err(format!("`{text}` is not a whole number of {what}; write {} or {}", number.floor(), number.ceil()));
+        return Err(complaint!(
+            "`{text}` is not a whole number of {what}; write {} or {}",
+            "`{text}` 不是整数（{what}）；请写 {} 或 {}",
+            number.floor(),
+            number.ceil()
+        ));
     }
     match number {
-        n if n < 1.0 => Err(format!("`{text}` {what} can do nothing; use 1 or more")),
-        n if n > 1e15 => Err(format!("`{text}` is more {what} than can be counted; use a smaller number")),
+        n if n < 1.0 => Err(complaint!(
+            "`{text}` {what} can do nothing; use 1 or more",
+            "`{text}` 不起作用（{what}）；请用 1 或更多"
+        )),
+        n if n > 1e15 => Err(complaint!(
+            "`{text}` is more {what} than can be counted; use a smaller number",
+            "`{text}` 过大（{what}）；请用更小的数"
+        )),
         n => Ok(n as u64),
     }
 }
@@ -128,10 +181,14 @@ pub fn count(text: &str, what: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// See [`count`].
-pub fn bounded_count(text: &str, what: &str, most: u64) -> Result<u32, String> {
+pub fn bounded_count(text: &str, what: &str, most: u64) -> Result<u32, Complaint> {
     match count(text, what)? {
-        n if n > most => Err(format!("{n} {what} are more than brunt can run ({most}); use {most} or fewer")),
-        n => u32::try_from(n).map_err(|_| format!("`{text}` is more {what} than can be counted")),
+        n if n > most => Err(complaint!(
+            "{n} {what} are more than brunt can run ({most}); use {most} or fewer",
+            "{n} 超出 brunt 的上限 {most}（{what}）；请用 {most} 或更少"
+        )),
+        n => u32::try_from(n)
+            .map_err(|_| complaint!("`{text}` is more {what} than can be counted", "`{text}` 过大（{what}）")),
     }
 }
 
@@ -163,6 +220,9 @@ mod tests {
             ("9ns", 9.0),
             ("0s", 0.0),
             ("3min", 180e9),
+            ("2d", 172_800e9),
+            ("1d12h", 129_600e9),
+            ("3days", 259_200e9),
         ];
         for (text, nanos) in table {
             assert_eq!(duration(text), Ok(Nanos(nanos as u64)), "{text}");

@@ -6,6 +6,7 @@
 use brunt_measure::Nanos;
 
 use crate::{Stage, quantity};
+use brunt_cause::{Complaint, complaint};
 
 /// The unit of the levels of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +21,13 @@ pub enum Level {
 ///
 /// # Errors
 /// The text is invalid; the error describes why and what to write instead.
-pub fn parse(text: &str) -> Result<(Stage, Level), String> {
-    let wrong =
-        || format!("`{text}` is not a stage; write TIME:LEVEL or TIME:FROM..TO, such as 30s:1000/s or 2m:10..200");
+pub fn parse(text: &str) -> Result<(Stage, Level), Complaint> {
+    let wrong = || {
+        complaint!(
+            "`{text}` is not a stage; write TIME:LEVEL or TIME:FROM..TO, such as 30s:1000/s or 2m:10..200",
+            "`{text}` 不是阶段；请写 TIME:LEVEL 或 TIME:FROM..TO，例如 30s:1000/s 或 2m:10..200"
+        )
+    };
     let (lasts, levels) = text.split_once(':').ok_or_else(wrong)?;
     let lasts = quantity::duration(lasts)?;
     let (from, to) = levels.split_once("..").unwrap_or((levels, levels));
@@ -32,8 +37,9 @@ pub fn parse(text: &str) -> Result<(Stage, Level), String> {
     }
     let level = if to.contains('/') { Level::Rate } else { Level::Users };
     if level == Level::Users && from.contains('/') {
-        return Err(format!(
-            "`{text}` goes from a rate to users; write both ends as rates ({from}..{to}/s) or as users"
+        return Err(complaint!(
+            "`{text}` goes from a rate to users; write both ends as rates ({from}..{to}/s) or as users",
+            "`{text}` 从速率变为用户数；请把两端都写成速率（{from}..{to}/s），或都写成用户数"
         ));
     }
     let (from, to) = match level {
@@ -47,7 +53,7 @@ pub fn parse(text: &str) -> Result<(Stage, Level), String> {
 ///
 /// # Errors
 /// A stage is invalid; the error has its index, and a message with what to write instead.
-pub fn parse_all<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<(Vec<Stage>, Level), (usize, String)> {
+pub fn parse_all<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<(Vec<Stage>, Level), (usize, Complaint)> {
     let mut stages = Vec::new();
     let mut first: Option<(Level, &str)> = None;
     for (which, text) in texts.into_iter().enumerate() {
@@ -55,9 +61,10 @@ pub fn parse_all<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<(Vec<St
         match first {
             None => first = Some((level, text)),
             Some((other, shown)) if other != level => {
-                let trouble = format!(
+                let trouble = complaint!(
                     "`{shown}` and `{text}` mix users and rates; write every stage with users (30s:50) or every stage \
-                     with a rate (30s:50/s)"
+                     with a rate (30s:50/s)",
+                    "`{shown}` 与 `{text}` 混用了用户数和速率；请让每个阶段都用用户数（30s:50）或都用速率（30s:50/s）"
                 );
                 return Err((0, trouble));
             }
@@ -67,23 +74,32 @@ pub fn parse_all<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<(Vec<St
     }
     // A stage without a length only names a level: the next stage begins with its own.
     stages.retain(|stage| stage.lasts > Nanos::ZERO);
-    let (level, _) = first.ok_or((0, "no stage is given; use one such as 30s:1000/s".to_owned()))?;
+    let (level, _) = first.ok_or((
+        0,
+        complaint!("no stage is given; use one such as 30s:1000/s", "没有给出阶段；请写，例如 30s:1000/s"),
+    ))?;
     if stages.is_empty() {
-        return Err((0, "no stage lasts any time; give one a length, such as 30s".into()));
+        return Err((
+            0,
+            complaint!("no stage lasts any time; give one a length, such as 30s", "所有阶段的时长都为零；请给出时长，例如 30s"),
+        ));
     }
     if stages.iter().all(|s| s.from == 0.0 && s.to == 0.0) {
-        return Err((0, "no stage has any load; use a level above zero".into()));
+        return Err((
+            0,
+            complaint!("no stage has any load; use a level above zero", "没有任何阶段有负载；请用大于零的值"),
+        ));
     }
     Ok((stages, level))
 }
 
 /// Parses a rate, which may be zero, because a stage may begin or end at zero.
-fn rate(text: &str) -> Result<f64, String> {
+fn rate(text: &str) -> Result<f64, Complaint> {
     let amount = text.split('/').next().unwrap_or("");
     if amount.parse() == Ok(0.0) { Ok(0.0) } else { quantity::rate(text) }
 }
 
-fn users(text: &str) -> Result<f64, String> {
+fn users(text: &str) -> Result<f64, Complaint> {
     if text == "0" { Ok(0.0) } else { quantity::bounded_count(text, "users", 10_000_000).map(f64::from) }
 }
 

@@ -1,6 +1,7 @@
 //! The options for declared framing, and their values, which are checked before anything is sent.
 
 use base64::Engine as _;
+use brunt_cause::complaint;
 use brunt_contract::{OptionSpec, ProtocolConfig, UsageError, many, one, switch};
 use memchr::memmem::Finder;
 
@@ -83,18 +84,37 @@ pub fn templates(config: &ProtocolConfig) -> Result<Vec<Template>, UsageError> {
     }
     for text in config.values("send-base64") {
         let bytes = base64::engine::general_purpose::STANDARD.decode(text.trim());
-        let wrong =
-            |error| UsageError::new("--send-base64", format!("is not base64 ({error}); write it with its padding"));
+        let wrong = |error| {
+            UsageError::new(
+                "--send-base64",
+                complaint!(
+                    "is not base64 ({error}); write it with its padding",
+                    "不是 base64（{error}）；请连同填充字符一起写"
+                ),
+            )
+        };
         all.push(Template::fixed(bytes.map_err(wrong)?));
     }
     for path in config.values("send-file") {
         all.push(from_file(path, config.switch("template"))?);
     }
     if config.switch("template") && config.values("send-file").is_empty() {
-        return Err(UsageError::new("--template", "is for --send-file, and --send has slots anyway; leave it out"));
+        return Err(UsageError::new(
+            "--template",
+            complaint!(
+                "is for --send-file, and --send has slots anyway; leave it out",
+                "用于 --send-file，而 --send 本来就支持占位符；请去掉"
+            ),
+        ));
     }
     if all.is_empty() {
-        return Err(UsageError::new("--send", "is missing; write what to send, such as --send 'PING\\r\\n'"));
+        return Err(UsageError::new(
+            "--send",
+            complaint!(
+                "is missing; write what to send, such as --send 'PING\\r\\n'",
+                "缺少；请写要发送的内容，例如 --send 'PING\\r\\n'"
+            ),
+        ));
     }
     Ok(all)
 }
@@ -158,7 +178,13 @@ fn side_messages(
         SideMessages::read(config, |text, place, scope| Template::parse_scoped(text, place, Notation::Escaped, scope))?;
     let place = if beside.has_opening() { "--on-connect" } else { "--reply" };
     if datagrams && (beside.has_opening() || beside.has_replies()) {
-        return Err(UsageError::new(place, "is for connections, and UDP has none; leave it out, or use tcp://"));
+        return Err(UsageError::new(
+            place,
+            complaint!(
+                "is for connections, and UDP has none; leave it out, or use tcp://",
+                "用于连接，而 UDP 没有连接；请去掉，或改用 tcp://"
+            ),
+        ));
     }
     if (beside.awaits_message() || beside.has_replies()) && matches!(end, AnswerEnd::Never | AnswerEnd::Close) {
         let place = if beside.awaits_message() { "--on-connect" } else { "--reply" };
@@ -205,8 +231,11 @@ fn until(config: &ProtocolConfig, given: &[&str], datagrams: bool) -> Result<Ans
         None if datagrams => Ok(AnswerEnd::Datagram),
         None => Err(UsageError::new(
             "--until",
-            "is missing; write where a response ends: --until '\\r\\n', --until-bytes 8, --until-length 'at 0, 4 \
+            complaint!(
+                "is missing; write where a response ends: --until '\\r\\n', --until-bytes 8, --until-length 'at 0, 4 \
                 bytes', --until-regex, --until-close, or --no-answer",
+                "缺少；请写明响应在哪里结束：--until '\\r\\n'、--until-bytes 8、--until-length 'at 0, 4 bytes'、--until-regex、--until-close 或 --no-answer"
+            ),
         )),
         Some("until") => text("until", config).map(|text| AnswerEnd::Delimiter(Box::new(text))),
         Some("until-bytes") => {
@@ -214,7 +243,11 @@ fn until(config: &ProtocolConfig, given: &[&str], datagrams: bool) -> Result<Ans
             let wrong = || {
                 UsageError::new(
                     "--until-bytes",
-                    format!("\"{}\" is not a size; use, for example, 8", value("until-bytes")),
+                    complaint!(
+                        "\"{}\" is not a size; use, for example, 8",
+                        "“{}”不是大小；请写，例如 8",
+                        value("until-bytes")
+                    ),
                 )
             };
             count.map(AnswerEnd::Bytes).ok_or_else(wrong)
@@ -239,7 +272,13 @@ fn text(name: &str, config: &ProtocolConfig) -> Result<Finder<'static>, UsageErr
 fn until_length(text: &str) -> Result<LengthField, UsageError> {
     let (field, extras) = field("until-length", text, "at 2, 2 bytes, big, +4")?;
     if !extras.values.is_empty() {
-        return Err(UsageError::new("--until-length", "has values, but a length can be anything; leave out the ="));
+        return Err(UsageError::new(
+            "--until-length",
+            complaint!(
+                "has values, but a length can be anything; leave out the =",
+                "带有值，但长度可以是任意的；请去掉 ="
+            ),
+        ));
     }
     Ok(LengthField { field, add: extras.add })
 }
@@ -255,7 +294,10 @@ fn until_regex(text: &str) -> Result<Regex, UsageError> {
     if regex.matches_empty() {
         return Err(UsageError::new(
             place,
-            "matches the empty text; write an expression that matches at least one byte",
+            complaint!(
+                "matches the empty text; write an expression that matches at least one byte",
+                "会匹配空文本；请写至少匹配一个字节的表达式"
+            ),
         ));
     }
     Ok(regex)
@@ -305,6 +347,12 @@ fn checks(config: &ProtocolConfig) -> Result<RawChecks, UsageError> {
 
 fn pipeline(text: &str) -> Result<usize, UsageError> {
     text.parse().ok().filter(|n| (1..=DEEPEST).contains(n)).ok_or_else(|| {
-        UsageError::new("--pipeline", format!("\"{text}\" is not a number from 1 to {DEEPEST}; use, for example, 16"))
+        UsageError::new(
+            "--pipeline",
+            complaint!(
+                "\"{text}\" is not a number from 1 to {DEEPEST}; use, for example, 16",
+                "“{text}”不是 1 到 {DEEPEST} 的数；请写，例如 16"
+            ),
+        )
     })
 }

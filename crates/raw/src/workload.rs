@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use brunt_cause::complaint;
 use brunt_contract::{
     EstablishedConnection, OrderedResponses, Origin, PreparedWorkload, Protocol, ProtocolConfig, ProtocolDescription,
     RequestNames, Session, SlotContext, UsageError, UserState, WeightedRequest, Workload,
@@ -35,7 +36,13 @@ impl Protocol for RawProtocol {
         let places = config.urls.iter().map(|url| origin(&url.url)).collect::<Result<Vec<_>, _>>()?;
         let datagrams = places.iter().any(|place| place.datagrams);
         if places.iter().any(|place| place.datagrams != datagrams) {
-            return Err(UsageError::new("URL", "udp:// and tcp:// responses end differently; use one of them per run"));
+            return Err(UsageError::new(
+                "URL",
+                complaint!(
+                    "udp:// and tcp:// responses end differently; use one of them per run",
+                    "udp:// 与 tcp:// 响应的结束方式不同；一次压测只能用其中之一"
+                ),
+            ));
         }
         let mut rules = options::rules(config, datagrams)?;
         let (mut origins, mut requests, mut names) = (Vec::<Origin>::new(), Vec::new(), RequestNames::default());
@@ -81,7 +88,7 @@ impl Protocol for RawProtocol {
 fn check(request: &RawRequest, rules: &RawRules) -> Result<(), UsageError> {
     let length = request.bytes(&SlotContext::default()).len();
     if length == 0 {
-        return Err(UsageError::new("--send", "is empty; write what to send"));
+        return Err(UsageError::new("--send", complaint!("is empty; write what to send", "为空；请写要发送的内容")));
     }
     if rules.datagrams && length > DATAGRAM_BOUND {
         let trouble = format!(
@@ -93,7 +100,11 @@ fn check(request: &RawRequest, rules: &RawRules) -> Result<(), UsageError> {
     match &rules.matched {
         Some((field, _)) if length < field.end() => Err(UsageError::new(
             "--match",
-            format!("ends at byte {} of a request of {length}; write its position in the request", field.end()),
+            complaint!(
+                "ends at byte {} of a request of {length}; write its position in the request",
+                "在第 {} 字节处结束，而请求只有 {length} 字节；请写其在请求中的位置",
+                field.end()
+            ),
         )),
         _ => Ok(()),
     }

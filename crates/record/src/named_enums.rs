@@ -101,6 +101,8 @@ words! {
         StepStop = "step_stop",
         /// All responses were redirects, and none was followed.
         OnlyRedirects = "only_redirects",
+        /// All responses were redirects without a `Location` to follow.
+        NoLocation = "no_location",
         /// An OpenTelemetry collector did not accept some of the exports.
         OtlpAway = "otlp_away",
         /// An OpenTelemetry collector did not accept the last export.

@@ -96,6 +96,19 @@ pub fn table(rows: &[Vec<String>]) -> Vec<String> {
     rows.iter().map(|row| row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ").trim_end().into()).collect()
 }
 
+/// Drops the columns with these headings (the first row), in this order, until the rows are at most `room` cells wide.
+pub fn fit(mut rows: Vec<Vec<String>>, room: usize, spared: &[&str]) -> Vec<Vec<String>> {
+    for heading in spared {
+        if table(&rows).iter().all(|line| width(line) <= room) {
+            break;
+        }
+        if let Some(at) = rows.first().and_then(|first| first.iter().position(|text| text == heading)) {
+            rows.iter_mut().filter(|row| row.len() > at).for_each(|row| drop(row.remove(at)));
+        }
+    }
+    rows
+}
+
 /// Colours and weights of text on a terminal, which may be disabled.
 #[derive(Clone, Copy, Debug)]
 pub struct Paint(pub bool);
@@ -140,6 +153,8 @@ mod tests {
         assert_eq!(truncate("abc", 0), "");
         let rows = [vec!["时间".into(), "p50".into()], vec!["x".into(), "1.00 ms".into()]];
         assert_eq!(table(&rows), ["时间      p50", "x     1.00 ms"]);
+        let fitted = |room| fit(rows.to_vec(), room, &["none", "p50", "时间"]).concat();
+        assert_eq!([fitted(13).len(), fitted(12).len(), fitted(3).len()], [4, 2, 0]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! The structure of the JSON report: every figure has its unit in its name, and is null if withheld.
+//! The structure of the JSON report: every figure has its unit in its name, and is null if withheld; in a distribution without requests
+//! there are none.
 //!
 //! Latency quantiles come as three keys: `p99_us` (null if withheld or only a lower bound), `p99_at_least_us`
-//! (present if it is only a lower bound) and `p99_ci_us` (its 95 % interval; the upper end is null if the
+//! (present if it is only a lower bound) and `p99_ci_us` (its 95 % interval, absent if unknown; the upper end is null if the
 //! sample does not bound it). Response and service of the whole run have intervals if it lasted 5 s; parts and
 //! single seconds have none.
 

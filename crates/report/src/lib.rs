@@ -32,6 +32,7 @@ mod reasons;
 mod reference;
 mod rejections;
 mod rules;
+mod running;
 mod seconds;
 mod sentences;
 mod service_host;

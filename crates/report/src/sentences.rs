@@ -6,6 +6,7 @@ use brunt_record::{Kind, Phase};
 
 use crate::text::{Text, text};
 
+pub(crate) mod brief;
 mod exit;
 pub(crate) mod limits;
 mod notices;
@@ -39,8 +40,8 @@ pub(crate) const BRACKETS: Text = text(" ({inner})", "（{inner}）");
 
 // The head of a summary.
 pub(crate) const OPEN_LOAD: Text =
-    text("open load, {rate} ({arrivals} arrivals)", "开放模型，{rate}（{arrivals}到达）");
-pub(crate) const CLOSED_LOAD: Text = text("closed load, {users}", "封闭模型，{users}");
+    text("open load, {rate} ({arrivals} arrivals)", "固定速率（开环），{rate}（{arrivals}到达）");
+pub(crate) const CLOSED_LOAD: Text = text("closed load, {users}", "固定并发（闭环），{users}");
 pub(crate) const USERS_N: Text = text("{n} {n|user|users}", "{n} 个用户");
 pub(crate) const POISSON: Text = text("Poisson", "泊松");
 pub(crate) const CONSTANT: Text = text("constant", "匀速");
@@ -185,6 +186,8 @@ pub(crate) const ON_REUSED: Text = text(
     "发生在复用的连接上：请求发出时，服务器可能恰好关闭了空闲连接",
 );
 pub(crate) const RECEIVED: Text = text("received", "收到");
+/// Label of a line of the body of a response.
+pub(crate) const BODY: Text = text("body", "正文");
 /// Label of the user's values in a request.
 pub(crate) const VALUES: Text = text("values", "变量");
 pub(crate) const NOT_KNOWN: Text = text("(not known)", "（未知）");
@@ -259,7 +262,7 @@ pub(crate) const HEARTBEAT: Text = text("heartbeat", "心跳");
 pub(crate) const NO_LATENCY_ONE_WAY: Text = text("One-way requests have no latency.", "单向请求没有延迟数据。");
 
 // Judgement.
-pub(crate) const OBJECTIVES: Text = text("Objectives", "目标值");
+pub(crate) const OBJECTIVES: Text = text("Objectives", "目标（SLO）");
 pub(crate) const BAND: Text = text("{least} to {most}", "{least} 到 {most}");
 pub(crate) const BAND_NOTE: Text = text(
     "A figure with two ends lies between them: without the delays that may be brunt's own, and as measured.",
@@ -269,9 +272,16 @@ pub(crate) const SECOND_NOTE: Text = text(
     "~ marks seconds in which more than 30 % of the figure may be brunt's own delay",
     "~ 表示该秒的数据有 30 % 以上可能由 brunt 自身的延迟造成",
 );
+pub(crate) const SPAN_NOTE: Text = text(
+    "Latencies cover as many of the last seconds as p99 needs: 299 requests",
+    "延迟数据涵盖最近若干秒：p99 至少需要 299 个请求",
+);
+pub(crate) const SUCCEEDED_SO_FAR: Text = text("{n} ok", "成功 {n}");
+pub(crate) const FAILED_SO_FAR: Text = text("{n} failed", "失败 {n}");
+pub(crate) const RATE_SO_FAR: Text = text("{rate} ok/s", "成功 {rate}/秒");
 pub(crate) const UNDECIDED: Text = text("cannot tell", "无法判断");
-pub(crate) const MET: Text = text("met", "达到");
-pub(crate) const MISSED: Text = text("missed", "未达到");
+pub(crate) const MET: Text = text("met", "通过");
+pub(crate) const MISSED: Text = text("missed", "未通过");
 pub(crate) const WITHIN: Text = text("{n} of {due} met it", "{due} 个中有 {n} 个达标");
 pub(crate) const FEW: Text =
     text("too few requests to show the percentile; checked by counting", "请求太少，不显示该百分位数，改按计数判断");

@@ -1,7 +1,7 @@
-//! The live view: one table row per second, with the figures of that second alone, and a line of progress below it.
+//! The live view: one table row per second, with the counts of that second, and a line below it with the totals so far.
 //!
-//! It returns strings and writes no output itself. In a pipe, rows are plain and never cut. Quantiles of a second
-//! require the same minimum sample size as those of a run.
+//! It returns strings and writes no output itself. In a pipe, rows are plain and never cut. Quantiles require the same
+//! minimum sample size as those of a run, so that in a slow run a row covers the seconds before it as well.
 
 use brunt_measure::{Nanos, sanitize};
 use brunt_record::{FirstResponse, LoadChange, Notice, RunPart, Second};
@@ -11,7 +11,8 @@ use crate::finding::Grade;
 use crate::formats::text::head;
 use crate::judgement;
 use crate::numbers;
-use crate::ranked::{QuantileEstimate, headline, heartbeats};
+use crate::ranked::{QuantileEstimate, RankedLatency, headline, heartbeats};
+use crate::running::{RecentLatency, RunningTotals};
 use crate::sentences as say;
 use crate::text::{Lang, Text};
 
@@ -44,8 +45,12 @@ pub struct SecondsTable {
     cells: Option<usize>,
     mode: LiveMode,
     rows: u32,
+    recent: RecentLatency,
+    totals: RunningTotals,
     /// Set once the mark of widened figures was explained.
     is_mark_explained: bool,
+    /// Set once it was explained that latencies cover several seconds.
+    is_span_explained: bool,
 }
 
 /// A column: heading, minimum width, and rank for removal on a narrow terminal (0: never).
@@ -70,22 +75,23 @@ fn columns(mode: LiveMode) -> [LiveColumn; 9] {
             column(say::OK, 9, 2),
             column(say::FAILED, 6, 0),
             column(say::OPENED_RATE, 9, 1),
-            column(say::PING_P50, 9, 3),
+            column(say::PING_P50, 9, 4),
             column(say::PING_P99, 9, 0),
-            column(say::MAX, 9, 4),
+            column(say::MAX, 9, 3),
             column(say::MEGABYTES, 6, 5),
         ];
     }
     let load = if mode == LiveMode::Open { say::IN_FLIGHT } else { say::USERS };
+    // The successes of a whole second are also its rate.
     [
         column(say::TIME, 5, 0),
-        column(load, 6, 2),
+        column(load, 6, 3),
         column(say::OK, 9, 0),
         column(say::FAILED, 6, 0),
-        column(say::RATE, 9, 1),
-        column(P50, 9, 3),
+        column(say::RATE, 9, 4),
+        column(P50, 9, 2),
         column(P99, 9, 0),
-        column(say::MAX, 9, 4),
+        column(say::MAX, 9, 1),
         column(say::MEGABYTES, 6, 5),
     ]
 }
@@ -109,7 +115,10 @@ impl SecondsTable {
             cells: is_tty.then_some(cells.max(20)),
             mode,
             rows: 0,
+            recent: RecentLatency::default(),
+            totals: RunningTotals::default(),
             is_mark_explained: false,
+            is_span_explained: false,
         }
     }
 
@@ -139,8 +148,9 @@ impl SecondsTable {
     }
 
     /// Returns the row of a second, without a trailing newline, preceded by the headings if they are due, and followed
-    /// by an explanation of its mark if that is new.
+    /// by explanations of what is new in it.
     pub fn row(&mut self, s: &Second) -> String {
+        self.recent.add(self.latency_of(s), s.part);
         let shown = self.shown();
         let mut out = String::new();
         if self.rows.is_multiple_of(ROWS_BETWEEN_HEADINGS) {
@@ -159,14 +169,27 @@ impl SecondsTable {
             out.push('\n');
             out += &self.wrapped(&self.paint.dim(self.lang.of(say::SECOND_NOTE)));
         }
+        if !self.is_span_explained && self.recent.is_of_several() && s.part == RunPart::Window {
+            self.is_span_explained = true;
+            out.push('\n');
+            out += &self.wrapped(&self.paint.dim(self.lang.of(say::SPAN_NOTE)));
+        }
         out
+    }
+
+    /// Returns the latency that the rows show.
+    fn latency_of<'s>(&self, s: &'s Second) -> RankedLatency<'s> {
+        match self.mode {
+            LiveMode::Held => heartbeats(&s.latency),
+            LiveMode::Open | LiveMode::Closed => headline(&s.latency, self.mode == LiveMode::Open),
+        }
     }
 
     /// Returns `true` if a figure of the second's row is marked: its band is too wide to trust the figure.
     fn is_marked(&self, s: &Second) -> bool {
         s.part != RunPart::Warmup
             && self.mode != LiveMode::Held
-            && [0.5, 0.99].iter().any(|q| is_widened(headline(&s.latency, self.mode == LiveMode::Open).quantile(*q)))
+            && [0.5, 0.99].iter().any(|q| is_widened(self.recent.ranked().quantile(*q)))
     }
 
     /// Returns the columns that fit, with their widths and positions.
@@ -237,21 +260,20 @@ impl SecondsTable {
             let none = || numbers::WITHHELD.to_owned();
             return [time, load, none(), none(), none(), none(), none(), none(), none()];
         }
+        let latency = self.recent.ranked();
         if self.mode == LiveMode::Held {
-            let beats = heartbeats(&s.latency);
             return [
                 time,
                 numbers::count(u64::from(s.connections.open)),
                 numbers::count(s.finished),
                 numbers::count(s.failed + s.connections.failed + s.connections.lost),
                 rate(numbers::rate, s.connections.opened.saturating_sub(s.connections.ahead)),
-                beats.quantile(0.5).figure.show(),
-                beats.quantile(0.99).figure.show(),
-                beats.max().show(),
+                latency.quantile(0.5).figure.show(),
+                latency.quantile(0.99).figure.show(),
+                latency.max().show(),
                 rate(numbers::megabytes_per_s, s.bytes.received),
             ];
         }
-        let latency = headline(&s.latency, self.mode == LiveMode::Open);
         [
             time,
             load,
@@ -265,10 +287,12 @@ impl SecondsTable {
         ]
     }
 
-    /// Returns the line of progress: a bar, elapsed and total time, requests done and requested. The line has no
-    /// newline, because a terminal overwrites it.
-    pub fn progress(&self, elapsed: Nanos, total: Option<Nanos>, done: u64, asked: Option<u64>) -> String {
-        const BAR: usize = 24;
+    /// Returns the line of progress after another second: a bar, elapsed and total time, and the totals of the run so far.
+    /// The line has no newline, because a terminal overwrites it.
+    pub fn progress(&mut self, second: &Second, total: Option<Nanos>, asked: Option<u64>) -> String {
+        const BAR: usize = 10;
+        self.totals.add(second, self.mode == LiveMode::Open);
+        let (elapsed, done) = (Nanos(second.to_ns.max(0) as u64), self.totals.ended);
         let by_time = total.filter(|t| t.0 > 0).map(|t| elapsed.as_secs_f64() / t.as_secs_f64());
         let by_count = asked.filter(|&n| n > 0).map(|n| done as f64 / n as f64);
         let share = by_time.into_iter().chain(by_count).fold(None, |a: Option<f64>, b| Some(a.map_or(b, |a| a.max(b))));
@@ -280,10 +304,29 @@ impl SecondsTable {
         }
         let clock = |t: Nanos| format!("{} s", t.0 / 1_000_000_000);
         parts.push(total.map_or_else(|| clock(elapsed), |t| format!("{} / {}", clock(elapsed), clock(t))));
-        let done = numbers::count(done);
-        let requests = asked.map_or_else(|| done.clone(), |n| format!("{done} / {}", numbers::count(n)));
-        parts.push(self.lang.fill(say::REQUESTS_ASKED, &[("n", &requests)]));
+        if let Some(asked) = asked {
+            let requests = format!("{} / {}", numbers::count(done), numbers::count(asked));
+            parts.push(self.lang.fill(say::REQUESTS_ASKED, &[("n", &requests)]));
+        }
+        parts.extend(self.totals_so_far());
         let line = parts.join("  ");
         self.cells.map_or_else(|| line.clone(), |cells| pad_right(&truncate(&line, cells - 1), cells - 1))
+    }
+
+    /// Returns the totals of the run so far, the most important first.
+    fn totals_so_far(&self) -> Vec<String> {
+        let totals = &self.totals;
+        let counts = [totals.succeeded, totals.failed].map(numbers::count);
+        let mut parts = vec![
+            self.lang.fill(say::SUCCEEDED_SO_FAR, &[("n", &counts[0])]),
+            self.lang.fill(say::FAILED_SO_FAR, &[("n", &counts[1])]),
+        ];
+        let rate = totals.rate_per_s().filter(|_| self.mode != LiveMode::Held);
+        parts.extend(rate.map(|rate| self.lang.fill(say::RATE_SO_FAR, &[("rate", &numbers::rate(rate))])));
+        let p99 = totals.latency().quantile(0.99);
+        if totals.latency().count() > 0 && self.mode != LiveMode::Held {
+            parts.push(format!("p99 {}", marked(p99)));
+        }
+        parts
     }
 }

@@ -6,6 +6,7 @@ use crate::judgement;
 use crate::sentences as say;
 use crate::summary::Summary;
 use crate::text::{Lang, Text, join_sentences, text};
+use crate::trust::Trust;
 
 const BECAUSE: Text = text("NOT TRUSTED because {why}", "不可信，原因：{why}");
 const TO_DO: Text = text("what to do: {advice}", "建议：{advice}");
@@ -47,13 +48,7 @@ const ADVICE: [(&str, Text); 16] = [
             "缩短 --timeout，或改用固定速率（-r），这样卡住的请求不影响发压",
         ),
     ),
-    (
-        "users_kept_out",
-        text(
-            "use no more users (-c) than the server admits, or raise its limit",
-            "按服务允许的数量设置用户（-c），或提高其上限",
-        ),
-    ),
+    ("users_kept_out", text("lower -c, or raise the server's limit", "减少用户（-c），或提高服务的上限")),
     (
         "users_left",
         text(
@@ -91,7 +86,7 @@ const ADVICE: [(&str, Text); 16] = [
         "generator_absent",
         text(
             "give brunt dedicated cores, on a machine that does nothing else",
-            "为 brunt 预留 CPU 核，且机器上不运行其他程序",
+            "给 brunt 独占 CPU 核，并停掉本机其他任务",
         ),
     ),
     (
@@ -119,6 +114,52 @@ pub(crate) fn verdict_line(summary: &Summary, lang: Lang) -> String {
         }
         None => verdict,
     }
+}
+
+/// The verdict with its first reason alone.
+pub(crate) struct ShortVerdict<'a> {
+    /// The line, as a sentence without a full stop.
+    pub line: String,
+    /// The remedy.
+    pub advice: Option<String>,
+    /// Findings that cast further doubt, the gravest first.
+    pub further: Vec<&'a Finding>,
+}
+
+/// Returns the verdict with its first reason alone.
+pub(crate) fn short(summary: &Summary, lang: Lang) -> ShortVerdict<'_> {
+    let grade = summary.trust.verdict();
+    let mut doubts: Vec<&Finding> =
+        summary.trust.findings.iter().filter(|found| found.grade >= Grade::TooShort).collect();
+    doubts.sort_by_key(|found| std::cmp::Reverse(found.grade));
+    let why = doubts.first().map(|found| found.sentence(lang)).unwrap_or_default();
+    let line = match grade {
+        Grade::Fail => lang.fill(BECAUSE, &[("why", &why)]),
+        Grade::Warn => lang.fill(CAUTION, &[("why", &why)]),
+        Grade::TooShort => lang.fill(TOO_SHORT, &[("why", &why)]),
+        Grade::Unchecked | Grade::Ok => lang.of(say::TRUSTED).to_owned(),
+    };
+    let line = match EarlyEnd::of(summary) {
+        Some(cut) => join_sentences(&[cut.sentence(lang), line], lang),
+        None => line,
+    };
+    let advice = doubts.iter().find(|found| found.grade == Grade::Fail).and_then(|found| advice(found));
+    ShortVerdict {
+        line,
+        advice: advice.map(|advice| lang.fill(TO_DO, &[("advice", lang.of(advice))])),
+        further: doubts.split_off(doubts.len().min(1)),
+    }
+}
+
+/// Returns the findings that the verdict line does not contain.
+pub(crate) fn beyond(trust: &Trust) -> impl Iterator<Item = &Finding> {
+    let verdict = trust.verdict();
+    let mut is_first = true;
+    trust.findings.iter().filter(move |found| match verdict {
+        Grade::Fail => found.grade != Grade::Fail,
+        Grade::TooShort | Grade::Warn if found.grade == verdict => !std::mem::replace(&mut is_first, false),
+        _ => true,
+    })
 }
 
 fn verdict(summary: &Summary, lang: Lang) -> String {

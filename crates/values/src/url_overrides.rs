@@ -1,6 +1,7 @@
 //! Options of single URLs of a run, for protocols that support them
 //! ([`brunt_contract::ProtocolDescription::url_options`]).
 
+use brunt_cause::complaint;
 use brunt_contract::{ProtocolConfig, UsageError};
 
 /// Reads the options of the URL with this index, which must be among `known`; errors name the URL. Returns `None` if
@@ -19,8 +20,11 @@ pub fn read_overrides<W>(
     match config.url_options[index].keys().find(|name| !known.contains(&name.as_str())) {
         Some(name) => Err(UsageError::new(
             place(name),
-            "applies to the whole run; put it next to the URLs, not \
+            complaint!(
+                "applies to the whole run; put it next to the URLs, not \
             inside one",
+                "作用于整个压测；请写在各 URL 旁，而不是某个 URL 内"
+            ),
         )),
         None => read(&alone).map(Some).map_err(|c| UsageError::new(place(&c.location), c.problem)),
     }

@@ -192,7 +192,7 @@ fn help_and_version_are_answers() {
     brunt(["-h"]).with_code(0).containing("--rate");
     brunt(["--version"]).with_code(0).containing("brunt 0");
     brunt(["target", "-h"]).with_code(0).containing("--backlog");
-    brunt::<&str>([]).with_code(64).containing("URL: is missing");
+    brunt::<&str>([]).with_code(64).containing("missing URL: give the address");
 }
 
 #[test]

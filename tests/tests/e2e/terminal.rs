@@ -41,7 +41,8 @@ fn cells(text: &str) -> usize {
 #[test]
 fn the_chinese_table_keeps_its_columns() {
     let target = TargetProcess::healthy();
-    let ended = prepare(["-c", "2", "-d", "1200ms", &target.address]).env("LC_ALL", "zh_CN.UTF-8").run().with_code(0);
+    let ended =
+        prepare(["-v", "-c", "2", "-d", "1200ms", &target.address]).env("LC_ALL", "zh_CN.UTF-8").run().with_code(0);
     let lines: Vec<&str> = ended.out.lines().collect();
     let head = lines.iter().position(|line| line.contains("成功/秒")).unwrap_or_else(|| panic!("{}", ended.out));
     let end = |line: &str, word: &str| line.find(word).map(|at| cells(&line[..at + word.len()]));
@@ -103,6 +104,33 @@ fn a_terminal_gets_a_progress_line_and_colours_unless_they_are_not_wanted() {
     let codes: Vec<&str> = plain.split('\x1b').skip(1).filter(|code| !code.starts_with("[K")).collect();
     assert!(codes.is_empty(), "{codes:?}");
     assert!(plain.contains("Service time at 2 users"), "{plain}");
+}
+
+/// Checks healthy, failing and untrusted runs: the summary has every answer, and leaves a line for the prompt.
+#[test]
+fn the_summary_fits_a_screen_of_24_lines() {
+    let target = TargetProcess::healthy();
+    for (path, more, words) in [
+        ("", "", &["TRUSTED"][..]),
+        ("status/503", "--force", &["failed", "wrong_status", "received: HTTP/1.1 503", "NOT TRUSTED"]),
+        ("hang", "-t 300ms", &["NOT TRUSTED", "timeout", "what to do:"]),
+    ] {
+        for lang in ["en", "zh"] {
+            let line = format!("-c 2 -d 1200ms --lang {lang} {more} {}", target.url(path));
+            let ended = brunt(line.split_whitespace());
+            let summary: Vec<&str> = ended.out.lines().skip_while(|line| !line.starts_with("brunt 0")).collect();
+            // In a pipe nothing is wrapped: count the lines of a terminal of 80 cells.
+            let lines: usize = summary.iter().map(|line| cells(line).div_ceil(66).max(1)).sum();
+            assert!((8..=23).contains(&lines), "{lines} lines:\n{}", ended.out);
+            let text = summary.join("\n");
+            let answers = ["p50", "p95", "p99", "Exit code", "Throughput", "Requests"];
+            for word in answers.iter().chain(words).filter(|_| lang == "en") {
+                assert!(text.contains(word), "{word}:\n{text}");
+            }
+            let whole = brunt(line.split_whitespace().chain(["-v"]));
+            assert!(whole.out.lines().count() > ended.out.lines().count(), "{}", whole.out);
+        }
+    }
 }
 
 #[test]

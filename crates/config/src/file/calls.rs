@@ -1,5 +1,6 @@
 //! Steps that run other steps: `for-each` over a list, and calls of named flows.
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::UsageError;
 use brunt_plan::flow::{Flow, LoopList, NamedFlow, ROUNDS, RepeatCount, Step, TextPiece, each, pieces, server_of};
 use brunt_plan::quantity;
@@ -150,12 +151,14 @@ impl PlanFileReader {
     pub(super) fn check_flow(&self, flow: &Flow) -> Result<(), UsageError> {
         for (later, at) in &self.deferred {
             let (name, trouble) = match later {
-                DeferredCheck::Condition(text) => ("condition", Condition::parse(text, &flow.variables).err()),
-                DeferredCheck::List(name) => ("in", unknown_list(name, flow)),
+                DeferredCheck::Condition(text) => {
+                    ("condition", Condition::parse(text, &flow.variables).err().map(Complaint::from))
+                }
+                DeferredCheck::List(name) => ("in", unknown_list(name, flow).map(Complaint::from)),
                 DeferredCheck::Count(name) => ("repeat", unknown_count(name, flow)),
                 DeferredCheck::Call(name) => ("call", unknown_flow(name, flow)),
-                DeferredCheck::Text(text) => ("with", placeholder_error(text)),
-                DeferredCheck::Server(server) => ("close", self.unknown_server(server)),
+                DeferredCheck::Text(text) => ("with", placeholder_error(text).map(Complaint::from)),
+                DeferredCheck::Server(server) => ("close", self.unknown_server(server).map(Complaint::from)),
                 DeferredCheck::Called(_) => continue,
             };
             if let Some(trouble) = trouble {
@@ -187,20 +190,29 @@ fn unknown_list(name: &str, flow: &Flow) -> Option<String> {
     })
 }
 
-fn unknown_count(name: &str, flow: &Flow) -> Option<String> {
+fn unknown_count(name: &str, flow: &Flow) -> Option<Complaint> {
     let known = || flow.variables.iter().map(String::as_str);
     (!known().any(|known| known == name)).then(|| match nearest(name, known()) {
-        Some(near) => format!("no step captures `{name}`; write {{{near}}} if you meant that"),
-        None => {
-            format!("no step captures `{name}`; write a number, or {{NAME}} of a value that an earlier step captures")
-        }
+        Some(near) => complaint!(
+            "no step captures `{name}`; write {{{near}}} if you meant that",
+            "没有步骤提取 `{name}`；是否要写 {{{near}}}？"
+        ),
+        None => complaint!(
+            "no step captures `{name}`; write a number, or {{NAME}} of a value that an earlier step captures",
+            "没有步骤提取 `{name}`；请写数字，或写 {{NAME}} 引用前面步骤提取的值"
+        ),
     })
 }
 
-fn unknown_flow(name: &str, flow: &Flow) -> Option<String> {
+fn unknown_flow(name: &str, flow: &Flow) -> Option<Complaint> {
     flow.named_flow(name).is_none().then(|| match nearest(name, flow.flows.iter().map(|called| called.name.as_str())) {
-        Some(near) => format!("there is no flow `{name}`; write `{near}` if you meant that"),
-        None => format!("there is no flow `{name}`; write it below `flows:`"),
+        Some(near) => complaint!(
+            "there is no flow `{name}`; write `{near}` if you meant that",
+            "没有流程 `{name}`；是否要写 `{near}`？"
+        ),
+        None => {
+            complaint!("there is no flow `{name}`; write it below `flows:`", "没有流程 `{name}`；请写在 `flows:` 之下")
+        }
     })
 }
 

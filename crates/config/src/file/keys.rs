@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{OptionArity, Protocol};
+use brunt_report::Lang;
 
 use crate::suggestions::nearest;
 use crate::{protocol_flags, settings};
@@ -98,21 +100,23 @@ impl PlanKeys {
         let settings = settings::all().map(|spec| NamedKey {
             name: spec.name,
             takes: spec.takes,
-            help: spec.help.to_owned(),
+            help: spec.help.en.to_owned(),
             alias: spec.alias,
             is_key: spec.is_key,
             option: false,
             of_one_url: of_one_url.contains(&spec.name),
         });
         let options =
-            protocol_flags::flags(&protocol_flags::protocol_options(protocols)).into_iter().map(|option| NamedKey {
-                name: option.name,
-                takes: option.takes,
-                help: option.help,
-                alias: None,
-                is_key: true,
-                option: true,
-                of_one_url: of_one_url.contains(&option.name),
+            protocol_flags::flags(&protocol_flags::protocol_options(protocols), Lang::En).into_iter().map(|option| {
+                NamedKey {
+                    name: option.name,
+                    takes: option.takes,
+                    help: option.help,
+                    alias: None,
+                    is_key: true,
+                    option: true,
+                    of_one_url: of_one_url.contains(&option.name),
+                }
             });
         PlanKeys(settings.chain(options).collect())
     }
@@ -143,24 +147,31 @@ impl PlanKeys {
     }
 
     /// Returns the error message for an unknown key.
-    pub fn unknown(&self, name: &str) -> String {
+    pub fn unknown(&self, name: &str) -> Complaint {
         if let Some((_, ours)) = ELSEWHERE.iter().find(|(other, _)| *other == name) {
-            return format!("has a different name here; use {ours}");
+            return complaint!("has a different name here; use {ours}", "在这里另有名称；请用 {ours}");
         }
         match nearest(name, self.names()) {
-            Some(known) => format!("unknown key; write `{known}` if you meant that"),
-            None => "unknown key; `brunt plan --schema` lists all keys".into(),
+            Some(known) => {
+                complaint!("unknown key; write `{known}` if you meant that", "未知的键；是否要写 `{known}`？")
+            }
+            None => complaint!(
+                "unknown key; `brunt plan --schema` lists all keys",
+                "未知的键；`brunt plan --schema` 列出全部键"
+            ),
         }
     }
 
     /// Returns the error message for an unknown key of a URL; the suggestions are its options, `weight` and `name`.
-    pub fn unknown_of_one_url(&self, name: &str) -> String {
+    pub fn unknown_of_one_url(&self, name: &str) -> Complaint {
         let options = self.0.iter().filter(|known| known.of_one_url).map(|known| known.name);
         if ELSEWHERE.iter().any(|(other, _)| *other == name) {
             return self.unknown(name);
         }
         match nearest(name, options.chain(["url", "weight", "name", "options", "capture", "on-failure"])) {
-            Some(known) => format!("unknown key; write `{known}` if you meant that"),
+            Some(known) => {
+                complaint!("unknown key; write `{known}` if you meant that", "未知的键；是否要写 `{known}`？")
+            }
             None => self.unknown(name),
         }
     }

@@ -18,6 +18,7 @@ mod steps;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{Protocol, UsageError};
 use brunt_plan::document;
 use brunt_plan::mask::FilledBlanks;
@@ -69,8 +70,13 @@ impl PlanFileReader {
     fn root(&mut self, root: &YamlNode) -> Result<(), UsageError> {
         let YamlValue::Map(entries) = &root.value else {
             let trouble = yaml::missing_space_hint(text_of(root));
-            let usual = || "must be a map of keys and values, such as `users: 10`".to_owned();
-            return self.wrong(root.at, "plan", trouble.unwrap_or_else(usual));
+            let usual = || {
+                complaint!(
+                    "must be a map of keys and values, such as `users: 10`",
+                    "必须是键和值的映射，例如 `users: 10`"
+                )
+            };
+            return self.wrong(root.at, "plan", trouble.map_or_else(usual, Complaint::from));
         };
         // The file is a whole report, so use its plan.
         if let (Some((.., plan)), true) = (entry(entries, "plan"), entry(entries, "schema").is_some()) {
@@ -137,7 +143,7 @@ impl PlanFileReader {
         each: impl Fn(&mut Self, &str, FilePosition, &YamlNode) -> Result<(), UsageError>,
     ) -> Result<(), UsageError> {
         let YamlValue::Map(entries) = &node.value else {
-            return self.wrong(node.at, name, "must be a map of keys and values");
+            return self.wrong(node.at, name, complaint!("must be a map of keys and values", "必须是键和值的映射"));
         };
         entries
             .iter()
@@ -164,7 +170,10 @@ impl PlanFileReader {
     /// Reads the load of a report.
     fn load(&mut self, node: &YamlNode, root: &[PlanFileEntry]) -> Result<(), UsageError> {
         if !self.recorded {
-            let trouble = "is a key of reports, not of plans; write `users: 10`, `rate: 500/s` or `stages: [...]`";
+            let trouble = complaint!(
+                "is a key of reports, not of plans; write `users: 10`, `rate: 500/s` or `stages: [...]`",
+                "是报告中的键，计划中没有；请写 `users: 10`、`rate: 500/s` 或 `stages: [...]`"
+            );
             return self.wrong(node.at, "load", trouble);
         }
         let load: brunt_plan::Load = serde_json::from_value(report_plan::json_of(node)).or_else(|error| {

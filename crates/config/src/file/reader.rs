@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{OptionArity, UsageError};
 use brunt_measure::Nanos;
 use brunt_plan::flow::{AT_MOST, CAPTURE, CHECK_NAMES, TIMEOUT};
@@ -64,7 +65,12 @@ impl PlanFileReader {
         ValueOrigin::File { path: Arc::clone(&self.path), at, key: key.into() }
     }
 
-    pub(super) fn wrong<T>(&self, at: FilePosition, name: &str, trouble: impl Into<String>) -> Result<T, UsageError> {
+    pub(super) fn wrong<T>(
+        &self,
+        at: FilePosition,
+        name: &str,
+        trouble: impl Into<Complaint>,
+    ) -> Result<T, UsageError> {
         Err(self.origin(at, name).wrong(name, trouble))
     }
 
@@ -96,7 +102,14 @@ impl PlanFileReader {
             (YamlValue::Text(text), OptionArity::Switch) => match &text[..] {
                 "true" => Ok(vec![(String::new(), at)]),
                 "false" => Ok(Vec::new()),
-                other => self.wrong(node.at, name, format!("`{other}` is neither true nor false; use one of them")),
+                other => self.wrong(
+                    node.at,
+                    name,
+                    complaint!(
+                        "`{other}` is neither true nor false; use one of them",
+                        "`{other}` 既不是 true 也不是 false；请用其中之一"
+                    ),
+                ),
             },
             (YamlValue::List(items), OptionArity::Switch) if self.recorded && items.len() == 1 => {
                 Ok(vec![(String::new(), at)])
@@ -104,14 +117,22 @@ impl PlanFileReader {
             (YamlValue::Text(text), _) => self.revealed(name, text, node.at).map(|text| vec![(text, node.at)]),
             (YamlValue::List(items), takes) => {
                 if matches!(takes, OptionArity::One(_)) && !(self.recorded && items.len() == 1) {
-                    return self.wrong(node.at, name, "takes a single value, not a list");
+                    return self.wrong(
+                        node.at,
+                        name,
+                        complaint!("takes a single value, not a list", "只接受单个值，不接受列表"),
+                    );
                 }
                 items.iter().map(|item| Ok((self.scalar(name, item)?, item.at))).collect()
             }
-            (YamlValue::Map(_), OptionArity::Many(_)) => {
-                self.wrong(node.at, name, "is a map; write a value or a list of values")
+            (YamlValue::Map(_), OptionArity::Many(_)) => self.wrong(
+                node.at,
+                name,
+                complaint!("is a map; write a value or a list of values", "是映射；请写一个值或值的列表"),
+            ),
+            (YamlValue::Map(_), _) => {
+                self.wrong(node.at, name, complaint!("is a map; write a single value", "是映射；请写单个值"))
             }
-            (YamlValue::Map(_), _) => self.wrong(node.at, name, "is a map; write a single value"),
             (YamlValue::Null, _) => Ok(Vec::new()),
         }
     }
@@ -125,7 +146,11 @@ impl PlanFileReader {
                     "write `1m:50` (users) or `1m:10/s..100/s` (a rate), which begins where the stage before it ended";
                 self.wrong(node.at, name, format!("is a map; {usual}"))
             }
-            _ => self.wrong(node.at, name, "must be a single value; write a text or a number"),
+            _ => self.wrong(
+                node.at,
+                name,
+                complaint!("must be a single value; write a text or a number", "必须是单个值；请写文本或数字"),
+            ),
         }
     }
 
@@ -136,7 +161,10 @@ impl PlanFileReader {
             return self.wrong(
                 at,
                 name,
-                "is masked in the report (***); write the real value, or record with --keep-secrets",
+                complaint!(
+                    "is masked in the report (***); write the real value, or record with --keep-secrets",
+                    "在报告中已被隐去（***）；请写真实的值，或用 --keep-secrets 记录"
+                ),
             );
         }
         if !self.recorded && brunt_plan::mask::is_masked(name, text) {
@@ -188,7 +216,11 @@ impl PlanFileReader {
                 "name" => url.name = Some(self.name(node)?),
                 "options" => {
                     let YamlValue::Map(inner) = &node.value else {
-                        return self.wrong(node.at, "options", "must be a map of keys and values");
+                        return self.wrong(
+                            node.at,
+                            "options",
+                            complaint!("must be a map of keys and values", "必须是键和值的映射"),
+                        );
                     };
                     for (name, at, node) in inner {
                         self.url_option(name, *at, node, &mut url)?;
@@ -224,10 +256,12 @@ impl PlanFileReader {
         let Some(name) = of_step.or_else(|| self.keys.of_one_url(name)) else {
             let trouble = match self.keys.find(name) {
                 Some(_) if ["await", "push"].contains(&name) => {
-                    "is for steps that send or await messages, such as those of ws:// URLs; leave it out here"
-                        .to_owned()
+                    "is for steps that send or await messages, such as those of ws:// URLs; leave it out here".into()
                 }
-                Some(_) => "applies to the whole run; put it at the top of the plan, not at one URL or step".to_owned(),
+                Some(_) => complaint!(
+                    "applies to the whole run; put it at the top of the plan, not at one URL or step",
+                    "作用于整个压测；请写在计划的最上层，而不是某个 URL 或步骤"
+                ),
                 None => self.keys.unknown_of_one_url(name),
             };
             return self.wrong(at, name, trouble);

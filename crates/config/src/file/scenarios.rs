@@ -1,6 +1,7 @@
 //! The `scenarios` of a plan file: each has a load and either a flow or URLs, which are appended to the URLs of the
 //! plan.
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::UsageError;
 use brunt_measure::Nanos;
 use brunt_plan::flow::{Branch, Flow, GROUPS, OnFailure, Pause, REQUESTS, Step, each};
@@ -166,10 +167,13 @@ impl PlanFileReader {
         for (key, at, _) in &entries {
             if !KEYS.contains(&key.as_str()) && self.keys.of_one_url(key).is_none() {
                 let trouble = match nearest(key, KEYS.into_iter()) {
-                    Some(near) => format!("unknown key; write `{near}` if you meant that"),
-                    None => format!(
+                    Some(near) => {
+                        complaint!("unknown key; write `{near}` if you meant that", "未知的键；是否要写 `{near}`？")
+                    }
+                    None => complaint!(
                         "is not a key of a scenario, though it may be one of the whole plan; a scenario has {}, and \
                          options of its requests, such as `header` or `resources`",
+                        "不是场景的键（也许是整个计划的键）；场景的键有 {}，以及其请求的选项，例如 `header` 或 `resources`",
                         KEYS.join(", ")
                     ),
                 };
@@ -253,7 +257,7 @@ impl PlanFileReader {
         &self,
         entries: &[PlanFileEntry],
         key: &str,
-        read: impl Fn(&str) -> Result<T, String>,
+        read: impl Fn(&str) -> Result<T, Complaint>,
     ) -> Result<Option<T>, UsageError> {
         let Some((_, at, node)) = find(entries, key) else { return Ok(None) };
         let text = self.scalar(key, node)?;
@@ -362,9 +366,10 @@ impl PlanFileReader {
                 return self.wrong(
                     *at,
                     "clear-cookies",
-                    format!(
+                    complaint!(
                         "`{other}` is neither true nor false; use one of \
-                    them"
+                    them",
+                        "`{other}` 既不是 true 也不是 false；请用其中之一"
                     ),
                 );
             }
@@ -382,12 +387,23 @@ impl PlanFileReader {
             steps.extend(think.map(|(from, to)| Step::Pause(Pause::Uniform { from, to })));
             steps
         } else {
-            return self.wrong(at, name, "sends nothing; write a `flow` or `urls`");
+            return self.wrong(
+                at,
+                name,
+                complaint!("sends nothing; write a `flow` or `urls`", "什么也不发送；请写 `flow` 或 `urls`"),
+            );
         };
         let mut sends = false;
         each(&steps, &mut |step| sends |= !step.urls().is_empty() || matches!(step, Step::Call { .. }));
         if !sends {
-            return self.wrong(at, name, "sends nothing; write a step such as `- url: http://localhost:8080/`");
+            return self.wrong(
+                at,
+                name,
+                complaint!(
+                    "sends nothing; write a step such as `- url: http://localhost:8080/`",
+                    "什么也不发送；请写步骤，例如 `- url: http://localhost:8080/`"
+                ),
+            );
         }
         // The branches of the flow have the weights now, because the flow chooses the requests.
         self.draft.urls[before as usize..].iter_mut().for_each(|url| url.weight = 1.0);

@@ -1,5 +1,6 @@
 //! The sections next to a flow (`flows`, `setup`, `start`, `end`, `teardown`), and the requests of a `batch`.
 
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 use brunt_plan::flow::{AT_MOST, Flow, OnFailure, Step};
 use brunt_plan::quantity;
@@ -56,7 +57,9 @@ impl PlanFileReader {
                         "at-most" => {
                             let count = quantity::bounded_count(text_of(node), "requests", MOST_AT_ONCE);
                             let count = count.and_then(|count| match count {
-                                0 => Err("0 sends nothing; use 1 or more".to_owned()),
+                                0 => {
+                                    Err(complaint!("0 sends nothing; use 1 or more", "0 不发送任何请求；请用 1 或更多"))
+                                }
                                 count => Ok(count),
                             });
                             at_most = count.or_else(|trouble| self.wrong(node.at, key, trouble))?;

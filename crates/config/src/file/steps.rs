@@ -1,5 +1,6 @@
 //! The `flow` of a plan file: parsed into steps whose requests are appended to the URLs of the plan.
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::UsageError;
 use brunt_measure::Nanos;
 use brunt_plan::flow::{AT_MOST, Branch, Flow, GROUPS, OnFailure, Pause, REQUESTS, Step, TIMEOUT};
@@ -52,7 +53,14 @@ impl PlanFileReader {
         }
         self.check_flow(&flow)?;
         if flow.with_steps(&flow.steps).urls().is_empty() {
-            return self.wrong(at, "flow", "sends nothing; write a step such as `- url: http://localhost:8080/`");
+            return self.wrong(
+                at,
+                "flow",
+                complaint!(
+                    "sends nothing; write a step such as `- url: http://localhost:8080/`",
+                    "什么也不发送；请写步骤，例如 `- url: http://localhost:8080/`"
+                ),
+            );
         }
         if flow.groups().len() > GROUPS {
             return self.wrong(at, "flow", format!("has more than {GROUPS} groups; use fewer"));
@@ -72,7 +80,14 @@ impl PlanFileReader {
     /// Reads a list of steps in a context.
     pub(super) fn steps(&mut self, node: &YamlNode, within: &mut StepContext) -> Result<Vec<Step>, UsageError> {
         let YamlValue::List(items) = &node.value else {
-            return self.wrong(node.at, "steps", "must be a list; write each step as `- url: http://localhost:8080/`");
+            return self.wrong(
+                node.at,
+                "steps",
+                complaint!(
+                    "must be a list; write each step as `- url: http://localhost:8080/`",
+                    "必须是列表；每个步骤写成 `- url: http://localhost:8080/`"
+                ),
+            );
         };
         if within.depth > DEEPEST {
             return self.wrong(node.at, "steps", format!("are nested more than {DEEPEST} deep; use fewer levels"));
@@ -175,7 +190,11 @@ impl PlanFileReader {
         }
         let near = entries.iter().find_map(|(key, at, _)| Some((key, at, nearest(key, KINDS.into_iter())?)));
         match near {
-            Some((key, at, kind)) => self.wrong(*at, key, format!("unknown key; write `{kind}` if you meant that")),
+            Some((key, at, kind)) => self.wrong(
+                *at,
+                key,
+                complaint!("unknown key; write `{kind}` if you meant that", "未知的键；是否要写 `{kind}`？"),
+            ),
             None => self.wrong(*at, key, format!("is not a kind of step; a step has one of {}", KINDS.join(", "))),
         }
     }
@@ -316,19 +335,24 @@ impl PlanFileReader {
     }
 }
 
-fn pause(text: &str) -> Result<Pause, String> {
-    let usual = "use 2s, 1s..3s, `normal 2s 500ms` or `exponential 2s`";
+fn pause(text: &str) -> Result<Pause, Complaint> {
+    let wrong = || {
+        complaint!(
+            "`{text}` is not a pause; use 2s, 1s..3s, `normal 2s 500ms` or `exponential 2s`",
+            "`{text}` 不是停顿；请用 2s、1s..3s、`normal 2s 500ms` 或 `exponential 2s`"
+        )
+    };
     let words: Vec<&str> = text.split_whitespace().collect();
     Ok(match words[..] {
         ["normal", mean, deviation] => {
             Pause::Normal { mean: quantity::duration(mean)?, deviation: quantity::duration(deviation)? }
         }
         ["exponential", mean] => Pause::Exponential { mean: quantity::duration(mean)? },
-        ["normal" | "exponential", ..] => return Err(format!("`{text}` is not a pause; {usual}")),
+        ["normal" | "exponential", ..] => return Err(wrong()),
         [one] => {
             let (from, to) = quantity::duration_range(one)?;
             Pause::Uniform { from, to }
         }
-        _ => return Err(format!("`{text}` is not a pause; {usual}")),
+        _ => return Err(wrong()),
     })
 }

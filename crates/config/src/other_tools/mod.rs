@@ -3,11 +3,18 @@
 //! The command is shown and not executed, because the tools differ in more than the names of their options: `-n` of
 //! go-stress-testing, for example, is per user.
 
+mod http_tools;
+mod redis_commands;
+mod script_tools;
+mod targets;
 mod tools;
+mod values;
 
 use brunt_plan::{mask, quantity};
 
-use self::tools::{Equivalent, LoadTool, TOOLS};
+use self::redis_commands::RedisCommands;
+use self::targets::TargetParts;
+use self::tools::{Equivalent, LoadTool, PlainWords, TOOLS};
 
 /// The translation of another tool's command line.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,18 +43,34 @@ impl Translation {
 pub fn translate_pasted(line: &[String]) -> Option<Translation> {
     let line = if line.first().is_some_and(|word| word == "--") { &line[1..] } else { line };
     let split: Vec<String>;
-    let line = match line {
+    let (line, piped) = match line {
         [one] if one.trim().contains(' ') => {
-            split = one.split_whitespace().map(|word| word.trim_matches(['\'', '"']).to_owned()).collect();
-            &split[..]
+            // The targets of vegeta come through a pipe: `echo "GET URL" | vegeta attack | vegeta report`.
+            let programs: Vec<Vec<String>> = one.split('|').map(words).collect();
+            let at = programs.iter().position(|words| words.first().is_some_and(|first| tool_of(first).is_some()))?;
+            let piped = programs[..at].iter().flatten().find(|word| word.contains("://")).cloned();
+            split = programs.into_iter().nth(at).unwrap_or_default();
+            (&split[..], piped)
         }
-        _ => line,
+        _ => (line, None),
     };
     let (first, rest) = line.split_first()?;
-    let program = first.rsplit('/').next().unwrap_or_default();
-    let tool = TOOLS.iter().find(|tool| tool.programs.contains(&program))?;
+    let tool = tool_of(first)?;
     // Unknown options are reported and do not prevent the translation.
-    Some(LineTranslator::of(tool, rest, false)?.translation())
+    let mut reading = LineTranslator::of(tool, rest, false)?;
+    reading.url = reading.url.or(piped.map(|url| mask::url(&url)));
+    Some(reading.translation())
+}
+
+/// Returns the tool with this name or path of its program.
+fn tool_of(program: &str) -> Option<&'static LoadTool> {
+    let program = program.rsplit('/').next().unwrap_or_default();
+    TOOLS.into_iter().find(|tool| tool.programs.contains(&program))
+}
+
+/// Splits a quoted command line at its spaces.
+fn words(line: &str) -> Vec<String> {
+    line.split_whitespace().map(|word| word.trim_matches(['\'', '"']).to_owned()).collect()
 }
 
 /// Finds the tool for a command line with an `option` unknown to brunt. The whole line must be valid for that tool.
@@ -64,11 +87,14 @@ struct LineTranslator {
     tool: &'static LoadTool,
     options: usize,
     url: Option<String>,
+    target: TargetParts,
+    redis: RedisCommands,
     users: u64,
     users_given: bool,
     requests: Option<u64>,
     rate: Option<String>,
     streams: Option<String>,
+    shared: Option<u64>,
     keepalive: bool,
     timed: bool,
     words: Vec<String>,
@@ -82,11 +108,14 @@ impl LineTranslator {
             tool,
             options: 0,
             url: None,
+            target: TargetParts::default(),
+            redis: RedisCommands::default(),
             users: tool.users,
             users_given: false,
             requests: tool.requests,
-            rate: None,
+            rate: tool.rate.map(str::to_owned),
             streams: None,
+            shared: None,
             keepalive: tool.keepalive,
             timed: false,
             words: Vec::new(),
@@ -98,7 +127,7 @@ impl LineTranslator {
                 if strict && reading.url.is_some() {
                     return None;
                 }
-                reading.url = Some(mask::url(word));
+                reading.plain_word(word);
                 continue;
             }
             let Some((becomes, value)) = tool.option(word) else {
@@ -111,7 +140,7 @@ impl LineTranslator {
             let value = match (becomes.takes(), value) {
                 (true, Some(value)) => value,
                 (true, None) => words.next()?.clone(),
-                (false, _) => String::new(),
+                (false, value) => value.unwrap_or_default(),
             };
             reading.options += 1;
             if !reading.take(word, becomes, &value) && strict {
@@ -121,8 +150,26 @@ impl LineTranslator {
         Some(reading)
     }
 
+    /// Handles a word that is no option.
+    fn plain_word(&mut self, word: &str) {
+        match self.tool.words {
+            _ if self.tool.commands.contains(&word) && self.options == 0 && self.url.is_none() => {}
+            PlainWords::Url => self.url = Some(mask::url(word)),
+            PlainWords::Script(_) if word.contains("://") => self.url = Some(mask::url(word)),
+            PlainWords::Script(why) => self.note(word, why),
+            PlainWords::Command => self.redis.command.push(word.to_owned()),
+        }
+    }
+
     fn say(&mut self, words: &[&str]) {
         self.words.extend(words.iter().map(ToString::to_string));
+    }
+
+    /// Adds a note, unless it says what another one said.
+    fn note(&mut self, word: &str, why: &str) {
+        if !self.notes.iter().any(|note| note.ends_with(why)) {
+            self.notes.push(format!("{word}: {why}"));
+        }
     }
 
     /// Translates an option; returns `false` if its value is invalid.
@@ -137,54 +184,114 @@ impl LineTranslator {
                 return value.parse::<u64>().is_ok();
             }
             Equivalent::Rate | Equivalent::RateOfEach => self.rate = Some(value.into()),
+            Equivalent::RateOver => self.rate = values::rate_over(value),
             Equivalent::Streams => self.streams = Some(value.into()),
-            Equivalent::Time(flag) => {
-                self.timed |= flag == "-d";
-                let bare = value.bytes().all(|b| b.is_ascii_digit());
-                let time = if bare { format!("{value}s") } else { value.to_owned() };
-                self.say(&[flag, &time]);
-                return value.starts_with(|c: char| c.is_ascii_digit());
-            }
+            Equivalent::SharedConnections => self.shared = value.parse().ok(),
+            Equivalent::Time(flag) => return self.time(flag, values::seconds(value)),
+            Equivalent::SiegeTime => return self.time("-d", values::siege_time(value)),
             Equivalent::Value(flag) => {
-                let number = matches!(flag, "-w");
                 self.say(&[flag, &mask::option(flag.trim_start_matches('-'), value)]);
-                return !number || value.parse::<u64>().is_ok();
+                // A number is no name of a file, but autocannon's -p.
+                return flag != "--data-file" || value.parse::<u64>().is_err();
             }
             Equivalent::Header(name) => {
-                let line = if name.is_empty() { value.to_owned() } else { format!("{name}: {value}") };
+                let line = if name.is_empty() { values::header(value) } else { format!("{name}: {value}") };
                 self.say(&["-H", &mask::option("header", &line)]);
             }
+            Equivalent::Url => self.url = Some(mask::url(value)),
+            Equivalent::Keepalive(on) => self.keepalive = on && value != "false",
+            Equivalent::Nothing => {}
+            Equivalent::Threads => self.note(word, "brunt has a worker for each core; -w sets fewer"),
+            Equivalent::Note(why) | Equivalent::NoteOf(why) => self.note(word, why),
+            Equivalent::RedisTests => self.redis.tests = value.to_owned(),
+            Equivalent::RedisSize => self.redis.size = value.parse().ok(),
+            Equivalent::RedisKeys => self.redis.keys = value.parse().ok(),
+            Equivalent::Host => self.target.host = Some(value.to_owned()),
+            Equivalent::Port => self.target.port = Some(value.to_owned()),
+            Equivalent::Call => self.target.call = Some(value.to_owned()),
+            Equivalent::Plain => self.target.tls = Some(false),
+            Equivalent::Tls => self.target.tls = Some(true),
+            other => self.rewrite(other, value),
+        }
+        true
+    }
+
+    fn time(&mut self, flag: &str, time: String) -> bool {
+        self.timed |= flag == "-d";
+        self.say(&[flag, &time]);
+        time.starts_with(|c: char| c.is_ascii_digit())
+    }
+
+    /// Adds the words of an option whose value takes another form.
+    fn rewrite(&mut self, becomes: Equivalent, value: &str) {
+        match becomes {
             Equivalent::Words(words) => self.say(words),
             Equivalent::With(words, flag) => {
                 self.say(words);
                 self.say(&[flag, value]);
             }
-            Equivalent::Url => self.url = Some(mask::url(value)),
-            Equivalent::Keepalive(on) => self.keepalive = on && value != "false",
-            Equivalent::Nothing => {}
-            Equivalent::Note(why) | Equivalent::NoteOf(why) => self.notes.push(format!("{word}: {why}")),
+            Equivalent::PerSecond(flag) => self.say(&[flag, &format!("{}/s", value.trim_end_matches("/s"))]),
+            Equivalent::Prefixed(flag, prefix) => self.say(&[flag, &format!("{prefix}{value}")]),
+            Equivalent::Body => match value.strip_prefix('@') {
+                Some(path) => self.say(&["--data-file", path]),
+                None => self.say(&["--data-raw", value]),
+            },
+            Equivalent::Delay => self.say(&["--think", &format!("0s..{}", values::seconds(value))]),
+            Equivalent::Ramp => {
+                let (time, level) = value.split_once(':').unwrap_or((value, "10"));
+                self.say(&["--stage", &format!("{}:{}..{level}", values::seconds(time), self.users)]);
+                // The next stage begins where this one ends.
+                (self.users, self.timed) = (level.parse().unwrap_or(self.users), true);
+            }
+            _ => {}
         }
-        true
     }
 
     /// Completes the translation.
     fn translation(mut self) -> Translation {
+        let mut words = self.load();
+        words.append(&mut self.words);
+        let has = |flag: &str| words.iter().any(|word| word == flag);
+        if self.tool.always.first().is_some_and(|flag| !has(flag) && !has(self.tool.unless)) {
+            words.extend(self.tool.always.iter().map(ToString::to_string));
+        }
+        if !self.keepalive {
+            words.push("--no-keepalive".into());
+        }
+        if self.tool.words == PlainWords::Command {
+            words.extend(self.redis.options(&mut self.notes));
+        }
+        // Curl commands and lists contain their own URLs.
+        let named = ["--curl-file", "--urls"].iter().any(|flag| words.iter().any(|word| word == flag));
+        let url = match self.tool.target {
+            Some(schemes) => Some(self.target.url(schemes, self.url)),
+            None => self.url.or_else(|| (!named).then(|| "URL".into())),
+        };
+        words.extend(url);
+        Translation { tool: self.tool.name, words, notes: self.notes }
+    }
+
+    /// Returns the options of the load: how many users or requests a second, and how long.
+    fn load(&self) -> Vec<String> {
         let mut words = Vec::new();
         let mut put = |flag: &str, value: String| words.extend([flag.to_owned(), value]);
         let each = |n: u64| if self.tool.requests_of_each { n.saturating_mul(self.users) } else { n };
+        let shared = self.shared.filter(|n| *n > 0).map(|connections| self.users / connections);
         let streams = self.streams.as_deref().and_then(|n| n.parse::<u64>().ok()).filter(|n| *n > 1);
+        let is_staged = self.words.iter().any(|word| word == "--stage");
         match &self.rate {
             Some(rate) => {
                 let of_each = self.tool.rate_of_each.then(|| rate.parse::<f64>().ok()).flatten();
                 let rate = of_each.map_or_else(|| rate.clone(), |rate| (rate * self.users as f64).to_string());
-                put("-r", format!("{}/s", rate.trim_end_matches("/s")));
+                put("-r", if rate.contains('/') { rate } else { format!("{rate}/s") });
                 if self.users_given {
                     put("--max-connections", self.users.to_string());
                 }
             }
+            None if is_staged => {}
             None => put("-c", self.users.saturating_mul(streams.unwrap_or(1)).to_string()),
         }
-        if let Some(streams) = streams {
+        if let Some(streams) = streams.or(shared).filter(|n| *n > 1) {
             put("--streams", streams.to_string());
         }
         match (self.requests, self.timed) {
@@ -192,17 +299,7 @@ impl LineTranslator {
             (None, false) => put("-d", self.tool.time.into()),
             (_, true) => {}
         }
-        words.append(&mut self.words);
-        if self.tool.always.first().is_some_and(|flag| !words.iter().any(|word| word == flag)) {
-            words.extend(self.tool.always.iter().map(ToString::to_string));
-        }
-        if !self.keepalive {
-            words.push("--no-keepalive".into());
-        }
-        // Curl commands contain their own URLs.
-        let named = words.iter().any(|word| word == "--curl-file");
-        words.extend(self.url.or_else(|| (!named).then(|| "URL".into())));
-        Translation { tool: self.tool.name, words, notes: self.notes }
+        words
     }
 }
 
@@ -217,88 +314,4 @@ fn quoted(word: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn line(text: &str) -> Vec<String> {
-        text.split_whitespace().map(|word| word.replace('~', " ")).collect()
-    }
-
-    #[track_caller]
-    fn is(text: &str, wanted: &str, notes: &[&str]) {
-        let found = translate_pasted(&line(text)).unwrap_or_else(|| panic!("{text}"));
-        assert_eq!(found.command(), wanted, "{text}");
-        assert_eq!(found.notes, notes, "{text}");
-    }
-
-    #[test]
-    fn a_pasted_line_becomes_the_brunt_command_that_does_the_same() {
-        for (theirs, ours) in [
-            ("wrk -t4 -c100 -d30s http://h/", "brunt -c 100 -w 4 -d 30s http://h/"),
-            ("/usr/bin/wrk http://h/", "brunt -c 10 -d 10s http://h/"),
-            (
-                "wrk2 -t2 -c50 -d1m -R2000 --latency http://h/",
-                "brunt -r 2000/s --max-connections 50 -w 2 -d 1m http://h/",
-            ),
-            ("wrk -c 5 -H Accept:~a/b --timeout 2 http://h/", "brunt -c 5 -d 10s -H 'Accept: a/b' -t 2s http://h/"),
-            ("ab -n 1000 -c 10 -k http://h/", "brunt -c 10 -n 1000 http://h/"),
-            (
-                "ab -n 9 -p body.json -T application/json http://h/",
-                "brunt -c 1 -n 9 --data-file body.json -H 'Content-Type: application/json' --no-keepalive http://h/",
-            ),
-            ("ab -t 30 -c 5 -k -i http://h/", "brunt -c 5 -d 30s -X HEAD http://h/"),
-            ("hey http://h/", "brunt -c 50 -n 200 http://h/"),
-            ("hey -z 30s -c 20 -q 5 http://h/", "brunt -r 100/s --max-connections 20 -d 30s http://h/"),
-            (
-                "hey -n 10 -c 2 -m PUT -d {} -disable-keepalive http://h/",
-                "brunt -c 2 -n 10 -X PUT --data-raw '{}' --no-keepalive http://h/",
-            ),
-            ("h2load -n1000 -c 10 -m 20 -t2 https://h/", "brunt -c 200 --streams 20 -n 1000 -w 2 --http 2 https://h/"),
-            (
-                "h2load --duration=5 -c 4 --rps 50 https://h/",
-                "brunt -r 200/s --max-connections 4 -d 5s --http 2 https://h/",
-            ),
-            ("go-stress-testing -c 100 -n 50 -k -u http://h/", "brunt -c 100 -n 5000 http://h/"),
-            (
-                "./go-stress-testing-linux -c 2 -n 3 -H A:~b -data {} -u http://h/",
-                "brunt -c 2 -n 6 -H 'A: b' --data-raw '{}' --no-keepalive http://h/",
-            ),
-            ("go-stress-testing -c 2 -n 1 -k -p curl.txt", "brunt -c 2 -n 2 --curl-file curl.txt"),
-            ("hey -c 5", "brunt -c 5 -n 200 URL"),
-            ("-- wrk -c1 http://h/", "brunt -c 1 -d 10s http://h/"),
-        ] {
-            is(theirs, ours, &[]);
-        }
-        is("wrk~-c3~http://h/", "brunt -c 3 -d 10s http://h/", &[]);
-        assert_eq!(translate_pasted(&line("http://h/")), None);
-        assert_eq!(translate_pasted(&line("wrkr -c1 http://h/")), None);
-    }
-
-    #[test]
-    fn what_has_no_counterpart_is_told_and_secrets_are_not() {
-        is(
-            "wrk -s a.lua --frob http://h/",
-            "brunt -c 10 -d 10s http://h/",
-            &[
-                "-s: brunt runs no scripts; -H, --data and slots such as {counter} vary requests",
-                "brunt does not know --frob from wrk",
-            ],
-        );
-        is("ab -A me:hunter2 -k http://u:pw@h/", "brunt -c 1 -n 1 --user '***' 'http://***@h/'", &[]);
-    }
-
-    #[test]
-    fn options_of_another_tool_give_it_away_where_all_of_the_line_is_its() {
-        let of = |text: &str, option: &str| guess_tool(&line(text), option).map(|found| (found.tool, found.command()));
-        assert_eq!(
-            of("-z 30s -c 20 -q 5 http://h/", "-z"),
-            Some(("hey", "brunt -r 100/s --max-connections 20 -d 30s http://h/".into()))
-        );
-        assert_eq!(of("-n 100 -c 10 -p f -T a/b -k http://h/", "-p").map(|(tool, _)| tool), Some("ab"));
-        assert_eq!(of("-t4 -c100 -d30s http://h/", "-t"), Some(("wrk", "brunt -c 100 -w 4 -d 30s http://h/".into())));
-        assert_eq!(of("-z 30s --warmup 2s http://h/", "-z"), None, "no other tool has that option");
-        assert_eq!(of("-z 30s http://h/", "-z"), None, "one option is a slip, not a line");
-        assert_eq!(of("-s x.lua -n 1 http://h/", "-s"), None, "ab's -s is a time");
-        assert_eq!(of("-z 30s -c 20", "-z"), None, "where to?");
-    }
-}
+mod tests;

@@ -1,4 +1,6 @@
-//! The options of wrk, ab, hey, h2load and go-stress-testing, and their equivalents in brunt.
+//! Load generators: their defaults, their options, and the equivalents of these in brunt.
+
+use super::{http_tools, script_tools};
 
 /// A load generator.
 pub struct LoadTool {
@@ -18,12 +20,67 @@ pub struct LoadTool {
     pub rate_of_each: bool,
     /// Set if connections are kept alive by default.
     pub keepalive: bool,
-    /// Options of brunt that are always added.
+    /// Options of brunt that are always added, unless the first of them, or `unless`, is there already.
     pub always: &'static [&'static str],
+    /// An option of brunt that replaces `always`.
+    pub unless: &'static str,
+    /// Default rate; with it the tool has no users.
+    pub rate: Option<&'static str>,
+    /// Words before the options, such as the `attack` of vegeta.
+    pub commands: &'static [&'static str],
+    /// The meaning of words that are no options.
+    pub words: PlainWords,
+    /// Schemes of its targets, which the tool leaves out; `None` for URLs.
+    pub target: Option<TargetSchemes>,
     /// Set if long options may begin with a single dash, as in Go.
-    go: bool,
-    options: &'static [(&'static [&'static str], Equivalent)],
+    pub go: bool,
+    pub options: &'static [(&'static [&'static str], Equivalent)],
 }
+
+/// The meaning of words that are no options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlainWords {
+    /// A URL, or an address without a scheme.
+    Url,
+    /// A script or a plan, which brunt does not read, for the given reason.
+    Script(&'static str),
+    /// A command of Redis.
+    Command,
+}
+
+/// Schemes of targets that are given as host and port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TargetSchemes {
+    /// Scheme without TLS.
+    pub plain: &'static str,
+    /// Scheme with TLS.
+    pub tls: &'static str,
+    /// Set if TLS is the default.
+    pub is_tls: bool,
+    /// Default host and port.
+    pub host: &'static str,
+    pub port: &'static str,
+}
+
+/// What most tools have in common.
+pub const TOOL: LoadTool = LoadTool {
+    name: "",
+    programs: &[],
+    users: 10,
+    requests: None,
+    time: "10s",
+    requests_of_each: false,
+    rate_of_each: false,
+    keepalive: true,
+    always: &[],
+    unless: "",
+    rate: None,
+    commands: &[],
+    words: PlainWords::Url,
+    target: None,
+    go: false,
+    options: &[],
+};
 
 /// The equivalent of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +111,34 @@ pub enum Equivalent {
     Keepalive(bool),
     /// Needs no equivalent, because brunt always does this; takes no value.
     Nothing,
+    /// Number of threads, which brunt chooses itself.
+    Threads,
+    /// Requests per second in total, or per another time: `500/1m`; 0 for as many as possible.
+    RateOver,
+    /// A flag with a rate, given as a number per second.
+    PerSecond(&'static str),
+    /// A flag with a value that needs a prefix.
+    Prefixed(&'static str, &'static str),
+    /// A body, or the name of a file after `@`.
+    Body,
+    /// A stage that ramps to a number of users: `30s:10`.
+    Ramp,
+    /// A time with an upper-case unit, in minutes without one.
+    SiegeTime,
+    /// Maximum pause between requests, in seconds.
+    Delay,
+    /// Host, port, method and TLS of a target that is no URL; the last two take no value.
+    Host,
+    Port,
+    Call,
+    Plain,
+    Tls,
+    /// Number of connections that the users share.
+    SharedConnections,
+    /// Names of Redis commands, the size of their data, and the number of their keys.
+    RedisTests,
+    RedisSize,
+    RedisKeys,
     /// Unsupported, for the given reason; takes no value.
     Note(&'static str),
     /// Unsupported, for the given reason; takes a value.
@@ -63,7 +148,15 @@ pub enum Equivalent {
 impl Equivalent {
     /// Returns `true` if the option takes a value.
     pub fn takes(self) -> bool {
-        !matches!(self, Equivalent::Words(_) | Equivalent::Keepalive(_) | Equivalent::Nothing | Equivalent::Note(_))
+        !matches!(
+            self,
+            Equivalent::Words(_)
+                | Equivalent::Keepalive(_)
+                | Equivalent::Nothing
+                | Equivalent::Note(_)
+                | Equivalent::Plain
+                | Equivalent::Tls
+        )
     }
 }
 
@@ -91,165 +184,25 @@ impl LoadTool {
     }
 }
 
-const NO_PROXY: Equivalent = Equivalent::NoteOf("use -x PROXY");
-const SHOWN: &str = "brunt writes one report: -o report.json, .csv, .md or .xml";
+pub const NO_PROXY: Equivalent = Equivalent::NoteOf("use -x PROXY");
+pub const SHOWN: &str = "brunt writes one report: -o report.json, .csv, .md or .xml";
 
 /// All tools; for an ambiguous line, the first one takes precedence.
-pub const TOOLS: [&LoadTool; 5] = [&WRK, &HEY, &AB, &H2LOAD, &GO_STRESS];
-
-const WRK: LoadTool = LoadTool {
-    name: "wrk",
-    programs: &["wrk", "wrk2"],
-    users: 10,
-    requests: None,
-    time: "10s",
-    requests_of_each: false,
-    rate_of_each: false,
-    keepalive: true,
-    always: &[],
-    go: false,
-    options: &[
-        (&["-c", "--connections"], Equivalent::Users),
-        (&["-d", "--duration"], Equivalent::Time("-d")),
-        (&["-t", "--threads"], Equivalent::Value("-w")),
-        (&["-R", "--rate"], Equivalent::Rate),
-        (&["-H", "--header"], Equivalent::Header("")),
-        (&["--timeout"], Equivalent::Time("-t")),
-        (&["-L", "-U", "--latency", "--u_latency"], Equivalent::Nothing),
-        (
-            &["-s", "--script"],
-            Equivalent::NoteOf("brunt runs no scripts; -H, --data and slots such as {counter} vary requests"),
-        ),
-    ],
-};
-
-const AB: LoadTool = LoadTool {
-    name: "ab",
-    programs: &["ab"],
-    users: 1,
-    requests: Some(1),
-    time: "10s",
-    requests_of_each: false,
-    rate_of_each: false,
-    keepalive: false,
-    always: &[],
-    go: false,
-    options: &[
-        (&["-n"], Equivalent::Requests),
-        (&["-c"], Equivalent::Users),
-        (&["-t"], Equivalent::Time("-d")),
-        (&["-s"], Equivalent::Time("-t")),
-        (&["-k"], Equivalent::Keepalive(true)),
-        (&["-p"], Equivalent::Value("--data-file")),
-        (&["-u"], Equivalent::With(&["-X", "PUT"], "--data-file")),
-        (&["-T"], Equivalent::Header("Content-Type")),
-        (&["-H"], Equivalent::Header("")),
-        (&["-C"], Equivalent::Value("--cookie")),
-        (&["-A"], Equivalent::Value("--user")),
-        (&["-m"], Equivalent::Value("-X")),
-        (&["-i"], Equivalent::Words(&["-X", "HEAD"])),
-        (&["-B"], Equivalent::Value("--source")),
-        (&["-E"], Equivalent::NoteOf("use --cert FILE --key FILE")),
-        (&["-X"], NO_PROXY),
-        (&["-P"], NO_PROXY),
-        (&["-e", "-g"], Equivalent::NoteOf(SHOWN)),
-        (&["-w"], Equivalent::Note(SHOWN)),
-        (&["-v"], Equivalent::NoteOf("--debug shows one whole exchange")),
-        (&["-Z", "-f", "-b", "-x", "-y", "-z"], Equivalent::NoteOf("has no counterpart")),
-        (&["-r", "-q", "-l", "-d", "-S", "-I"], Equivalent::Nothing),
-    ],
-};
-
-const HEY: LoadTool = LoadTool {
-    name: "hey",
-    programs: &["hey", "hey_linux_amd64"],
-    users: 50,
-    requests: Some(200),
-    time: "10s",
-    requests_of_each: false,
-    rate_of_each: true,
-    keepalive: true,
-    always: &[],
-    go: true,
-    options: &[
-        (&["-n"], Equivalent::Requests),
-        (&["-c"], Equivalent::Users),
-        (&["-z"], Equivalent::Time("-d")),
-        (&["-q"], Equivalent::RateOfEach),
-        (&["-t"], Equivalent::Time("-t")),
-        (&["-m"], Equivalent::Value("-X")),
-        (&["-H"], Equivalent::Header("")),
-        (&["-A"], Equivalent::Header("Accept")),
-        (&["-T"], Equivalent::Header("Content-Type")),
-        (&["-U"], Equivalent::Header("User-Agent")),
-        (&["-host"], Equivalent::Header("Host")),
-        (&["-d"], Equivalent::Value("--data-raw")),
-        (&["-D"], Equivalent::Value("--data-file")),
-        (&["-a"], Equivalent::Value("--user")),
-        (&["-cpus"], Equivalent::Value("-w")),
-        (&["-h2"], Equivalent::Words(&["--http", "2"])),
-        (&["-disable-keepalive"], Equivalent::Keepalive(false)),
-        (&["-disable-redirects", "-disable-compression"], Equivalent::Nothing),
-        (&["-o"], Equivalent::NoteOf(SHOWN)),
-        (&["-x"], NO_PROXY),
-    ],
-};
-
-const H2LOAD: LoadTool = LoadTool {
-    name: "h2load",
-    programs: &["h2load"],
-    users: 1,
-    requests: Some(1),
-    time: "10s",
-    requests_of_each: false,
-    rate_of_each: true,
-    keepalive: true,
-    always: &["--http", "2"],
-    go: false,
-    options: &[
-        (&["-n", "--requests"], Equivalent::Requests),
-        (&["-c", "--clients"], Equivalent::Users),
-        (&["-t", "--threads"], Equivalent::Value("-w")),
-        (&["-m", "--max-concurrent-streams"], Equivalent::Streams),
-        (&["-D", "--duration"], Equivalent::Time("-d")),
-        (&["--rps"], Equivalent::RateOfEach),
-        (&["-H", "--header"], Equivalent::Header("")),
-        (&["-d", "--data"], Equivalent::Value("--data-file")),
-        (&["-i", "--input-file"], Equivalent::Value("--urls")),
-        (&["--warm-up-time"], Equivalent::Time("--warmup")),
-        (&["-r", "--rate"], Equivalent::Value("--connect-rate")),
-        (&["--h1"], Equivalent::Words(&["--http", "1.1"])),
-        (&["-p", "--no-tls-proto", "--npn-list", "--alpn-list"], Equivalent::NoteOf("use --http 1.1 or --http 2")),
-        (&["-N", "-T", "-w", "-W", "-B", "-f"], Equivalent::NoteOf("has no counterpart")),
-        (&["-v", "--verbose"], Equivalent::Note("--debug shows one whole exchange")),
-    ],
-};
-
-const GO_STRESS: LoadTool = LoadTool {
-    name: "go-stress-testing",
-    programs: &["go-stress-testing", "go-stress-testing-linux", "go-stress-testing-mac", "go-stress-testing-win.exe"],
-    users: 1,
-    requests: Some(1),
-    time: "10s",
-    requests_of_each: true,
-    rate_of_each: false,
-    keepalive: false,
-    always: &[],
-    go: true,
-    options: &[
-        (&["-c"], Equivalent::Users),
-        (&["-n"], Equivalent::Requests),
-        (&["-u"], Equivalent::Url),
-        (&["-k"], Equivalent::Keepalive(true)),
-        (&["-H"], Equivalent::Header("")),
-        (&["-data"], Equivalent::Value("--data-raw")),
-        (&["-code"], Equivalent::Value("--expect-status")),
-        (&["-p"], Equivalent::Value("--curl-file")),
-        (&["-cpuNumber"], Equivalent::Value("-w")),
-        (&["-http2"], Equivalent::Words(&["--http", "2"])),
-        (&["-redirect"], Equivalent::Words(&["-L"])),
-        (&["-d"], Equivalent::NoteOf("--debug shows one whole exchange")),
-        (&["-m"], Equivalent::NoteOf("users have one connection each; with -r, use --max-connections N")),
-        (&["-v"], Equivalent::NoteOf("checks are --expect-status, --expect-body and --expect-json '$.code == 200'")),
-    ],
-};
+pub const TOOLS: [&LoadTool; 16] = [
+    &http_tools::WRK,
+    &http_tools::HEY,
+    &http_tools::AB,
+    &http_tools::H2LOAD,
+    &http_tools::GO_STRESS,
+    &http_tools::OHA,
+    &http_tools::BOMBARDIER,
+    &http_tools::AUTOCANNON,
+    &http_tools::PLOW,
+    &http_tools::SIEGE,
+    &http_tools::VEGETA,
+    &script_tools::K6,
+    &script_tools::LOCUST,
+    &script_tools::JMETER,
+    &script_tools::GHZ,
+    &script_tools::REDIS_BENCHMARK,
+];

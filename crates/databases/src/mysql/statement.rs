@@ -4,6 +4,7 @@
 //! parameter: integers as `BIGINT`, everything else as text. If a slot is part of a name, or with `--text`, the SQL is
 //! built for every request instead; values are then quoted and escaped, so that both ways are equivalent.
 
+use brunt_cause::complaint;
 use brunt_contract::{SlotContext, UsageError};
 
 use super::codec::{COM_QUERY, COM_STMT_EXECUTE, COM_STMT_PREPARE, WHOLE, close_packet, put_integer};
@@ -130,7 +131,10 @@ impl MysqlCompiler {
         if sql.len() + 1 >= WHOLE {
             return Err(UsageError::new(
                 place,
-                "the statement is longer than 16 MiB, the limit for prepared ones; add --text",
+                complaint!(
+                    "the statement is longer than 16 MiB, the limit for prepared ones; add --text",
+                    "语句超过预处理语句的上限 16 MiB；请加 --text"
+                ),
             ));
         }
         let nulls = vec![0; parameters.len().div_ceil(8)];

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use brunt_cause::complaint;
 use brunt_contract::{OptionSpec, Origin, ProtocolConfig, UsageError, many, one};
 use memchr::memmem::Finder;
 use url::Url;
@@ -143,7 +144,10 @@ fn parse_pipeline(text: &str) -> Result<u32, UsageError> {
     text.parse().ok().filter(|n| (1..=MOST_IN_FLIGHT).contains(n)).ok_or_else(|| {
         UsageError::new(
             "--pipeline",
-            format!("\"{text}\" is not a number from 1 to {MOST_IN_FLIGHT}; use, for example, 16"),
+            complaint!(
+                "\"{text}\" is not a number from 1 to {MOST_IN_FLIGHT}; use, for example, 16",
+                "“{text}”不是 1 到 {MOST_IN_FLIGHT} 的数；请写，例如 16"
+            ),
         )
     })
 }
@@ -152,7 +156,10 @@ fn parse_resp(text: &str) -> Result<bool, UsageError> {
     match text {
         "2" => Ok(false),
         "3" => Ok(true),
-        _ => Err(UsageError::new("--resp", format!("\"{text}\" is not a protocol version; use 2 or 3"))),
+        _ => Err(UsageError::new(
+            "--resp",
+            complaint!("\"{text}\" is not a protocol version; use 2 or 3", "“{text}”不是协议版本；请用 2 或 3"),
+        )),
     }
 }
 
@@ -174,7 +181,13 @@ impl RedisTarget {
     /// Returns what is wrong with the URL.
     pub fn read(text: &str) -> Result<RedisTarget, UsageError> {
         let wrong = |trouble: String| {
-            UsageError::new("URL", format!("\"{text}\" cannot be used ({trouble}); use redis://host:port/database"))
+            UsageError::new(
+                "URL",
+                complaint!(
+                    "\"{text}\" cannot be used ({trouble}); use redis://host:port/database",
+                    "无法使用“{text}”（{trouble}）；请写 redis://host:port/database"
+                ),
+            )
         };
         let url = Url::parse(text).map_err(|trouble| wrong(trouble.to_string()))?;
         let tls = match url.scheme() {

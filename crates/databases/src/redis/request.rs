@@ -4,6 +4,7 @@
 //! with slots is known only once it is filled, so room is reserved for the likely number of digits, and the bytes after
 //! it are moved in the rare case that the number differs.
 
+use brunt_cause::complaint;
 use brunt_contract::{OutputBuffer, SlotContext, UsageError};
 
 use super::commands::{self, CommandWord, QuoteStyle};
@@ -237,7 +238,13 @@ fn reject_streaming(command: &[CommandWord], line: &str, place: &str) -> Result<
     };
     let (name, second) = (text(0), text(1));
     if name.is_empty() {
-        return Err(UsageError::new(place, format!("\"{line}\": a command has no name; use, for example, GET key")));
+        return Err(UsageError::new(
+            place,
+            complaint!(
+                "\"{line}\": a command has no name; use, for example, GET key",
+                "“{line}”：命令没有名称；请写，例如 GET key"
+            ),
+        ));
     }
     if STREAMING.contains(&name.as_str()) {
         let trouble = format!(

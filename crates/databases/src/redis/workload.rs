@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use brunt_cause::complaint;
 use brunt_contract::{
     ConnectionOwner, EstablishedConnection, Origin, OutputBuffer, PreparedWorkload, Protocol, ProtocolConfig,
     ProtocolDescription, RequestNames, Session, SlotContext, UsageError, UserState, WeightedRequest, Workload,
@@ -53,7 +54,13 @@ impl Protocol for RedisProtocol {
             }
         }
         if requests.is_empty() {
-            return Err(UsageError::new("URL", "none given; add one, such as redis://127.0.0.1:6379"));
+            return Err(UsageError::new(
+                "URL",
+                complaint!(
+                    "none given; add one, such as redis://127.0.0.1:6379",
+                    "没有给出；请加上，例如 redis://127.0.0.1:6379"
+                ),
+            ));
         }
         let origins =
             doors.iter().enumerate().map(|(n, door)| Origin { bound: n as u32, ..door.origin.clone() }).collect();
@@ -78,7 +85,13 @@ impl Protocol for RedisProtocol {
 }
 
 fn too_many() -> UsageError {
-    UsageError::new("URL", "more than 65,535 of them have their own options; move shared ones next to the URLs")
+    UsageError::new(
+        "URL",
+        complaint!(
+            "more than 65,535 of them have their own options; move shared ones next to the URLs",
+            "有自己选项的 URL 超过 65,535 个；请把共同的选项写在各 URL 旁"
+        ),
+    )
 }
 
 /// The part of a run that all its sessions share.

@@ -1,5 +1,6 @@
 //! The URL of a database: its address and account.
 
+use brunt_cause::complaint;
 use brunt_contract::{Origin, RequestedUrl, UsageError};
 use url::Url;
 
@@ -51,7 +52,10 @@ impl DatabaseUrls {
         let DatabaseUrls { schemes: [scheme, other], port, password_nul_terminated: password_ends } = self;
         let wrong = |trouble: &str| {
             let right = format!("use {scheme}://user:password@host:{port}/database");
-            UsageError::new("URL", format!("\"{text}\" cannot be used ({trouble}); {right}"))
+            UsageError::new(
+                "URL",
+                complaint!("\"{text}\" cannot be used ({trouble}); {right}", "无法使用“{text}”（{trouble}）；{right}"),
+            )
         };
         let url = Url::parse(text).map_err(|trouble| wrong(&trouble.to_string()))?;
         if !self.schemes.contains(&url.scheme()) {

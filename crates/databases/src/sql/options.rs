@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use brunt_cause::complaint;
 use brunt_cause::{Cause, CauseArgument, sql};
 use brunt_contract::{HelpText, OptionSpec, ProtocolConfig, UsageError, many, one, switch};
 
@@ -53,9 +54,13 @@ pub const fn options(around: HelpText, ssl: HelpText) -> [OptionSpec; 8] {
 /// Returns a usage error if two options contradict each other.
 pub fn statement_mode(config: &ProtocolConfig) -> Result<StatementMode, UsageError> {
     match (config.switch("prepared"), config.switch("text")) {
-        (true, true) => {
-            Err(UsageError::new("--text", "cannot be combined with --prepared, its opposite; leave one of them out"))
-        }
+        (true, true) => Err(UsageError::new(
+            "--text",
+            complaint!(
+                "cannot be combined with --prepared, its opposite; leave one of them out",
+                "不能与相反的 --prepared 同用；请去掉其中一个"
+            ),
+        )),
         (true, false) => Ok(StatementMode::Prepared),
         (false, true) => Ok(StatementMode::Text),
         (false, false) => Ok(StatementMode::Auto),

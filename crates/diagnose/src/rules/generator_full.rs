@@ -31,7 +31,7 @@ const FULL: Text = text(
 );
 const DISTURBED: Text = text(
     "the load generator was disturbed, so its results do not show what the service can do",
-    "发压端受到干扰，结果不能反映服务的能力",
+    "发压端受到干扰，结果不能反映服务的真实性能",
 );
 const WIDENED: Text = text(
     "the load generator was disturbed: without that, {quantile} might have been {least} instead of {most}",

@@ -19,7 +19,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     ),
     caution: Some(text(
         "averages hide stalls, and so does the p99 of a closed load: look at p99.9 at a fixed rate",
-        "平均值会掩盖停顿，封闭模型的 p99 也会：请看固定速率下的 p99.9",
+        "平均值会掩盖停顿，固定并发（闭环）的 p99 也会：请看固定速率下的 p99.9",
     )),
     judge,
 };

@@ -2,6 +2,7 @@
 //!
 //! An error names the line, the field and a correct alternative.
 
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 use prost_reflect::prost::Message as _;
 use prost_reflect::{
@@ -52,7 +53,12 @@ pub fn messages(
                 let at = if several { format!("{place} line {}", error.line().max(1)) } else { place.to_owned() };
                 return Err(UsageError::new(
                     at,
-                    format!("this is not JSON ({}); write {}", bare(&error), example(kind)),
+                    complaint!(
+                        "this is not JSON ({}); write {}",
+                        "这不是 JSON（{}）；请写 {}",
+                        bare(&error),
+                        example(kind)
+                    ),
                 ));
             }
             Some(Ok(_)) => {

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use brunt_cause::complaint;
 use brunt_contract::{OptionSpec, ProtocolConfig, UsageError, many, one, switch};
 use brunt_measure::Nanos;
 
@@ -181,7 +182,10 @@ impl GrpcOptions {
     pub fn read(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<GrpcOptions, UsageError> {
         let protos = config.values("proto").to_vec();
         if protos.is_empty() && !config.values("import-path").is_empty() {
-            return Err(UsageError::new("--import-path", "needs --proto; add --proto FILE"));
+            return Err(UsageError::new(
+                "--import-path",
+                complaint!("needs --proto; add --proto FILE", "需要 --proto；请加 --proto FILE"),
+            ));
         }
         Ok(GrpcOptions {
             protos,
@@ -218,7 +222,13 @@ fn texts(config: &ProtocolConfig) -> Result<Vec<(String, String)>, UsageError> {
     let mut texts = Vec::new();
     for text in config.values("data") {
         if let Some(file) = text.strip_prefix('@') {
-            return Err(UsageError::new("--data", format!("files are not read here; use --data-file {file}")));
+            return Err(UsageError::new(
+                "--data",
+                complaint!(
+                    "files are not read here; use --data-file {file}",
+                    "这里不读取文件；请用 --data-file {file}"
+                ),
+            ));
         }
         texts.push(("--data".to_owned(), text.clone()));
     }
@@ -235,7 +245,13 @@ fn texts(config: &ProtocolConfig) -> Result<Vec<(String, String)>, UsageError> {
 
 fn streams(text: &str) -> Result<u32, UsageError> {
     text.parse().ok().filter(|n| (1..=100_000).contains(n)).ok_or_else(|| {
-        UsageError::new("--streams", format!("\"{text}\" is not a number from 1 to 100000; use, for example, 10"))
+        UsageError::new(
+            "--streams",
+            complaint!(
+                "\"{text}\" is not a number from 1 to 100000; use, for example, 10",
+                "“{text}”不是 1 到 100000 的数；请写，例如 10"
+            ),
+        )
     })
 }
 
@@ -251,9 +267,10 @@ fn deadline(text: &str) -> Result<String, UsageError> {
     let time = duration(text).filter(|time| time.0 > 0).ok_or_else(|| {
         UsageError::new(
             "--deadline",
-            format!(
+            complaint!(
                 "\"{text}\" is not a time above zero with a unit; use, for example, \
-            500ms"
+            500ms",
+                "“{text}”不是大于零且带单位的时间；请写，例如 500ms"
             ),
         )
     })?;

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 use prost_reflect::prost::Message;
 use prost_reflect::prost_types::FileDescriptorProto;
@@ -83,7 +84,13 @@ pub fn next(wanted: &[String], answers: &[CapturedResponse]) -> Result<Reflectio
     if questions.is_empty() {
         let files = told.files.values().map(Vec::as_slice);
         let trouble = |why| {
-            UsageError::new("URL", format!("the server's descriptors do not fit together ({why}); give --proto FILE"))
+            UsageError::new(
+                "URL",
+                complaint!(
+                    "the server's descriptors do not fit together ({why}); give --proto FILE",
+                    "服务器的描述符不一致（{why}）；请给出 --proto FILE"
+                ),
+            )
         };
         return Schema::of_descriptors(files).map(ReflectionStep::Done).map_err(trouble);
     }

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 
+use brunt_cause::complaint;
 use brunt_contract::{Origin, SlotContext, UsageError};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -144,7 +145,10 @@ impl GrpcUrl {
     pub fn read(text: &str) -> Result<GrpcUrl, UsageError> {
         let wrong = |trouble: &str| {
             let right = "use grpc://host:port/package.Service/Method";
-            UsageError::new("URL", format!("\"{text}\" cannot be used ({trouble}); {right}"))
+            UsageError::new(
+                "URL",
+                complaint!("\"{text}\" cannot be used ({trouble}); {right}", "无法使用“{text}”（{trouble}）；{right}"),
+            )
         };
         let url = Url::parse(text).map_err(|error| wrong(&error.to_string()))?;
         let (tls, port) = match url.scheme() {

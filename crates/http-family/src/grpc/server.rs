@@ -142,8 +142,8 @@ pub fn is_reflection(path: &str) -> bool {
 /// Fails if the question cannot be decoded.
 pub fn reflect(question: &[u8]) -> Result<Vec<u8>, CallError> {
     let broken = |why: String| CallError(status::INTERNAL, why);
-    let schema = Schema::built().map_err(|complaint| broken(complaint.problem))?;
-    let method = schema.method(SERVICES[0], METHOD).map_err(|complaint| broken(complaint.problem))?;
+    let schema = Schema::built().map_err(|complaint| broken(complaint.problem.to_string()))?;
+    let method = schema.method(SERVICES[0], METHOD).map_err(|complaint| broken(complaint.problem.to_string()))?;
     let asked = DynamicMessage::decode(method.input(), question)
         .map_err(|error| CallError(status::INVALID_ARGUMENT, format!("this is not a reflection request: {error}")))?;
     let text = |field: &str| {

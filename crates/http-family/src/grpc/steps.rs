@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use brunt_cause::complaint;
 use brunt_contract::{ProtocolConfig, UsageError};
 
 use super::expect::GrpcChecks;
@@ -84,10 +85,14 @@ pub fn stream(config: &ProtocolConfig, index: usize) -> Result<Option<&str>, Usa
     let name = own.and_then(|own| own.get("stream")?.last()).map(|name| name.trim());
     let lonely = own.into_iter().flat_map(|own| own.keys()).find(|name| OF_STREAMS.contains(&name.as_str()));
     match (name, lonely) {
-        (Some(_), _) if !config.is_composite_flow => {
-            Err(UsageError::new(place("stream"), "is for steps of a flow; leave it out"))
-        }
-        (Some(""), _) => Err(UsageError::new(place("stream"), "names no stream; use, for example, `stream: chat`")),
+        (Some(_), _) if !config.is_composite_flow => Err(UsageError::new(
+            place("stream"),
+            complaint!("is for steps of a flow; leave it out", "用于流程的步骤；请去掉"),
+        )),
+        (Some(""), _) => Err(UsageError::new(
+            place("stream"),
+            complaint!("names no stream; use, for example, `stream: chat`", "没有指出流；请写，例如 `stream: chat`"),
+        )),
         (None, Some(lonely)) => {
             let trouble =
                 "is for steps on a stream that is held open; write `stream: NAME` next to it, or leave it out";

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use brunt_cause::complaint;
 use brunt_contract::{
     ConnectionOwner, EstablishedConnection, Origin, PreparedWorkload, Protocol, ProtocolConfig, ProtocolDescription,
     RequestNames, Session, SlotContext, Trace, UsageError, UserState, WeightedRequest, Workload,
@@ -166,9 +167,10 @@ fn schema(config: &ProtocolConfig, wishes: &GrpcOptions, places: &[GrpcUrl]) -> 
     }
     match reflection::next(&wanted(places), &answers(config))? {
         ReflectionStep::Done(schema) => Ok(schema),
-        ReflectionStep::Ask(..) => {
-            Err(UsageError::new("--proto", "is missing; give the FILE that defines the service"))
-        }
+        ReflectionStep::Ask(..) => Err(UsageError::new(
+            "--proto",
+            complaint!("is missing; give the FILE that defines the service", "缺少；请给出定义服务的 FILE"),
+        )),
     }
 }
 
@@ -200,7 +202,10 @@ fn calls(
     for (at, text) in &wishes.texts {
         let read = json::messages(&method.input(), text, at, marks)?;
         if read.is_empty() {
-            return Err(UsageError::new(at, "has no message; write a JSON object, such as {}"));
+            return Err(UsageError::new(
+                at,
+                complaint!("has no message; write a JSON object, such as {{}}", "没有消息；请写 JSON 对象，例如 {{}}"),
+            ));
         }
         messages.extend(read);
     }

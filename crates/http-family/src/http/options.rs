@@ -1,5 +1,6 @@
 //! Request options, followed by the options that concern the version.
 
+use brunt_cause::complaint;
 use brunt_contract::{OptionSpec, ProtocolConfig, UsageError, one, switch};
 
 use crate::http1::options::OPTIONS as OF_REQUESTS;
@@ -59,7 +60,10 @@ pub fn version(config: &ProtocolConfig) -> Result<HttpVersion, UsageError> {
         }
     };
     if config.switch("http2") && wanted != HttpVersion::Http2 {
-        return Err(UsageError::new("--http2", "contradicts --http; leave out one of them"));
+        return Err(UsageError::new(
+            "--http2",
+            complaint!("contradicts --http; leave out one of them", "与 --http 矛盾；请去掉其中一个"),
+        ));
     }
     Ok(wanted)
 }
@@ -71,7 +75,13 @@ pub fn version(config: &ProtocolConfig) -> Result<HttpVersion, UsageError> {
 pub fn streams(config: &ProtocolConfig, version: HttpVersion) -> Result<u32, UsageError> {
     let Some(text) = config.value("streams") else { return Ok(1) };
     let streams = text.parse().ok().filter(|n| (1..=100_000).contains(n)).ok_or_else(|| {
-        UsageError::new("--streams", format!("\"{text}\" is not a number from 1 to 100000; use, for example, 10"))
+        UsageError::new(
+            "--streams",
+            complaint!(
+                "\"{text}\" is not a number from 1 to 100000; use, for example, 10",
+                "“{text}”不是 1 到 100000 的数；请写，例如 10"
+            ),
+        )
     })?;
     if streams > 1 && version == HttpVersion::Http1 {
         let trouble = "HTTP/1.1 handles one request at a time; add --http2, or leave it out";

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use brunt_cause::Cause;
+use brunt_cause::complaint;
 use brunt_contract::{OptionSpec, OutputBuffer, ProtocolConfig, SlotContext, UsageError, one, switch};
 use brunt_measure::Nanos;
 
@@ -45,7 +46,13 @@ pub fn wait(config: &ProtocolConfig) -> Result<Nanos, UsageError> {
         .ok()
         .filter(|wait| (Nanos::from_millis(1)..=LONGEST).contains(wait))
         .ok_or_else(|| {
-            UsageError::new("--continue-wait", format!("\"{text}\" is not a time from 1ms to 1h; use, for example, 1s"))
+            UsageError::new(
+                "--continue-wait",
+                complaint!(
+                    "\"{text}\" is not a time from 1ms to 1h; use, for example, 1s",
+                    "“{text}”不是 1ms 到 1h 的时间；请写，例如 1s"
+                ),
+            )
         })
 }
 

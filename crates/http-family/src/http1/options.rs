@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base64::Engine as _;
+use brunt_cause::complaint;
 use brunt_contract::{OptionSpec, ProtocolConfig, ProxyRules, UsageError, many, one, switch};
 use brunt_measure::Nanos;
 use memchr::memmem::Finder;
@@ -472,7 +473,10 @@ fn expected_text(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<Op
 /// Returns an error if the password is missing.
 pub fn credentials(text: &str, marks: &mut Placeholders) -> Result<String, UsageError> {
     if !text.contains(':') {
-        return Err(UsageError::new("--user", "the password is missing; write NAME:PASSWORD"));
+        return Err(UsageError::new(
+            "--user",
+            complaint!("the password is missing; write NAME:PASSWORD", "缺少密码；请写 NAME:PASSWORD"),
+        ));
     }
     let slots = marks.strict_notation(text, "--user")?;
     match slots {
@@ -483,6 +487,12 @@ pub fn credentials(text: &str, marks: &mut Placeholders) -> Result<String, Usage
 
 fn redirects(text: &str) -> Result<u32, UsageError> {
     text.parse().ok().filter(|n| *n <= 100).ok_or_else(|| {
-        UsageError::new("--redirects", format!("\"{text}\" is not a number from 0 to 100; use, for example, 5"))
+        UsageError::new(
+            "--redirects",
+            complaint!(
+                "\"{text}\" is not a number from 0 to 100; use, for example, 5",
+                "“{text}”不是 0 到 100 的数；请写，例如 5"
+            ),
+        )
     })
 }

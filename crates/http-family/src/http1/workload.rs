@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use brunt_cause::complaint;
 use brunt_cause::{Cause, connecting};
 use brunt_contract::{
     CacheHit, EstablishedConnection, FollowUp, MAX_SHOWN_BYTES, Origin, PreparedWorkload, Protocol, ProtocolConfig,
@@ -114,7 +115,13 @@ impl Http1 {
             }
         }
         if requests.is_empty() {
-            return Err(UsageError::new("URL", "none given; add one, such as http://127.0.0.1:8080/"));
+            return Err(UsageError::new(
+                "URL",
+                complaint!(
+                    "none given; add one, such as http://127.0.0.1:8080/",
+                    "没有给出；请加上，例如 http://127.0.0.1:8080/"
+                ),
+            ));
         }
         let old = wishes.is_http10();
         expect_continue::check(config, withheld)?;
@@ -385,7 +392,13 @@ fn has_own_checks(config: &ProtocolConfig, index: usize) -> bool {
 }
 
 fn too_many() -> UsageError {
-    UsageError::new("URL", "more than 65,535 of them have their own checks; move shared ones next to the URLs")
+    UsageError::new(
+        "URL",
+        complaint!(
+            "more than 65,535 of them have their own checks; move shared ones next to the URLs",
+            "有自己检查的 URL 超过 65,535 个；请把共同的检查写在各 URL 旁"
+        ),
+    )
 }
 
 /// Parses a URL: what must be encoded is encoded, and the fragment is dropped.
@@ -396,5 +409,11 @@ fn parse_url(written: &str, marks: &mut Placeholders) -> Result<Url, UsageError>
 }
 
 fn no_url(text: &str, trouble: &str) -> UsageError {
-    UsageError::new("URL", format!("\"{text}\" cannot be used ({trouble}); use http://host:port/path"))
+    UsageError::new(
+        "URL",
+        complaint!(
+            "\"{text}\" cannot be used ({trouble}); use http://host:port/path",
+            "无法使用“{text}”（{trouble}）；请写 http://host:port/path"
+        ),
+    )
 }

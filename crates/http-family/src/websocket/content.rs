@@ -4,6 +4,7 @@
 //! is literal, so JSON needs no quoting. With `--escapes`, a backslash begins an escape.
 
 use base64::Engine as _;
+use brunt_cause::complaint;
 use brunt_contract::{ProtocolConfig, UsageError};
 
 use crate::placeholders::NO_SLOTS;
@@ -107,7 +108,13 @@ pub fn contents(config: &ProtocolConfig) -> Result<Vec<MessageSource>, UsageErro
     }
     for base64 in config.values("data-base64") {
         let bytes = base64::engine::general_purpose::STANDARD.decode(base64).map_err(|trouble| {
-            UsageError::new("--data-base64", format!("\"{base64}\" is not base64 ({trouble}); use, for example, AAEC"))
+            UsageError::new(
+                "--data-base64",
+                complaint!(
+                    "\"{base64}\" is not base64 ({trouble}); use, for example, AAEC",
+                    "“{base64}”不是 base64（{trouble}）；请写，例如 AAEC"
+                ),
+            )
         })?;
         all.push(fixed(bytes, "--data-base64"));
     }
@@ -132,7 +139,10 @@ fn from_file(path: &str, config: &ProtocolConfig) -> Result<Vec<MessageSource>, 
         }
     }
     if all.is_empty() {
-        return Err(UsageError::new("--data-file", format!("{path} has no messages; write one per line")));
+        return Err(UsageError::new(
+            "--data-file",
+            complaint!("{path} has no messages; write one per line", "{path} 中没有消息；请每行写一条"),
+        ));
     }
     Ok(all)
 }
@@ -140,7 +150,13 @@ fn from_file(path: &str, config: &ProtocolConfig) -> Result<Vec<MessageSource>, 
 fn from_hex(text: &str) -> Result<Vec<u8>, UsageError> {
     let digits: Vec<u8> = text.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
     let wrong = || {
-        UsageError::new("--data-hex", format!("\"{text}\" is not hexadecimal; write two digits per byte, as in 00ff1a"))
+        UsageError::new(
+            "--data-hex",
+            complaint!(
+                "\"{text}\" is not hexadecimal; write two digits per byte, as in 00ff1a",
+                "“{text}”不是十六进制；每字节写两位，例如 00ff1a"
+            ),
+        )
     };
     let pairs = digits.chunks(2).map(|pair| {
         let digit = |b: &u8| (*b as char).to_digit(16);

@@ -1,5 +1,6 @@
 //! The options of WebSocket, and their values, which are checked before anything is sent.
 
+use brunt_cause::complaint;
 use brunt_contract::{OptionSpec, ProtocolConfig, UsageError, many, one, switch};
 
 use super::json_path::JsonPath;
@@ -183,6 +184,12 @@ fn subprotocols(names: &[String]) -> Result<Vec<String>, UsageError> {
 
 fn field(text: &str) -> Result<JsonPath, UsageError> {
     JsonPath::parse(text).ok_or_else(|| {
-        UsageError::new("--match-field", format!("\"{text}\" is not a field; write a name such as seq, or data.id"))
+        UsageError::new(
+            "--match-field",
+            complaint!(
+                "\"{text}\" is not a field; write a name such as seq, or data.id",
+                "“{text}”不是字段；请写名称，例如 seq 或 data.id"
+            ),
+        )
     })
 }

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use brunt_cause::complaint;
 use brunt_contract::{
     Event, EventBuffer, ExchangeEnd, ExchangeId, FaultKind, Origin, OutputBuffer, ProtocolConfig, RequestNames,
     SessionFull, SlotContext, SubmitOutcome, UsageError, WeightedRequest,
@@ -119,7 +120,15 @@ impl WebSocketSteps {
                     opened.push(url);
                     let (parsed, upgrade) = upgrade(config, (&urls, number), &mut marks)?;
                     let origin = origin(&parsed, opened.len() as u32 - 1);
-                    let nowhere = || UsageError::new("URL", format!("\"{url}\" has no host; use ws://host:port/path"));
+                    let nowhere = || {
+                        UsageError::new(
+                            "URL",
+                            complaint!(
+                                "\"{url}\" has no host; use ws://host:port/path",
+                                "“{url}”没有主机；请写 ws://host:port/path"
+                            ),
+                        )
+                    };
                     steps.origins.push(origin.ok_or_else(nowhere)?);
                     steps.upgrades.push(upgrade);
                     opened.len() - 1
@@ -152,8 +161,11 @@ fn read(config: &ProtocolConfig) -> Result<(WebSocketStep, WebSocketMessage), Us
     if contents.len() > 1 {
         return Err(UsageError::new(
             "--data",
-            "is given more than once, and a step sends one message; use another \
+            complaint!(
+                "is given more than once, and a step sends one message; use another \
             step",
+                "重复出现，而一个步骤只发送一条消息；请另写步骤"
+            ),
         ));
     }
     let step = WebSocketStep::read(config, !contents.is_empty())?;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use brunt_cause::complaint;
 use brunt_contract::{
     ConnectionOwner, EstablishedConnection, OrderedResponses, Origin, PreparedWorkload, Protocol, ProtocolConfig,
     ProtocolDescription, RequestNames, Session, SlotContext, UsageError, UserState, WeightedRequest, Workload,
@@ -74,7 +75,13 @@ impl Protocol for WebSocketProtocol {
         let end =
             requests.iter().filter_map(|weighted: &WeightedRequest<WebSocketMessage>| weighted.request.end()).min();
         if requests.is_empty() {
-            return Err(UsageError::new("URL", "none given; add one, such as ws://127.0.0.1:8080/"));
+            return Err(UsageError::new(
+                "URL",
+                complaint!(
+                    "none given; add one, such as ws://127.0.0.1:8080/",
+                    "没有给出；请加上，例如 ws://127.0.0.1:8080/"
+                ),
+            ));
         }
         let counts = requests.iter().any(|weighted| weighted.request.is_numbered());
         let rules = Arc::new(WebSocketRules::new(wishes, upgrades, expect, beside.with_numbered_requests(counts)));
@@ -207,5 +214,11 @@ pub(super) fn origin(url: &Url, bound: u32) -> Option<Origin> {
 }
 
 fn invalid_url(text: &str, trouble: &str) -> UsageError {
-    UsageError::new("URL", format!("\"{text}\" cannot be used ({trouble}); use ws://host:port/path"))
+    UsageError::new(
+        "URL",
+        complaint!(
+            "\"{text}\" cannot be used ({trouble}); use ws://host:port/path",
+            "无法使用“{text}”（{trouble}）；请写 ws://host:port/path"
+        ),
+    )
 }

@@ -1,5 +1,6 @@
 //! Errors of rustls as actionable sentences that name the host and, if there is one, the option that helps.
 
+use brunt_cause::complaint;
 use brunt_cause::{Cause, CauseArgument, tls};
 use brunt_contract::UsageError;
 use brunt_measure::Calendar;
@@ -29,8 +30,14 @@ pub(super) fn failure(host: &str, error: &Error, heard: Option<&[u8]>) -> Cause 
 /// Returns the usage error for a certificate or key of the user that cannot be used.
 pub(super) fn own_certificate(error: &Error) -> UsageError {
     match error {
-        Error::InconsistentKeys(_) => UsageError::new("--key", "the key does not belong to the certificate of --cert"),
-        other => UsageError::new("--cert", format!("certificate and key cannot be used: {other}")),
+        Error::InconsistentKeys(_) => UsageError::new(
+            "--key",
+            complaint!("the key does not belong to the certificate of --cert", "私钥与 --cert 的证书不匹配"),
+        ),
+        other => UsageError::new(
+            "--cert",
+            complaint!("certificate and key cannot be used: {other}", "无法使用证书和私钥：{other}"),
+        ),
     }
 }
 

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
@@ -33,7 +34,8 @@ impl FileVerifier {
         provider: &Arc<CryptoProvider>,
     ) -> Result<FileVerifier, UsageError> {
         let builder = WebPkiServerVerifier::builder_with_provider(Arc::new(authorities), Arc::clone(provider));
-        let unusable = |e| UsageError::new("--cacert", format!("the file cannot be used: {e}"));
+        let unusable =
+            |e| UsageError::new("--cacert", complaint!("the file cannot be used: {e}", "无法使用该文件：{e}"));
         let by_authorities = builder.build().map_err(unusable)?;
         Ok(FileVerifier { by_authorities, themselves })
     }

@@ -27,6 +27,7 @@ mod tests;
 use std::sync::Arc;
 
 use brunt_cause::Cause;
+use brunt_cause::complaint;
 use brunt_contract::{Origin, SecureChannel, SecureChannelFactory, UsageError};
 use rustls::client::Resumption;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
@@ -107,7 +108,7 @@ fn client_config(settings: &TlsSettings, provider: &Arc<CryptoProvider>) -> Resu
     };
     let builder = ClientConfig::builder_with_provider(Arc::clone(provider))
         .with_protocol_versions(versions)
-        .map_err(|e| UsageError::new("TLS", format!("TLS cannot be set up: {e}")))?;
+        .map_err(|e| UsageError::new("TLS", complaint!("TLS cannot be set up: {e}", "无法启用 TLS：{e}")))?;
     let trusted = settings.cacert.as_deref().map(|bytes| trusted(bytes, provider)).transpose()?;
     let builder = match (settings.insecure, trusted) {
         (true, _) => builder
@@ -120,8 +121,14 @@ fn client_config(settings: &TlsSettings, provider: &Arc<CryptoProvider>) -> Resu
     };
     match (&settings.cert, &settings.key) {
         (None, None) => Ok(builder.with_no_client_auth()),
-        (Some(_), None) => Err(UsageError::new("--cert", "its private key is missing; add --key FILE")),
-        (None, Some(_)) => Err(UsageError::new("--key", "the certificate it belongs to is missing; add --cert FILE")),
+        (Some(_), None) => Err(UsageError::new(
+            "--cert",
+            complaint!("its private key is missing; add --key FILE", "缺少私钥；请加 --key FILE"),
+        )),
+        (None, Some(_)) => Err(UsageError::new(
+            "--key",
+            complaint!("the certificate it belongs to is missing; add --cert FILE", "缺少对应的证书；请加 --cert FILE"),
+        )),
         (Some(cert), Some(key)) => builder
             .with_client_auth_cert(pem::certificates("--cert", cert)?, pem::private_key("--key", key)?)
             .map_err(|e| errors::own_certificate(&e)),
@@ -134,7 +141,10 @@ fn trusted(bytes: &[u8], provider: &Arc<CryptoProvider>) -> Result<FileVerifier,
     let (mut store, themselves) = (RootCertStore::empty(), pem::certificates("--cacert", bytes)?);
     for (index, certificate) in themselves.iter().enumerate() {
         store.add(certificate.clone()).map_err(|e| {
-            UsageError::new("--cacert", format!("certificate {} in the file cannot be used: {e}", index + 1))
+            UsageError::new(
+                "--cacert",
+                complaint!("certificate {} in the file cannot be used: {e}", "无法使用文件中的证书 {}：{e}", index + 1),
+            )
         })?;
     }
     FileVerifier::new(store, themselves, provider)

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use brunt_cause::complaint;
 use brunt_contract::{
     CacheHit, ConnectionOwner, EstablishedConnection, FollowUp, OptionArity, OptionSpec, OptionValues, Origin,
     PageResources, PreparedWorkload, Protocol, ProtocolConfig, ProtocolDescription, RequestDraft, RequestNames,
@@ -270,8 +271,12 @@ impl CompositeBuilder {
     fn finish(self, config: &ProtocolConfig) -> Result<CompositeWorkload, UsageError> {
         let (mut requests, mut names) = (Vec::new(), RequestNames::default());
         for (at, step) in self.steps.into_iter().enumerate() {
-            let spoken =
-                || UsageError::new("URL", format!("`{}` is not a protocol that flows support", config.urls[at].url));
+            let spoken = || {
+                UsageError::new(
+                    "URL",
+                    complaint!("`{}` is not a protocol that flows support", "流程不支持协议 `{}`", config.urls[at].url),
+                )
+            };
             let (request, origin, name) = step.ok_or_else(spoken)?;
             names.add(&name);
             requests.push(WeightedRequest::new(request, origin, config.urls[at].weight));

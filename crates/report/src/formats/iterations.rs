@@ -1,6 +1,6 @@
 //! Iterations and groups of a flow as rows of cells, for human-readable documents.
 
-use crate::columns::table;
+use crate::columns::{fit, table};
 use crate::iterations::SpanRow;
 use crate::numbers;
 use crate::ranked::QUANTILES;
@@ -65,4 +65,12 @@ fn cells(row: &SpanRow<'_>, summary: &Summary, lang: Lang) -> Vec<String> {
 /// Returns the rows as lines.
 pub(super) fn lines(summary: &Summary, lang: Lang) -> Vec<String> {
     table(&rows(summary, lang))
+}
+
+/// Returns the rows as lines of at most `room` cells where possible, without the columns of the least interest.
+pub(super) fn fitted(summary: &Summary, lang: Lang, room: usize) -> Vec<String> {
+    let active = ["p50", "p99"].map(|name| lang.fill(ACTIVE, &[("q", name)]));
+    let spared: Vec<&str> = active.iter().map(String::as_str).collect();
+    let more = [lang.of(say::MEAN), "p95", lang.of(CUT), lang.of(STARTED), lang.of(say::MAX), "p50"];
+    table(&fit(rows(summary, lang), room, &[&spared[..], &more].concat()))
 }

@@ -31,7 +31,7 @@ impl ReportFormat for MarkdownFormat {
 
     fn write(&self, summary: &Summary, _: &dyn SecondsSource, style: Style, out: &mut dyn Write) -> io::Result<()> {
         let summary = &summary.escaped();
-        let mut page = MarkdownPage { lang: style.lang, text: String::new() };
+        let mut page = MarkdownPage::new(style.lang);
         run(&mut page, summary);
         verdict(&mut page, summary);
         objectives(&mut page, summary);
@@ -51,12 +51,22 @@ impl ReportFormat for MarkdownFormat {
 }
 
 /// Blocks collected before they are written, separated by empty lines.
-struct MarkdownPage {
+pub(super) struct MarkdownPage {
     lang: Lang,
     text: String,
 }
 
 impl MarkdownPage {
+    /// Creates an empty page.
+    pub fn new(lang: Lang) -> MarkdownPage {
+        MarkdownPage { lang, text: String::new() }
+    }
+
+    /// Returns the text so far.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Adds a block of Markdown verbatim.
     fn block(&mut self, text: &str) {
         if !self.text.is_empty() {
@@ -67,18 +77,18 @@ impl MarkdownPage {
     }
 
     /// Adds a heading of plain text.
-    fn section(&mut self, heading: &str) {
+    pub fn section(&mut self, heading: &str) {
         self.block(&format!("### {}", escaped(heading)));
     }
 
     /// Adds a list of lines of plain text.
-    fn list(&mut self, lines: &[String]) {
+    pub fn list(&mut self, lines: &[String]) {
         let lines: Vec<String> = lines.iter().map(|line| format!("- {}", escaped(line))).collect();
         self.block(&lines.join("\n"));
     }
 
     /// Adds rows of plain text below a heading; `sides` gives the alignment of each column: `l` or `r`.
-    fn table(&mut self, sides: &str, rows: &[Vec<String>]) {
+    pub fn table(&mut self, sides: &str, rows: &[Vec<String>]) {
         let line = |cells: &mut dyn Iterator<Item = String>| format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
         let mut rows = rows.iter().map(|row| line(&mut row.iter().map(|cell| escaped(cell))));
         let heading = rows.next().unwrap_or_default();

@@ -31,6 +31,8 @@ pub struct Style {
     pub color: bool,
     /// Width of the terminal in cells, for text; `None` if lines are not wrapped.
     pub cells: Option<usize>,
+    /// Set for text that fits on one screen, instead of complete text.
+    pub is_brief: bool,
 }
 
 /// A format of a report.

@@ -114,11 +114,26 @@ fn failure(name: &str, example: &FailureExample, lang: Lang) -> Vec<String> {
 
 /// Returns the rows with the most requests, then the failures, as lines of at most `room` cells where possible.
 pub(super) fn lines(summary: &Summary, lang: Lang, room: Option<usize>) -> Vec<String> {
+    let mut lines = most_requested(summary, lang, room, ROWS);
+    let failures = failures(summary, lang);
+    let more = failures.len().saturating_sub(FAILURES);
+    for cells in failures.into_iter().take(FAILURES) {
+        let said: Vec<String> = cells.into_iter().filter(|cell| !cell.is_empty()).collect();
+        lines.push(said.join(" · "));
+    }
+    if more > 0 {
+        lines.push(lang.fill(MORE_FAILURES, &[("n", &numbers::count(more as u64))]));
+    }
+    lines
+}
+
+/// Returns at most `most` rows, those with the most requests, as lines of at most `room` cells where possible.
+pub(super) fn most_requested(summary: &Summary, lang: Lang, room: Option<usize>, most: usize) -> Vec<String> {
     let mut all: Vec<NameTotalsRow<'_>> = summary.by_name().collect();
-    let more = all.len().saturating_sub(ROWS);
+    let more = all.len().saturating_sub(most);
     if more > 0 {
         all.sort_by_key(|row| std::cmp::Reverse(row.totals.counts.due));
-        all.truncate(ROWS);
+        all.truncate(most);
     }
     let short = |mut cells: Vec<String>| {
         cells[0] = truncate(&cells[0], NAME_CELLS);
@@ -143,15 +158,6 @@ pub(super) fn lines(summary: &Summary, lang: Lang, room: Option<usize>) -> Vec<S
     }
     if more > 0 {
         lines.push(lang.fill(MORE, &[("n", &numbers::count(more as u64))]));
-    }
-    let failures = failures(summary, lang);
-    let more = failures.len().saturating_sub(FAILURES);
-    for cells in failures.into_iter().take(FAILURES) {
-        let said: Vec<String> = cells.into_iter().filter(|cell| !cell.is_empty()).collect();
-        lines.push(said.join(" · "));
-    }
-    if more > 0 {
-        lines.push(lang.fill(MORE_FAILURES, &[("n", &numbers::count(more as u64))]));
     }
     lines
 }

@@ -1,10 +1,11 @@
-//! Runs side by side: as text, as JSON, and on a page ([`super::html`]). All of them show [`compare_runs`].
+//! Runs side by side: as text, as Markdown, as JSON, and on a page ([`super::html`]). All of them show [`compare_runs`].
 
 use std::io::{self, Write};
 
 use brunt_measure::sanitize;
 use serde::Serialize;
 
+use super::markdown::MarkdownPage;
 use super::text::{figures, head};
 use super::{Style, html};
 use crate::columns::{Paint, table, wrap};
@@ -30,8 +31,10 @@ const SAME: Text = text("same", "相同");
 const WORSE: Text = text("worse", "更差");
 const CANNOT_TELL: Text = text("cannot tell", "无法判断");
 const NOT_THE_SAME: Text = text("differs in: {what}", "不同之处：{what}");
-const UNTRUSTED: Text =
-    text("one of these runs is NOT TRUSTED: their differences mean nothing", "其中有压测不可信：两者的差异没有意义");
+const UNTRUSTED: Text = text(
+    "one of these runs is NOT TRUSTED: treat the differences with caution",
+    "其中有压测不可信：请谨慎看待两者的差异",
+);
 const NO_INTERVAL: Text = text(
     "a figure without an interval cannot be compared: runs of 5 s or more, and enough requests for the percentile, have one",
     "没有置信区间的数据无法比较：压测至少 5 秒、且请求数足以得出该百分位数时才有区间",
@@ -75,6 +78,7 @@ pub fn writer(format: &str) -> Option<CompareFn> {
     match format {
         "text" => Some(write_text),
         "json" => Some(write_json),
+        "markdown" => Some(write_markdown),
         "html" => Some(html::compare),
         _ => None,
     }
@@ -135,50 +139,80 @@ pub fn schema_json() -> String {
     serde_json::to_string_pretty(&schema).expect("a schema is plain JSON") + "\n"
 }
 
-fn write_text(runs: &[ComparedRun<'_>], style: Style, out: &mut dyn Write) -> io::Result<()> {
-    let (lang, paint) = (style.lang, Paint(style.color));
+/// A line of a comparison for people.
+enum ComparisonLine {
+    /// The name of a run.
+    Run(String),
+    /// The heading of a table.
+    Heading(String),
+    /// A sentence about the run or the table above it.
+    Sentence(String),
+    /// A sentence that the reader must not miss.
+    Warning(String),
+    Table(Vec<Vec<String>>),
+}
+
+/// Returns the comparison in words: the runs, then a table for each but the first.
+fn lines(runs: &[ComparedRun<'_>], lang: Lang) -> io::Result<Vec<ComparisonLine>> {
     let mut lines = Vec::new();
     for (at, run) in runs.iter().enumerate() {
         let summary = run.summary.escaped();
         let plan = summary.started.as_ref().map(|started| &started.plan);
-        let name = paint.bold(&format!("{}  {}", letter(at), sanitize::line(run.name)));
         let load = plan.map_or_else(Vec::new, |plan| head::load(plan, lang));
         let asked = plan.map(|plan| head::target(plan, lang)).into_iter().chain(load);
-        lines.extend([
-            name,
-            format!("   {}", asked.collect::<Vec<_>>().join(lang.of(crate::sentences::COMMA))),
-            format!("   {}", crate::verdict_line::verdict_line(&summary, lang)),
-        ]);
+        lines.push(ComparisonLine::Run(format!("{}  {}", letter(at), sanitize::line(run.name))));
+        lines.push(ComparisonLine::Sentence(asked.collect::<Vec<_>>().join(lang.of(crate::sentences::COMMA))));
+        lines.push(ComparisonLine::Sentence(crate::verdict_line::verdict_line(&summary, lang)));
     }
     for (at, against) in compare_runs(runs)?.iter().enumerate() {
         let names = [letter(at + 1), letter(0)];
-        lines.push(String::new());
-        lines.push(paint.bold(&lang.fill(AGAINST, &[("run", &names[0]), ("base", &names[1])])));
-        lines.extend(table(&rows(runs, at + 1, against, lang)).into_iter().map(|row| format!("  {row}")));
+        lines.push(ComparisonLine::Heading(lang.fill(AGAINST, &[("run", &names[0]), ("base", &names[1])])));
+        lines.push(ComparisonLine::Table(rows(runs, at + 1, against, lang)));
         if !against.trusted {
-            lines.push(format!("  {}", paint.red(lang.of(UNTRUSTED))));
+            lines.push(ComparisonLine::Warning(lang.of(UNTRUSTED).into()));
         }
         if against.figures.iter().any(|one| one.interval.is_none()) {
-            lines.push(format!("  {}", paint.yellow(lang.of(NO_INTERVAL))));
+            lines.push(ComparisonLine::Warning(lang.of(NO_INTERVAL).into()));
         }
         if is_mixed(runs, at + 1) {
-            lines.push(format!("  {}", paint.yellow(lang.of(MIXED))));
+            lines.push(ComparisonLine::Warning(lang.of(MIXED).into()));
         }
         if !against.differences.is_empty() {
             let separator = if lang == Lang::Zh { "、" } else { ", " };
             let what =
                 against.differences.iter().map(|part| difference_text(part, lang)).collect::<Vec<_>>().join(separator);
-            lines.push(format!("  {}", paint.yellow(&lang.fill(NOT_THE_SAME, &[("what", &what)]))));
+            lines.push(ComparisonLine::Warning(lang.fill(NOT_THE_SAME, &[("what", &what)])));
         }
     }
-    lines.extend([String::new(), lang.of(WHAT_IT_KNOWS).into()]);
-    for line in lines {
-        // Tables are not wrapped; sentences are.
-        let is_sentence = !line.starts_with("  ") || line.starts_with("   ");
-        let line = style.cells.filter(|_| is_sentence).map_or_else(|| line.clone(), |cells| wrap(&line, cells));
-        writeln!(out, "{line}")?;
+    Ok(lines)
+}
+
+fn write_text(runs: &[ComparedRun<'_>], style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let (lang, paint) = (style.lang, Paint(style.color));
+    let wrapped = |line: String| style.cells.map_or_else(|| line.clone(), |cells| wrap(&line, cells));
+    for line in lines(runs, lang)? {
+        match line {
+            ComparisonLine::Run(name) => writeln!(out, "{}", wrapped(paint.bold(&name)))?,
+            ComparisonLine::Heading(name) => writeln!(out, "\n{}", wrapped(paint.bold(&name)))?,
+            ComparisonLine::Sentence(said) => writeln!(out, "{}", wrapped(format!("   {said}")))?,
+            ComparisonLine::Warning(said) => writeln!(out, "{}", wrapped(format!("  {}", paint.yellow(&said))))?,
+            ComparisonLine::Table(rows) => table(&rows).iter().try_for_each(|row| writeln!(out, "  {row}"))?,
+        }
     }
-    Ok(())
+    writeln!(out, "\n{}", wrapped(lang.of(WHAT_IT_KNOWS).into()))
+}
+
+fn write_markdown(runs: &[ComparedRun<'_>], style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let mut page = MarkdownPage::new(style.lang);
+    for line in lines(runs, style.lang)? {
+        match line {
+            ComparisonLine::Run(name) | ComparisonLine::Heading(name) => page.section(&name),
+            ComparisonLine::Sentence(said) | ComparisonLine::Warning(said) => page.list(&[said]),
+            ComparisonLine::Table(rows) => page.table("lrrrrl", &rows),
+        }
+    }
+    page.list(&[style.lang.of(WHAT_IT_KNOWS).to_owned()]);
+    out.write_all(page.text().as_bytes())
 }
 
 fn difference_text(part: &str, lang: Lang) -> &str {

@@ -1,6 +1,6 @@
 //! Scenarios side by side for human-readable documents: the requests of each in a row of cells.
 
-use crate::columns::table;
+use crate::columns::{fit, table};
 use crate::iterations::ScenarioRow;
 use crate::numbers;
 use crate::ranked::QUANTILES;
@@ -46,4 +46,10 @@ fn cells(row: &ScenarioRow<'_>, summary: &Summary, lang: Lang) -> Vec<String> {
 /// Returns the rows as lines.
 pub(super) fn lines(summary: &Summary, lang: Lang) -> Vec<String> {
     table(&rows(summary, lang))
+}
+
+/// Returns the rows as lines of at most `room` cells where possible, without the columns of the least interest.
+pub(super) fn fitted(summary: &Summary, lang: Lang, room: usize) -> Vec<String> {
+    let [mean, users, due, unfinished, max] = [say::MEAN, USERS, DUE, UNFINISHED, say::MAX].map(|text| lang.of(text));
+    table(&fit(rows(summary, lang), room, &[mean, users, "p95", due, unfinished, max, "p50"]))
 }

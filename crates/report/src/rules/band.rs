@@ -63,7 +63,7 @@ impl DelayCause {
             DelayCause::Quota => text("; raise the quota (cgroup)", "；请提高 cgroup 的配额"),
             DelayCause::OtherProcess => text(
                 "; give brunt cores of its own, or stop the other processes",
-                "；请为它预留 CPU 核，或停止其他进程",
+                "；请给 brunt 独占 CPU 核，或停掉本机其他任务",
             ),
             DelayCause::Steal => text("; use a machine with dedicated cores", "；请使用独占 CPU 核的机器"),
             DelayCause::OwnWork => text(

@@ -15,9 +15,9 @@ use crate::text::{Text, text};
 /// early.
 const SHORTEST: Nanos = Nanos::from_millis(950);
 
-const FEW: Text = text("too few requests to support {objective}", "请求太少，不足以判断 {objective}");
+const FEW: Text = text("too few requests to confirm {objective}", "请求太少，不足以确认 {objective}");
 const FURTHER: Text = text(", {objective}", "，{objective}");
-const ADVICE: Text = text(": met so far; run longer or send more", "：目前已达到；请延长压测时间或增加请求数");
+const ADVICE: Text = text("; run longer or send more", "；请延长压测时间或增加请求数");
 
 const TOO_SHORT_TIME: Text = text(
     "the run lasted {time}: run for a second or more to judge its figures",

@@ -26,30 +26,30 @@ const BUSY_ADVICE: Text = text(
     "；请增加工作线程（-w）或机器、降低负载，或减少对响应的检查（--expect-…）",
 );
 const ABSENT: Text = text(
-    "brunt itself was paused: {lost} of the window was lost in pauses of 10 ms or more, the longest {longest}; \
-        responses that arrived during them were read late",
-    "发压端自身曾被暂停：统计窗口的 {lost} 花在 10 毫秒以上的停顿上，最长 {longest}；其间到达的响应被推迟读取",
+    "brunt was stalled for {lost} of the run, in pauses of 10 ms or more, the longest {longest}; responses that \
+        arrived during them were read late",
+    "压测时间内有 {lost} brunt 处于停顿（单次 ≥10 ms），最长 {longest}；其间到达的响应被推迟读取",
 );
 const READ_LATE: Text = text(
-    "brunt itself was held up: it did not read for up to {longest}, often enough that {quantile} ({figure}) is \
-        partly its own doing; give it dedicated cores, or lower the load",
-    "发压端自身有停顿：最长有 {longest} 没有读取响应，次数之多已影响到 {quantile}（{figure}）；请为它预留 CPU 核，或降低负载",
+    "brunt was stalled: it did not read for up to {longest}, often enough to inflate {quantile} ({figure}); give it \
+        dedicated cores, or lower the load",
+    "发压端自身有停顿：最长有 {longest} 没有读取响应，次数之多已使 {quantile}（{figure}）偏高；请给 brunt 独占 CPU 核，或降低负载",
 );
 const STARVED: Text = text(
-    "brunt itself had to wait for a CPU core: a p99 of {delay}, out of a measured p99 of {figure}; give it \
-        dedicated cores, or a higher priority",
-    "发压端自身在等待 CPU：等待时间的 p99 为 {delay}，而测得的 p99 为 {figure}；请为它预留 CPU 核或提高其优先级",
+    "waiting for a CPU core added up to {delay} (p99) in brunt itself; measured p99 was {figure}; give brunt dedicated \
+        cores, or a higher priority",
+    "发压端自身在等待 CPU：等待时间的 p99 为 {delay}，而测得的 p99 为 {figure}；请给 brunt 独占 CPU 核，或提高其优先级",
 );
 const THROTTLED: Text = text(
     "brunt itself was throttled: its CPU quota (cgroup) was used up in {throttled} of {periods} periods; raise the quota or lower the load",
     "发压端自身受到 CPU 配额限制：{periods} 个周期中有 {throttled} 个用完了配额（cgroup）；请提高配额或降低负载",
 );
 const LATE: Text = text(
-    "brunt sent requests late: the delay has a {quantile} of {late}, and the response time a {quantile} of {response}",
-    "发压端发送过晚：{quantile} 晚 {late}，而响应时间的 {quantile} 为 {response}",
+    "brunt sent requests late: {share} % of them left more than {late} late (response {quantile}: {response})",
+    "发压端发送过晚：{share} % 的请求晚发 {late} 以上（响应时间 {quantile}：{response}）",
 );
 const LATE_MEAN: Text = text(
-    "brunt sent requests late: by {late} on average, with a mean response time of {response}",
+    "brunt sent requests late: {late} late on average (mean response time: {response})",
     "发压端发送过晚：平均晚 {late}，而平均响应时间为 {response}",
 );
 
@@ -225,6 +225,7 @@ pub(super) fn late(run: &Evidence<'_>) -> Option<Finding> {
         let grade = if share > MOST || late >= MUCH { Grade::Fail } else { Grade::Warn };
         let facts = [
             ("quantile", quantile.to_owned()),
+            ("share", format!("{}", ((1.0 - q) * 1e4).round() / 1e2)),
             ("late", numbers::duration(late)),
             ("response", numbers::duration(response)),
         ];

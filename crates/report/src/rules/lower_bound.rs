@@ -8,8 +8,8 @@ use crate::numbers;
 use crate::text::{Text, text};
 
 const LOWER_BOUND: Text = text(
-    "for {quantiles} only a lower bound is known: {unfinished} {unfinished|request|requests} got no response in \
-        time, so their latency is unknown",
+    "{quantiles} {n|is|are} at least what is shown: {unfinished} {unfinished|request|requests} got no response in time, \
+        so their latency is unknown",
     "{quantiles} 只是下限：{unfinished} 个请求没有按时收到响应，其延迟未知",
 );
 
@@ -22,6 +22,10 @@ pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     }
     let bounds = [("p50", 0.5), ("p99", 0.99)].into_iter().filter(|(_, q)| headline.is_lower_bound(*q));
     let quantiles: Vec<&str> = bounds.map(|(name, _)| name).collect();
-    let facts = [("quantiles", quantiles.join(", ")), ("unfinished", numbers::count(headline.unfinished()))];
+    let facts = [
+        ("quantiles", quantiles.join(", ")),
+        ("n", quantiles.len().to_string()),
+        ("unfinished", numbers::count(headline.unfinished())),
+    ];
     (!quantiles.is_empty()).then(|| Finding::new("lower_bound", Grade::Fail, LOWER_BOUND, facts))
 }

@@ -16,13 +16,13 @@ const STUCK: Text = text(
     "有用户卡住：等待时间的 {share} 花在始终没有完成的请求上，这些用户在此期间没有发送其他请求",
 );
 const KEPT_OUT: Text = text(
-    "users were kept out: they spent {share} of their time without a usable connection (refused, or dropped before \
-        a response), so the load was lower than requested",
-    "有用户连不上服务：用户有 {share} 的时间没有可用的连接，实际负载低于设定值",
+    "users could not connect {share} of the time (refused, or dropped before a response), so the load was lower than \
+        requested",
+    "用户有 {share} 的时间连不上服务（被拒绝，或在响应前断开），实际负载低于设定值",
 );
 
 const KEPT_OUT_BY_ONE: Text = text(
-    "; users spent {share} of their time without a usable connection, so the load was lower than requested: \
+    "; users could not connect {share} of the time, so the load was lower than requested: \
         start the server there, take the address out of the name, or choose the others (--connect-to)",
     "；用户有 {share} 的时间没有可用的连接，实际负载低于设定值：请在该地址启动服务，或从域名中移除该地址，或只压其他地址（--connect-to）",
 );

@@ -6,11 +6,11 @@ pub(crate) const LIMIT: Text = text("What limited the run", "瓶颈");
 pub(crate) const PROVED: Text = text("proved, {rule}", "已证实，{rule}");
 pub(crate) const CONSISTENT: Text = text("consistent with the data, {rule}", "与观测相符，{rule}");
 pub(crate) const EVIDENCE: Text = text("evidence", "依据");
-pub(crate) const REMEDY: Text = text("change", "改进");
-pub(crate) const EXPERIMENT: Text = text("check", "验证");
+pub(crate) const REMEDY: Text = text("fix", "改进");
+pub(crate) const EXPERIMENT: Text = text("verify", "验证");
 pub(crate) const ALSO: Text = text("also", "另外");
 pub(crate) const NOT_REACHED: Text =
-    text("no limit was reached: the requested load was sustained", "没有遇到瓶颈：服务承受住了设定的负载");
+    text("no bottleneck found; brunt delivered the full load", "未发现瓶颈，已达到设定负载");
 pub(crate) const USERS: Text = text(
     "the number of users: the mean response time is hardly longer than the shortest, so nothing was queueing, and \
         more users (-c) would give more throughput",

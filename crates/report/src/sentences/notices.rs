@@ -21,6 +21,10 @@ pub(crate) fn notice(of: Subject) -> Text {
             "Every response was a redirect ({status}) and none was followed: follow them with --redirects N (or -L), or use the URL they lead to.",
             "所有响应都是重定向（{status}），且都没有跟随：请用 --redirects N（或 -L）跟随，或直接使用重定向后的地址。",
         ),
+        Subject::NoLocation => text(
+            "Every response was a redirect ({status}) without a Location, so there was nothing to follow: check the URL.",
+            "所有响应都是重定向（{status}），但没有 Location，无法跟随：请检查 URL。",
+        ),
         Subject::DatagramsByOrder => text(
             "{strays} unexpected {strays|datagram|datagrams} arrived. Without --match, responses are matched only \
                 by order, so a duplicate may have been taken for another response: use --match to name a field that \
@@ -60,7 +64,7 @@ pub(crate) fn notice(of: Subject) -> Text {
         ),
         Subject::ObjectiveStop => text(
             "The run was stopped because an objective was missed: {objective}. Results cover the time up to then.",
-            "有目标值未达到，压测已停止：{objective}。结果只包含停止之前的部分。",
+            "有目标（SLO）未通过，压测已停止：{objective}。结果只包含停止之前的部分。",
         ),
         Subject::TeardownFailed => text("teardown failed: {why}.", "teardown 执行失败：{why}。"),
         Subject::StepStop => text(

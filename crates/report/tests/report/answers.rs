@@ -139,7 +139,7 @@ fn junit_says_why_a_server_could_not_be_reached() {
 fn an_objective_met_by_too_few_requests_is_a_caution() {
     let few = closed(1, 1).objectives(&["p99.9<1s", "p50<1s"]).second(second(0).answered(10, ms(2)));
     let text = few.written("text", Lang::En);
-    assert!(text.contains("! too few requests to support p99.9<1s: met so far"), "{text}");
+    assert!(text.contains("too few requests to confirm p99.9<1s; run longer or send more"), "{text}");
     assert!(few.summary().objectives.iter().all(|judged| judged.is_met()) && few.summary().exit.code() == 0);
     let enough = closed(1, 1).objectives(&["p99.9<1s"]).second(second(0).answered(4000, ms(2)));
     assert!(!enough.written("text", Lang::En).contains("too few"), "{}", enough.written("text", Lang::En));
@@ -172,7 +172,7 @@ fn a_line_before_all_figures_says_whether_they_can_be_trusted() {
         ),
         (open(100.0, 1).second(refused), "WITH CAUTION: 10.0 % of the requests failed: "),
         (closed(10, 1).second(no_ports), "NOT TRUSTED because 3 requests failed on this machine, "),
-        (overload(), "NOT TRUSTED because for p50, p99 only a lower bound is known: "),
+        (overload(), "NOT TRUSTED because p50, p99 are at least what is shown: "),
     ] {
         let json = run.json();
         let line = json["trust"]["line"].as_str().unwrap();

@@ -180,7 +180,7 @@ fn a_target_that_dies_is_told_though_no_objective_asks() {
     let text = died.written("text", Lang::En);
     for said in [
         "(921 requests; 500 failed, not included)",
-        "! 35.2 % of the requests failed: latency covers only the others; add --objective 'failed<0.1%' to turn this",
+        "WITH CAUTION: 35.2 % of the requests failed: latency covers only the others; add --objective 'failed<0.1%' to turn this",
         "! from 2.0 s to 3.0 s no request succeeded\n",
         "Exit code 0: use results with caution; 500 requests failed, and no objective covers failures",
     ] {
@@ -247,8 +247,8 @@ fn silent(stood: u64, users: u32) -> RunBuilder {
 fn a_silent_run_is_judged_by_the_connections_that_stood() {
     for (stood, code, said) in [
         (10, 0, "10 connections held"),
-        (3, 20, "x 3 of 10 connections were held: the others did not open in time"),
-        (0, 20, "x none of the 10 connections could be opened"),
+        (3, 20, "3 of 10 connections were held: the others did not open in time"),
+        (0, 20, "none of the 10 connections could be opened"),
     ] {
         let run = silent(stood, 10);
         assert_eq!(run.summary().exit.code(), code, "{stood} stood");
@@ -269,10 +269,10 @@ fn a_silent_run_is_judged_by_the_connections_that_stood() {
 #[test]
 fn connections_that_did_not_stay_were_not_refused_and_are_told_apart_by_what_ended_them() {
     for (opened, failed, lost, said) in [
-        (3, 7, 0, "x 3 of 10 connections were held: the others could not be opened"),
-        (9, 0, 6, "x 3 of 10 connections were held at the same time: the others were opened but lost"),
-        (9, 2, 6, "x 3 of 10 connections were held at the same time: some could not be opened, others were lost"),
-        (9, 0, 9, "x none of the 10 connections lasted: they were opened but lost"),
+        (3, 7, 0, "3 of 10 connections were held: the others could not be opened"),
+        (9, 0, 6, "3 of 10 connections were held at the same time: the others were opened but lost"),
+        (9, 2, 6, "3 of 10 connections were held at the same time: some could not be opened, others were lost"),
+        (9, 0, 9, "none of the 10 connections lasted: they were opened but lost"),
     ] {
         let mut s = second(0);
         (s.users, s.connections.open) = (10, 10);
@@ -375,7 +375,7 @@ fn a_run_that_lost_a_process_is_partial_and_says_what_is_kept() {
     let text = run.written("text", Lang::En);
     for said in [
         "1 of the run's processes ended early (killed by SIGKILL). Its results end at 2.00 s; 5 requests",
-        "! part of the run was lost",
+        "WITH CAUTION: part of the run was lost",
         "Exit code 21: part of the run was lost",
     ] {
         assert!(text.contains(said), "{said} is missing in\n{text}");

@@ -96,12 +96,67 @@ fn pages() {
     check("open.csv", &open_run().written("csv", Lang::En));
 }
 
+/// Returns the summary for a screen of this width.
+fn on_a_screen(run: &RunBuilder, lang: Lang, cells: Option<usize>) -> String {
+    let style = brunt_report::Style { lang, cells, is_brief: true, ..brunt_report::Style::default() };
+    let mut out = Vec::new();
+    brunt_report::format("text").unwrap().write(&run.summary(), &Vec::new(), style, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn summaries_for_a_screen() {
+    for (lang, suffix) in [(Lang::En, "en"), (Lang::Zh, "zh")] {
+        for (name, run) in [("open", open_run()), ("closed", closed_run()), ("changed", changed_run())] {
+            check(&format!("{name}.{suffix}.brief.txt"), &on_a_screen(&run, lang, Some(80)));
+        }
+    }
+}
+
+#[test]
+fn a_screen_of_24_lines_holds_the_answer() {
+    let runs = || [open_run(), closed_run(), changed_run(), changed_users()];
+    for (lang, words) in [
+        (Lang::En, ["Throughput", "p50", "p95", "p99", "max", "failed", "Exit code"]),
+        (Lang::Zh, ["吞吐量", "p50", "p95", "p99", "最大", "失败", "退出码"]),
+    ] {
+        for run in runs() {
+            let text = on_a_screen(&run, lang, Some(80));
+            // One line is the prompt, and one separates the summary from the table of the run.
+            assert!(text.lines().count() <= 22, "{} lines:\n{text}", text.lines().count());
+            for word in words {
+                assert!(text.contains(word), "{word}:\n{text}");
+            }
+            for line in text.lines() {
+                assert!(unicode_width::UnicodeWidthStr::width(line) <= 80, "{line}");
+            }
+            // Without a terminal the same lines are chosen, and none is wrapped.
+            let piped = on_a_screen(&run, lang, None);
+            let words = |text: &str| text.split_whitespace().collect::<String>();
+            assert_eq!(words(&piped), words(&text));
+        }
+    }
+}
+
+#[test]
+fn a_reason_stands_once() {
+    for run in [open_run(), closed_run()] {
+        let brief = on_a_screen(&run, Lang::En, Some(200));
+        let summary = run.summary();
+        for text in [brief, run.written("text", Lang::En)] {
+            for found in &summary.trust.findings {
+                assert!(text.matches(&found.sentence(Lang::En)).count() <= 1, "{}:\n{text}", found.sentence(Lang::En));
+            }
+        }
+    }
+}
+
 #[test]
 fn no_line_is_wider_than_the_terminal() {
     for (lang, run) in
         [(Lang::En, open_run()), (Lang::Zh, open_run()), (Lang::En, closed_run()), (Lang::Zh, closed_run())]
     {
-        let style = brunt_report::Style { lang, color: false, cells: Some(80) };
+        let style = brunt_report::Style { lang, cells: Some(80), ..brunt_report::Style::default() };
         let mut out = Vec::new();
         brunt_report::format("text").unwrap().write(&run.summary(), &Vec::new(), style, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
@@ -117,7 +172,7 @@ fn no_line_is_wider_than_the_terminal() {
 fn tables_lose_columns_on_a_narrow_terminal_and_no_cell_is_broken() {
     for (lang, cells) in [(Lang::En, 40), (Lang::Zh, 40), (Lang::En, 60), (Lang::Zh, 30)] {
         for run in [open_run(), closed_run()] {
-            let style = brunt_report::Style { lang, color: false, cells: Some(cells) };
+            let style = brunt_report::Style { lang, cells: Some(cells), ..brunt_report::Style::default() };
             let mut out = Vec::new();
             brunt_report::format("text").unwrap().write(&run.summary(), &Vec::new(), style, &mut out).unwrap();
             let text = String::from_utf8(out).unwrap();

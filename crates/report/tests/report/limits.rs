@@ -214,7 +214,7 @@ fn a_ramp_says_where_throughput_stopped_rising() {
     assert!(beyond.written("text", Lang::Zh).contains("第 4 秒、计划速率为 350/s 时，吞吐量不再上升"));
     let below = ramp(900);
     assert!(below.json()["diagnosis"].get("knee").is_none());
-    assert!(below.written("text", Lang::En).contains("no limit was reached"));
+    assert!(below.written("text", Lang::En).contains("no bottleneck found"));
     let level = open(100.0, 4).second(second(0).answered(100, ms(3)));
     assert!(level.json()["diagnosis"].get("curve").is_none(), "one load is no curve");
 }

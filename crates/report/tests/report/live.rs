@@ -177,23 +177,54 @@ proptest! {
                 prop_assert!(line.width() <= cells.max(45), "{} cells: {line:?}", line.width());
             }
         }
-        prop_assert!(live.progress(Nanos::from_secs(5), Some(Nanos::from_secs(10)), 123_456, None).width() < cells);
+        prop_assert!(live.progress(&busy(5), Some(Nanos::from_secs(10)), None).width() < cells);
     }
 }
 
 #[test]
-fn progress_shows_whichever_is_further() {
-    let live = pipe(Lang::En, LiveMode::Closed);
+fn progress_shows_whichever_is_further_and_the_totals_so_far() {
     let s = Nanos::from_secs;
+    let line = |from, total, asked| {
+        let mut live = pipe(Lang::En, LiveMode::Closed);
+        let mut warm = second(-1).within(RunPart::Warmup);
+        warm.warmup = 77;
+        live.progress(&warm, total, asked);
+        live.progress(&second(from - 1).answered(300, ms(8)), total, asked);
+        live.progress(&second(from).answered(600, ms(2)).failing(3, "reset", "first_byte", None), total, asked)
+    };
+    let totals = "900 ok  3 failed  450 ok/s  p99 8.00 ms";
     for (line, wanted) in [
-        (live.progress(s(5), Some(s(10)), 999, None), "[████████████············]   50 %  5 s / 10 s  999 requests"),
-        (
-            live.progress(s(5), Some(s(10)), 90, Some(100)),
-            "[█████████████████████···]   90 %  5 s / 10 s  90 / 100 requests",
-        ),
-        (live.progress(s(5), None, 7, None), "5 s  7 requests"),
-        (live.progress(s(99), Some(s(10)), 7, None), "[████████████████████████]  100 %  99 s / 10 s  7 requests"),
+        (line(4, Some(s(10)), None), "[█████·····]   50 %  5 s / 10 s"),
+        (line(4, Some(s(10)), Some(1_003)), "[█████████·]   90 %  5 s / 10 s  903 / 1,003 requests"),
+        (line(4, None, None), "5 s"),
+        (line(98, Some(s(10)), None), "[██████████]  100 %  99 s / 10 s"),
     ] {
-        assert_eq!(line, wanted);
+        assert_eq!(line, format!("{wanted}  {totals}"));
+    }
+}
+
+#[test]
+fn a_slow_run_has_p99_in_every_row_once_there_are_enough_requests() {
+    for mode in [LiveMode::Closed, LiveMode::Open] {
+        let mut live = SecondsTable::new(Lang::En, false, 80, true, mode);
+        let rows: Vec<String> = (0..9).map(|n| live.row(&second(n).answered(250 + n as u64 % 2 * 40, ms(8)))).collect();
+        assert!(rows[0].contains("  –  "), "{}", rows[0]);
+        assert!(rows[1].contains("\nLatencies cover as many of the last seconds"), "{}", rows[1]);
+        for row in &rows[1..] {
+            let first = row.lines().next().unwrap_or_default();
+            assert!(!first.contains('–') && first.matches("8.00 ms").count() == 3, "p50, p99 and max: {row}");
+        }
+        assert!(rows[2..].iter().all(|row| row.lines().count() == 1), "it is explained once");
+    }
+}
+
+#[test]
+fn eighty_cells_have_room_for_the_maximum() {
+    for (lang, max) in [(Lang::En, "max"), (Lang::Zh, "最大")] {
+        for mode in [LiveMode::Closed, LiveMode::Open, LiveMode::Held] {
+            let mut live = SecondsTable::new(lang, false, 80, true, mode);
+            let row = live.row(&busy(0));
+            assert!(row.contains(max) && row.contains("p99"), "{row}");
+        }
     }
 }

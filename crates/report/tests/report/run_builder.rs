@@ -199,7 +199,7 @@ impl RunBuilder {
     /// Returns the report in a format.
     pub fn written(&self, format: &str, lang: Lang) -> String {
         let mut out = Vec::new();
-        let style = Style { lang, color: false, cells: None };
+        let style = Style { lang, ..Style::default() };
         brunt_report::format(format).unwrap().write(&self.summary(), &self.seconds(), style, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }

@@ -1,6 +1,7 @@
 //! Values captured from a response and their storage in the user's state.
 
 use brunt_cause::Cause;
+use brunt_cause::complaint;
 use brunt_contract::{ProtocolConfig, UsageError, UserState};
 
 use super::CAPTURE;
@@ -70,7 +71,12 @@ pub fn parse_captures(
         let (name, source) = text.split_once(' ').unwrap_or((text, ""));
         let at = config.variables.iter().position(|known| known == name);
         let place = || format!("{CAPTURE} {name}");
-        let at = at.ok_or_else(|| UsageError::new(place(), "only works in a flow; move it to a step of one"))?;
+        let at = at.ok_or_else(|| {
+            UsageError::new(
+                place(),
+                complaint!("only works in a flow; move it to a step of one", "只能用于流程；请移到流程的步骤中"),
+            )
+        })?;
         let capture = Capture::parse(source).map_err(|trouble| UsageError::new(place(), trouble))?;
         if !known.contains(&capture.kind()) {
             let trouble = format!("{whose} has no {}; use one of {}", capture.kind(), known.join(", "));

@@ -22,11 +22,15 @@ pub(super) fn requests(page: &mut TextPage, summary: &Summary) {
     let (before, after) = outside_account(summary, page.lang);
     before.iter().for_each(|line| page.indented_line(line));
     if !totals.status.is_empty() {
-        let codes: Vec<String> =
-            totals.status.iter().map(|(code, n)| format!("{code}: {}", numbers::count(*n))).collect();
-        page.indented_line(&format!("{}  {}", page.translate(say::STATUS_CODES), codes.join("  ")));
+        page.indented_line(&status_codes(summary, page.lang));
     }
     after.iter().for_each(|line| page.indented_line(line));
+}
+
+/// Returns the number of responses of each status code, as a line.
+pub(super) fn status_codes(summary: &Summary, lang: Lang) -> String {
+    let codes = summary.totals.status.iter().map(|(code, n)| format!("{code}: {}", numbers::count(*n)));
+    format!("{}  {}", lang.of(say::STATUS_CODES), codes.collect::<Vec<_>>().join("  "))
 }
 
 /// Returns the request counts as a line, with each request counted once.
@@ -109,15 +113,7 @@ pub(crate) fn sort_of(f: &Failure, lang: Lang) -> String {
 
 fn example(page: &mut TextPage, example: &FailureExample, indent: usize) {
     let indent = " ".repeat(indent + 2);
-    if !example.detail.is_empty() {
-        let why = reason(&example.detail, example.cause.as_ref(), page.lang);
-        page.indented_line(&format!("{indent}{}", one_line(&why, SENTENCE)));
-    }
-    // A reason given by the peer is the explanation.
-    let unexplained = example.detail.is_empty() || example.errno.is_some();
-    if example.reused && unexplained && (example.is(Kind::Closed) || example.is(Kind::Reset)) {
-        page.indented_line(&format!("{indent}{}", page.translate(say::ON_REUSED)));
-    }
+    explanation(example, page.lang).iter().for_each(|line| page.indented_line(&format!("{indent}{line}")));
     if let Some(trace) = &example.trace {
         let id = slowest::id(trace, page.lang);
         page.indented_line(&format!("{indent}{}", page.lang.fill(slowest::OF_EXAMPLE, &[("id", &id)])));
@@ -129,25 +125,65 @@ fn example(page: &mut TextPage, example: &FailureExample, indent: usize) {
     };
     let values: Vec<String> = example.values.iter().map(of_values).collect();
     let values = values.join(" · ");
-    let sides: [(Text, &str); 3] =
-        [(say::VALUES, &values), (say::SENT, &example.sent), (say::RECEIVED, &example.received)];
-    for (side, bytes) in sides.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
-        let named = format!("{indent}{}{}", page.translate(side), page.translate(say::COLON));
-        // The text is truncated rather than wrapped: data sent need not consist of words.
-        let room = page.cells.map_or(CELLS, |cells| cells.saturating_sub(width(&named) + 2).min(CELLS));
-        let line = named + &one_line(bytes, room);
-        page.indented_line(&page.paint.dim(&line));
-    }
+    // The text is truncated rather than wrapped: data sent need not consist of words.
+    let room = page.cells.map_or(EXAMPLE_CELLS, |cells| cells.saturating_sub(indent.len() + 2).min(EXAMPLE_CELLS));
+    let sides: [(Text, &str); 2] = [(say::VALUES, &values), (say::SENT, &example.sent)];
+    let sides = sides.into_iter().filter(|(_, bytes)| !bytes.is_empty());
+    let mut lines: Vec<String> = sides.map(|(side, bytes)| excerpt(side, bytes, page.lang, room)).collect();
+    lines.extend(response_lines(example, page.lang, room));
+    lines.into_iter().for_each(|line| page.indented_line(&page.paint.dim(&format!("{indent}{line}"))));
 }
 
-/// Maximum width of an example, in cells.
-const CELLS: usize = 90;
+/// Returns what is known of the cause of a failure, as sentences.
+pub(super) fn explanation(example: &FailureExample, lang: Lang) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !example.detail.is_empty() {
+        lines.push(one_line(&reason(&example.detail, example.cause.as_ref(), lang), SENTENCE));
+    }
+    // A reason given by the peer is the explanation.
+    let unexplained = example.detail.is_empty() || example.errno.is_some();
+    if example.reused && unexplained && (example.is(Kind::Closed) || example.is(Kind::Reset)) {
+        lines.push(lang.of(say::ON_REUSED).to_owned());
+    }
+    lines
+}
+
+/// Number of lines shown of the body of a response.
+const BODY_LINES: usize = 3;
+
+/// Returns what was received in a failed exchange: the status line and the first lines of the body of an HTTP response,
+/// the beginning of any other. The text is escaped, so line breaks are `\r\n`.
+pub(super) fn response_lines(example: &FailureExample, lang: Lang, room: usize) -> Vec<String> {
+    let received = &example.received;
+    let response = received.split_once(r"\r\n\r\n").filter(|_| received.starts_with("HTTP/"));
+    let Some((head, body)) = response else {
+        let shown = (!received.is_empty()).then(|| excerpt(say::RECEIVED, received, lang, room));
+        return shown.into_iter().collect();
+    };
+    let status = head.split(r"\r\n").next().unwrap_or_default();
+    let is_chunk_size = |line: &str| line.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_chunked = head.to_ascii_lowercase().contains("transfer-encoding: chunked");
+    let lines = body.split(r"\n").map(|line| line.trim_end_matches(r"\r").trim());
+    let lines = lines.filter(|line| !line.is_empty() && !(is_chunked && is_chunk_size(line))).take(BODY_LINES);
+    let body = lines.map(|line| excerpt(say::BODY, line, lang, room));
+    std::iter::once(excerpt(say::RECEIVED, status, lang, room)).chain(body).collect()
+}
+
+/// Returns a text from the wire after its label, cut to `room` cells.
+fn excerpt(label: Text, text: &str, lang: Lang, room: usize) -> String {
+    let label = format!("{}{}", lang.of(label), lang.of(say::COLON));
+    let room = room.saturating_sub(width(&label));
+    label + &one_line(text, room)
+}
+
+/// Maximum width of a line of an example, in cells.
+const EXAMPLE_CELLS: usize = 100;
 /// Maximum width of a sentence about an example, longer because expected and actual values are useless if cut.
 const SENTENCE: usize = 180;
 
 /// Returns the beginning of a text, on one line; the JSON report contains the whole text.
 fn one_line(text: &str, cells: usize) -> String {
-    let begins = text.char_indices().nth(4 * CELLS).map_or(text, |(at, _)| &text[..at]);
+    let begins = text.char_indices().nth(4 * EXAMPLE_CELLS).map_or(text, |(at, _)| &text[..at]);
     truncate(&brunt_measure::sanitize::line(begins), cells)
 }
 

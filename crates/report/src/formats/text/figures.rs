@@ -36,7 +36,7 @@ pub(super) fn headline(page: &mut TextPage, summary: &Summary) {
         page.indented_line(page.translate(say::BAND_NOTE));
     }
     if !summary.open {
-        hidden(page, summary);
+        hidden(summary, page.lang).iter().for_each(|line| page.indented_line(line));
     }
 }
 
@@ -69,29 +69,32 @@ fn quantiles(page: &mut TextPage, ranked: &RankedLatency<'_>) {
     rows.push(vec![page.translate(say::MEAN).into(), ranked.show_mean(page.lang)]);
     rows.push(vec![page.translate(say::DEVIATION).into(), ranked.deviation().show()]);
     table(&rows).iter().for_each(|line| page.indented_line(line));
-    footnotes(page, ranked);
+    let names: Vec<&str> = QUANTILES.iter().map(|named| named.name).collect();
+    footnotes(ranked, page.lang, &names).iter().for_each(|line| page.indented_line(line));
+    if lacks_intervals(ranked) {
+        page.indented_line(page.translate(say::NO_INTERVALS));
+    }
 }
 
-/// Adds the warning that stalls may be hidden: under closed load, waiting users send no requests.
-fn hidden(page: &mut TextPage, summary: &Summary) {
+/// Returns the warning that stalls may be hidden: under closed load, waiting users send no requests.
+pub(super) fn hidden(summary: &Summary, lang: Lang) -> Vec<String> {
     // While the load is paused, there are no requests that a stall could hide.
     let loaded_s = (summary.window - summary.paused()).as_secs_f64();
     let per_s = if loaded_s > 0.0 { summary.totals.finished_in_window as f64 / loaded_s } else { 0.0 };
     if per_s.round() < 1.0 {
-        return;
+        return Vec::new();
     }
-    let hidden = page.lang.fill(say::HIDDEN, &[("n", &numbers::count(per_s.round() as u64))]);
-    page.indented_line(&hidden);
+    let mut lines = vec![lang.fill(say::HIDDEN, &[("n", &numbers::count(per_s.round() as u64))])];
     // With a flow, the rate is in iterations.
     if summary.scenarios().next().is_some() {
-        return;
+        return lines;
     }
     let visits = summary.spans().next().map_or(summary.totals.finished_in_window, |row| row.totals.finished_in_window);
     let visits_per_s = visits as f64 / loaded_s;
     if visits_per_s >= 2.0 {
-        let advice = page.lang.fill(say::HIDDEN_OPEN, &[("n", &format!("{:.0}", visits_per_s / 2.0))]);
-        page.indented_line(&advice);
+        lines.push(lang.fill(say::HIDDEN_OPEN, &[("n", &format!("{:.0}", visits_per_s / 2.0))]));
     }
+    lines
 }
 
 /// Returns the heading: response time under open load, or service time at a number of users under closed load, which is
@@ -168,27 +171,24 @@ pub(crate) fn interval(quantile: QuantileEstimate) -> String {
     format!("{low} – {}", high.map_or("∞".into(), numbers::duration))
 }
 
-/// Adds explanations of figures that are withheld or only lower bounds.
-fn footnotes(page: &mut TextPage, ranked: &RankedLatency<'_>) {
+/// Returns explanations of those of the named quantiles that are withheld, and of lower bounds.
+pub(super) fn footnotes(ranked: &RankedLatency<'_>, lang: Lang, names: &[&str]) -> Vec<String> {
     let least = minimum_count(0.5);
+    let mut lines = Vec::new();
     if ranked.count() < least {
-        let line = page.lang.fill(say::NO_QUANTILES, &[("needed", &numbers::count(least))]);
-        page.indented_line(&line);
+        lines.push(lang.fill(say::NO_QUANTILES, &[("needed", &numbers::count(least))]));
     }
-    for named in QUANTILES {
+    for named in QUANTILES.iter().filter(|named| names.contains(&named.name)) {
         let needed = minimum_count(named.q);
         if (least..needed).contains(&ranked.count()) {
             let facts = [("names", named.name), ("needed", &*numbers::count(needed))];
-            let line = page.lang.fill(say::TOO_FEW, &facts);
-            page.indented_line(&line);
+            lines.push(lang.fill(say::TOO_FEW, &facts));
         }
     }
-    if lacks_intervals(ranked) {
-        page.indented_line(page.lang.of(say::NO_INTERVALS));
-    }
     if ranked.unfinished() > 0 {
-        page.indented_line(page.lang.of(say::LOWER_BOUND_NOTE));
+        lines.push(lang.of(say::LOWER_BOUND_NOTE).to_owned());
     }
+    lines
 }
 
 pub(super) fn throughput(page: &mut TextPage, summary: &Summary) {

@@ -1,6 +1,8 @@
 //! Text for people: the requested load, one headline, the supporting figures, and the verdict on whether to trust them.
+//! The page has two forms: the complete one, and one for the screen of a terminal.
 
 pub(super) mod accounts;
+mod brief;
 pub(super) mod figures;
 pub(crate) mod head;
 mod verdict;
@@ -31,8 +33,11 @@ impl ReportFormat for TextFormat {
 
     fn write(&self, summary: &Summary, _: &dyn SecondsSource, style: Style, out: &mut dyn Write) -> io::Result<()> {
         let summary = &summary.escaped();
-        let mut page =
-            TextPage { lang: style.lang, paint: Paint(style.color), cells: style.cells, text: String::new() };
+        let (lang, paint, cells) = (style.lang, Paint(style.color), style.cells);
+        if style.is_brief {
+            return out.write_all(brief::page(summary, lang, paint, cells).as_bytes());
+        }
+        let mut page = TextPage { lang, paint, cells, text: String::new() };
         head::requested_load(&mut page, summary);
         verdict::line(&mut page, summary);
         figures::headline(&mut page, summary);

@@ -1,0 +1,149 @@
+//! The options of tools that run scripts, and of tools for other protocols, with their equivalents in brunt.
+
+use super::tools::{Equivalent, LoadTool, PlainWords, SHOWN, TOOL, TargetSchemes};
+
+const NO_SCRIPTS: &str =
+    "brunt runs no scripts: give the URL, or write the steps of a user as a flow (`brunt plan --example flow`)";
+const ONE_MACHINE: &str = "brunt runs on one machine";
+
+pub const K6: LoadTool = LoadTool {
+    name: "k6",
+    programs: &["k6"],
+    users: 1,
+    requests: Some(1),
+    commands: &["run"],
+    words: PlainWords::Script(NO_SCRIPTS),
+    options: &[
+        (&["-u", "--vus"], Equivalent::Users),
+        (&["-i", "--iterations"], Equivalent::Requests),
+        (&["-d", "--duration"], Equivalent::Time("-d")),
+        (&["-s", "--stage"], Equivalent::Ramp),
+        (&["--rps"], Equivalent::Rate),
+        (&["--user-agent"], Equivalent::Header("User-Agent")),
+        (&["--max-redirects"], Equivalent::Value("--redirects")),
+        (&["--insecure-skip-tls-verify"], Equivalent::Words(&["-k"])),
+        (&["--no-connection-reuse", "--no-vu-connection-reuse"], Equivalent::Keepalive(false)),
+        (&["-q", "--quiet"], Equivalent::Words(&["--quiet"])),
+        (&["-o", "--out", "--summary-export", "--summary-trend-stats"], Equivalent::NoteOf(SHOWN)),
+        (&["--http-debug"], Equivalent::Note("--debug shows one whole exchange")),
+        (&["-e", "--env", "--tag", "-c", "--config", "--batch"], Equivalent::NoteOf("has no counterpart")),
+        (&["--no-summary", "--no-usage-report", "--no-thresholds", "-v", "--verbose"], Equivalent::Nothing),
+    ],
+    ..TOOL
+};
+
+pub const LOCUST: LoadTool = LoadTool {
+    name: "locust",
+    programs: &["locust"],
+    users: 1,
+    words: PlainWords::Script(NO_SCRIPTS),
+    options: &[
+        (&["-f", "--locustfile"], Equivalent::NoteOf(NO_SCRIPTS)),
+        (&["-u", "--users"], Equivalent::Users),
+        (&["-r", "--spawn-rate"], Equivalent::PerSecond("--connect-rate")),
+        (&["-t", "--run-time"], Equivalent::Time("-d")),
+        (&["-H", "--host"], Equivalent::Url),
+        (&["-s", "--stop-timeout"], Equivalent::Time("--drain")),
+        (&["--csv", "--html", "--json"], Equivalent::NoteOf(SHOWN)),
+        (&["--processes"], Equivalent::Value("--processes")),
+        (&["--master", "--worker"], Equivalent::Note(ONE_MACHINE)),
+        (
+            &["--master-host", "--expect-workers", "-T", "--tags", "-L", "--loglevel"],
+            Equivalent::NoteOf("has no counterpart"),
+        ),
+        (&["--headless", "--only-summary", "--autostart", "--autoquit"], Equivalent::Nothing),
+    ],
+    ..TOOL
+};
+
+pub const JMETER: LoadTool = LoadTool {
+    name: "jmeter",
+    programs: &["jmeter", "jmeter.sh", "jmeter.bat"],
+    words: PlainWords::Script(NO_SCRIPTS),
+    options: &[
+        (
+            &["-t", "--testfile"],
+            Equivalent::NoteOf(
+                "brunt reads no JMX: give the URL, or the requests as curl commands with --curl-file FILE --as-flow",
+            ),
+        ),
+        (&["-J", "-G", "-D"], Equivalent::NoteOf("threads are -c, and the duration is -d")),
+        (
+            &["-l", "--logfile", "-o", "--reportoutputfolder", "-j"],
+            Equivalent::NoteOf("use -o report.html, .json, .csv, .md or .xml"),
+        ),
+        (&["-R", "--remotestart"], Equivalent::NoteOf(ONE_MACHINE)),
+        (&["-H", "--proxyHost", "-P", "--proxyPort"], Equivalent::NoteOf("use -x http://HOST:PORT")),
+        (&["-q", "--addprop", "-p", "--propfile"], Equivalent::NoteOf("has no counterpart")),
+        (&["-n", "--nongui", "-e", "--reportatendofloadtests", "-f", "-r"], Equivalent::Nothing),
+    ],
+    ..TOOL
+};
+
+pub const GHZ: LoadTool = LoadTool {
+    name: "ghz",
+    programs: &["ghz"],
+    users: 50,
+    requests: Some(200),
+    target: Some(TargetSchemes { plain: "grpc", tls: "grpcs", is_tls: true, host: "HOST", port: "PORT" }),
+    options: &[
+        (&["-c", "--concurrency"], Equivalent::Users),
+        (&["-n", "--total"], Equivalent::Requests),
+        (&["-r", "--rps"], Equivalent::Rate),
+        (&["-z", "--duration", "-x", "--max-duration"], Equivalent::Time("-d")),
+        (&["-t", "--timeout"], Equivalent::Time("-t")),
+        (&["--connections"], Equivalent::SharedConnections),
+        (&["--proto"], Equivalent::Value("--proto")),
+        (&["--call"], Equivalent::Call),
+        (&["-d", "--data"], Equivalent::Value("--data")),
+        (&["-D", "--data-file"], Equivalent::Value("--data-file")),
+        (&["--insecure"], Equivalent::Plain),
+        (&["--skipTLS"], Equivalent::Words(&["-k"])),
+        (&["--cacert"], Equivalent::Value("--cacert")),
+        (&["--cert"], Equivalent::Value("--cert")),
+        (&["--key"], Equivalent::Value("--key")),
+        (&["--cpus"], Equivalent::Threads),
+        (&["--connect-timeout"], Equivalent::Time("--connect-timeout")),
+        (&["-m", "--metadata"], Equivalent::NoteOf("use -H 'NAME: VALUE' for each entry")),
+        (&["-i", "--import-paths"], Equivalent::Value("--import-path")),
+        (&["--protoset", "--config", "--name", "--tags"], Equivalent::NoteOf("has no counterpart")),
+        (&["-O", "--format", "-o", "--output"], Equivalent::NoteOf(SHOWN)),
+        (&["--async"], Equivalent::Nothing),
+    ],
+    ..TOOL
+};
+
+pub const REDIS_BENCHMARK: LoadTool = LoadTool {
+    name: "redis-benchmark",
+    programs: &["redis-benchmark", "valkey-benchmark"],
+    users: 50,
+    requests: Some(100_000),
+    words: PlainWords::Command,
+    target: Some(TargetSchemes { plain: "redis", tls: "rediss", is_tls: false, host: "127.0.0.1", port: "6379" }),
+    options: &[
+        (&["-h"], Equivalent::Host),
+        (&["-p"], Equivalent::Port),
+        (&["-s"], Equivalent::Value("--unix-socket")),
+        (&["-c"], Equivalent::Users),
+        (&["-n"], Equivalent::Requests),
+        (&["-P"], Equivalent::Value("--pipeline")),
+        (&["-t"], Equivalent::RedisTests),
+        (&["-d"], Equivalent::RedisSize),
+        (&["-r"], Equivalent::RedisKeys),
+        (&["--threads"], Equivalent::Threads),
+        (&["--tls"], Equivalent::Tls),
+        (&["--insecure"], Equivalent::Words(&["-k"])),
+        (&["--cacert"], Equivalent::Value("--cacert")),
+        (&["--cert"], Equivalent::Value("--cert")),
+        (&["--key"], Equivalent::Value("--key")),
+        (&["-3"], Equivalent::Words(&["--resp", "3"])),
+        (&["-u"], Equivalent::Url),
+        (&["-a", "--user"], Equivalent::NoteOf("write redis://USER:PASSWORD@HOST:PORT")),
+        (&["-q"], Equivalent::Words(&["--quiet"])),
+        (&["-k"], Equivalent::NoteOf("has no counterpart")),
+        (&["--dbnum", "--cluster", "--precision", "--seed"], Equivalent::NoteOf("has no counterpart")),
+        (&["--csv"], Equivalent::Note(SHOWN)),
+        (&["-e", "-l", "-I", "--enable-tracking"], Equivalent::Nothing),
+    ],
+    ..TOOL
+};
