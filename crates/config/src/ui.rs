@@ -11,7 +11,7 @@ use super::setting::{SettingSpec, TypedSetting, many, one, settings, switch, tex
 use super::values::SettingValues;
 use super::{command_line, help, probe_settings, settings};
 
-/// Default address, with a free port.
+/// Default address; port 0 stands for that of last time, or a free one.
 const LISTEN: &str = "127.0.0.1:0";
 
 /// Environment variable that contains the password.
@@ -32,6 +32,8 @@ pub struct UiSettings {
     pub tls: Option<RustlsServer>,
     /// Directory of the library; `None` for the default one.
     pub library: Option<PathBuf>,
+    /// Set to make new links, so that earlier ones no longer work.
+    pub new_links: bool,
     /// Set to open a browser.
     pub open: bool,
     /// Language; `None` for that of the locale.
@@ -48,9 +50,10 @@ impl std::fmt::Debug for UiSettings {
 settings! { SETTINGS {
     LISTEN_AT: SocketAddr = one(
         "listen", "ADDRESS", address,
-        "Where to listen; beyond this machine a password and a certificate are needed [default: 127.0.0.1 and a free port]",
+        "Where to listen; beyond this machine a password and a certificate are needed [default: 127.0.0.1 and the port of last time]",
     );
     NO_OPEN: () = switch("no-open", "Print the link without opening a browser");
+    NEW_LINKS: () = switch("new-links", "Make new links; earlier ones and open sessions no longer work");
     LIBRARY: String = one("library", "DIR", text, "Keep runs in DIR [default: $XDG_STATE_HOME/brunt/library]");
     PASSWORD_FILE: String =
         one("password-file", "FILE", text, "The password is the first line of FILE [default: $BRUNT_UI_PASSWORD]");
@@ -97,6 +100,7 @@ pub fn read(values: &SettingValues) -> Result<UiSettings, UsageError> {
         password,
         tls,
         library: values.text(&LIBRARY).map(PathBuf::from),
+        new_links: values.has(&NEW_LINKS),
         open: !values.has(&NO_OPEN),
         language: values.get(&LANG)?,
     })
