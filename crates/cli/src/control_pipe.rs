@@ -10,11 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use brunt_cause::complaint;
-use brunt_console::{RunCommand, run_control};
+use brunt_console::{RunCommand, polite, run_control};
 use brunt_contract::UsageError;
-use brunt_engine::{Control, Stop};
+use brunt_engine::Stop;
 use brunt_measure::Nanos;
-use brunt_plan::Plan;
 use brunt_report::Lang;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
@@ -74,18 +73,13 @@ pub struct ControlListener {
 
 impl ControlListener {
     /// Starts reading commands if another program controls this run.
-    pub fn listen(plan: &Plan, control: &Control, stop: &Stop) -> Option<ControlListener> {
+    pub fn listen(load: LoadControl, stop: &Stop) -> Option<ControlListener> {
         let mut pipe = record()?;
         pipe.push(run_control::PIPE);
         // Opened for writing as well, so that the pipe never reports end of file when its last writer goes away.
         let mut pipe = OpenOptions::new().read(true).write(true).open(pipe).ok()?;
         let over = Arc::new(AtomicBool::new(false));
-        let mut orders = CommandReader {
-            load: LoadControl::new(plan, control),
-            stop: stop.clone(),
-            drains: false,
-            line: Vec::new(),
-        };
+        let mut orders = CommandReader { load, stop: stop.clone(), drains: false, line: Vec::new() };
         let ended = Arc::clone(&over);
         let listening = std::thread::Builder::new().name("driver".into()).spawn(move || {
             while !ended.load(Ordering::Relaxed) {
@@ -132,6 +126,7 @@ impl CommandReader {
         match order {
             RunCommand::Change(change) => self.load.change(change),
             RunCommand::Scale(factor) => self.load.scale(factor),
+            RunCommand::Confirm => self.load.confirm(),
             RunCommand::Stop => self.stop.request(),
             RunCommand::Drain => {
                 // With connections that are only held, there is nothing to wait for.
@@ -147,7 +142,7 @@ impl CommandReader {
 /// Returns the description of a valid plan, run by this many workers, for the controlling program.
 pub fn checked(intent: &Intent, workers: u32, unused: &[String]) -> Value {
     let said = preflight::announcement(&intent.shown, workers, intent.lang());
-    let heavy = preflight::is_heavy(&intent.plan);
+    let heavy = polite::is_heavy(&intent.plan);
     let notes: Vec<&String> =
         intent.notes.iter().chain(&intent.remarks).chain(&intent.flow_remarks).chain(unused).collect();
     json!({ "ok": true, "said": said, "notes": notes, "heavy": heavy, "plan": intent.shown })

@@ -10,8 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
-use brunt_engine::{Control, Stop};
-use brunt_plan::Plan;
+use brunt_engine::Stop;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 
@@ -75,13 +74,12 @@ pub struct KeyListener {
 
 impl KeyListener {
     /// Starts reading keys if there is a terminal.
-    pub fn listen(plan: &Plan, control: &Control, stop: &Stop) -> Option<KeyListener> {
+    pub fn listen(mut load: LoadControl, stop: &Stop) -> Option<KeyListener> {
         if !is_foreground() || !enable_key_mode() {
             return None;
         }
         let over = Arc::new(AtomicBool::new(false));
         let (ended, stop) = (Arc::clone(&over), stop.clone());
-        let mut load = LoadControl::new(plan, control);
         let listening = std::thread::Builder::new().name("keys".into()).spawn(move || {
             while !ended.load(Ordering::Relaxed) && !stop.requested() {
                 if let Some(key) = next() {

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use brunt_console::polite;
 use brunt_engine::Control;
 use brunt_measure::Nanos;
 use brunt_plan::{Change, Load, Plan};
@@ -21,18 +22,28 @@ pub struct LoadControl {
     /// The last level set.
     level: Option<f64>,
     paused: bool,
+    /// Set if a load that needs confirmation on a public address is refused.
+    limited: bool,
 }
 
 impl LoadControl {
-    /// Creates the state for a run of this plan that begins now.
-    pub fn new(plan: &Plan, control: &Control) -> LoadControl {
+    /// Creates the state for a run of this plan that begins now; a `limited` one is not raised to a load that needs
+    /// confirmation.
+    pub fn new(plan: &Plan, control: &Control, limited: bool) -> LoadControl {
         let (plan, control) = (plan.clone(), control.clone());
-        LoadControl { plan, control, since: Instant::now(), level: None, paused: false }
+        LoadControl { plan, control, since: Instant::now(), level: None, paused: false, limited }
     }
 
-    /// Requests a change; ignores one that this load does not support.
+    /// Confirms that the target may be put under any load.
+    pub fn confirm(&mut self) {
+        self.limited = false;
+    }
+
+    /// Requests a change; ignores one that this load does not support, or that was not confirmed.
     pub fn change(&mut self, change: Change) {
-        if self.control.change(&self.plan, change).is_err() {
+        if (self.limited && polite::is_heavy_after(&self.plan, change))
+            || self.control.change(&self.plan, change).is_err()
+        {
             return;
         }
         match change {

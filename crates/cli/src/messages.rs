@@ -196,9 +196,9 @@ pub const PUBLIC_ASK: Text = text(
 );
 /// Refusal of a public address if no confirmation can be requested.
 pub const PUBLIC_REFUSED: Text = text(
-    "{host} ({address}) is a public address and {load} may harm it; add --yes if you are allowed to load-test it, or use at \
-     most 50 users or 1000/s",
-    "{host}（{address}）是公网地址，{load} 可能对其造成损害；如果您有权压测该地址，请加 --yes；否则请不要超过 50 个用户或 1000/s",
+    "{host} ({address}) is a public address and {load} may harm it; add --yes if you are allowed to load-test it, or use \
+     one user, a pause (--think) or at most 1000/s",
+    "{host}（{address}）是公网地址，{load} 可能对其造成损害；如果您有权压测该地址，请加 --yes；否则请只用一个用户、加停顿（--think）或不超过 1000/s",
 );
 /// Shown if the question was answered with no.
 pub const PUBLIC_DECLINED: Text = text("not confirmed; nothing was sent", "未确认；没有发送任何请求");

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, IsTerminal, Write};
 use std::net::IpAddr;
 
+use brunt_console::polite;
 use brunt_contract::{Origin, UsageError};
 use brunt_plan::{Arrivals, Load, Plan};
 use brunt_report::{Lang, numbers};
@@ -12,10 +13,6 @@ use brunt_report::{Lang, numbers};
 use crate::messages;
 use brunt_bench::guard::PublicAddressGuard;
 use brunt_bench::proxy_route;
-
-/// Limits above which load on a public address needs confirmation.
-const POLITE_USERS: f64 = 50.0;
-const POLITE_RATE: f64 = 1000.0;
 
 /// Returns the announcement of a run with this many workers, in one line.
 pub fn announcement(plan: &Plan, workers: u32, lang: Lang) -> String {
@@ -100,11 +97,6 @@ pub fn span(time: brunt_measure::Nanos) -> String {
     }
 }
 
-/// Returns `true` if the load on a public address needs confirmation, by its requests in flight or per second.
-pub fn is_heavy(plan: &Plan) -> bool {
-    level_of(plan) > if plan.load.is_open() { POLITE_RATE } else { POLITE_USERS }
-}
-
 /// Returns the level of the load: users times the requests that each keeps in flight, or requests
 /// per second.
 fn level_of(plan: &Plan) -> f64 {
@@ -124,7 +116,7 @@ pub fn confirm_targets(
     guard: &PublicAddressGuard,
     lang: Lang,
 ) -> Result<(), UsageError> {
-    if !is_heavy(plan) {
+    if !polite::is_heavy(plan) {
         return Ok(());
     }
     let public = |origin: &Origin| guard.public_address(origin).map(|address| (origin.host.clone(), address));
@@ -132,6 +124,12 @@ pub fn confirm_targets(
     confirm(plan, &hosts, lang)?;
     guard.restrict_to(hosts.into_keys().collect());
     Ok(())
+}
+
+/// Returns `true` if the load may not be raised to one that needs confirmation: it needed none so far, and some of the
+/// origins are on public addresses.
+pub fn is_limited(plan: &Plan, origins: &[Origin], guard: &PublicAddressGuard) -> bool {
+    !polite::is_heavy(plan) && origins.iter().any(|origin| guard.public_address(origin).is_some())
 }
 
 /// Asks about public hosts to which the first answer redirected and that are not confirmed yet; returns `true` if there
@@ -179,6 +177,7 @@ mod tests {
     use brunt_contract::PeerAddress;
     use brunt_engine::Resolver;
     use brunt_measure::Nanos;
+    use brunt_plan::Change;
     use std::sync::Arc;
 
     struct IpLiteralResolver;
@@ -202,15 +201,36 @@ mod tests {
     #[test]
     fn load_is_heavy_by_what_is_in_flight() {
         for (line, heavy) in [
-            ("-c 50 http://h", false),
-            ("-c 51 http://h", true),
+            ("-c 1 http://h", false),
+            ("-c 2 http://h", true),
+            ("-c 2 -n 1000 http://h", false),
+            ("-c 2 -n 1001 http://h", true),
+            ("-c 51 -n 1000 http://h", true),
+            ("-c 50 --think 50ms http://h", false),
+            ("-c 50 --think 49ms http://h", true),
+            ("-c 51 --think 1s http://h", true),
             ("-r 1000/s http://h", false),
             ("-r 1001/s http://h", true),
-            ("-c 10 --pipeline 5 redis://h", false),
-            ("-c 10 --pipeline 6 redis://h", true),
+            ("-c 1 --pipeline 2 redis://h", true),
         ] {
-            assert_eq!(is_heavy(&plan(line)), heavy, "{line}");
+            assert_eq!(polite::is_heavy(&plan(line)), heavy, "{line}");
         }
+    }
+
+    #[test]
+    fn a_load_that_was_not_confirmed_is_not_raised_on_a_public_address() {
+        let guard = PublicAddressGuard::new(Arc::new(IpLiteralResolver));
+        let to = |host: &str| [Origin::tcp(host.to_owned(), 80, false)];
+        let slow = plan("-r 10/s http://h");
+        assert!(is_limited(&slow, &to("8.8.8.8"), &guard) && !is_limited(&slow, &to("127.0.0.1"), &guard));
+        assert!(!is_limited(&plan("-r 1001/s http://h"), &to("8.8.8.8"), &guard), "it was confirmed");
+        assert!(
+            polite::is_heavy_after(&slow, Change::Rate(1001.0)) && !polite::is_heavy_after(&slow, Change::Rate(1000.0))
+        );
+        assert!(
+            polite::is_heavy_after(&plan("-c 1 http://h"), Change::Users(2))
+                && !polite::is_heavy_after(&slow, Change::Resume)
+        );
     }
 
     #[test]
@@ -219,7 +239,7 @@ mod tests {
             hosts.iter().map(|host| Origin::tcp(host.to_string(), 80, false)).collect()
         };
         let guard = || PublicAddressGuard::new(Arc::new(IpLiteralResolver));
-        let (heavy, light) = (plan("-c 51 http://h"), plan("http://h"));
+        let (heavy, light) = (plan("-c 51 http://h"), plan("-c 1 http://h"));
         assert_eq!(confirm_targets(&light, &origins(&["8.8.8.8"]), &guard(), Lang::En), Ok(()));
         assert_eq!(
             confirm_targets(&heavy, &origins(&["127.0.0.1", "10.0.0.1", "nowhere"]), &guard(), Lang::En),

@@ -17,6 +17,7 @@ use crate::control_pipe::ControlListener;
 use crate::event_files::EventFiles;
 use crate::exporters::Exporters;
 use crate::keyboard::{self, KeyListener};
+use crate::load_control::LoadControl;
 use crate::remarks::RunRemarks;
 use crate::report_output::{conclude, write_output};
 use crate::signals::Interrupts;
@@ -204,8 +205,10 @@ fn load(
     let differing = intent.notes.iter().map(|note| Notice::new(Subject::Curl, [("difference", note.clone())]));
     bench.remarks().into_iter().chain(differing).for_each(|said| journal.add_final_notice(said));
     let control = Control::default();
-    let keys = if watched { KeyListener::listen(&intent.plan, &control, stop) } else { None };
-    let driver = ControlListener::listen(&intent.plan, &control, stop);
+    let limited = !intent.yes && preflight::is_limited(&intent.plan, bench.prepared().origins(), bench.guard());
+    let steering = || LoadControl::new(&intent.plan, &control, limited);
+    let keys = if watched { KeyListener::listen(steering(), stop) } else { None };
+    let driver = ControlListener::listen(steering(), stop);
     let mut stopping = StopConditions::default();
     let ran = bench.run(&Trial::from_plan(&intent.plan), (stop, &control), &mut |event| {
         if matches!(event, RunEvent::Ended(_)) {

@@ -54,6 +54,7 @@ pub fn serve(asked: UiSettings, protocols: &[Arc<dyn Protocol>], defaults: &Defa
         password: asked.password,
         tls: asked.tls.map(|tls| tls.config()),
         library,
+        renew_links: asked.new_links,
         kept,
         program,
         plans: Arc::new(PlanParser { protocols: protocols.to_vec(), defaults: *defaults }),

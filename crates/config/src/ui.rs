@@ -12,7 +12,7 @@ use super::setting::{SettingSpec, TypedSetting, many, message, one, settings, sw
 use super::values::SettingValues;
 use super::{command_line, help, probe_settings, settings};
 
-/// Default address, with a free port.
+/// Default address; port 0 stands for that of last time, or a free one.
 const LISTEN: &str = "127.0.0.1:0";
 
 /// Environment variable that contains the password.
@@ -33,6 +33,8 @@ pub struct UiSettings {
     pub tls: Option<RustlsServer>,
     /// Directory of the library; `None` for the default one.
     pub library: Option<PathBuf>,
+    /// Set to make new links, so that earlier ones no longer work.
+    pub new_links: bool,
     /// Set to open a browser.
     pub open: bool,
     /// Language; `None` for that of the locale.
@@ -49,9 +51,10 @@ impl std::fmt::Debug for UiSettings {
 settings! { SETTINGS {
     LISTEN_AT: SocketAddr = one(
         "listen", "ADDRESS", address,
-        "Where to listen; beyond this machine a password and a certificate are needed [default: 127.0.0.1 and a free port]", "监听地址；供其他机器访问时需要密码和证书 [默认：127.0.0.1 和一个空闲端口]",
+        "Where to listen; beyond this machine a password and a certificate are needed [default: 127.0.0.1 and the port of last time]", "监听地址；供其他机器访问时需要密码和证书 [默认：127.0.0.1 和上次的端口]",
     );
     NO_OPEN: () = switch("no-open", "Print the link without opening a browser", "只显示链接，不打开浏览器");
+    NEW_LINKS: () = switch("new-links", "Make new links; earlier ones and open sessions no longer work", "生成新链接；之前的链接和已打开的会话失效");
     LIBRARY: String = one("library", "DIR", text, "Keep runs in DIR [default: $XDG_STATE_HOME/brunt/library]", "把压测保存在 DIR [默认：$XDG_STATE_HOME/brunt/library]");
     PASSWORD_FILE: String =
         one("password-file", "FILE", text, "The password is the first line of FILE [default: $BRUNT_UI_PASSWORD]", "密码为 FILE 的第一行 [默认：$BRUNT_UI_PASSWORD]");
@@ -102,6 +105,7 @@ pub fn read(values: &SettingValues) -> Result<UiSettings, UsageError> {
         password,
         tls,
         library: values.text(&LIBRARY).map(PathBuf::from),
+        new_links: values.has(&NEW_LINKS),
         open: !values.has(&NO_OPEN),
         language: values.get(&LANG)?,
     })

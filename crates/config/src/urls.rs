@@ -57,6 +57,13 @@ pub fn with_scheme(text: &str, schemes: &[&str]) -> Result<String, Complaint> {
                 "`{shown}` 少了一个斜杠；请写 {scheme}://{rest}"
             ));
         }
+        if let Some((word, rest)) = text.split_once(":/").filter(|(word, _)| !word.is_empty() && is_scheme(word)) {
+            let (shown, rest) = (mask::url(text), mask::url(rest.trim_start_matches('/')));
+            let meant = nearest(word, schemes.iter().copied()).unwrap_or("http");
+            return Err(format!(
+                "`{shown}` has no port after the colon; use a port, or a scheme such as {meant}://{rest}"
+            ));
+        }
         if text.starts_with('/') {
             let shown = mask::url(text);
             return Err(complaint!(
@@ -297,6 +304,7 @@ mod tests {
                     or --curl-file FILE; for a host of that name, use http://script.js",
             ),
             ("http:/a/b", "URL: `http:/a/b` is missing a slash; use http://a/b"),
+            ("htp:/bad", "URL: `htp:/bad` has no port after the colon; use a port, or a scheme such as http://bad"),
             ("ftp://a", "URL: `ftp://` is not supported; use one of http://, https://"),
             ("http:///x", "URL: `http:///x` has no host; use a URL such as http://localhost:8080/"),
         ];

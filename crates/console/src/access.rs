@@ -6,9 +6,13 @@ use std::time::{Duration, Instant};
 
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, COOKIE};
+use serde::{Deserialize, Serialize};
+
+use crate::kept_links::KeptLinks;
 
 /// The permissions of a client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Role {
     /// May watch runs and read reports.
     View,
@@ -54,6 +58,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 /// Tokens, password and sessions.
 pub struct Access {
+    links: Mutex<KeptLinks>,
     steer: String,
     look: String,
     password: Option<String>,
@@ -70,13 +75,35 @@ struct Sessions {
 }
 
 impl Access {
-    /// Creates new tokens. Browsers share cookies between ports, so the name of the cookie contains the port.
+    /// Creates new tokens that nothing keeps.
     ///
     /// # Errors
     /// Returns an error if the system provides no random bits.
+    #[cfg(test)]
     pub fn new(password: Option<String>, port: u16) -> Result<Access, String> {
-        let sessions = Mutex::default();
-        Ok(Access { steer: random()?, look: random()?, password, cookie: format!("brunt-{port}"), sessions })
+        Ok(Access::of(KeptLinks::new()?, password, port))
+    }
+
+    /// Continues with these tokens and sessions. Browsers share cookies between ports, so the name of the cookie
+    /// contains the port.
+    pub fn of(mut links: KeptLinks, password: Option<String>, port: u16) -> Access {
+        let (steer, look) = (links.steer.clone(), links.look.clone());
+        let kept = std::mem::take(&mut links.sessions);
+        let roles: HashMap<String, Role> = kept.into_iter().filter(|_| password.is_none()).collect();
+        let sessions = Sessions { order: roles.keys().cloned().collect(), roles, ..Sessions::default() };
+        let (links, sessions) = (Mutex::new(links), Mutex::new(sessions));
+        Access { links, steer, look, password, cookie: format!("brunt-{port}"), sessions }
+    }
+
+    /// Keeps the sessions for the next start, unless a password is required.
+    fn keep(&self, roles: &HashMap<String, Role>) {
+        if self.requires_password() {
+            return;
+        }
+        let mut links = self.links.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        links.sessions = roles.iter().map(|(id, role)| (id.clone(), *role)).collect();
+        // A session that cannot be kept ends with the console.
+        let _ = links.save();
     }
 
     /// Returns the token of a role.
@@ -124,6 +151,7 @@ impl Access {
         }
         sessions.order.push_back(id.clone());
         sessions.roles.insert(id.clone(), role);
+        self.keep(&sessions.roles);
         Ok((id, role))
     }
 
@@ -272,6 +300,19 @@ mod tests {
         let bearer = |text: String| access.authenticate(&headers("authorization", &text));
         assert_eq!(bearer(format!("Bearer {token}")), Err(LoginRefusal::Password));
         assert_eq!(bearer(format!("Bearer {token}:open sesame")), Ok(Some((Role::View, CredentialKind::Header))));
+    }
+
+    #[test]
+    fn sessions_outlast_the_console_unless_a_password_is_required() {
+        let library = tempfile::tempdir().unwrap();
+        let opened = |password: Option<&str>| {
+            Access::of(KeptLinks::open(library.path(), false).unwrap(), password.map(String::from), 1)
+        };
+        let first = opened(None);
+        let id = first.begin_uncounted(first.token(Role::View)).unwrap().0;
+        let cookie = headers("cookie", &format!("brunt-1={id}"));
+        assert_eq!(opened(None).authenticate(&cookie), Ok(Some((Role::View, CredentialKind::Cookie))));
+        assert_eq!(opened(Some("word")).authenticate(&cookie), Ok(None));
     }
 
     #[test]

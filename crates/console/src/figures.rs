@@ -94,6 +94,11 @@ impl RunFigures {
             ..RunFigures::default()
         };
         summary.started.iter().for_each(|started| figures.begun(started));
+        // What was asked for during the run, rather than what was planned.
+        let levels = summary.stretches.iter().flat_map(|stretch| stretch.levels);
+        if let Some(peak) = levels.reduce(f64::max) {
+            (figures.load_peak, figures.load_steady) = (peak, false);
+        }
         figures
     }
 

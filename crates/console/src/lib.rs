@@ -10,10 +10,12 @@ mod api;
 mod feed;
 mod figures;
 mod gate;
+mod kept_links;
 mod library;
 mod listen;
 mod pages;
 mod plans;
+pub mod polite;
 mod problem;
 mod program;
 pub mod run_control;
@@ -30,6 +32,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use access::{Access, Role};
 use feed::Feeds;
 use gate::HostNames;
+use kept_links::KeptLinks;
 use library::Library;
 use plans::PlanExecutor;
 use program::BruntProgram;
@@ -51,6 +54,8 @@ pub struct ConsoleSettings {
     pub tls: Option<Arc<ServerConfig>>,
     /// Directory of the library.
     pub library: PathBuf,
+    /// Set to make new links, so that earlier ones no longer work.
+    pub renew_links: bool,
     /// Directory of the runs kept by the command line.
     pub kept: Option<PathBuf>,
     /// Path of the brunt binary.
@@ -109,10 +114,12 @@ impl Console {
     /// # Errors
     /// Returns the name of the wrong setting, and a message.
     pub fn start(settings: ConsoleSettings) -> Result<Console, (&'static str, String)> {
-        let ConsoleSettings { listen, mut names, password, tls, library, kept, program, plans } = settings;
+        let ConsoleSettings { listen, mut names, password, tls, library, renew_links, kept, program, plans } = settings;
+        let folder = library.clone();
         let library = Arc::new(Library::open(&library, kept).map_err(|why| ("--library", why))?);
+        let mut links = KeptLinks::open(&folder, renew_links).map_err(|why| ("--library", why))?;
         let cannot = |error: std::io::Error| ("--listen", format!("cannot listen on {listen} ({error})"));
-        let listener = std::net::TcpListener::bind(listen).map_err(cannot)?;
+        let listener = bound(listen, &mut links).map_err(cannot)?;
         listener.set_nonblocking(true).map_err(cannot)?;
         let address = listener.local_addr().map_err(cannot)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -130,7 +137,7 @@ impl Console {
         let runs = Arc::new(ActiveRuns::new(program.clone(), Arc::clone(&library)));
         runs.remove_stale_pipes();
         let app = App(Arc::new(AppState {
-            access: Access::new(password, address.port()).map_err(|why| ("--listen", why))?,
+            access: Access::of(links, password, address.port()),
             names: HostNames::new(address, tls.is_some(), names),
             library,
             runs,
@@ -159,6 +166,24 @@ impl Console {
         };
         format!("{}://{host}/?token={}", self.scheme, self.app.access.token(role))
     }
+}
+
+/// Listens; without a port, on that of the last time, so that links to it still lead here. If another console has it, a
+/// free one is used once.
+fn bound(listen: SocketAddr, links: &mut KeptLinks) -> std::io::Result<std::net::TcpListener> {
+    if listen.port() != 0 {
+        return std::net::TcpListener::bind(listen);
+    }
+    let known = links.port.and_then(|port| std::net::TcpListener::bind((listen.ip(), port)).ok());
+    if let Some(listener) = known {
+        return Ok(listener);
+    }
+    let listener = std::net::TcpListener::bind(listen)?;
+    if links.port.is_none() {
+        links.port = Some(listener.local_addr()?.port());
+        links.save()?;
+    }
+    Ok(listener)
 }
 
 /// Returns the name of this machine, for a link.

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use axum::Extension;
 use axum::extract::{Form, Path, Query, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, LOCATION, SET_COOKIE};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{Html, IntoResponse, Response};
 use serde::Deserialize;
 
@@ -61,36 +61,64 @@ pub struct LoginForm {
     #[serde(default)]
     token: String,
     password: Option<String>,
+    #[serde(default)]
+    place: String,
 }
 
+/// A request for a page: its link, its sender, and where it leads.
+type PageRequest = (Query<LinkQuery>, Extension<Option<Role>>, Uri, HeaderMap);
+
 /// `GET /`.
-pub async fn index(
-    State(app): State<App>,
-    Query(link): Query<LinkQuery>,
-    Extension(role): Extension<Option<Role>>,
-    headers: HeaderMap,
-) -> Response {
+pub async fn index(State(app): State<App>, (link, role, uri, headers): PageRequest) -> Response {
+    enter(&app, link.0, role.0, &uri, &headers)
+}
+
+/// Returns the page; a link with a token lets its sender in first.
+fn enter(app: &App, link: LinkQuery, role: Option<Role>, uri: &Uri, headers: &HeaderMap) -> Response {
     match link.token {
-        Some(token) => log_in(&app, &token, None, gate::is_cross_site(&headers)),
+        Some(token) => {
+            let place = Place { path: without_token(uri), token: &token };
+            log_in(app, &place, None, gate::is_cross_site(headers))
+        }
         None if role.is_some() => page(),
-        None => login_page(&app, StatusCode::UNAUTHORIZED, "", None),
+        None => {
+            let place = Place { path: without_token(uri), token: "" };
+            login_page(app, StatusCode::UNAUTHORIZED, &place, None)
+        }
     }
+}
+
+/// Where a login leads, and the token it was tried with.
+struct Place<'a> {
+    path: String,
+    token: &'a str,
+}
+
+/// Returns the path and the query of a link without its token. It never leads to another site.
+fn without_token(uri: &Uri) -> String {
+    let rest =
+        uri.query().unwrap_or_default().split('&').filter(|part| !part.is_empty() && !part.starts_with("token="));
+    let rest = rest.collect::<Vec<_>>().join("&");
+    let path = format!("/{}", uri.path().trim_start_matches(['/', '\\']));
+    if rest.is_empty() { path } else { format!("{path}?{rest}") }
 }
 
 /// `POST /login`.
 pub async fn login(State(app): State<App>, Form(typed): Form<LoginForm>) -> Response {
-    log_in(&app, typed.token.trim(), typed.password.as_deref(), false)
+    let path = typed.place.parse::<Uri>().map_or_else(|_| "/".into(), |uri| without_token(&uri));
+    log_in(&app, &Place { path, token: typed.token.trim() }, typed.password.as_deref(), false)
 }
 
 /// `POST /logout`.
 pub async fn logout(State(app): State<App>) -> Response {
     let gone = format!("{}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax", app.access.cookie());
-    to_pages(&gone)
+    to_pages("/", &gone)
 }
 
-fn to_pages(cookie: &str) -> Response {
+fn to_pages(place: &str, cookie: &str) -> Response {
     let mut response = StatusCode::SEE_OTHER.into_response();
-    response.headers_mut().insert(LOCATION, HeaderValue::from_static("/"));
+    let place = HeaderValue::from_str(place).unwrap_or(HeaderValue::from_static("/"));
+    response.headers_mut().insert(LOCATION, place);
     if let Ok(cookie) = HeaderValue::from_str(cookie) {
         response.headers_mut().insert(SET_COOKIE, cookie);
     }
@@ -98,16 +126,18 @@ fn to_pages(cookie: &str) -> Response {
 }
 
 /// Logs a browser in. `foreign` is set if a page of another site caused the attempt; its failures are not counted.
-fn log_in(app: &App, token: &str, password: Option<&str>, foreign: bool) -> Response {
+fn log_in(app: &App, place: &Place<'_>, password: Option<&str>, foreign: bool) -> Response {
+    let token = place.token;
     let begun = if foreign { app.access.begin_uncounted(token) } else { app.access.begin(token, password) };
     match begun {
         Ok((id, _)) => {
             let secure = if app.names.uses_tls() { "; Secure" } else { "" };
-            to_pages(&format!("{}={id}; Path=/; HttpOnly; SameSite=Lax{secure}", app.access.cookie()))
+            let cookie = format!("{}={id}; Path=/; HttpOnly; SameSite=Lax{secure}", app.access.cookie());
+            to_pages(&place.path, &cookie)
         }
         Err(LoginRefusal::Password) => {
             let tried = password.map(|_| LoginRefusal::Password);
-            login_page(app, StatusCode::UNAUTHORIZED, token, tried)
+            login_page(app, StatusCode::UNAUTHORIZED, place, tried)
         }
         Err(why) => {
             let status = if why == LoginRefusal::TooManyAttempts {
@@ -115,13 +145,13 @@ fn log_in(app: &App, token: &str, password: Option<&str>, foreign: bool) -> Resp
             } else {
                 StatusCode::UNAUTHORIZED
             };
-            login_page(app, status, "", Some(why))
+            login_page(app, status, &Place { path: place.path.clone(), token: "" }, Some(why))
         }
     }
 }
 
 /// Returns the login page.
-fn login_page(app: &App, status: StatusCode, token: &str, why: Option<LoginRefusal>) -> Response {
+fn login_page(app: &App, status: StatusCode, place: &Place<'_>, why: Option<LoginRefusal>) -> Response {
     let said = match why {
         None => "",
         Some(LoginRefusal::Token) => "This token is no longer valid. 此令牌已失效。",
@@ -129,14 +159,19 @@ fn login_page(app: &App, status: StatusCode, token: &str, why: Option<LoginRefus
         Some(LoginRefusal::TooManyAttempts) => "Too many wrong attempts; wait a minute. 错误次数过多，请等一分钟。",
     };
     // A token has only letters and digits; anything else is not echoed.
-    let token: String = token.chars().filter(char::is_ascii_alphanumeric).collect();
+    let token: String = place.token.chars().filter(char::is_ascii_alphanumeric).collect();
     let password = match app.access.requires_password() {
         true => {
             "<label>Password 密码 <input type=password name=password autocomplete=current-password required></label>"
         }
         false => "",
     };
-    let page = DOOR.replace("@@SAID@@", said).replace("@@TOKEN@@", &token).replace("@@PASSWORD@@", password);
+    let path = place.path.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
+    let page = DOOR
+        .replace("@@SAID@@", said)
+        .replace("@@PLACE@@", &path)
+        .replace("@@TOKEN@@", &token)
+        .replace("@@PASSWORD@@", password);
     (status, Html(page)).into_response()
 }
 
@@ -146,15 +181,14 @@ const DOOR: &str = include_str!("door.html");
 pub async fn asset(
     State(app): State<App>,
     Path(path): Path<String>,
-    Extension(role): Extension<Option<Role>>,
+    (link, role, uri, headers): PageRequest,
 ) -> Response {
     if let Some((_, kind, bytes)) = FILES.iter().find(|(name, ..)| *name == path) {
         return ([(CONTENT_TYPE, *kind), (CACHE_CONTROL, "no-cache")], bytes()).into_response();
     }
-    match role {
-        _ if path.contains('.') => (StatusCode::NOT_FOUND, "there is no such page").into_response(),
-        Some(_) => page(),
-        None => login_page(&app, StatusCode::UNAUTHORIZED, "", None),
+    match path.contains('.') {
+        true => (StatusCode::NOT_FOUND, "there is no such page").into_response(),
+        false => enter(&app, link.0, role.0, &uri, &headers),
     }
 }
 
@@ -169,6 +203,19 @@ mod tests {
         assert!(PAGE.policy.contains("connect-src 'self'") && PAGE.policy.ends_with("frame-ancestors 'none'"));
         for loading in [" src=\"", "<link", "@import", "url(http"] {
             assert!(!PAGE.html.contains(loading), "{loading}");
+        }
+    }
+
+    #[test]
+    fn a_link_leads_where_it_says_without_its_token_and_never_elsewhere() {
+        for (link, place) in [
+            ("/?token=abc", "/"),
+            ("/runs/1-a?token=abc", "/runs/1-a"),
+            ("/compare?runs=a,b&token=abc&lang=zh", "/compare?runs=a,b&lang=zh"),
+            ("//evil.example/?token=abc", "/evil.example/"),
+            ("/", "/"),
+        ] {
+            assert_eq!(without_token(&link.parse().unwrap()), place, "{link}");
         }
     }
 

@@ -17,6 +17,8 @@ pub enum RunCommand {
     Change(Change),
     /// Multiplies the current load by this factor.
     Scale(f64),
+    /// Confirms that the target may be put under any load, although its address is public.
+    Confirm,
     /// Ends the run now; requests in flight stay unfinished.
     Stop,
     /// Stops sending, and ends the run once nothing is in flight or the plan's drain is over.
@@ -36,6 +38,7 @@ impl RunCommand {
             "pause" => Some(RunCommand::Change(Change::Pause)),
             "resume" => Some(RunCommand::Change(Change::Resume)),
             "by" => rest.parse().ok().filter(|factor| STEPS.contains(factor)).map(RunCommand::Scale),
+            "confirm" => Some(RunCommand::Confirm),
             "stop" => Some(RunCommand::Stop),
             "drain" => Some(RunCommand::Drain),
             _ => None,
@@ -52,6 +55,7 @@ impl fmt::Display for RunCommand {
             RunCommand::Change(Change::Resume) => f.write_str("resume"),
             RunCommand::Change(Change::Drain) | RunCommand::Drain => f.write_str("drain"),
             RunCommand::Scale(factor) => write!(f, "by {factor}"),
+            RunCommand::Confirm => f.write_str("confirm"),
             RunCommand::Stop => f.write_str("stop"),
         }
     }
@@ -69,6 +73,7 @@ mod tests {
             RunCommand::Change(Change::Pause),
             RunCommand::Change(Change::Resume),
             RunCommand::Scale(1.1),
+            RunCommand::Confirm,
             RunCommand::Stop,
             RunCommand::Drain,
         ] {

@@ -3,17 +3,22 @@
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use brunt_plan::{Change, Plan};
+use brunt_record::{LoadChange, RecordReader, RunEvent};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::library::{Library, RunSource, RunState};
+use crate::polite;
 use crate::problem::Problem;
 use crate::program::BruntProgram;
 use crate::run_control::{self, RunCommand};
@@ -40,6 +45,8 @@ struct ActiveRun {
     stderr: Mutex<Vec<u8>>,
     /// The exit code, once it has ended.
     exit: Mutex<Option<Option<i32>>>,
+    /// Set if its target may be put under any load, although its address is public.
+    confirmed: AtomicBool,
 }
 
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -79,7 +86,7 @@ impl ActiveRuns {
     /// Returns the reason why the run did not begin.
     pub fn start(self: &Arc<ActiveRuns>, asked: &RunRequest) -> Result<String, Problem> {
         let id = new_id()?;
-        let going = Arc::new(ActiveRun::default());
+        let going = Arc::new(ActiveRun { confirmed: asked.yes.into(), ..ActiveRun::default() });
         {
             let mut all = lock(&self.active);
             if all.len() >= MOST {
@@ -200,6 +207,51 @@ impl ActiveRuns {
         }
     }
 
+    /// Confirms that the target of a run may be put under any load.
+    ///
+    /// # Errors
+    /// Returns an error if the run has ended or takes no commands.
+    pub fn confirm(&self, id: &str) -> Result<(), Problem> {
+        self.send(id, RunCommand::Confirm)?;
+        lock(&self.active).get(id).iter().for_each(|run| run.confirmed.store(true, Ordering::Relaxed));
+        Ok(())
+    }
+
+    /// Returns the public address that a command would put under a load that nobody confirmed yet.
+    pub fn unconfirmed(&self, id: &str, plan: &Plan, order: RunCommand) -> Option<IpAddr> {
+        let confirmed = lock(&self.active).get(id).is_some_and(|run| run.confirmed.load(Ordering::Relaxed));
+        let is_heavy = || match order {
+            RunCommand::Change(change) => polite::is_heavy_after(plan, change),
+            RunCommand::Scale(factor) => factor > 1.0 && polite::is_heavy_after(plan, self.scaled(id, plan, factor)),
+            RunCommand::Confirm | RunCommand::Stop | RunCommand::Drain => false,
+        };
+        // A load that is heavy from the beginning was confirmed then.
+        if polite::is_heavy(plan) || confirmed || !is_heavy() { None } else { self.public_address(id) }
+    }
+
+    /// Returns the change that a factor comes to, from the highest level that the run may have now.
+    fn scaled(&self, id: &str, plan: &Plan, factor: f64) -> Change {
+        let events = RecordReader::open(&self.library.record(id)).into_iter().flatten();
+        let level = events.filter_map(|event| match event {
+            Ok(RunEvent::Changed(LoadChange { change: Change::Rate(rate), .. })) => Some(rate),
+            Ok(RunEvent::Changed(LoadChange { change: Change::Users(users), .. })) => Some(f64::from(users)),
+            _ => None,
+        });
+        let level = level.last().unwrap_or_else(|| plan.load.peak()) * factor;
+        if plan.load.is_open() { Change::Rate(level) } else { Change::Users(level.ceil() as u32) }
+    }
+
+    /// Returns the address that the first response of a run came from, if it is public.
+    fn public_address(&self, id: &str) -> Option<IpAddr> {
+        const BEGINNING: usize = 64;
+        let mut events = RecordReader::open(&self.library.record(id)).ok()?.take(BEGINNING);
+        let address = events.find_map(|event| match event {
+            Ok(RunEvent::FirstResponse(first)) => first.address.parse::<SocketAddr>().ok(),
+            _ => None,
+        })?;
+        Some(address.ip()).filter(|ip| brunt_plan::address::is_public(*ip))
+    }
+
     /// Ends a run that still waits for its first answer: there is nothing to drain.
     fn terminate(&self, id: &str) -> Option<()> {
         let going = lock(&self.active).get(id).cloned()?;
@@ -212,11 +264,11 @@ impl ActiveRuns {
     ///
     /// # Errors
     /// Returns an error if the record is still empty.
-    pub fn plan_of(&self, id: &str) -> Result<brunt_plan::Plan, Problem> {
+    pub fn plan_of(&self, id: &str) -> Result<Plan, Problem> {
         let not_yet = || Problem::conflict("not_running", "this run has not started yet");
-        let mut events = brunt_record::RecordReader::open(&self.library.record(id)).map_err(|_| not_yet())?;
+        let mut events = RecordReader::open(&self.library.record(id)).map_err(|_| not_yet())?;
         match events.next() {
-            Some(Ok(brunt_record::RunEvent::Started(started))) => Ok(started.plan),
+            Some(Ok(RunEvent::Started(started))) => Ok(started.plan),
             _ => Err(not_yet()),
         }
     }
@@ -268,4 +320,67 @@ pub fn private_file(path: &std::path::Path) -> std::io::Result<File> {
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use brunt_measure::Nanos;
+    use brunt_plan::{Arrivals, Load, Stage};
+    use brunt_record::{FirstResponse, RecordWriter};
+
+    use super::*;
+    use crate::testing;
+
+    /// Creates a run at 600/s whose first response came from this address; its rate was then changed to 900/s.
+    fn run_at(address: &str) -> (tempfile::TempDir, Arc<ActiveRuns>, Plan) {
+        let directory = tempfile::tempdir().unwrap();
+        let library = Arc::new(Library::open(directory.path(), None).unwrap());
+        let stages = vec![Stage { lasts: Nanos::from_secs(60), from: 600.0, to: 600.0 }];
+        let mut events = testing::a_run(1);
+        let Some(RunEvent::Started(started)) = events.first_mut() else { panic!("a head") };
+        started.plan.load = Load::Open { stages, arrivals: Arrivals::Poisson };
+        let plan = started.plan.clone();
+        events
+            .insert(1, RunEvent::FirstResponse(FirstResponse { address: address.into(), ..FirstResponse::default() }));
+        events.insert(3, RunEvent::Changed(LoadChange { at_ns: 0, change: Change::Rate(900.0) }));
+        let mut writer = RecordWriter::create(&library.record("1-a")).unwrap();
+        events.iter().for_each(|event| writer.write(event).unwrap());
+        let runs = ActiveRuns::new(BruntProgram("brunt".into()), library);
+        (directory, Arc::new(runs), plan)
+    }
+
+    #[test]
+    fn real_load_on_a_public_address_needs_a_confirmation_however_it_is_asked_for() {
+        for (address, is_public) in
+            [("8.8.8.8:80", true), ("[2001:4860::8]:443", true), ("10.0.0.1:80", false), ("/run/x", false)]
+        {
+            let (_directory, runs, plan) = run_at(address);
+            let refuses = |order| runs.unconfirmed("1-a", &plan, order).is_some();
+            for (order, is_real) in [
+                (RunCommand::Change(Change::Rate(1000.0)), false),
+                (RunCommand::Change(Change::Rate(1001.0)), true),
+                (RunCommand::Change(Change::Pause), false),
+                (RunCommand::Scale(1.1), false),
+                (RunCommand::Scale(1.2), true),
+                (RunCommand::Scale(0.5), false),
+                (RunCommand::Stop, false),
+            ] {
+                assert_eq!(refuses(order), is_public && is_real, "{address} {order:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_load_that_was_confirmed_is_not_asked_about_again() {
+        let (_directory, runs, mut plan) = run_at("8.8.8.8:80");
+        let order = RunCommand::Change(Change::Rate(5000.0));
+        let run = ActiveRun { confirmed: true.into(), ..ActiveRun::default() };
+        lock(&runs.active).insert("1-a".into(), Arc::new(run));
+        assert_eq!(runs.unconfirmed("1-a", &plan, order), None);
+        lock(&runs.active).clear();
+        assert!(runs.unconfirmed("1-a", &plan, order).is_some());
+        let stages = vec![Stage { lasts: Nanos::from_secs(60), from: 2000.0, to: 2000.0 }];
+        plan.load = Load::Open { stages, arrivals: Arrivals::Poisson };
+        assert_eq!(runs.unconfirmed("1-a", &plan, order), None, "it began with --yes");
+    }
 }

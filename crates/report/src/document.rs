@@ -20,6 +20,7 @@ mod reference;
 mod scenarios;
 mod second;
 mod slowest;
+mod stretches;
 
 use std::collections::BTreeMap;
 
@@ -40,9 +41,12 @@ use self::reference::ReferenceReport;
 use self::scenarios::ScenarioReport;
 use self::second::SecondReports;
 use self::slowest::SlowRequest;
+use self::stretches::StretchReport;
 use crate::early_end::EarlyEnd;
 use crate::failed_addresses::FailedAddress;
+use crate::failure_accounts::{FailureAccount, accounts};
 use crate::finding::Finding;
+use crate::objectives::Objective;
 use crate::overload::Overload;
 use crate::seconds::SecondsPass;
 use crate::summary::Summary;
@@ -94,6 +98,9 @@ pub struct Report<'a> {
     failures: Vec<FailureReport<'a>>,
     /// Latency of requests.
     latency: LatencyReport<'a>,
+    /// Figures by stages and changes of the load, in the order of time; only if the load changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stretches: Option<Vec<StretchReport<'a>>>,
     /// Figures per request name, if the run has several; they add up to the run's.
     by_name: Vec<NameReport<'a>>,
     /// Iterations of the flow, then each of its groups; only if the run has a flow.
@@ -145,6 +152,9 @@ pub struct Report<'a> {
     diagnosis: diagnosis::Diagnosis,
     /// The objectives.
     objectives: Vec<ObjectiveReport<'a>>,
+    /// Stretches in which no request succeeded although requests were in flight or failed; only if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outages: Option<Vec<OutageReport>>,
     /// Changes of the load during the run, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     changes: Option<&'a [brunt_record::LoadChange]>,
@@ -239,8 +249,28 @@ struct FailureReport<'a> {
     errno: Option<&'a str>,
     /// Number of failures.
     count: u64,
+    /// The same by status and by name, most first: unexpected statuses by their code. Only where the counts of the
+    /// record add up to `count`.
+    parts: Vec<FailurePartReport<'a>>,
     /// Kept example.
     example: Option<ExampleReport<'a>>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct FailurePartReport<'a> {
+    /// Status code of the responses; null if they are not counted by it.
+    status: Option<&'a str>,
+    /// Number of failures.
+    count: u64,
+    /// Name → number of failures; empty if the run has only one name, or if they are not known.
+    by_name: BTreeMap<&'a str, u64>,
+}
+
+impl<'a> From<FailureAccount<'a>> for FailurePartReport<'a> {
+    fn from(part: FailureAccount<'a>) -> FailurePartReport<'a> {
+        FailurePartReport { status: part.status, count: part.count, by_name: part.names.into_iter().collect() }
+    }
 }
 
 #[derive(Serialize)]
@@ -321,6 +351,21 @@ struct OverloadReport {
 
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct OutageReport {
+    /// Last success before it, in seconds since the start of the window.
+    from_s: f64,
+    /// Next success, or the end of the window.
+    to_s: f64,
+}
+
+impl From<&(i64, i64)> for OutageReport {
+    fn from((from_ns, to_ns): &(i64, i64)) -> OutageReport {
+        OutageReport { from_s: *from_ns as f64 / 1e9, to_s: *to_ns as f64 / 1e9 }
+    }
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct TrustReport {
     /// `trusted`, `too_short`, `caution` or `not_trusted`.
     verdict: &'static str,
@@ -355,6 +400,15 @@ struct ObjectiveReport<'a> {
     measured: &'a str,
     /// Scheduled requests that met it; null if it is not checked by counting.
     within: Option<u64>,
+    /// Limit of an objective on latency; absent for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit_us: Option<f64>,
+    /// Quantile that it limits (0.99); absent for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quantile: Option<f64>,
+    /// Name of the requests that it applies to; absent for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -423,6 +477,7 @@ impl<'a> Report<'a> {
             words: &totals.words,
             failures: failures(summary),
             latency: LatencyReport::of_run(totals, summary.open),
+            stretches: stretches::reports(summary),
             by_name: named::reports(summary),
             iterations: iterations::reports(summary),
             scenarios: scenarios::reports(summary),
@@ -450,6 +505,8 @@ impl<'a> Report<'a> {
             trust: trust(summary),
             diagnosis: diagnosis::Diagnosis::of(&summary.limits),
             objectives: objectives(summary),
+            outages: Some(summary.outages.iter().map(OutageReport::from).collect::<Vec<_>>())
+                .filter(|outages| !outages.is_empty()),
             changes: Some(&*summary.changes).filter(|changes| !changes.is_empty()),
             notices: summary.notices.iter().map(recorded::NoticeReport::from).collect(),
             probe: summary.probe.as_ref().map(recorded::FirstAnswerReport::from),
@@ -518,6 +575,7 @@ fn failures(summary: &Summary) -> Vec<FailureReport<'_>> {
             phase: &f.phase,
             errno: f.errno.as_deref(),
             count: f.count,
+            parts: accounts(summary, f).into_iter().map(FailurePartReport::from).collect(),
             example: summary.example(f).map(ExampleReport::from),
         })
         .collect()
@@ -539,12 +597,16 @@ fn trust(summary: &Summary) -> TrustReport {
 fn objectives(summary: &Summary) -> Vec<ObjectiveReport<'_>> {
     let judged = summary.objectives.iter();
     judged
-        .map(|o| ObjectiveReport {
+        .map(|o| (o, Objective::parse(&o.objective).ok().and_then(Objective::latency_limit)))
+        .map(|(o, limit)| ObjectiveReport {
             objective: &o.objective,
             met: o.is_met(),
             outcome: o.outcome.name(),
             measured: &o.measured,
             within: o.counted.map(|(n, _)| n),
+            limit_us: limit.as_ref().map(|limit| limit.limit.as_micros_f64()),
+            quantile: limit.as_ref().and_then(|limit| limit.quantile),
+            name: limit.and_then(|limit| limit.name),
         })
         .collect()
 }

@@ -132,6 +132,29 @@ impl ObjectiveOutcome {
     }
 }
 
+/// The limit of an objective on latency.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LatencyLimit {
+    /// The quantile; `None` for the maximum and the mean.
+    pub quantile: Option<f64>,
+    /// The name of the requests; `None` for all.
+    pub name: Option<String>,
+    /// The limit.
+    pub limit: Nanos,
+}
+
+impl Objective {
+    /// Returns the limit of an objective on latency.
+    pub(crate) fn latency_limit(self) -> Option<LatencyLimit> {
+        let (quantile, limit) = match self.metric {
+            Criterion::Quantile { share, whole, limit, .. } => (Some(share as f64 / whole as f64), limit),
+            Criterion::Mean(limit) | Criterion::Max(limit) => (None, limit),
+            Criterion::Failed(_) | Criterion::Rate(_) => return None,
+        };
+        Some(LatencyLimit { quantile, name: self.name_filter, limit })
+    }
+}
+
 impl JudgedObjective {
     /// Returns `true` if it was met for certain.
     pub fn is_met(&self) -> bool {

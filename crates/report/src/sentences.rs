@@ -131,6 +131,7 @@ pub(crate) const HIDDEN: Text = text(
 );
 pub(crate) const HIDDEN_OPEN: Text =
     text("To measure latency including queueing, use -r {n}/s.", "若要测量包含排队的延迟，请用 -r {n}/s。");
+pub(crate) const STEERED: Text = text("changed during the run to {levels}", "运行中调整为 {levels}");
 pub(crate) const CHANGED: Text = text("load changed", "负载变更");
 pub(crate) const CHANGED_LEVEL: Text = text("{level} from {at} on", "自 {at} 起为 {level}");
 pub(crate) const CHANGED_USERS: Text = text("{n} {n|user|users}", "{n} 个用户");

@@ -8,6 +8,7 @@ use brunt_record::{Notice, ReadFault, ReplaySource, RunEvent, RunListener};
 use crate::connection_limit::ConnectionLimitWait;
 use crate::exit::Exit;
 use crate::limits::CounterCollector;
+use crate::load_stretches::{LoadStretch, LoadStretches};
 use crate::objectives::{self, JudgedObjective, StretchObjectives};
 use crate::rules::{self, Evidence, TrustRule};
 use crate::sums::{RunSums, SumsBuilder};
@@ -26,6 +27,10 @@ pub struct Summary {
     pub objectives: Vec<JudgedObjective>,
     /// Exit code.
     pub exit: Exit,
+    /// Figures by stretches of the load; empty if the load never changed.
+    pub stretches: Vec<LoadStretch>,
+    /// Outages in the order of time: beginning and end in nanoseconds since the start of the window.
+    pub outages: Vec<(i64, i64)>,
 }
 
 impl Deref for Summary {
@@ -58,6 +63,7 @@ pub struct SummaryBuilder {
     sums: SumsBuilder,
     counting: CounterCollector,
     windows: StretchObjectives,
+    stretches: LoadStretches,
     rules: Vec<Box<dyn TrustRule>>,
 }
 
@@ -67,6 +73,7 @@ impl Default for SummaryBuilder {
             sums: SumsBuilder::default(),
             counting: CounterCollector::default(),
             windows: StretchObjectives::default(),
+            stretches: LoadStretches::default(),
             rules: rules::all(),
         }
     }
@@ -85,6 +92,7 @@ impl SummaryBuilder {
         self.sums.add(event);
         self.counting.see(event);
         self.windows.add(event);
+        self.stretches.see(event);
         self.rules.iter_mut().for_each(|rule| rule.see(event));
     }
 
@@ -114,7 +122,10 @@ impl SummaryBuilder {
         let trust = self.trust(&sums, &objectives);
         let exit = Exit::of(&sums, &trust, &objectives);
         let limits = self.counting.conclude(&sums, &trust);
-        Summary { sums, trust, limits, objectives, exit }
+        let evidence = Evidence { sums: &sums, objectives: &objectives };
+        let outages = self.rules.iter().flat_map(|rule| rule.outages(&evidence)).collect();
+        let stretches = self.stretches.finish();
+        Summary { sums, trust, limits, objectives, exit, stretches, outages }
     }
 }
 

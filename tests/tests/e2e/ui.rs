@@ -423,3 +423,29 @@ fn the_most_that_can_be_asked_is_obeyed_beyond_it_is_refused_and_the_run_lives_t
         assert_eq!(report["changes"][0]["change"], most, "{}", report["changes"]);
     }
 }
+
+#[test]
+fn links_and_sessions_outlast_the_console_until_they_are_renewed() {
+    let home = tempfile::tempdir().unwrap();
+    let first = ConsoleProcess::start(home.path());
+    let (host, token, look) = (first.host.clone(), first.token.clone(), first.viewer_token.clone());
+    let named = format!("Host: {host}");
+    // A link leads where it says, without its token, and never to another site.
+    for (link, place) in
+        [("/runs/1-a", "/runs/1-a"), ("/compare?runs=a,b", "/compare?runs=a,b"), ("//evil.example/", "/evil.example/")]
+    {
+        let sign = if link.contains('?') { '&' } else { '?' };
+        let came = first.raw("GET", &format!("{link}{sign}token={look}"), &[&named], b"").with(303);
+        assert_eq!(came.field("location"), Some(place));
+    }
+    let came = first.raw("GET", &format!("/?token={token}"), &[&named], b"").with(303);
+    let cookie = format!("Cookie: {}", came.field("set-cookie").unwrap().split(';').next().unwrap());
+    drop(first);
+    let second = ConsoleProcess::start(home.path());
+    assert_eq!((&second.host, &second.token, &second.viewer_token), (&host, &token, &look));
+    second.raw("GET", "/api/v1/runs", &[&named, &cookie], b"").with(200);
+    drop(second);
+    let third = ConsoleProcess::with(home.path(), &["--new-links"]);
+    assert!(third.token != token && third.viewer_token != look);
+    third.raw("GET", "/api/v1/runs", &[&format!("Host: {}", third.host), &cookie], b"").with(401);
+}

@@ -1,6 +1,7 @@
 // The HTTP API of the console (docs/api.md), as used by the pages.
 
 import type { Against } from '../lib/contrast';
+import { door } from './door.svelte';
 
 export interface Figures {
   started_ms: number;
@@ -104,6 +105,7 @@ async function answer(method: string, path: string, body?: unknown, raw?: Blob):
     throw new Problem(0, 'gone', '');
   }
   if (response.ok) return response;
+  if (response.status === 401) door.out = true;
   const said = await response.json().catch(() => null);
   throw new Problem(response.status, said?.error?.code ?? 'unknown', said?.error?.sentence ?? response.statusText);
 }
@@ -118,7 +120,7 @@ export const planOf = async (id: string): Promise<string> => (await answer('GET'
 export const mark = (id: string, marks: Partial<Pick<Kept, 'name' | 'notes' | 'favourite' | 'tags'>>): Promise<Kept> => json(answer('PATCH', `/runs/${id}`, marks));
 export const remove = (id: string): Promise<Response> => answer('DELETE', `/runs/${id}`);
 export const start = (asked: { plan: string; yes: boolean; name: string; lang: string }): Promise<{ id: string }> => json(answer('POST', '/runs', asked));
-export const change = (id: string, wanted: unknown): Promise<Response> => answer('POST', `/runs/${id}/change`, wanted);
+export const change = (id: string, wanted: unknown, yes: boolean): Promise<Response> => answer('POST', `/runs/${id}/change${yes ? '?yes=true' : ''}`, wanted);
 export const stop = (id: string, drain: boolean): Promise<Response> => answer('POST', `/runs/${id}/stop`, { drain });
 export const drop = (file: File): Promise<{ id: string }> => json(answer('POST', `/records?${new URLSearchParams({ name: file.name.slice(0, 200) })}`, undefined, file));
 export const check = (plan: string, lang: string): Promise<Checked> => json(answer('POST', '/plan/check', { plan, lang }));
@@ -130,4 +132,4 @@ export const schema = (): Promise<any> => json(answer('GET', '/plan/schema'));
 export const compare = (ids: string[]): Promise<Compared> => json(answer('GET', `/compare?runs=${ids.join(',')}`));
 export const reportLink = (id: string, format: string, lang: string, show = false): string => `/api/v1/runs/${id}/report?format=${format}&lang=${lang}${show ? '&show=true' : ''}`;
 export const recordLink = (id: string): string => `/api/v1/runs/${id}/record`;
-export const eventsLink = (id: string): string => `/api/v1/runs/${id}/events`;
+export const eventsLink = (id: string, after: string): string => `/api/v1/runs/${id}/events${after ? `?after=${after}` : ''}`;

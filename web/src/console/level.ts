@@ -1,4 +1,4 @@
-// A level of load as typed during a run, in the grammar of plans (`quantity` in `crates/plan`).
+// A level of load: as typed during a run, in the grammar of plans (`quantity` in `crates/plan`), and as planned.
 
 export type Level = { rate: number } | { users: number };
 
@@ -13,4 +13,15 @@ export function levelOf(text: string, open: boolean): Level | null {
   if (!Number.isFinite(amount) || amount <= 0 || seconds === undefined) return null;
   if (open) return { rate: amount / seconds };
   return unit === undefined && Number.isInteger(amount) ? { users: amount } : null;
+}
+
+/** Returns the level that stages plan at a time, in seconds since the start of the window; null without stages. */
+export function plannedLevel(stages: readonly { lasts: number; from: number; to: number }[], at: number): number | null {
+  let begins = 0;
+  for (const { lasts, from, to } of stages) {
+    const length = lasts / 1e9;
+    if (at < begins + length) return from + (to - from) * Math.max(0, (at - begins) / length);
+    begins += length;
+  }
+  return stages[stages.length - 1]?.to ?? null;
 }

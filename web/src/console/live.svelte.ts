@@ -2,7 +2,7 @@
 
 import { Run, type Head, type Mark } from '../lib/run.svelte';
 import { rate } from '../lib/format';
-import { eventsLink } from './api';
+import { about, eventsLink } from './api';
 import { C } from './words';
 
 export interface Happened {
@@ -25,6 +25,9 @@ export interface Example {
   words: Record<'en' | 'zh', { kind: string; sort: string; detail: string }>;
 }
 
+/** Milliseconds without any event after which a connection is lost; there is one every second. */
+const SILENT = 3000;
+
 /** Listens to the events of a run until it ends or `end` is called. */
 export class Live {
   run: Run | null = $state(null);
@@ -37,18 +40,41 @@ export class Live {
   /** The level that the load was last changed to. */
   level: number | null = $state(null);
   over = $state(false);
-  /** Whether the connection is lost; the browser reconnects. */
-  lost = $state(false);
+  /** The time of the last event if the connection is lost, in milliseconds since 1970; null while it stands. */
+  lost: number | null = $state(null);
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   private waiting: any[] = [];
   private drawing: ReturnType<typeof setTimeout> | undefined;
-  private readonly source: EventSource;
+  private source: EventSource;
+  /** Number of the last event, and when it came. */
+  private last = '';
+  private heard = Date.now();
+  private readonly watching: ReturnType<typeof setInterval>;
 
-  constructor(id: string, ended: () => void) {
-    this.source = new EventSource(eventsLink(id));
-    const on = (name: string, see: (data: string) => void): void => this.source.addEventListener(name, (event) => see((event as MessageEvent<string>).data));
-    this.source.onopen = () => (this.lost = false);
-    this.source.onerror = () => (this.lost = !this.over);
+  constructor(private readonly id: string, private readonly ended: () => void) {
+    this.source = this.listen();
+    this.watching = setInterval(() => void this.watch(), 1000);
+  }
+
+  /** Notices that the console tells nothing any more, asks it why, and listens again once it answers. */
+  private async watch(): Promise<void> {
+    if (this.over || Date.now() - this.heard <= SILENT) return;
+    this.lost = this.heard;
+    // Where this browser is no longer known, the answer opens the door.
+    const answers = await about().then(() => true, () => false);
+    if (answers && !this.over && this.source.readyState === EventSource.CLOSED) this.source = this.listen();
+  }
+
+  private listen(): EventSource {
+    const source = new EventSource(eventsLink(this.id, this.last));
+    const on = (name: string, see: (data: string) => void): void =>
+      source.addEventListener(name, (event) => {
+        [this.heard, this.lost] = [Date.now(), null];
+        const { data, lastEventId } = event as MessageEvent<string>;
+        if (lastEventId) this.last = lastEventId;
+        see(data);
+      });
+    on('alive', () => undefined);
     on('head', (data) => this.begin(JSON.parse(data)));
     on('line', (data) => this.take(JSON.parse(data)));
     on('block', (data) => this.take(JSON.parse(data)));
@@ -59,13 +85,15 @@ export class Live {
     on('over', () => {
       this.over = true;
       this.draw();
-      this.source.close();
-      ended();
+      this.end();
+      this.ended();
     });
+    return source;
   }
 
   end(): void {
     this.source.close();
+    clearInterval(this.watching);
     clearTimeout(this.drawing);
   }
 
@@ -96,6 +124,7 @@ export class Live {
   private changed(event: { at_ns: number; change: 'pause' | 'resume' | 'drain' | { rate: number } | { users: number } }): void {
     const { change } = event;
     this.changes = [...this.changes, event];
+    this.run?.turned(event.at_ns / 1e9);
     let text: { en: string; zh: string };
     if (change === 'drain') {
       text = C.draining;

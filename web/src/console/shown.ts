@@ -2,6 +2,7 @@
 
 import { clock, count, percent, rate } from '../lib/format';
 import { say } from '../lib/i18n';
+import { resultOf, trustOf, type Badge } from '../lib/outcome';
 import type { Lang } from '../lib/view.svelte';
 import type { Kept } from './api';
 import { C } from './words';
@@ -38,23 +39,15 @@ export function failed(run: Kept): string {
   return figures && figures.scheduled > 0 && run.state !== 'running' ? percent(figures.failed, figures.scheduled) : '–';
 }
 
-/** Returns the result of a run in a word, and its emphasis. */
-export function result(run: Kept, lang: Lang): { text: string; tone: 'good' | 'warn' | 'bad' | 'quiet' } {
+/** Returns what came of a run, in the words of its report. */
+export function result(run: Kept, lang: Lang): Badge {
   const figures = run.figures;
   if (run.state === 'running') return { text: say(C.running, lang), tone: 'quiet' };
   if (run.state === 'failed' || !figures) return { text: say(C.cannotBegin, lang), tone: 'bad' };
-  if (figures.exit === 30) return { text: say(C.unreachable, lang), tone: 'bad' };
-  if (figures.ended === 'cut_off') return { text: say(C.cutOff, lang), tone: 'warn' };
-  const undecided = figures.undecided ?? 0;
-  const missed = figures.objectives - figures.met - undecided;
-  if (missed > 0) return { text: say(C.missedN, lang, { n: missed }), tone: 'bad' };
-  if (undecided > 0) return { text: say(C.undecidedN, lang, { n: undecided }), tone: 'warn' };
-  // Objectives that are met for certain need no figures that can be trusted.
-  const certain = figures.exit === 0 && figures.objectives > 0;
-  if (figures.verdict === 'not_trusted' && !certain) return { text: say(C.not_trusted, lang), tone: 'bad' };
-  if (figures.ended === 'stopped' || figures.ended === 'drained') return { text: say(C[figures.ended], lang), tone: 'warn' };
-  if (figures.ended === 'interrupted') return { text: say(C.interrupted, lang), tone: 'warn' };
-  if (figures.verdict === 'too_short') return { text: say(C.too_short, lang), tone: 'quiet' };
-  if (figures.verdict === 'caution') return { text: say(C.caution, lang), tone: 'warn' };
-  return { text: say(figures.objectives > 0 ? C.metAll : C.trusted, lang), tone: 'good' };
+  return resultOf({ ...figures, undecided: figures.undecided ?? 0 }, lang);
+}
+
+/** Returns whether the figures of a run can be trusted; null if it has none yet. */
+export function trust(run: Kept, lang: Lang): Badge | null {
+  return run.state === 'over' && run.figures ? trustOf(run.figures.verdict, lang) : null;
 }

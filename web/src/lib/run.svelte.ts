@@ -20,11 +20,14 @@ export interface Span {
   to: number;
 }
 
-/** An event at a time, in seconds since the start of the window. */
+/** An event at a time, in seconds since the start of the window; with `to`, one that lasted. */
 export interface Mark {
   at: number;
-  kind: 'stage' | 'change' | 'notice' | 'warmup' | 'drain';
+  to?: number;
+  kind: 'stage' | 'change' | 'notice' | 'warmup' | 'drain' | 'pause' | 'outage' | 'burst';
   text: { en: string; zh: string };
+  /** A word or two, to stand on a chart. */
+  label?: { en: string; zh: string };
 }
 
 /**
@@ -69,6 +72,7 @@ export interface Words {
   first_answer: string | null;
   probed: string[];
   verdict: string;
+  gist: string;
   line: string;
   exit: string;
   reasons: string[];
@@ -77,12 +81,13 @@ export interface Words {
   pages: { rule: string; title: string; paragraphs: string[] }[];
   notices: string[];
   changes: string[];
+  stretches: { what: string; load: string }[];
   heading: string;
   ranked: string;
   throughput: string[];
   account: string;
   apart: string[];
-  failures: { sort: string; advice: string | null; detail: string | null }[];
+  failures: { sort: string; kind: string; parts: { what: string; count: number; names: [string, number][] }[]; advice: string | null; detail: string | null }[];
   connections: string[];
 }
 
@@ -115,10 +120,22 @@ export interface Head {
   flows: (string | null)[];
   /** Whether the run is in progress, so that its report has no figures yet. */
   live: boolean;
-  grain: { buckets: number; names: number; block_s: number; phases: number; phases_s: number; coarse: number };
+  grain: { second_s?: number; buckets: number; names: number; block_s: number; phases: number; phases_s: number; coarse: number };
   hosts: Record<string, { readings: number; coarse: number }>;
   words: { en: Words; zh: Words };
 }
+
+/** What charts show of seconds: of all of a run, or of a part of it. */
+export interface Seconds {
+  columns: Pick<Record<Column, number[]>, 'from' | 'to' | 'part' | 'due' | 'sent' | 'warmup' | 'finished' | 'finishedOfWarmup' | 'failed'>;
+  quantiles: [number, number, number][];
+}
+
+/** The figures of a second within a step, in the order of its line. */
+type Detail = [from: number, to: number, due: number, sent: number, finished: number, failed: number, finishedOfWarmup: number, warmup: number, p50: number, p95: number, p99: number];
+
+/** The longest part of a run whose seconds are shown where the run comes in steps. */
+const CLOSE = 1800;
 
 export class Run {
   head: Head;
@@ -133,6 +150,8 @@ export class Run {
   readonly #flows: number[][][] = [];
   readonly #checks: [number, number, number][][] = [];
   readonly #parts: PartsBlock[] = [];
+  readonly #details: Detail[][] = [];
+  readonly #turned: number[] = [];
   #began: number | null = null;
   readonly #blocks: Block[] = [];
   readonly #hosts = new Map<string, Map<string, Counter>>();
@@ -155,6 +174,40 @@ export class Run {
   get columns(): Record<Column, number[]> {
     void this.version;
     return { ...this.#columns };
+  }
+
+  /** Returns the times at which the load changed, ascending, in seconds: the starts of stages, and changes during the run. */
+  get turns(): number[] {
+    void this.version;
+    const { report } = this.head;
+    let at = 0;
+    const stages = ((report.plan?.load?.stages ?? []) as { lasts: number }[]).map(({ lasts }) => (at += lasts / 1e9));
+    const changes = ((report.changes ?? []) as { at_ns: number }[]).map(({ at_ns }) => at_ns / 1e9);
+    const all = report.stretches ? (report.stretches as { from_s: number }[]).map(({ from_s }) => from_s) : [...stages, ...changes, ...this.#turned];
+    return [...new Set(all)].filter((one) => one > 0 && Number.isFinite(one)).sort((a, b) => a - b);
+  }
+
+  /** Adds a change of the load of a run in progress. */
+  turned(at: number): void {
+    this.#turned.push(at);
+    this.version++;
+  }
+
+  /** Returns the seconds of a part of a run that comes in steps; null if it comes in seconds, or if the part is too long. */
+  detailOf(span: Span | null): Seconds | null {
+    void this.version;
+    if (!span || this.#details.length === 0 || span.to - span.from > CLOSE) return null;
+    const columns: Seconds['columns'] = { from: [], to: [], part: [], due: [], sent: [], warmup: [], finished: [], finishedOfWarmup: [], failed: [] };
+    const quantiles: [number, number, number][] = [];
+    const [first, end] = this.within(span);
+    for (let i = first; i < end; i++) {
+      for (const [from, to, due, sent, finished, failed, finishedOfWarmup, warmup, p50, p95, p99] of this.#details[i] ?? []) {
+        const all = { from: from / 1000, to: to / 1000, part: this.#columns.part[i], due, sent, warmup, finished, finishedOfWarmup, failed };
+        for (const [name, value] of Object.entries(all)) columns[name as keyof typeof all].push(value);
+        quantiles.push([p50 * 1000, p95 * 1000, p99 * 1000]);
+      }
+    }
+    return { columns, quantiles };
   }
 
   /** Returns p50, p95 and p99 of each second in nanoseconds; a negative value is a lower bound, 0 is withheld. */
@@ -242,6 +295,7 @@ export class Run {
       if (Array.isArray(line.s)) this.addSecond(line);
       else if (typeof line.n === 'number') this.addBlock(line);
       else if (typeof line.p === 'number') this.#parts.push({ from: line.p, to: line.p + this.head.grain.phases_s, parts: line.r });
+      else if (Array.isArray(line.z)) this.#details.push(line.z);
       else if (typeof line.c === 'string') this.addReadings(line);
       else if (typeof line.w === 'number') this.#began = line.w;
     }

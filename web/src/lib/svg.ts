@@ -96,7 +96,11 @@ export function timeSeries(of: TimeDrawing): Drawn {
     out += text(px(ticks[i]), bottom + 18, label, color('ink-3'), 'text-anchor="middle"');
     if (of.wall) out += text(px(ticks[i]), bottom + 32, of.wall(ticks[i]), color('ink-3'), 'text-anchor="middle"');
   });
-  for (const mark of of.marks.filter((m) => m.at >= of.span.from && m.at <= of.span.to)) {
+  for (const mark of of.marks.filter((m) => m.to !== undefined && m.to >= of.span.from && m.at <= of.span.to)) {
+    const [a, b] = [Math.max(px(mark.at), left), Math.min(px(mark.to!), right)];
+    out += `<rect x="${a.toFixed(1)}" y="${top}" width="${Math.max(b - a, 1).toFixed(1)}" height="${bottom - top}" fill="${color(mark.kind === 'pause' ? 'shade' : 'alarm')}"/>`;
+  }
+  for (const mark of of.marks.filter((m) => m.to === undefined && m.at >= of.span.from && m.at <= of.span.to)) {
     const x = px(mark.at).toFixed(1);
     out += `<path d="M${x} ${top}V${bottom}" stroke="${color('mark')}" stroke-dasharray="2 3"/>`;
   }

@@ -35,15 +35,22 @@ export class View {
   cursor: number | null = $state(null);
   /** The time at which a selection by keyboard began, in seconds. */
   anchor: number | null = $state(null);
+  /** The ends of the steps in which a run comes, to which selections are extended; null if it comes in seconds. */
+  edges: readonly number[] | null = null;
   /** The time of zero on the axes, in milliseconds since 1970; null if it is unknown or there are several runs. */
   began: number | null = $state(null);
   /** Whether the page is printed: completely, and in the light theme. */
   printing: boolean = $state(false);
+  /** The opened row of each table. */
+  opened: Record<string, number> = $state({});
+  /** The language of the page for whoever has chosen none. */
+  readonly usual: Lang;
   /** Announcement for screen readers, such as that something was copied. */
   said: string = $state('');
 
   constructor(lang: string, kindly = kept()) {
-    this.lang = kindly.lang ?? (lang.toLowerCase().startsWith('zh') ? 'zh' : 'en');
+    this.usual = lang.toLowerCase().startsWith('zh') ? 'zh' : 'en';
+    this.lang = kindly.lang ?? this.usual;
     this.choice = kindly.theme ?? 'auto';
     const system = globalThis.matchMedia?.('(prefers-color-scheme: dark)');
     this.dark = system?.matches ?? false;
@@ -58,6 +65,12 @@ export class View {
   get theme(): Theme {
     if (this.printing) return 'light';
     return this.choice === 'auto' ? (this.dark ? 'dark' : 'light') : this.choice;
+  }
+
+  /** Opens a row of a table, or closes it. */
+  open(table: string, row: number | null): void {
+    const { [table]: _, ...others } = this.opened;
+    this.opened = row === null ? others : { ...others, [table]: row };
   }
 
   /** Sets language and theme, and stores them if the browser permits it. */
@@ -77,8 +90,10 @@ export class View {
       this.span = null;
       return;
     }
-    const from = Math.max(extent.from, Math.floor(Math.min(span.from, span.to) + 1e-6));
-    const to = Math.min(extent.to, Math.ceil(Math.max(span.from, span.to) - 1e-6));
+    const [low, high] = [Math.floor(Math.min(span.from, span.to) + 1e-6), Math.ceil(Math.max(span.from, span.to) - 1e-6)];
+    const edges = this.edges ?? [];
+    const from = Math.max(extent.from, edges.filter((edge) => edge <= low + 1e-6).pop() ?? low);
+    const to = Math.min(extent.to, edges.find((edge) => edge >= high - 1e-6) ?? high);
     this.span = to - from >= 1 && (from > extent.from || to < extent.to) ? { from, to } : null;
   }
 }

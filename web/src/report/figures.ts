@@ -1,7 +1,9 @@
 // The numbers that the page shows, as data, so that a test can compare them with the JSON report of the same record.
 
-import type { Quantity } from '../lib/histogram';
-import { DRAIN, headline, headlineRanked, quantileOf, WARMUP, type Head, type Run, type Span } from '../lib/run.svelte';
+import { say } from '../lib/i18n';
+import { minimumCount, type Numbers, type Quantity } from '../lib/histogram';
+import { DRAIN, headline, headlineRanked, quantileOf, WARMUP, type Head, type Run, type Seconds, type Span } from '../lib/run.svelte';
+import { W } from '../lib/words';
 import { iterationRows, scenarioRows } from './flows';
 import { isPart, rowOverTime } from './named';
 import { partRows, partsOverTime } from './parts';
@@ -46,7 +48,7 @@ export function summary(run: Run, span: Span | null): {
 }
 
 /** Returns the rates and percentiles of each second, as drawn in the first chart. */
-export function series(run: Run): Record<string, (number | null)[]> {
+export function series(run: Seconds): Record<string, (number | null)[]> {
   const { from, to, part, due, sent, warmup, finished, finishedOfWarmup, failed } = run.columns;
   const per = (n: readonly number[]): (number | null)[] => n.map((count, i) => rated(count, to[i] - from[i]));
   const succeeded = finished.map((n, i) => n + finishedOfWarmup[i]);
@@ -55,56 +57,136 @@ export function series(run: Run): Record<string, (number | null)[]> {
   return { scheduled, sent: per(sent.map((n, i) => n + warmup[i])), succeeded: per(succeeded), failed: per(failed).map((n, i) => (part[i] === WARMUP ? null : n)), p50: quantile(0), p95: quantile(1), p99: quantile(2) };
 }
 
-/** Numbers of seconds that may be merged if a single one has too few requests for a percentile. */
+/** Lengths in seconds of the blocks that are merged if a single second has too few requests for a percentile. */
 const TOGETHER = [1, 2, 5, 10, 15, 30, 60];
+/** Share of the blocks that must have a percentile for their length to do. */
+const MOST = 0.8;
 
 export interface Percentile {
   key: string;
-  /** Number of seconds merged for each value. */
-  over: number;
   values: (number | null)[];
   bounds: boolean[];
 }
 
-/**
- * Returns for each second the index of its block of `over` seconds. A remainder shorter than half a block is merged
- * into the block before it, since it would otherwise be drawn like a full one.
- */
-export function blocksOf(run: Run, over: number): number[] {
-  const { from, to } = run.columns;
-  const blocks = from.map((at) => Math.floor((at + 1e-6) / over));
-  const last = blocks[blocks.length - 1];
-  const first = blocks.indexOf(last);
-  if (over > 1 && first > 0 && to[to.length - 1] - from[first] < over / 2) blocks.fill(blocks[first - 1], first);
-  return blocks;
+/** Percentiles over time: all of the same blocks, none of which mixes two loads or extends beyond the selected part. */
+export interface Percentiles {
+  /** Index of the block of each second. */
+  blocks: number[];
+  /** Lengths of the shortest and the longest blocks that were merged, in seconds. */
+  over: [number, number];
+  lines: Percentile[];
 }
 
-/** Returns p50, p95 and p99 over time, each over the fewest seconds that contain enough requests. */
-export function percentiles(run: Run): Percentile[] {
-  const { part } = run.columns;
-  return [0.5, 0.95, 0.99].map((q, at) => {
-    const key = `p${q * 100}`;
-    const each = run.quantiles.map((all) => all[at]);
-    // Seconds in which any request ended.
-    const asked = each.map((_, i) => part[i] !== WARMUP && ((run.latency[i]?.length ?? 0) > 0 || (run.atLeast[i]?.length ?? 0) > 0));
-    const all = asked.filter(Boolean).length;
-    const enough = (values: readonly (number | null)[]): boolean => values.filter((v, i) => asked[i] && v !== null && v !== 0).length >= 0.8 * all;
-    const plain = { key, over: 1, values: each.map((v) => (v === 0 ? null : Math.abs(v))), bounds: each.map((v) => v < 0) };
-    if (all === 0 || enough(each)) return plain;
-    for (const over of TOGETHER.slice(1)) {
-      const values: (number | null)[] = new Array(each.length).fill(null);
-      const bounds: boolean[] = new Array(each.length).fill(false);
-      const blocks = blocksOf(run, over);
-      for (let i = 0; i < each.length; ) {
-        let end = i;
-        while (end < each.length && blocks[end] === blocks[i]) end++;
-        const figure = run.rankedOf(i, end).quantile(q);
-        for (; i < end; i++) if (asked[i]) [values[i], bounds[i]] = [figure.ns, figure.atLeast];
-      }
-      if (enough(values)) return { key, over, values, bounds };
+/** Says of which time each value of the percentiles is; nothing if it is a second. */
+export function overNote([least, most]: readonly [number, number], lang: 'en' | 'zh'): string {
+  return most > 1 ? say(W.over, lang, { n: least < most ? `${least} … ${most}` : most }) : '';
+}
+
+/** Returns the ranges of seconds within which the load did not change, as indices, each cut at the ends of a span. */
+export function sections(run: Run, span: Span | null): [number, number][] {
+  const { from, to, part } = run.columns;
+  const ends = span ? [span.from, span.to] : [];
+  const cuts = [...run.turns, ...ends].sort((a, b) => a - b);
+  const all: [number, number][] = [];
+  let [next, before] = [0, null as number | null];
+  for (let i = 0; i < from.length; i++) {
+    while (next < cuts.length && cuts[next] <= from[i] + 1e-6) next++;
+    // A second in which the load changed stands alone.
+    const isMixed = next < cuts.length && cuts[next] < to[i] - 1e-6;
+    const key = isMixed ? null : next * 3 + part[i];
+    const last = all[all.length - 1];
+    if (last && key !== null && key === before) last[1] = i + 1;
+    else all.push([i, i + 1]);
+    before = key;
+  }
+  return all;
+}
+
+/** Returns the blocks of `over` seconds of a section, as ranges of indices; a rest shorter than half a block joins the last one. */
+export function blocksOf(columns: { from: readonly number[]; to: readonly number[] }, [first, end]: readonly [number, number], over: number): [number, number][] {
+  const { from, to } = columns;
+  const all: [number, number][] = [];
+  let at = -1;
+  for (let i = first; i < end; i++) {
+    const block = Math.floor((from[i] - from[first] + 1e-6) / over);
+    if (block === at) all[all.length - 1][1] = i + 1;
+    else all.push([i, i + 1]);
+    at = block;
+  }
+  const last = all[all.length - 1];
+  if (over > 1 && all.length > 1 && to[last[1] - 1] - from[last[0]] < over / 2) {
+    all.pop();
+    all[all.length - 1][1] = last[1];
+  }
+  return all;
+}
+
+const QUANTILES = [0.5, 0.95, 0.99];
+const made = new WeakMap<Run, { key: string; found: Percentiles }>();
+
+/** Returns p50, p95 and p99 over time, each block as short as p99 permits, or else p95 or p50; without enough requests there is a gap. */
+export function percentiles(run: Run, span: Span | null = null): Percentiles {
+  const key = JSON.stringify([run.version, span]);
+  const known = made.get(run);
+  if (known?.key === key) return known.found;
+  const found = percentilesOf(run, span);
+  made.set(run, { key, found });
+  return found;
+}
+
+function percentilesOf(run: Run, span: Span | null): Percentiles {
+  const { columns, quantiles } = run;
+  const { length } = quantiles;
+  const blocks: number[] = new Array(length).fill(0);
+  const lines = QUANTILES.map((q): Percentile => ({ key: `p${q * 100}`, values: new Array(length).fill(null), bounds: new Array(length).fill(false) }));
+  // Requests that ended, of which a percentile needs enough.
+  const counts = quantiles.map((_, i) => (columns.part[i] === WARMUP ? 0 : counted(run.latency[i]) + counted(run.atLeast[i])));
+  let [block, over] = [0, [Infinity, 0] as [number, number]];
+  for (const section of sections(run, span)) {
+    for (const [first, end] of bestBlocks(columns, section, counts)) {
+      const single = end - first === 1;
+      const ranked = single ? null : run.rankedOf(first, end);
+      const has = counts.slice(first, end).some((n) => n > 0);
+      if (has) over = [Math.min(over[0], columns.to[end - 1] - columns.from[first]), Math.max(over[1], columns.to[end - 1] - columns.from[first])];
+      QUANTILES.forEach((q, at) => {
+        const told = ranked?.quantile(q) ?? { ns: quantiles[first][at] === 0 ? null : Math.abs(quantiles[first][at]), atLeast: quantiles[first][at] < 0 };
+        for (let i = first; i < end; i++) if (has) [lines[at].values[i], lines[at].bounds[i]] = [told.ns, told.atLeast];
+      });
+      blocks.fill(block++, first, end);
     }
-    return plain;
+  }
+  return { blocks, over: over[1] > 0 ? [Math.round(over[0]), Math.round(over[1])] : [1, 1], lines };
+}
+
+/** Returns the shortest blocks of a section most of which have p99, or else p95 or p50. */
+function bestBlocks(columns: { from: readonly number[]; to: readonly number[] }, section: [number, number], counts: readonly number[]): [number, number][] {
+  const whole = columns.to[section[1] - 1] - columns.from[section[0]];
+  const tried = [...TOGETHER.filter((over) => over < whole), ...(whole <= TOGETHER[TOGETHER.length - 1] ? [whole] : [])].map((over) => {
+    const blocks = blocksOf(columns, section, over);
+    const sizes = blocks.map(([first, end]) => counts.slice(first, end).reduce((sum, n) => sum + n, 0)).filter((n) => n > 0);
+    return { blocks, sizes };
   });
+  for (const q of [...QUANTILES].reverse()) {
+    const enough = tried.find(({ sizes }) => sizes.filter((n) => n >= minimumCount(q)).length >= MOST * sizes.length);
+    if (enough) return enough.blocks;
+  }
+  return tried[0]?.blocks ?? blocksOf(columns, section, 1);
+}
+
+/** Returns the number of values of a histogram. */
+function counted(numbers: Numbers | undefined): number {
+  let n = 0;
+  for (let i = 4; i < (numbers?.length ?? 0); i += 2) n += numbers![i];
+  return n;
+}
+
+/** Returns the percentiles of the seconds of a part of a run that comes in steps; null if too few of them have any. */
+export function percentilesOfSeconds({ quantiles }: Seconds): Percentile[] | null {
+  const ended = quantiles.filter(([p50]) => p50 !== 0).length;
+  if (quantiles.filter((all) => all[2] !== 0).length < MOST * Math.max(ended, 1)) return null;
+  return QUANTILES.map((q, at) => ({
+    key: `p${q * 100}`, values: quantiles.map((all) => (all[at] === 0 ? null : Math.abs(all[at]))), bounds: quantiles.map((all) => all[at] < 0),
+  }));
 }
 
 const SHORTEST = 0.2;

@@ -3,6 +3,7 @@
 
 import '../styles/base.css';
 import { mount } from 'svelte';
+import { looked } from '../lib/address';
 import { againstOf, type Against } from '../lib/contrast';
 import { runsOf, type Run, type Span } from '../lib/run.svelte';
 import { View } from '../lib/view.svelte';
@@ -19,6 +20,7 @@ async function unpacked(text: string): Promise<string> {
 }
 
 async function begin(): Promise<void> {
+  const asked = looked(location.hash);
   const view = new View(document.documentElement.lang || navigator.language);
   let runs: Run[] = [];
   let against: Against[] = [];
@@ -39,7 +41,7 @@ async function begin(): Promise<void> {
   Object.defineProperty(window, 'brunt', { value: Object.freeze({ figures: () => figures(runs, view.span), look: (span: Span | null) => view.look(span, runs[0].extent) }) });
   document.documentElement.dataset.ready = 'yes';
   // The target of the fragment did not exist when the page was loaded.
-  if (location.hash.length > 1) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
+  document.getElementById(asked.section || 'none')?.scrollIntoView();
 }
 
 void begin();

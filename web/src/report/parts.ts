@@ -68,6 +68,17 @@ export function partRows(run: Run, span: Span | null): PartRow[] {
   });
 }
 
+/** Returns the percentiles of a phase over time, block by block. */
+export function partOverTime(run: Run, key: string): { x: number[]; lines: { key: string; values: (number | null)[]; bounds: boolean[] }[] } {
+  const { x, at } = stretches(run.parts, run.extent);
+  const ranked = at.map((i) => (i < 0 ? null : rankedOf(run, key, [i])));
+  const lines = (['p50', 'p95', 'p99'] as const).map((q) => {
+    const all = ranked.map((one): Quantity => (one ? figure(one, q) : { ns: null, atLeast: false }));
+    return { key: q, values: all.map(({ ns }) => ns), bounds: all.map(({ atLeast }) => atLeast) };
+  });
+  return { x, lines };
+}
+
 /** Returns the phases over time: the mean of each block, or a percentile if enough requests had the phase. */
 export function partsOverTime(run: Run, q: 'mean' | 'p50' | 'p95' | 'p99'): { x: number[]; lines: { key: string; label: Text; color: string; values: (number | null)[]; bounds: boolean[] }[] } {
   const { x, at } = stretches(run.parts, run.extent);

@@ -1,7 +1,7 @@
 // Latency against the rate at the same time.
 
 import { WARMUP, type Run, type Span } from '../lib/run.svelte';
-import { blocksOf, percentiles } from './figures';
+import { percentiles } from './figures';
 
 export interface Moment {
   from: number;
@@ -18,15 +18,15 @@ export interface Moment {
  * without a percentile are omitted.
  */
 export function moments(run: Run, key: 'p50' | 'p95' | 'p99', span: Span | null): Moment[] {
-  const found = percentiles(run).find((one) => one.key === key);
+  const { lines, blocks } = percentiles(run, span);
+  const found = lines.find((one) => one.key === key);
   if (!found) return [];
   const { from, to, part, sent, warmup } = run.columns;
   const [first, end] = run.within(span);
   const all: Moment[] = [];
-  const blocks = blocksOf(run, found.over);
   for (let i = first; i < end; ) {
     let [n, length, begins] = [0, 0, i];
-    for (; i < end && (found.over > 1 ? blocks[i] === blocks[begins] : i === begins); i++) {
+    for (; i < end && blocks[i] === blocks[begins]; i++) {
       if (part[i] === WARMUP) continue;
       n += sent[i] + warmup[i];
       length += to[i] - from[i];

@@ -39,7 +39,7 @@ function start(args, lines) {
 async function faults(page, what) {
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-  const grave = violations.filter((one) => ['serious', 'critical'].includes(one.impact));
+  const grave = violations.filter((one) => ['serious', 'critical'].includes(one.impact) || ['heading-order', 'landmark-unique'].includes(one.id));
   assert.deepEqual(grave.map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(' ')).slice(0, 4).join(', ')}`), [], what);
 }
 
@@ -162,6 +162,7 @@ try {
   await other.getByText('view only').waitFor();
   await other.getByText('rate 300/s').waitFor();
   assert.equal(await other.getByRole('button', { name: 'Stop now' }).count(), 0);
+  assert.equal(await page.locator('.now strong').textContent(), '300/s', 'what is asked for, not what a second counted');
   await page.getByRole('button', { name: 'Stop and drain' }).click();
   await page.locator('#verdict').waitFor({ timeout: 30000 });
   await other.locator('#verdict').waitFor({ timeout: 30000 });
@@ -212,6 +213,45 @@ try {
   const told = await page.evaluate(async (runs) => (await fetch(`/api/v1/compare?runs=${runs}`)).json(), new URL(page.url()).searchParams.get('runs'));
   const shown = await page.locator('#figures tbody tr td:last-child').allTextContents();
   assert.deepEqual(shown.map((text) => text.trim().replace(/^\S+ /, '').replace(/ \(.*/, '')), told.compared[0].figures.map(({ verdict }) => verdict.replace('_', ' ')));
+  // A console that dies is told of, and one that comes back under its old link goes on where it was.
+  const third = await page.evaluate(async ([url]) => {
+    const answer = await fetch('/api/v1/runs', {
+      method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ plan: `urls: ${url}\nrate: 50/s\nduration: 60s\n`, name: 'Third run' }),
+    });
+    return (await answer.json()).id;
+  }, [target]);
+  await page.goto(`${origin}/runs/${third}?lang=x`);
+  await page.locator('#rates').waitFor();
+  await page.waitForFunction(() => document.title === 'Third run · brunt');
+  const dying = started[started.length - 1];
+  dying.removeAllListeners('exit').kill('SIGKILL');
+  await page.getByText(/no connection since \d/).waitFor();
+  assert.equal(await page.evaluate(() => getComputedStyle(document.querySelector('#rates').closest('.lost')).filter), 'grayscale(1)');
+  const [again] = await start(['ui', '--no-open'], 3);
+  assert.equal(again.split(' ').pop(), link, 'links outlast the console');
+  await page.locator('.tag.on', { hasText: 'Live' }).waitFor();
+  await page.getByRole('button', { name: 'Stop now' }).click();
+  await page.getByRole('button', { name: /Stop now\? Requests/ }).click();
+  await page.locator('#verdict').waitFor({ timeout: 30000 });
+  complaints.length = 0;
+  // A browser that is no longer known is asked for the token.
+  await context.clearCookies();
+  await page.getByRole('link', { name: 'Runs', exact: true }).click();
+  await page.getByLabel('Link or token').fill('wrong');
+  await page.getByRole('button', { name: 'Enter' }).click();
+  await page.getByText('This token or password is wrong').waitFor();
+  await faults(page, 'the door in the page');
+  await page.getByLabel('Link or token').fill(link);
+  await page.getByRole('button', { name: 'Enter' }).click();
+  await page.getByRole('link', { name: 'Third run' }).waitFor();
+  assert.equal(await page.getByLabel('Link or token').count(), 0);
+  complaints.length = 0;
+  // A link to a run lets in as well, for viewing.
+  const guest = await (await browser.newContext()).newPage();
+  await guest.goto(`${origin}/runs/${third}?token=${new URL(look).searchParams.get('token')}`);
+  assert.equal(guest.url(), `${origin}/runs/${third}`);
+  await guest.locator('#verdict').waitFor();
+  await guest.close();
   // Found again, and deleted.
   await page.getByRole('link', { name: 'Runs', exact: true }).click();
   await page.getByRole('searchbox').fill('from-ci');

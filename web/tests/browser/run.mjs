@@ -11,6 +11,7 @@ import { accessible } from './accessible.mjs';
 import { launched, opened, place } from './browser.mjs';
 import { close, same, that } from './that.mjs';
 import { drawsTrue } from './true.mjs';
+import { fitsPaper } from './paper.mjs';
 import { usable } from './usable.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -42,6 +43,7 @@ try {
     const page = await opened(browser, html);
     await drawsTrue(page, json, name);
     await usable(page, json, name);
+    await fitsPaper(page, json, name);
     same(await page.evaluate(() => window.bad ?? null), null, `${name}: nothing that a server or a user wrote is run`);
     same(page.complaints, [], `${name}: what the page complains of`);
     if (name === 'hostile') that((await page.locator('#failures pre').first().textContent()).includes('<script>window.bad=1</script>'), 'it is text');

@@ -20,6 +20,14 @@ export async function usable(page, json, name) {
   const inside = json.seconds.filter((second) => second.from_s >= part.span.from - 1e-6 && second.to_s <= part.span.to + 1e-6 && second.part !== 'warmup');
   same(part.requests.scheduled, inside.reduce((sum, second) => sum + second.scheduled, 0), `${name}: scheduled in the part`);
   same(part.count, inside.reduce((sum, second) => sum + (second.latency.response ?? second.latency.service).count, 0), `${name}: latencies in the part`);
+  // A link shows the same.
+  const link = page.url();
+  that(link.includes(`&span=${part.span.from}-`), `${name}: the part is in the address: ${link}`);
+  const other = await page.context().newPage();
+  await other.goto(link);
+  await other.waitForSelector('html[data-ready=yes]');
+  same((await figures(other)).span, part.span, `${name}: a link shows the same part`);
+  await other.close();
   await page.locator('header .span').click();
   same((await figures(page)).span, null, `${name}: the chip shows the whole run again`);
 

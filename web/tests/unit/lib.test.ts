@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { levelOf } from '../../src/console/level';
+import { levelOf, plannedLevel } from '../../src/console/level';
 import { pausedWithin } from '../../src/lib/paused';
 import { againstOf, calledOf, changeOf, figureOf, intervalOf, type Contrast } from '../../src/lib/contrast';
 import { csv, markdown } from '../../src/lib/copy';
@@ -10,7 +10,8 @@ import { say, t } from '../../src/lib/i18n';
 import { Run, runsOf, SECOND, type Head } from '../../src/lib/run.svelte';
 import { linearTicks, logTicks, niceMax, timeLabels, timeTicks } from '../../src/lib/scale';
 import { checkRows } from '../../src/report/checks';
-import { blocksOf } from '../../src/report/figures';
+import { blocksOf, percentiles, percentilesOfSeconds, sections } from '../../src/report/figures';
+import { burstsOf } from '../../src/report/marks';
 import { failuresOf, sortKey } from '../../src/report/failing';
 import { flowOverTime, iterationRows, scenarioRows } from '../../src/report/flows';
 import { namedFigures, rowOverTime } from '../../src/report/named';
@@ -150,10 +151,11 @@ describe('lines', () => {
   });
   it('are put together in blocks, and a rest at the end is none of its own', () => {
     const of = (lasts: number[], over: number): number[] => {
+      // Index of the block of each second.
       const run = new Run(head);
       let at = 0;
       run.add(lasts.map((length) => ({ s: SECOND.map((name) => (name === 'from' ? at * 1000 : name === 'to' ? (at += length) * 1000 : name === 'part' ? 1 : 0)), q: [0, 0, 0], h: [] })));
-      return blocksOf(run, over);
+      return blocksOf(run.columns, [0, lasts.length], over).flatMap(([first, end], block) => new Array(end - first).fill(block));
     };
     expect(of([1, 1, 1, 1, 0.3], 2)).toEqual([0, 0, 1, 1, 1]);
     expect(of([1, 1, 1, 1, 1, 0.3], 2)).toEqual([0, 0, 1, 1, 2, 2]);
@@ -214,6 +216,70 @@ describe('lines', () => {
   });
 });
 
+describe('percentiles over time', () => {
+  const head = { report: { mode: 'open' }, hosts: {}, grain: { buckets: 8 } } as unknown as Head;
+  /** Seconds in which so many requests took so long. */
+  const run = (report: object, of: [n: number, ns: number][]): Run => {
+    const made = new Run({ ...head, report: { mode: 'open', ...report } } as unknown as Head);
+    made.add(of.map(([n, ns], i) => ({
+      s: SECOND.map((name) => (name === 'from' ? i * 1000 : name === 'to' ? i * 1000 + 1000 : name === 'part' ? 1 : name === 'finished' ? n : 0)),
+      q: [5, 59, 299].map((least) => (n >= least ? ns : 0)), h: n ? [ns, ns, 0, bucketOf(ns, 8), n] : [],
+    })));
+    return made;
+  };
+  const stage = (lasts: number): object => ({ lasts: lasts * 1e9, from: 1, to: 1 });
+  it('end where the load changes, have the same blocks, and leave a gap where there is too little', () => {
+    const slow: [number, number][] = Array.from({ length: 15 }, () => [10, 5e6]);
+    const fast: [number, number][] = Array.from({ length: 15 }, () => [400, 5e7]);
+    const { blocks, lines, over } = percentiles(run({ plan: { load: { stages: [stage(15), stage(15)] } } }, [...slow, ...fast]));
+    expect(new Set(blocks.slice(0, 15)).size).toBe(1);
+    expect(blocks[14]).not.toBe(blocks[15]);
+    expect(new Set(blocks.slice(15)).size).toBe(15);
+    expect(over).toEqual([1, 15]);
+    const near = (value: number | null, ns: number): void => expect(Math.abs((value ?? 0) - ns) / ns).toBeLessThan(0.004);
+    for (const { key, values } of lines) {
+      if (key === 'p99') expect(values[3]).toBeNull();
+      else near(values[3], 5e6);
+      near(values[20], 5e7);
+    }
+  });
+  it('do not reach beyond the part that is looked at', () => {
+    const made = run({}, Array.from({ length: 20 }, (_, i) => [100, i < 7 ? 1e6 : 9e6]));
+    const { blocks, lines } = percentiles(made, { from: 0, to: 7 });
+    expect(blocks[6]).not.toBe(blocks[7]);
+    expect(Math.max(...lines[2].values.slice(0, 7).map((ns) => ns ?? 0))).toBeLessThan(1.1e6);
+    expect(sections(made, { from: 3, to: 7 })).toEqual([[0, 3], [3, 7], [7, 20]]);
+  });
+  it('leave a second in which the load changed alone', () => {
+    const changes = [{ at_ns: 2.4e9, change: 'pause' }, { at_ns: 5e9, change: 'resume' }];
+    expect(sections(run({ changes }, Array.from({ length: 8 }, () => [1, 1e6])), null)).toEqual([[0, 2], [2, 3], [3, 5], [5, 8]]);
+  });
+  it('of a part of a run that comes in steps are those of its seconds', () => {
+    const made = new Run({ ...head, grain: { buckets: 8, second_s: 5 } } as unknown as Head);
+    const detail = (i: number): number[] => [i * 1000, i * 1000 + 1000, 400, 400, 399, 1, 0, 0, 10, 20, i === 2 ? -50 : 30];
+    const step = (at: number): object => ({ s: SECOND.map((name) => (name === 'from' ? at * 1000 : name === 'to' ? at * 1000 + 5000 : name === 'part' ? 1 : 0)), q: [1, 1, 1], h: [] });
+    made.add([0, 5].flatMap((at) => [step(at), { z: [0, 1, 2, 3, 4].map((i) => detail(at + i)) }]));
+    expect(made.detailOf(null)).toBeNull();
+    const close = made.detailOf({ from: 0, to: 5 })!;
+    expect(close.columns.from).toEqual([0, 1, 2, 3, 4]);
+    expect(percentilesOfSeconds(close)![2]).toEqual({ key: 'p99', values: [3e4, 3e4, 5e4, 3e4, 3e4], bounds: [false, false, true, false, false] });
+    expect(percentilesOfSeconds({ ...close, quantiles: close.quantiles.map(([p50]) => [p50, 0, 0]) })).toBeNull();
+  });
+});
+
+describe('a burst of failures', () => {
+  const run = (failed: number[]): Run => {
+    const made = new Run({ report: { mode: 'open' }, hosts: {}, grain: { buckets: 8 } } as unknown as Head);
+    made.add(failed.map((n, i) => ({ s: SECOND.map((name) => (name === 'from' ? i * 1000 : name === 'to' ? i * 1000 + 1000 : name === 'part' ? 1 : name === 'finished' ? 100 - n : name === 'failed' ? n : 0)), q: [0, 0, 0], h: [] })));
+    return made;
+  };
+  it('is marked from its first second to its last, and usual failures are not', () => {
+    const found = burstsOf(run([0, 3, 50, 30, 0, 0, 0, 0, 20, 0]));
+    expect(found.map(({ at, to, label }) => [at, to, label?.en])).toEqual([[2, 4, '80 failed'], [8, 9, '20 failed']]);
+    expect(burstsOf(run([50, 50, 50, 0]))).toEqual([]);
+  });
+});
+
 describe('ranges', () => {
   it('lie between edges of buckets and count every request once', () => {
     const all = new Histogram(8);
@@ -236,8 +302,8 @@ describe('latency against the rate', () => {
       s: SECOND.map((name) => (name === 'from' ? from * 1000 : name === 'to' ? from * 1000 + 1000 : name === 'part' ? part : name === 'sent' ? sent : 0)), q: [1, p95, 1], h: [5, 5, 0, 5, sent],
     });
     const run = new Run({ report: { mode: 'open' }, hosts: {}, grain: { buckets: 8 } } as unknown as Head);
-    run.add([second(-1, 0, 500, 9e6), second(0, 1, 100, 1e6), second(1, 1, 200, -4e6)]);
-    expect(moments(run, 'p95', null)).toEqual([{ from: 0, to: 1, rate: 100, value: 1e6, atLeast: false }, { from: 1, to: 2, rate: 200, value: 4e6, atLeast: true }]);
+    run.add([second(-1, 0, 500, 9e6), second(0, 1, 300, 1e6), second(1, 1, 400, -4e6)]);
+    expect(moments(run, 'p95', null)).toEqual([{ from: 0, to: 1, rate: 300, value: 1e6, atLeast: false }, { from: 1, to: 2, rate: 400, value: 4e6, atLeast: true }]);
     expect(moments(run, 'p95', { from: 1, to: 2 })).toHaveLength(1);
   });
 });
@@ -248,6 +314,11 @@ describe('a load that is typed', () => {
       expect(levelOf(text, true), text).toEqual({ rate });
     }
     for (const [text, users] of [['50', 50], ['1k', 1000], ['1_000', 1000]] as const) expect(levelOf(text, false), text).toEqual({ users });
+  });
+  it('is planned by stages, whatever a second counts', () => {
+    const stages = [{ lasts: 10e9, from: 50, to: 50 }, { lasts: 10e9, from: 100, to: 200 }];
+    expect([-1, 0, 9.9, 10, 15, 99].map((at) => plannedLevel(stages, at))).toEqual([50, 50, 50, 100, 150, 200]);
+    expect(plannedLevel([], 1)).toBeNull();
   });
   it('or nothing', () => {
     for (const text of ['', 'fast', '-5', '0', '1/day', '1e5', '1.2.3', 'NaN', '150/s/s', '._', '5 users']) expect(levelOf(text, true), text).toBeNull();

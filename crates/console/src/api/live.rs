@@ -4,8 +4,8 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::rejection::JsonRejection;
-use axum::extract::{Path, State};
+use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use brunt_plan::Change;
@@ -13,22 +13,32 @@ use futures_util::stream::{self, Stream, StreamExt as _};
 use serde::Deserialize;
 
 use super::runs::find;
-use super::{blocking, body};
+use super::{blocking, body, query};
 use crate::App;
 use crate::feed::{FeedMessage, Watcher};
 use crate::problem::Problem;
 use crate::run_control::RunCommand;
 
-/// Interval of keep-alive messages, so that a broken connection is noticed.
-const ALIVE: Duration = Duration::from_secs(15);
+/// Interval of `alive` messages while there is nothing to tell, so that a page notices a broken connection.
+const ALIVE: Duration = Duration::from_secs(1);
+
+/// The query of a watcher.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EventQuery {
+    /// Number of the last message received, for clients that cannot send `Last-Event-ID`.
+    after: u64,
+}
 
 /// `GET /runs/{id}/events`: server-sent events from the beginning of the run, or after the last one received.
 pub async fn events(
     State(app): State<App>,
     Path(id): Path<String>,
+    asked: Result<Query<EventQuery>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
-    let seen = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok()).unwrap_or(0);
+    let after = query(asked)?.after;
+    let seen = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok()).unwrap_or(after);
     let watcher = blocking(&app, move |app| {
         find(app, &id)?;
         let (record, runs) = (app.library.record(&id), std::sync::Arc::clone(&app.runs));
@@ -45,7 +55,8 @@ pub async fn events(
         app.feeds.watch(&id, record, seen, goes).ok_or_else(too_many)
     })
     .await?;
-    Ok(Sse::new(event_stream(watcher)).keep_alive(KeepAlive::new().interval(ALIVE)))
+    let alive = KeepAlive::new().interval(ALIVE).event(Event::default().event("alive").data("{}"));
+    Ok(Sse::new(event_stream(watcher)).keep_alive(alive))
 }
 
 /// Returns the stream of a watcher's messages, to the end.
@@ -93,13 +104,22 @@ impl LoadChangeRequest {
     }
 }
 
+/// The query of a change.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ChangeQuery {
+    /// Set if the target may be put under any load, although its address is public.
+    yes: bool,
+}
+
 /// `POST /runs/{id}/change`.
 pub async fn change(
     State(app): State<App>,
     Path(id): Path<String>,
+    asked: Result<Query<ChangeQuery>, QueryRejection>,
     wanted: Result<Json<LoadChangeRequest>, JsonRejection>,
 ) -> Result<StatusCode, Problem> {
-    let order = body(wanted)?.order()?;
+    let (yes, order) = (query(asked)?.yes, body(wanted)?.order()?);
     blocking(&app, move |app| {
         find(app, &id)?;
         let plan = app.runs.plan_of(&id)?;
@@ -110,6 +130,13 @@ pub async fn change(
             _ => Change::Pause.check(&plan),
         };
         judged.map_err(|sentence| Problem::unfit("change", sentence))?;
+        if yes {
+            app.runs.confirm(&id)?;
+        } else if let Some(address) = app.runs.unconfirmed(&id, &plan, order) {
+            let sentence =
+                format!("{address} is a public address, and this is real load; add yes=true if you may load-test it");
+            return Err(Problem::conflict("public_address", sentence));
+        }
         app.runs.send(&id, order)?;
         Ok(StatusCode::ACCEPTED)
     })

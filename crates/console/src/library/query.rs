@@ -12,7 +12,7 @@ use crate::problem::Problem;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunQuery {
-    /// Words, each of which must occur in the name, the notes, the tags, the target or the id.
+    /// Words, each of which must occur in the name, the notes, the tags or the target, or be the id.
     pub q: String,
     /// Required tag.
     pub tag: Option<String>,
@@ -82,7 +82,7 @@ pub(super) fn list(runs: &RunMap, query: &RunQuery) -> RunPage {
     let has_words = |run: &LibraryRun| {
         words.is_empty() || {
             let text = searchable_text(run);
-            words.iter().all(|word| text.contains(word))
+            words.iter().all(|word| text.contains(word) || *word == run.id)
         }
     };
     let tagged = |run: &LibraryRun| query.tag.as_ref().is_none_or(|tag| run.tags.contains(tag));
@@ -106,5 +106,5 @@ pub(super) fn list(runs: &RunMap, query: &RunQuery) -> RunPage {
 /// Returns the text in which words are searched.
 fn searchable_text(run: &LibraryRun) -> String {
     let target = run.figures.as_ref().map_or("", |figures| &figures.target);
-    folded(&[&run.name, &run.notes, &run.tags.join("\n"), target, &run.id].join("\n"))
+    folded(&[&run.name, &run.notes, &run.tags.join("\n"), target].join("\n"))
 }

@@ -36,6 +36,7 @@ impl ReportFormat for MarkdownFormat {
         verdict(&mut page, summary);
         objectives(&mut page, summary);
         latency(&mut page, summary);
+        stretches(&mut page, summary);
         iterations(&mut page, summary);
         by_name(&mut page, summary);
         checks(&mut page, summary);
@@ -129,7 +130,7 @@ fn run(page: &mut MarkdownPage, summary: &Summary) {
     };
     page.block(&format!("## brunt {}", escaped(&head::target(&started.plan, lang))));
     line(page, summary);
-    let load = head::load(&started.plan, lang).join(lang.of(say::COMMA));
+    let load = head::load_as_run(summary, lang).join(lang.of(say::COMMA));
     let mut rows = vec![
         vec![page.translate(say::RUN), String::new()],
         vec![page.translate(say::TARGET), target(summary, started, lang)],
@@ -233,6 +234,16 @@ fn latency(page: &mut MarkdownPage, summary: &Summary) {
     }
     if ranked.unfinished() > 0 {
         page.block(&escaped(lang.of(say::LOWER_BOUND_NOTE)));
+    }
+}
+
+/// Adds the figures by stretches of the load, if it changed.
+fn stretches(page: &mut MarkdownPage, summary: &Summary) {
+    let rows = super::stretches::rows(summary, page.lang);
+    if !rows.is_empty() {
+        page.section(page.lang.of(super::stretches::STRETCHES));
+        page.table("lrrrrrrr", &rows);
+        page.block(&escaped(super::stretches::note(page.lang)));
     }
 }
 

@@ -12,6 +12,7 @@ mod reference;
 pub mod run_comparison;
 mod scenarios;
 mod slowest;
+mod stretches;
 pub(crate) mod text;
 
 use std::fmt;

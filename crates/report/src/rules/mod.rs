@@ -46,6 +46,12 @@ pub(crate) trait TrustRule: Send {
 
     /// Returns the findings on a completed run.
     fn findings(&self, run: &Evidence<'_>) -> Vec<Finding>;
+
+    /// Returns the stretches in which no request succeeded, in nanoseconds since the start of the window, for the rule
+    /// that looks for them.
+    fn outages(&self, _run: &Evidence<'_>) -> Vec<(i64, i64)> {
+        Vec::new()
+    }
 }
 
 /// The input of a rule.

@@ -171,23 +171,30 @@ impl Outages {
         }
     }
 
-    /// Returns the longest outage of a completed run.
-    pub fn found(&self, totals: &RunTotals, open: bool) -> Option<ServiceOutage> {
+    /// Returns the outages of a completed run, the longest first: their beginnings and ends in nanoseconds since the
+    /// start of the window.
+    fn all(&self, totals: &RunTotals, open: bool) -> Vec<(i64, i64)> {
         let mut all = self.clone();
-        let last = all.last_success.filter(|_| all.succeeded)?;
+        let Some(last) = all.last_success.filter(|_| all.succeeded) else { return Vec::new() };
         let lasted = all.silent > 0 && all.close(last, all.until);
         all.flush_pending(!lasted);
         let usual = all.usual(totals, open);
         let least = LEAST_BUSY.0.max(usual.0.saturating_mul(TIMES)) as i64;
         let due_per_ns = if open { totals.due as f64 / totals.window.0.max(1) as f64 } else { f64::INFINITY };
         all.stretches.retain(|(from, to)| to - from >= least && (to - from) as f64 * due_per_ns >= DUE);
-        let &(from, to) = all.stretches.first()?;
+        all.stretches
+    }
+
+    /// Returns the longest outage of a completed run.
+    pub fn found(&self, totals: &RunTotals, open: bool) -> Option<ServiceOutage> {
+        let all = self.all(totals, open);
+        let &(from, to) = all.first()?;
         let length = |(from, to): &(i64, i64)| u64::try_from(to - from).unwrap_or(0);
-        let total: u64 = all.stretches.iter().map(length).sum();
-        let to_the_end = all.stretches.iter().any(|(_, to)| *to == self.until);
+        let total: u64 = all.iter().map(length).sum();
+        let to_the_end = all.iter().any(|(_, to)| *to == self.until);
         let fails = !open && (to_the_end || total as f64 > CLOSED_FAIL * totals.window.0 as f64);
         let at = |ns: i64| Nanos(u64::try_from(ns).unwrap_or(0));
-        let further = all.stretches.len() as u64 - 1;
+        let further = all.len() as u64 - 1;
         let grade = if fails { Grade::Fail } else { Grade::Warn };
         Some(ServiceOutage { from: at(from), to: at(to), to_the_end: to == self.until, others: further, grade })
     }
@@ -231,6 +238,12 @@ impl TrustRule for Outages {
 
     fn findings(&self, run: &Evidence<'_>) -> Vec<Finding> {
         self.found(&run.totals, run.open).map(ServiceOutage::finding).into_iter().collect()
+    }
+
+    fn outages(&self, run: &Evidence<'_>) -> Vec<(i64, i64)> {
+        let mut all = self.all(&run.totals, run.open);
+        all.sort_unstable();
+        all
     }
 }
 

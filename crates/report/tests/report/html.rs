@@ -220,3 +220,39 @@ fn a_histogram_of_the_report_is_the_sum_of_its_seconds() {
     let buckets: Vec<u64> = whole.buckets().map(|(_, n)| n).collect();
     assert_eq!(sums.into_values().collect::<Vec<u64>>(), buckets);
 }
+
+#[test]
+fn a_run_is_told_in_one_sentence() {
+    let gist = |run: &RunBuilder, lang| {
+        let code = if lang == Lang::En { "en" } else { "zh" };
+        lines(&page(run, lang))[0]["words"][code]["gist"].as_str().expect("a sentence").to_owned()
+    };
+    let said = gist(&mixed(), Lang::En);
+    assert!(said.starts_with("998/s succeeded for 6.00 s; ") && said.contains("1 of 1 objective"), "{said}");
+    let mut run = closed(10, 4);
+    for n in 0..4 {
+        let s = second(n).answered(if n == 2 { 0 } else { 100 }, ms(2));
+        run = run.second(s.failing(u64::from(n == 2) * 3, "reset", "transfer", None));
+    }
+    let said = gist(&run, Lang::En);
+    assert!(
+        said.starts_with(
+            "75.0/s succeeded for 4.00 s; 3 of 303 requests failed (0.99 %): connection reset receiving the response"
+        ),
+        "{said}"
+    );
+    assert!(gist(&run, Lang::Zh).contains("303 个请求中有 3 个失败"));
+}
+
+#[test]
+fn limits_of_latency_are_told_with_their_percentile_and_name() {
+    let run = mixed().objectives(&["p99<50ms", "p95{login}<0.3s", "failed<1%", "max<2s"]);
+    let told = run.json();
+    let of = |at: usize| &told["objectives"][at];
+    assert_eq!(
+        (&of(0)["limit_us"], &of(0)["quantile"], &of(0)["name"]),
+        (&json!(50_000.0), &json!(0.99), &Value::Null)
+    );
+    assert_eq!((&of(1)["limit_us"], &of(1)["name"]), (&json!(300_000.0), &json!("login")));
+    assert_eq!((&of(2)["limit_us"], &of(3)["limit_us"]), (&Value::Null, &json!(2_000_000.0)));
+}

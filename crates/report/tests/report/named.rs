@@ -216,3 +216,22 @@ fn many_names_are_cut_to_those_asked_most_in_text_and_whole_in_documents() {
     let text = run.written("text", Lang::En);
     assert!(text.contains("and 3 more kinds of failure: see --format markdown or --format json for all"), "{text}");
 }
+
+#[test]
+fn failures_are_told_by_status_and_name_where_their_counts_add_up() {
+    let told = several().json();
+    assert_eq!(
+        told["failures"][0]["parts"],
+        serde_json::json!([{ "status": "503", "count": 30, "by_name": { "GET /slow/{id}": 30 } }])
+    );
+    let head = crate::html::lines(&several().written("html", Lang::En)).swap_remove(0);
+    let part = &head["words"]["en"]["failures"][0]["parts"][0];
+    assert_eq!(part["what"], "503 Service Unavailable");
+    assert_eq!(part["names"], serde_json::json!([["GET /slow/{id}", 30]]));
+    // A status that no example shows to be a failure leaves the count of the sort.
+    let mut unknown = several();
+    unknown.events.pop();
+    let told = unknown.json();
+    assert_eq!(told["failures"][0]["parts"][0]["status"], serde_json::Value::Null);
+    assert_eq!(told["failures"][0]["parts"][0]["by_name"], serde_json::json!({ "GET /slow/{id}": 30 }));
+}

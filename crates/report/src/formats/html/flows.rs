@@ -1,9 +1,10 @@
 //! Scenarios in a second: their users, iterations and requests. A run with one flow has one entry.
 
-use brunt_record::{NamedCounts, Second};
-use serde_json::{Value, json};
-
 use crate::summary::Summary;
+use brunt_record::{NamedCounts, Second};
+
+/// The figures of each flow in a second.
+pub(super) type FlowFigures = Vec<[u64; 9]>;
 
 /// The positions of the rows of each flow among those of a second.
 pub(super) struct Flows {
@@ -39,7 +40,7 @@ impl Flows {
 
     /// Returns for each flow `[users, scheduled, succeeded, failed, iterations started, iterations succeeded,
     /// iterations failed, iterations dropped, milliseconds of users]`; `None` without flows.
-    pub fn of_second(&self, second: &Second) -> Option<Value> {
+    pub fn of_second(&self, second: &Second) -> Option<FlowFigures> {
         let rows = self.flows.iter().map(|flow| {
             let iterations = counts(second, flow.iterations);
             let [users, due, finished, failed, users_ns] = match flow.requests {
@@ -64,7 +65,7 @@ impl Flows {
                 users_ms,
             ]
         });
-        (!self.flows.is_empty()).then(|| json!(rows.collect::<Vec<_>>()))
+        (!self.flows.is_empty()).then(|| rows.collect())
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) fn head(name: &str, summary: &Summary, grain: &Resolution) -> Value {
         "flows": Flows::of(summary).names(),
         "live": grain.live,
         "grain": {
-            "buckets": grain.buckets, "names": grain.names, "block_s": grain.block_s,
+            "second_s": grain.second_s, "buckets": grain.buckets, "names": grain.names, "block_s": grain.block_s,
             "phases": COARSEST, "phases_s": grain.phases_s, "coarse": LIVE_COARSE,
         },
         "hosts": hosts,

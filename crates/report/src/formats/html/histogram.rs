@@ -1,7 +1,5 @@
 //! Histograms in the format of pages: a list of numbers, at the resolution that fits the size limit.
 
-use std::collections::BTreeMap;
-
 use brunt_measure::Histogram;
 
 /// Finest and coarsest number of buckets per power of two, as a power of two. The finest is that of the record, with
@@ -17,49 +15,25 @@ pub(super) fn bucket_of(value: u64, grouping: u32) -> u64 {
     (u64::from(shift) << grouping) + (value >> shift)
 }
 
-/// A coarser histogram with the parts that pages need, merged from others.
-#[derive(Default)]
-pub(super) struct CoarseHistogram {
-    buckets: BTreeMap<u64, u64>,
-    sum: u128,
-    ends: Option<(u64, u64)>,
-}
-
-impl CoarseHistogram {
-    /// Adds a histogram at this bucket size.
-    pub fn add(&mut self, histogram: &Histogram, grouping: u32) {
-        if histogram.is_empty() {
-            return;
-        }
-        self.sum = self.sum.saturating_add(histogram.sum());
-        let (min, max) = self.ends.unwrap_or((u64::MAX, 0));
-        self.ends = Some((min.min(histogram.min()), max.max(histogram.max())));
-        for (value, n) in histogram.buckets() {
-            let count = self.buckets.entry(bucket_of(value.0, grouping)).or_default();
-            *count = count.saturating_add(n);
-        }
-    }
-
-    /// Returns `[min, max, sum in µs, first bucket, its count, then for each further bucket its distance from the
-    /// previous one, and its count]`; empty without values. Times other than the sum are in nanoseconds.
-    pub fn numbers(&self) -> Vec<u64> {
-        let Some((min, max)) = self.ends else { return Vec::new() };
-        let sum_us = u64::try_from(self.sum.saturating_add(500) / 1000).unwrap_or(u64::MAX);
-        let mut all = vec![min, max, sum_us];
-        let mut before = 0;
-        for (&bucket, &n) in &self.buckets {
-            all.extend([bucket - before, n]);
-            before = bucket;
-        }
-        all
-    }
-}
-
-/// Returns the numbers of a histogram.
+/// Returns the numbers of a histogram at this bucket size: `[min, max, sum in µs, first bucket, its count, then for each
+/// further bucket its distance from the previous one, and its count]`; empty without values. Times other than the sum are
+/// in nanoseconds.
 pub(super) fn numbers(histogram: &Histogram, grouping: u32) -> Vec<u64> {
-    let mut coarse = CoarseHistogram::default();
-    coarse.add(histogram, grouping);
-    coarse.numbers()
+    if histogram.is_empty() {
+        return Vec::new();
+    }
+    let sum_us = u64::try_from(histogram.sum().saturating_add(500) / 1000).unwrap_or(u64::MAX);
+    let mut all = vec![histogram.min(), histogram.max(), sum_us];
+    let mut before = None;
+    // A coarse bucket consists of consecutive fine ones.
+    for (low, _, n) in histogram.cells() {
+        let bucket = bucket_of(low.0, grouping);
+        match (before.replace(bucket), all.last_mut()) {
+            (Some(last), Some(count)) if last == bucket => *count = count.saturating_add(n),
+            (last, _) => all.extend([bucket - last.unwrap_or(0), n]),
+        }
+    }
+    all
 }
 
 #[cfg(test)]

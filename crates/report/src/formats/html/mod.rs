@@ -3,7 +3,7 @@
 //! The page is built in advance (`web/`), and its data is inserted here as lines of JSON, compressed and encoded as
 //! base64, so that untrusted text cannot act as markup. A page of several runs begins with the comparisons with the
 //! first run. The first line of a run is its head: the JSON report and every sentence in both languages. It is followed
-//! by the seconds, the names and request phases by blocks of seconds, and the counters of hosts, in chronological
+//! by the seconds (those of a long run merged to steps), the names and request phases by blocks of seconds, and the counters of hosts, in chronological
 //! order. Lines are written while the record is read and are never all held in memory. Pages that show a live run use
 //! the same lines ([`LiveLines`]).
 
@@ -17,6 +17,7 @@ mod resolution;
 mod run_lines;
 mod second;
 mod sentences;
+mod steps;
 
 use std::io::{self, Write};
 

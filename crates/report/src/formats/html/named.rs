@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use brunt_measure::Histogram;
+use brunt_measure::{Histogram, PackedHistogram};
 use brunt_record::{NamedCounts, NamedFigures, RunPart, Second};
 use serde_json::{Value, json};
 
-use super::histogram::CoarseHistogram;
+use super::histogram;
 use super::resolution::Resolution;
 
 /// The figures of one name in a block.
@@ -14,10 +14,10 @@ use super::resolution::Resolution;
 struct NameBlockRow {
     counts: NamedCounts,
     finished_in_window: u64,
-    latency: CoarseHistogram,
-    at_least: CoarseHistogram,
-    delayed: CoarseHistogram,
-    undelayed: CoarseHistogram,
+    latency: PackedHistogram,
+    at_least: PackedHistogram,
+    delayed: PackedHistogram,
+    undelayed: PackedHistogram,
 }
 
 /// The names of a run, block by block.
@@ -27,7 +27,6 @@ pub(super) struct NameBlocks {
     block_s: i64,
     block: Option<i64>,
     rows: BTreeMap<u16, NameBlockRow>,
-    scratch: Histogram,
 }
 
 impl NameBlocks {
@@ -35,7 +34,7 @@ impl NameBlocks {
     pub fn of(grain: &Resolution) -> NameBlocks {
         let block_s = i64::try_from(grain.block_s).unwrap_or(1);
         let (named, grouping) = (grain.named.clone(), grain.names);
-        NameBlocks { named, grouping, block_s, block: None, rows: BTreeMap::new(), scratch: Histogram::new() }
+        NameBlocks { named, grouping, block_s, block: None, rows: BTreeMap::new() }
     }
 
     /// Adds a second; returns a line for the previous block if the second begins a new one.
@@ -48,7 +47,7 @@ impl NameBlocks {
         self.block = Some(block);
         for named in second.named.iter().filter(|named| self.named.contains(&named.name)) {
             let row = self.rows.entry(named.name).or_default();
-            row.add(named, second.part, self.grouping, &mut self.scratch);
+            row.add(named, second.part);
         }
         before
     }
@@ -57,14 +56,14 @@ impl NameBlocks {
     pub fn flush(&mut self) -> Option<Value> {
         let block = self.block.take()?;
         let rows = std::mem::take(&mut self.rows);
-        let rows: Vec<Value> = rows.into_iter().map(|(name, row)| row.to_json(name)).collect();
+        let rows: Vec<Value> = rows.into_iter().map(|(name, row)| row.to_json(name, self.grouping)).collect();
         let from_s = block.saturating_mul(self.block_s);
         (!rows.is_empty()).then(|| json!({ "n": from_s, "r": rows }))
     }
 }
 
 impl NameBlockRow {
-    fn add(&mut self, named: &NamedFigures, part: RunPart, grouping: u32, scratch: &mut Histogram) {
+    fn add(&mut self, named: &NamedFigures, part: RunPart) {
         self.counts.add(&named.counts);
         if part == RunPart::Window {
             let ended = named.counts.finished.saturating_add(named.counts.finished_of_warmup);
@@ -76,17 +75,14 @@ impl NameBlockRow {
             (&named.latency_delayed, &mut self.delayed),
             (&named.latency_undelayed, &mut self.undelayed),
         ];
-        for (packed, to) in histograms {
-            scratch.clear();
-            packed.add_to(scratch);
-            to.add(scratch, grouping);
-        }
+        histograms.into_iter().filter(|(more, _)| !more.is_empty()).for_each(|(more, to)| to.merge(more));
     }
 
     /// Returns `[name, scheduled, succeeded, failed, unfinished, succeeded within the window, payload, latency,
     /// lower bounds, dropped (of iterations), from caches]`, and if brunt may have delayed some of them, their latency with
     /// and without the delays.
-    fn to_json(&self, name: u16) -> Value {
+    fn to_json(&self, name: u16, grouping: u32) -> Value {
+        let numbers = |packed: &PackedHistogram| unpacked(packed, grouping);
         let c = &self.counts;
         let mut row = json!([
             name,
@@ -96,12 +92,12 @@ impl NameBlockRow {
             c.censored,
             self.finished_in_window,
             c.payload,
-            self.latency.numbers(),
-            self.at_least.numbers(),
+            numbers(&self.latency),
+            numbers(&self.at_least),
             c.dropped,
             c.from_cache,
         ]);
-        let own = [self.delayed.numbers(), self.undelayed.numbers()];
+        let own = [numbers(&self.delayed), numbers(&self.undelayed)];
         if let Value::Array(cells) = &mut row
             && !own[0].is_empty()
         {
@@ -109,4 +105,11 @@ impl NameBlockRow {
         }
         row
     }
+}
+
+/// Returns the numbers of a packed histogram.
+fn unpacked(packed: &PackedHistogram, grouping: u32) -> Vec<u64> {
+    let mut histogram = Histogram::new();
+    packed.add_to(&mut histogram);
+    histogram::numbers(&histogram, grouping)
 }

@@ -7,7 +7,7 @@ use brunt_measure::Histogram;
 use brunt_record::{Latency, RunPart, Second};
 use serde_json::{Map, Value, json};
 
-use super::histogram::{COARSEST, CoarseHistogram, bucket_of};
+use super::histogram::{COARSEST, bucket_of, numbers};
 use super::resolution::Resolution;
 
 /// Returns all timed phases with their names in the JSON report.
@@ -35,7 +35,7 @@ fn parts(of: &Latency) -> [(&'static str, &Histogram); 15] {
 pub(super) fn filled(second: &Second) -> usize {
     let of = |(_, histogram): (_, &Histogram)| {
         let mut before = None;
-        histogram.buckets().filter(|(value, _)| before.replace(bucket_of(value.0, COARSEST)) != before).count()
+        histogram.cells().filter(|(low, ..)| before.replace(bucket_of(low.0, COARSEST)) != before).count()
     };
     if second.part == RunPart::Warmup { 0 } else { parts(&second.latency).into_iter().map(of).sum() }
 }
@@ -44,7 +44,7 @@ pub(super) fn filled(second: &Second) -> usize {
 pub(super) struct PhaseBlocks {
     block_s: i64,
     block: Option<i64>,
-    rows: BTreeMap<&'static str, CoarseHistogram>,
+    rows: BTreeMap<&'static str, Histogram>,
 }
 
 impl PhaseBlocks {
@@ -62,7 +62,7 @@ impl PhaseBlocks {
         let before = if self.block == Some(block) { None } else { self.flush() };
         self.block = Some(block);
         for (part, histogram) in parts(&second.latency).into_iter().filter(|(_, histogram)| !histogram.is_empty()) {
-            self.rows.entry(part).or_default().add(histogram, COARSEST);
+            self.rows.entry(part).or_default().merge(histogram);
         }
         before
     }
@@ -70,8 +70,10 @@ impl PhaseBlocks {
     /// Returns the remaining line, if any.
     pub fn flush(&mut self) -> Option<Value> {
         let block = self.block.take()?;
-        let rows: Map<String, Value> =
-            std::mem::take(&mut self.rows).into_iter().map(|(part, row)| (part.into(), json!(row.numbers()))).collect();
+        let rows: Map<String, Value> = std::mem::take(&mut self.rows)
+            .into_iter()
+            .map(|(part, row)| (part.into(), json!(numbers(&row, COARSEST))))
+            .collect();
         (!rows.is_empty()).then(|| json!({ "p": block.saturating_mul(self.block_s), "r": rows }))
     }
 }

@@ -18,6 +18,9 @@ use crate::summary::Summary;
 /// Limits of a page for each ten minutes of a run: filled buckets of histograms, and rows of names over all blocks.
 const BUCKETS: usize = 150_000;
 const BLOCKS: u64 = 2_000;
+/// Number of tens of minutes after which a page does not grow any more, and maximum number of steps of seconds.
+const MOST_TENS: usize = 3;
+const STEPS: u64 = 1_800;
 /// Limit on the filled buckets of request phases for each ten minutes of a run.
 const PARTS: u64 = 30_000;
 /// Limit on rows of names on the page of a live run, and the length assumed for such a run if unknown (seconds).
@@ -35,6 +38,8 @@ const LENGTHS: [u64; 14] = [1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 1200, 18
 
 /// The resolution of a page's data.
 pub(super) struct Resolution {
+    /// Length of a step of seconds, in seconds.
+    pub second_s: u64,
     /// Resolution of the histograms of seconds, as a power of two.
     pub buckets: u32,
     /// Resolution of the histograms of names.
@@ -99,7 +104,7 @@ impl Resolution {
         let block_s = length(|length| seconds * named.len() as u64 / length <= ROWS);
         let phases_s = length(|length| seconds / length <= UNKNOWN);
         let hosts = BTreeMap::new();
-        Resolution { buckets: FINEST, names: NAMES, block_s, phases_s, named, hosts, live: true }
+        Resolution { second_s: 1, buckets: FINEST, names: NAMES, block_s, phases_s, named, hosts, live: true }
     }
 
     /// Returns the resolution for a completed run.
@@ -112,14 +117,18 @@ impl Resolution {
                 _ => {}
             }
         }
-        let tens = (survey.seconds / 600).max(1);
+        let tens = (survey.seconds / 600).clamp(1, MOST_TENS);
+        let second_s = length(|length| survey.seconds as u64 / length <= STEPS);
         let buckets = (COARSEST..=FINEST).rev().zip(survey.filled);
-        let buckets = buckets.filter(|(_, filled)| *filled <= BUCKETS * tens).map(|(grouping, _)| grouping).next();
+        let buckets = buckets
+            .filter(|(_, filled)| *filled / second_s as usize <= BUCKETS * tens)
+            .map(|(grouping, _)| grouping)
+            .next();
         let named = most_frequent(summary);
         let block_s = length(|length| survey.seconds as u64 * named.len() as u64 / length <= BLOCKS * tens as u64);
         let phases_s = length(|length| survey.parts as u64 / length <= PARTS * tens as u64);
         let buckets = buckets.unwrap_or(COARSEST);
-        Ok(Resolution { buckets, names: NAMES, block_s, phases_s, named, hosts: survey.hosts, live: false })
+        Ok(Resolution { second_s, buckets, names: NAMES, block_s, phases_s, named, hosts: survey.hosts, live: false })
     }
 }
 
@@ -168,13 +177,15 @@ impl Survey {
         self.parts += super::phases::filled(second);
         let ranked = headline(&second.latency, open);
         let own = ranked.own.map(|own| [own.delayed, own.undelayed]);
-        let drawn = || std::iter::once(ranked.finished).chain(own.into_iter().flatten());
-        for (filled, grouping) in self.filled.iter_mut().zip((COARSEST..=FINEST).rev()) {
-            for histogram in drawn() {
-                let mut before = None;
-                let new = |bucket: u64| before.replace(bucket) != Some(bucket);
-                let buckets = histogram.buckets().map(|(value, _)| bucket_of(value.0, grouping));
-                *filled += buckets.map(new).filter(|new| *new).count();
+        for histogram in std::iter::once(ranked.finished).chain(own.into_iter().flatten()) {
+            let mut before = [None; (FINEST - COARSEST + 1) as usize];
+            for (low, ..) in histogram.cells() {
+                for ((filled, before), grouping) in
+                    self.filled.iter_mut().zip(&mut before).zip((COARSEST..=FINEST).rev())
+                {
+                    let bucket = Some(bucket_of(low.0, grouping));
+                    *filled += usize::from(std::mem::replace(before, bucket) != bucket);
+                }
             }
         }
     }

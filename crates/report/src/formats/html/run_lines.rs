@@ -8,13 +8,12 @@ use super::flows::Flows;
 use super::named::NameBlocks;
 use super::phases::PhaseBlocks;
 use super::resolution::Resolution;
-use super::second;
+use super::steps::SecondSteps;
 use crate::summary::Summary;
 
 /// The conversion of events to lines.
 pub(super) struct RunLines {
-    open: bool,
-    buckets: u32,
+    steps: SecondSteps,
     flows: Flows,
     named: NameBlocks,
     phases: PhaseBlocks,
@@ -25,8 +24,7 @@ impl RunLines {
     /// Creates the state for a run without events.
     pub fn of(summary: &Summary, grain: &Resolution) -> RunLines {
         RunLines {
-            open: summary.open,
-            buckets: grain.buckets,
+            steps: SecondSteps::of(summary, grain.buckets, grain.second_s),
             flows: Flows::of(summary),
             named: NameBlocks::of(grain),
             phases: PhaseBlocks::of(grain),
@@ -40,9 +38,9 @@ impl RunLines {
             // Start of the window, wall-clock time (milliseconds).
             RunEvent::Began(began) if began.unix_ns > 0 => vec![json!({ "w": began.unix_ns / 1_000_000 })],
             RunEvent::Second(second) => {
-                let line = second::row(second, self.open, self.buckets, self.flows.of_second(second));
-                let blocks = [self.named.add(second), self.phases.add(second)];
-                [Some(line)].into_iter().chain(blocks).flatten().collect()
+                let mut lines = self.steps.add(second, self.flows.of_second(second));
+                lines.extend([self.named.add(second), self.phases.add(second)].into_iter().flatten());
+                lines
             }
             RunEvent::Counters(sample) => self.counters.add(sample).into_iter().collect(),
             _ => Vec::new(),
@@ -51,6 +49,8 @@ impl RunLines {
 
     /// Returns the remaining lines.
     pub fn flush(&mut self) -> Vec<Value> {
-        [self.named.flush(), self.phases.flush()].into_iter().flatten().collect()
+        let mut lines = self.steps.flush();
+        lines.extend([self.named.flush(), self.phases.flush()].into_iter().flatten());
+        lines
     }
 }

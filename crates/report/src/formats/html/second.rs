@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use brunt_record::{RunPart, Second};
 use serde_json::{Value, json};
 
+use super::flows::FlowFigures;
 use super::histogram::numbers;
 use crate::ranked::{Figure, RankedLatency, headline};
 
@@ -13,11 +14,10 @@ use crate::ranked::{Figure, RankedLatency, headline};
 /// delayed, and the same without the delays; `q`: p50, p95 and p99 of the latency (nanoseconds;
 /// negative: a lower bound; 0: withheld); `f`: failures, each as `[kind, phase, errno, count]`; `k`: status codes; `e`:
 /// checks, each as `[which, passed, failed]`; `x`: its flows.
-pub(super) fn row(second: &Second, open: bool, grouping: u32, flows: Option<Value>) -> Value {
+pub(super) fn row(second: &Second, open: bool, grouping: u32, flows: Option<&FlowFigures>) -> Value {
     let s = second;
     let ranked = headline(&s.latency, open);
     let quantiles = [0.5, 0.95, 0.99].map(|q| figure(&ranked, q));
-    let ms = |ns: i64| ns as f64 / 1e6;
     let mut row = json!({
         "s": [
             ms(s.from_ns), ms(s.to_ns), part(s.part), s.due, s.sent, s.finished, s.failed, s.censored,
@@ -40,9 +40,34 @@ pub(super) fn row(second: &Second, open: bool, grouping: u32, flows: Option<Valu
         entries.extend((!codes.is_empty()).then(|| ("k".to_owned(), json!(codes))));
         let checks: Vec<[u64; 3]> = checks(s);
         entries.extend((!checks.is_empty()).then(|| ("e".to_owned(), json!(checks))));
-        entries.extend(flows.map(|flows| ("x".to_owned(), flows)));
+        entries.extend(flows.map(|flows| ("x".to_owned(), json!(flows))));
     }
     row
+}
+
+/// Returns the figures of a second within a step: beginning, end (milliseconds), scheduled, sent, succeeded, failed,
+/// succeeded of the warm-up, sent of the warm-up, and p50, p95 and p99 in microseconds (as in [`row`] otherwise).
+pub(super) fn detail(second: &Second, open: bool) -> Value {
+    let s = second;
+    let ranked = headline(&s.latency, open);
+    let [p50, p95, p99] = [0.5, 0.95, 0.99].map(|q| figure(&ranked, q) / 1000);
+    json!([
+        ms(s.from_ns),
+        ms(s.to_ns),
+        s.due,
+        s.sent,
+        s.finished,
+        s.failed,
+        s.finished_of_warmup,
+        s.warmup,
+        p50,
+        p95,
+        p99,
+    ])
+}
+
+fn ms(ns: i64) -> f64 {
+    ns as f64 / 1e6
 }
 
 fn part(part: RunPart) -> u8 {

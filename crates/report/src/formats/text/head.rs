@@ -1,8 +1,8 @@
 //! The requested load, and the first answer.
 
 use brunt_measure::{Nanos, format_rate};
-use brunt_plan::{Arrivals, Load, Plan, ScenarioPlan, Stage};
-use brunt_record::{FirstResponse, ProbedHost, RunStarted};
+use brunt_plan::{Arrivals, Change, Load, Plan, ScenarioPlan, Stage};
+use brunt_record::{FirstResponse, LoadChange, ProbedHost, RunStarted};
 
 use super::TextPage;
 use crate::numbers;
@@ -15,7 +15,7 @@ pub(super) fn requested_load(page: &mut TextPage, summary: &Summary) {
     if let Some(started) = &summary.started {
         let title = page.paint.bold(&format!("brunt {}  {}", started.brunt, target(&started.plan, page.lang)));
         page.line(&title);
-        let mut line = load(&started.plan, page.lang);
+        let mut line = load_as_run(summary, page.lang);
         line.push(machinery(started, page.lang));
         page.line(&line.join(page.translate(say::COMMA)));
     }
@@ -80,7 +80,26 @@ pub(crate) fn first_answer(probe: &FirstResponse, lang: Lang) -> String {
     }
 }
 
-/// Returns the load in words, part by part.
+/// Returns the load of a run in words, part by part: as planned, and what it was changed to.
+pub(crate) fn load_as_run(summary: &Summary, lang: Lang) -> Vec<String> {
+    let Some(started) = &summary.started else { return Vec::new() };
+    let mut parts = load(&started.plan, lang);
+    let level = |changed: &LoadChange| match changed.change {
+        Change::Rate(rate) => Some(format_rate(rate)),
+        Change::Users(n) => Some(lang.fill(say::CHANGED_USERS, &[("n", &n.to_string())])),
+        Change::Pause | Change::Resume | Change::Drain => None,
+    };
+    let set: Vec<String> = summary.changes.iter().filter_map(level).collect();
+    let shown = set.iter().rev().take(SHOWN_CHANGES).rev().cloned().collect::<Vec<_>>().join(lang.of(say::COMMA));
+    let more = if set.len() > SHOWN_CHANGES { "… " } else { "" };
+    parts.extend((!set.is_empty()).then(|| lang.fill(say::STEERED, &[("levels", &format!("{more}{shown}"))])));
+    parts
+}
+
+/// Number of changes of the load in its description, the last ones.
+const SHOWN_CHANGES: usize = 3;
+
+/// Returns the planned load in words, part by part.
 pub(crate) fn load(plan: &Plan, lang: Lang) -> Vec<String> {
     let mut parts = match &plan.scenarios[..] {
         [] => load_of(&plan.load, (plan.flow.is_some(), plan.requests, plan.duration), lang),
@@ -140,9 +159,19 @@ pub(crate) fn users(stages: &[Stage], lang: Lang) -> String {
     lang.fill(say::USERS_N, &[("n", &n)])
 }
 
-/// Formats the levels of stages: `100`, or `0..100..20` if they change.
-fn levels(stages: &[Stage], shown: impl Fn(f64) -> String) -> String {
-    let mut levels: Vec<f64> = stages.iter().flat_map(|s| [s.from, s.to]).collect();
-    levels.dedup();
-    levels.into_iter().map(shown).collect::<Vec<_>>().join("..")
+/// Formats the levels of stages: `100`, `0..100..20` if they change gradually, `10, 500` if they jump.
+pub(crate) fn levels(stages: &[Stage], shown: impl Fn(f64) -> String) -> String {
+    let mut out = String::new();
+    let mut last = None;
+    for stage in stages {
+        if last != Some(stage.from) {
+            out += if last.is_some() { ", " } else { "" };
+            out += &shown(stage.from);
+        }
+        if stage.to != stage.from {
+            out += &format!("..{}", shown(stage.to));
+        }
+        last = Some(stage.to);
+    }
+    out
 }

@@ -42,6 +42,7 @@ impl ReportFormat for TextFormat {
         verdict::line(&mut page, summary);
         figures::headline(&mut page, summary);
         figures::throughput(&mut page, summary);
+        stretches(&mut page, summary);
         figures::distribution(&mut page, summary);
         figures::where_time_went(&mut page, summary);
         iterations(&mut page, summary);
@@ -57,6 +58,15 @@ impl ReportFormat for TextFormat {
         verdict::objectives(&mut page, summary);
         verdict::trust(&mut page, summary);
         out.write_all(page.text.as_bytes())
+    }
+}
+
+/// Adds the figures by stretches of the load, if it changed.
+fn stretches(page: &mut TextPage, summary: &Summary) {
+    let lines = super::stretches::lines(summary, page.lang);
+    if !lines.is_empty() {
+        page.section(page.translate(super::stretches::STRETCHES));
+        lines.iter().for_each(|line| page.indented_line(line));
     }
 }
 
