@@ -59,6 +59,7 @@ impl HandshakeRequest {
             checks: 0,
             page: 0,
             url: url.clone(),
+            link: None,
             target: None,
             method: "GET".to_owned(),
             headers,
@@ -67,6 +68,7 @@ impl HandshakeRequest {
             keepalive: true,
             http10: false,
             expect_continue: false,
+            expected: None,
             hops: 0,
             forwarded: None,
         };
