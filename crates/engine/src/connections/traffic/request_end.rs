@@ -177,6 +177,9 @@ impl Traffic {
             }
         };
         Some(addressed?.map(|follow| {
+            let timeout = self.in_flight.timeout_of(x.request);
+            self.in_flight.get(id).request = RequestId::NONE;
+            self.in_flight.set_timeout(id, timeout);
             self.in_flight.set_request(id, follow.request);
             follow.origin
         }))
