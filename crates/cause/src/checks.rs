@@ -15,6 +15,8 @@ crate::sentences! { "checks":
     nothing_at(rule, place) = "expected {rule}, found nothing at {place}", "预期 {rule}，但 {place} 处没有内容";
     differs(rule, found) = "expected {rule}, found {found}", "预期 {rule}，实际为 {found}";
     awaited_unreadable(why) = "the `await` condition cannot be checked: {why}", "无法检查 `await` 条件：{why}";
+    rule_unreadable(why) =
+        "the rule cannot be read with the values of this request: {why}", "填入该请求的值之后，规则无法解析：{why}";
     and_more(found, n) = "{found} and {n} more", "{found}，另有 {n} 个";
     header_differs(header, found) = "expected the header {header}, found {found}", "预期响应头 {header}，实际为 {found}";
     trailer_differs(trailer, found) =
@@ -25,21 +27,24 @@ crate::sentences! { "checks":
     no_headers = "there are no headers", "没有响应头";
     trailers(names) = "the trailers are {names}", "收到的尾部字段有 {names}";
     no_trailers = "there are no trailers", "没有尾部字段";
-    too_long(bound) = "the body is longer than {bound}, the limit for checks", "正文超过检查上限 {bound}";
-    unchecked(why) = "the body was not checked: {why}", "正文未检查：{why}";
-    headers_unchecked(why) = "the headers were not checked: {why}", "响应头未检查：{why}";
+    too_long(bound) = "the body is longer than {bound}, the limit for checks", "正文超过检查上限 {bound}", own;
+    unchecked(why) = "the body was not checked: {why}", "正文未检查：{why}", own;
+    headers_unchecked(why) = "the headers were not checked: {why}", "响应头未检查：{why}", own;
     response_too_long(bound) =
-        "the response is longer than {bound}, the limit for checks", "响应超过检查上限 {bound}";
-    response_unchecked(why) = "the response was not checked: {why}", "响应未检查：{why}";
+        "the response is longer than {bound}, the limit for checks", "响应超过检查上限 {bound}", own;
+    response_unchecked(why) = "the response was not checked: {why}", "响应未检查：{why}", own;
     no_room =
         "too much response data is being held at once across all connections; use fewer connections, or fewer checks of \
             large responses",
-        "所有连接同时缓存的响应数据过多；请减少连接数，或减少对大响应的检查";
+        "所有连接同时缓存的响应数据过多；请减少连接数，或减少对大响应的检查", own;
+    out_of_steps =
+        "checking this response takes too long, so brunt gave up; use simpler rules, or check smaller responses",
+        "检查该响应耗时过长，brunt 已放弃；请使用更简单的规则，或检查更小的响应", own;
     undecodable(bytes) =
         "the body ({bytes}) cannot be decoded by its Content-Encoding",
         "正文（{bytes}）无法按 Content-Encoding 解码";
     decoded_too_long(bytes, most) =
         "the body ({bytes}) is longer than {most} when decoded, the limit for checks",
-        "正文（{bytes}）解码后超过检查上限 {most}";
-    undecoded(bytes, why) = "the body ({bytes}) was not decoded: {why}", "正文（{bytes}）未解码：{why}";
+        "正文（{bytes}）解码后超过检查上限 {most}", own;
+    undecoded(bytes, why) = "the body ({bytes}) was not decoded: {why}", "正文（{bytes}）未解码：{why}", own;
 }

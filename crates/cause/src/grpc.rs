@@ -21,11 +21,14 @@ crate::sentences! { "grpc":
     broken_compression = "a compressed message that is broken or larger than 16 MiB", "压缩消息已损坏，或超过 16 MiB";
     long_decompressed = "a response larger than 64 MiB when decompressed", "响应解压后超过 64 MiB";
     messages(expected, found) = "expected messages: {expected}, found {found}", "预期消息数：{expected}，实际为 {found}";
+    misfit(field, kind, value) =
+        "{field} is {kind}, and the value to be sent is \"{value}\", so nothing was sent; capture another value",
+        "{field} 的类型为 {kind}，而要发送的值为 \"{value}\"，因此没有发送；请捕获其他值";
     no_message = "the response has no message", "响应没有消息";
     long_message(size, most) =
         "a message of {size} is larger than {most}, the limit for checks",
-        "一条 {size} 的消息超过检查上限 {most}";
-    message_unchecked(size, why) = "a message of {size} was not checked: {why}", "一条 {size} 的消息未检查：{why}";
+        "一条 {size} 的消息超过检查上限 {most}", own;
+    message_unchecked(size, why) = "a message of {size} was not checked: {why}", "一条 {size} 的消息未检查：{why}", own;
     not_of_kind(size, kind) = "a message of {size} is not a {kind}", "一条 {size} 的消息不是 {kind}";
     no_json(size) = "a message of {size} cannot be converted to JSON", "一条 {size} 的消息无法转换为 JSON";
     not_open =

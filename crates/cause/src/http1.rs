@@ -29,9 +29,10 @@ crate::sentences! { "http1":
         "请求的 Transfer-Encoding 没有以 chunked 结尾";
     unrequested_101 = "unrequested 101 Switching Protocols", "没有请求切换协议，却收到 101 Switching Protocols";
     unsolicited = "unsolicited bytes", "收到没有对应请求的数据";
+    no_link = "the URL is a value that no step has captured", "URL 取自变量，但没有步骤捕获到该值";
     no_room_for_heads =
-        "endless headers: too many unfinished headers to hold in memory", "响应头过长：内存中尚未收完的头部过多";
+        "endless headers: too many unfinished headers to hold in memory", "响应头过长：内存中尚未收完的头部过多", own;
     no_room_for_cookies =
         "the cookies of all users exceed 256 MiB: no room for the ones in this response; use fewer users",
-        "所有用户的 Cookie 合计超过 256 MiB，无法再保存此响应的 Cookie；请减少用户数";
+        "所有用户的 Cookie 合计超过 256 MiB，无法再保存此响应的 Cookie；请减少用户数", own;
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Sentence;
-use crate::sentence::UNKNOWN;
+use crate::sentence::{SAID, UNKNOWN};
 
 /// The reason for a failure: a sentence and its arguments.
 #[derive(Clone)]
@@ -52,6 +52,11 @@ impl StaticSentence {
 }
 
 impl StaticCause {
+    /// Returns `true` if a limit of brunt itself is the reason, and not the peer.
+    pub fn is_own_limit(self) -> bool {
+        self.0.sentence.own
+    }
+
     /// Returns the English text.
     pub fn en(self) -> Cow<'static, str> {
         Cause::from(self).en()
@@ -71,6 +76,17 @@ impl Cause {
     /// Returns the key of the sentence in records.
     pub fn key(&self) -> &'static str {
         self.sentence.key
+    }
+
+    /// Returns `true` if the cause is unchanged third-party text.
+    pub fn is_verbatim(&self) -> bool {
+        std::ptr::eq(self.sentence, &SAID)
+    }
+
+    /// Returns `true` if a limit of brunt itself is the reason, and not the peer.
+    pub fn is_own_limit(&self) -> bool {
+        let nested = |place: &CauseArgument| matches!(place, CauseArgument::Cause(cause) if cause.is_own_limit());
+        self.sentence.own || self.places.iter().any(nested)
     }
 
     /// Returns the English text.

@@ -27,9 +27,9 @@ crate::sentences! { "redis":
     no_select = "the server refused to SELECT the database of the URL", "服务器拒绝用 SELECT 切换到 URL 指定的数据库";
     too_large =
         "the reply is too large to check: more than 16 MiB, or too much together with all the others held",
-        "应答过大，无法检查：超过 16 MiB，或同时缓存的内容过多";
+        "应答过大，无法检查：超过 16 MiB，或同时缓存的内容过多", own;
     incomplete = "the reply is incomplete", "应答不完整";
-    too_deep = "the reply is nested more than 64 deep, the limit for checks", "应答嵌套超过检查上限 64 层";
+    too_deep = "the reply is nested more than 64 deep, the limit for checks", "应答嵌套超过检查上限 64 层", own;
     wrong_type = "the key holds a value of the wrong type for the command", "该键的值类型不适用于此命令";
     moved =
         "MOVED: this cluster node does not serve the key's slot; the one named in the reply does. Target that node, or \

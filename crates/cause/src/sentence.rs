@@ -14,14 +14,16 @@ pub struct Sentence {
     pub zh: &'static str,
     /// Set if records from before causes were stored may contain the English text.
     pub before: bool,
+    /// Set if brunt itself is the reason: a limit of its own was reached.
+    pub own: bool,
 }
 
 /// The sentence that consists only of third-party text.
 pub(crate) static SAID: Sentence =
-    Sentence { key: "said", places: &["words"], en: "{words}", zh: "{words}", before: false };
+    Sentence { key: "said", places: &["words"], en: "{words}", zh: "{words}", before: false, own: false };
 
 /// The placeholder for a sentence from a later version or a third-party protocol.
-pub(crate) static UNKNOWN: Sentence = Sentence { key: "", places: &[], en: "", zh: "", before: false };
+pub(crate) static UNKNOWN: Sentence = Sentence { key: "", places: &[], en: "", zh: "", before: false, own: false };
 
 impl Sentence {
     /// Returns the sentence with this key.

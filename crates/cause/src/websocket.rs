@@ -51,7 +51,7 @@ crate::sentences! { "websocket":
     flood_of_pings = "a flood of pings while the server does not read the pongs", "服务器大量发送 ping，却不读取 pong";
     not_text = "a text message that is not UTF-8", "文本消息不是 UTF-8";
     long_message = "a message larger than 1 GiB", "消息超过 1 GiB";
-    long_for_checks = "a message larger than 16 MiB, the limit for checks", "消息超过检查上限 16 MiB";
+    long_for_checks = "a message larger than 16 MiB, the limit for checks", "消息超过检查上限 16 MiB", own;
     lone_fragment = "a fragment that belongs to no message", "分片不属于任何消息";
     message_within = "a message starts before the previous one has ended", "前一条消息尚未结束，就开始了新的消息";
     endless_request =

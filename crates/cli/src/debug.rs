@@ -244,10 +244,10 @@ impl ExchangeFormatter {
 
 /// Returns `true` if the peer answered, and only the content was not as expected.
 fn is_answer(probe: &FirstResponse, kind: FaultKind) -> bool {
-    use FaultKind::{BrokenProtocol, Timeout, TooManyRedirects, WrongBody, WrongHeader, WrongStatus};
-    // A timeout here means that an expected message did not come, even if something else was received.
-    let of_answers = [WrongStatus, WrongHeader, WrongBody, TooManyRedirects, BrokenProtocol, Timeout];
-    !probe.status.is_empty() || of_answers.contains(&kind)
+    use FaultKind::{BadValue, BrokenProtocol, Timeout};
+    // A timeout here means that an expected message did not come, even if something else was received, and a value
+    // comes from an earlier answer.
+    !probe.status.is_empty() || kind.is_answer() || matches!(kind, BadValue | BrokenProtocol | Timeout)
 }
 
 /// Formats the outcome: `wrong_status (404)`, `wrong_body: expected …`.

@@ -105,23 +105,26 @@ fn level_of(plan: &Plan) -> f64 {
 }
 
 /// Asks for confirmation, or refuses, if the load is heavy and some of the origins are on public
-/// addresses. From then on, load on any other public address is refused.
+/// addresses. From then on, load on any other public address is refused; this also applies to light
+/// load if the plan has captured links, which may lead anywhere.
 ///
 /// # Errors
 /// Returns an error (exit code 64) if the run must not begin, because no confirmation could be
 /// requested or the answer was no.
 pub fn confirm_targets(
     plan: &Plan,
-    origins: &[Origin],
+    (origins, has_links): (&[Origin], bool),
     guard: &PublicAddressGuard,
     lang: Lang,
 ) -> Result<(), UsageError> {
-    if !polite::is_heavy(plan) {
+    if !polite::is_heavy(plan) && !has_links {
         return Ok(());
     }
     let public = |origin: &Origin| guard.public_address(origin).map(|address| (origin.host.clone(), address));
     let hosts: BTreeMap<String, IpAddr> = origins.iter().filter_map(public).collect();
-    confirm(plan, &hosts, lang)?;
+    if is_heavy(plan) {
+        confirm(plan, &hosts, lang)?;
+    }
     guard.restrict_to(hosts.into_keys().collect());
     Ok(())
 }
@@ -240,20 +243,24 @@ mod tests {
         };
         let guard = || PublicAddressGuard::new(Arc::new(IpLiteralResolver));
         let (heavy, light) = (plan("-c 51 http://h"), plan("-c 1 http://h"));
-        assert_eq!(confirm_targets(&light, &origins(&["8.8.8.8"]), &guard(), Lang::En), Ok(()));
+        assert_eq!(confirm_targets(&light, (&origins(&["8.8.8.8"]), false), &guard(), Lang::En), Ok(()));
+        let restricted = guard();
+        assert_eq!(confirm_targets(&light, (&origins(&["8.8.8.8"]), true), &restricted, Lang::En), Ok(()));
+        assert_eq!(restricted.allowed(), Some(vec!["8.8.8.8".to_owned()]), "links lead nowhere else");
         assert_eq!(
-            confirm_targets(&heavy, &origins(&["127.0.0.1", "10.0.0.1", "nowhere"]), &guard(), Lang::En),
+            confirm_targets(&heavy, (&origins(&["127.0.0.1", "10.0.0.1", "nowhere"]), false), &guard(), Lang::En),
             Ok(())
         );
-        let said =
-            confirm_targets(&heavy, &origins(&["127.0.0.1", "8.8.8.8"]), &guard(), Lang::En).unwrap_err().to_string();
+        let said = confirm_targets(&heavy, (&origins(&["127.0.0.1", "8.8.8.8"]), false), &guard(), Lang::En)
+            .unwrap_err()
+            .to_string();
         assert!(said.starts_with("--yes: 8.8.8.8 (8.8.8.8) is a public address and 51 users may harm it"), "{said}");
     }
 
     #[test]
     fn a_redirect_to_a_public_address_is_asked_about_like_a_given_one() {
         let (heavy, guard) = (plan("-c 51 http://h"), PublicAddressGuard::new(Arc::new(IpLiteralResolver)));
-        confirm_targets(&heavy, &[Origin::tcp("127.0.0.1", 80, false)], &guard, Lang::En).unwrap();
+        confirm_targets(&heavy, (&[Origin::tcp("127.0.0.1", 80, false)], false), &guard, Lang::En).unwrap();
         assert_eq!(confirm_redirects(&heavy, &guard, Lang::En), Ok(false));
         // A redirect in the first answer leads to this.
         assert!(guard.resolve(&Origin::tcp("8.8.8.8", 80, false)).is_err());

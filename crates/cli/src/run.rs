@@ -62,7 +62,8 @@ pub fn run(
         path.iter().try_for_each(|path| document::check_writable(place, path))?;
     }
     if !intent.yes {
-        preflight::confirm_targets(&intent.plan, bench.prepared().origins(), bench.guard(), lang)?;
+        let targets = (bench.prepared().origins(), bench.prepared().follows_links());
+        preflight::confirm_targets(&intent.plan, targets, bench.guard(), lang)?;
     }
     show(&mut bench, intent, (interrupts, timer))
 }

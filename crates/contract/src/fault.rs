@@ -40,19 +40,32 @@ pub enum FaultKind {
     WrongHeader,
     /// The proxy refused or closed the connection before the target was reached.
     Proxy,
+    /// The response was not checked, because a limit of brunt itself was reached.
+    Unchecked,
+    /// A captured value does not fit where it is used, so the request was not sent.
+    BadValue,
 }
 
 impl FaultKind {
-    /// Returns `true` if the server responded and the response itself is the failure.
+    /// Returns `true` if the server responded and the response itself, or its check, is the failure.
     pub fn is_answer(self) -> bool {
         matches!(
             self,
-            FaultKind::WrongStatus | FaultKind::WrongBody | FaultKind::WrongHeader | FaultKind::TooManyRedirects
+            FaultKind::WrongStatus
+                | FaultKind::WrongBody
+                | FaultKind::WrongHeader
+                | FaultKind::TooManyRedirects
+                | FaultKind::Unchecked
         )
     }
 
+    /// Returns the kind of a failed check or capture with this cause: this kind, unless a limit of brunt is the cause.
+    pub fn unless_own_limit(self, why: &brunt_cause::Cause) -> FaultKind {
+        if why.is_own_limit() { FaultKind::Unchecked } else { self }
+    }
+
     /// All kinds, in declaration order.
-    pub const ALL: [FaultKind; 16] = [
+    pub const ALL: [FaultKind; 18] = [
         FaultKind::Resolve,
         FaultKind::Refused,
         FaultKind::Unreachable,
@@ -69,6 +82,8 @@ impl FaultKind {
         FaultKind::Io,
         FaultKind::WrongHeader,
         FaultKind::Proxy,
+        FaultKind::Unchecked,
+        FaultKind::BadValue,
     ];
 
     /// Returns the name used in records and reports.
@@ -90,6 +105,8 @@ impl FaultKind {
             FaultKind::Io => "io",
             FaultKind::WrongHeader => "wrong_header",
             FaultKind::Proxy => "proxy",
+            FaultKind::Unchecked => "unchecked",
+            FaultKind::BadValue => "bad_value",
         }
     }
 }

@@ -187,6 +187,8 @@ pub struct PreparedWorkload {
     pub caches_responses: bool,
     /// Set if requests of this run have slots: the engine creates a [`SlotContext`] only then.
     pub has_slots: bool,
+    /// Set if the URL of a request is known only during the run: the engine calls [`Workload::addressed`] only then.
+    pub follows_links: bool,
     /// Set if the messages of a connection are counted: the engine calls [`Session::sequence`] only then.
     pub counts_messages: bool,
     /// Number of requests after which the workload is exhausted (a data file that is read once); `None` if it never
@@ -213,6 +215,7 @@ impl PreparedWorkload {
             keeps_state: false,
             caches_responses: false,
             has_slots: false,
+            follows_links: false,
             counts_messages: false,
             max_requests: None,
         }
@@ -239,6 +242,14 @@ pub trait Workload: Send + Sync + 'static {
     /// requests.
     fn compose(&self, _like: &Request, _draft: &RequestDraft) -> Result<FollowUp, Cause> {
         Err(brunt_cause::connecting::composes_nothing().into())
+    }
+    /// Returns the request that a prepared one becomes with this slot context, and where it leads, if that is known only
+    /// during the run; called only if [`PreparedWorkload::follows_links`] is set.
+    ///
+    /// # Errors
+    /// Returns why there is no such request: a captured value is not a URL.
+    fn addressed(&self, _request: &Request, _context: &SlotContext<'_>) -> Option<Result<FollowUp, Cause>> {
+        None
     }
     /// Returns the bytes of a request as sent with this slot context, by a user with this state
     /// ([`PreparedWorkload::keeps_state`]): for examples of failures and for `--debug`.

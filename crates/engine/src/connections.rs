@@ -294,7 +294,7 @@ impl<N: Network> WorkerConnections<N> {
     #[inline]
     pub fn add_request(&mut self, want: DueRequest) {
         let DueRequest { user, due, request, on_failure, held_back } = want;
-        let (id, pool) = match request {
+        let (id, mut pool) = match request {
             RequestRef::Prepared(request) => {
                 let origin = OriginId::of(self.traffic.workload.requests()[request.at()].origin);
                 let (pool, name) =
@@ -311,6 +311,16 @@ impl<N: Network> WorkerConnections<N> {
                 // It counts as taken up when it was due: the wait since then is caused by the concurrency limit of the
                 // batch.
                 (x.written, x.flags) = (due, x.flags | HELD_BACK);
+            }
+        }
+        if self.traffic.workload.prepared().follows_links {
+            match self.traffic.address(id) {
+                None => {}
+                Some(Ok(origin)) => pool = self.pools.get_or_create(user.scenario(), &origin),
+                Some(Err(why)) => {
+                    let cause = FailureCause::new(FaultKind::BadValue, Phase::Wait).with_details(&why);
+                    return self.traffic.fail(id, &cause, true);
+                }
             }
         }
         self.place(id, pool);
@@ -469,6 +479,7 @@ impl<N: Network> WorkerConnections<N> {
             let c = self.links.conn(conn);
             let nobodys = c.in_flight() == 0 && c.stage == ConnStage::Open && unseen;
             let kind = c.session.as_ref().map_or(FaultKind::BrokenProtocol, |session| session.refusal_kind());
+            let kind = if what.is_own_limit() { FaultKind::Unchecked } else { kind };
             self.traffic.recorder.counts().unsolicited += u64::from(nobodys);
             return self.drop_connection(conn, kind, None, Some(&what.into()));
         }

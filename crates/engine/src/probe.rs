@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use brunt_cause::{Cause, response};
 use brunt_contract::{
-    ConnectionOwner, ExchangeEnd, FaultKind, FollowUp, MAX_SHOWN_BYTES, Origin, Request, ResourceSearch, UserState,
-    Workload,
+    ConnectionOwner, ExchangeEnd, FaultKind, FollowUp, MAX_SHOWN_BYTES, Origin, Request, ResourceSearch, SlotContext,
+    UserState, Workload,
 };
 use brunt_measure::{Clock, Nanos};
 use brunt_plan::Plan;
@@ -177,6 +177,18 @@ fn follow<'a>(
     };
     let patience = way.timeout(request);
     let first = &d.requests()[request];
+    if d.prepared().follows_links {
+        let addressed = {
+            let memory = way.memory.borrow();
+            d.addressed(&first.request, &SlotContext { values: &memory.values, ..SlotContext::default() })
+        };
+        if let Some(addressed) = addressed {
+            let bad = |why| OneShotError { fault: Some(FaultKind::BadValue), ..no_answer(why) };
+            let next = addressed.map_err(bad)?;
+            let hop = exchange(d, way, (&next.origin, Some(&next.request), patience), probe, transcript)?;
+            return hops(d, way, (hop, patience), probe, transcript);
+        }
+    }
     let origin = &d.origins()[first.origin];
     // Only a user of a flow continues on the same connection.
     let belongs = if way.setup.plan.has_flows() { d.connection_owner(origin) } else { ConnectionOwner::Pool };

@@ -74,6 +74,11 @@ impl PreparedRun {
         self.workload.origins()
     }
 
+    /// Returns `true` if captured values say where some requests lead.
+    pub fn follows_links(&self) -> bool {
+        self.workload.prepared().follows_links
+    }
+
     /// Returns `true` if nothing is sent: connections are only opened and held.
     pub fn silent(&self) -> bool {
         self.workload.prepared().holds_only

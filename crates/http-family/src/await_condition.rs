@@ -4,7 +4,8 @@
 use brunt_contract::{SlotContext, UsageError};
 use memchr::memmem;
 
-use brunt_values::side_messages::captures::GroupCaptures;
+use brunt_values::group_captures::GroupCaptures;
+use brunt_values::steps::{OutOfSteps, StepBudget};
 use brunt_values::template::{SlotScope, Template};
 use brunt_values::verify::json::JsonRule;
 use brunt_values::verify::raw_json;
@@ -37,27 +38,39 @@ pub enum MessageMatch {
 }
 
 impl MessageMatch {
-    fn parse(kind: MatchKind, text: &str) -> Result<MessageMatch, String> {
+    /// Parses a condition; `pattern` compiles a pattern.
+    fn parse(
+        kind: MatchKind,
+        text: &str,
+        pattern: fn(&str) -> Result<GroupCaptures, String>,
+    ) -> Result<MessageMatch, String> {
         match kind {
             MatchKind::Json => JsonRule::parse(text).map(MessageMatch::Json),
-            MatchKind::Regex => GroupCaptures::new(text).map(MessageMatch::Regex),
+            MatchKind::Regex => pattern(text).map(MessageMatch::Regex),
             MatchKind::Text => Ok(MessageMatch::Text(text.as_bytes().to_vec())),
         }
     }
 
     /// Returns `true` if the message matches.
-    pub fn matches(&self, message: &[u8]) -> bool {
+    ///
+    /// # Errors
+    /// Finding out would take too long.
+    pub fn matches(&self, message: &[u8]) -> Result<bool, OutOfSteps> {
+        let steps = StepBudget::default();
         match self {
-            MessageMatch::Json(rule) => raw_json::parse_whole(message).is_some_and(|message| rule.holds(message)),
+            MessageMatch::Json(rule) => {
+                let holds = raw_json::parse_whole(message).is_some_and(|message| rule.holds(message, &steps));
+                steps.result().map(|()| holds)
+            }
             MessageMatch::Regex(pattern) => {
                 let mut found = false;
-                pattern.each(message, &mut |_| {
+                let searched = pattern.each(message, &steps, &mut |_| {
                     found = true;
                     false
                 });
-                found
+                searched.map(|()| found)
             }
-            MessageMatch::Text(text) => memmem::find(message, text).is_some(),
+            MessageMatch::Text(text) => Ok(memmem::find(message, text).is_some()),
         }
     }
 }
@@ -83,7 +96,7 @@ impl AwaitCondition {
         let scope = SlotScope { variables, ..SlotScope::default() };
         let template = Template::parse_text(rest, "--await", brunt_values::template::Notation::Plain, scope)?;
         match template.fixed_bytes() {
-            Some(_) => MessageMatch::parse(kind, rest).map(AwaitCondition::Matching).map_err(wrong),
+            Some(_) => MessageMatch::parse(kind, rest, GroupCaptures::new).map(AwaitCondition::Matching).map_err(wrong),
             None => Ok(AwaitCondition::WithSlots(kind, template)),
         }
     }
@@ -93,6 +106,6 @@ impl AwaitCondition {
         let AwaitCondition::WithSlots(kind, template) = self else { return None };
         let mut text = Vec::new();
         template.fill(context, &mut text);
-        Some(MessageMatch::parse(*kind, &String::from_utf8_lossy(&text)))
+        Some(MessageMatch::parse(*kind, &String::from_utf8_lossy(&text), GroupCaptures::for_one_text))
     }
 }

@@ -12,7 +12,9 @@ use brunt_contract::{OptionSpec, ProtocolConfig, SlotContext, UsageError, switch
 use memchr::memmem;
 use url::Url;
 
-use brunt_values::template::{self, DataFiles, SlotGuard, SlotScope, SlotTextPiece, Template, TemplateBuilder};
+use brunt_values::template::{
+    self, DataFiles, SlotGuard, SlotScope, SlotTextPiece, Template, TemplateBuilder, UrlPlace,
+};
 
 /// The `--no-slots` option of all protocols whose texts have slots: braces are sent literally.
 pub const NO_SLOTS: OptionSpec = switch(
@@ -129,6 +131,36 @@ impl Placeholders {
         Ok(Cow::Owned(marked))
     }
 
+    /// Like [`Self::replace_slots`], for a URL or a part of one: values are encoded as their places require.
+    ///
+    /// # Errors
+    /// Like [`Self::replace_slots`].
+    pub fn replace_url_slots<'a>(&mut self, text: &'a str, place: &str) -> Result<Cow<'a, str>, UsageError> {
+        if self.off || memchr::memchr(b'{', text.as_bytes()).is_none() {
+            return Ok(Cow::Borrowed(text));
+        }
+        let found = template::split_pieces(text, &self.names, self.scope())
+            .map_err(|trouble| UsageError::new(place, trouble))?;
+        if found == [SlotTextPiece::Text(text)] {
+            return Ok(Cow::Borrowed(text));
+        }
+        let mut marked = String::with_capacity(text.len());
+        for (at, piece) in found.iter().enumerate() {
+            match piece {
+                SlotTextPiece::Text(text) => marked += text,
+                SlotTextPiece::Slot(slot) => {
+                    let behind = match found.get(at + 1) {
+                        Some(SlotTextPiece::Text(text)) => text,
+                        _ => "",
+                    };
+                    let guard = SlotGuard::Url(place_in_url(&marked, behind));
+                    marked += &self.placeholder(slot, place, guard)?;
+                }
+            }
+        }
+        Ok(Cow::Owned(marked))
+    }
+
     /// Returns the text in strict template notation, or `None` if it has no slots.
     ///
     /// # Errors
@@ -196,6 +228,39 @@ impl Placeholders {
         Ok(Cow::Owned(marked))
     }
 
+    /// Replaces the slots of a rule for JSON with placeholders; values in double quotes are escaped.
+    ///
+    /// # Errors
+    /// Like [`Self::replace_slots`].
+    pub fn replace_rule_slots<'a>(&mut self, text: &'a str, place: &str) -> Result<Cow<'a, str>, UsageError> {
+        if self.off || memchr::memchr(b'{', text.as_bytes()).is_none() {
+            return Ok(Cow::Borrowed(text));
+        }
+        let found = template::split_pieces(text, &self.names, self.scope())
+            .map_err(|trouble| UsageError::new(place, trouble))?;
+        let mut marked = String::with_capacity(text.len());
+        for piece in found {
+            match piece {
+                SlotTextPiece::Text(text) => marked += text,
+                SlotTextPiece::Slot(slot) => {
+                    let quoted = marked.matches('"').count() % 2 == 1;
+                    marked += &self.placeholder(&template::escaped_slot(slot, quoted), place, SlotGuard::None)?;
+                }
+            }
+        }
+        Ok(Cow::Owned(marked))
+    }
+
+    /// Returns the text with `sample` in place of each placeholder.
+    pub fn with_sample(&self, text: &str, sample: &str) -> String {
+        let piece = |piece: &EncodedPiece<'_>| match piece {
+            EncodedPiece::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            EncodedPiece::Slot(_) => sample.to_owned(),
+            EncodedPiece::Length => String::new(),
+        };
+        self.split(text.as_bytes()).iter().map(piece).collect()
+    }
+
     /// Returns a placeholder for the same slot without its last encoding, if the text is exactly the placeholder of one
     /// slot whose last encoding is `name`. Returns `None` for any other text.
     pub fn without_encoding(&mut self, text: &str, name: &str) -> Option<String> {
@@ -235,9 +300,8 @@ impl Placeholders {
         [plain, secure]: [&str; 2],
         wrong: fn(&str, &str) -> UsageError,
     ) -> Result<Url, UsageError> {
-        let authority = text.split_once("://").map_or(text, |(_, behind)| behind).split(['/', '?', '#']).next();
-        if self.occur_in(authority.unwrap_or_default().as_bytes()) {
-            return Err(wrong(written, "only {env NAME} is allowed before its path"));
+        if self.occur_in(authority(text).as_bytes()) {
+            return Err(wrong(written, "only {env NAME} and captured values are allowed before its path"));
         }
         let mut url = Url::parse(text).map_err(|trouble| wrong(text, &trouble.to_string()))?;
         if url.scheme() != plain && url.scheme() != secure {
@@ -250,6 +314,24 @@ impl Placeholders {
     /// Returns `true` if the bytes contain a placeholder.
     pub fn occur_in(&self, bytes: &[u8]) -> bool {
         !self.slots.is_empty() && memmem::find(bytes, self.key.as_bytes()).is_some()
+    }
+
+    /// Returns `true` if the host of a URL holds a variable of a flow: then it is known only during the run where the URL
+    /// leads.
+    pub fn is_link(&mut self, url: &str) -> bool {
+        self.occur_in(authority(url).as_bytes()) && self.hold_variable(authority(url).as_bytes())
+    }
+
+    /// Returns `true` if the text is the placeholder of a slot and nothing else.
+    pub fn is_one_slot(&self, text: &str) -> bool {
+        matches!(self.split(text.as_bytes())[..], [EncodedPiece::Slot(_)])
+    }
+
+    /// Returns `true` if slots of the bytes contain a variable of a flow, whose value is not known before the run.
+    pub fn hold_variable(&mut self, bytes: &[u8]) -> bool {
+        let pieces = self.split(bytes);
+        let template = self.template(|building| pieces.iter().try_for_each(|piece| building.piece(piece)));
+        template.is_ok_and(|template| template.holds_variable())
     }
 
     /// Returns the slots whose placeholders occur in the bytes, in template notation.
@@ -325,6 +407,29 @@ impl Placeholders {
     pub fn restore_error(&self, complaint: UsageError) -> UsageError {
         UsageError::new(self.restore(&complaint.location), complaint.problem.map(|text| self.restore(text)))
             .with_lines(complaint.extra_lines)
+    }
+}
+
+/// Returns the host of a URL, with user and port.
+fn authority(url: &str) -> &str {
+    let behind = url.split_once("://").map_or(url, |(_, behind)| behind);
+    behind.split(['/', '?', '#']).next().unwrap_or_default()
+}
+
+/// Returns the place of a slot in a URL, between the texts before and behind it.
+fn place_in_url(before: &str, behind: &str) -> UrlPlace {
+    let path = before
+        .split_once("://")
+        .map_or(before, |(_, authority)| authority.find(['/', '?']).map_or("", |from| &authority[from..]));
+    match path.split_once('?') {
+        None if path.is_empty() => UrlPlace::Whole,
+        None => UrlPlace::Path,
+        Some((_, query)) => {
+            let parameter = query.rsplit('&').next().unwrap_or_default();
+            let behind = behind.split('&').next().unwrap_or_default();
+            let is_whole = !parameter.contains('=') && !behind.contains('=');
+            if is_whole { UrlPlace::Whole } else { UrlPlace::Query }
+        }
     }
 }
 

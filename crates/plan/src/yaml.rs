@@ -61,7 +61,8 @@ pub fn parse(text: &str) -> Result<YamlNode, YamlError> {
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| {
             let at = FilePosition { line: error.marker().line(), column: error.marker().col() + 1 };
-            missing_space_before(text, at.line).unwrap_or_else(|| (at, format!("is not YAML: {}", error.info())))
+            let hint = missing_space_before(text, at.line).or_else(|| unquoted_value_before(text, at.line));
+            hint.unwrap_or_else(|| (at, format!("is not YAML: {}", error.info())))
         })?;
         let at = FilePosition { line: span.start.line(), column: span.start.col() + 1 };
         values += 1;
@@ -131,6 +132,34 @@ fn missing_space_before(text: &str, line: usize) -> Option<YamlError> {
     suspects.iter().rev().take(2).find_map(|(index, text)| {
         let column = text.len() - text.trim_start().len() + 1;
         Some((FilePosition { line: index + 1, column }, missing_space_hint(text)?))
+    })
+}
+
+/// Returns a hint for a file that is not valid YAML at this line, if a value within `{ }` on it or before it has a
+/// bracket and no quotes.
+fn unquoted_value_before(text: &str, line: usize) -> Option<YamlError> {
+    let lines: Vec<(usize, &str)> = text.lines().enumerate().take(line).collect();
+    let mut last = lines.iter().rev().filter(|(_, text)| !text.trim().is_empty()).take(2);
+    last.find_map(|(index, text)| {
+        let (column, value) = unquoted_value(text)?;
+        let shown = value.replace('\'', "''");
+        let trouble = format!("`{value}` has a bracket and stands within {{ }}, so it needs quotes; write '{shown}'");
+        Some((FilePosition { line: index + 1, column }, trouble))
+    })
+}
+
+/// Returns the first value of a map in braces that has no quotes and a bracket in its middle, and its column.
+fn unquoted_value(line: &str) -> Option<(usize, &str)> {
+    let open = line.find('{')?;
+    line[open..].match_indices(": ").find_map(|(at, _)| {
+        let from = open + at + 2;
+        let value = &line[from..];
+        let bracket = value.find('[').filter(|at| value[..*at].starts_with(|c: char| !"'\"{[ ".contains(c)))?;
+        // The value goes on up to the comma or brace behind its last bracket.
+        let closed = bracket + value[bracket..].find(']')?;
+        let end = value[closed..].find([',', '}']).map_or(value.len(), |end| closed + end);
+        let is_one = !value[..bracket].contains([',', '}']) && !value[..bracket].contains(": ");
+        is_one.then(|| (from + 1, value[..end].trim_end()))
     })
 }
 
@@ -222,6 +251,18 @@ mod tests {
             ("a:\n  b: 1\n  rate:5/s\n\n  c: 2", 3, 3, "`rate:5/s` lacks a space after its colon; write `rate: 5/s`"),
             ("a: 1\nhttp://h/", 0, 0, "is not YAML"),
             ("? [x]\n: y", 1, 3, "is not a key"),
+            (
+                "a: {b: 1, c: css input[name=x] @value, d: 2}\n",
+                1,
+                14,
+                "`css input[name=x] @value` has a bracket and stands within { }, so it needs quotes; write 'css input[name=x] @value'",
+            ),
+            (
+                "a:\n  {b: json $['x'][0].id}\nc: 1",
+                2,
+                7,
+                "`json $['x'][0].id` has a bracket and stands within { }, so it needs quotes; write 'json $[''x''][0].id'",
+            ),
         ];
         for (text, line, column, said) in table {
             let (at, trouble) = parse(text).expect_err(text);

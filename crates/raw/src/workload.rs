@@ -86,6 +86,10 @@ impl Protocol for RawProtocol {
 
 /// Checks the bytes of a request, as sent with default slot values.
 fn check(request: &RawRequest, rules: &RawRules) -> Result<(), UsageError> {
+    if request.template.holds_variable() {
+        // The length is not known before the run.
+        return Ok(());
+    }
     let length = request.bytes(&SlotContext::default()).len();
     if length == 0 {
         return Err(UsageError::new("--send", complaint!("is empty; write what to send", "为空；请写要发送的内容")));

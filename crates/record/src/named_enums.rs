@@ -174,6 +174,10 @@ words! {
         WrongHeader = "wrong_header",
         /// The proxy refused or closed the connection.
         Proxy = "proxy",
+        /// The response was not checked: a limit of brunt was reached.
+        Unchecked = "unchecked",
+        /// A captured value does not fit where it is used: the request was not sent.
+        BadValue = "bad_value",
     }
 }
 

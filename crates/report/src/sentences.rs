@@ -360,6 +360,8 @@ pub(crate) fn kind_zh(of: Kind) -> &'static str {
         Kind::Io => "系统错误",
         Kind::WrongHeader => "响应头不符",
         Kind::Proxy => "代理",
+        Kind::Unchecked => "未能检查",
+        Kind::BadValue => "值不可用",
     }
 }
 
@@ -393,6 +395,13 @@ pub(crate) const ADVICE: &[(Kind, Text)] = &[
         text(
             "this process ran out of file descriptors: raise the limit with ulimit -n",
             "文件描述符耗尽：用 ulimit -n 提高上限",
+        ),
+    ),
+    (
+        Kind::Unchecked,
+        text(
+            "a limit of brunt was reached: use fewer connections, smaller responses, or simpler checks and captures",
+            "达到 brunt 自身的上限：请减少连接数，使用更小的响应，或简化检查与捕获",
         ),
     ),
 ];

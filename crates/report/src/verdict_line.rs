@@ -17,7 +17,7 @@ const AND: Text = text("{verdict}, and {overload}", "{verdict}；{overload}");
 const AND_ALSO: Text = text("{verdict}; and {overload}", "{verdict}；{overload}");
 
 /// Remedies, for checks whose sentence does not contain one.
-const ADVICE: [(&str, Text); 16] = [
+const ADVICE: [(&str, Text); 17] = [
     ("little", text("brunt's own counters disagree: please report it", "brunt 自身的计数不一致：请报告此问题")),
     (
         "lower_bound",
@@ -73,6 +73,13 @@ const ADVICE: [(&str, Text); 16] = [
     (
         "local_limit",
         text("brunt doctor shows which limit to raise; use keep-alive", "用 brunt doctor 查看应提高的上限；使用长连接"),
+    ),
+    (
+        "unchecked",
+        text(
+            "use fewer connections, smaller responses, or simpler checks and captures",
+            "减少连接数，使用更小的响应，或简化检查与捕获",
+        ),
     ),
     (
         "pairing",

@@ -16,6 +16,7 @@ use brunt_contract::{RequestId, UserValues};
 use brunt_measure::{Nanos, Rng};
 use brunt_plan::flow::{OnFailure, Pause, ROUNDS};
 
+use crate::elements::element;
 use crate::program::{ElementSource, FlowOp, FlowProgram};
 use crate::{Action, Actions, RateLimit, Scenario, UserEvent, UserIndex, Wakeup};
 
@@ -360,8 +361,8 @@ impl FlowScenario {
                 Some(made) => made.write(values, &mut self.text),
                 None => return false,
             },
-            ElementSource::Value(value) => match values.element(*value, taken) {
-                Some(element) => self.text.extend_from_slice(element),
+            ElementSource::Value(value) => match element(values, *value, taken) {
+                Some(element) => self.text.extend_from_slice(&element),
                 None => return false,
             },
         }

@@ -7,6 +7,7 @@
 
 mod condition;
 mod dedicated;
+mod elements;
 mod flow;
 mod program;
 mod rate_limit;

@@ -41,25 +41,9 @@ impl Regex {
             .syntax(syntax::Config::new().unicode(false).utf8(false))
             .thompson(thompson::Config::new().utf8(false).nfa_size_limit(Some(STATES_BOUND)))
             .build(text);
-        let wrong = |trouble: String| {
-            let line = trouble.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().to_owned();
-            format!("\"{text}\" is not a valid regular expression ({})", line.trim().trim_start_matches("error: "))
-        };
-        let table = table.map_err(|error| {
-            if too_large(&error) {
-                return format!(
-                    "\"{text}\" compiles to too many states; use a shorter one, or one that repeats less ({{N}})"
-                );
-            }
-            // The innermost cause holds the useful message.
-            let mut cause: &dyn std::error::Error = &error;
-            while let Some(inner) = cause.source() {
-                cause = inner;
-            }
-            wrong(cause.to_string())
-        })?;
+        let table = table.map_err(|_| complaint(text))?;
         let start = table.start_state(&start::Config::new().anchored(Anchored::No));
-        let start = start.map_err(|error| wrong(error.to_string()))?;
+        let start = start.map_err(|_| complaint(text))?;
         Ok(Regex { table, start })
     }
 
@@ -101,10 +85,32 @@ impl Regex {
     }
 }
 
-/// Returns `true` if an expression was rejected because of its compiled size and not its syntax.
-fn too_large(error: &dense::BuildError) -> bool {
-    let states = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<thompson::BuildError>());
-    error.is_size_limit_exceeded() || states.is_some_and(|states| states.size_limit().is_some())
+/// Returns why a regular expression cannot be compiled: it is invalid, or else it is too large.
+pub(crate) fn complaint(text: &str) -> String {
+    use regex_syntax::Error;
+    use regex_syntax::ast::ErrorKind;
+    let parsed = regex_syntax::ParserBuilder::new().unicode(false).utf8(false).build().parse(text);
+    let why = match parsed.err() {
+        None => {
+            return format!(
+                "\"{text}\" compiles to too many states; use a shorter one, or one that repeats less ({{N}})"
+            );
+        }
+        Some(Error::Parse(error)) if *error.kind() == ErrorKind::UnsupportedLookAround => {
+            "looking ahead or behind, as with (?=…) or (?<=…), is not supported, because its time has no bound; write \
+                what stands before and after the value, and a group around the value: before(value)after"
+                .to_owned()
+        }
+        Some(Error::Parse(error)) if *error.kind() == ErrorKind::UnsupportedBackreference => {
+            "references to groups, as with \\1, are not supported, because their time has no bound; write the text \
+                again"
+                .to_owned()
+        }
+        Some(Error::Parse(error)) => error.kind().to_string(),
+        Some(Error::Translate(error)) => error.kind().to_string(),
+        Some(error) => error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned(),
+    };
+    format!("\"{text}\" is not a valid regular expression ({why})")
 }
 
 /// A search for a text that may span pieces. Keeps the end of the previous pieces, one byte less than the text at most.

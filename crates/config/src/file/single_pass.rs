@@ -248,11 +248,18 @@ impl<'a> FlowPass<'a> {
         self.unknown.extend(unknown);
     }
 
-    /// Adds a remark if the list is a single value.
+    /// Adds a remark if the list is a single value that cannot be a JSON array.
     fn check_list(&mut self, name: &str, list: &str) {
         let mut sources = self.urls.iter().filter_map(|url| url.options.get(CAPTURE)).flatten();
-        let one =
-            |text: &&String| text.split_once(' ').is_some_and(|(name, source)| name == list && !source.contains('|'));
+        let may_be_array = |source: &str| {
+            let of_path =
+                source.starts_with("json ") && !["*", "..", "?"].iter().any(|several| source.contains(several));
+            of_path || matches!(source, "body" | "message" | "reply")
+        };
+        let one = |text: &&String| {
+            let named = text.split_once(' ').filter(|(name, _)| *name == list).map(|(_, source)| source.trim());
+            named.is_some_and(|source| !source.contains('|') && !may_be_array(source))
+        };
         if sources.any(|text| one(&text)) {
             self.add_remark(format!(
                 "`for-each: {name}` runs once, as `{list}` holds one value; capture it with `| all`"

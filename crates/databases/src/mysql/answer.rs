@@ -181,7 +181,7 @@ impl MysqlSession {
             && self.captures_rows()
             && let Err(missing) = self.report_captures(done)
         {
-            (fault, why) = (Some(FaultKind::WrongBody), Some(missing));
+            (fault, why) = (Some(FaultKind::WrongBody.unless_own_limit(&missing)), Some(missing));
         }
         if let (Some(kind), Some(rows)) = (fault, &self.checks().rows) {
             done.record_failed_checks(self.id, u32::from(kind == FaultKind::WrongStatus || !rows.contains(&self.rows)));

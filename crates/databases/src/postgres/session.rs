@@ -270,7 +270,11 @@ impl PostgresSession {
     fn end_with_checks(&mut self, missing: Option<Cause>, done: &mut EventBuffer) {
         let (id, payload, rows) = (self.id, self.payload, self.rows);
         let (fault, code, excerpt) = match std::mem::take(&mut self.error) {
-            0 => (FaultKind::WrongBody, errors::OK, format!("{rows} rows").into_bytes()),
+            0 => {
+                let unless_own = |why| FaultKind::WrongBody.unless_own_limit(why);
+                let fault = missing.as_ref().map_or(FaultKind::WrongBody, unless_own);
+                (fault, errors::OK, format!("{rows} rows").into_bytes())
+            }
             error => (FaultKind::WrongStatus, error, self.extras().error.clone()),
         };
         // Statements that were not prepared because of the error are prepared again by the next exchange.

@@ -721,7 +721,9 @@ impl RedisSession {
         if fault.is_none() && checks.keeps_reply() {
             match evaluate_captures(checks, &whole, (lost, ended)) {
                 Ok(taken) => done.push(Event::StateUpdate(id, taken)),
-                Err(missing) => (fault, why) = (Some(FaultKind::WrongBody), Some(missing)),
+                Err(missing) => {
+                    (fault, why) = (Some(FaultKind::WrongBody.unless_own_limit(&missing)), Some(missing));
+                }
             }
         }
         let excerpt = fault.filter(|kind| done.wants_example(*kind)).map(|_| excerpt.into_boxed_slice());

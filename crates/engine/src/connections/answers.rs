@@ -93,6 +93,9 @@ impl<N: Network> WorkerConnections<N> {
         if late {
             (ended.fault, ended.follow_up) = (Some(FaultKind::Timeout), None);
         }
+        if ended.fault == Some(FaultKind::BrokenProtocol) && broken.is_some_and(StaticCause::is_own_limit) {
+            ended.fault = Some(FaultKind::Unchecked);
+        }
         let c = self.links.conn_mut(conn);
         c.end_exchange();
         c.free_since = self.traffic.stamp;

@@ -10,6 +10,7 @@ impl OneShotConversation<'_> {
     /// Returns the failure for a peer that violates the protocol, or refuses a request within it.
     pub(super) fn protocol_error(&self, broken: ProtocolError) -> OneShotError {
         let kind = self.links.session(self.conn).map_or(FaultKind::BrokenProtocol, Session::refusal_kind);
+        let kind = if broken.0.is_own_limit() { FaultKind::Unchecked } else { kind };
         let error = match kind {
             FaultKind::BrokenProtocol => no_answer(response::broken(broken.0)),
             _ => no_answer(broken.0),

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use brunt_cause::{Cause, StaticCause, grpc};
-use brunt_contract::{Event, EventBuffer, ExchangeEnd, ExchangeId, FailedChecks, FaultKind};
+use brunt_contract::{Event, EventBuffer, ExchangeEnd, ExchangeId, FailedChecks, FaultKind, SlotContext};
 
 use super::compressed::{self, MessageEncoding};
 use super::expect::{CompleteResponse, ExaminedResponse, GrpcChecks};
@@ -91,6 +91,18 @@ impl CallExtras {
 }
 
 impl GrpcCall {
+    /// Fills the checks of the response with the values of the call.
+    #[inline]
+    pub fn with_checks_filled(mut self, context: &SlotContext<'_>) -> GrpcCall {
+        let expected = self.extras.as_deref_mut().and_then(|extras| extras.expected.as_mut());
+        if let Some((expected, _)) = expected
+            && let Some(filled) = expected.filled(context)
+        {
+            *expected = filled;
+        }
+        self
+    }
+
     /// Creates a call.
     #[inline]
     pub fn new(id: ExchangeId, request: &GrpcRequest) -> GrpcCall {
@@ -436,14 +448,10 @@ impl GrpcEventHandler<'_> {
             });
         }
         let wanted = fault.filter(|kind| self.done.wants_example(*kind));
-        // The cause for a failed check of a message or of metadata is brunt's own text; every other text comes from the
-        // server.
-        let ours = matches!(fault, Some(FaultKind::WrongBody | FaultKind::WrongHeader));
-        let excerpt = wanted.filter(|_| !ours).map(|_| {
-            let name = status.map(status::name).unwrap_or_default();
-            let text = [name.as_str(), &said.en()].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join(": ");
-            text.into_bytes().into_iter().take(EXCERPT_BOUND).collect()
-        });
+        // What the server said is shown as received; a text of brunt's own is a cause, which is told in any language.
+        let ours = !said.is_verbatim();
+        let judged = matches!(fault, Some(FaultKind::WrongBody | FaultKind::WrongHeader | FaultKind::Unchecked));
+        let excerpt = wanted.filter(|_| !judged).and_then(|_| received_status(status, &said));
         let why = wanted.filter(|_| ours).map(|_| said);
         let (id, payload, code) = (call.id, call.payload, status.map_or(0, status::counted));
         self.done.push(Event::Ended(ExchangeEnd { id, fault, code, payload, excerpt, follow_up: None, cause: why }));
@@ -457,6 +465,14 @@ impl GrpcEventHandler<'_> {
             self.begun.retain(|begun| *begun != id);
         }
     }
+}
+
+/// Returns the status of a response and the server's message, as far as there are any.
+pub(super) fn received_status(status: Option<u32>, said: &Cause) -> Option<Box<[u8]>> {
+    let words = if said.is_verbatim() { said.en() } else { "".into() };
+    let name = status.map(status::name).unwrap_or_default();
+    let text = [name.as_str(), &words].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join(": ");
+    (!text.is_empty()).then(|| text.into_bytes().into_iter().take(EXCERPT_BOUND).collect())
 }
 
 /// Collects the parts of a complete response.

@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use brunt_cause::{Cause, grpc};
-use brunt_contract::{FailedChecks, FaultKind};
+use brunt_contract::{FailedChecks, FaultKind, SlotContext};
 use prost_reflect::{DynamicMessage, Kind, MessageDescriptor, SerializeOptions};
 
 use super::compressed::{self, MessageEncoding};
@@ -24,6 +24,8 @@ use crate::await_condition::MessageMatch;
 use brunt_values::budget::{BudgetedBuffer, MemoryBudget, NO_ROOM};
 use brunt_values::capture::{Capture, CaptureInput, CapturedValues, ResponsePart};
 use brunt_values::count_range;
+use brunt_values::steps::{OutOfSteps, StepBudget};
+use brunt_values::template::Template;
 use brunt_values::verify::KEPT_BOUND;
 use brunt_values::verify::header::{ExpectedHeader, KeptHeaderLines};
 use brunt_values::verify::json::{JsonRule, PathStep, begins_with_items};
@@ -40,6 +42,8 @@ const SMALL: usize = 4 << 10;
 #[derive(Debug)]
 pub struct GrpcChecks {
     rules: Arc<[JsonRule]>,
+    /// The templates of the rules that have slots.
+    rule_templates: Arc<[Option<Template>]>,
     kind: MessageDescriptor,
     options: SerializeOptions,
     captures: Arc<[(u16, Capture)]>,
@@ -94,7 +98,34 @@ impl GrpcChecks {
         };
         let options = SerializeOptions::new().stringify_64_bit_integers(false).skip_default_fields(false);
         let (count, lines) = (wishes.messages.clone(), Arc::clone(&wishes.metadata_expected));
-        Ok(GrpcChecks { rules, kind, options, captures, streams, count, explicit_status: wishes.says_status, lines })
+        let rule_templates = Arc::clone(&wishes.rule_templates);
+        let explicit_status = wishes.says_status;
+        Ok(GrpcChecks { rules, rule_templates, kind, options, captures, streams, count, explicit_status, lines })
+    }
+
+    /// Returns the checks with the values of a call; `None` if they are the same for all calls.
+    pub fn filled(&self, context: &SlotContext<'_>) -> Option<Arc<GrpcChecks>> {
+        if self.rule_templates.iter().all(Option::is_none) {
+            return None;
+        }
+        let rules = self.rules.iter().zip(self.rule_templates.iter()).map(|(rule, template)| {
+            let Some(template) = template else { return rule.clone() };
+            let mut text = Vec::new();
+            template.fill(context, &mut text);
+            let text = String::from_utf8_lossy(&text);
+            JsonRule::parse(&text).unwrap_or_else(|why| JsonRule::never(&text, why))
+        });
+        Some(Arc::new(GrpcChecks {
+            rules: rules.collect(),
+            rule_templates: Arc::new([]),
+            kind: self.kind.clone(),
+            options: self.options.clone(),
+            captures: Arc::clone(&self.captures),
+            streams: self.streams,
+            count: self.count.clone(),
+            explicit_status: self.explicit_status,
+            lines: Arc::clone(&self.lines),
+        }))
     }
 
     /// Like [`GrpcChecks::new`], for one message of a stream whose end and message count are not known yet.
@@ -124,7 +155,7 @@ impl GrpcChecks {
         came: &CompleteResponse<'_>,
         (budget, random): (&MemoryBudget, u64),
     ) -> Result<CapturedValues, CheckFailure> {
-        let of_metadata = |why| (FaultKind::WrongHeader, why);
+        let of_metadata = |why: Cause| (FaultKind::WrongHeader.unless_own_limit(&why), why);
         let [head, trailers] = self.metadata(came).map_err(of_metadata)?;
         let called = status::name(came.status);
         let (mut taken, answer) = (
@@ -137,7 +168,8 @@ impl GrpcChecks {
             return Err((FaultKind::WrongBody, self.count_cause(came)));
         }
         if came.status == status::OK && self.wants_messages() {
-            self.examine_messages(came, (budget, random), &mut taken).map_err(|why| (FaultKind::WrongBody, why))?;
+            let examined = self.examine_messages(came, (budget, random), &mut taken);
+            examined.map_err(|why| (FaultKind::WrongBody.unless_own_limit(&why), why))?;
         }
         Ok(taken)
     }
@@ -211,14 +243,16 @@ impl GrpcChecks {
     /// # Errors
     /// Fails with the first rule that does not hold, and the value found.
     fn check(&self, texts: &[Vec<u8>], whole: &[u8]) -> Result<(), Cause> {
+        let steps = StepBudget::default();
         for rule in self.rules.iter() {
             let alone = std::slice::from_ref(&whole);
             let each: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
             for text in if self.is_of_list(rule) { alone } else { &each[..] } {
                 let Some(value) = raw_json::parse_whole(text) else { return Err(unwritten(text)) };
-                if !rule.holds(value) {
-                    return Err(rule.mismatch(value));
-                }
+                let holds = rule.holds(value, &steps);
+                let told = if holds { None } else { Some(rule.mismatch(value, &steps)) };
+                steps.result().map_err(|OutOfSteps| Cause::from(brunt_cause::checks::out_of_steps()))?;
+                told.map_or(Ok(()), Err)?;
             }
         }
         Ok(())
@@ -264,7 +298,9 @@ impl GrpcChecks {
         };
         let texts = texts().unwrap_or_default();
         let whole = self.whole_text(&texts);
-        let holds = |rule: &JsonRule, text: &[u8]| raw_json::parse_whole(text).is_some_and(|value| rule.holds(value));
+        let steps = StepBudget::default();
+        let holds =
+            |rule: &JsonRule, text: &[u8]| raw_json::parse_whole(text).is_some_and(|value| rule.holds(value, &steps));
         let kept = |rule: &JsonRule| match self.is_of_list(rule) {
             true => holds(rule, &whole),
             false => !texts.is_empty() && texts.iter().all(|text| holds(rule, text)),

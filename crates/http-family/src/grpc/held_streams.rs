@@ -8,17 +8,20 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use brunt_cause::checks::{awaited_unreadable, out_of_steps};
 use brunt_cause::{Cause, StaticCause};
 use brunt_contract::{Event, EventBuffer, ExchangeEnd, ExchangeId, FaultKind, SubmitOutcome};
 
+use super::answer::received_status;
 use super::compressed::{self, MessageEncoding};
-use super::expect::{CompleteResponse, MessageBuffer};
+use super::expect::{CompleteResponse, GrpcChecks, MessageBuffer};
 use super::framing;
 use super::response_head::EXCERPT_BOUND;
 use super::status;
 use super::steps::{GrpcStep, HeldStreamPlan};
 use crate::await_condition::{AwaitCondition, MessageMatch};
 use brunt_values::budget::{BudgetedBuffer, MemoryBudget};
+use brunt_values::steps::OutOfSteps;
 use brunt_values::verify::header::KeptHeaderLines;
 
 /// Maximum number of messages of a stream, and of their bytes, kept for later steps.
@@ -69,6 +72,8 @@ pub struct StreamStep {
     pub random: u64,
     /// The condition on the message it waits for, if that has slots.
     pub like: Option<MessageMatch>,
+    /// The checks, if they have slots.
+    pub checks: Option<Arc<GrpcChecks>>,
     /// Messages received so far, for a step that reads to the end.
     pub response: MessageBuffer,
     pub messages: u32,
@@ -131,12 +136,16 @@ impl HeldStreams {
                 awaiting.add_message(&message, size, step, budget);
                 awaiting.arrived_before.push(size);
             }
-        } else if !step.sends
-            && !step.one_way
-            && let Some(at) = line.unread.iter().position(|(message, _)| awaiting.is_for(step, message, budget))
-        {
+        } else if !step.sends && !step.one_way {
             // A message received earlier cannot be the reply to a message sent now.
-            *there = Some(ImmediateEnd::Kept(step.stream, at));
+            let found = line.unread.iter().enumerate().find_map(|(at, (message, _))| {
+                awaiting.is_for(step, message, budget).map(|is_for| is_for.then_some(at)).transpose()
+            });
+            match found {
+                None => {}
+                Some(Ok(at)) => *there = Some(ImmediateEnd::Kept(step.stream, at)),
+                Some(Err(why)) => return self.reject(awaiting.id, FaultKind::WrongBody.unless_own_limit(&why), why),
+            }
         }
         if there.is_none() && line.end.is_some() {
             *there = Some(ImmediateEnd::StreamEnd(step.stream));
@@ -225,18 +234,22 @@ impl HeldStreams {
                     Some(awaiting) => {
                         let failed = rules.steps[awaiting.step].expected.all_failed();
                         done.record_failed_checks(awaiting.id, failed.bits());
-                        fail_step(awaiting.id, (FaultKind::WrongBody, 0), why, done);
+                        fail_step(awaiting.id, (FaultKind::WrongBody.unless_own_limit(&why), 0), why, done);
                     }
                     None => done.push_unsolicited(u64::from(size), &[]),
                 }
                 return;
             }
         };
-        let is_for = |awaiting: &mut StreamStep| awaiting.is_for(&rules.steps[awaiting.step], &message, budget);
-        if let Some(awaiting) = line.awaiting.take_if(is_for) {
+        let waits = |awaiting: &StreamStep| awaiting.is_for(&rules.steps[awaiting.step], &message, budget);
+        let is_for = line.awaiting.as_ref().map_or(Ok(false), waits);
+        if let Some(awaiting) = line.awaiting.take_if(|_| is_for != Ok(false)) {
             done.push(Event::FirstByte(awaiting.id));
             done.push(Event::Message(awaiting.id, size));
-            return awaiting.finish(&rules.steps, (&message, size), &line.metadata, (budget, done));
+            return match is_for {
+                Ok(_) => awaiting.finish(&rules.steps, (&message, size), &line.metadata, (budget, done)),
+                Err(why) => fail_step(awaiting.id, (FaultKind::WrongBody.unless_own_limit(&why), 0), why, done),
+            };
         }
         line.keep(&message, size, budget, done);
     }
@@ -324,12 +337,20 @@ impl HeldStream {
 }
 
 impl StreamStep {
-    fn is_for(&self, step: &GrpcStep, message: &[u8], budget: &MemoryBudget) -> bool {
+    /// Returns `true` if this is the message that the step waits for.
+    ///
+    /// # Errors
+    /// A limit of brunt does not allow to find out.
+    fn is_for(&self, step: &GrpcStep, message: &[u8], budget: &MemoryBudget) -> Result<bool, Cause> {
         let like = match (&self.like, &step.awaits) {
             (Some(like), _) | (None, AwaitCondition::Matching(like)) => like,
-            (None, _) => return !step.one_way,
+            (None, _) => return Ok(!step.one_way),
         };
-        step.expected.to_json(message, budget).is_ok_and(|text| like.matches(&text))
+        match step.expected.to_json(message, budget) {
+            Ok(text) => like.matches(&text).map_err(|OutOfSteps| awaited_unreadable(out_of_steps())),
+            Err(why) if why.is_own_limit() => Err(awaited_unreadable(why)),
+            Err(_) => Ok(false),
+        }
     }
 
     /// Reports the messages that arrived before the step: they count like the others.
@@ -362,7 +383,7 @@ impl StreamStep {
         metadata: &[KeptHeaderLines; 2],
         (budget, done): (&MemoryBudget, &mut EventBuffer),
     ) {
-        let (id, expected) = (self.id, &steps[self.step].expected);
+        let (id, expected) = (self.id, self.checks.as_deref().unwrap_or(&steps[self.step].expected));
         let payload = u64::from(size);
         let mut body = MessageBuffer::default();
         if expected.wants_messages() {
@@ -435,17 +456,18 @@ fn report_end(
     over: &StreamEnd,
     (budget, done): (&MemoryBudget, &mut EventBuffer),
 ) {
-    let StreamStep { id, step, random, response, messages, payload, .. } = awaiting;
+    let StreamStep { id, step, random, response, messages, payload, checks, .. } = awaiting;
     let step = &steps[step];
+    let expected = checks.as_deref().unwrap_or(&step.expected);
     let status = over.status.unwrap_or(status::OK);
     let came = CompleteResponse { heard: &response, metadata, status, encoding: MessageEncoding::Identity, messages };
     let (mut fault, mut ours) = (over.fault.filter(|kind| *kind != FaultKind::WrongStatus), None::<Cause>);
     if fault.is_none() {
         fault = match step.finish {
             true if !step.success.has(status) => Some(FaultKind::WrongStatus),
-            true => match step.expected.examine(&came, (budget, random)) {
+            true => match expected.examine(&came, (budget, random)) {
                 Ok(taken) => {
-                    if step.expected.has_captures() {
+                    if expected.has_captures() {
                         done.push(Event::StateUpdate(id, Box::new(taken)));
                     }
                     None
@@ -467,18 +489,14 @@ fn report_end(
         };
     }
     if fault.is_some() {
-        let failed = step.expected.failed(&came, step.success, budget);
-        let bits = if step.finish { failed.bits() } else { step.expected.all_failed().bits() };
+        let failed = expected.failed(&came, step.success, budget);
+        let bits = if step.finish { failed.bits() } else { expected.all_failed().bits() };
         done.record_failed_checks(id, bits);
     }
     let wanted = fault.filter(|kind| done.wants_example(*kind));
-    let excerpt = wanted.filter(|_| ours.is_none()).map(|_| {
-        let name = over.status.map(status::name).unwrap_or_default();
-        let text =
-            [name.as_str(), &over.cause.en()].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join(": ");
-        text.into_bytes().into_iter().take(EXCERPT_BOUND).collect()
-    });
-    let why = ours.or_else(|| (fault == Some(FaultKind::Closed)).then(|| over.cause.clone()));
+    let excerpt = wanted.filter(|_| ours.is_none()).and_then(|_| received_status(over.status, &over.cause));
+    let said = Some(&over.cause).filter(|cause| fault.is_some() && !cause.is_verbatim());
+    let why = ours.or_else(|| said.cloned());
     let code = over.status.map_or(0, status::counted);
     done.push(Event::Ended(ExchangeEnd { id, fault, code, payload, excerpt, follow_up: None, cause: why }));
 }

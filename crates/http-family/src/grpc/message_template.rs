@@ -2,6 +2,9 @@
 //!
 //! A call therefore costs only the encoding of its values: its JSON is not parsed again, and nothing is allocated.
 
+use base64::Engine as _;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use brunt_cause::Cause;
 use brunt_contract::SlotContext;
 use prost_reflect::EnumDescriptor;
 use prost_reflect::prost::encoding::encode_varint;
@@ -16,7 +19,23 @@ pub struct MessageTemplate {
     /// All values, with a mark after each.
     pub template: Template,
     pub nodes: Vec<MessageNode>,
+    /// The fields whose values must be of a type, for error messages.
+    pub typed: Vec<TypedSlot>,
 }
+
+/// A field whose value must be of a type.
+#[derive(Debug)]
+pub struct TypedSlot {
+    /// Index of the value.
+    pub at: usize,
+    pub scalar: ScalarEncoding,
+    /// Name and type of the field.
+    pub field: String,
+    pub kind: String,
+}
+
+/// Maximum number of characters of a value shown in an error.
+const SHOWN: usize = 60;
 
 /// A part of a message.
 #[derive(Debug)]
@@ -34,30 +53,62 @@ pub enum MessageNode {
 /// The encoding of a number, or of a message that is a string in JSON.
 #[derive(Clone, Debug)]
 pub enum ScalarEncoding {
-    Signed { bits: u32 },
-    Unsigned { bits: u32 },
-    Zigzag { bits: u32 },
-    FixedSigned { bits: u32 },
-    FixedUnsigned { bits: u32 },
+    Signed {
+        bits: u32,
+    },
+    Unsigned {
+        bits: u32,
+    },
+    Zigzag {
+        bits: u32,
+    },
+    FixedSigned {
+        bits: u32,
+    },
+    FixedUnsigned {
+        bits: u32,
+    },
     Float,
     Double,
     Bool,
     Enum(EnumDescriptor),
     Timestamp,
     Duration,
+    /// Bytes, which are Base64 in JSON.
+    Base64,
 }
+
+/// Both alphabets and missing padding are accepted, as in protobuf's JSON form.
+const BASE64: [GeneralPurpose; 2] = {
+    let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    [GeneralPurpose::new(&base64::alphabet::STANDARD, config), GeneralPurpose::new(&base64::alphabet::URL_SAFE, config)]
+};
 
 impl MessageTemplate {
     /// Appends the message with its prefix; `scratch` is a buffer for the values.
-    pub fn put(&self, context: &SlotContext, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
+    ///
+    /// # Errors
+    /// A value is not of the type of its field; what was appended is then incomplete.
+    pub fn put(&self, context: &SlotContext, scratch: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<(), Cause> {
         scratch.clear();
         let mut ends = [0; MOST_MARKS];
         self.template.fill_marked(context, scratch, &mut ends);
         let from = out.len();
         out.extend_from_slice(&[0; PREFIX]);
-        put(&self.nodes, &MessageValues { bytes: scratch, ends: &ends }, out);
+        let values = MessageValues { bytes: scratch, ends: &ends };
+        put(&self.nodes, &values, out).map_err(|at| self.misfit(at, values.get(at)))?;
         let size = (out.len() - from - PREFIX) as u32;
         out[from + 1..from + PREFIX].copy_from_slice(&size.to_be_bytes());
+        Ok(())
+    }
+
+    /// Returns the cause for a value that is not of the type of its field.
+    #[cold]
+    fn misfit(&self, at: usize, value: &[u8]) -> Cause {
+        let slot = self.typed.iter().find(|slot| slot.at == at);
+        let (field, kind) = slot.map_or(("", ""), |slot| (&slot.field, &slot.kind));
+        let shown: String = String::from_utf8_lossy(value).chars().take(SHOWN).collect();
+        brunt_cause::grpc::misfit(field, kind, brunt_measure::sanitize::line(&shown))
     }
 }
 
@@ -75,7 +126,8 @@ impl MessageValues<'_> {
     }
 }
 
-fn put(nodes: &[MessageNode], values: &MessageValues<'_>, out: &mut Vec<u8>) {
+/// Appends the nodes of a message; the error is the index of a value that does not fit.
+fn put(nodes: &[MessageNode], values: &MessageValues<'_>, out: &mut Vec<u8>) -> Result<(), usize> {
     for node in nodes {
         match node {
             MessageNode::Bytes(bytes) => out.extend_from_slice(bytes),
@@ -87,9 +139,8 @@ fn put(nodes: &[MessageNode], values: &MessageValues<'_>, out: &mut Vec<u8>) {
             }
             MessageNode::Number(tag, at, scalar) => {
                 out.extend_from_slice(tag);
-                // All values were tried before the run, so this is a fallback.
                 if !scalar.put(values.get(*at), out) {
-                    scalar.put_nothing(out);
+                    return Err(*at);
                 }
             }
             MessageNode::Message(tag, nodes) => {
@@ -98,7 +149,7 @@ fn put(nodes: &[MessageNode], values: &MessageValues<'_>, out: &mut Vec<u8>) {
                 // more.
                 let at = out.len();
                 out.push(0);
-                put(nodes, values, out);
+                put(nodes, values, out)?;
                 let size = out.len() - at - 1;
                 if size < 0x80 {
                     out[at] = size as u8;
@@ -113,6 +164,7 @@ fn put(nodes: &[MessageNode], values: &MessageValues<'_>, out: &mut Vec<u8>) {
             }
         }
     }
+    Ok(())
 }
 
 impl ScalarEncoding {
@@ -123,7 +175,7 @@ impl ScalarEncoding {
             | ScalarEncoding::FixedUnsigned { bits: 64 }
             | ScalarEncoding::Double => 1,
             ScalarEncoding::FixedSigned { .. } | ScalarEncoding::FixedUnsigned { .. } | ScalarEncoding::Float => 5,
-            ScalarEncoding::Timestamp | ScalarEncoding::Duration => 2,
+            ScalarEncoding::Timestamp | ScalarEncoding::Duration | ScalarEncoding::Base64 => 2,
             _ => 0,
         }
     }
@@ -151,17 +203,12 @@ impl ScalarEncoding {
             }
             ScalarEncoding::Timestamp => times::timestamp(text).map(|time| seconds_and_nanos(time, out)),
             ScalarEncoding::Duration => times::duration(text).map(|time| seconds_and_nanos(time, out)),
+            ScalarEncoding::Base64 => BASE64.iter().find_map(|engine| engine.decode(text).ok()).map(|bytes| {
+                encode_varint(bytes.len() as u64, out);
+                out.extend_from_slice(&bytes);
+            }),
         }
         .is_some()
-    }
-
-    /// Appends the encoding of a missing value.
-    #[cold]
-    fn put_nothing(&self, out: &mut Vec<u8>) {
-        match self {
-            ScalarEncoding::Timestamp | ScalarEncoding::Duration => out.push(0),
-            number => _ = number.put(b"0", out),
-        }
     }
 }
 

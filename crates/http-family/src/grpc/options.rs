@@ -15,6 +15,7 @@ use brunt_values::capture::CAPTURE;
 use brunt_values::capture::{self, Capture};
 use brunt_values::count_range;
 use brunt_values::file;
+use brunt_values::template::{SlotScope, Template};
 use brunt_values::verify::header::ExpectedHeader;
 use brunt_values::verify::json::JsonRule;
 use brunt_values::verify::parse_headers;
@@ -166,6 +167,8 @@ pub struct GrpcOptions {
     pub says_status: bool,
     /// The rules for the messages of responses.
     pub expected: Arc<[JsonRule]>,
+    /// The templates of the rules that have slots; `expected` then has them with a sample of their values.
+    pub rule_templates: Arc<[Option<Template>]>,
     /// The expected number of messages.
     pub messages: Option<RangeInclusive<u64>>,
     /// The expected fields of the initial and of the trailing metadata.
@@ -187,6 +190,7 @@ impl GrpcOptions {
                 complaint!("needs --proto; add --proto FILE", "需要 --proto；请加 --proto FILE"),
             ));
         }
+        let (expected, rule_templates): (Vec<_>, Vec<_>) = rules(config)?.into_iter().unzip();
         Ok(GrpcOptions {
             protos,
             imports: config.values("import-path").to_vec(),
@@ -202,7 +206,8 @@ impl GrpcOptions {
             streams: config.value("streams").map_or(Ok(1), streams)?,
             success: config.value("expect-status").map_or(Ok(GrpcStatusSet::USUAL), statuses)?,
             says_status: config.value("expect-status").is_some(),
-            expected: rules(config)?,
+            expected: expected.into(),
+            rule_templates: rule_templates.into(),
             messages: count_range::read_range(config, "expect-messages", "messages")?,
             metadata_expected: Arc::new([
                 parse_headers(config, "expect-header")?,
@@ -213,9 +218,18 @@ impl GrpcOptions {
     }
 }
 
-fn rules(config: &ProtocolConfig) -> Result<Arc<[JsonRule]>, UsageError> {
-    let rules = config.values("expect-json").iter().map(|text| JsonRule::parse(text));
-    rules.collect::<Result<_, _>>().map_err(|trouble| UsageError::new("--expect-json", trouble))
+/// Returns the rules, and the templates of those that have slots.
+fn rules(config: &ProtocolConfig) -> Result<Vec<(JsonRule, Option<Template>)>, UsageError> {
+    const PLACE: &str = "--expect-json";
+    let scope = SlotScope { variables: &config.variables, ..SlotScope::default() };
+    let rule = |text: &String| {
+        let template = Template::parse_rule(text, PLACE, scope)?;
+        let template = Some(template).filter(|template| template.fixed_bytes().is_none() && !config.switch("no-slots"));
+        let sample = template.as_ref().map_or_else(|| text.clone(), |template| template.with_sample("1"));
+        let rule = JsonRule::parse(&sample).map_err(|trouble| UsageError::new(PLACE, trouble))?;
+        Ok((rule, template))
+    };
+    config.values("expect-json").iter().map(rule).collect()
 }
 
 fn texts(config: &ProtocolConfig) -> Result<Vec<(String, String)>, UsageError> {

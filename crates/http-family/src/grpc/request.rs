@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 
-use brunt_cause::complaint;
+use brunt_cause::{Cause, complaint};
 use brunt_contract::{Origin, SlotContext, UsageError};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -114,13 +114,17 @@ pub struct CallTemplate {
 
 impl CallTemplate {
     /// Appends the messages with their prefixes.
-    pub(super) fn put(&self, context: &SlotContext, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
-        for message in &self.messages {
-            match message {
-                PreparedMessage::Fixed(bytes) => framing::put(bytes, out),
-                PreparedMessage::Filled(filled) => filled.put(context, scratch, out),
+    ///
+    /// # Errors
+    /// A value is not of the type of its field.
+    pub(super) fn put(&self, context: &SlotContext, scratch: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<(), Cause> {
+        self.messages.iter().try_for_each(|message| match message {
+            PreparedMessage::Fixed(bytes) => {
+                framing::put(bytes, out);
+                Ok(())
             }
-        }
+            PreparedMessage::Filled(filled) => filled.put(context, scratch, out),
+        })
     }
 }
 

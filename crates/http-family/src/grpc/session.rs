@@ -13,7 +13,7 @@ use brunt_contract::{
 
 use super::answer::{GrpcCall, GrpcEventHandler};
 use super::expect::MessageBuffer;
-use super::held_streams::{BUSY, GIVEN_UP, GIVEN_UP_UNSENT, HeldStreams, NO_ROOM, NOT_OPEN, StreamStep};
+use super::held_streams::{BUSY, GIVEN_UP, GIVEN_UP_UNSENT, HeldStreams, NO_ROOM, NOT_OPEN, StreamStep, fail_step};
 use super::request::{CallTemplate, GrpcRequest};
 use super::steps::{GrpcStep, HeldStreamPlan, StreamOpening};
 use crate::http2::frames::code;
@@ -40,6 +40,8 @@ pub struct GrpcSession {
     metadata_values: Http2SlotValues,
     /// The streams that steps of a flow hold open.
     held: Option<Box<HeldStreams>>,
+    /// Calls that were not sent because of a value that does not fit.
+    misfits: Vec<(ExchangeId, Cause)>,
 }
 
 impl GrpcSession {
@@ -56,6 +58,7 @@ impl GrpcSession {
             scratch,
             metadata_values: said,
             held: None,
+            misfits: Vec::new(),
         }
     }
 
@@ -72,15 +75,20 @@ impl GrpcSession {
         slots: &CallTemplate,
         context: &SlotContext,
         out: &mut OutputBuffer,
-    ) {
+    ) -> SubmitOutcome {
         let [scratch, body] = &mut self.scratch;
+        body.clear();
+        if let Err(why) = slots.put(context, scratch, body) {
+            self.misfits.push((id, why));
+            return SubmitOutcome::AlreadyComplete;
+        }
         let (lexicon, list) = (&self.lexicon, &request.list);
         let (head, said) = (slots.head.as_ref(), &mut self.metadata_values);
         if let Some(head) = head {
             head.fill(context, said);
         }
         let stream = self.connection.begin_with(
-            GrpcCall::new(id, request).with_random(context.random),
+            GrpcCall::new(id, request).with_random(context.random).with_checks_filled(context),
             false,
             out,
             |encoder, out| match head {
@@ -94,11 +102,11 @@ impl GrpcSession {
             rare.stream = stream;
         }
         if slots.messages.is_empty() {
-            return self.connection.send(stream, &request.body, request.further.is_none(), out);
+            self.connection.send(stream, &request.body, request.further.is_none(), out);
+        } else {
+            self.connection.send_bytes(stream, body, true, out);
         }
-        body.clear();
-        slots.put(context, scratch, body);
-        self.connection.send_bytes(stream, body, true, out);
+        SubmitOutcome::AwaitingResponse
     }
 
     /// Begins a step on a stream held open.
@@ -117,6 +125,13 @@ impl GrpcSession {
             Ok(like) => like,
             Err(why) => return held.reject(id, FaultKind::WrongBody, brunt_cause::checks::awaited_unreadable(why)),
         };
+        let [scratch, body] = &mut self.scratch;
+        body.clear();
+        if let Some(slots) = &request.slots
+            && let Err(why) = slots.put(context, scratch, body)
+        {
+            return held.reject(id, FaultKind::BadValue, why);
+        }
         let line = held.stream(step.stream);
         if line.is_busy() {
             return held.reject(id, FaultKind::Closed, BUSY);
@@ -133,7 +148,7 @@ impl GrpcSession {
         } else {
             line.reuse();
         }
-        self.send_step((step, &rules.streams[step.stream], opens), request, context, out);
+        self.send_step((step, &rules.streams[step.stream], opens), request, out);
         let Some(held) = self.held.as_deref_mut() else { return SubmitOutcome::AlreadyComplete };
         let own = held.stream(step.stream).id;
         let held_back = self.connection.has_queued(own);
@@ -146,6 +161,7 @@ impl GrpcSession {
             step: number,
             random,
             like,
+            checks: step.expected.filled(context),
             response,
             messages: 0,
             payload: 0,
@@ -176,24 +192,22 @@ impl GrpcSession {
         }
     }
 
-    /// Sends a step's message on its stream; ends our side if it is the last one.
+    /// Sends a step's message, which is in `scratch` if it has slots, on its stream; ends our side if it is the last
+    /// one.
     fn send_step(
         &mut self,
         (step, opening, opened): (&GrpcStep, &StreamOpening, bool),
         request: &GrpcRequest,
-        context: &SlotContext,
         out: &mut OutputBuffer,
     ) {
         let Some(line) = self.held.as_deref_mut().map(|held| held.stream(step.stream)) else { return };
         let own = line.id;
         let says = step.sends || opened && !opening.client_streaming;
         let last = step.finish && opening.client_streaming || opened && !opening.client_streaming;
-        let [scratch, body] = &mut self.scratch;
-        body.clear();
-        match &request.slots {
-            Some(slots) if !slots.messages.is_empty() => slots.put(context, scratch, body),
-            _ if says => body.extend_from_slice(&request.body),
-            _ => {}
+        let [_, body] = &mut self.scratch;
+        let filled = request.slots.as_ref().is_some_and(|slots| !slots.messages.is_empty());
+        if says && !filled {
+            body.extend_from_slice(&request.body);
         }
         if own != 0 && (says || last) {
             self.connection.send_bytes(own, body, last, out);
@@ -238,10 +252,9 @@ impl Session for GrpcSession {
             return Ok(self.begin_step((id, number as usize), request, context, out));
         }
         if let Some(slots) = &request.slots {
-            self.submit_filled(id, request, slots, context, out);
-            return Ok(SubmitOutcome::AwaitingResponse);
+            return Ok(self.submit_filled(id, request, slots, context, out));
         }
-        let call = GrpcCall::new(id, request).with_random(context.random);
+        let call = GrpcCall::new(id, request).with_random(context.random).with_checks_filled(context);
         let stream = self.connection.begin(call, false, &self.lexicon, &request.list, out);
         if request.further.is_some()
             && let Some(rare) = self.connection.stream_state(stream).and_then(|call| call.extras.as_deref_mut())
@@ -279,6 +292,9 @@ impl Session for GrpcSession {
         let (begun, turns) = (&mut self.begun, &mut self.turns);
         if let Some(held) = self.held.as_deref_mut().filter(|_| bytes.is_empty()) {
             held.report_immediate(&self.budget, done);
+        }
+        for (id, why) in self.misfits.drain(..) {
+            fail_step(id, (FaultKind::BadValue, 0), why, done);
         }
         let mut ear = GrpcEventHandler { done, begun, turns, kept: &self.budget, held: self.held.as_deref_mut() };
         let read = self.connection.receive(bytes, out, &mut ear);

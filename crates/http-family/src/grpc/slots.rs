@@ -1,7 +1,8 @@
 //! Compiles a JSON message with slots into a template.
 //!
 //! A slot may be part of a string, or stand alone as a number, a bool or an enum (`{"id": {counter}}`) or as a time
-//! (`{"at": "{time iso}"}`). Fields without slots are encoded like those of any other message.
+//! (`{"at": "{time iso}"}`). Fields without slots are encoded like those of any other message. Values that are known
+//! before the run are tried then; captured ones are checked when they are sent.
 
 use brunt_contract::{SlotContext, UsageError};
 use prost_reflect::prost::encoding::encode_varint;
@@ -9,10 +10,13 @@ use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
 use serde_json::{Map, Value};
 
 use super::json;
-use super::message_template::{MessageNode, MessageTemplate, MessageValues, ScalarEncoding};
+use super::message_template::{MessageNode, MessageTemplate, MessageValues, ScalarEncoding, TypedSlot};
 use crate::placeholders::Placeholders;
 use brunt_values::template::reserved_digits::TRIAL;
 use brunt_values::template::{MOST_MARKS, Template};
+
+/// The type of a field of bytes: a slot must have that encoding, or a captured value must be in it.
+const BASE64_BYTES: &str = "bytes, which JSON has in Base64";
 
 /// Minimum number of requests for which numeric slots are tried before the run; more are tried if the data has more
 /// rows.
@@ -33,12 +37,13 @@ pub fn compiled(
     let Value::Object(object) = value else {
         return Err(wrong(format!("a slot cannot stand for all of {}; write it as a JSON object", kind.full_name())));
     };
-    let mut compiler = MessageCompiler { marks, texts: Vec::new(), numbers: Vec::new() };
+    let mut compiler = MessageCompiler { marks, texts: Vec::new(), typed: Vec::new() };
     let nodes = compiler.message(kind, object).map_err(wrong)?;
-    let MessageCompiler { texts, numbers, .. } = compiler;
+    let MessageCompiler { texts, typed, .. } = compiler;
     if texts.len() > MOST_MARKS {
         return Err(wrong(format!("more than {MOST_MARKS} fields have slots; use fewer")));
     }
+    let known: Vec<&TypedSlot> = typed.iter().filter(|slot| !marks.hold_variable(texts[slot.at].as_bytes())).collect();
     let pieces: Vec<_> = texts.iter().map(|text| marks.split(text.as_bytes())).collect();
     let mut template = || {
         marks.template(|building| {
@@ -49,17 +54,19 @@ pub fn compiled(
             })
         })
     };
-    if !numbers.is_empty() {
-        try_numbers(template()?, &numbers).map_err(wrong)?;
+    let all = template()?;
+    if known.is_empty() {
+        return Ok(MessageTemplate { template: all, nodes, typed });
     }
-    Ok(MessageTemplate { template: template()?, nodes })
+    try_values(all, &known).map_err(wrong)?;
+    Ok(MessageTemplate { template: template()?, nodes, typed })
 }
 
-/// Tries the numeric slots with many values before the run.
+/// Tries the slots whose values must be of a type with many values before the run.
 ///
 /// # Errors
-/// Returns a description of the first value that is not a number.
-fn try_numbers(template: Template, numbers: &[NumericSlot]) -> Result<(), String> {
+/// Returns a description of the first value that is not of its type.
+fn try_values(template: Template, slots: &[&TypedSlot]) -> Result<(), String> {
     let (template, all_rows) = template.for_rehearsal();
     let (mut bytes, mut ends, mut out) = (Vec::new(), [0; MOST_MARKS], Vec::new());
     let trials = (0..=TRIALS.max(all_rows)).map(|number| SlotContext {
@@ -71,7 +78,7 @@ fn try_numbers(template: Template, numbers: &[NumericSlot]) -> Result<(), String
         bytes.clear();
         template.fill_marked(&fill, &mut bytes, &mut ends);
         let values = MessageValues { bytes: &bytes, ends: &ends };
-        for NumericSlot { at, scalar, field, kind } in numbers {
+        for TypedSlot { at, scalar, field, kind } in slots {
             out.clear();
             if !scalar.put(values.get(*at), &mut out) {
                 let value = String::from_utf8_lossy(values.get(*at)).into_owned();
@@ -84,19 +91,11 @@ fn try_numbers(template: Template, numbers: &[NumericSlot]) -> Result<(), String
     Ok(())
 }
 
-/// A field whose values must be numbers.
-struct NumericSlot {
-    at: usize,
-    scalar: ScalarEncoding,
-    field: String,
-    kind: String,
-}
-
 struct MessageCompiler<'m> {
     marks: &'m mut Placeholders,
     /// The values of fields with slots.
     texts: Vec<String>,
-    numbers: Vec<NumericSlot>,
+    typed: Vec<TypedSlot>,
 }
 
 impl MessageCompiler<'_> {
@@ -190,10 +189,17 @@ impl MessageCompiler<'_> {
                 return Err(format!("{name} is {all}, and slots do not work inside it; write the value itself"));
             }
             (Kind::String, Value::String(text)) => MessageNode::Text(tag(field, 2), self.text(text)),
-            (Kind::Bytes, Value::String(text)) => {
-                let bytes = self.bytes(name, &text)?;
-                MessageNode::Text(tag(field, 2), self.text(bytes))
-            }
+            (Kind::Bytes, Value::String(text)) => match self.marks.without_encoding(&text, "base64") {
+                Some(bytes) => MessageNode::Text(tag(field, 2), self.text(bytes)),
+                None if self.marks.hold_variable(text.as_bytes()) => {
+                    self.number(field, ScalarEncoding::Base64, BASE64_BYTES.to_owned(), text)
+                }
+                None => {
+                    return Err(format!(
+                        "{name} is {BASE64_BYTES}; write one slot and its encoding, as in {{random 16 bytes | base64}}"
+                    ));
+                }
+            },
             (kind, Value::String(text)) => {
                 let Some(scalar) = scalar(&kind) else { return Err(format!("{name} cannot have a slot")) };
                 self.number(field, scalar, kind_name(&kind), text)
@@ -204,24 +210,16 @@ impl MessageCompiler<'_> {
         Ok(())
     }
 
-    /// Adds a value that must be numeric.
+    /// Adds a value that must be of a type.
     fn number(&mut self, field: &FieldDescriptor, scalar: ScalarEncoding, kind: String, text: String) -> MessageNode {
         let (tag, at) = (tag(field, scalar.wire_type()), self.text(text));
-        self.numbers.push(NumericSlot { at, scalar: scalar.clone(), field: field.json_name().to_owned(), kind });
+        self.typed.push(TypedSlot { at, scalar: scalar.clone(), field: field.json_name().to_owned(), kind });
         MessageNode::Number(tag, at, scalar)
     }
 
     fn text(&mut self, text: String) -> usize {
         self.texts.push(text);
         self.texts.len() - 1
-    }
-
-    /// Checks the slot of a bytes field and returns its text. Bytes are Base64 in JSON, so the slot must use that
-    /// encoding; the decoded bytes are sent.
-    fn bytes(&mut self, name: &str, text: &str) -> Result<String, String> {
-        self.marks.without_encoding(text, "base64").ok_or_else(|| {
-            format!("{name} is bytes, which JSON has in Base64; write one slot and its encoding, as in {{random 16 bytes | base64}}")
-        })
     }
 }
 

@@ -114,6 +114,13 @@ impl Workload for HttpWorkload {
     fn compose(&self, like: &brunt_contract::Request, draft: &RequestDraft) -> Result<FollowUp, brunt_cause::Cause> {
         self.http1.compose(like, draft)
     }
+    fn addressed(
+        &self,
+        request: &brunt_contract::Request,
+        context: &SlotContext,
+    ) -> Option<Result<FollowUp, brunt_cause::Cause>> {
+        self.http1.addressed(request, context)
+    }
     fn encoded_with(
         &self,
         request: &brunt_contract::Request,

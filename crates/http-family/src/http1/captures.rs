@@ -90,7 +90,7 @@ impl ResponseCaptures {
 
     /// Records that the body or the trailers are not available.
     pub fn fail(&mut self, kind: FaultKind, why: Cause) {
-        self.missing.get_or_insert((kind, why));
+        self.missing.get_or_insert((kind.unless_own_limit(&why), why));
     }
 
     fn capture_part(
@@ -103,7 +103,7 @@ impl ResponseCaptures {
         let documents = BodyDocuments::of(answer.body);
         for one in captures.iter().filter(|(_, capture)| capture.part() == part) {
             if let Err(why) = self.values.add_one(one, (answer, &documents), random) {
-                self.missing.get_or_insert((kind, why));
+                self.fail(kind, why);
             }
         }
     }

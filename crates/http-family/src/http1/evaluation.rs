@@ -1,5 +1,7 @@
 //! Checks of a response beyond its framing: status, redirect, headers and body. Shared by all versions of HTTP.
 
+use std::sync::Arc;
+
 use brunt_cause::Cause;
 use brunt_contract::{FailedChecks, FaultKind, ProtocolError};
 use memchr::memmem::Finder;
@@ -13,7 +15,7 @@ use crate::resources::{PageBody, ResourceOutcome};
 use brunt_values::capture::CapturedValues;
 use brunt_values::text_search::TextSearch;
 use brunt_values::verify::header::KeptHeaderLines;
-use brunt_values::verify::{self, AnswerChecks};
+use brunt_values::verify::{self, AnswerChecks, Expectations, FilledChecks};
 
 /// Maximum length of a response excerpt kept as an example, in bytes.
 pub const EXCERPT_BOUND: usize = 4096;
@@ -33,8 +35,8 @@ pub struct ResponseEvaluation {
     search: Option<TextSearch>,
     /// Checks that need headers or the whole body.
     verification: Option<Box<AnswerChecks>>,
-    /// Expected text, if it differs per request.
-    pub expected: Option<Box<Finder<'static>>>,
+    /// The checks, if they differ per request.
+    pub expected: Option<Arc<FilledChecks>>,
     /// Cookies that the response sets.
     cookies: Option<Box<cookies::CookieUpdates>>,
     /// Effect on the user's cache.
@@ -58,14 +60,19 @@ pub struct ResponseEvaluation {
 }
 
 impl ResponseEvaluation {
-    /// Creates the state for a request with its own expected text; `random` holds random bits for captures.
-    pub fn expecting(expected: Option<Box<Finder<'static>>>, random: u64) -> ResponseEvaluation {
+    /// Creates the state for a request with its own checks; `random` holds random bits for captures.
+    pub fn expecting(expected: Option<Arc<FilledChecks>>, random: u64) -> ResponseEvaluation {
         ResponseEvaluation { expected, random, ..ResponseEvaluation::default() }
     }
 
     /// Returns the text that the body must contain.
     fn text<'a>(&'a self, checks: &'a ResponseChecks) -> Option<&'a Finder<'static>> {
-        self.expected.as_deref().or(checks.expect_body.as_ref())
+        self.expected.as_ref().map_or(checks.expect_body.as_ref(), |filled| filled.text.as_ref())
+    }
+
+    /// Returns what the response must have besides that text.
+    fn expectations<'a>(&'a self, checks: &'a ResponseChecks) -> Option<&'a Expectations> {
+        self.expected.as_ref().map_or(checks.expected.as_ref(), |filled| filled.expected.as_ref())
     }
 
     /// Checks the head, in HTTP/1 form; `recipe` is that of the request. If a 304 confirms the user's stored response,
@@ -117,7 +124,8 @@ impl ResponseEvaluation {
             && redirect::is_redirect(status)
             && let Some(recipe) = recipe
         {
-            self.hop = redirect::next(recipe, status, text, (rules, checks.redirects))?;
+            let expected = self.expected.as_ref();
+            self.hop = redirect::next((recipe, expected), status, text, (rules, checks.redirects))?;
             self.drop_disallowed_redirect(checks, recipe);
         }
         if checks.fetches_resources && matches!(self.hop, Redirect::None) && checks.success.contains(status) {
@@ -132,7 +140,7 @@ impl ResponseEvaluation {
         }
         let captures = if matches!(self.hop, Redirect::None) { &checks.captures[..] } else { &[] };
         let whole = self.captured.head(captures, status, text, self.random) || checks.returns_body;
-        self.verification = AnswerChecks::from_head(checks.expected.as_ref(), (searched, whole), text);
+        self.verification = AnswerChecks::from_head(self.expectations(checks), (searched, whole), text);
         if let Some(seen) = self.verification.as_mut().filter(|_| checks.returns_body) {
             seen.set_body_limit(ANSWER_BOUND);
         }
@@ -153,7 +161,7 @@ impl ResponseEvaluation {
     /// Processes a piece of the body.
     #[inline]
     pub fn feed(&mut self, (rules, checks): (&HttpRules, &ResponseChecks), piece: &[u8]) {
-        let text = self.expected.as_deref().or(checks.expect_body.as_ref());
+        let text = self.expected.as_ref().map_or(checks.expect_body.as_ref(), |filled| filled.text.as_ref());
         if let (Some(watch), Some(text)) = (&mut self.search, text) {
             watch.feed(piece, text);
         }
@@ -199,8 +207,11 @@ impl ResponseEvaluation {
     /// Checks the trailers.
     #[cold]
     fn check_trailers(&mut self, checks: &ResponseChecks) {
-        let expected = checks.expected.iter().flat_map(|expected| &expected.trailers);
-        let text = self.trailers.text().unwrap_or_default();
+        let text = match self.trailers.text() {
+            Ok(text) => text,
+            Err(why) => return self.captured.fail(FaultKind::WrongHeader, why),
+        };
+        let expected = self.expectations(checks).into_iter().flat_map(|expected| &expected.trailers);
         self.failed_trailers = FailedChecks::default().extend(expected.map(|line| !line.holds(text)));
     }
 
@@ -223,7 +234,7 @@ impl ResponseEvaluation {
     pub fn verdict(&self, (rules, checks): (&HttpRules, &ResponseChecks), status: u16) -> Option<FaultKind> {
         let status = self.stored_status.unwrap_or(status);
         match &self.hop {
-            _ if self.out_of_memory => return Some(FaultKind::WrongHeader),
+            _ if self.out_of_memory => return Some(FaultKind::Unchecked),
             Redirect::Follow(_) => return None,
             Redirect::TooMany(_) => return Some(FaultKind::TooManyRedirects),
             Redirect::None => {}
@@ -237,7 +248,7 @@ impl ResponseEvaluation {
             return Some(FaultKind::WrongHeader);
         }
         if let Some(seen) = &self.verification {
-            let wrong = seen.verdict(checks.expected.as_ref(), self.text(checks), &rules.budget);
+            let wrong = seen.verdict(self.expectations(checks), self.text(checks), &rules.budget);
             if wrong.is_some() || seen.keeps_body() {
                 return wrong.or(self.captured.fault());
             }
@@ -251,7 +262,8 @@ impl ResponseEvaluation {
     #[cold]
     pub fn failed(&self, (rules, checks): (&HttpRules, &ResponseChecks), status: u16, kind: FaultKind) -> Option<u32> {
         let looked = matches!(kind, FaultKind::WrongStatus | FaultKind::WrongHeader | FaultKind::WrongBody);
-        let named = checks.names_statuses || checks.expected.is_some() || self.text(checks).is_some();
+        let expected = self.expectations(checks);
+        let named = checks.names_statuses || expected.is_some() || self.text(checks).is_some();
         if !named || !looked || !matches!(self.hop, Redirect::None) {
             return None;
         }
@@ -259,7 +271,6 @@ impl ResponseEvaluation {
         let status = checks.names_statuses.then(|| !checks.success.contains(status));
         let failed = FailedChecks::default().extend(status);
         let streamed = self.search.as_ref().is_some_and(TextSearch::found);
-        let expected = checks.expected.as_ref();
         let seen = self.verification.as_deref();
         let failed = AnswerChecks::failed_checks(seen, expected, (self.text(checks), streamed), &rules.budget, failed);
         Some(failed.append(self.failed_trailers, expected.map_or(0, |expected| expected.trailers.len())).bits())
@@ -269,7 +280,7 @@ impl ResponseEvaluation {
     /// content. `size` is the length of the body on the wire.
     #[cold]
     pub fn why(&self, (rules, checks): (&HttpRules, &ResponseChecks), kind: FaultKind, size: u64) -> Option<Cause> {
-        let (expected, text) = (checks.expected.as_ref(), self.text(checks));
+        let (expected, text) = (self.expectations(checks), self.text(checks));
         if let (Redirect::TooMany(Some(url)), FaultKind::TooManyRedirects) = (&self.hop, kind) {
             // What a query holds is nobody's concern here.
             let place = format!("{}{}", url.origin().ascii_serialization(), url.path());
@@ -280,7 +291,7 @@ impl ResponseEvaluation {
             _ if self.out_of_memory => Some(cookies::NO_ROOM.into()),
             _ if self.captured.fault() == Some(kind) => self.captured.why(),
             _ if kind == FaultKind::WrongHeader && self.failed_trailers.any() => self.trailer_cause(checks),
-            _ if kind != FaultKind::WrongBody => None,
+            _ if !matches!(kind, FaultKind::WrongBody | FaultKind::Unchecked) => None,
             (Some(seen), ..) if seen.keeps_body() => seen.mismatch(expected, text, &rules.budget),
             (_, watch, Some(text)) => {
                 let beginning = watch.as_ref().map_or(&b""[..], |watch| watch.beginning());
@@ -295,7 +306,7 @@ impl ResponseEvaluation {
             Ok(text) => text,
             Err(why) => return Some(why),
         };
-        let mut expected = checks.expected.iter().flat_map(|expected| &expected.trailers);
+        let mut expected = self.expectations(checks).into_iter().flat_map(|expected| &expected.trailers);
         expected.find(|line| !line.holds(text)).map(|line| line.trailer_mismatch(text))
     }
 }

@@ -24,6 +24,7 @@ use crate::{auth_options, cache, cookies};
 use brunt_values::budget::MemoryBudget;
 use brunt_values::capture::{CAPTURE, Capture};
 use brunt_values::template::SlotGuard;
+use brunt_values::verify::CheckTexts;
 use brunt_values::verify::{self, Expectations};
 
 /// The error for a header line without a colon. It does not quote the line, which may be a bare token and thus secret.
@@ -168,8 +169,8 @@ pub struct HttpSettings {
     redirects: u32,
     success: Option<StatusSet>,
     expect_body: Option<String>,
-    /// Expected text with placeholders, if it has slots.
-    expect_filled: Option<String>,
+    /// Texts of the checks with placeholders, if one of them has slots.
+    expect_filled: Option<CheckTexts>,
     expected: Option<Expectations>,
     captures: Vec<(u16, Capture)>,
     returns_body: bool,
@@ -193,15 +194,18 @@ impl HttpSettings {
         check_framing(&headers, content.as_ref())?;
         let old = config.value("http") == Some("1.0");
         let kept = headers.iter().any(|wish| wish.has_token("connection", "keep-alive"));
-        let (expect_filled, expect_body) = match expected_text(config, marks)? {
-            Some(text) if marks.occur_in(text.as_bytes()) => (Some(text), None),
-            text => (None, text),
-        };
+        let mut texts = check_texts(config, marks)?;
+        let filled = texts.all().any(|text| marks.occur_in(text.as_bytes()));
+        // What the checks look at is known before the run; what they expect is not.
+        let sample = |text: &str| marks.with_sample(text, "1");
+        let expected = Expectations::parse(&texts.map(sample))?;
+        let expect_filled = filled.then(|| texts.clone());
+        let expect_body = texts.body.take().filter(|_| !filled);
         Ok(HttpSettings {
             headers,
             target: config
                 .value("request-target")
-                .map(|text| target(&marks.replace_slots(text, TARGET, SlotGuard::Url)?))
+                .map(|text| target(&marks.replace_url_slots(text, TARGET)?))
                 .transpose()?,
             method: method(config.value("method"), content.is_some())?,
             content,
@@ -215,7 +219,7 @@ impl HttpSettings {
             success: config.value("expect-status").map(StatusSet::from_option).transpose()?,
             expect_body,
             expect_filled,
-            expected: Expectations::read(config)?,
+            expected,
             captures: captures::requested(config)?,
             returns_body: config.returns_content,
             pages: resources::ResourceSettings::read(config)?,
@@ -227,6 +231,7 @@ impl HttpSettings {
     pub fn recipe(&self, url: Url) -> Recipe {
         Recipe {
             url,
+            link: None,
             target: self.target.clone(),
             method: self.method.clone(),
             headers: self.headers.clone(),
@@ -237,6 +242,7 @@ impl HttpSettings {
             expect_continue: self.expect_continue,
             checks: 0,
             page: 0,
+            expected: None,
             hops: 0,
             trail: RedirectTrail::default(),
             forwarded: None,
@@ -277,9 +283,9 @@ impl HttpSettings {
         self.http10
     }
 
-    /// Returns the expected text with placeholders, if it is filled per request.
-    pub fn expect_filled(&self) -> Option<&str> {
-        self.expect_filled.as_deref()
+    /// Returns the texts of the checks with placeholders, if they are filled per request.
+    pub fn expect_filled(&self) -> Option<&CheckTexts> {
+        self.expect_filled.as_ref()
     }
 
     /// Returns the checks on responses.
@@ -445,26 +451,35 @@ fn check_framing(headers: &[HeaderOverride], content: Option<&RequestBody>) -> R
     Ok(())
 }
 
-/// Returns the text that a body must contain, with the slots filled whose values are known before the run.
-fn expected_text(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<Option<String>, UsageError> {
-    let wrong = |trouble: String| Err(UsageError::new("--expect-body", trouble));
-    let Some(text) = config.value("expect-body").filter(|text| !text.is_empty()) else { return Ok(None) };
-    let text = marks.replace_slots(text, "--expect-body", SlotGuard::None)?.into_owned();
-    let text = if marks.occur_in(text.as_bytes()) { marks.fill_environment(&text)? } else { text };
-    if let Some(slot) =
-        marks.slots_in(text.as_bytes()).find(|slot| ["{random", "{uuid"].iter().any(|s| slot.starts_with(s)))
-    {
-        return wrong(format!(
-            "{slot} differs here from the one in the request, so no body would contain it; give it a name there, \
+/// Returns the texts of the checks, with the slots filled whose values are known before the run.
+fn check_texts(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<CheckTexts, UsageError> {
+    let mut all = |option: &str| -> Result<Vec<String>, UsageError> {
+        let texts = config.values(option).iter().filter(|text| option != "expect-body" || !text.is_empty());
+        texts.map(|text| check_text(text, &format!("--{option}"), marks)).collect()
+    };
+    Ok(CheckTexts {
+        body: all("expect-body")?.pop(),
+        headers: all("expect-header")?,
+        json: all("expect-json")?,
+        trailers: all("expect-trailer")?,
+    })
+}
+
+fn check_text(text: &str, place: &str, marks: &mut Placeholders) -> Result<String, UsageError> {
+    let text = match place {
+        "--expect-json" => marks.replace_rule_slots(text, place)?,
+        _ => marks.replace_slots(text, place, SlotGuard::None)?,
+    };
+    let text = if marks.occur_in(text.as_bytes()) { marks.fill_environment(&text)? } else { text.into_owned() };
+    let random = |slot: &&str| ["{random", "{uuid"].iter().any(|name| slot.starts_with(name));
+    if let Some(slot) = marks.slots_in(text.as_bytes()).find(random) {
+        let trouble = format!(
+            "{slot} differs here from the one in the request, so no response would have it; give it a name there, \
                 {{id={slot}}}, and write {{id}} here"
-        ));
+        );
+        return Err(UsageError::new(place, trouble));
     }
-    if marks.occur_in(text.as_bytes()) && config.value("redirects").is_some_and(|redirects| redirects != "0") {
-        let trouble = "has slots, which are filled for the first request but not for redirected ones; leave them \
-            out, or leave out --redirects";
-        return wrong(trouble.into());
-    }
-    Ok(Some(text))
+    Ok(text)
 }
 
 /// Encodes `name:password` for basic authentication.

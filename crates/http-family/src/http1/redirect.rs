@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use brunt_contract::{FollowUp, ProtocolError};
+use brunt_values::verify::FilledChecks;
 use url::Url;
 
 use super::codec;
@@ -28,12 +29,13 @@ pub fn is_redirect(status: u16) -> bool {
     matches!(status, 301 | 302 | 303 | 307 | 308)
 }
 
-/// Returns the redirect that a response with this head, to the request of `recipe`, asks for.
+/// Returns the redirect that a response with this head, to the request of `recipe`, asks for. The next response is
+/// checked by `expected`, if the checks differ per request.
 ///
 /// # Errors
 /// Returns an error for a `Location` that is not an HTTP URL.
 pub fn next(
-    recipe: &Recipe,
+    (recipe, expected): (&Recipe, Option<&Arc<FilledChecks>>),
     status: u16,
     head: &[u8],
     (rules, most): (&HttpRules, u32),
@@ -49,6 +51,7 @@ pub fn next(
     next.hops += 1;
     next.trail.follow((&recipe.url, next.hops), &url);
     next.target = None;
+    next.expected = expected.cloned();
     if recipe.url.origin() != url.origin() {
         next.drop_origin_headers();
     }

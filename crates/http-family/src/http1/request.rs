@@ -23,7 +23,7 @@ use crate::resources::{AllowedHosts, PageRule};
 use brunt_values::budget::MemoryBudget;
 use brunt_values::capture::{Capture, ResponsePart};
 use brunt_values::percent::{decoded, host};
-use brunt_values::verify::Expectations;
+use brunt_values::verify::{Expectations, FilledChecks};
 
 /// Minimum size of a body that is shared instead of copied, in bytes.
 pub const SHARED_FROM: usize = 16 * 1024;
@@ -253,6 +253,9 @@ impl HeaderOverride {
 pub struct Recipe {
     /// URL without fragment.
     pub url: Url,
+    /// URL with placeholders, if its host is known only during the run; `url` is then the one that it is relative to. If
+    /// it is a single value, it has no scheme.
+    pub link: Option<Box<str>>,
     /// Target of the request line, overriding the URL's path and query.
     pub target: Option<String>,
     /// Method, such as `GET`.
@@ -273,6 +276,8 @@ pub struct Recipe {
     pub checks: u16,
     /// Index into [`HttpRules::pages`], counted from 1; 0 for none.
     pub page: u16,
+    /// The checks on its response, if they differ per request and this one was made during the run.
+    pub expected: Option<Arc<FilledChecks>>,
     /// Number of redirects that led here, and what is remembered of them.
     pub hops: u32,
     pub trail: RedirectTrail,

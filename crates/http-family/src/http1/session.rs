@@ -478,7 +478,8 @@ impl Session for Http1Session {
         self.payload = 0;
         self.status = 0;
         if let Some(own) = &request.recipe {
-            self.extras().recipe = Some(Arc::clone(own));
+            let extras = self.extras();
+            (extras.recipe, extras.evaluation.expected) = (Some(Arc::clone(own)), own.expected.clone());
         }
         if !self.rules.checks(request.checks).captures.is_empty() {
             self.extras().evaluation.random = context.random;

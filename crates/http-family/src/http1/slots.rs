@@ -4,15 +4,16 @@
 
 use std::sync::Arc;
 
+use brunt_cause::{Cause, connecting, http1};
 use brunt_contract::{OutputBuffer, SlotContext, Trace, UsageError, UserValues};
-use memchr::memmem::Finder;
 use url::Url;
 
 use super::request::{HeaderOverride, HttpRequest, Recipe, RequestBody, RequestTail};
 use super::session::{EXPECTS, SLOTS};
 use crate::placeholders::{self, EncodedPiece, Placeholders};
-use brunt_values::template::Template;
 use brunt_values::template::reserved_digits::{TRIAL, digit_count, write_number};
+use brunt_values::template::{MOST_MARKS, Template};
+use brunt_values::verify::{CheckTexts, FilledChecks};
 
 /// Template of a request with slots.
 #[derive(Debug)]
@@ -26,9 +27,9 @@ pub struct Http1Template {
     pub(crate) marked: Box<[u8]>,
     /// The slots of the recipe, filled for redirects.
     values: Option<placeholders::SlotTexts>,
-    /// Template of the request, followed by a mark and the text expected in the response, which may repeat named values
-    /// of the request.
-    expected: Option<Template>,
+    /// Template of the request, followed by the texts of its checks, which may repeat named values of the request; there
+    /// is a mark before each text.
+    expected: Option<(Template, CheckTexts)>,
 }
 
 /// A request template with the context it was filled with, from which redirects are made.
@@ -79,11 +80,19 @@ impl Http1Template {
         body
     }
 
-    /// Returns the text expected in the response's body, if it is filled per request.
-    pub fn expected(&self, context: &SlotContext) -> Option<Box<Finder<'static>>> {
-        let (mut bytes, mut mark) = (Vec::new(), [0]);
-        self.expected.as_ref()?.fill_marked(context, &mut bytes, &mut mark);
-        Some(Box::new(Finder::new(&bytes[mark[0]..]).into_owned()))
+    /// Returns the checks of the response, if they are filled per request.
+    pub fn expected(&self, context: &SlotContext) -> Option<Arc<FilledChecks>> {
+        let (template, texts) = self.expected.as_ref()?;
+        let (mut bytes, mut marks) = (Vec::new(), vec![0; texts.all().count()]);
+        template.fill_marked(context, &mut bytes, &mut marks);
+        let ends = marks.iter().skip(1).copied().chain([bytes.len()]);
+        let each = marks.iter().zip(ends).map(|(from, to)| &bytes[*from..to]);
+        Some(Arc::new(texts.filled(each)))
+    }
+
+    /// Returns `true` if the checks of the response are filled per request.
+    pub fn fills_checks(&self) -> bool {
+        self.expected.is_some()
     }
 
     /// Returns the trace context that the request carries.
@@ -94,6 +103,29 @@ impl Http1Template {
     /// Returns the constant body that is stored separately.
     pub fn tail(&self) -> Option<&Arc<[u8]>> {
         self.tail.as_ref()
+    }
+
+    /// Returns the recipe of a request whose host is known only during the run, with its slots filled.
+    ///
+    /// # Errors
+    /// The filled text is not a URL.
+    pub fn linked(&self, marked: &Recipe, link: &str, context: &SlotContext) -> Result<Recipe, Cause> {
+        let mut recipe = self.recipe(marked, context);
+        let text =
+            self.values.as_ref().map(|values| values.fill(context).fill_text(link.as_bytes())).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let behind = text.split_once("://").filter(|_| link.contains("://")).map_or(&*text, |(_, behind)| behind);
+        if behind.is_empty() {
+            return Err(http1::no_link().into());
+        }
+        // A value with a scheme replaces the one before it.
+        let is_scheme = |text: &str| !text.contains(|c: char| !c.is_ascii_alphanumeric() && !"+.-".contains(c));
+        let is_whole = behind.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme));
+        let url = if is_whole || !link.contains("://") { marked.url.join(behind) } else { Url::parse(&text) };
+        let mut url = url.map_err(|why| connecting::no_url(behind, why.to_string()))?;
+        url.set_fragment(None);
+        (recipe.url, recipe.link, recipe.target, recipe.expected) = (url, None, None, self.expected(context));
+        Ok(recipe)
     }
 
     /// Returns the recipe with its slots filled, for a redirect.
@@ -120,15 +152,15 @@ impl Http1Template {
     }
 }
 
-/// Compiles the slots of a request, if it or the text expected in the response (`expected`) has any. `follows` is set
-/// if responses may lead to further requests.
+/// Compiles the slots of a request, if it or the checks of its response (`expected`) have any. `follows` is set if
+/// responses may lead to further requests.
 ///
 /// # Errors
 /// Returns an error for an invalid slot.
 pub fn compile(
     request: HttpRequest,
     recipe: &mut Recipe,
-    (follows, expected): (bool, Option<&str>),
+    (follows, expected): (bool, Option<&CheckTexts>),
     marks: &mut Placeholders,
 ) -> Result<HttpRequest, UsageError> {
     let text = request.text();
@@ -161,13 +193,20 @@ pub fn compile(
     let digits = if sized { digit_count(out.len() - at[1]) } else { 0 };
     let template = build(marks, digits)?;
     let values = follows.then(|| marks.slot_texts(&text)).transpose()?;
-    let expected = expected.map(|text| marks.split(text.as_bytes()));
-    let behind = |expected: Vec<EncodedPiece<'_>>| {
-        marks.template(|building| {
+    let behind = |texts: &CheckTexts| {
+        let parts: Vec<_> = texts.all().map(|text| marks.split(text.as_bytes())).collect();
+        if parts.len() > MOST_MARKS {
+            let trouble = format!("has slots beside more than {MOST_MARKS} other checks; use fewer");
+            return Err(UsageError::new("--expect-json", trouble));
+        }
+        let template = marks.template(|building| {
             pieces.iter().flatten().try_for_each(|piece| building.piece(piece))?;
-            building.mark();
-            expected.iter().try_for_each(|piece| building.piece(piece))
-        })
+            parts.iter().try_for_each(|part| {
+                building.mark();
+                part.iter().try_for_each(|piece| building.piece(piece))
+            })
+        })?;
+        Ok((template, texts.clone()))
     };
     let expected = expected.map(behind).transpose()?;
     let (tail, marked) = (request.body().cloned(), text.to_vec().into());

@@ -25,7 +25,6 @@ use crate::cache::{self, Cache};
 use crate::cookies::{self, CookieJar};
 use crate::placeholders::Placeholders;
 use crate::resources::{self, AllowedHosts, PageRule, RESOURCES, ResourceOutcome};
-use brunt_values::template::SlotGuard;
 use brunt_values::url_overrides;
 
 thread_local! {
@@ -76,16 +75,26 @@ impl Http1 {
             || wishes.pages().is_some()
             || own_has(RESOURCES)
             || own_has(cache::CACHE)
-            || config.composes_requests;
+            || config.composes_requests
+            || config.urls.iter().any(|url| !config.variables.is_empty() && may_be_link(&url.url));
         let (mut others, mut pages) = (Vec::new(), PlannedPages::default());
-        let (mut withheld, mut slots, mut once) = (false, false, true);
+        let (mut withheld, mut slots, mut once, mut links) = (false, false, true, false);
         for (index, url) in config.urls.iter().enumerate() {
             marks.begin_url(config, index);
             let own =
                 url_overrides::read_overrides(config, index, URL_OPTIONS, |asked| HttpSettings::read(asked, marks))?;
             let wished = own.as_ref().unwrap_or(&wishes);
-            let mut recipe = wished.recipe(parse_url(&url.url, marks)?);
-            let expect_filled = wished.expect_filled().map(str::to_owned);
+            let mut recipe = match parse_url(&url.url, marks)? {
+                UrlOrLink::Url(url) => wished.recipe(url),
+                // The target is never sent; it holds the placeholders.
+                UrlOrLink::Link(link) => Recipe {
+                    target: Some(link.to_string()),
+                    link: Some(link),
+                    ..wished.recipe(base_url(config, marks)?)
+                },
+            };
+            links |= recipe.link.is_some();
+            let expect_filled = wished.expect_filled().cloned();
             let called = config.name(index).map_or_else(|| default_name(&recipe, url), str::to_owned);
             pages.add(wished, &mut recipe, called);
             if let Some(own) = own.filter(|_| has_own_checks(config, index)) {
@@ -101,7 +110,7 @@ impl Http1 {
                 Some(encoder) => encoder.encode(&recipe, index as u32),
                 None => encode_listed(&recipe, index as u32),
             };
-            let request = compile(request, &mut recipe, (follows, expect_filled.as_deref()), marks)?;
+            let request = compile(request, &mut recipe, (follows, expect_filled.as_ref()), marks)?;
             withheld |= request.flags & EXPECTS != 0;
             slots |= request.slots.is_some();
             once &= request.flags & LAST != 0;
@@ -139,6 +148,7 @@ impl Http1 {
             caches_responses: rules.caches,
             // Cookies need the time, which is part of the slot context.
             has_slots: slots || rules.keep_state() || looks(|checks| !checks.captures.is_empty()),
+            follows_links: links,
             max_requests: marks.request_limit(),
             ..PreparedWorkload::new(Vec::<WeightedRequest<HttpRequest>>::new(), origins, names)
         };
@@ -210,6 +220,21 @@ impl Http1Workload {
 }
 
 impl Http1Workload {
+    /// Returns the request for a captured link. Credentials are sent only to servers that the plan names.
+    fn follow_link(&self, recipe: Result<Recipe, Cause>) -> Result<FollowUp, Cause> {
+        let mut recipe = recipe?;
+        let no_web_url = |recipe: &Recipe| connecting::no_web_url(recipe.url.as_str());
+        if !matches!(recipe.url.scheme(), "http" | "https") {
+            return Err(no_web_url(&recipe));
+        }
+        let origin = recipe.route_through(&self.rules.proxies).ok_or_else(|| no_web_url(&recipe))?;
+        let known = |named: &Origin| (&named.host, named.port, named.tls) == (&origin.host, origin.port, origin.tls);
+        if !self.prepared.origins.iter().any(known) {
+            recipe.drop_origin_headers();
+        }
+        Ok(FollowUp { origin, request: brunt_contract::Request::shared(encode(&Arc::new(recipe))) })
+    }
+
     /// Returns the recipe of a prepared request with the changes of a draft applied.
     fn drafted(&self, like: &HttpRequest, draft: &RequestDraft) -> Result<Recipe, Cause> {
         if like.slots.is_some() {
@@ -252,6 +277,12 @@ impl Workload for Http1Workload {
         let origin =
             recipe.route_through(&self.rules.proxies).ok_or_else(|| connecting::no_web_url(recipe.url.as_str()))?;
         Ok(FollowUp { origin, request: brunt_contract::Request::shared(encode(&Arc::new(recipe))) })
+    }
+    fn addressed(&self, request: &brunt_contract::Request, context: &SlotContext) -> Option<Result<FollowUp, Cause>> {
+        let request = request.downcast::<HttpRequest>();
+        let marked = self.rules.recipes.get(request.recipe_index as usize)?;
+        let (link, slots) = (marked.link.as_deref()?, request.slots.as_ref()?);
+        Some(self.follow_link(slots.linked(marked, link, context)))
     }
     fn encoded_with(
         &self,
@@ -353,7 +384,14 @@ fn put_head(request: &HttpRequest, context: &SlotContext, head: &mut Vec<u8>) {
 
 /// Returns the default name of a request.
 fn default_name(recipe: &Recipe, url: &brunt_contract::RequestedUrl) -> String {
-    format!("{} {}", recipe.method, url.path())
+    match &recipe.link {
+        // `GET {link}`: there is no other path.
+        Some(_) => {
+            let text = url.url.strip_prefix("http://").unwrap_or(&url.url);
+            format!("{} {}", recipe.method, text.split('?').next().unwrap_or_default())
+        }
+        None => format!("{} {}", recipe.method, url.path()),
+    }
 }
 
 /// The pages of a run, collected while its requests are prepared.
@@ -401,11 +439,41 @@ fn too_many() -> UsageError {
     )
 }
 
+/// The URL of a request.
+enum UrlOrLink {
+    Url(Url),
+    /// A URL with placeholders, whose host is known only during the run.
+    Link(Box<str>),
+}
+
 /// Parses a URL: what must be encoded is encoded, and the fragment is dropped.
-fn parse_url(written: &str, marks: &mut Placeholders) -> Result<Url, UsageError> {
-    let text = marks.replace_slots(written, "URL", SlotGuard::Url)?;
+fn parse_url(written: &str, marks: &mut Placeholders) -> Result<UrlOrLink, UsageError> {
+    let text = marks.replace_url_slots(written, "URL")?;
     let text = &*if marks.occur_in(text.as_bytes()) { marks.fill_environment(&text)?.into() } else { text };
-    marks.url((written, text), ["http", "https"], no_url)
+    if marks.is_link(text) {
+        let alone = text.strip_prefix("http://").filter(|value| marks.is_one_slot(value));
+        return Ok(UrlOrLink::Link(alone.unwrap_or(text).into()));
+    }
+    marks.url((written, text), ["http", "https"], no_url).map(UrlOrLink::Url)
+}
+
+/// Returns `true` if it may be known only during the run where a URL leads.
+fn may_be_link(written: &str) -> bool {
+    written
+        .split_once("://")
+        .is_some_and(|(_, behind)| behind.split(['/', '?']).next().is_some_and(|authority| authority.contains('{')))
+}
+
+/// Returns the URL that captured links are relative to: the first one that is known before the run.
+fn base_url(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<Url, UsageError> {
+    for url in config.urls.iter() {
+        if let UrlOrLink::Url(url) = parse_url(&url.url, marks)? {
+            return Ok(url);
+        }
+    }
+    let trouble = "leads where a captured value says, and so does every other; write one with a host, from which the \
+        value comes";
+    Err(UsageError::new("URL", trouble))
 }
 
 fn no_url(text: &str, trouble: &str) -> UsageError {

@@ -55,10 +55,10 @@ impl Http2Exchange {
     /// Creates the exchange of a request that was just sent.
     #[inline]
     pub fn new(id: ExchangeId, request: &HttpRequest) -> Http2Exchange {
-        let rare = request
-            .recipe
-            .as_ref()
-            .map(|own| Box::new(ExchangeExtras { recipe: Some(Arc::clone(own)), ..ExchangeExtras::default() }));
+        let rare = request.recipe.as_ref().map(|own| {
+            let judge = ResponseEvaluation::expecting(own.expected.clone(), 0);
+            Box::new(ExchangeExtras { recipe: Some(Arc::clone(own)), judge, ..ExchangeExtras::default() })
+        });
         let (listed, marks, checks) = (request.recipe_index, request.flags & !BEGUN, request.checks);
         Http2Exchange { id, payload: 0, announced: UNKNOWN, listed, status: 0, flags: marks, checks, extras: rare }
     }

@@ -98,7 +98,7 @@ impl Http2Session {
         if let Some(jar) = memory.get::<CookieJar>() {
             jar.put_into(&mut self.head, 0, secure, context.seconds());
         }
-        let expects = request.slots.as_ref().and_then(|slots| slots.expected(context)).is_some();
+        let expects = request.slots.as_ref().is_some_and(|slots| slots.fills_checks());
         let need = self.rules.checks(request.checks).needed_parts(expects);
         self.condition = self.rules.condition(request.checks, memory, context, (&self.head, secure), need);
     }

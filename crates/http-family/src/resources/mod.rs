@@ -246,7 +246,7 @@ fn base_recipe(page: &Recipe, checks: u16) -> Recipe {
     const OF_PAGE: [&str; 6] = ["accept", "range", "referer", "origin", "upgrade", "upgrade-insecure-requests"];
     let mut basis = page.clone();
     basis.convert_to_get();
-    (basis.method, basis.content, basis.target) = ("GET".to_owned(), None, None);
+    (basis.method, basis.content, basis.target, basis.expected) = ("GET".to_owned(), None, None, None);
     (basis.expect_continue, basis.checks, basis.hops, basis.page) = (false, checks, 0, 0);
     let of_page = |name: &str| {
         OF_PAGE.iter().any(|own| name.eq_ignore_ascii_case(own))

@@ -6,7 +6,8 @@
 
 use std::collections::VecDeque;
 
-use brunt_cause::complaint;
+use brunt_cause::checks::{awaited_unreadable, out_of_steps};
+use brunt_cause::{Cause, complaint};
 use brunt_contract::{
     Event, EventBuffer, ExchangeEnd, ExchangeId, FaultKind, Origin, OutputBuffer, ProtocolConfig, RequestNames,
     SessionFull, SlotContext, SubmitOutcome, UsageError, WeightedRequest,
@@ -25,6 +26,7 @@ use crate::placeholders::Placeholders;
 use brunt_values::budget::BudgetedBuffer;
 use brunt_values::capture::CAPTURE;
 use brunt_values::capture::{self, Capture, CaptureInput};
+use brunt_values::steps::OutOfSteps;
 use brunt_values::template::{SlotScope, Template};
 use brunt_values::{url_overrides, verify};
 
@@ -42,12 +44,13 @@ pub const OF_ONE_URL: &[&str] = &[
     "binary",
     "escapes",
     "one-way",
+    "compress",
     "expect-body",
     "await",
     CAPTURE,
 ];
 /// The subset of [`OF_ONE_URL`] that affects the upgrade.
-const OF_UPGRADE: [&str; 6] = ["header", "user", "bearer", "cookie", "subprotocol", "no-slots"];
+const OF_UPGRADE: [&str; 7] = ["header", "user", "bearer", "cookie", "subprotocol", "compress", "no-slots"];
 /// Parts of a message that captures may refer to.
 const KNOWN: &[&str] = &["json", "regex", "between", "body"];
 /// Maximum number of messages of a connection, and of their bytes, kept for later steps.
@@ -209,7 +212,7 @@ pub struct StepInbox {
     unread: VecDeque<BudgetedBuffer>,
     awaiting: Option<AwaitingStep>,
     /// The result of the step just started, if it is known at once: the index of a kept message, or an error.
-    immediate: Option<Result<usize, String>>,
+    immediate: Option<Result<usize, Cause>>,
 }
 
 #[derive(Debug)]
@@ -248,11 +251,19 @@ impl StepInbox {
 }
 
 impl AwaitingStep {
-    fn is_for(&self, steps: &[WebSocketStep], message: &[u8]) -> bool {
+    /// Returns `true` if this is the message that the step waits for.
+    fn is_for(&self, steps: &[WebSocketStep], message: &[u8]) -> Result<bool, OutOfSteps> {
         match (&self.like, &steps[self.step].awaits) {
             (Some(like), _) | (None, AwaitCondition::Matching(like)) => like.matches(message),
-            (None, _) => true,
+            (None, _) => Ok(true),
         }
+    }
+
+    /// Finishes the step without a message.
+    fn fail(self, why: Cause, done: &mut EventBuffer) {
+        let (id, fault) = (self.id, Some(FaultKind::WrongBody.unless_own_limit(&why)));
+        let (excerpt, follow_up, cause) = (None, None, Some(why));
+        done.push(Event::Ended(ExchangeEnd { id, fault, code: 0, payload: 0, excerpt, follow_up, cause }));
     }
 
     /// Finishes the step with this message.
@@ -267,7 +278,9 @@ impl AwaitingStep {
             let answer = CaptureInput { body: message, ..CaptureInput::default() };
             match capture::take_all(&step.captures, &answer, self.random) {
                 Ok(taken) => done.push(Event::StateUpdate(self.id, Box::new(taken))),
-                Err(missing) => (fault, why) = (Some(FaultKind::WrongBody), Some(missing)),
+                Err(missing) => {
+                    (fault, why) = (Some(FaultKind::WrongBody.unless_own_limit(&missing)), Some(missing));
+                }
             }
         }
         let excerpt = fault
@@ -308,7 +321,7 @@ impl WebSocketSession {
         let (like, cannot) = match step.awaits.fill(context) {
             None => (None, None),
             Some(Ok(like)) => (Some(like), None),
-            Some(Err(why)) => (None, Some(why)),
+            Some(Err(why)) => (None, Some(awaited_unreadable(why))),
         };
         let awaiting = AwaitingStep { id, step: number, random: context.random, like, expected };
         let inbox = &mut own.inbox;
@@ -316,7 +329,10 @@ impl WebSocketSession {
             Some(why) => Some(Err(why)),
             // A message received earlier cannot be the reply to a message sent now.
             None if step.sends => None,
-            None => inbox.unread.iter().position(|message| awaiting.is_for(&rules.steps, message)).map(Ok),
+            None => inbox.unread.iter().enumerate().find_map(|(at, message)| {
+                let is_for = awaiting.is_for(&rules.steps, message).map(|is_for| is_for.then_some(at));
+                is_for.map_err(|OutOfSteps| awaited_unreadable(out_of_steps())).transpose()
+            }),
         };
         inbox.awaiting = Some(awaiting);
         Ok(if inbox.immediate.is_some() { SubmitOutcome::AlreadyComplete } else { SubmitOutcome::AwaitingResponse })
@@ -333,19 +349,7 @@ impl WebSocketSession {
                 let message = inbox.unread.remove(at).unwrap_or_default();
                 awaiting.end(&rules.steps, &message, done);
             }
-            Err(why) => {
-                let (id, fault) = (awaiting.id, Some(FaultKind::WrongBody));
-                let why = Some(brunt_cause::checks::awaited_unreadable(why));
-                done.push(Event::Ended(ExchangeEnd {
-                    id,
-                    fault,
-                    code: 0,
-                    payload: 0,
-                    excerpt: None,
-                    follow_up: None,
-                    cause: why,
-                }));
-            }
+            Err(why) => awaiting.fail(why, done),
         }
     }
 
@@ -353,8 +357,12 @@ impl WebSocketSession {
     pub(super) fn receive_for_step(&mut self, size: u64, content: &[u8], done: &mut EventBuffer) {
         let WebSocketSession { rules, extras: own, .. } = self;
         let Some(inbox) = own.as_deref_mut().map(|own| &mut own.inbox) else { return };
-        if let Some(awaiting) = inbox.awaiting.take_if(|awaiting| awaiting.is_for(&rules.steps, content)) {
-            return awaiting.end(&rules.steps, content, done);
+        let is_for = inbox.awaiting.as_ref().map_or(Ok(false), |awaiting| awaiting.is_for(&rules.steps, content));
+        if let Some(awaiting) = inbox.awaiting.take_if(|_| is_for != Ok(false)) {
+            return match is_for {
+                Ok(_) => awaiting.end(&rules.steps, content, done),
+                Err(OutOfSteps) => awaiting.fail(awaited_unreadable(out_of_steps()), done),
+            };
         }
         let mut kept = BudgetedBuffer::default();
         // A listener for unsolicited messages gets the message now, since it will not be reported otherwise.

@@ -23,7 +23,7 @@ use super::upgrade::HandshakeRequest;
 use crate::placeholders::Placeholders;
 use brunt_values::percent::host;
 use brunt_values::side_messages::SideMessages;
-use brunt_values::template::{SlotGuard, Template};
+use brunt_values::template::Template;
 
 /// WebSocket over TCP and TLS.
 #[derive(Clone, Copy, Debug, Default)]
@@ -204,7 +204,7 @@ impl Workload for WebSocketWorkload {
 
 /// Parses a URL: characters not allowed in a URL are percent-encoded, and the fragment is dropped.
 pub(super) fn parse_url(written: &str, marks: &mut Placeholders, slots: bool) -> Result<Url, UsageError> {
-    let taken = marks.replace_slots(written, "URL", SlotGuard::Url)?;
+    let taken = marks.replace_url_slots(written, "URL")?;
     let text = &*if slots { marks.fill_environment(&taken)? } else { options::constant_text(&taken, "URL", marks)? };
     marks.url((written, text), ["ws", "wss"], invalid_url)
 }

@@ -398,6 +398,15 @@ impl Workload for CompositeWorkload {
         let (dialogue, own) = self.member(like);
         Ok(to_composite_follow(like.downcast::<CompositeRequest>().member, dialogue.compose(own, draft)?))
     }
+    fn addressed(
+        &self,
+        request: &brunt_contract::Request,
+        context: &SlotContext<'_>,
+    ) -> Option<Result<FollowUp, brunt_cause::Cause>> {
+        let (dialogue, own) = self.member(request);
+        let member = request.downcast::<CompositeRequest>().member;
+        Some(dialogue.addressed(own, context)?.map(|follow| to_composite_follow(member, follow)))
+    }
     fn encoded_with(
         &self,
         request: &brunt_contract::Request,

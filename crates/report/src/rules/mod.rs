@@ -29,6 +29,7 @@ mod resolution;
 mod scenarios;
 mod split_limit;
 mod steady_state;
+mod unchecked;
 mod users;
 
 use std::ops::Deref;
@@ -109,6 +110,7 @@ pub(crate) fn all() -> Vec<Box<dyn TrustRule>> {
         of_sums(scenarios::idle),
         Box::new(steady_state::SteadyStateRule::default()),
         of_sums(local_limit::judge),
+        of_sums(unchecked::judge),
         of_sums(refused_datagrams::judge),
         of_sums(pairing::judge),
         of_sums(pushes::judge),

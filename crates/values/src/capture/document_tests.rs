@@ -96,11 +96,11 @@ fn hostile_documents_are_refused() {
         ("css x", formats + &"<p>".repeat(200_000), "deep"),
         ("css x", format!("<p {attributes}>"), "too many attributes"),
         ("css x", format!("<p a<{}>", attributes.replace(' ', "< ")), "too many attributes"),
-        ("css b ~ a", "<a></a><i></i>".repeat(20_000), "sibling elements"),
+        ("css b ~ a", "<a></a><i></i>".repeat(20_000), "takes too long"),
         ("xpath //x", "<a>".repeat(300_000), "more than 50000 elements"),
         ("xpath //x", format!("<?xml version='1.0'?>{}", "<a>".repeat(40_000)), "not XML"),
         ("xpath //x", format!("<?xml version='1.0'?><a {xml_attributes}/>"), "more than 50000 elements"),
-        ("xpath //i[preceding::i[preceding::i]]", format!("<a>{}</a>", "<i/>".repeat(40_000)), "cannot be evaluated"),
+        ("xpath //i[preceding::i[preceding::i]]", format!("<a>{}</a>", "<i/>".repeat(40_000)), "takes too long"),
     ] {
         let why = taken(text, &body).expect_err(text);
         assert!(why.contains(told), "{text}: {why}");

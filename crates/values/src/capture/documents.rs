@@ -1,4 +1,4 @@
-//! A response body parsed as HTML or XML on first use, at most once for all captures.
+//! A response body parsed as HTML or XML on first use, at most once for all captures, and the budget of their work.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -8,6 +8,7 @@ use scraper::Html;
 use uppsala::Document;
 
 use super::{html, xpath};
+use crate::steps::StepBudget;
 
 /// Maximum length of a body that is parsed as a document, in bytes.
 const LONGEST: usize = 1_000_000;
@@ -15,6 +16,8 @@ const LONGEST: usize = 1_000_000;
 /// One body and its parsed forms.
 pub struct BodyDocuments<'a> {
     body: &'a [u8],
+    /// Budget of all captures of the body.
+    pub(super) steps: StepBudget,
     html: OnceCell<Result<Html, Cause>>,
     tree: OnceCell<Result<Document<'a>, Cause>>,
 }
@@ -22,7 +25,7 @@ pub struct BodyDocuments<'a> {
 impl<'a> BodyDocuments<'a> {
     /// Creates the cache for a body; nothing is parsed yet.
     pub fn of(body: &'a [u8]) -> BodyDocuments<'a> {
-        BodyDocuments { body, html: OnceCell::new(), tree: OnceCell::new() }
+        BodyDocuments { body, steps: StepBudget::default(), html: OnceCell::new(), tree: OnceCell::new() }
     }
 
     /// Returns the body parsed as HTML, which accepts any text.

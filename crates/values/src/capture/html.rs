@@ -17,8 +17,10 @@ use scraper::{Html, HtmlTreeSink};
 pub(super) const MOST_NODES: usize = 50_000;
 /// Maximum nesting depth of a document.
 pub(super) const DEEPEST: usize = 250;
-/// Maximum cost of the search for duplicate attributes, equivalent to a few tenths of a second.
-const MOST_OF_TAGS: u64 = 300_000_000;
+/// Number of pieces after which the depth is checked again.
+const DEPTH_CHECKED: usize = 8;
+/// Maximum cost of the search for duplicate attributes, equivalent to a few hundredths of a second.
+const MOST_OF_TAGS: u64 = 50_000_000;
 
 type Handle = <HtmlTreeSink as html5ever::tree_builder::TreeSink>::Handle;
 
@@ -61,11 +63,15 @@ pub(super) fn read(page: &str) -> Result<Html, Cause> {
         |sink| sink.tokens.get(),
         |sink| {
             pieces += 1;
-            check_bounds(&sink.builder.sink.0.borrow(), pieces)
+            let html = sink.builder.sink.0.borrow();
+            check_size(&html, pieces)?;
+            // Looking up all ancestors takes longer than most tags.
+            if pieces % DEPTH_CHECKED == 0 { check_depth(&html) } else { Ok(()) }
         },
     )?;
     let html = tokenizer.sink.builder.sink.0.into_inner();
-    check_bounds(&html, pieces)?;
+    check_size(&html, pieces)?;
+    check_depth(&html)?;
     Ok(html)
 }
 
@@ -103,16 +109,13 @@ pub fn feed_by_tags<S: TokenSink>(
     Ok(())
 }
 
-fn check_bounds(html: &Html, pieces: usize) -> Result<(), Cause> {
-    let nodes = html.tree.nodes();
-    if nodes.len().max(pieces / 4) > MOST_NODES {
-        return Err(too_many());
-    }
+fn check_size(html: &Html, pieces: usize) -> Result<(), Cause> {
+    if html.tree.nodes().len().max(pieces / 4) > MOST_NODES { Err(too_many()) } else { Ok(()) }
+}
+
+fn check_depth(html: &Html) -> Result<(), Cause> {
     let last = html.tree.nodes().next_back();
-    if last.is_some_and(|last| last.ancestors().nth(DEEPEST).is_some()) {
-        return Err(too_deep());
-    }
-    Ok(())
+    if last.is_some_and(|last| last.ancestors().nth(DEEPEST).is_some()) { Err(too_deep()) } else { Ok(()) }
 }
 
 pub(super) fn too_many() -> Cause {

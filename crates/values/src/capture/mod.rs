@@ -22,10 +22,11 @@
 //! Each protocol defines which sources its responses have: `message` and `reply` are the bodies of WebSocket and Redis.
 //!
 //! Endings: `first` (the default), `last`, `nth N` (from 1), `random`, `all` (joined by commas), `count`, and `default
-//! TEXT`, which is used if nothing is found. JSON strings are taken without their quotes and texts of documents without
+//! TEXT`, which is used if nothing is found. All of a path that leads to a single array are its items. JSON strings are taken without their quotes and texts of documents without
 //! surrounding white space; everything else is taken unchanged.
 
 mod captured;
+mod counted_element;
 mod css;
 #[cfg(test)]
 mod document_tests;
@@ -39,9 +40,9 @@ mod xpath;
 
 use brunt_cause::{Cause, captures};
 
-use crate::template::MOST_OF_A_VALUE;
+use crate::template::{self, MOST_OF_A_VALUE};
 pub use documents::BodyDocuments;
-use source::CaptureSource;
+use source::{CaptureSource, SearchError};
 
 pub use captured::{CaptureValue, CapturedValues, parse_captures, take_all};
 pub use rows::ResultRows;
@@ -116,12 +117,22 @@ impl Capture {
                 Some(CaptureEnding::Pick(which)) if pick.is_none() => pick = Some(which),
                 Some(CaptureEnding::Default(text)) if default.is_none() => default = Some(text.into_bytes()),
                 Some(_) => return Err(format!("`{ending}` is given more than once; give it once")),
+                // In these languages, it may be an alternative.
+                None if rest.starts_with("regex ") || rest.starts_with("xpath ") => break,
+                None if template::is_change(ending.trim()) => {
+                    let ending = ending.trim();
+                    return Err(format!(
+                        "`{ending}` does not belong to a capture; write it where the value is used, as in {{NAME | {ending}}}"
+                    ));
+                }
                 None => break,
             }
             rest = before.trim_end();
         }
+        let pick = pick.unwrap_or(CapturePick::First);
         let source = CaptureSource::parse(rest)?;
-        Ok(Capture { text: text.trim().to_owned(), source, pick: pick.unwrap_or(CapturePick::First), default })
+        let source = if pick == CapturePick::All { source.with_items() } else { source };
+        Ok(Capture { text: text.trim().to_owned(), source, pick, default })
     }
 
     /// Returns the same capture applied to a list of responses: a JSON path that names no item is evaluated in each
@@ -165,25 +176,36 @@ impl Capture {
         random: u64,
     ) -> Result<(Vec<u8>, Vec<u32>), Cause> {
         let mut ends = Vec::new();
-        let (found, count) = self.evaluate((answer, documents), random, &mut ends)?;
-        match found.or_else(|| self.default.clone()) {
+        let evaluated = self.evaluate((answer, documents), random, &mut ends);
+        let (found, count) = evaluated.map_err(|error| match error {
+            SearchError::Cause(cause) => cause,
+            SearchError::OutOfSteps => captures::out_of_steps(self.excerpt()),
+        })?;
+        // A list keeps a place for NULL; a single value that is NULL is none.
+        let is_null = found.is_some() && !self.takes_all() && self.source.is_null(answer, count - 1);
+        match found.filter(|_| !is_null).or_else(|| self.default.clone()) {
             Some(value) if value.len() > MOST_OF_A_VALUE => {
                 Err(captures::too_long(self.excerpt(), value.len(), MOST_OF_A_VALUE))
             }
             Some(value) => Ok((value, ends)),
+            None if is_null => Err(captures::null(self.excerpt())),
             None if count > 0 => Err(captures::found_only(self.excerpt(), count)),
             None => Err(captures::found_nothing(self.excerpt(), self.source.describe_found(answer))),
         }
     }
 
-    /// Returns the value and the number of results examined; only the selected result is kept. `ends` receives the end
-    /// offsets of list elements.
+    fn takes_all(&self) -> bool {
+        matches!(self.pick, CapturePick::All | CapturePick::Count)
+    }
+
+    /// Returns the value and the number of results examined; only the selected result is kept, which is the last one
+    /// examined. `ends` receives the end offsets of list elements.
     fn evaluate(
         &self,
         from: (&CaptureInput<'_>, &BodyDocuments<'_>),
         random: u64,
         ends: &mut Vec<u32>,
-    ) -> Result<(Option<Vec<u8>>, usize), Cause> {
+    ) -> Result<(Option<Vec<u8>>, usize), SearchError> {
         let wanted = match self.pick {
             CapturePick::First => Some(0),
             CapturePick::Nth(n) => Some(n - 1),
@@ -213,7 +235,7 @@ impl Capture {
         Ok(((count > wanted.unwrap_or(0)).then_some(taken), count))
     }
 
-    fn count(&self, from: (&CaptureInput<'_>, &BodyDocuments<'_>)) -> Result<usize, Cause> {
+    fn count(&self, from: (&CaptureInput<'_>, &BodyDocuments<'_>)) -> Result<usize, SearchError> {
         let mut count = 0;
         self.source.find(from, &mut |_| {
             count += 1;
@@ -276,7 +298,7 @@ pub fn valid_name(name: &str) -> Result<(), String> {
             letter"
         ));
     }
-    if crate::template::is_reserved(name) {
+    if template::is_reserved(name) {
         return Err(format!("`{name}` is the name of a slot ({{{name}}}); use another name"));
     }
     Ok(())

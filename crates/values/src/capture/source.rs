@@ -4,27 +4,48 @@ use std::io::Write as _;
 
 use brunt_cause::{Cause, captures, checks};
 use memchr::memmem;
+use serde_json::value::RawValue;
 
 use super::css::CssSelector;
 use super::documents::BodyDocuments;
 use super::rows::{ColumnSelector, ResultRows};
 use super::xpath::XPathExpression;
 use super::{CaptureInput, ResponsePart};
-use crate::side_messages::captures::GroupCaptures;
+use crate::group_captures::GroupCaptures;
+use crate::steps::OutOfSteps;
 use crate::verify::header::{self, field_values};
 use crate::verify::json::BodyPath;
 use crate::verify::raw_json;
 
 /// Maximum number of bytes of the actual content shown in an error.
 const SHOWN: usize = 120;
-/// Maximum number of body bytes searched by a pattern.
-const LOOKED_INTO: usize = 1 << 20;
+
+/// The reason why a search for values did not come to its end.
+#[derive(Debug)]
+pub(super) enum SearchError {
+    /// The body does not have the format of the source, or exceeds its bounds.
+    Cause(Cause),
+    /// The budget of all captures was spent.
+    OutOfSteps,
+}
+
+impl From<Cause> for SearchError {
+    fn from(cause: Cause) -> SearchError {
+        SearchError::Cause(cause)
+    }
+}
+
+impl From<OutOfSteps> for SearchError {
+    fn from(_: OutOfSteps) -> SearchError {
+        SearchError::OutOfSteps
+    }
+}
 
 /// The source of a value.
 #[derive(Debug)]
 pub(super) enum CaptureSource {
-    /// A JSON path into the body.
-    Json(BodyPath),
+    /// A JSON path into the body. If set, an array at its end is passed item by item.
+    Json(BodyPath, bool),
     /// The first group of a pattern, or the whole match.
     Regex(GroupCaptures),
     /// Elements of HTML.
@@ -60,7 +81,18 @@ impl CaptureSource {
     /// See [`super::Capture::in_list`].
     pub fn in_list(self) -> CaptureSource {
         match self {
-            CaptureSource::Json(place) => CaptureSource::Json(place.in_list()),
+            CaptureSource::Json(place, _) => CaptureSource::Json(place.in_list(), false),
+            other => other,
+        }
+    }
+
+    /// Returns the same source, of which an array is passed item by item if no other value can be found beside it.
+    pub fn with_items(self) -> CaptureSource {
+        match self {
+            CaptureSource::Json(place, _) => {
+                let items = place.leads_to_one();
+                CaptureSource::Json(place, items)
+            }
             other => other,
         }
     }
@@ -88,7 +120,7 @@ impl CaptureSource {
                     counted from 1"
                 )),
             },
-            ("json", path) => BodyPath::parse(path).map(CaptureSource::Json),
+            ("json", path) => BodyPath::parse(path).map(|path| CaptureSource::Json(path, false)),
             ("regex", pattern) => GroupCaptures::new(unquoted(pattern)).map(CaptureSource::Regex),
             ("between", texts) => parse_between(texts),
             ("header", name) => Ok(CaptureSource::Header(name.to_ascii_lowercase())),
@@ -112,7 +144,7 @@ impl CaptureSource {
     /// Returns the kind of the source in one word.
     pub fn kind(&self) -> &'static str {
         match self {
-            CaptureSource::Json(_) => "json",
+            CaptureSource::Json(..) => "json",
             CaptureSource::Css(_) => "css",
             CaptureSource::XPath(_) => "xpath",
             CaptureSource::Regex(_) => "regex",
@@ -132,12 +164,13 @@ impl CaptureSource {
     /// Passes all results to `more` in order, until `more` returns `false`.
     ///
     /// # Errors
-    /// The body does not have the format of the source.
+    /// The body does not have the format of the source, or the search takes too long.
     pub fn find(
         &self,
         (answer, documents): (&CaptureInput<'_>, &BodyDocuments<'_>),
         more: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Result<(), Cause> {
+    ) -> Result<(), SearchError> {
+        let steps = &documents.steps;
         match self {
             CaptureSource::Status if !answer.status_name.is_empty() => _ = more(answer.status_name.as_bytes()),
             CaptureSource::Status => {
@@ -157,7 +190,7 @@ impl CaptureSource {
             }
             CaptureSource::Element(number) => {
                 let Some(whole) = raw_json::parse_whole(answer.body).filter(|_| answer.body.starts_with(b"[")) else {
-                    return Err(captures::no_list(excerpt(answer.body)));
+                    return Err(captures::no_list(excerpt(answer.body)).into());
                 };
                 let mut at = 0;
                 raw_json::for_each_item(whole, |item| {
@@ -173,22 +206,27 @@ impl CaptureSource {
                 let mut set = set_cookies(answer.head).filter(|(set, _)| *set == name.as_bytes());
                 _ = set.all(|(_, value)| more(value));
             }
-            CaptureSource::Json(place) => {
+            CaptureSource::Json(place, items) => {
                 let mut goes_on = true;
-                let read = place.visit(answer.body, &mut |value| {
-                    if goes_on {
+                let mut one = |value: &RawValue| {
+                    if goes_on && steps.spend(value.get().len() as u64) {
                         let text = raw_json::string_bytes(value);
                         goes_on = more(text.as_deref().unwrap_or(value.get().as_bytes()));
                     }
+                };
+                let read = place.visit(answer.body, steps, &mut |value| {
+                    if *items && value.get().starts_with('[') {
+                        raw_json::for_each_item(value, &mut one);
+                    } else {
+                        one(value);
+                    }
                 });
+                steps.result()?;
                 read.map_err(|_| captures::no_json(excerpt(answer.body)))?;
             }
-            CaptureSource::Css(css) => css.find(documents.html()?, more)?,
-            CaptureSource::XPath(xpath) => xpath.find(documents.tree()?, more)?,
-            CaptureSource::Regex(pattern) => {
-                let body = &answer.body[..answer.body.len().min(LOOKED_INTO)];
-                pattern.each(body, more);
-            }
+            CaptureSource::Css(css) => css.find(documents.html()?, steps, more)?,
+            CaptureSource::XPath(xpath) => xpath.find(documents.tree()?, steps, more)?,
+            CaptureSource::Regex(pattern) => pattern.each(answer.body, steps, more)?,
             CaptureSource::Between(left, right) => texts_between((left, right), answer.body, more),
             CaptureSource::Matches(within, pattern) => {
                 let mut goes_on = true;
@@ -202,6 +240,12 @@ impl CaptureSource {
             }
         }
         Ok(())
+    }
+
+    /// Returns `true` if the result with this number, counted from 0, is NULL.
+    pub fn is_null(&self, answer: &CaptureInput<'_>, number: usize) -> bool {
+        let CaptureSource::Column(column) = self else { return false };
+        answer.rows.is_some_and(|rows| rows.is_null(column, number))
     }
 
     /// Describes what the response contains instead of the value.

@@ -98,10 +98,25 @@ fn what_cannot_be_read_is_a_sentence() {
         ("json $.a == 1", "continues with"),
         ("css", "`css` is incomplete"),
         ("css input[", "`input[` is not a CSS selector"),
-        ("css a:has(b ~ c)", ":has and ~ together"),
+        ("css a >", "`a >` is not a CSS selector (it ends where another part must follow)"),
+        ("css a::text", "`a::text` is not a CSS selector (of pseudo-classes and pseudo-elements, only :has()"),
+        (
+            "css a:contains(x)",
+            "(of pseudo-classes and pseudo-elements, only :has()",
+        ),
+        ("css | upper-case", "is not a CSS selector ("),
+        (
+            "css form @action | slice 23..",
+            "`slice 23..` does not belong to a capture; write it where the value is used",
+        ),
+        ("json $.a | url", "`url` does not belong to a capture"),
         ("xpath", "`xpath` is incomplete"),
         ("xpath //a[", "`//a[` is not an XPath"),
-        ("regex (", "is not a valid regular expression"),
+        ("regex (", "is not a valid regular expression (unclosed group)"),
+        ("regex a(?=b)", "(looking ahead or behind, as with (?=…) or (?<=…), is not supported"),
+        ("regex (?<!a)b", "(looking ahead or behind, as with (?=…) or (?<=…), is not supported"),
+        ("regex (a)\\1", "(references to groups, as with \\1, are not supported"),
+        ("regex ((a{1000}){1000}){1000}", "compiles to too many states"),
         ("between a b", "is not two texts"),
         ("between 'a'", "is not two texts"),
         ("status | nth 0", "is not a position"),
@@ -109,6 +124,71 @@ fn what_cannot_be_read_is_a_sentence() {
     ] {
         let why = Capture::parse(text).map(|_| ()).expect_err(text);
         assert!(why.contains(told), "{text}: {why}");
+    }
+}
+
+#[test]
+fn all_of_an_array_are_its_items() {
+    for (text, value) in [
+        ("json $.items[0].tags | all", "a"),
+        ("json $.deep.x.id | all", "9"),
+        ("json $.items[*].tags | all", r#"["a"]"#),
+        ("json $.items | count", "1"),
+        ("json $.items[*].id", "1"),
+    ] {
+        assert_eq!(taken(text, BODY).as_deref(), Ok(value), "{text}");
+    }
+    let all = Capture::parse("json $.ids | all").expect("a capture");
+    let body = br#"{"ids": [1, "b,c", {"d": [2]}, []]}"#;
+    let answer = CaptureInput { body, ..CaptureInput::default() };
+    let (text, ends) = all.take_with_documents((&answer, &BodyDocuments::of(body)), 0).expect("a list");
+    assert_eq!((String::from_utf8_lossy(&text).as_ref(), ends), (r#"1,b,c,{"d": [2]},[]"#, vec![1, 5, 16, 19]));
+}
+
+/// Captures that would take seconds to hours without a budget.
+#[test]
+fn searches_that_take_too_long_are_given_up_with_a_limit_of_brunt_as_the_reason() {
+    let deep = r#"{"a":"#.repeat(100_000) + "1" + &"}".repeat(100_000);
+    let pattern = "a".repeat(900_000);
+    let siblings = format!("<div>{}</div>", "<i></i><b></b>".repeat(10_000));
+    let nested = "<div>".repeat(230) + &format!("<p>{}</p>", "<i></i>".repeat(20_000));
+    let texts = format!("<a>{}</a>", "<b>some words</b>".repeat(20_000));
+    for (text, body) in [
+        ("regex (?s)a(.*b)? | count", &pattern),
+        ("json $..a..a | count", &deep),
+        ("json $..* | last", &deep),
+        ("css b ~ b i", &siblings),
+        ("css i:nth-last-child(2n+1 of u ~ i)", &siblings),
+        ("css div:has(u) div:has(u i)", &nested),
+        ("css * | all", &nested),
+        ("xpath //b[preceding::b[preceding::b]]", &siblings),
+        ("xpath //b[contains(/, 'nothing')]", &texts),
+        ("xpath //b[../../a = 'x']", &texts),
+    ] {
+        let capture = Capture::parse(text).expect(text);
+        let answer = CaptureInput { body: body.as_bytes(), ..CaptureInput::default() };
+        let why = capture.take(&answer, 1).expect_err(text);
+        assert!(why.is_own_limit(), "{text}: {why}");
+        assert!(why.en().contains("takes too long, so brunt gave up"), "{text}: {why}");
+    }
+}
+
+#[test]
+fn what_large_bodies_have_is_found() {
+    let numbers = format!("[{}{{\"id\": 7}}]", r#"{"id": 1, "tags": ["a", "b"]}, "#.repeat(30_000));
+    let page =
+        format!("<ul>{}</ul><a class=next href=/2>next</a>", "<li class='item x'><a>text</a></li>".repeat(15_000));
+    for (text, body, value) in [
+        ("json $[-1].id", &numbers, "7"),
+        ("json $..id | last", &numbers, "7"),
+        ("json $[?@.id == 7].id", &numbers, "7"),
+        ("regex (?i)class=(next)", &page, "next"),
+        ("css ul + a.next @href", &page, "/2"),
+        ("css ul li.item:last-child a", &page, "text"),
+        ("xpath //a[@class='next']/@href", &page, "/2"),
+        ("xpath //a[contains(., 'nex')]/@href", &page, "/2"),
+    ] {
+        assert_eq!(taken(text, body).as_deref(), Ok(value), "{text}");
     }
 }
 

@@ -8,7 +8,8 @@ use scraper::{Html, Node};
 use uppsala::{Attribute, Document, NodeId, NodeKind, Parser, QName, XPathEvaluator, XPathValue};
 
 use super::html::{DEEPEST, MOST_NODES, too_deep, too_many};
-use super::source::excerpt;
+use super::source::{SearchError, excerpt};
+use crate::steps::{OutOfSteps, StepBudget};
 
 /// An XPath expression.
 #[derive(Debug)]
@@ -20,7 +21,11 @@ pub(super) struct XPathExpression {
 }
 
 /// Maximum number of nodes visited in one evaluation.
-const MOST_VISITS: usize = 2_000_000;
+const MOST_VISITS: usize = 500_000;
+/// Maximum number of nanoseconds for text read in one evaluation, if each visit reads the text of a node.
+const MOST_READING: usize = 50_000_000;
+/// Steps of the budget for one node.
+const STEPS_PER_NODE: u64 = 10;
 
 impl XPathExpression {
     /// Parses an expression.
@@ -44,29 +49,99 @@ impl XPathExpression {
     /// Passes the results to `more` in document order, until `more` returns `false`.
     ///
     /// # Errors
-    /// The expression cannot be evaluated.
-    pub fn find(&self, tree: &Document<'_>, more: &mut dyn FnMut(&[u8]) -> bool) -> Result<(), Cause> {
-        let mut evaluator = XPathEvaluator::new().with_max_node_visits(MOST_VISITS);
+    /// The expression cannot be evaluated, or the search takes too long.
+    pub fn find(
+        &self,
+        tree: &Document<'_>,
+        steps: &StepBudget,
+        more: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<(), SearchError> {
+        let mut evaluator = XPathEvaluator::new().with_max_node_visits(self.visits_in(tree, steps)?);
         for id in tree.descendants(tree.root()) {
             for (prefix, uri) in tree.element(id).iter().flat_map(|element| &element.namespace_declarations) {
                 evaluator.add_namespace(prefix.as_ref(), uri.as_ref());
             }
         }
-        let found = evaluator
-            .evaluate(tree, tree.root(), &self.escaped)
-            .map_err(|error| captures::no_xpath(excerpt(self.written.as_bytes()), error_text(&error)))?;
+        let found = evaluator.evaluate(tree, tree.root(), &self.escaped).map_err(|error| {
+            let text = error_text(&error);
+            // The evaluator has no other sign of it.
+            match text.contains("node visit budget") {
+                true => SearchError::OutOfSteps,
+                false => captures::no_xpath(excerpt(self.written.as_bytes()), text).into(),
+            }
+        })?;
         let XPathValue::NodeSet(nodes) = found else {
             more(found.to_string_value(tree).as_bytes());
             return Ok(());
         };
         for node in nodes {
-            let text = XPathValue::NodeSet(vec![node]).to_string_value(tree);
+            let text = text_of(node, tree, steps)?;
             if !more(text.trim().as_bytes()) {
                 break;
             }
         }
         Ok(())
     }
+
+    /// Returns how many nodes may be visited in a document. The evaluator counts its visits, but not the text that it
+    /// reads: a condition may read all text of the node it is about. What a condition visits is about a node's
+    /// surroundings, unless it begins at the root or looks at ancestors.
+    fn visits_in(&self, tree: &Document<'_>, steps: &StepBudget) -> Result<usize, OutOfSteps> {
+        let (mut nodes, mut reading, mut reading_elements) = (1, 0, 0);
+        let mut ancestors = vec![tree.root()];
+        for id in tree.descendants(tree.root()) {
+            steps.spend(STEPS_PER_NODE);
+            while ancestors.len() > 1 && ancestors.last().copied() != tree.parent(id) {
+                ancestors.pop();
+            }
+            nodes += 1;
+            match tree.text_content(id) {
+                Some(text) => {
+                    let takes = 5 + text.len() / 8;
+                    reading += takes;
+                    reading_elements += takes * (ancestors.len() + 1);
+                }
+                None => ancestors.push(id),
+            }
+        }
+        steps.result()?;
+        let conditions = self.escaped.split_once('[').map(|(_, behind)| behind);
+        let of_a_visit = match conditions {
+            None => 1,
+            Some(behind) if looks_up(behind) => reading,
+            Some(_) => reading_elements / nodes,
+        };
+        Ok(MOST_VISITS.min(MOST_READING / of_a_visit.max(1)))
+    }
+}
+
+/// Returns `true` if conditions may read the text of the whole document again and again: they begin at its root, or look
+/// at ancestors.
+fn looks_up(conditions: &str) -> bool {
+    let from_root = |(at, _): (usize, &str)| {
+        let before = conditions[..at].trim_end();
+        before.is_empty() || before.ends_with(['[', '(', ',', '=', '<', '>', '+', '-', '|'])
+    };
+    conditions.match_indices('/').any(from_root)
+        || ["ancestor", "parent", ".."].iter().any(|up| conditions.contains(up))
+}
+
+/// Returns the text of a node.
+fn text_of(node: NodeId, tree: &Document<'_>, steps: &StepBudget) -> Result<String, OutOfSteps> {
+    let mut whole = String::new();
+    match tree.node_kind(node) {
+        Some(NodeKind::Document | NodeKind::Element(_)) => {
+            for inner in tree.descendants(node) {
+                whole.push_str(tree.text_content(inner).unwrap_or_default());
+                if !steps.spend(STEPS_PER_NODE) {
+                    break;
+                }
+            }
+        }
+        _ => whole = XPathValue::NodeSet(vec![node]).to_string_value(tree),
+    }
+    steps.spend(whole.len() as u64);
+    steps.result().map(|()| whole)
 }
 
 /// Rewrites element names that look like operators. XPath 1.0 (3.7) allows elements called `div`, `mod`, `and` and

@@ -5,17 +5,16 @@
 //! encodes a message; this module decides which message is sent, when, and with which values. An opening message cannot
 //! use values from an earlier response.
 
-pub mod captures;
 mod state;
 #[cfg(test)]
 mod tests;
 
 use brunt_contract::{OptionSpec, ProtocolConfig, UsageError, many};
 
+use crate::group_captures::GroupCaptures;
 use crate::pattern::Regex;
 use crate::template::{SlotScope, Template};
 
-use captures::GroupCaptures;
 pub use state::{SideMessageState, UnsolicitedKind};
 
 /// The option for opening messages.

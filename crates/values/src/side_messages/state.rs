@@ -5,6 +5,7 @@ use std::ops::Range;
 use brunt_contract::{Event, EventBuffer, ProtocolError, SlotContext};
 
 use super::{SideMessage, SideMessages};
+use crate::steps::OutOfSteps;
 use crate::template::{CapturedGroups, MOST_CAPTURED, Template};
 
 /// The kind of a message that is not a response to a request.
@@ -35,6 +36,7 @@ impl UnsolicitedKind {
 /// Maximum number of replies that the peer has not read yet.
 const REPLIES_BOUND: u16 = 32_768;
 const UNREAD: ProtocolError = ProtocolError(brunt_cause::side_messages::flood());
+const TOO_COSTLY: ProtocolError = ProtocolError(brunt_cause::side_messages::too_costly());
 const REFUSED: ProtocolError = ProtocolError(brunt_cause::side_messages::wrong_opening());
 /// Buffer capacity kept between messages with replies, in bytes.
 const KEPT: usize = 4096;
@@ -157,7 +159,8 @@ impl SideMessageState {
     /// Handles a message that is not known to be a response to a request.
     ///
     /// # Errors
-    /// The peer keeps sending messages and does not read the replies.
+    /// The peer keeps sending messages and does not read the replies, or the search for the groups of a pattern takes
+    /// too long.
     #[inline]
     pub fn on_message<M>(
         &mut self,
@@ -177,7 +180,7 @@ impl SideMessageState {
         self.unread += 1;
         let from = self.pending.groups.len();
         if let Some(captures) = &reply.captures {
-            self.pending.keep(message, |spans| captures.find(message, spans));
+            self.pending.keep(message, |spans| captures.find(message, spans)).map_err(|_| TOO_COSTLY)?;
         }
         self.pending.prompts.push((number, from..self.pending.groups.len()));
         Ok(if self.pending.prompts.len() == 1 { UnsolicitedKind::FirstReply } else { UnsolicitedKind::LaterReply })
@@ -214,13 +217,18 @@ impl SideMessageState {
 
 impl PendingReplies {
     /// Stores a message and the spans that `find` records in it.
-    fn keep(&mut self, message: &[u8], find: impl FnOnce(&mut Vec<(u32, u32)>)) {
+    fn keep(
+        &mut self,
+        message: &[u8],
+        find: impl FnOnce(&mut Vec<(u32, u32)>) -> Result<(), OutOfSteps>,
+    ) -> Result<(), OutOfSteps> {
         let (from, at) = (self.groups.len(), self.text.len() as u32);
-        find(&mut self.groups);
+        find(&mut self.groups)?;
         for (start, end) in &mut self.groups[from..] {
             (*start, *end) = (*start + at, *end + at);
         }
         self.text.extend_from_slice(message);
+        Ok(())
     }
 
     /// Clears the pending replies and keeps only a small buffer.

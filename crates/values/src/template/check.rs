@@ -30,8 +30,9 @@ fn may_hold_within(pieces: &[TemplatePiece], parts: &[TemplatePart], bad: &dyn F
                     format_may_hold(*format, bad)
                 }
                 TemplateFunction::Hex | TemplateFunction::Base64 | TemplateFunction::Url => any(b"09afAFzZ+/=%-._~"),
-                TemplateFunction::UrlSafe => {
-                    any(b"%") || may_hold_within(&made.content, parts, &|b| b > b' ' && bad(b), depth + 1)
+                TemplateFunction::UrlSafe(_) => {
+                    any(b"%0123456789ABCDEF")
+                        || may_hold_within(&made.content, parts, &|b| b > b' ' && bad(b), depth + 1)
                 }
                 TemplateFunction::LineSafe => {
                     any(b" ") || may_hold_within(&made.content, parts, &|b| !is_line_breaking(b) && bad(b), depth + 1)
@@ -75,6 +76,11 @@ pub fn has_captured(program: &TemplateProgram) -> bool {
 /// Returns `true` if the pieces contain a variable of a flow.
 pub fn holds_variable(pieces: &[TemplatePiece]) -> bool {
     any_of(pieces, &|piece| matches!(piece, TemplatePiece::Value(SlotValue::Variable(_))))
+}
+
+/// Returns `true` if the program contains a variable of a flow.
+pub fn program_holds_variable(program: &TemplateProgram) -> bool {
+    any_piece(program, &|piece| matches!(piece, TemplatePiece::Value(SlotValue::Variable(_))))
 }
 
 /// Returns `true` if any piece of the program satisfies the predicate.

@@ -4,6 +4,7 @@
 use base64::Engine as _;
 use brunt_contract::SlotContext;
 
+use super::UrlPlace;
 use super::encoding::{json_escape, percent_encode};
 use super::piece::{MOST_PATCHES, TemplateFunction, TemplatePart, TemplatePiece, TemplateProgram};
 
@@ -125,8 +126,10 @@ impl TemplateFiller<'_> {
             }
             TemplateFunction::Hex => hex(from, out),
             TemplateFunction::Base64 => base64(from, out),
-            TemplateFunction::Url => percent_encode(from, out, |b| !b.is_ascii_alphanumeric() && !b"-._~".contains(&b)),
-            TemplateFunction::UrlSafe => percent_encode(from, out, is_not_url_byte),
+            TemplateFunction::Url => {
+                percent_encode(from, out, |b, _| !b.is_ascii_alphanumeric() && !b"-._~".contains(&b))
+            }
+            TemplateFunction::UrlSafe(place) => url_safe(*place, from, out),
             TemplateFunction::LineSafe => {
                 out[from..].iter_mut().filter(|b| is_line_breaking(**b)).for_each(|b| *b = b' ')
             }
@@ -155,9 +158,22 @@ pub fn is_line_breaking(byte: u8) -> bool {
     byte < b' ' && byte != b'\t' || byte == 0x7f
 }
 
-/// Returns `true` for bytes that are not allowed in a URL.
-pub fn is_not_url_byte(byte: u8) -> bool {
-    !(b'!'..=b'~').contains(&byte) || b"\"<>#".contains(&byte)
+/// Encodes the bytes from `from` on that are not allowed in a URL or would end the part of it at this place, except what
+/// is encoded already.
+pub fn url_safe(place: UrlPlace, from: usize, out: &mut Vec<u8>) {
+    let changes = changes_url(place);
+    let is_code = |byte: u8, behind: [u8; 2]| byte == b'%' && behind.iter().all(u8::is_ascii_hexdigit);
+    percent_encode(from, out, |byte, behind| changes(byte) && !is_code(byte, behind));
+}
+
+/// Returns a predicate for bytes that are not allowed in a URL, or would end the part of it at this place.
+pub fn changes_url(place: UrlPlace) -> impl Fn(u8) -> bool {
+    let ends: &[u8] = match place {
+        UrlPlace::Whole => b"",
+        UrlPlace::Path => b"?%",
+        UrlPlace::Query => b"&+;=%",
+    };
+    move |byte| !(b'!'..=b'~').contains(&byte) || b"\"<>#".contains(&byte) || ends.contains(&byte)
 }
 
 /// Encodes in place, from the last byte to the first.

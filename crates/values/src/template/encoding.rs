@@ -1,17 +1,33 @@
 //! Encodings of a slot's value (`{csv users.csv.name | url}`), applied in place from the last byte to the first, so
 //! that no extra buffer is needed.
 
-/// Percent-encodes the bytes from `from` on for which `coded` is true.
-pub fn percent_encode(from: usize, out: &mut Vec<u8>, coded: fn(u8) -> bool) {
+/// Percent-encodes the bytes from `from` on for which `coded` is true; it is also given the two bytes behind, zeros at
+/// the end.
+pub fn percent_encode(from: usize, out: &mut Vec<u8>, coded: impl Fn(u8, [u8; 2]) -> bool) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    expand(
-        from,
-        out,
-        |b| if coded(b) { 3 } else { 1 },
-        |b, room| {
-            room.copy_from_slice(&[b'%', DIGITS[usize::from(b >> 4)], DIGITS[usize::from(b & 15)]]);
-        },
-    );
+    let mut read = out.len();
+    let behind = |out: &[u8], at: usize| [1, 2].map(|more| out.get(at + more).copied().unwrap_or(0));
+    let count = (from..read).filter(|at| coded(out[*at], behind(out, *at))).count();
+    let mut write = read + 2 * count;
+    out.resize(write, 0);
+    let mut after = [0, 0];
+    // Bytes before the first encoded one do not move.
+    while write > read {
+        read -= 1;
+        let byte = out[read];
+        if coded(byte, after) {
+            write -= 3;
+            out[write..write + 3].copy_from_slice(&[
+                b'%',
+                DIGITS[usize::from(byte >> 4)],
+                DIGITS[usize::from(byte & 15)],
+            ]);
+        } else {
+            write -= 1;
+            out[write] = byte;
+        }
+        after = [byte, after[0]];
+    }
 }
 
 /// Escapes the bytes from `from` on for use inside a JSON string (RFC 8259 7).
@@ -54,5 +70,30 @@ pub fn expand(from: usize, out: &mut Vec<u8>, width: impl Fn(u8) -> usize, put: 
         } else {
             put(byte, &mut out[write..write + wide]);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::emit::changes_url;
+    use super::super::{UrlPlace, emit};
+    use super::*;
+
+    #[test]
+    fn a_value_is_encoded_as_far_as_its_place_in_a_url_needs_it() {
+        let value = "a+b&c=d;e/f?g#h %41%zz%\u{e9}\"~";
+        for (place, wanted) in [
+            (UrlPlace::Whole, "a+b&c=d;e/f?g%23h%20%41%zz%%C3%A9%22~"),
+            (UrlPlace::Path, "a+b&c=d;e/f%3Fg%23h%20%41%25zz%25%C3%A9%22~"),
+            (UrlPlace::Query, "a%2Bb%26c%3Dd%3Be/f?g%23h%20%41%25zz%25%C3%A9%22~"),
+        ] {
+            let mut out = format!("before{value}").into_bytes();
+            emit::url_safe(place, 6, &mut out);
+            assert_eq!(String::from_utf8(out).expect("ASCII"), format!("before{wanted}"), "{place:?}");
+            assert!(changes_url(place)(b' '));
+        }
+        let mut out = b"x".to_vec();
+        percent_encode(1, &mut out, |_, _| true);
+        assert_eq!(out, b"x");
     }
 }

@@ -4,6 +4,10 @@
 //! 1..9}`, `{base64 {user}:x}`, `{id={uuid}}` and then `{id}`); every other brace is literal. `{{counter}}` is the
 //! literal text `{counter}`. A word one typo away from the name of a slot that is possible there is an error, since
 //! `{countr}` is hardly intended; any other word is literal.
+//!
+//! The name of a function alone does not make a slot, because `{length width}` is GraphQL: there must be another slot in
+//! it. Names with a digit or a dash are no words of such languages: `{sha256 hello}` is a slot, and `{sha512 hello}` an
+//! error.
 
 use super::parse::{is_function, is_name, program};
 use super::slots::{SlotScope, VALUES};
@@ -121,7 +125,28 @@ fn slot<'a>(rest: &'a str, names: &[String], scope: SlotScope<'_>) -> Option<&'a
     };
     let slot = balanced_slot(rest).filter(|_| holds)?;
     let content = &slot[2 + name.len()..];
-    (holds_slot(content, names, scope) || name == "text" && content.starts_with("{{")).then_some(slot)
+    let is_constant = is_function(name) && is_no_word(name) && is_one_line(content);
+    (is_constant || holds_slot(content, names, scope) || name == "text" && content.starts_with("{{")).then_some(slot)
+}
+
+/// Returns `true` for a name that other languages with braces do not use as a word.
+fn is_no_word(name: &str) -> bool {
+    name.contains(|c: char| c.is_ascii_digit() || c == '-')
+}
+
+/// Returns `true` if the content of a slot, up to its last brace, is a text on one line.
+fn is_one_line(content: &str) -> bool {
+    let text = content.strip_suffix('}').unwrap_or(content);
+    !text.trim().is_empty() && !text.contains(['{', '"', '\n', '\r'])
+}
+
+/// Returns `true` for a name like those of digests, checksums and encodings: letters and a number of bits.
+fn is_like_function(name: &str) -> bool {
+    let name = name.strip_prefix("hmac-").unwrap_or(name);
+    ["base", "sha", "md", "crc"].iter().any(|kind| {
+        let bits = name.strip_prefix(kind).map(|bits| bits.trim_start_matches('-'));
+        bits.is_some_and(|bits| !bits.is_empty() && bits.bytes().all(|b| b.is_ascii_digit()))
+    })
 }
 
 /// Returns the words in a value slot up to its closing brace.
@@ -160,6 +185,16 @@ fn reject_misspelled(rest: &str, names: &[String], scope: SlotScope<'_>) -> Resu
     let behind = &rest[1 + name.len().min(rest.len() - 1)..];
     if name.len() < 3 || is_reserved_name(name, scope) {
         return Ok(());
+    }
+    if is_like_function(name)
+        && behind.starts_with(' ')
+        && let Some(slot) = balanced_slot(rest)
+        && (is_one_line(&slot[2 + name.len()..]) || holds_slot(&slot[2 + name.len()..], names, scope))
+    {
+        return Err(format!(
+            "{{{name} …}} is not a slot; use {{base64 …}}, {{md5 …}}, {{sha1 …}}, {{sha256 …}}, {{hmac-sha256 KEY …}} or \
+                {{crc32 …}}, or {{text {{{{{name}}}}}}} to send such a brace as it is"
+        ));
     }
     let known = VALUES.into_iter().chain(scope.extra_names()).find(|right| is_typo(name, right));
     let own = names.iter().map(String::as_str).find(|right| is_typo(name, right));

@@ -68,6 +68,12 @@ fn slots_are_filled_between_other_braces() {
         ("{time iso}", "1970-01-01T00:00:05.000Z"),
         ("{counter width 4 | base64}", "MDA0MQ=="),
         ("{hex {user} | base64}", "Mzc="),
+        ("Basic {base64 ann:secret}", "Basic YW5uOnNlY3JldA=="),
+        ("{md5 hello | hex}", "5d41402abc4b2a76b9719d911017c592"),
+        ("{sha256 hello | hex}", "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"),
+        ("{hmac-sha256 key hello | hex}", "9307b3b915efb5171ff14d8cb55fbcc798c6c0ef1456d66ded1a6aa723a58b7b"),
+        ("{crc32 hello | hex}", "3610a686"),
+        ("{file{sha256 }}{sha256}{crc32\n}", "{file{sha256 }}{sha256}{crc32\n}"),
     ];
     for (text, wanted) in table {
         assert_eq!(filled(text), wanted, "{text}");
@@ -90,6 +96,10 @@ fn a_word_that_was_meant_to_be_a_slot_is_a_complaint_with_the_nearest_name() {
         ("{counter form 5}", "\"form\" is not supported in {counter}"),
         ("{counter | ulr}", "\"ulr\" is not an encoding; after | write url, json, base64, base64url, hex, unurl,"),
         ("{env }", "{env} needs the name"),
+        ("{sha512 hello}", "{sha512 …} is not a slot; use {base64 …}, {md5 …}"),
+        ("{hmac-sha512 key {user}}", "{hmac-sha512 …} is not a slot"),
+        ("{base46 {user}}", "{base46 …} is not a slot"),
+        ("{hmac-sha256 key}", "hmac-sha256 needs a key and a part"),
         ("{env BRUNT_NO_SUCH_VARIABLE}", "{env BRUNT_NO_SUCH_VARIABLE} is not set; write BRUNT_NO_SUCH_VARIABLE=…"),
     ];
     for (text, wanted) in table {

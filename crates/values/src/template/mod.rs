@@ -55,6 +55,11 @@ pub fn is_reserved(name: &str) -> bool {
     everywhere.is_value(name) || parse::is_function(name) || name == "text"
 }
 
+/// Returns `true` for an encoding or another change that may follow a value in a slot (`url`, `slice 7..`).
+pub fn is_change(words: &str) -> bool {
+    parse::encoding(words).is_some()
+}
+
 /// A text with compiled slots.
 #[derive(Debug)]
 pub struct Template {
@@ -122,6 +127,25 @@ impl Template {
         Template::parse_scoped(&to_template(&found), place, notation, scope)
     }
 
+    /// Like [`Template::parse_text`], for a text with JSON strings: values within double quotes are escaped.
+    ///
+    /// # Errors
+    /// See [`Template::parse_text`].
+    pub fn parse_rule(text: &str, place: &str, scope: SlotScope<'_>) -> Result<Template, UsageError> {
+        let found = split_pieces(text, &[], scope).map_err(|trouble| UsageError::new(place, trouble))?;
+        let (mut strict, mut quoted) = (String::new(), false);
+        for piece in found {
+            match piece {
+                SlotTextPiece::Text(text) => {
+                    quoted ^= text.matches('"').count() % 2 == 1;
+                    strict += &to_template(&[piece]);
+                }
+                SlotTextPiece::Slot(slot) => strict += &escaped_slot(slot, quoted),
+            }
+        }
+        Template::parse_scoped(&strict, place, Notation::Plain, scope)
+    }
+
     /// Compiles two texts into one template with a mark between them; each is parsed like [`Template::parse_text`].
     /// Both share the same values, and the second may refer to named parts of the first.
     ///
@@ -152,6 +176,16 @@ impl Template {
             captured: false,
             traced: None,
         }
+    }
+
+    /// Returns the text with `sample` in place of each slot.
+    pub fn with_sample(&self, sample: &str) -> String {
+        let piece = |piece: &TemplatePiece| match piece {
+            TemplatePiece::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            TemplatePiece::Mark(_) => String::new(),
+            _ => sample.to_owned(),
+        };
+        self.program.pieces.iter().map(piece).collect()
     }
 
     /// Appends the text with its slots filled. The same context always gives the same bytes.
@@ -205,6 +239,11 @@ impl Template {
         self.program.pieces.iter().all(|piece| matches!(piece, TemplatePiece::Bytes(_) | TemplatePiece::Mark(_)))
     }
 
+    /// Returns `true` if the text contains a variable of a flow, whose value is not known before the run.
+    pub fn holds_variable(&self) -> bool {
+        check::program_holds_variable(&self.program)
+    }
+
     /// Returns `true` if the text contains captured groups (`{captured}`).
     pub fn has_captured(&self) -> bool {
         self.captured
@@ -217,15 +256,33 @@ impl Template {
     }
 }
 
+/// Returns a slot whose value is escaped for a JSON string if it stands in one.
+pub fn escaped_slot(slot: &str, quoted: bool) -> String {
+    let inside = slot.strip_suffix('}').filter(|_| quoted);
+    inside.map_or_else(|| slot.to_owned(), |inside| format!("{inside} | json}}"))
+}
+
 /// A restriction on the bytes of a slot's value, determined by the position of the slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlotGuard {
     /// No restriction.
     None,
-    /// A URL: bytes not allowed in URLs are percent-encoded.
-    Url,
+    /// A URL: bytes that are not allowed there are percent-encoded.
+    Url(UrlPlace),
     /// A header line: control characters are not allowed.
     Line,
+}
+
+/// The place of a slot in a URL. Only values of a flow's variables are encoded by their place: other values are written
+/// by the user, in a URL as in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UrlPlace {
+    /// A whole URL or query: its parts stay what they are.
+    Whole,
+    /// Some of a path.
+    Path,
+    /// The name or the value of a parameter.
+    Query,
 }
 
 /// A builder that assembles a template from bytes and slots.
@@ -318,11 +375,12 @@ impl<'f> TemplateBuilder<'f> {
     pub fn slot(&mut self, text: &str, salt: u64, guard: SlotGuard) -> Result<(), String> {
         let written = (self.notation, self.scope);
         let mut pieces = parse::slot(text, salt, written, &mut self.parts, self.files)?;
-        if guard == SlotGuard::Url && check::may_hold(&pieces, &self.parts, &emit::is_not_url_byte) {
-            pieces = vec![TemplatePiece::Call(Box::new(FunctionCall {
-                function: TemplateFunction::UrlSafe,
-                content: pieces,
-            }))];
+        if let SlotGuard::Url(place) = guard {
+            let place = if check::holds_variable(&pieces) { place } else { UrlPlace::Whole };
+            if check::may_hold(&pieces, &self.parts, &emit::changes_url(place)) {
+                let function = TemplateFunction::UrlSafe(place);
+                pieces = vec![TemplatePiece::Call(Box::new(FunctionCall { function, content: pieces }))];
+            }
         }
         // The values of a flow's variables are not known yet.
         if guard == SlotGuard::Line && check::holds_variable(&pieces) {

@@ -344,7 +344,7 @@ fn encode_pieces<'a>(
 }
 
 /// Returns the encoding of this name.
-fn encoding(name: &str) -> Option<TemplateFunction> {
+pub fn encoding(name: &str) -> Option<TemplateFunction> {
     match name {
         "url" => Some(TemplateFunction::Url),
         "json" => Some(TemplateFunction::Json),

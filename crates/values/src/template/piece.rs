@@ -1,5 +1,6 @@
 //! The compiled form of a template: pieces in order, named parts, and values computed from them.
 
+use super::UrlPlace;
 use super::change::ValueChange;
 use super::checksum::Checksum;
 use super::digest::DigestAlgorithm;
@@ -120,8 +121,9 @@ pub enum TemplateFunction {
     Base64,
     /// Percent-encoding (RFC 3986 2.1) of all but the unreserved characters.
     Url,
-    /// Percent-encoding of bytes that are not allowed in any URL; the rest is unchanged.
-    UrlSafe,
+    /// Percent-encoding of bytes that are not allowed at this place of a URL; the rest is unchanged, and so is what is
+    /// encoded already.
+    UrlSafe(UrlPlace),
     /// The text with spaces instead of characters that would end a header line.
     LineSafe,
     /// The text escaped for use inside a JSON string.

@@ -96,7 +96,7 @@ impl SizeCheck<'_> {
             TemplateFunction::Sum { format, .. } => format.max_bytes(u64::MAX),
             TemplateFunction::Digest { digest, .. } => digest.size() as u64,
             TemplateFunction::Hex => content.saturating_mul(2),
-            TemplateFunction::Url | TemplateFunction::UrlSafe => content.saturating_mul(3),
+            TemplateFunction::Url | TemplateFunction::UrlSafe(_) => content.saturating_mul(3),
             TemplateFunction::Json => content.saturating_mul(6),
             TemplateFunction::Base64 => content.div_ceil(3).saturating_mul(4),
             TemplateFunction::Change(change) => change.max_len(content),

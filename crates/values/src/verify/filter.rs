@@ -4,9 +4,10 @@
 use serde_json::value::RawValue;
 
 use super::json::{CompareOp, ExpectedValue, PathStep, parse_comparison, path, satisfies, walk};
+use crate::steps::StepBudget;
 
 /// A condition on an array item or object member.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum PathFilter {
     /// The path leads to a value that satisfies the comparison, if there is one.
     Comparison(Vec<PathStep>, Option<(CompareOp, ExpectedValue)>),
@@ -32,18 +33,20 @@ impl PathFilter {
     }
 
     /// Returns `true` if a value satisfies the filter.
-    pub fn holds(&self, value: &RawValue) -> bool {
+    pub fn holds(&self, value: &RawValue, steps: &StepBudget) -> bool {
         match self {
             PathFilter::Comparison(path, test) => {
                 let mut holds = false;
-                walk(value, path, &mut |found| {
-                    holds = holds || test.as_ref().is_none_or(|(compare, wanted)| satisfies(found, *compare, wanted));
+                walk(value, path, steps, &mut |found| {
+                    let satisfied =
+                        |(compare, wanted): &(CompareOp, ExpectedValue)| satisfies(found, *compare, wanted, steps);
+                    holds = holds || test.as_ref().is_none_or(satisfied);
                 });
                 holds
             }
-            PathFilter::All(all) => all.iter().all(|filter| filter.holds(value)),
-            PathFilter::Any(any) => any.iter().any(|filter| filter.holds(value)),
-            PathFilter::Not(filter) => !filter.holds(value),
+            PathFilter::All(all) => all.iter().all(|filter| filter.holds(value, steps)),
+            PathFilter::Any(any) => any.iter().any(|filter| filter.holds(value, steps)),
+            PathFilter::Not(filter) => !filter.holds(value, steps),
         }
     }
 }

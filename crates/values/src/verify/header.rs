@@ -34,6 +34,11 @@ impl ExpectedHeader {
         Ok(ExpectedHeader { name: name.to_owned(), value })
     }
 
+    /// Creates a line that no head contains, for a text that is not a header line.
+    pub fn never(text: &str) -> ExpectedHeader {
+        ExpectedHeader { name: text.to_owned(), value: Some(Vec::new()) }
+    }
+
     /// Returns `true` if the head contains such a line.
     pub fn holds(&self, head: &[u8]) -> bool {
         field_values(head, &self.name).any(|found| self.value.as_ref().is_none_or(|parts| matches_parts(found, parts)))

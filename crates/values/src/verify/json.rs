@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 use super::filter::PathFilter;
 use super::slice::ItemSlice;
 use super::{decimal, raw_json};
+use crate::steps::StepBudget;
 
 /// A path into a body.
 #[derive(Debug, PartialEq)]
@@ -39,18 +40,29 @@ impl BodyPath {
         BodyPath(each.into_iter().chain(self.0).collect())
     }
 
-    /// Passes all values at the end of the path in a body to `seen`.
+    /// Returns `true` if the path leads to one value at most: it has only names and indices.
+    pub fn leads_to_one(&self) -> bool {
+        self.0.iter().all(|step| matches!(step, PathStep::Name(_) | PathStep::Index(_)))
+    }
+
+    /// Passes all values at the end of the path in a body to `seen`; not all of them if the budget is spent.
     ///
     /// # Errors
     /// The body is not JSON.
-    pub fn visit<'a>(&self, body: &'a [u8], seen: &mut dyn FnMut(&'a RawValue)) -> Result<(), serde_json::Error> {
+    pub fn visit<'a>(
+        &self,
+        body: &'a [u8],
+        steps: &StepBudget,
+        seen: &mut dyn FnMut(&'a RawValue),
+    ) -> Result<(), serde_json::Error> {
+        steps.spend(body.len() as u64);
         let [PathStep::Name(name), rest @ ..] = &self.0[..] else {
-            walk(serde_json::from_slice(body)?, &self.0, seen);
+            PathWalk { steps, seen }.walk(serde_json::from_slice(body)?, &self.0);
             return Ok(());
         };
         // In the common case `$.token`, the member is found while parsing the body, in a single pass.
         if let Some(value) = raw_json::find_member(body, name)? {
-            walk(value, rest, seen);
+            PathWalk { steps, seen }.walk(value, rest);
         }
         Ok(())
     }
@@ -61,9 +73,10 @@ impl BodyPath {
 pub fn oracle(place: &str, body: &[u8]) {
     let Ok(place) = BodyPath::parse(place) else { return };
     let (mut found, mut expected) = (Vec::new(), Vec::new());
-    let is_json = place.visit(body, &mut |value| found.push(value.get())).is_ok();
+    let steps = StepBudget::default();
+    let is_json = place.visit(body, &steps, &mut |value| found.push(value.get())).is_ok();
     let whole = raw_json::parse_whole(body);
-    whole.into_iter().for_each(|whole| walk(whole, &place.0, &mut |value| expected.push(value.get())));
+    whole.into_iter().for_each(|whole| walk(whole, &place.0, &steps, &mut |value| expected.push(value.get())));
     assert_eq!((is_json, found), (whole.is_some(), expected));
 }
 
@@ -73,17 +86,19 @@ pub fn begins_with_items(path: &[PathStep]) -> bool {
 }
 
 /// An expected property of a JSON body.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct JsonRule {
     /// The rule as written, and the path within it.
     rule: String,
     place: String,
     path: Vec<PathStep>,
     test: Option<(CompareOp, ExpectedValue)>,
+    /// Why the text is not a rule: then it never holds.
+    unreadable: Option<String>,
 }
 
 /// One step of a path.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum PathStep {
     /// An object member.
     Name(String),
@@ -130,7 +145,7 @@ const COMPARISONS: [(&str, CompareOp); 7] = [
 ];
 
 /// The expected value of a comparison.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum ExpectedValue {
     /// `null`, `true` or `false`.
     Keyword(String),
@@ -166,13 +181,19 @@ impl JsonRule {
         let place = rule[..rule.len() - rest.trim_end().len()].to_owned();
         let rest = rest.trim();
         if rest.is_empty() {
-            return Ok(JsonRule { rule, place, path, test: None });
+            return Ok(JsonRule { rule, place, path, test: None, unreadable: None });
         }
         if rest.starts_with('=') && !rest.starts_with("==") {
             return Err(format!("\"{text}\" has a single =; write == to compare: {place} =={}", &rest[1..]));
         }
         let test = parse_comparison(rest).map_err(|what| wrong(&what))?;
-        Ok(JsonRule { rule, place, path, test: Some(test) })
+        Ok(JsonRule { rule, place, path, test: Some(test), unreadable: None })
+    }
+
+    /// Creates a rule that never holds, for a text that is not a rule with the values it was filled with.
+    pub fn never(text: &str, why: String) -> JsonRule {
+        let (rule, place) = (text.to_owned(), String::new());
+        JsonRule { rule, place, path: Vec::new(), test: None, unreadable: Some(why) }
     }
 
     /// Returns the rule as written.
@@ -186,9 +207,12 @@ impl JsonRule {
     }
 
     /// Returns the cause of a mismatch, with the values found in the body.
-    pub fn mismatch(&self, body: &RawValue) -> Cause {
+    pub fn mismatch(&self, body: &RawValue, steps: &StepBudget) -> Cause {
+        if let Some(why) = &self.unreadable {
+            return checks::rule_unreadable(super::one_line(why));
+        }
         let (mut shown, mut count) = (Vec::new(), 0);
-        walk(body, &self.path, &mut |value| {
+        walk(body, &self.path, steps, &mut |value| {
             count += 1;
             if count <= NAMED {
                 shown.push(super::one_line(&excerpt(value)));
@@ -204,13 +228,16 @@ impl JsonRule {
         }
     }
 
-    /// Returns `true` if a body satisfies the rule.
-    pub fn holds(&self, body: &RawValue) -> bool {
+    /// Returns `true` if a body satisfies the rule; means nothing if the budget is spent.
+    pub fn holds(&self, body: &RawValue, steps: &StepBudget) -> bool {
+        if self.unreadable.is_some() {
+            return false;
+        }
         let (mut found, mut passed) = (0, 0);
-        walk(body, &self.path, &mut |value| {
+        walk(body, &self.path, steps, &mut |value| {
+            let satisfied = |(compare, wanted): &(CompareOp, ExpectedValue)| satisfies(value, *compare, wanted, steps);
             found += 1;
-            passed +=
-                usize::from(self.test.as_ref().is_none_or(|(compare, wanted)| satisfies(value, *compare, wanted)));
+            passed += usize::from(self.test.as_ref().is_none_or(satisfied));
         });
         match self.test {
             Some((CompareOp::Unequal, _)) => found > 0 && passed == found,
@@ -333,40 +360,67 @@ fn expected_value(value: &RawValue, deepest: usize) -> Option<ExpectedValue> {
     }
 }
 
-/// Passes the values at the end of a path to `seen`.
-pub(super) fn walk<'a>(value: &'a RawValue, path: &[PathStep], seen: &mut dyn FnMut(&'a RawValue)) {
-    let Some((step, rest)) = path.split_first() else { return seen(value) };
-    match step {
-        PathStep::Name(name) => {
-            let mut member = None;
-            raw_json::for_each_member(value, |at, value| {
-                if at == name.as_bytes() {
-                    member = Some(value);
-                }
-            });
-            member.into_iter().for_each(|value| walk(value, rest, seen));
+/// Passes the values at the end of a path to `seen`; not all of them if the budget is spent.
+pub(super) fn walk<'a>(value: &'a RawValue, path: &[PathStep], steps: &StepBudget, seen: &mut dyn FnMut(&'a RawValue)) {
+    PathWalk { steps, seen }.walk(value, path);
+}
+
+/// A search for the values at the end of a path. Each value is read again on each level of the path, so that the search
+/// takes no memory; what is read costs steps.
+struct PathWalk<'s, 'a> {
+    steps: &'s StepBudget,
+    seen: &'s mut dyn FnMut(&'a RawValue),
+}
+
+impl<'a> PathWalk<'_, 'a> {
+    fn walk(&mut self, value: &'a RawValue, path: &[PathStep]) {
+        let Some((step, rest)) = path.split_first() else { return (self.seen)(value) };
+        if !self.steps.spend(value.get().len() as u64) {
+            return;
         }
-        PathStep::Index(index) => {
-            let mut count = 0;
-            if *index < 0 {
-                raw_json::for_each_item(value, |_| count += 1);
+        match step {
+            PathStep::Name(name) => {
+                let mut member = None;
+                raw_json::for_each_member(value, |at, value| {
+                    if at == name.as_bytes() {
+                        member = Some(value);
+                    }
+                });
+                member.into_iter().for_each(|value| self.walk(value, rest));
             }
-            let (wanted, mut at) = (count + index, 0);
-            raw_json::for_each_item(value, |item| {
-                if at == wanted {
-                    walk(item, rest, seen);
+            PathStep::Index(index) => self.item(value, *index, rest),
+            PathStep::Slice(slice) => slice.visit(value, &mut |item| self.walk(item, rest)),
+            PathStep::Each => visit_children(value, &mut |inner| self.walk(inner, rest)),
+            PathStep::Filter(filter) => visit_children(value, &mut |inner| {
+                if filter.holds(inner, self.steps) {
+                    self.walk(inner, rest);
                 }
-                at += 1;
-            });
+            }),
+            PathStep::Descendants => self.descendants(value, rest, DEEPEST_WITHIN),
         }
-        PathStep::Slice(slice) => slice.visit(value, &mut |item| walk(item, rest, seen)),
-        PathStep::Each => visit_children(value, &mut |inner| walk(inner, rest, seen)),
-        PathStep::Filter(filter) => visit_children(value, &mut |inner| {
-            if filter.holds(inner) {
-                walk(inner, rest, seen);
+    }
+
+    fn item(&mut self, value: &'a RawValue, index: i64, rest: &[PathStep]) {
+        let mut count = 0;
+        if index < 0 {
+            self.steps.spend(value.get().len() as u64);
+            raw_json::for_each_item(value, |_| count += 1);
+        }
+        let (wanted, mut at) = (count + index, 0);
+        raw_json::for_each_item(value, |item| {
+            if at == wanted {
+                self.walk(item, rest);
             }
-        }),
-        PathStep::Descendants => visit_descendants(value, rest, DEEPEST_WITHIN, seen),
+            at += 1;
+        });
+    }
+
+    /// Continues with `rest` from a value and from its descendants down to the depth `deepest`.
+    fn descendants(&mut self, value: &'a RawValue, rest: &[PathStep], deepest: usize) {
+        self.walk(value, rest);
+        if deepest > 0 && self.steps.spend(value.get().len() as u64) {
+            visit_children(value, &mut |inner| self.descendants(inner, rest, deepest - 1));
+        }
     }
 }
 
@@ -376,16 +430,11 @@ fn visit_children<'a>(value: &'a RawValue, seen: &mut dyn FnMut(&'a RawValue)) {
     raw_json::for_each_member(value, |_, member| seen(member));
 }
 
-/// Continues with `rest` from a value and from its descendants down to the depth `deepest`.
-fn visit_descendants<'a>(value: &'a RawValue, rest: &[PathStep], deepest: usize, seen: &mut dyn FnMut(&'a RawValue)) {
-    walk(value, rest, seen);
-    if deepest > 0 {
-        visit_children(value, &mut |inner| visit_descendants(inner, rest, deepest - 1, seen));
-    }
-}
-
 /// Compares with an expected value. Numbers are compared by value: 1 equals 1.0.
-fn equals(found: &RawValue, wanted: &ExpectedValue) -> bool {
+fn equals(found: &RawValue, wanted: &ExpectedValue, steps: &StepBudget) -> bool {
+    if !steps.spend(found.get().len() as u64) {
+        return false;
+    }
     match wanted {
         ExpectedValue::Keyword(word) => found.get() == word,
         ExpectedValue::Number(digits) => {
@@ -395,7 +444,7 @@ fn equals(found: &RawValue, wanted: &ExpectedValue) -> bool {
         ExpectedValue::List(list) => {
             let (mut at, mut alike) = (0, found.get().starts_with('['));
             raw_json::for_each_item(found, |item| {
-                alike = alike && list.get(at).is_some_and(|wanted| equals(item, wanted));
+                alike = alike && list.get(at).is_some_and(|wanted| equals(item, wanted, steps));
                 at += 1;
             });
             alike && at == list.len()
@@ -404,7 +453,7 @@ fn equals(found: &RawValue, wanted: &ExpectedValue) -> bool {
             let (mut alike, mut unknown) = (BTreeMap::new(), !found.get().starts_with('{'));
             raw_json::for_each_member(found, |name, value| match object.get_key_value(name) {
                 // Of duplicate names, the last one counts.
-                Some((name, wanted)) => _ = alike.insert(name, equals(value, wanted)),
+                Some((name, wanted)) => _ = alike.insert(name, equals(value, wanted, steps)),
                 None => unknown = true,
             });
             !unknown && alike.len() == object.len() && alike.into_values().all(|alike| alike)
@@ -412,23 +461,24 @@ fn equals(found: &RawValue, wanted: &ExpectedValue) -> bool {
     }
 }
 
-pub(super) fn satisfies(found: &RawValue, compare: CompareOp, wanted: &ExpectedValue) -> bool {
+pub(super) fn satisfies(found: &RawValue, compare: CompareOp, wanted: &ExpectedValue, steps: &StepBudget) -> bool {
     let ordered = |test: fn(Ordering) -> bool| match (raw_json::number_text(found), wanted) {
         (Some(found), ExpectedValue::Number(digits)) => test(decimal::compare(found, digits)),
         _ => false,
     };
     match compare {
-        CompareOp::Equal => equals(found, wanted),
-        CompareOp::Unequal => !equals(found, wanted),
+        CompareOp::Equal => equals(found, wanted, steps),
+        CompareOp::Unequal => !equals(found, wanted, steps),
         CompareOp::Less => ordered(Ordering::is_lt),
         CompareOp::AtMost => ordered(Ordering::is_le),
         CompareOp::Greater => ordered(Ordering::is_gt),
         CompareOp::AtLeast => ordered(Ordering::is_ge),
+        CompareOp::Contains if !steps.spend(found.get().len() as u64) => false,
         CompareOp::Contains => match (raw_json::string_bytes(found), wanted) {
             (Some(text), ExpectedValue::Text(part)) => memchr::memmem::find(&text, part).is_some(),
             _ => {
                 let mut there = false;
-                raw_json::for_each_item(found, |item| there = there || equals(item, wanted));
+                raw_json::for_each_item(found, |item| there = there || equals(item, wanted, steps));
                 there
             }
         },

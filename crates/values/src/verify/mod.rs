@@ -6,6 +6,7 @@
 
 pub mod coding;
 mod decimal;
+mod filled;
 mod filter;
 pub mod header;
 pub mod json;
@@ -16,15 +17,20 @@ mod slice;
 #[cfg(test)]
 mod tests;
 
+use std::cell::Cell;
+
 use brunt_cause::{Cause, CauseArgument, checks};
 use brunt_contract::{FailedChecks, FaultKind, OptionSpec, ProtocolConfig, UsageError, many};
 use memchr::memmem::Finder;
 
-use coding::{ContentCoding, DecodedBody};
+pub use filled::{CheckTexts, FilledChecks};
+
+use coding::{ContentCoding, DecodeFailure, DecodedBody};
 use header::ExpectedHeader;
 use json::JsonRule;
 
 use crate::budget::{BudgetedBuffer, MemoryBudget, NO_ROOM};
+use crate::steps::{OutOfSteps, StepBudget};
 use crate::text_search::SHOWN;
 
 /// Maximum size of a kept body before decoding, in bytes; a longer body cannot be checked and counts as wrong.
@@ -67,17 +73,27 @@ impl Expectations {
         !self.json.is_empty()
     }
 
-    /// Reads the options; `None` if nothing is expected.
+    /// Parses the texts of checks; `None` if nothing is expected besides a text in the body.
     ///
     /// # Errors
     /// A rule is invalid.
-    pub fn read(config: &ProtocolConfig) -> Result<Option<Expectations>, UsageError> {
+    pub fn parse(texts: &CheckTexts) -> Result<Option<Expectations>, UsageError> {
         let complain = |option: &'static str| move |trouble: String| UsageError::new(option, trouble);
-        let json = config.values("expect-json").iter().map(|text| JsonRule::parse(text)).collect::<Result<Vec<_>, _>>();
-        let (headers, json) = (parse_headers(config, "expect-header")?, json.map_err(complain("--expect-json"))?);
-        let trailers = parse_headers(config, "expect-trailer")?;
+        let headers = |texts: &[String], option| {
+            let all: Result<Vec<_>, _> = texts.iter().map(|text| ExpectedHeader::parse(text)).collect();
+            all.map_err(complain(option))
+        };
+        let json = texts.json.iter().map(|text| JsonRule::parse(text)).collect::<Result<Vec<_>, _>>();
+        Ok(Expectations::of(
+            headers(&texts.headers, "--expect-header")?,
+            json.map_err(complain("--expect-json"))?,
+            headers(&texts.trailers, "--expect-trailer")?,
+        ))
+    }
+
+    fn of(headers: Vec<ExpectedHeader>, json: Vec<JsonRule>, trailers: Vec<ExpectedHeader>) -> Option<Expectations> {
         let any = !headers.is_empty() || !json.is_empty() || !trailers.is_empty();
-        Ok(any.then_some(Expectations { headers, json, trailers }))
+        any.then_some(Expectations { headers, json, trailers })
     }
 
     /// Returns `true` if the whole body is needed for the checks.
@@ -107,6 +123,31 @@ pub struct AnswerChecks {
     /// Maximum number of body bytes to keep.
     max_body: usize,
     not_kept: Option<BodyNotKept>,
+    /// The verdict on the kept body, and the length of which it is the verdict.
+    judged: Cell<Option<(usize, BodyVerdict)>>,
+}
+
+/// The result of the checks on a kept body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BodyVerdict {
+    Good,
+    Wrong,
+    /// Not known: a limit of brunt was reached before the end of the checks.
+    Unknown,
+}
+
+impl BodyVerdict {
+    fn of(holds: bool) -> BodyVerdict {
+        if holds { BodyVerdict::Good } else { BodyVerdict::Wrong }
+    }
+
+    fn fault(self) -> Option<FaultKind> {
+        match self {
+            BodyVerdict::Good => None,
+            BodyVerdict::Wrong => Some(FaultKind::WrongBody),
+            BodyVerdict::Unknown => Some(FaultKind::Unchecked),
+        }
+    }
 }
 
 /// The reason why a body is not kept completely.
@@ -148,6 +189,7 @@ impl AnswerChecks {
                 coding,
                 max_body: KEPT_BOUND,
                 not_kept: None,
+                judged: Cell::new(None),
             })
         })
     }
@@ -187,19 +229,38 @@ impl AnswerChecks {
             return Some(FaultKind::WrongHeader);
         }
         let body = self.body.as_ref()?;
-        let good = || {
-            let plain = self.coding.decode(body, budget).ok()?;
-            if text.is_some_and(|text| text.find(&plain).is_none()) {
-                return None;
-            }
-            let rules = expected.map_or(&[][..], |e| &e.json);
-            if rules.is_empty() {
-                return Some(());
-            }
-            let read = raw_json::parse_whole(&plain)?;
-            rules.iter().all(|rule| rule.holds(read)).then_some(())
+        if self.not_kept.is_some() {
+            return Some(FaultKind::Unchecked);
+        }
+        // Asked again for the same body, because captures wait for the verdict and then change it.
+        let known = self.judged.get().filter(|(length, _)| *length == body.len());
+        let verdict = known.map_or_else(|| self.judge(body, (expected, text), budget), |(_, verdict)| verdict);
+        self.judged.set(Some((body.len(), verdict)));
+        verdict.fault()
+    }
+
+    /// Checks a complete body.
+    fn judge(
+        &self,
+        body: &[u8],
+        (expected, text): (Option<&Expectations>, Option<&Finder<'static>>),
+        budget: &MemoryBudget,
+    ) -> BodyVerdict {
+        let plain = match self.coding.decode(body, budget) {
+            Ok(plain) => plain,
+            Err(DecodeFailure::Malformed) => return BodyVerdict::Wrong,
+            Err(DecodeFailure::TooLong | DecodeFailure::OverBudget) => return BodyVerdict::Unknown,
         };
-        (self.not_kept.is_some() || good().is_none()).then_some(FaultKind::WrongBody)
+        if text.is_some_and(|text| text.find(&plain).is_none()) {
+            return BodyVerdict::Wrong;
+        }
+        let rules = expected.map_or(&[][..], |e| &e.json);
+        if rules.is_empty() {
+            return BodyVerdict::Good;
+        }
+        let steps = StepBudget::default();
+        let holds = raw_json::parse_whole(&plain).is_some_and(|read| rules.iter().all(|rule| rule.holds(read, &steps)));
+        steps.result().map_or(BodyVerdict::Unknown, |()| BodyVerdict::of(holds))
     }
 
     /// Appends the failed checks of a wrong response to `failed` and returns the result. `streamed` is the result of
@@ -230,7 +291,8 @@ impl AnswerChecks {
         }
         let read = plain.flatten();
         let read = read.as_ref().and_then(|plain| raw_json::parse_whole(plain));
-        failed.extend(of.1.iter().map(|rule| read.is_none_or(|read| !rule.holds(read))))
+        let steps = StepBudget::default();
+        failed.extend(of.1.iter().map(|rule| read.is_none_or(|read| !rule.holds(read, &steps))))
     }
 
     /// Returns the whole decoded body.
@@ -269,8 +331,10 @@ impl AnswerChecks {
         let Some(read) = raw_json::parse_whole(&plain) else {
             return Some(checks::no_json(describe_body(&plain, size)));
         };
-        let broken = expected.and_then(|e| e.json.iter().find(|rule| !rule.holds(read)));
-        broken.map(|rule| rule.mismatch(read))
+        let steps = StepBudget::default();
+        let broken = expected.and_then(|e| e.json.iter().find(|rule| !rule.holds(read, &steps)));
+        let told = broken.map(|rule| rule.mismatch(read, &steps));
+        steps.result().map_or_else(|OutOfSteps| Some(checks::out_of_steps().into()), |()| told)
     }
 }
 

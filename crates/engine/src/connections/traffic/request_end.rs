@@ -3,7 +3,8 @@
 
 use brunt_cause::StaticCause;
 use brunt_contract::{
-    EventBuffer, ExchangeEnd, FaultKind, Phase, Request, ResourceSearch, SlotContext, StateUpdate, Trace, UserState,
+    EventBuffer, ExchangeEnd, FaultKind, Origin, Phase, Request, ResourceSearch, SlotContext, StateUpdate, Trace,
+    UserState,
 };
 use brunt_measure::Nanos;
 use brunt_scenario::UserEvent;
@@ -126,13 +127,14 @@ impl Traffic {
             FaultKind::WrongStatus if x.last_message > Nanos::ZERO => Phase::Transfer,
             // The phase of a fault in a complete response must not depend on the pieces in which it arrived.
             FaultKind::WrongStatus | FaultKind::WrongHeader | FaultKind::TooManyRedirects => Phase::FirstByte,
-            FaultKind::WrongBody => Phase::Transfer,
+            FaultKind::WrongBody | FaultKind::Unchecked => Phase::Transfer,
+            FaultKind::BadValue => Phase::Wait,
             FaultKind::Timeout if self.in_flight.began_late(ended.id, x) => Phase::FirstByte,
             _ if x.first_byte == Nanos::ZERO => Phase::FirstByte,
             _ => Phase::Transfer,
         };
         let known = || match kind {
-            FaultKind::BrokenProtocol => broken,
+            FaultKind::BrokenProtocol | FaultKind::Unchecked => broken,
             FaultKind::Timeout => Some(brunt_cause::response::late()),
             _ => self.workload.code_meaning(ended.code),
         };
@@ -155,6 +157,32 @@ impl Traffic {
         let found = recalled.update.and_then(|lesson| self.workload.update_state(request, fill, lesson, memory));
         self.recorder.cache_hit((name, user), recalled.bytes, due < self.limits.window);
         Some(found)
+    }
+
+    /// Replaces a request that leads where a value of its user says with the one that goes there, and returns its origin;
+    /// `None` if it is no such request.
+    ///
+    /// # Errors
+    /// Returns why it leads nowhere.
+    #[cold]
+    pub fn address(&mut self, id: ExchangeId) -> Option<Result<Origin, brunt_cause::Cause>> {
+        let fill = self.in_flight.fill(id, self.stamp);
+        let x = *self.in_flight.get(id);
+        let request = self.in_flight.request(&*self.workload, &x, id)?;
+        let addressed = match &mut self.user_states {
+            None => self.workload.addressed(request, &fill),
+            Some(memories) => {
+                let memory = memories.of(x.user);
+                self.workload.addressed(request, &SlotContext { values: &memory.values, ..fill })
+            }
+        };
+        Some(addressed?.map(|follow| {
+            let timeout = self.in_flight.timeout_of(x.request);
+            self.in_flight.get(id).request = RequestId::NONE;
+            self.in_flight.set_timeout(id, timeout);
+            self.in_flight.set_request(id, follow.request);
+            follow.origin
+        }))
     }
 
     /// Fails an exchange now.

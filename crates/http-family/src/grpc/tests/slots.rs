@@ -49,16 +49,97 @@ fn fill(number: u64) -> SlotContext<'static> {
     }
 }
 
-/// Encodes a JSON message with slots.
-fn sent(kind: &MessageDescriptor, text: &str, context: &SlotContext) -> Vec<u8> {
-    let mut marks = Placeholders::new(&asked(UNARY, &[("data", text)]));
+/// Encodes a JSON message with slots, one of which may be the variable `v`.
+fn filled(kind: &MessageDescriptor, text: &str, context: &SlotContext) -> Result<Vec<u8>, String> {
+    let variables = ["v".to_owned()].into();
+    let config = brunt_contract::ProtocolConfig { variables, ..asked(UNARY, &[("data", text)]) };
+    let mut marks = Placeholders::new(&config);
     let mut out = Vec::new();
     match json::messages(kind, text, "--data", &mut marks).expect(text).remove(0) {
         PreparedMessage::Fixed(_) => panic!("{text} has slots"),
-        PreparedMessage::Filled(filled) => filled.put(context, &mut Vec::new(), &mut out),
+        PreparedMessage::Filled(filled) => {
+            filled.put(context, &mut Vec::new(), &mut out).map_err(|why| why.to_string())?;
+        }
     }
     assert_eq!(out[..5], [&[0][..], &(out.len() as u32 - 5).to_be_bytes()].concat(), "the prefix");
-    out.split_off(5)
+    Ok(out.split_off(5))
+}
+
+fn sent(kind: &MessageDescriptor, text: &str, context: &SlotContext) -> Vec<u8> {
+    filled(kind, text, context).expect(text)
+}
+
+#[test]
+fn captured_values_go_into_every_kind_of_field_and_are_checked_once_they_are_known() {
+    let kind = all();
+    let fill_with = |text: &str, value: &str| {
+        let mut values = brunt_contract::UserValues::default();
+        values.set(0, value.as_bytes());
+        filled(&kind, text, &SlotContext { values: &values, ..fill(41) })
+    };
+    for (text, value, same) in [
+        (
+            r#"{"a":"{v}","b":{v},"c":{v},"d":{v},"e":{v},"f":{v},"g":"{v}.5","many":[1,{v}]}"#,
+            "41",
+            r#"{"a":41,"b":41,"c":41,"d":41,"e":41,"f":41,"g":41.5,"many":[1,41]}"#,
+        ),
+        (r#"{"b":"{v}"}"#, "18446744073709551615", r#"{"b":"18446744073709551615"}"#),
+        (r#"{"h":{v}}"#, "true", r#"{"h":true}"#),
+        (r#"{"colour":"{v}"}"#, "BLUE", r#"{"colour":"BLUE"}"#),
+        (
+            r#"{"inner":{"name":"n {v}","deltas":[{v}]},"counts":{"k{v}":{v}},"by":{"{v}":{"name":"x"}}}"#,
+            "5",
+            r#"{"inner":{"name":"n 5","deltas":[5]},"counts":{"k5":5},"by":{"5":{"name":"x"}}}"#,
+        ),
+        (r#"{"boxed":"{v}"}"#, "x", r#"{"boxed":"x"}"#),
+        (r#"{"at":"{v}"}"#, "1970-01-01T00:00:05Z", r#"{"at":"1970-01-01T00:00:05Z"}"#),
+        (r#"{"inner":{"raw":"{v}"}}"#, "aGk=", r#"{"inner":{"raw":"aGk="}}"#),
+        (r#"{"inner":{"raw":{v}}}"#, "_-8", r#"{"inner":{"raw":"_-8"}}"#),
+        (r#"{"inner":{"raw":"{v | base64}"}}"#, "hi", r#"{"inner":{"raw":"aGk="}}"#),
+    ] {
+        let sent = DynamicMessage::decode(kind.clone(), &*fill_with(text, value).expect(text)).expect("a message");
+        let wanted = json::encode(&kind, same).expect("good JSON");
+        assert_eq!(sent, DynamicMessage::decode(kind.clone(), &*wanted).expect("a message"), "{text}");
+    }
+    for (text, value, told) in [
+        (r#"{"b":{v}}"#, "x", "b is uint64, and the value to be sent is \"x\", so nothing was sent"),
+        (r#"{"b":{v},"a":{counter}}"#, "", "b is uint64, and the value to be sent is \"\""),
+        (r#"{"a":"{v}"}"#, "4294967296", "a is int32"),
+        (r#"{"colour":"{v}"}"#, "PINK", "colour is t.Colour"),
+        (r#"{"h":{v}}"#, "yes", "h is bool"),
+        (r#"{"inner":{"raw":"{v}"}}"#, "no base64!", "raw is bytes, which JSON has in Base64"),
+        (r#"{"inner":{"next":{"deltas":[{v}]}}}"#, "1.5", "deltas is sint64"),
+        (r#"{"at":"{v}"}"#, "today", "at is google.protobuf.Timestamp (such as {time iso} is)"),
+    ] {
+        let why = fill_with(text, value).expect_err(text);
+        assert!(why.starts_with(told), "{text}: {why}");
+    }
+}
+
+/// A call with a value that does not fit is over at once, without a byte on the connection.
+#[test]
+fn a_call_that_cannot_be_sent_is_a_failure_and_the_next_one_is_sent() {
+    let variables: std::sync::Arc<[String]> = ["v".to_owned()].into();
+    let config = asked(UNARY, &[("data", r#"{"text":"x","count":{v}}"#)]);
+    let config = brunt_contract::ProtocolConfig { variables, ..config };
+    let workload = GrpcProtocol.prepare(&config).expect("prepared");
+    let mut session = workload.session(&workload.origins()[0], &EstablishedConnection::default());
+    let (mut out, mut done) = (OutputBuffer::default(), brunt_contract::EventBuffer::default());
+    session.open(&mut out);
+    out.clear();
+    let request = &workload.requests()[0].request;
+    let mut values = brunt_contract::UserValues::default();
+    for (value, bytes) in [("many", false), ("7", true)] {
+        values.set(0, value.as_bytes());
+        let context = SlotContext { values: &values, ..fill(1) };
+        let sent = session.submit(ExchangeId(3), request, &context, &mut out).expect("room");
+        assert_eq!(sent == brunt_contract::SubmitOutcome::AwaitingResponse, bytes, "{value}");
+        assert_eq!(!out.bytes().is_empty(), bytes, "{value}");
+    }
+    session.receive(&[], &mut out, &mut done).expect("nothing wrong");
+    let [brunt_contract::Event::Ended(ended)] = &done.events[..] else { panic!("{done:?}") };
+    assert_eq!((ended.id, ended.fault), (ExchangeId(3), Some(brunt_contract::FaultKind::BadValue)));
+    assert!(ended.cause.as_ref().is_some_and(|why| why.en().starts_with("count is ")), "{ended:?}");
 }
 
 #[test]
