@@ -60,8 +60,9 @@ pub fn with_scheme(text: &str, schemes: &[&str]) -> Result<String, Complaint> {
         if let Some((word, rest)) = text.split_once(":/").filter(|(word, _)| !word.is_empty() && is_scheme(word)) {
             let (shown, rest) = (mask::url(text), mask::url(rest.trim_start_matches('/')));
             let meant = nearest(word, schemes.iter().copied()).unwrap_or("http");
-            return Err(format!(
-                "`{shown}` has no port after the colon; use a port, or a scheme such as {meant}://{rest}"
+            return Err(complaint!(
+                "`{shown}` has no port after the colon; use a port, or a scheme such as {meant}://{rest}",
+                "`{shown}` 的冒号后没有端口；请写端口，或写协议，例如 {meant}://{rest}"
             ));
         }
         if text.starts_with('/') {

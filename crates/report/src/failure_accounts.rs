@@ -166,6 +166,7 @@ const IN_PHASE: Text = text("{what} {phase}", "{what}（{phase}）");
 fn tells_phase(kind: Kind, phase: Phase) -> bool {
     match kind {
         Kind::WrongStatus | Kind::WrongBody | Kind::WrongHeader | Kind::TooManyRedirects | Kind::Proxy => true,
+        Kind::Unchecked | Kind::BadValue => true,
         Kind::Resolve => phase == Phase::Resolve,
         Kind::Tls => phase == Phase::Tls,
         Kind::Refused | Kind::Unreachable | Kind::NoPorts | Kind::NoDescriptors => phase == Phase::Connect,
@@ -191,6 +192,8 @@ fn kind_words(kind: Kind) -> Text {
         Kind::TooManyRedirects => "too many redirects",
         Kind::Io => "system error",
         Kind::WrongHeader => "unexpected header",
+        Kind::Unchecked => "the response could not be checked",
+        Kind::BadValue => "a captured value does not fit",
         Kind::Proxy => "the proxy refused or closed the connection",
     };
     text(en, say::kind_zh(kind))

@@ -231,12 +231,13 @@ impl CaptureSource {
             CaptureSource::Matches(within, pattern) => {
                 let mut goes_on = true;
                 within.find((answer, documents), &mut |value| {
-                    pattern.each(value, &mut |found| {
+                    let searched = pattern.each(value, steps, &mut |found| {
                         goes_on = more(found);
                         goes_on
                     });
-                    goes_on
+                    goes_on && searched.is_ok()
                 })?;
+                steps.result()?;
             }
         }
         Ok(())
