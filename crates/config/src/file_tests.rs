@@ -16,7 +16,7 @@ pub(super) fn with_file(text: &str, words: &[&str]) -> Result<Intent, UsageError
     match read(&line, &protocols(), &DEFAULTS) {
         Ok(Command::Run(intent)) => Ok(*intent),
         Ok(other) => panic!("{other:?}"),
-        Err(complaint) => Err(UsageError::new(strip(complaint.location), strip(complaint.problem))),
+        Err(complaint) => Err(UsageError::new(strip(complaint.location), strip(complaint.problem.to_string()))),
     }
 }
 

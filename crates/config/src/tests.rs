@@ -301,11 +301,11 @@ fn secrets_are_masked_in_command_and_plan() {
 #[test]
 fn flags_of_two_sources_do_not_collide() {
     command_line::run_command(&protocol_flags::protocol_options(&protocols()), brunt_report::Lang::En).debug_assert();
-    command_settings::demo_command().debug_assert();
-    command_settings::calibrate_command().debug_assert();
-    command_settings::report_command().debug_assert();
-    target_settings::command().debug_assert();
-    probe_settings::command().debug_assert();
+    command_settings::demo_command(brunt_report::Lang::En).debug_assert();
+    command_settings::calibrate_command(brunt_report::Lang::En).debug_assert();
+    command_settings::report_command(brunt_report::Lang::En).debug_assert();
+    target_settings::command(brunt_report::Lang::En).debug_assert();
+    probe_settings::command(brunt_report::Lang::En).debug_assert();
 }
 
 #[test]

@@ -156,7 +156,7 @@ mod tests {
 
     fn asked(words: &str) -> Result<UiSettings, String> {
         let words = std::iter::once("").chain(words.split_whitespace());
-        let matches = command().try_get_matches_from(words).map_err(|error| error.to_string())?;
+        let matches = command(Lang::En).try_get_matches_from(words).map_err(|error| error.to_string())?;
         read(&command_line::values(&matches, SETTINGS.iter().map(|spec| spec.name)))
             .map_err(|complaint| complaint.to_string())
     }

@@ -242,7 +242,7 @@ mod tests {
             ("9999h", "`9999h` is longer than 100 days; use a shorter time"),
         ];
         for (text, said) in table {
-            assert_eq!(duration(text), Err(said.to_string()), "{text}");
+            assert_eq!(duration(text), Err(said.into()), "{text}");
         }
         assert!(positive_duration("0ms").is_err());
     }
