@@ -122,7 +122,7 @@ pub fn confirm_targets(
     }
     let public = |origin: &Origin| guard.public_address(origin).map(|address| (origin.host.clone(), address));
     let hosts: BTreeMap<String, IpAddr> = origins.iter().filter_map(public).collect();
-    if is_heavy(plan) {
+    if polite::is_heavy(plan) {
         confirm(plan, &hosts, lang)?;
     }
     guard.restrict_to(hosts.into_keys().collect());
