@@ -129,7 +129,7 @@ settings! {
     "TLS" {
         INSECURE: () = switch("insecure", "Accept any certificate").short('k');
         CACERT: String = one("cacert", "FILE", text, "Trust the CA certificates in FILE (PEM) instead of the built-in public CAs");
-        CERT: String = one("cert", "FILE", text, "Client certificate chain (PEM); needs --key");
+        CERT: String = one("cert", "FILE", text, "Client certificate chain (PEM), with its private key in the same file or in --key");
         KEY: String = one("key", "FILE", text, "Private key of --cert (PEM)");
         TLS_1_2: () = switch("tlsv1.2", "Offer TLS 1.2 and above (the default)");
         TLS_1_3: () = switch("tlsv1.3", "Offer TLS 1.3 only");
@@ -156,7 +156,8 @@ settings! {
             "format", "FORMAT", parsers::format,
             "text, json, csv, markdown (md), junit or html [default: by the file name of -o, else text]",
         );
-        OUTPUT: String = one("output", "FILE", text, "Write the report to FILE").short('o');
+        OUTPUT: String =
+            many("output", "FILE", text, "Write the report to FILE; several write several, each by its name").short('o');
         LANG: Lang = one("lang", "LANG", parsers::language, "en or zh [default: from the locale]");
         PROMETHEUS: SocketAddr = one(
             "prometheus", "ADDRESS", parsers::served_at,
