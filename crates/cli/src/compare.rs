@@ -28,17 +28,11 @@ pub fn compare(files: &[String], shown: &Presentation) -> CommandResult {
         let trouble = format!("{} records are too many to compare; name two to six", files.len());
         return Err(UsageError::new("FILE", trouble));
     }
-    let Some(compare) = writer(shown.format.name()) else {
-        let trouble = format!(
-            "several records cannot be compared as {}; use --format text, markdown or json, or -o compare.html, or name \
-                one record",
-            shown.format.name()
-        );
-        return Err(UsageError::new("FILE", trouble));
-    };
-    if let Some(output) = &shown.output {
-        document::check_writable("-o", output)?;
-    }
+    let formats = shown.files.iter().map(|file| file.format);
+    let formats: Vec<_> = formats.chain(shown.files.is_empty().then_some(shown.format)).collect();
+    let compare = formats.iter().map(|format| writer(format.name()).ok_or_else(|| not_compared(format.name())));
+    let compare = compare.collect::<Result<Vec<_>, UsageError>>()?;
+    report_output::check_files(&shown.files, None)?;
     let pasts: Vec<RecordFile> = files.iter().map(|file| RecordFile(PathBuf::from(file))).collect();
     let summaries = pasts.iter().map(summarize).collect::<Result<Vec<Summary>, UsageError>>()?;
     let seconds: Vec<RecordedSeconds<'_>> = pasts.iter().map(|past| RecordedSeconds(Some(past))).collect();
@@ -48,15 +42,28 @@ pub fn compare(files: &[String], shown: &Presentation) -> CommandResult {
         .zip(&seconds)
         .map(|((name, summary), seconds)| ComparedRun { name, summary, seconds })
         .collect();
-    let on_screen = shown.output.is_none() && shown.format.is_on_screen();
+    let on_screen = shown.files.is_empty() && shown.format.is_on_screen();
     if on_screen && shown.quiet && !shown.format_given {
         return Ok(Exit::Ok.code());
     }
     let style = if on_screen { View::new(shown, lang).style() } else { Style { lang, ..Style::default() } };
-    let written = match &shown.output {
-        Some(output) => document::replace(output, |out| compare(&runs, style, out))
-            .map_err(|error| report_output::not_written(output, &error, lang)),
-        None => screen::document(|out| compare(&runs, style, out)).map_err(|error| screen::not_written(&error, lang)),
-    };
-    Ok(if written.is_ok() { Exit::Ok } else { Exit::NotWritten }.code())
+    let mut written = true;
+    for (file, compare) in shown.files.iter().zip(&compare) {
+        let outcome = document::replace(&file.path, |out| compare(&runs, style, out));
+        written &= outcome.map_err(|error| report_output::not_written(&file.path, &error, lang)).is_ok();
+    }
+    if let ([], [compare]) = (&shown.files[..], &compare[..]) {
+        let outcome = screen::document(|out| compare(&runs, style, out));
+        written &= outcome.map_err(|error| screen::not_written(&error, lang)).is_ok();
+    }
+    Ok(if written { Exit::Ok } else { Exit::NotWritten }.code())
+}
+
+/// Returns the error for a format that shows only a single run.
+fn not_compared(format: &str) -> UsageError {
+    let trouble = format!(
+        "several records cannot be compared as {format}; use --format text, markdown or json, or -o compare.html, or name \
+            one record"
+    );
+    UsageError::new("FILE", trouble)
 }

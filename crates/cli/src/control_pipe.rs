@@ -48,10 +48,9 @@ pub fn is_driven() -> bool {
 /// Returns an error if the plan asks for output files.
 pub fn redirect_record(intent: &mut Intent) -> Result<(), UsageError> {
     let Some(record) = record() else { return Ok(()) };
-    for (option, file, what) in
-        [("--output", &intent.presentation.output, "report"), ("--record", &intent.record, "record")]
-    {
-        if file.is_some() {
+    let (report, kept) = (!intent.presentation.files.is_empty(), intent.record.is_some());
+    for (option, given, what) in [("--output", report, "report"), ("--record", kept, "record")] {
+        if given {
             let trouble = format!("is for the command line, as the console keeps every {what}; leave it out");
             return Err(UsageError::new(option, trouble));
         }

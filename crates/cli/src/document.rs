@@ -112,12 +112,12 @@ fn hold_pipe(path: &str) -> io::Result<()> {
         .map_err(|error| if unread(&error) { io::Error::other("nothing reads from this pipe") } else { error })
 }
 
-/// Checks that the report and the record do not go to the same file, where one would overwrite the other; devices
-/// accept both.
+/// Checks that a report and another file do not go to the same place, where one would overwrite the other; devices
+/// accept both. `option` names the other file.
 ///
 /// # Errors
 /// Returns an error if both go to the same file.
-pub fn check_apart(report: &str, record: &str) -> Result<(), UsageError> {
+pub fn check_apart(report: &str, (option, other): (&str, &str)) -> Result<(), UsageError> {
     let place = |path: &str| {
         let path = std::path::absolute(path).ok()?;
         // The file need not exist yet.
@@ -125,13 +125,14 @@ pub fn check_apart(report: &str, record: &str) -> Result<(), UsageError> {
         fs::canonicalize(&path).ok().or_else(new)
     };
     let is_device = fs::metadata(report).is_ok_and(|data| !data.is_file());
-    if is_device || place(report).is_none_or(|report| place(record) != Some(report)) {
+    if is_device || place(report).is_none_or(|report| place(other) != Some(report)) {
         return Ok(());
     }
-    Err(UsageError::new(
-        "--record",
-        complaint!("{record} is also the -o file; use another path", "{record} 也是 -o 的文件；请换一个路径"),
-    ))
+    let said = match option {
+        "-o" => complaint!("{other} is the file of another -o, too; use another path", "{other} 也是另一个 -o 的文件；请换一个路径"),
+        _ => complaint!("{other} is also the -o file; use another path", "{other} 也是 -o 的文件；请换一个路径"),
+    };
+    Err(UsageError::new(option, said))
 }
 
 #[cfg(test)]
@@ -161,13 +162,13 @@ mod tests {
     fn a_report_and_a_record_in_one_file_are_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name).display().to_string();
-        assert!(check_apart(&path("a"), &path("a")).is_err(), "neither is there yet");
-        assert!(check_apart(&path("a"), &path("b")).is_ok());
+        assert!(check_apart(&path("a"), ("--record", &path("a"))).is_err(), "neither is there yet");
+        assert!(check_apart(&path("a"), ("--record", &path("b"))).is_ok());
         fs::write(path("a"), "").unwrap();
         std::os::unix::fs::symlink(path("a"), path("link")).unwrap();
-        let said = check_apart(&path("link"), &path("./a")).unwrap_err().to_string();
+        let said = check_apart(&path("link"), ("--record", &path("./a"))).unwrap_err().to_string();
         assert!(said.ends_with("is also the -o file; use another path"), "{said}");
-        assert!(check_apart("/dev/null", "/dev/null").is_ok());
+        assert!(check_apart("/dev/null", ("--record", "/dev/null")).is_ok());
     }
 
     #[test]

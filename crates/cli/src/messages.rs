@@ -118,6 +118,8 @@ pub const LINGERS: Text = text(
 pub const NOT_FETCHED: Text = text("The final metrics were not scraped.", "最终指标没有被抓取。");
 /// Shown if the first answer to `--before` is late.
 pub const WAITING_BEFORE: Text = text("waiting for --before on {address} …", "正在等待 {address} 完成 --before …");
+/// Shown if reading files and encoding requests takes long.
+pub const PREPARING: Text = text("preparing the requests …", "正在准备请求 …");
 /// Shown if the first answer is late.
 pub const WAITING: Text = text(
     "waiting for the first response from {address} (timeout {timeout}) …",

@@ -8,7 +8,7 @@ use brunt_contract::UsageError;
 use brunt_record::RecordFile;
 use brunt_report::{Exit, Lang, RunTotals, Summary};
 
-use crate::report_output::conclude;
+use crate::report_output::{self, conclude};
 use crate::run::CommandResult;
 use crate::view::View;
 use crate::{document, kept_runs, messages};
@@ -24,9 +24,7 @@ pub fn replay(file: Option<&str>, shown: &Presentation) -> CommandResult {
         Some(path) => PathBuf::from(path),
         None => last(lang)?,
     };
-    if let Some(output) = &shown.output {
-        document::check_writable("-o", output)?;
-    }
+    report_output::check_files(&shown.files, None)?;
     let past = RecordFile(path);
     let summary = summarize(&past)?;
     let mut view = View::new(shown, lang);

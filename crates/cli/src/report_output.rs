@@ -9,7 +9,8 @@ use brunt_report::{Exit, Lang, RecordedSeconds, Summary};
 
 use crate::view::View;
 use crate::{document, messages, screen};
-use brunt_config::Presentation;
+use brunt_config::{Presentation, ReportFile};
+use brunt_contract::UsageError;
 
 /// Writes and shows the report of a run; returns the exit code.
 pub fn conclude(
@@ -40,11 +41,28 @@ pub fn conclude(
     summary.exit.code()
 }
 
-/// Writes the file of `-o`; returns `false` on failure.
+/// Checks before a run that the files of `-o` can be written after it, and that none is written over by another or by
+/// the record.
+///
+/// # Errors
+/// Returns an error that names the file.
+pub fn check_files(files: &[ReportFile], record: Option<&str>) -> Result<(), UsageError> {
+    for (number, ReportFile { path, .. }) in files.iter().enumerate() {
+        files[..number].iter().try_for_each(|other| document::check_apart(&other.path, ("-o", path)))?;
+        record.map_or(Ok(()), |record| document::check_apart(path, ("--record", record)))?;
+        document::check_writable("-o", path)?;
+    }
+    Ok(())
+}
+
+/// Writes the files of `-o`; returns `false` if one could not be written.
 pub fn write_output(summary: &Summary, past: Option<&dyn ReplaySource>, shown: &Presentation, lang: Lang) -> bool {
-    let Some(path) = &shown.output else { return true };
-    let outcome = document::replace(path, |out| shown.format.write(summary, &RecordedSeconds(past), style(lang), out));
-    outcome.map_err(|error| not_written(path, &error, lang)).is_ok()
+    let mut written = true;
+    for ReportFile { path, format } in &shown.files {
+        let outcome = document::replace(path, |out| format.write(summary, &RecordedSeconds(past), style(lang), out));
+        written &= outcome.map_err(|error| not_written(path, &error, lang)).is_ok();
+    }
+    written
 }
 
 /// Returns the style of documents, which have neither colours nor a width.

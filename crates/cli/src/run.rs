@@ -25,7 +25,9 @@ use crate::stop_conditions::StopConditions;
 use crate::timer::Timer;
 use crate::view::View;
 use crate::worker::SelfLauncher;
-use crate::{checks, control_pipe, debug, delayed_actions, doctor, document, messages, preflight, screen};
+use crate::{
+    checks, control_pipe, debug, delayed_actions, doctor, document, messages, preflight, report_output, screen,
+};
 use brunt_bench::journal::Journal;
 use brunt_bench::{Bench, FirstOutcome, NoLoadReason};
 use brunt_config::Intent;
@@ -48,19 +50,19 @@ pub fn run(
     let late = |after| lang.fill(messages::OUT_OF_TIME, &[("time", &preflight::span(after))]);
     let timer = intent.run_timeout.map(|after| Timer::start(after, interrupts, late(after))).transpose();
     let timer = timer.map_err(|why| UsageError::new("--run-timeout", brunt_engine::no_thread(&why).to_string()))?;
-    let mut bench = Bench::prepare(intent, protocol, host, Arc::new(SelfLauncher))?;
+    let announced = (!intent.presentation.quiet).then(|| lang.of(messages::PREPARING).to_owned());
+    let waiting = announced.and_then(delayed_actions::announce_wait);
+    let bench = Bench::prepare(intent, protocol, host, Arc::new(SelfLauncher));
+    drop(waiting);
+    let mut bench = bench?;
     if intent.asks_for_workers() {
         checks::workers(&intent.plan, bench.prepared())?;
     }
     if intent.debug {
         return Ok(debug::show(bench.prepared(), bench.shown(), intent.redaction.clone(), lang));
     }
-    if let (Some(report), Some(record)) = (&intent.presentation.output, &intent.record) {
-        document::check_apart(report, record)?;
-    }
-    for (place, path) in [("-o", &intent.presentation.output), ("--record", &intent.record)] {
-        path.iter().try_for_each(|path| document::check_writable(place, path))?;
-    }
+    report_output::check_files(&intent.presentation.files, intent.record.as_deref())?;
+    intent.record.iter().try_for_each(|path| document::check_writable("--record", path))?;
     if !intent.yes {
         let targets = (bench.prepared().origins(), bench.prepared().follows_links());
         preflight::confirm_targets(&intent.plan, targets, bench.guard(), lang)?;
@@ -192,7 +194,7 @@ fn load(
         view.print(lang.of(text));
     }
     view.begin_table(&intent.plan);
-    let must_go_on = intent.presentation.output.is_some();
+    let must_go_on = !intent.presentation.files.is_empty();
     let mut logs = EventFiles::begin(intent.record.as_deref());
     let (mut summing, mut remarks) = (SummaryBuilder::default(), RunRemarks::new(bench.prepared().by_order()));
     let mut journal = Journal::new(bench.redaction().clone());
@@ -276,7 +278,7 @@ fn without_load(
             &intent.lang().fill(messages::TEARDOWN_FAILED, &[("failure", &bench.redaction().sentence(&said))]),
         );
     }
-    if intent.record.is_none() && intent.presentation.output.is_none() {
+    if intent.record.is_none() && intent.presentation.files.is_empty() {
         return exit.code();
     }
     let setup = bench.shown();

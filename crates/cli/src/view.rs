@@ -37,7 +37,7 @@ impl View {
         // `--quiet` keeps the screen clean, but a document that was requested explicitly and has no file goes to
         // standard output.
         let document_on_stdout =
-            shown.output.is_none() && !shown.format.is_on_screen() && (shown.format_given || !shown.quiet);
+            shown.files.is_empty() && !shown.format.is_on_screen() && (shown.format_given || !shown.quiet);
         let side = match (shown.quiet, document_on_stdout) {
             (true, _) => OutputStream::Discard,
             (false, true) => OutputStream::Error,

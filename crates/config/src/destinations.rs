@@ -41,12 +41,8 @@ pub fn unix_socket(values: &SettingValues) -> Result<Option<String>, UsageError>
 /// # Errors
 /// A setting is invalid; the error names the option.
 pub fn tls(values: &SettingValues) -> Result<Tls, UsageError> {
-    for (one, other) in [(CERT, KEY), (KEY, CERT)] {
-        if values.has(&one) && !values.has(&other) {
-            return Err(
-                values.wrong(&one, complaint!("needs --{} FILE; add it", "需要 --{} FILE；请补上", other.spec.name))
-            );
-        }
+    if values.has(&KEY) && !values.has(&CERT) {
+        return Err(values.wrong(&KEY, complaint!("needs --cert FILE; add it", "需要 --cert FILE；请补上")));
     }
     if values.has(&INSECURE) && values.has(&CACERT) {
         let trouble = complaint!(
@@ -72,7 +68,8 @@ pub fn tls(values: &SettingValues) -> Result<Tls, UsageError> {
         insecure: values.has(&INSECURE),
         cacert: file(&CACERT)?,
         cert: file(&CERT)?,
-        key: file(&KEY)?,
+        // One file may hold both.
+        key: file(if values.has(&KEY) { &KEY } else { &CERT })?,
         resume: !values.has(&NO_RESUME),
         version: version(values)?,
     })

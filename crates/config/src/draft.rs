@@ -137,7 +137,9 @@ impl RunDraft {
     /// An option of the command line would have no effect; the error names the first one.
     pub fn refuse_overridden(&self) -> Result<(), UsageError> {
         let on_line = |name: &str| self.values.named(name).any(|said| said.origin == ValueOrigin::CommandLine);
-        match self.urls.iter().flat_map(|url| url.own.iter()).find(|said| on_line(said.name)) {
+        // Headers are added to those of the URLs.
+        let own = self.urls.iter().flat_map(|url| url.own.iter()).filter(|said| said.name != "header");
+        match own.into_iter().find(|said| on_line(said.name)) {
             None => Ok(()),
             Some(SettingValue { name, .. }) => {
                 let trouble = complaint!(
@@ -165,9 +167,10 @@ impl RunDraft {
         let name = by_short.unwrap_or(called.trim_start_matches('-'));
         let urls = self.urls.iter().filter(|_| name == "URL").map(|url| (&url.url, &url.origin));
         let values: Vec<_> = self.option(name).map(|said| (&said.text, &said.origin)).chain(urls).collect();
-        let quoted = trouble.split('`').nth(1).filter(|part| !part.is_empty());
+        let quoted = ['`', '"'].map(|quote| trouble.split(quote).skip(1).step_by(2));
+        let quoted: Vec<&str> = quoted.into_iter().flatten().filter(|part| !part.is_empty()).collect();
         let meant = values.iter().find(|(text, _)| !text.is_empty() && trouble.contains(&**text));
-        let in_part = || values.iter().find(|(text, _)| quoted.is_some_and(|part| text.contains(part)));
+        let in_part = || quoted.iter().find_map(|part| values.iter().find(|(text, _)| text.contains(part)));
         meant.or_else(in_part).or(values.first()).map(|(_, origin)| *origin)
     }
 

@@ -81,7 +81,7 @@ fn flags_beside_it_win() {
         (&["-c", "5"], "-c 5 --think 1s -d 30s -H A:_b h/a"),
         (&["-r", "100/s"], "-r 100/s -d 30s -H A:_b h/a"),
         (&["--stage", "5s:1/s"], "--stage 5s:1/s -H A:_b h/a"),
-        (&["-H", "X: y", "-n", "100"], "-c 50 --think 1s -d 30s -n 100 -H X:_y h/a"),
+        (&["-H", "X: y", "-n", "100"], "-c 50 --think 1s -d 30s -n 100 -H X:_y -H A:_b h/a"),
         (&["http://other/"], "-c 50 --think 1s -d 30s -H A:_b http://other/"),
     ];
     for (words, line) in table {

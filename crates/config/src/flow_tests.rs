@@ -116,10 +116,12 @@ fn a_flow_that_is_written_down_reads_as_itself_and_so_does_that_of_a_report() {
 }
 
 /// Plan texts, with the position and a part of the error.
-const MISTAKES: [(&str, &str, &str); 54] = [
+const MISTAKES: [(&str, &str, &str); 56] = [
     ("flow: []", "p.yaml line 1 column 1 (flow)", "sends nothing"),
     ("flow: 3", "p.yaml line 1 column 7 (steps)", "must be a list"),
     ("urls: [h]\nflow: [h]", "p.yaml line 2 column 1 (flow)", "cannot be combined with `urls`"),
+    ("flow: [h]\nurls: [h]", "p.yaml line 2 column 1 (urls)", "cannot be combined with `flow`"),
+    ("flow: [h]\ncurl: curl h", "p.yaml line 2 column 7 (curl)", "cannot be combined with the `urls`, `flow`"),
     ("flow:\n - paus: 1s", "p.yaml line 2 column 4 (paus)", "write `pause` if you meant that"),
     (
         "flow:\n - method: GET",

@@ -22,8 +22,9 @@ use super::parsers::{self, MOST_WORKERS};
 use super::settings::*;
 use super::values::SettingValues;
 use super::{
-    command_line, counter_sources, destinations, export_settings, file, flows, load, plan_secrets, protocol_flags,
-    proxies, scenarios, secret_files, shorthand, step_limits, unused_columns, urls,
+    command_line, common_headers, counter_sources, destinations, export_settings, file, flows, load, plan_secrets,
+    protocol_flags, proxies, scenarios, secret_files, shorthand, standard_input, step_limits, unused_columns, urls,
+    zones,
 };
 
 /// Default values that depend on the machine, and a random seed.
@@ -37,15 +38,24 @@ pub struct Defaults {
     pub seed: u64,
 }
 
+/// A report file, written in addition to the console output.
+#[derive(Clone, Debug)]
+pub struct ReportFile {
+    /// Path of the file.
+    pub path: String,
+    /// Format of the document.
+    pub format: &'static dyn ReportFormat,
+}
+
 /// The presentation of a record.
 #[derive(Clone, Debug)]
 pub struct Presentation {
-    /// Format of the document.
+    /// Format of the document without a file.
     pub format: &'static dyn ReportFormat,
     /// Set if the format was requested explicitly.
     pub format_given: bool,
-    /// Path of the report file, written in addition to the console output.
-    pub output: Option<String>,
+    /// The report files.
+    pub files: Vec<ReportFile>,
     /// Language; `None` for that of the locale.
     pub language: Option<Lang>,
     /// Set to suppress console output.
@@ -149,7 +159,15 @@ pub fn read(
     let file = plan_file(&draft.values, protocols)?;
     let draft = draft.merged_over(file);
     let curl = curl_commands(&draft.values)?;
+    if !curl.urls.is_empty() && !draft.urls.is_empty() {
+        let trouble = "cannot be combined with the `urls`, `flow` or `scenarios` of a plan; leave one of them out";
+        return Err(match draft.values.has(&CURL) {
+            true => draft.values.wrong(&CURL, trouble),
+            false => draft.values.wrong(&CURL_FILE, trouble),
+        });
+    }
     let draft = draft.merged_over(curl);
+    standard_input::check(&draft)?;
     let intent = build(&draft, words, protocols, defaults);
     let checked = intent.and_then(|intent| step_limits::check(&intent.plan).map(|()| intent));
     let mut intent = checked.map_err(|UsageError { location: place, problem: trouble, extra_lines: below }| {
@@ -177,7 +195,8 @@ fn plan_file(line: &SettingValues, protocols: &[Arc<dyn Protocol>]) -> Result<Ru
         [] => Ok(RunDraft::default()),
         [path] => {
             let text = brunt_protocols::file::text("PLAN", path)?;
-            file::read(path, &text, protocols)
+            let shown = if path == brunt_protocols::standard_input::NAME { "standard input" } else { path };
+            file::read(shown, &text, protocols)
         }
         [_, second, ..] => {
             Err(UsageError::new(second, complaint!("is a second plan; name only one", "是第二个计划；只能给出一个")))
@@ -223,6 +242,8 @@ fn build(
     if urls.is_empty() {
         return Err(UsageError::whole(destinations::no_url(said)));
     }
+    let mut zones: Vec<String> = urls.iter_mut().filter_map(|url| zones::take(&mut url.url)).collect();
+    zones.dedup();
     let protocol =
         destinations::protocol_of(&urls, written, draft.flow.is_some() || !draft.scenarios.is_empty(), protocols)?;
     destinations::refuse_own_options(&urls, written, &*protocols[protocol])?;
@@ -231,15 +252,19 @@ fn build(
     let spelled = |options: SettingValues| shorthand::expand(secret_files::read_secret_files(options)?, specs);
     let options = spelled(said.filtered(|name| specs.iter().any(|spec| spec.name == name)))?;
     destinations::apply_request_name(said, &mut urls)?;
-    for (url, written) in urls.iter_mut().zip(written) {
-        url.options = DraftUrl { own: spelled(written.own.clone())?, ..written.clone() }.weighted().options;
-    }
+    let expanded = |url: &DraftUrl| -> Result<DraftUrl, UsageError> {
+        Ok(DraftUrl { own: spelled(url.own.clone())?, ..url.clone() })
+    };
+    let mut own = written.iter().map(expanded).collect::<Result<Vec<_>, UsageError>>()?;
+    common_headers::add(&mut own, &options)?;
+    urls.iter_mut().zip(&own).for_each(|(url, own)| url.options = own.weighted().options);
     let mut options = options.options();
     let trace = export_settings::trace(said, specs, (&mut options, &mut urls))?;
     scenarios::refuse_loads(draft)?;
     let flow = flows::validate(draft, &*protocols[protocol])?;
     let plan = plan(draft, urls, &*protocols[protocol], defaults)?;
-    let plan = Plan { flow, trace, options, ..plan };
+    let connect_to = [plan.connect_to, zones].concat();
+    let plan = Plan { flow, trace, options, connect_to, ..plan };
     flows::check_load(&plan)?;
     let (plan, flow_remarks) = scenarios::apply(draft, plan, &*protocols[protocol])?;
     let watching = counter_sources::read(said)?;
@@ -375,7 +400,8 @@ fn secrets(values: &SettingValues, plan: &Plan) -> Vec<(String, String)> {
     let whole =
         ["curl", "bearer", "cookie", "proxy-user", "probe-token"].into_iter().flat_map(|name| values.named(name));
     let commands = whole.map(|said| (said.text.clone(), mask::MASK.to_string()));
-    let key = plan.tls.key.iter().map(|key| (key.clone(), mask::MASK.to_string()));
+    let apart = plan.tls.key.iter().filter(|key| Some(*key) != plan.tls.cert.as_ref());
+    let key = apart.map(|key| (key.clone(), mask::MASK.to_string()));
     urls.chain(watched).chain(options).chain(commands).chain(key).filter(|(raw, shown)| raw != shown).collect()
 }
 
@@ -390,24 +416,33 @@ fn format_of_file(path: &str) -> Option<&'static dyn ReportFormat> {
 /// A setting is invalid; the error names the option.
 pub fn presentation(values: &SettingValues) -> Result<Presentation, UsageError> {
     let format = values.get(&FORMAT)?;
-    let ending = values.text(&OUTPUT).and_then(format_of_file);
-    if let Some(path) = values.text(&OUTPUT).filter(|_| format.is_none() && ending.is_none())
-        && let Some(unknown) = Path::new(path).extension()
+    let files = values.each(&OUTPUT)?;
+    if format.is_some() && files.len() > 1 {
+        let trouble = complaint!(
+            "cannot be combined with several -o, whose file names tell their formats; leave it out",
+            "不能与多个 -o 同用，其格式由文件名决定；请去掉"
+        );
+        return Err(values.wrong(&FORMAT, trouble));
+    }
+    if let Some(unknown) = files.iter().find(|path| format.is_none() && format_of_file(path).is_none())
+        && let Some(ending) = Path::new(unknown).extension()
     {
         let known: Vec<String> =
             FORMATS.iter().flat_map(|format| format.extensions()).map(|known| format!(".{known}")).collect();
         let trouble = complaint!(
-            "{path}: brunt has no format for .{}; use one of {}, or say --format text",
-            "{path}：brunt 没有 .{} 格式；可用：{}，或加 --format text",
-            unknown.to_string_lossy(),
+            "{unknown}: brunt has no format for .{}; use one of {}, or say --format text",
+            "{unknown}：brunt 没有 .{} 格式；可用：{}，或加 --format text",
+            ending.to_string_lossy(),
             known.join(", ")
         );
         return Err(values.wrong(&OUTPUT, trouble));
     }
+    let file =
+        |path: String| ReportFile { format: format.or_else(|| format_of_file(&path)).unwrap_or(FORMATS[0]), path };
     Ok(Presentation {
-        format: format.or(ending).unwrap_or(FORMATS[0]),
+        format: format.unwrap_or(FORMATS[0]),
         format_given: format.is_some(),
-        output: values.get(&OUTPUT)?,
+        files: files.into_iter().map(file).collect(),
         language: values.get(&LANG)?,
         quiet: values.has(&QUIET),
         no_color: values.has(&NO_COLOR),

@@ -4,6 +4,7 @@
 mod clap_errors;
 mod command_line;
 mod command_settings;
+mod common_headers;
 mod counter_sources;
 mod curl;
 mod destinations;
@@ -33,6 +34,7 @@ mod secret_files;
 mod setting;
 mod settings;
 mod shorthand;
+mod standard_input;
 mod step_limits;
 mod suggestions;
 mod target_settings;
@@ -43,6 +45,7 @@ mod unquoted_curl;
 mod unused_columns;
 mod urls;
 mod values;
+mod zones;
 
 use std::sync::Arc;
 
@@ -57,7 +60,7 @@ pub use command_line::COMMANDS;
 pub use command_settings::{CalibrateSettings, DemoSettings};
 pub use counter_sources::{CounterSources, LocalService, ProbeTargets};
 pub use export_settings::ExportSettings;
-pub use intent::{Defaults, Intent, Presentation};
+pub use intent::{Defaults, Intent, Presentation, ReportFile};
 pub use language::of_line as language_of;
 pub use probe_settings::ProbeSettings;
 pub use suggestions::nearest;

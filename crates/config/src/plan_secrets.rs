@@ -8,8 +8,8 @@ use super::unused_columns::file_text;
 /// Maximum number of URLs whose own files are read.
 const URLS: usize = 1000;
 /// Number of values of a data file that are masked in every form; of more, those up to [`MOST_VALUES`] as they are.
-const ENCODED_VALUES: usize = 4096;
-const MOST_VALUES: usize = 1 << 16;
+const ENCODED_VALUES: u64 = 4096;
+const MOST_VALUES: u64 = 1 << 16;
 
 /// Collects the secrets of a plan.
 pub(super) fn secrets(plan: &Plan) -> Secrets {
@@ -20,9 +20,13 @@ pub(super) fn secrets(plan: &Plan) -> Secrets {
     let bodies: Vec<String> = named.filter_map(|(_, value)| file_text(value)).collect();
     let PlanSecrets { mut secrets, slots } = PlanSecrets::of(plan, &bodies);
     for column in brunt_protocols::template::columns(slots.iter().map(String::as_str)) {
-        let learn = if column.count() <= ENCODED_VALUES as u64 { Secrets::learn_value } else { Secrets::learn_plainly };
-        let values = column.rows().take(MOST_VALUES).filter_map(|value| std::str::from_utf8(value).ok());
-        values.for_each(|value| learn(&mut secrets, value));
+        let learn = if column.count() <= ENCODED_VALUES { Secrets::learn_value } else { Secrets::learn_plainly };
+        let mut value = Vec::new();
+        for row in 0..column.count().min(MOST_VALUES) {
+            value.clear();
+            column.append(row, &mut value);
+            std::str::from_utf8(&value).into_iter().for_each(|value| learn(&mut secrets, value));
+        }
     }
     secrets
 }

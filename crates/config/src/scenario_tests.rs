@@ -121,6 +121,7 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
         ("scenarios:\n  a: {users: 3}\n".into(), "line 2 column 3 (a): sends nothing"),
         ("scenarios:\n  - users: 3\n".into(), "has an item without a name"),
         ("urls: [h/]\nscenarios: {a: {url: h/}}\n".into(), "(scenarios): cannot be combined with `urls`"),
+        ("scenarios: {a: {users: 1, url: h/}}\nurls: [h/]\n".into(), "(urls): cannot be combined with `scenarios`"),
         ("users: 3\nscenarios: {a: {url: h/}}\n".into(), "line 1 column 8 (users): is set in each scenario"),
         ("scenarios: {a: {flow: [{if: x = 1, steps: [h/]}]}}\n".into(), "(condition)"),
         (format!("start: [h/]\n{}", one("")), "line 1 column 1 (start): runs once per user; put it in the scenario"),

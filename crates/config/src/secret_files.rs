@@ -1,8 +1,6 @@
 //! Values from files (`-H @FILE`, `--user @FILE`), so that they do not appear on the command line, which every user of
 //! the machine can read. `@-` is standard input.
 
-use std::io::Read;
-
 use brunt_cause::{Complaint, complaint};
 use brunt_contract::UsageError;
 
@@ -26,6 +24,10 @@ pub fn read_secret_files(options: SettingValues) -> Result<SettingValues, UsageE
         let is_path = |path: &&str| said.name != "user" || !path.contains(':') || std::path::Path::new(path).exists();
         match (flag, said.text.strip_prefix('@').filter(is_path)) {
             (Some(flag), Some(path)) => open.extend(lines_of(&said, flag, path)?),
+            // Found here, where each line knows its place; the error does not quote it.
+            (Some("-H"), None) if !said.text.contains(':') && !said.text.trim_end().ends_with(';') => {
+                return Err(said.wrong("--header", brunt_protocols::http1::NO_COLON));
+            }
             _ => open.extend([said]),
         }
     }
@@ -47,16 +49,7 @@ pub(super) fn lines_of(value: &SettingValue, flag: &str, path: &str) -> Result<V
 /// The file cannot be read, or a line is not valid for the flag.
 pub(super) fn lines(flag: &str, path: &str) -> Result<Vec<String>, UsageError> {
     let wrong = |trouble: Complaint| UsageError::new(flag, trouble);
-    let bytes = match path {
-        "-" => {
-            let mut bytes = Vec::new();
-            let read = std::io::stdin().take(BOUND).read_to_end(&mut bytes);
-            read.map(|_| bytes).map_err(|error| {
-                wrong(complaint!("standard input cannot be read ({error})", "无法读取标准输入（{error}）"))
-            })?
-        }
-        _ => brunt_protocols::file::read_bounded(path, BOUND).map_err(|trouble| wrong(trouble.into()))?,
-    };
+    let bytes = brunt_protocols::file::read_bounded(flag, path, BOUND).map_err(|trouble| wrong(trouble.into()))?;
     let text = String::from_utf8(bytes)
         .map_err(|_| wrong(complaint!("{path} is not text (UTF-8)", "{path} 不是文本（UTF-8）")))?;
     let mut lines = Vec::new();
@@ -118,6 +111,8 @@ fn fault(flag: &str, line: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use brunt_plan::yaml::FilePosition;
+
     use super::super::origin::ValueOrigin;
     use super::*;
 
@@ -148,6 +143,17 @@ mod tests {
         // Neither a user name that begins with `@` nor the `@` of another option names a file.
         assert_eq!(read("user", &["@ann:pw"]), ["@ann:pw"]);
         assert_eq!(read("data", &["@x"]), ["@x"]);
+    }
+
+    #[test]
+    fn the_line_that_is_no_header_is_named() {
+        let mut values = SettingValues::default();
+        for (line, text) in [(2, "A: b"), (3, "s3cr3t"), (4, "C;")] {
+            let at = FilePosition { line, column: 5 };
+            values.push("header", text, ValueOrigin::File { path: "p.yaml".into(), at, key: "header".into() });
+        }
+        let said = read_secret_files(values).unwrap_err().to_string();
+        assert!(said.starts_with("p.yaml line 3 column 5 (header): a line has no colon") && !said.contains("s3cr3t"));
     }
 
     #[test]

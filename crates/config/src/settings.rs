@@ -131,7 +131,7 @@ settings! {
     "TLS" "TLS" {
         INSECURE: () = switch("insecure", "Accept any certificate", "接受任何证书").short('k');
         CACERT: String = one("cacert", "FILE", text, "Trust the CA certificates in FILE (PEM) instead of the built-in public CAs", "信任 FILE（PEM）中的 CA 证书，代替内置的公共 CA");
-        CERT: String = one("cert", "FILE", text, "Client certificate chain (PEM); needs --key", "客户端证书链（PEM）；需要 --key");
+        CERT: String = one("cert", "FILE", text, "Client certificate chain (PEM), with its private key in the same file or in --key", "客户端证书链（PEM），私钥在同一文件中或由 --key 给出");
         KEY: String = one("key", "FILE", text, "Private key of --cert (PEM)", "--cert 的私钥（PEM）");
         TLS_1_2: () = switch("tlsv1.2", "Offer TLS 1.2 and above (the default)", "使用 TLS 1.2 及以上（默认）");
         TLS_1_3: () = switch("tlsv1.3", "Offer TLS 1.3 only", "只使用 TLS 1.3");
@@ -158,7 +158,8 @@ settings! {
             "format", "FORMAT", parsers::format,
             "text, json, csv, markdown (md), junit or html [default: by the file name of -o, else text]", "text、json、csv、markdown（md）、junit 或 html [默认：由 -o 的文件名决定，否则为 text]",
         );
-        OUTPUT: String = one("output", "FILE", text, "Write the report to FILE", "把报告写入 FILE").short('o');
+        OUTPUT: String =
+            many("output", "FILE", text, "Write the report to FILE; several write several, each by its name", "把报告写入 FILE；可给出多个，格式各由文件名决定").short('o');
         LANG: Lang = one("lang", "LANG", parsers::language, "en or zh [default: from the locale]", "en 或 zh [默认：由系统语言决定]");
         PROMETHEUS: SocketAddr = one(
             "prometheus", "ADDRESS", parsers::served_at,

@@ -119,12 +119,26 @@ fn bearer(options: &mut SettingValues) -> Result<(), UsageError> {
     Ok(())
 }
 
-/// Expands repeated `--cookie NAME=VALUE`, or `@FILE` with one cookie per line, to a single header line, as in
-/// browsers.
+/// Expands repeated `--cookie NAME=VALUE`, or `@FILE` with one cookie per line, to a single header line together with
+/// the cookies of header lines: a request has only one (RFC 6265 5.4), and servers would join several by commas.
 fn cookies(options: &mut SettingValues) -> Result<(), UsageError> {
     let values = options.take("cookie");
-    let Some(origin) = values.first().map(|said| said.origin.clone()) else { return Ok(()) };
+    let is_line = |said: &SettingValue| {
+        let value = said.text.split_once(':').filter(|(name, _)| name.trim().eq_ignore_ascii_case("cookie"));
+        said.name == "header" && value.is_some_and(|(_, value)| !value.trim().is_empty())
+    };
+    let lines = options.iter().filter(|said| is_line(said)).count();
+    if values.is_empty() && lines < 2 {
+        return Ok(());
+    }
     let mut all = Vec::new();
+    let mut origin = values.first().map(|said| said.origin.clone());
+    for line in options.take_if(is_line) {
+        let value = line.text.split_once(':').map_or("", |(_, value)| value);
+        all.push(value.trim().trim_end_matches(';').to_owned());
+        origin = Some(line.origin);
+    }
+    let Some(origin) = origin else { return Ok(()) };
     for value in values {
         for cookie in opened("--cookie", value)? {
             if !cookie.text.contains('=') {
@@ -170,7 +184,7 @@ fn data_files(options: &mut SettingValues) -> Result<(), UsageError> {
 }
 
 fn joined(path: &str) -> Result<String, Complaint> {
-    let bytes = brunt_protocols::file::read_bounded(path, BODY).map_err(|trouble| format!("@{trouble}"))?;
+    let bytes = brunt_protocols::file::read_bounded("--data", path, BODY).map_err(|trouble| format!("@{trouble}"))?;
     let text = String::from_utf8(bytes).map_err(|_| {
         complaint!(
             "@{path} is not text (UTF-8); send its bytes with --data-file {path}",
@@ -212,6 +226,10 @@ mod tests {
             (&[("bearer", "tok")], options(&[("header", &["Authorization: Bearer tok"])])),
             (&[("bearer", "Bearer tok")], options(&[("header", &["Authorization: Bearer tok"])])),
             (&[("cookie", "a=1"), ("cookie", "b=2; c=3;")], options(&[("header", &["Cookie: a=1; b=2; c=3"])])),
+            (&[("header", "cookie: a=1;"), ("cookie", "b=2")], options(&[("header", &["Cookie: a=1; b=2"])])),
+            (&[("header", "Cookie: a=1"), ("header", "Cookie: b=2")], options(&[("header", &["Cookie: a=1; b=2"])])),
+            (&[("header", "Cookie:"), ("cookie", "b=2")], options(&[("header", &["Cookie:", "Cookie: b=2"])])),
+            (&[("header", "cookie: a=1")], options(&[("header", &["cookie: a=1"])])),
             (&[("location", "")], options(&[("redirects", &["10"])])),
             (&[("location", ""), ("redirects", "2")], options(&[("redirects", &["2"])])),
             (&[("data", "a=1")], options(&[("data", &["a=1"])])),

@@ -118,7 +118,7 @@ fn listen(values: &SettingValues) -> Result<PeerAddress, UsageError> {
 fn tls(values: &SettingValues) -> Result<Option<RustlsServer>, UsageError> {
     let given = probe_settings::shown(
         values,
-        |file| brunt_protocols::file::read_bounded(file, brunt_protocols::file::TEXT_BOUND),
+        |file| brunt_protocols::file::read_bounded("--cert", file, brunt_protocols::file::TEXT_BOUND),
         brunt_test_server::ALPN,
     )?;
     if given.is_some() || !values.has(&TLS) {

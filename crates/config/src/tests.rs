@@ -212,7 +212,7 @@ fn wrong_lines_are_answered_with_a_sentence() {
         ("--seed x a.b", "--seed: `x` is not a seed; use a whole number, such as 42"),
         ("--format xml a.b", "--format: `xml` is not one of text, json, csv, markdown, junit, html"),
         ("--lang de a.b", "--lang: `de` is not a language brunt supports; write en or zh"),
-        ("--cert /etc/hostname a.b", "--cert: needs --key FILE; add it"),
+        ("--key /etc/hostname a.b", "--key: needs --cert FILE; add it"),
         ("--qqq a.b", "--qqq: unknown option; `brunt --help` lists all of them"),
         ("--user-agent x a.b", "--user-agent: unknown option; use -H 'User-Agent: x'"),
         ("--timout 5s a.b", "--timout: unknown option; use --timeout if you meant that"),
@@ -262,6 +262,7 @@ fn wrong_lines_are_answered_with_a_sentence() {
 #[test]
 fn the_ending_of_a_file_says_its_format() {
     for (line, format) in [
+        ("a.b", "text"),
         ("-o x.json a.b", "json"),
         ("-o x.CSV a.b", "csv"),
         ("-o x.md a.b", "markdown"),
@@ -274,10 +275,15 @@ fn the_ending_of_a_file_says_its_format() {
         ("--format csv -o x.json a.b", "csv"),
         ("--format md a.b", "markdown"),
     ] {
-        assert_eq!(run(line).presentation.format.name(), format, "{line}");
+        let shown = run(line).presentation;
+        let used = shown.files.first().map_or(shown.format, |file| file.format);
+        assert_eq!(used.name(), format, "{line}");
     }
-    let Ok(Command::Report(_, shown)) = command("report --quiet -o x.md") else { panic!() };
-    assert!(shown.quiet && shown.format.name() == "markdown");
+    let Ok(Command::Report(_, shown)) = command("report --quiet -o x.md -o y.html") else { panic!() };
+    let files: Vec<_> = shown.files.iter().map(|file| (&*file.path, file.format.name())).collect();
+    assert!(shown.quiet && files == [("x.md", "markdown"), ("y.html", "html")]);
+    let said = complaint("--format csv -o x.json -o x.html a.b");
+    assert_eq!(said, "--format: cannot be combined with several -o, whose file names tell their formats; leave it out");
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub(super) fn file_text(text: &str) -> Option<String> {
     let named = !path.is_empty() && path.len() < 1024 && !path.contains(['\n', '{', '\0']);
     let bytes = named.then(|| std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)).flatten();
     bytes
-        .and_then(|_| brunt_protocols::file::read_bounded(path, 1 << 20).ok())
+        .and_then(|_| brunt_protocols::file::read_bounded("--data-file", path, 1 << 20).ok())
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 

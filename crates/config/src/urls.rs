@@ -193,8 +193,11 @@ pub fn refuse_credentials(text: &str) -> Result<(), UsageError> {
     }
 }
 
-/// Returns `true` for a word that names a plan file and not a URL.
+/// Returns `true` for a word that names a plan file, or standard input, and not a URL.
 pub fn is_plan(word: &str) -> bool {
+    if word == brunt_protocols::standard_input::NAME {
+        return true;
+    }
     let ends = |endings: &[&str]| endings.iter().any(|ending| word.to_ascii_lowercase().ends_with(ending));
     let exists = || std::path::Path::new(word).is_file();
     !word.contains("://")

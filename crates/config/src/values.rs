@@ -52,7 +52,12 @@ impl SettingValues {
 
     /// Removes and returns the values of this name.
     pub fn take(&mut self, name: &str) -> Vec<SettingValue> {
-        self.0.extract_if(.., |said| said.name == name).collect()
+        self.take_if(|said| said.name == name)
+    }
+
+    /// Removes and returns the values that satisfy the predicate.
+    pub fn take_if(&mut self, wanted: impl Fn(&SettingValue) -> bool) -> Vec<SettingValue> {
+        self.0.extract_if(.., |said| wanted(said)).collect()
     }
 
     /// Appends values.
@@ -65,9 +70,19 @@ impl SettingValues {
         SettingValues(self.0.iter().filter(|said| wanted(said.name)).cloned().collect())
     }
 
-    /// Merges these values over others: adds the values of `below` whose names are neither set here nor in `hidden`.
+    /// Returns `true` if a header line sets, or drops, the same header as this line.
+    pub fn sets_header(&self, line: &str) -> bool {
+        self.named("header").any(|own| header_name(&own.text).eq_ignore_ascii_case(header_name(line)))
+    }
+
+    /// Merges these values over others: adds the values of `below` whose names are neither set here nor in `hidden`. Each
+    /// header is a value of its own.
     pub fn merged_over(mut self, below: SettingValues, hidden: &[&str]) -> SettingValues {
-        let silent = |value: &SettingValue| !self.contains(value.name) && !hidden.contains(&value.name);
+        let is_set = |value: &SettingValue| match value.name {
+            "header" => self.sets_header(&value.text),
+            name => self.contains(name),
+        };
+        let silent = |value: &SettingValue| !is_set(value) && !hidden.contains(&value.name);
         let more: Vec<SettingValue> = below.0.into_iter().filter(silent).collect();
         self.extend(more);
         self
@@ -128,6 +143,11 @@ impl SettingValues {
         let said = self.named(setting.spec.name).next_back();
         said.map_or(&ValueOrigin::CommandLine, |said| &said.origin).wrong(&setting.spec.display_name(), trouble)
     }
+}
+
+/// Returns the name of a header line: `Name: value`, `Name:` or `Name;`.
+pub fn header_name(line: &str) -> &str {
+    line.split([':', ';']).next().unwrap_or_default().trim()
 }
 
 fn read<T>(setting: &TypedSetting<T>, value: &SettingValue) -> Result<T, UsageError> {

@@ -11,7 +11,7 @@ use brunt_contract::Protocol;
 pub use brunt_databases::{mysql, postgres, redis};
 pub use brunt_http_family::{cache, grpc, http, http1, http2, resources, websocket};
 pub use brunt_raw as raw;
-pub use brunt_values::{budget, capture, file, pipe, template, verify, weight};
+pub use brunt_values::{budget, capture, data, file, pipe, standard_input, template, verify, weight};
 
 pub use brunt_values::capture::CAPTURE;
 

@@ -121,7 +121,7 @@ pub fn templates(config: &ProtocolConfig) -> Result<Vec<Template>, UsageError> {
 
 fn from_file(path: &str, slots: bool) -> Result<Template, UsageError> {
     let wrong = |trouble: String| UsageError::new("--send-file", trouble);
-    let bytes = file::read_bounded(path, file::TEXT_BOUND).map_err(wrong)?;
+    let bytes = file::read_bounded("--send-file", path, file::TEXT_BOUND).map_err(wrong)?;
     if !slots {
         return Ok(Template::fixed(bytes));
     }

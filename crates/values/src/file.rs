@@ -15,7 +15,8 @@ use std::sync::Arc;
 use brunt_contract::UsageError;
 use brunt_plan::Bundle;
 
-use crate::pipe;
+use crate::data::encoding::by_mark;
+use crate::{pipe, standard_input};
 
 /// The source from which the calling thread reads.
 #[derive(Default)]
@@ -77,6 +78,16 @@ pub fn is_file(path: &Path) -> bool {
     })
 }
 
+/// Returns `true` if something can be read under this name: a file, a pipe or a device.
+pub fn exists(path: &str) -> bool {
+    SOURCE.with_borrow(|source| match source {
+        FileSource::Bundle(bundle) => bundle.files.contains_key(path),
+        FileSource::Disk | FileSource::Gathering(_) => {
+            path == standard_input::NAME || std::fs::metadata(path).is_ok_and(|data| !data.is_dir())
+        }
+    })
+}
+
 /// Returns `true` if the path may contain files. A bundle has only the full names of files, so any path may be a
 /// directory there.
 pub fn is_directory(path: &Path) -> bool {
@@ -116,7 +127,7 @@ pub const BODY_BOUND: u64 = 1 << 30;
 /// # Errors
 /// The file cannot be read, or is too large.
 pub fn body(place: &str, path: &str) -> Result<Vec<u8>, UsageError> {
-    read_bounded(path, BODY_BOUND).map_err(|trouble| UsageError::new(place, trouble))
+    read_bounded(place, path, BODY_BOUND).map_err(|trouble| UsageError::new(place, trouble))
 }
 
 /// Like [`body`], for content that is sent unchanged and shared, so that it is in memory only once.
@@ -141,16 +152,13 @@ pub fn shared_body(place: &str, path: &str) -> Result<Arc<[u8]>, UsageError> {
     body(place, path).map(Arc::from)
 }
 
-/// Reads a text named by the option `place`.
+/// Reads a text named by the option `place`: UTF-8, or UTF-16 with a byte-order mark, as some shells write it.
 ///
 /// # Errors
-/// The file cannot be read, is too large, or is not UTF-8.
+/// The file cannot be read, is too large, or is not text.
 pub fn text(place: &str, path: &str) -> Result<String, UsageError> {
-    let text = read_bounded(path, TEXT_BOUND).and_then(|mut bytes| {
-        if bytes.starts_with(MARK.as_bytes()) {
-            bytes.drain(..MARK.len());
-        }
-        String::from_utf8(bytes).map_err(|_| format!("{path} is not text (UTF-8); name a text file"))
+    let text = read_bounded(place, path, TEXT_BOUND).and_then(|bytes| {
+        String::from_utf8(by_mark(bytes)).map_err(|_| format!("{path} is not text (UTF-8); name a text file"))
     });
     text.map_err(|trouble| UsageError::new(place, trouble))
 }
@@ -168,17 +176,51 @@ pub fn without_byte_order_mark(text: &str) -> &str {
 /// # Errors
 /// The file cannot be opened.
 pub fn check_readable(path: &str) -> io::Result<()> {
+    if path == standard_input::NAME {
+        return Ok(());
+    }
     let data = std::fs::metadata(path)?;
     if data.is_file() { File::open(path).map(drop) } else { Ok(()) }
 }
 
-/// Reads a file of at most `bound` bytes.
+/// The content of a file of any size.
+pub enum FileContent {
+    /// All of it.
+    Memory(Arc<[u8]>),
+    /// An open file that is too large to be held in memory.
+    File(File),
+}
+
+/// Opens a file of any size. Whatever is not a regular file is read up to [`TEXT_BOUND`], and a file that other processes
+/// need up to [`BODY_BOUND`].
 ///
 /// # Errors
-/// The file cannot be read, or is larger than `bound`.
-pub fn read_bounded(path: &str, bound: u64) -> Result<Vec<u8>, String> {
+/// The file cannot be read, or is too large.
+pub fn content(path: &str) -> Result<FileContent, String> {
+    if let Some(content) = bundled(path) {
+        return content.map(FileContent::Memory);
+    }
+    let travels = SOURCE.with_borrow(|source| matches!(source, FileSource::Gathering(_)));
+    let is_large = |data: Metadata| data.is_file() && data.len() > TEXT_BOUND;
+    if !travels && std::fs::metadata(path).is_ok_and(is_large) {
+        let trouble = |error| format!("{path} cannot be read ({error}); write the path of a readable file");
+        return File::open(path).map(FileContent::File).map_err(trouble);
+    }
+    read_bounded("{csv …}", path, BODY_BOUND).map(|bytes| FileContent::Memory(bytes.into()))
+}
+
+/// Reads a file of at most `bound` bytes, or standard input for the name `-`. `place` is the option that names it.
+///
+/// # Errors
+/// The file cannot be read, is larger than `bound`, or is standard input that another option reads.
+pub fn read_bounded(place: &str, path: &str, bound: u64) -> Result<Vec<u8>, String> {
     if let Some(content) = bundled(path) {
         return content.map(|bytes| bytes.to_vec());
+    }
+    if path == standard_input::NAME {
+        let content = standard_input::read(place, bound)?;
+        gather(path, || Arc::clone(&content));
+        return Ok(content.to_vec());
     }
     let unreadable = |error| format!("{path} cannot be read ({error}); write the path of a readable file");
     let data = std::fs::metadata(path).map_err(unreadable)?;
@@ -211,10 +253,10 @@ mod tests {
             std::fs::File::create(path(name)).and_then(|file| file.set_len(size)).expect("made");
             path(name)
         };
-        assert_eq!(read_bounded(&sparse("fits", 10), 10), Ok(vec![0; 10]));
+        assert_eq!(read_bounded("--form", &sparse("fits", 10), 10), Ok(vec![0; 10]));
         let said = |path: &str| format!("{path} is larger than 64 MiB, or endless; use a smaller file");
         let large = sparse("large", TEXT_BOUND + 1);
-        assert_eq!(read_bounded(&large, TEXT_BOUND), Err(said(&large)));
+        assert_eq!(read_bounded("--form", &large, TEXT_BOUND), Err(said(&large)));
         assert_eq!(body("--data-file", &large).map(|bytes| bytes.len() as u64), Ok(TEXT_BOUND + 1));
         assert_eq!(shared_body("--data-file", &sparse("held once", 10)), Ok(Arc::from([0; 10])));
         assert!(shared_body("--data-file", &sparse("too large", BODY_BOUND + 1)).is_err());
@@ -265,11 +307,13 @@ mod tests {
         let said = text("--urls", "/nowhere/x").expect_err("no such file").to_string();
         assert!(said.starts_with("--urls: /nowhere/x cannot be read (No such file"), "{said}");
         let file = tempfile::NamedTempFile::new().expect("a file");
-        std::fs::write(file.path(), [0xff, 0xfe]).expect("written");
+        std::fs::write(file.path(), b"caf\xe9").expect("written");
         let path = file.path().display().to_string();
         let marked = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(marked.path(), "\u{feff}url: h").expect("written");
         assert_eq!(text("PLAN", &marked.path().display().to_string()).as_deref(), Ok("url: h"));
+        std::fs::write(marked.path(), b"\xff\xfeu\0:\0\xe9\0").expect("written");
+        assert_eq!(text("PLAN", &marked.path().display().to_string()).as_deref(), Ok("u:é"));
         let said = text("--urls", &path).expect_err("no text").to_string();
         assert_eq!(said, format!("--urls: {path} is not text (UTF-8); name a text file"));
     }

@@ -27,9 +27,25 @@ pub const PATIENCE: PipeTimeouts = PipeTimeouts { writer: Duration::from_secs(5)
 /// # Errors
 /// The pipe has no writer or no more data within the timeout, or reading fails.
 pub fn read(path: &Path, bound: u64, patience: PipeTimeouts) -> io::Result<Vec<u8>> {
-    let (tell, pieces) = sync_channel(1);
     let path = path.to_owned();
-    std::thread::Builder::new().name("pipe".into()).spawn(move || forward_pieces(&path, bound, &tell))?;
+    read_opened(move || File::open(&path), bound, patience)
+}
+
+/// Reads standard input to its end, or up to one byte beyond `bound`.
+///
+/// # Errors
+/// Nothing comes within the timeout, or reading fails.
+pub fn read_standard_input(bound: u64, patience: PipeTimeouts) -> io::Result<Vec<u8>> {
+    read_opened(|| Ok(io::stdin()), bound, patience)
+}
+
+fn read_opened<R: io::Read>(
+    open: impl FnOnce() -> io::Result<R> + Send + 'static,
+    bound: u64,
+    patience: PipeTimeouts,
+) -> io::Result<Vec<u8>> {
+    let (tell, pieces) = sync_channel(1);
+    std::thread::Builder::new().name("pipe".into()).spawn(move || forward_pieces(open, bound, &tell))?;
     // The first piece is empty; it signals that the pipe has a writer.
     let mut bytes =
         receive_piece(pieces.recv_timeout(patience.writer), "nothing writes to this pipe", patience.writer)?;
@@ -44,9 +60,13 @@ pub fn read(path: &Path, bound: u64, patience: PipeTimeouts) -> io::Result<Vec<u
 
 /// Reads to the end, or one byte beyond the bound, and sends the pieces, with an empty one at the beginning and at the
 /// end. Stops if the receiver has been dropped.
-fn forward_pieces(path: &Path, bound: u64, tell: &SyncSender<io::Result<Vec<u8>>>) {
+fn forward_pieces<R: io::Read>(
+    open: impl FnOnce() -> io::Result<R>,
+    bound: u64,
+    tell: &SyncSender<io::Result<Vec<u8>>>,
+) {
     let all = || {
-        let mut pipe = File::open(path)?.take(bound.saturating_add(1));
+        let mut pipe = open()?.take(bound.saturating_add(1));
         let listens = |piece| tell.send(Ok(piece)).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe));
         listens(Vec::new())?;
         loop {

@@ -10,6 +10,7 @@ mod doctor;
 mod endless;
 mod expect_continue;
 mod faults;
+mod files;
 mod flows;
 mod frames;
 mod generator;

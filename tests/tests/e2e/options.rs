@@ -20,7 +20,7 @@ const WRONG: &[(&str, &str)] = &[
     ("--format xml http://a/", "--format: `xml` is not one of text, json, csv, markdown, junit, html"),
     ("--lang de http://a/", "--lang: `de` is not a language brunt supports; write en or zh"),
     ("--net tcp http://a/", "--net: `tcp` is not one of epoll, uring"),
-    ("--cert /etc/hostname http://a/", "--cert: needs --key FILE; add it"),
+    ("--key /etc/hostname http://a/", "--key: needs --cert FILE; add it"),
     (
         "--connect-to a:b http://a/",
         "--connect-to: `a:b` is not HOST:PORT:HOST:PORT; use one such as example.com:443:127.0.0.1:8443",

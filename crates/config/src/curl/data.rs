@@ -87,7 +87,8 @@ fn text(name: &str, path: &str, place: &str) -> Result<String, UsageError> {
 
 fn bytes(name: &str, path: &str, place: &str) -> Result<Vec<u8>, UsageError> {
     readable(name, path, place)?;
-    file::read_bounded(path, file::TEXT_BOUND).map_err(|trouble| UsageError::new(place, format!("--{name}: {trouble}")))
+    file::read_bounded(&format!("--{name} of {place}"), path, file::TEXT_BOUND)
+        .map_err(|trouble| UsageError::new(place, format!("--{name}: {trouble}")))
 }
 
 /// Checks that the file named by an option can be read.
@@ -95,13 +96,6 @@ fn bytes(name: &str, path: &str, place: &str) -> Result<Vec<u8>, UsageError> {
 /// # Errors
 /// The file cannot be read; the error gives the reason.
 pub fn readable(name: &str, path: &str, place: &str) -> Result<(), UsageError> {
-    if path == "-" {
-        let trouble = format!(
-            "--{name} would read standard input again, which can be read only once; write the \
-            name of a file"
-        );
-        return Err(UsageError::new(place, trouble));
-    }
     file::check_readable(path).map_err(|error| unreadable(name, path, &error.to_string(), place))
 }
 

@@ -7,7 +7,9 @@
 mod command;
 mod cookies;
 mod data;
+mod date;
 mod headers;
+mod input;
 mod options;
 mod request;
 mod settings;
@@ -74,7 +76,8 @@ fn one(
     if command.words.iter().any(|word| word == "--http2") && words.iter().any(|word| word.starts_with("http://")) {
         note(draft, "--http2: on http:// curl asks to upgrade to HTTP/2; brunt uses HTTP/1.1".to_owned().into());
     }
-    for asked in command::read(words, place)? {
+    for mut asked in command::read(words, place)? {
+        command.input.iter().try_for_each(|input| input::apply(&mut asked, input, place))?;
         output.extend(asked.output.iter().cloned());
         let requests = request::requests(&asked, place, &origin)?;
         let settings = settings::run_settings(&asked, place)?;

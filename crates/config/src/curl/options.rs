@@ -39,7 +39,8 @@ const GROUPS: &[OptionGroup] = &[
          no-sessionid :,next tcp-nodelay tlsv1.2 tlsv1.3",
         "X,request H,header d,data data-ascii data-raw data-binary data-urlencode json F,form form-string b,cookie \
          A,user-agent e,referer u,user oauth2-bearer x,proxy U,proxy-user noproxy socks5 socks5-hostname resolve connect-to max-redirs m,max-time \
-         connect-timeout cacert E,cert key tls-max url url-query r,range T,upload-file request-target unix-socket interface",
+         connect-timeout cacert E,cert key tls-max url url-query r,range T,upload-file request-target unix-socket interface \
+         z,time-cond etag-compare C,continue-at",
     ),
     OptionGroup(
         OptionTreatment::Output,
@@ -151,11 +152,7 @@ const GROUPS: &[OptionGroup] = &[
         "tr-encoding",
         "",
     ),
-    OptionGroup(
-        OptionTreatment::Refused("depends on a file or an earlier response; write the header itself with -H"),
-        "crlf",
-        "z,time-cond etag-compare C,continue-at",
-    ),
+    OptionGroup(OptionTreatment::Refused("changes the line breaks of a body; convert the file before"), "crlf", ""),
     OptionGroup(
         OptionTreatment::Refused("is expanded by curl itself; write the value"),
         "",

@@ -8,6 +8,7 @@ use brunt_protocols::file;
 use super::command::CurlOptions;
 use super::cookies;
 use super::data::{self, CurlData};
+use super::date;
 use super::headers::{self, HeaderLines};
 use super::target::{CurlTarget, globbed};
 use crate::draft::{CurlNote, DraftUrl};
@@ -20,6 +21,9 @@ const EXPECTS_FROM: u64 = 1024 * 1024;
 /// Note for requests for which curl may send `Expect: 100-continue`, unlike brunt.
 const AT_ONCE: &str = "a body above 1 MiB: over HTTP/1.1 curl sends Expect: 100-continue and waits; brunt sends it \
     at once";
+
+/// Note for a body of unknown length.
+const IN_CHUNKS: &str = "-T -: curl sends standard input in chunks; brunt reads it before the run and sends its length";
 
 /// The requests of one part of a command.
 #[derive(Debug, Default)]
@@ -59,6 +63,9 @@ pub fn requests(asked: &CurlOptions, place: &str, origin: &ValueOrigin) -> Resul
             let mut notes: Vec<CurlNote> = Vec::new();
             queries(asked, &mut target, data.as_ref().filter(|_| get), place)?;
             let method = body(&mut options, (&data, &forms, upload), &mut target, (get, head), place)?;
+            if upload.is_some_and(|path| matches!(path, "-" | ".")) {
+                notes.push(IN_CHUNKS.to_owned().into());
+            }
             let mut lines = lines(asked, &target, (&options, &mut notes), place)?;
             if expects_continue(asked, upload, &options, &lines) {
                 match uses_http1(asked, &target) {
@@ -159,6 +166,7 @@ fn body(
     place: &str,
 ) -> Result<&'static str, UsageError> {
     if let Some(path) = upload {
+        let path = if path == "." { "-" } else { path };
         data::readable("upload-file", path, place)?;
         if target.path.ends_with('/') {
             let name = path.rsplit('/').next().unwrap_or(path);
@@ -178,7 +186,7 @@ fn body(
             return Ok("POST");
         }
         Some(CurlData::File(path)) => {
-            let short = file::read_bounded(path, EXPECTS_FROM).ok();
+            let short = file::read_bounded("--data-file", path, EXPECTS_FROM).ok();
             match short.and_then(|bytes| String::from_utf8(bytes).ok()) {
                 Some(text) => options.say("data-raw", text),
                 None => options.say("data-file", path),
@@ -206,7 +214,8 @@ fn lines(
     if let Some(token) = asked.value("oauth2-bearer") {
         lines.add_default("Authorization", &format!("Bearer {token}"));
     }
-    match (asked.value("range"), length) {
+    let from = resumed(asked, place)?;
+    match (from.as_deref().or_else(|| asked.value("range")), length) {
         (Some(range), None) => lines.add_default("Range", &format!("bytes={range}")),
         (Some(range), Some(length)) => lines.add_default("Content-Range", &format!("bytes {range}/{length}")),
         (None, _) => {}
@@ -226,7 +235,48 @@ fn lines(
         }
     }
     cookie(asked, target, &mut lines, notes);
+    time_condition(asked, &mut lines, notes);
+    if let Some(path) = asked.value("etag-compare") {
+        let text = file::text("--etag-compare", path).unwrap_or_default();
+        let tag = text.lines().next().map(str::trim).filter(|tag| !tag.is_empty()).unwrap_or("\"\"");
+        lines.add_last("If-None-Match", tag);
+    }
     Ok(lines)
+}
+
+/// Returns the range of `-C OFFSET`.
+fn resumed(asked: &CurlOptions, place: &str) -> Result<Option<String>, UsageError> {
+    let Some(offset) = asked.value("continue-at") else { return Ok(None) };
+    match offset.parse::<u64>() {
+        Ok(0) => Ok(None),
+        Ok(offset) => Ok(Some(format!("{offset}-"))),
+        Err(_) => {
+            let trouble = format!("-C {offset} continues curl's own output file; write the offset, such as -C 1000");
+            Err(UsageError::new(place, trouble))
+        }
+    }
+}
+
+/// Adds the header of `-z DATE`, or `-z FILE` for the date of a file.
+fn time_condition(asked: &CurlOptions, lines: &mut HeaderLines, notes: &mut Vec<CurlNote>) {
+    let Some(written) = asked.value("time-cond") else { return };
+    let (name, text) = match written.split_at_checked(1) {
+        Some(("-", text)) => ("If-Unmodified-Since", text),
+        Some(("=", text)) => ("Last-Modified", text),
+        Some(("+", text)) => ("If-Modified-Since", text),
+        _ => ("If-Modified-Since", written),
+    };
+    let of_file = || {
+        let changed = fs::metadata(text).and_then(|data| data.modified()).ok()?;
+        changed.duration_since(std::time::UNIX_EPOCH).ok().map(|time| time.as_secs())
+    };
+    match date::seconds(text).or_else(of_file) {
+        Some(seconds) => lines.add_default(name, &date::of_http(seconds)),
+        None => {
+            notes
+                .push(format!("-z {written}: is neither a date nor a file, so no header is sent, as with curl").into());
+        }
+    }
 }
 
 /// Returns the length of the body, if known.

@@ -1,7 +1,7 @@
 //! Splitting of shell text into commands as in Bash: quotes, `$'…'`, line continuations, comments, variables.
 //!
-//! Nothing is executed. Text after `|` or `>` affects only curl's output, so it is ignored and reported. Syntax that a
-//! shell would execute or expand further (`$(…)`, here-documents) is rejected.
+//! Nothing is executed. Text after `|` or `>` affects only curl's output, so it is ignored and reported. What `<`, `<<` and
+//! `<<<` give as standard input is kept with the command. Syntax that a shell would execute (`$(…)`) is rejected.
 
 use std::collections::HashMap;
 
@@ -22,6 +22,28 @@ pub struct ShellCommand {
     pub name: Option<String>,
     /// Ignored shell operations on the output of the command: `| jq .`, `> file`.
     pub left_out: Vec<String>,
+    /// The standard input that the command is given.
+    pub input: Option<ShellInput>,
+}
+
+/// The standard input of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShellInput {
+    /// `< FILE`.
+    File(String),
+    /// `<<< TEXT`, or a here-document.
+    Text(String),
+}
+
+/// A here-document that begins on the next line.
+struct HereDocument {
+    line: usize,
+    /// The line that ends it.
+    end: String,
+    /// Set for `<<-`: tabs at the beginning of lines are removed.
+    without_tabs: bool,
+    /// Set if variables are expanded.
+    expands: bool,
 }
 
 /// The line of an error, and its message.
@@ -33,7 +55,8 @@ pub type ShellError = (usize, String);
 /// The syntax is invalid or not supported.
 pub fn commands(text: &str) -> Result<Vec<ShellCommand>, ShellError> {
     let characters: Vec<char> = text.chars().collect();
-    let mut reader = ShellReader { text: &characters, at: 0, line: 1, variables: HashMap::new(), values: 0 };
+    let mut reader =
+        ShellReader { text: &characters, at: 0, line: 1, variables: HashMap::new(), values: 0, document: None };
     let mut found = Vec::new();
     while let Some(mut command) = reader.command()? {
         if command.words.first().is_some_and(|word| word == "export") {
@@ -67,6 +90,8 @@ struct ShellReader<'a> {
     variables: HashMap<String, String>,
     /// Total size of the variables expanded so far.
     values: usize,
+    /// The here-document that begins on the next line.
+    document: Option<HereDocument>,
 }
 
 impl ShellReader<'_> {
@@ -102,6 +127,17 @@ impl ShellReader<'_> {
                 '#' => command.name = self.comment().or(command.name),
                 '\n' | ';' | '&' => {
                     self.next();
+                    match self.document.take() {
+                        Some(document) if c == '\n' => {
+                            command.input = Some(ShellInput::Text(self.here_document(&document)?));
+                        }
+                        Some(HereDocument { line, end, .. }) => {
+                            let trouble =
+                                format!("another command follows <<{end} on its line; write it on a line of its own");
+                            return Err((line, trouble));
+                        }
+                        None => {}
+                    }
                     if !command.words.is_empty() {
                         break;
                     }
@@ -124,6 +160,9 @@ impl ShellReader<'_> {
                 }
             }
         }
+        if let Some(HereDocument { line, end, .. }) = self.document.take() {
+            return Err((line, format!("the text of <<{end} is missing; write it on the lines below")));
+        }
         Ok((!command.words.is_empty()).then_some(command))
     }
 
@@ -137,11 +176,8 @@ impl ShellReader<'_> {
     }
 
     fn redirection(&mut self, command: &mut ShellCommand, number: String) -> Result<(), ShellError> {
-        let line = self.line;
         if self.peek(0) == Some('<') {
-            let trouble =
-                "a shell would read a file for curl here (<); write the option that reads it, such as -d @FILE";
-            return Err((line, trouble.into()));
+            return self.input(command);
         }
         let mut sign = number;
         while let Some(c) = self.peek(0).filter(|c| matches!(c, '>' | '&' | '|')) {
@@ -154,6 +190,85 @@ impl ShellReader<'_> {
         let word = self.word()?;
         command.left_out.push(format!("{sign} {word}"));
         Ok(())
+    }
+
+    /// Reads `< FILE`, `<<< TEXT`, or the beginning of a here-document.
+    fn input(&mut self, command: &mut ShellCommand) -> Result<(), ShellError> {
+        let line = self.line;
+        let (text, document) = (self.takes("<<<"), self.takes("<<"));
+        let without_tabs = document && self.takes("-");
+        if !text && !document {
+            self.skip();
+        }
+        if matches!(self.peek(0), Some('(' | '&' | '>')) {
+            let trouble =
+                "a shell would run another command for curl here (<); write its output to a file and use -d @FILE";
+            return Err((line, trouble.into()));
+        }
+        while self.peek(0).is_some_and(|c| c == ' ' || c == '\t') {
+            self.next();
+        }
+        let expands = !matches!(self.peek(0), Some('\'' | '"' | '\\'));
+        let word = self.word()?;
+        match (text, document) {
+            (true, _) => command.input = Some(ShellInput::Text(word + "\n")),
+            (_, true) => self.document = Some(HereDocument { line, end: word, without_tabs, expands }),
+            (_, false) => command.input = Some(ShellInput::File(word)),
+        }
+        Ok(())
+    }
+
+    /// Reads the lines of a here-document.
+    fn here_document(&mut self, document: &HereDocument) -> Result<String, ShellError> {
+        let (first, mut text) = (self.line, String::new());
+        loop {
+            if self.peek(0).is_none() {
+                let trouble = format!("the text of <<{0} has no end; write {0} on a line of its own", document.end);
+                return Err((document.line, trouble));
+            }
+            let from = self.at;
+            while self.peek(0).is_some_and(|c| c != '\n') {
+                self.next();
+            }
+            let line: String = self.text[from..self.at].iter().collect();
+            self.next();
+            let line = line.strip_suffix('\r').unwrap_or(&line);
+            let line = if document.without_tabs { line.trim_start_matches('\t') } else { line };
+            if line == document.end {
+                break;
+            }
+            text.push_str(line);
+            text.push('\n');
+        }
+        if document.expands { self.expanded(first, &text) } else { Ok(text) }
+    }
+
+    /// Expands the variables of a text, in which quotes are literal.
+    fn expanded(&mut self, line: usize, text: &str) -> Result<String, ShellError> {
+        let text: Vec<char> = text.chars().collect();
+        let variables = std::mem::take(&mut self.variables);
+        let mut inner = ShellReader { text: &text, at: 0, line, variables, values: self.values, document: None };
+        let mut out = String::new();
+        let mut read = || -> Result<(), ShellError> {
+            while let Some(c) = inner.peek(0) {
+                match (c, inner.peek(1)) {
+                    ('$' | '`', _) => inner.expansion(&mut out)?,
+                    ('\\', Some(next @ ('$' | '`' | '\\'))) => {
+                        out.push(next);
+                        inner.at += 2;
+                    }
+                    ('\\', Some('\n')) => inner.at += 2,
+                    (c, _) => {
+                        out.push(c);
+                        inner.next();
+                    }
+                }
+            }
+            Ok(())
+        };
+        let outcome = read();
+        (self.variables, self.values) = (inner.variables, inner.values);
+        outcome.map(|()| out)
     }
 
     /// Consumes the text up to the end of the command line; quoted text may contain line ends.

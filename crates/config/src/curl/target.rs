@@ -142,7 +142,8 @@ fn ascii(path: &str) -> String {
     path.chars().map(|c| if c.is_ascii() { c.to_string() } else { encoded(c) }).collect()
 }
 
-/// Expands the globs `{a,b}` and `[1-3]` in a URL, but not IPv6 addresses in brackets and placeholders.
+/// Expands the globs `{a,b}` and `[1-3]` in a URL, but not IPv6 addresses in brackets and placeholders. A backslash
+/// before a brace or a bracket makes it literal, as browsers write it in copied commands.
 ///
 /// # Errors
 /// A glob is invalid or expands to too many URLs.
@@ -151,7 +152,14 @@ pub fn globbed(text: &str, place: &str) -> Result<Vec<String>, UsageError> {
     let start = text[host..].find(']').filter(|_| text[host..].starts_with('[')).map_or(0, |end| host + end + 1);
     let mut all = vec![text[..start].to_owned()];
     let mut rest = &text[start..];
-    while let Some(at) = rest.find(['{', '[']) {
+    while let Some(at) = rest.find(['{', '[', '\\']) {
+        if rest[at..].starts_with('\\') {
+            let (literal, length) = escaped(&rest[at..]);
+            let before = &rest[..at];
+            all.iter_mut().for_each(|start| start.extend([before, &literal]));
+            rest = &rest[at + length..];
+            continue;
+        }
         if let Some(length) = slot_length(&rest[at..]) {
             let (slot, behind) = rest.split_at(at + length);
             all.iter_mut().for_each(|start| start.push_str(slot));
@@ -168,9 +176,10 @@ pub fn globbed(text: &str, place: &str) -> Result<Vec<String>, UsageError> {
             );
             UsageError::new(place, trouble)
         };
-        let end = glob.find(close).ok_or_else(wrong)?;
-        let inside = &glob[1..end];
-        let values = if close == '}' { Some(inside.split(',').map(str::to_owned).collect()) } else { range(inside) };
+        let (values, end) = match close {
+            '}' => alternatives(glob).map(|(values, end)| (Some(values), end)).ok_or_else(wrong)?,
+            _ => glob.find(close).map(|end| (range(&glob[1..end]), end)).ok_or_else(wrong)?,
+        };
         let values: Vec<String> = values.filter(|values| !values.is_empty()).ok_or_else(wrong)?;
         if all.len() * values.len() > MOST {
             let trouble = format!("the URL expands to more than {MOST} URLs; use --urls FILE for so many");
@@ -180,6 +189,52 @@ pub fn globbed(text: &str, place: &str) -> Result<Vec<String>, UsageError> {
         rest = &glob[end + 1..];
     }
     Ok(all.into_iter().map(|start| start + rest).collect())
+}
+
+/// Returns the text that a backslash and what follows stand for, and their length: a literal brace or bracket, or the
+/// backslash itself. If the literal text would be a placeholder, it is written as a literal one.
+fn escaped(text: &str) -> (String, usize) {
+    let is_special = |text: &str| text.starts_with(['{', '}', '[', ']']);
+    if !is_special(&text[1..]) {
+        return (text[..1].to_owned(), 1);
+    }
+    let (mut plain, mut lengths, mut rest) = (String::new(), Vec::new(), text);
+    while let Some(c) = rest.chars().next() {
+        let backslash = usize::from(c == '\\' && is_special(&rest[1..]));
+        let length = rest[backslash..].chars().next().map_or(0, char::len_utf8);
+        plain.push_str(&rest[backslash..backslash + length]);
+        rest = &rest[backslash + length..];
+        lengths.push((plain.len(), text.len() - rest.len()));
+    }
+    match slot_length(&plain) {
+        Some(slot) => {
+            let length = lengths.iter().find(|(reached, _)| *reached == slot).map_or(2, |(_, length)| *length);
+            (format!("{{{}}}", &plain[..slot]), length)
+        }
+        None => (text[1..2].to_owned(), 2),
+    }
+}
+
+/// Returns the alternatives of `{a,b}` at the beginning of a text, and the offset of its closing brace. A backslash
+/// makes the next character literal.
+fn alternatives(glob: &str) -> Option<(Vec<String>, usize)> {
+    let (mut values, mut value, mut literal) = (Vec::new(), String::new(), false);
+    for (at, c) in glob.char_indices().skip(1) {
+        match c {
+            c if literal => {
+                value.push(c);
+                literal = false;
+            }
+            '\\' => literal = true,
+            ',' => values.push(std::mem::take(&mut value)),
+            '}' => {
+                values.push(value);
+                return Some((values, at));
+            }
+            c => value.push(c),
+        }
+    }
+    None
 }
 
 /// Expands `1-10`, `001-100:5` or `a-z`.

@@ -143,6 +143,50 @@ fn what_is_not_honoured_is_named() {
     }
 }
 
+/// The body, URL or header that a command has from its shell or from its own options.
+#[test]
+fn standard_input_is_what_the_shell_gives() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("in").display().to_string();
+    std::fs::write(&path, "a b\nc\n").unwrap();
+    let (binary, data) = ("curl h --data-binary @-", "curl h -d @-");
+    for (text, wanted) in [
+        (format!("{binary} < {path}"), "a b\nc\n"),
+        (format!("{data} < {path} | jq ."), "a bc"),
+        (format!("{data} <<< 'x \"y\"'"), "x \"y\""),
+        (format!("V=7\n{binary} <<END\n{{\"a\": \"$V\"}}\n\\$V\nEND\n"), "{\"a\": \"7\"}\n$V\n"),
+        (format!("V=7\n{binary} <<'END' | jq .\n$V\nEND"), "$V\n"),
+        (format!("{data} <<-END\n\tx\n\ty\n\tEND"), "xy"),
+        ("curl h --json @- <<END\n{}\nEND".into(), "{}\n"),
+        ("curl h --data-urlencode n@- <<< x".into(), "n=x%0A"),
+    ] {
+        let given = given(&text);
+        assert_eq!(given.urls[0].own.options()["data-raw"], [wanted], "{text}");
+    }
+    let two = given("curl h -d @- <<A\n1\nA\ncurl i -d @- <<B\n2\nB\n");
+    let bodies: Vec<_> = two.urls.iter().map(|url| url.own.options()["data-raw"][0].clone()).collect();
+    assert_eq!(bodies, ["1", "2"]);
+}
+
+#[test]
+fn conditions_and_offsets_become_headers() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tag").display().to_string();
+    std::fs::write(&path, "\"abc\"\n").unwrap();
+    for (text, wanted) in [
+        ("curl h -z 'Sun, 06 Nov 1994 08:49:37 GMT'".to_owned(), "If-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT"),
+        ("curl h -z '-20040912'".to_owned(), "If-Unmodified-Since: Sun, 12 Sep 2004 00:00:00 GMT"),
+        (format!("curl h --etag-compare {path}"), "If-None-Match: \"abc\""),
+        ("curl h --etag-compare /no/such".to_owned(), "If-None-Match: \"\""),
+        ("curl h -C 100".to_owned(), "Range: bytes=100-"),
+    ] {
+        let lines = given(&text).urls[0].own.options()["header"].clone();
+        assert!(lines.iter().any(|line| line == wanted), "{text}: {lines:?}");
+    }
+    let notes = given("curl h -z yesterday").notes;
+    assert!(notes[0].text.starts_with("-z yesterday: is neither a date nor a file"), "{notes:?}");
+}
+
 #[test]
 fn globs() {
     let urls = |text: &str| given(text).urls.into_iter().map(|url| url.url).collect::<Vec<_>>();
@@ -152,6 +196,10 @@ fn globs() {
         ["http://[::1]:80/08", "http://[::1]:80/10", "http://[::1]:80/12", "http://x/"]
     );
     assert_eq!(urls("curl 'h/[a-e:2]'"), ["http://h/a", "http://h/c", "http://h/e"]);
+    // Browsers escape what is not a glob.
+    assert_eq!(urls(r"curl 'h/r?g=\{x\}&a\[\]=\[1-2\]'"), ["http://h/r?g={x}&a[]=[1-2]"]);
+    assert_eq!(urls(r"curl 'h/{a\,b,\}}/\d'"), [r"http://h/a,b/\d", r"http://h/}/\d"]);
+    assert_eq!(urls(r"curl 'h/\{uuid\}/{uuid}'"), ["http://h/{{uuid}}/{uuid}"], "a literal one, and a slot");
 }
 
 #[test]
@@ -174,7 +222,9 @@ fn mistakes_get_a_sentence() {
         ("curl 'http://h/a b'", "--curl: the URL `http://h/a b` contains a space or another character that ends it; \
             write %20"),
         ("curl http://h -d @/no/such", "--curl: --data: /no/such cannot be read (No such file or directory (os error 2)); write the path of a readable file"),
-        ("curl http://h -d @-", "--curl: --data would read standard input again, which can be read only once; write the name of a file"),
+        ("curl http://h -d @- < <(x)", "--curl line 1: a shell would run another command for curl here (<); write its output to a file and use -d @FILE"),
+        ("curl http://h -d @- <<END\nx", "--curl line 1: the text of <<END has no end; write END on a line of its own"),
+        ("curl http://h -C - -o f", "--curl: -C - continues curl's own output file; write the offset, such as -C 1000"),
         ("curl http://h -u me", "--curl: -u me has no password, and curl would ask for it; use -u 'me:PASSWORD', or -u 'me:'"),
         ("curl http://h -d x -F a=b", "--curl: has more than one of -d, -F, -T and -I, but a request has only one \
             method and one body; keep one of them"),

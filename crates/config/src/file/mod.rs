@@ -101,6 +101,14 @@ impl PlanFileReader {
                     let trouble = keys.unknown(&name);
                     return self.wrong(*at, written, trouble);
                 }
+                Some(KeyKind::Urls) if !self.recorded && self.draft.flow.is_some() => {
+                    let trouble = "cannot be combined with `flow`; make each URL a step of the flow, or leave one out";
+                    return self.wrong(*at, written, trouble);
+                }
+                Some(KeyKind::Urls) if !self.recorded && !self.draft.scenarios.is_empty() => {
+                    let trouble = "cannot be combined with `scenarios`; move it into a scenario, or leave one out";
+                    return self.wrong(*at, written, trouble);
+                }
                 Some(KeyKind::Urls) => self.urls(node)?,
                 Some(KeyKind::Flow) => self.flow(*at, node, entries)?,
                 Some(KeyKind::FlowSection) if side_by_side || entry(entries, "flow").is_some() => {}

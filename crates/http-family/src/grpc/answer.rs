@@ -262,8 +262,37 @@ impl StreamListener<GrpcCall> for GrpcEventHandler<'_> {
         if end { self.conclude(call, None, None) } else { StreamDecision::Continue }
     }
 
-    fn reset(&mut self, mut call: GrpcCall, code: u32) {
-        let said = code::of_reset(code);
+    fn reset(&mut self, call: GrpcCall, code: u32) {
+        self.end_by_code(call, code, code::of_reset(code));
+    }
+
+    fn refused(&mut self, call: GrpcCall) {
+        if let (Some(stream), Some(held)) = (call.held_stream(), &mut self.held) {
+            return held.refused(stream, grpc::stream_refused(), (self.kept, self.done));
+        }
+        self.begun.retain(|id| *id != call.id);
+        self.done.push(Event::Refused(call.id));
+    }
+
+    fn turned_away(&mut self, call: GrpcCall, code: u32) {
+        if call.held_stream().is_some() && self.held.is_some() {
+            return self.refused(call);
+        }
+        self.end_by_code(call, code, code::of_goaway(code));
+    }
+
+    fn pong(&mut self) {
+        self.done.push(Event::Heartbeat);
+    }
+
+    fn end_code(&mut self, word: code::EndCode) {
+        self.done.push(Event::PeerCode(word.number()));
+    }
+}
+
+impl GrpcEventHandler<'_> {
+    /// Ends a call that the peer ended with an HTTP/2 code.
+    fn end_by_code(&mut self, mut call: GrpcCall, code: u32, said: StaticCause) {
         let status = match status::of_reset(code) {
             // Servers such as grpc-go cancel a call at its deadline, which clients with a timer report as
             // DEADLINE_EXCEEDED.
@@ -278,24 +307,6 @@ impl StreamListener<GrpcCall> for GrpcEventHandler<'_> {
         }
     }
 
-    fn refused(&mut self, call: GrpcCall) {
-        if let (Some(stream), Some(held)) = (call.held_stream(), &mut self.held) {
-            return held.refused(stream, grpc::stream_refused(), (self.kept, self.done));
-        }
-        self.begun.retain(|id| *id != call.id);
-        self.done.push(Event::Refused(call.id));
-    }
-
-    fn pong(&mut self) {
-        self.done.push(Event::Heartbeat);
-    }
-
-    fn end_code(&mut self, word: code::EndCode) {
-        self.done.push(Event::PeerCode(word.number()));
-    }
-}
-
-impl GrpcEventHandler<'_> {
     /// Records the beginning of a response; that of a stream begins with its first message.
     #[inline]
     fn begin(&mut self, call: &mut GrpcCall) {

@@ -40,10 +40,12 @@ pub fn messages(
     let text = &*marks.replace_json_slots(text, place)?;
     let mut values = Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
     let several = text.trim_end().contains('\n');
+    let (mut counted, mut before) = (0, 0);
     loop {
         let from = values.byte_offset();
         let from = from + (text[from..].len() - text[from..].trim_start().len());
-        let before = text[..from].bytes().filter(|b| *b == b'\n').count();
+        before += text[counted..from].bytes().filter(|b| *b == b'\n').count();
+        counted = from;
         let at =
             |line: usize| if several { format!("{place} line {}", before + line.max(1)) } else { place.to_owned() };
         match values.next() {

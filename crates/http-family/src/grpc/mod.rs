@@ -33,6 +33,7 @@ mod suggestion;
 mod tests;
 mod times;
 mod transcript;
+mod wire_source;
 mod workload;
 
 pub use request::GrpcRequest;

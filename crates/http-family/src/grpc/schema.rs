@@ -11,7 +11,7 @@ use protox::Compiler;
 use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
 
 use super::editions;
-use super::sources::ProtoFiles;
+use super::sources::{MissingImports, ProtoFiles};
 use super::suggestion::nearest;
 use brunt_values::file;
 
@@ -85,16 +85,18 @@ impl Schema {
                 true
             }
         });
-        let mut resolver = ChainFileResolver::new();
+        let (mut resolver, missing) = (ChainFileResolver::new(), MissingImports::default());
+        // The library needs its own `descriptor.proto`, whichever one the import path has.
+        resolver.add(GoogleFileResolver::new());
         for root in roots {
             resolver.add(ProtoFiles::new(root));
         }
-        resolver.add(GoogleFileResolver::new());
+        resolver.add(missing.clone());
         let mut compiler = Compiler::with_file_resolver(resolver);
         compiler.include_imports(true);
         for path in files {
             file::text("--proto", path)?;
-            compiler.open_file(path).map_err(|error| not_compiled(path, &error))?;
+            compiler.open_file(path).map_err(|error| not_compiled(path, &error, &missing.names()))?;
         }
         Ok(Schema { pool: compiler.descriptor_pool(), source: "--proto" })
     }
@@ -178,18 +180,29 @@ pub fn unknown(what: &str, name: &str, known: &[String]) -> String {
     format!("there is no {what} {name}; use one of {}{more}", some.join(", "))
 }
 
-/// Describes an error in a `.proto` file in one sentence that names file and line.
-fn not_compiled(file: &str, error: &protox::Error) -> UsageError {
+/// Describes an error in a `.proto` file in one sentence that names file and line, and the imports that are `missing`.
+fn not_compiled(file: &str, error: &protox::Error, missing: &[String]) -> UsageError {
     // The long form begins with `file:line:column: message`, followed by an excerpt of the source.
     let long = format!("{error:?}");
     let first = long.lines().next().unwrap_or_default();
     let said = error.to_string();
-    match first.strip_suffix(said.as_str()).and_then(|place| place.strip_suffix(": ")) {
-        Some(place) => UsageError::new("--proto", format!("{place}: {said}; fix the file")),
-        None if said.contains("import") => {
-            let trouble = format!("{file}: {said}; use --import-path DIR for the directory that imports start from");
-            UsageError::new("--proto", trouble)
-        }
-        None => UsageError::new("--proto", format!("{file}: {said}; fix the file")),
-    }
+    let place = first.strip_suffix(said.as_str()).and_then(|place| place.strip_suffix(": ")).unwrap_or(file);
+    // Of many, those of the package of the type that is missing.
+    let of_type = |import: &&String| {
+        said.split('\'')
+            .any(|name| name.rsplit_once('.').is_some_and(|(of, _)| import.starts_with(&of.replace('.', "/"))))
+    };
+    let close: Vec<&String> = missing.iter().filter(of_type).collect();
+    let missing = if close.is_empty() { missing.iter().collect() } else { close };
+    let advice = match &missing[..] {
+        [] => "fix the file".to_owned(),
+        [import] => format!(
+            "its import {import} was not found: use --import-path DIR for the directory that imports start from"
+        ),
+        _ => format!(
+            "its imports {} were not found: use --import-path DIR for the directory that imports start from",
+            missing.iter().map(|import| import.as_str()).collect::<Vec<_>>().join(", ")
+        ),
+    };
+    UsageError::new("--proto", format!("{place}: {said}; {advice}"))
 }

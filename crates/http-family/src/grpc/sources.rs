@@ -1,14 +1,17 @@
 //! Resolves `.proto` files in a directory, including those that use editions.
 //!
 //! The library that parses them supports proto2 and proto3. Except for features, a file that uses editions has the
-//! syntax of proto3; it is parsed as such, and its features are added to the descriptor (see [`super::editions`]).
+//! syntax of proto3; it is parsed as such, and its features are added to the descriptor (see [`super::editions`]). What
+//! does not affect messages is not parsed at all ([`super::wire_source`]), so that imports that only define options may
+//! be missing.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use prost_reflect::prost::Message as _;
 use protox::file::{File, FileResolver, IncludeFileResolver};
 
-use super::editions;
+use super::{editions, wire_source};
 use brunt_values::file;
 
 /// A resolver for the files below a directory.
@@ -32,15 +35,39 @@ impl FileResolver for ProtoFiles {
 
     fn open_file(&self, name: &str) -> Result<File, protox::Error> {
         let path = self.directory.join(name);
-        let text = path.to_str().filter(|_| file::is_file(&path)).and_then(|path| file::text("--proto", path).ok());
-        match text.as_deref().and_then(edition) {
+        let Some(path) = path.to_str().filter(|_| file::is_file(&path)) else {
+            return Err(protox::Error::file_not_found(name));
+        };
+        let text = file::text("--proto", path).map_err(|wrong| protox::Error::new(wrong.problem))?;
+        let text = wire_source::reduce(&text, edition(&text).is_some());
+        match edition(&text) {
             Some((before, edition, after)) => of_edition(name, before, edition, after),
-            None if file::reads_from_bundle() => match text {
-                Some(text) => File::from_source(name, &text),
-                None => Err(protox::Error::file_not_found(name)),
-            },
-            None => self.plain.open_file(name),
+            None => File::from_source(name, &text),
         }
+    }
+}
+
+/// The last resolver: imports that are not found are empty. Most define options, which are not needed; if a type of
+/// theirs is used, the error about it names them.
+#[derive(Clone, Debug, Default)]
+pub struct MissingImports {
+    names: Arc<Mutex<Vec<String>>>,
+}
+
+impl MissingImports {
+    /// Returns the names of the imports that were not found.
+    pub fn names(&self) -> Vec<String> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl FileResolver for MissingImports {
+    fn open_file(&self, name: &str) -> Result<File, protox::Error> {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+        File::from_source(name, "")
     }
 }
 

@@ -3,9 +3,9 @@
 //!
 //! A head is parsed in place, in one pass, line by line; nothing is copied or kept but [`HttpHead`]. A line is checked
 //! once it is complete, so a head that arrives in pieces is treated exactly like a whole one. Both CR LF and a bare LF
-//! end a line (RFC 9112 2.2). A bare CR, NUL and other control characters, folded lines (5.2), white space before the
-//! colon and names that are not tokens are rejected. Fields that do not frame the message are not examined here; see
-//! [`field`].
+//! end a line (RFC 9112 2.2). A bare CR, NUL and other control characters, folded lines of requests, white space before
+//! the colon and names that are not tokens are rejected; folded lines of responses mean one line (5.2, [`unfolded`]).
+//! Fields that do not frame the message are not examined here; see [`field`].
 
 use brunt_contract::ProtocolError;
 
@@ -45,6 +45,8 @@ pub struct HttpHead {
     pub flags: u8,
     /// Set once the start line was parsed.
     pub started: bool,
+    /// Set if a field goes on in further lines.
+    pub folded: bool,
     /// Start of the target of a request.
     pub target_at: u32,
     /// End of the target of a request.
@@ -94,7 +96,7 @@ pub(super) fn response_lines(bytes: &[u8], head: &mut HttpHead) -> Result<bool, 
         head.at = end + 1;
         head.started = true;
     }
-    fields(bytes, head)
+    fields(bytes, head, true)
 }
 
 /// Parses the head of a request as far as it has arrived, like [`response_head`]. [`method_and_target`] returns its
@@ -123,7 +125,7 @@ pub(super) fn request_lines(bytes: &[u8], head: &mut HttpHead) -> Result<bool, P
         head.at = end + 1;
         head.started = true;
     }
-    fields(bytes, head)
+    fields(bytes, head, false)
 }
 
 /// Parses `METHOD TARGET HTTP/1.x` and records the position of the target.
@@ -223,14 +225,16 @@ fn status_line(line: &[u8], head: &mut HttpHead) -> Result<(), ProtocolError> {
     if has_control(reason) { Err(CONTROL) } else { Ok(()) }
 }
 
+/// Parses field lines. If `folds` is set, a line that begins with white space continues the one before it, so that a
+/// line is complete once the next one has begun.
 #[inline]
-fn fields(bytes: &[u8], head: &mut HttpHead) -> Result<bool, ProtocolError> {
+fn fields(bytes: &[u8], head: &mut HttpHead, folds: bool) -> Result<bool, ProtocolError> {
     loop {
         let rest = &bytes[head.at..];
         let Some(end) = memchr::memchr(b'\n', rest) else { return Ok(false) };
         let line = without_cr(&rest[..end]);
-        head.at += end + 1;
         if line.is_empty() {
+            head.at += end + 1;
             return Ok(true);
         }
         let mut colon = 0;
@@ -248,8 +252,55 @@ fn fields(bytes: &[u8], head: &mut HttpHead) -> Result<bool, ProtocolError> {
         if has_control(value) {
             return Err(CONTROL);
         }
-        framing_field(&line[..colon], value, head)?;
+        match rest.get(end + 1) {
+            None if folds => return Ok(false),
+            Some(b' ' | b'\t') if folds => match folded_field(rest, colon, head)? {
+                Some(length) => head.at += length,
+                None => return Ok(false),
+            },
+            _ => {
+                framing_field(&line[..colon], value, head)?;
+                head.at += end + 1;
+            }
+        }
     }
+}
+
+/// Parses a field that goes on in further lines; returns their length, or `None` if it may go on further.
+#[cold]
+fn folded_field(rest: &[u8], colon: usize, head: &mut HttpHead) -> Result<Option<usize>, ProtocolError> {
+    let mut end = 0;
+    loop {
+        let Some(line) = memchr::memchr(b'\n', &rest[end..]) else { return Ok(None) };
+        if has_control(without_cr(&rest[end..end + line])) {
+            return Err(CONTROL);
+        }
+        end += line + 1;
+        match rest.get(end) {
+            None => return Ok(None),
+            Some(b' ' | b'\t') => {}
+            Some(_) => break,
+        }
+    }
+    let whole = unfolded(&rest[..end]);
+    framing_field(&whole[..colon], whole[colon + 1..].trim_ascii_end(), head)?;
+    head.folded = true;
+    Ok(Some(end))
+}
+
+/// Returns a head with spaces instead of the line ends within fields (RFC 9112 5.2); its length is the same.
+#[cold]
+pub fn unfolded(head: &[u8]) -> Vec<u8> {
+    let mut text = head.to_vec();
+    for end in memchr::memchr_iter(b'\n', head) {
+        if matches!(head.get(end + 1), Some(b' ' | b'\t')) {
+            text[end] = b' ';
+            if end > 0 && head[end - 1] == b'\r' {
+                text[end - 1] = b' ';
+            }
+        }
+    }
+    text
 }
 
 /// Records the fields that frame a message; they are distinguished by length first.

@@ -3,7 +3,7 @@
 //! Implements RFC 9110 and 9112 for servers of HTTP/1.1 and 1.0: all methods but CONNECT, keep-alive, bodies delimited
 //! by length, by chunks and by the end of the connection, interim responses, redirects, basic authentication, and
 //! `Expect: 100-continue`. Not supported: pipelining (client side), decompression (bodies are counted as received),
-//! other protocols after an upgrade, folded header lines. `codec` documents what is tolerated and what is rejected.
+//! other protocols after an upgrade. `codec` documents what is tolerated and what is rejected.
 
 mod body;
 mod body_options;
@@ -27,6 +27,7 @@ pub(crate) mod transcript;
 mod vector;
 mod workload;
 
+pub use options::NO_COLON;
 pub use request::HttpRequest;
 pub use server::{Http1Server, UpgradeRequest};
 pub use session::Http1Session;

@@ -28,7 +28,8 @@ use brunt_values::verify::CheckTexts;
 use brunt_values::verify::{self, Expectations};
 
 /// The error for a header line without a colon. It does not quote the line, which may be a bare token and thus secret.
-const NO_COLON: &str = "a line has no colon between name and value; use -H 'NAME: VALUE', as in -H 'Accept: text/html'";
+pub const NO_COLON: &str =
+    "a line has no colon between name and value; use -H 'NAME: VALUE', as in -H 'Accept: text/html'";
 const TARGET: &str = "--request-target";
 
 /// The options, in the order the help shows them.

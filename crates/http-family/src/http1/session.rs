@@ -13,7 +13,7 @@ use brunt_contract::{
 };
 
 use super::body::{BodyDecoder, BodyPart};
-use super::codec::{CHUNKED, CODED, HEAD_BOUND, HttpHead, SIZED, response_head};
+use super::codec::{self, CHUNKED, CODED, HEAD_BOUND, HttpHead, SIZED, response_head};
 use super::evaluation::{EXCERPT_BOUND, ResponseEvaluation};
 use super::expect_continue::DeferredBody;
 use super::redirect::Redirect;
@@ -84,7 +84,7 @@ pub struct Http1Session {
     status: u16,
     state: Http1State,
     flags: u8,
-    /// The line end that some servers send behind a response, which is skipped (RFC 9112 2.2).
+    /// The line end that some servers send behind a response, or before the first one, which is skipped (RFC 9112 2.2).
     line_end: StrayLineEnd,
     checks: u16,
 }
@@ -94,7 +94,7 @@ pub struct Http1Session {
 enum StrayLineEnd {
     Nothing,
     CarriageReturn,
-    /// Another one is not skipped, nor is one before the first response.
+    /// Another one is not skipped.
     Whole,
 }
 
@@ -110,7 +110,7 @@ impl Http1Session {
             status: 0,
             state: Http1State::Idle,
             flags: 0,
-            line_end: StrayLineEnd::Whole,
+            line_end: StrayLineEnd::Nothing,
             checks: 0,
         }
     }
@@ -207,6 +207,21 @@ impl Http1Session {
     /// Processes a complete head. Returns `true` if the response ends with it.
     #[inline]
     fn on_head(&mut self, head: &HttpHead, text: &[u8], done: &EventBuffer) -> Result<bool, ProtocolError> {
+        if head.folded {
+            return self.on_folded_head(head, text, done);
+        }
+        self.on_plain_head(head, text, done)
+    }
+
+    /// Like [`Self::on_head`], for a head with folded lines.
+    #[cold]
+    fn on_folded_head(&mut self, head: &HttpHead, text: &[u8], done: &EventBuffer) -> Result<bool, ProtocolError> {
+        self.on_plain_head(head, &codec::unfolded(text), done)
+    }
+
+    /// Like [`Self::on_head`], for a head without folded lines.
+    #[inline]
+    fn on_plain_head(&mut self, head: &HttpHead, text: &[u8], done: &EventBuffer) -> Result<bool, ProtocolError> {
         if text.len() > HEAD_BOUND {
             return Err(ENDLESS);
         }
@@ -553,7 +568,9 @@ impl Session for Http1Session {
                 Ok(())
             }
             Err(broken) => {
-                if at == 0 && self.state == Http1State::Head && self.extras.as_ref().is_none_or(|e| e.kept.is_empty()) {
+                // An interim response is followed by another head, and by no line end.
+                let fresh = self.extras.as_ref().is_none_or(|rare| rare.kept.is_empty() && rare.interim == 0);
+                if at == 0 && self.state == Http1State::Head && fresh {
                     match self.skip_line_end(bytes) {
                         0 => {}
                         n => return self.receive(&bytes[n..], out, done),

@@ -229,6 +229,10 @@ impl StreamListener<Http2Exchange> for Http2EventHandler<'_> {
         self.done.push(Event::Refused(x.id));
     }
 
+    fn turned_away(&mut self, mut x: Http2Exchange, code: u32) {
+        self.end(&mut x, Some(FaultKind::Closed), Some(code::of_goaway(code)));
+    }
+
     fn pong(&mut self) {
         self.done.push(Event::Heartbeat);
     }

@@ -54,6 +54,9 @@ pub trait StreamListener<T> {
     fn reset(&mut self, own: T, code: u32);
     /// Handles a stream that the peer has not processed and never will.
     fn refused(&mut self, own: T);
+    /// Handles a stream that the peer has not processed because it gave up the connection with this error. Sent again at
+    /// once, it would only repeat the error: a peer that says ENHANCE_YOUR_CALM wants fewer requests.
+    fn turned_away(&mut self, own: T, code: u32);
     /// Handles the peer's reply to [`Http2Connection::ping`].
     fn pong(&mut self) {}
     /// Handles a GOAWAY or RST_STREAM code; called in addition to the events of the affected streams.

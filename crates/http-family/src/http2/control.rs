@@ -137,8 +137,10 @@ impl<T> Http2Connection<T> {
         let mut unserved: Vec<u32> = unserved.map(|s| s.id).collect();
         unserved.sort_unstable();
         for id in unserved {
-            if let Some(stream) = self.forget(id) {
-                ear.refused(stream.state);
+            match (self.forget(id), code) {
+                (Some(stream), code::NO_ERROR) => ear.refused(stream.state),
+                (Some(stream), code) => ear.turned_away(stream.state, code),
+                (None, _) => {}
             }
         }
         // Further frames for these streams are ignored.

@@ -25,7 +25,7 @@ use super::request::{MessageInput, WebSocketMessage, put_frame};
 use super::rules::WebSocketRules;
 use super::upgrade::{agreed, refusal};
 use crate::detect::{DetectedProtocol, detect};
-use crate::http1::codec::{HttpHead, response_head};
+use crate::http1::codec::{HttpHead, response_head, unfolded};
 use brunt_values::budget::{BudgetedBuffer, NO_ROOM_FOR_HEADS};
 use brunt_values::side_messages::SideMessageState;
 use brunt_values::verify;
@@ -131,7 +131,9 @@ impl WebSocketSession {
             return Err(refusal(rare.head.status));
         }
         let rules = &self.rules;
-        let deflate = agreed(&rare.consent, self.masks.seed(), &rules.subprotocols, rules.compress)?;
+        let plain = rare.head.folded.then(|| unfolded(&rare.consent));
+        let consent = plain.as_deref().unwrap_or(&rare.consent);
+        let deflate = agreed(consent, self.masks.seed(), &rules.subprotocols, rules.compress)?;
         if let Some(agreement) = deflate {
             self.extras.get_or_insert_default().deflate = Some(DeflateStreams::new(agreement));
         }

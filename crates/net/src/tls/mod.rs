@@ -31,7 +31,7 @@ use brunt_cause::complaint;
 use brunt_contract::{Origin, SecureChannel, SecureChannelFactory, UsageError};
 use rustls::client::Resumption;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
-use rustls::pki_types::ServerName;
+use rustls::pki_types::{PrivateKeyDer, ServerName};
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion};
 
@@ -130,9 +130,18 @@ fn client_config(settings: &TlsSettings, provider: &Arc<CryptoProvider>) -> Resu
             complaint!("the certificate it belongs to is missing; add --cert FILE", "缺少对应的证书；请加 --cert FILE"),
         )),
         (Some(cert), Some(key)) => builder
-            .with_client_auth_cert(pem::certificates("--cert", cert)?, pem::private_key("--key", key)?)
+            .with_client_auth_cert(pem::certificates("--cert", cert)?, private_key(cert, key)?)
             .map_err(|e| errors::own_certificate(&e)),
     }
+}
+
+/// Returns the private key, which may be in the file of the certificate.
+fn private_key(cert: &[u8], key: &[u8]) -> Result<PrivateKeyDer<'static>, UsageError> {
+    if cert != key {
+        return pem::private_key("--key", key);
+    }
+    let apart = |wrong: UsageError| format!("{}; or add --key FILE for a key in a file of its own", wrong.problem);
+    pem::private_key("--cert", key).map_err(|wrong| UsageError::new("--cert", apart(wrong)))
 }
 
 /// Returns a verifier that trusts only the authorities of `--cacert` (as curl does) and the certificates in its file

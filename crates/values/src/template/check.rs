@@ -137,7 +137,7 @@ fn value_may_hold(value: &SlotValue, bad: &dyn Fn(u8) -> bool) -> bool {
         | SlotValue::Time { format, .. }
         | SlotValue::Row { format: Some(format), .. } => format_may_hold(*format, bad),
         SlotValue::Bytes { .. } | SlotValue::Variable(_) => (0..=u8::MAX).any(bad),
-        SlotValue::Row { column, format: None, .. } => column.rows().any(|row| row.iter().any(|b| bad(*b))),
+        SlotValue::Row { column, format: None, .. } => column.may_hold(bad),
         SlotValue::Shifted { of, .. } => value_may_hold(of, bad),
         SlotValue::Characters { .. }
         | SlotValue::Iso

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::csv::{self, DataColumn, DataFiles};
+use super::csv::{self, DataFiles};
 use super::format::NumberFormat;
 use super::rows::RowChoice;
+use crate::data::{DataColumn, StatedFormat};
 
 /// A data file and its unused columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,15 +19,16 @@ pub struct UnusedColumns {
 
 /// Returns the data files used by these texts that can be read, with the columns that no text uses.
 pub fn unused_columns<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<UnusedColumns> {
-    let mut used: BTreeMap<&str, (bool, BTreeSet<&str>)> = BTreeMap::new();
-    for (file, column, lines) in texts.into_iter().flat_map(used_columns) {
-        let known = used.entry(file).or_default();
-        known.0 |= lines;
-        known.1.insert(column);
+    let mut used: BTreeMap<&str, (StatedFormat, BTreeSet<&str>)> = BTreeMap::new();
+    for (file, column, stated) in texts.into_iter().flat_map(used_columns) {
+        let (known, columns) = used.entry(file).or_default();
+        known.json_lines |= stated.json_lines;
+        known.no_header |= stated.no_header;
+        columns.insert(column);
     }
-    let left = used.into_iter().map(|(file, (lines, used))| {
-        let mut columns = csv::column_names(file, lines).unwrap_or_default();
-        columns.retain(|column| !used.contains(&**column));
+    let left = used.into_iter().map(|(file, (stated, used))| {
+        let mut columns = csv::column_names(file, stated).unwrap_or_default();
+        columns.retain(|column| !used.contains(column.trim()) && !column.trim().is_empty());
         UnusedColumns { file: file.to_owned(), columns }
     });
     left.filter(|unused| !unused.columns.is_empty()).collect()
@@ -38,21 +40,21 @@ pub fn columns<'a>(slots: impl IntoIterator<Item = &'a str>) -> Vec<Arc<DataColu
     let mut files = DataFiles::default();
     let mut column = |slot: &str| {
         let text = format!("{{{slot}}}");
-        let (file, column, lines) = used_columns(&text).next()?;
-        files.column(&format!("{file}.{column}"), lines).ok()
+        let (file, column, stated) = used_columns(&text).next()?;
+        files.column(&format!("{file}.{column}"), stated).ok()
     };
     slots.into_iter().filter_map(&mut column).collect()
 }
 
-/// Returns the columns used by the slots of a text: file, column, and whether the slot declares the file as JSON lines.
-fn used_columns(text: &str) -> impl Iterator<Item = (&str, &str, bool)> {
+/// Returns the columns used by the slots of a text: file, column, and what the slot states of the file.
+fn used_columns(text: &str) -> impl Iterator<Item = (&str, &str, StatedFormat)> {
     let slots = |name: &'static str| text.match_indices(name).map(move |(at, _)| (&text[at + name.len()..], name));
     slots("{csv ").chain(slots("{jsonl ")).filter_map(|(rest, name)| {
         let words = &rest[..rest.find(['}', '|'])?];
-        let (_, words) = RowChoice::read(words).ok()?;
+        let (choice, words) = RowChoice::read(words).ok()?;
         let named = words.rsplit_once(' ').filter(|(_, word)| NumberFormat::parse(word).is_some());
-        let (file, column) = named.map_or(words, |(named, _)| named).trim().rsplit_once('.')?;
-        Some((file, column, name == "{jsonl "))
+        let (file, column) = csv::split_column(named.map_or(words, |(named, _)| named).trim())?;
+        Some((file, column, StatedFormat { json_lines: name == "{jsonl ", no_header: choice.no_header }))
     })
 }
 

@@ -15,7 +15,6 @@ mod digest;
 mod emit;
 mod encoding;
 mod format;
-mod jsonl;
 mod literal_braces;
 #[cfg(test)]
 mod literal_braces_tests;

@@ -23,18 +23,21 @@ pub struct RowChoice {
     pub order: RowOrder,
     /// Set if the run ends after the last row.
     pub stops: bool,
+    /// Set if the first row has values instead of the names of columns.
+    pub no_header: bool,
 }
 
 impl RowChoice {
     /// Keywords of row selection.
-    pub const WORDS: [&str; 6] = ["sequential", "shuffle", "random", "recycle", "stop", "unique"];
+    pub const WORDS: [&str; 7] = ["sequential", "shuffle", "random", "recycle", "stop", "unique", "no-header"];
 
     /// Parses the keywords at the end of a slot; returns the selection and the remaining text.
     ///
     /// # Errors
     /// Keywords contradict each other.
     pub fn read(words: &str) -> Result<(RowChoice, &str), String> {
-        let (mut order, mut end, mut unique, mut rest) = (None, None, false, words.trim_end());
+        let (mut order, mut end, mut unique, mut no_header) = (None, None, false, false);
+        let mut rest = words.trim_end();
         while let Some((before, word)) = rest.rsplit_once(' ') {
             let twice = match word {
                 "sequential" => order.replace((RowOrder::Sequential, word)).is_some(),
@@ -43,12 +46,13 @@ impl RowChoice {
                 "recycle" => end.replace(false).is_some(),
                 "stop" => end.replace(true).is_some(),
                 "unique" => std::mem::replace(&mut unique, true),
+                "no-header" => std::mem::replace(&mut no_header, true),
                 _ => break,
             };
             if twice {
                 return Err(format!(
                     "{{csv {words}}} says twice how rows are chosen; use one of sequential, shuffle and random, \
-                        and one of recycle, stop and unique"
+                        one of recycle, stop and unique, and no-header once"
                 ));
             }
             rest = before.trim_end();
@@ -64,7 +68,7 @@ impl RowChoice {
                 random order"
             ));
         }
-        Ok((RowChoice { order, stops }, rest))
+        Ok((RowChoice { order, stops, no_header }, rest))
     }
 
     /// Returns the row for a request, less than `rows`. Files with different `salt` have independent orders.

@@ -126,7 +126,7 @@ fn value_size(value: &SlotValue) -> u64 {
         SlotValue::Uuid { .. } => 36,
         SlotValue::Trace { .. } => 55,
         SlotValue::Variable(_) => MOST_OF_A_VALUE as u64,
-        SlotValue::Row { column, format: None, .. } => column.rows().map(<[u8]>::len).max().unwrap_or(0) as u64,
+        SlotValue::Row { column, format: None, .. } => column.longest() as u64,
         SlotValue::Row { format: Some(format), .. } => format.max_bytes(u64::MAX),
     }
 }

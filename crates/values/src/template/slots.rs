@@ -5,6 +5,7 @@ use super::format::NumberFormat;
 use super::literal_braces::is_typo;
 use super::rows::RowChoice;
 use super::value::{ALPHANUMERIC, SlotValue};
+use crate::data::StatedFormat;
 
 /// Maximum number of random characters or bytes in a slot.
 const MOST_RANDOM: usize = 16 << 20;
@@ -104,24 +105,29 @@ pub fn env(name: &str) -> Result<String, String> {
 }
 
 fn row(words: &str, lines: bool, files: &mut DataFiles) -> Result<SlotValue, String> {
-    let (choice, words) = RowChoice::read(words)?;
+    let (choice, whole) = RowChoice::read(words)?;
     let (named, format) =
-        match words.rsplit_once(' ').and_then(|(named, word)| Some((named, NumberFormat::parse(word)?))) {
+        match whole.rsplit_once(' ').and_then(|(named, word)| Some((named, NumberFormat::parse(word)?))) {
             Some((named, format)) => (named.trim(), Some(format)),
-            None => (words, None),
+            None => (whole, None),
         };
-    let column = files.column(named, lines).map_err(|trouble| match misspelled_keyword(named) {
-        Some((word, right)) => format!("\"{word}\" is not a keyword of {{csv}}; use {right} if you meant that"),
-        None => trouble,
-    })?;
+    let stated = StatedFormat { json_lines: lines, no_header: choice.no_header };
+    let (column, format) = match files.column(named, stated) {
+        Ok(column) => (column, format),
+        Err(trouble) => match files.column(whole, stated).ok().filter(|_| format.is_some()) {
+            // The word is the end of a column's name.
+            Some(column) => (column, None),
+            None => {
+                return Err(misspelled_keyword(named).map_or(trouble, |(word, right)| {
+                    format!("\"{word}\" is not a keyword of {{csv}}; use {right} if you meant that")
+                }));
+            }
+        },
+    };
     files.record_choice(named, choice, column.count())?;
-    if format.is_some()
-        && let Some(row) =
-            column.rows().find(|row| std::str::from_utf8(row).ok().and_then(|t| t.parse::<u64>().ok()).is_none())
-    {
-        let row = String::from_utf8_lossy(row);
+    if let (Some(value), Some(_)) = (column.no_number(), format) {
         return Err(format!(
-            "{named} has \"{row}\", which is not a whole number; leave out the format to send it as is"
+            "{named} has \"{value}\", which is not a whole number; leave out the format to send it as is"
         ));
     }
     Ok(SlotValue::Row { column, format, choice, salt: csv::salt(named) })

@@ -303,7 +303,94 @@ fn columns_of_files() {
     std::fs::write(directory.path().join("ragged.csv"), "a,b\n1,2\n3\n").unwrap();
     let ragged = directory.path().join("ragged.csv");
     let said = complaint(format!("{{csv {}.b}}", ragged.display()));
-    assert!(said.contains("ragged.csv line 3 has 1 columns"), "{said}");
+    assert!(said.contains("ragged.csv line 3 has 1 column and no \"b\""), "{said}");
+}
+
+#[test]
+fn columns_of_files_as_spreadsheets_write_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let utf_16: Vec<u8> =
+        "\u{feff}first name\tcity\r\nZoë\t\"São\tPaulo\"\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let files: [(&str, &[u8], &str, &str); 11] = [
+        ("semicolon", "name;price\nZoë;1,5\n".as_bytes(), "{csv F.name}={csv F.price}", "Zoë=1,5"),
+        ("tab", b"name\tage\nann\t3\n", "{csv F.age}", "3"),
+        ("bar", b"name|age\nann|3\n", "{csv F.age}", "3"),
+        ("stated", b"sep=^\nname^age\nann^3\n", "{csv F.age u8}", "\u{3}"),
+        ("utf_16", &utf_16, "{csv F.first name}/{csv F.city}", "Zoë/São\tPaulo"),
+        ("windows", b"name,paid\nZo\xeb,\x805\n", "{csv F.name}{csv F.paid}", "Zoë€5"),
+        ("returns", b"name,age\rann,3\rbob,4\r", "{csv F.name}{csv F.age}", "ann3"),
+        ("plain", b"ann,3\nbob,4\n", "{csv F.1 no-header}{csv F.2 no-header}", "ann3"),
+        (
+            "dots",
+            b"user.name,the hex,,  padded \nann,ff,9,x\n",
+            "{csv F.user.name}{csv F.the hex}{csv F.3}{csv F.padded}",
+            "annff9x",
+        ),
+        ("excel.csv", b"\"a\" b,c\n1,\"x \"\"y\"\"\nz\"\n", "{csv F.a b}{csv F.c}", "1x \"y\"\nz"),
+        ("wide.tsv", b"a,b\tc\n1,2\t3\n", "{csv F.a,b}", "1,2"),
+    ];
+    for (name, content, text, wanted) in files {
+        std::fs::write(path(name), content).unwrap();
+        let filled = filled(&text.replace('F', &path(name)), Notation::Plain, &SlotContext { number: 1, ..FILL });
+        assert_eq!(String::from_utf8_lossy(&filled), wanted, "{name}");
+    }
+}
+
+#[test]
+fn rows_that_cannot_be_meant_are_refused_with_their_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("f");
+    let table = [
+        ("a,b\r\n1,2\r\n3,\"4\r\n5,6\r\n", "a", "f line 3 has a quote that is never closed; double a quote"),
+        ("a,b\n1,\"2\n3,4\n5,\"6\",7\n", "a", "f line 2 has a quote that is closed only on line 4, within a value"),
+        ("ann,3\nbob,4\n", "1", "no column \"1\"; its first row names ann, 3; if that row has values, write {csv "),
+        ("a,b\n", "a", "has no rows below the header"),
+    ];
+    for (content, column, wanted) in table {
+        std::fs::write(&path, content).unwrap();
+        let said = Template::parse(&format!("{{csv {}.{column}}}", path.display()), "--send").unwrap_err().to_string();
+        assert!(said.contains(wanted), "{said}");
+    }
+    std::fs::write(&path, "a,b\n1,2\n").unwrap();
+    let said = Template::parse(&format!("{{csv {0}.1 no-header}}{{csv {0}.b}}", path.display()), "").unwrap_err();
+    assert!(said.to_string().contains("are chosen in two ways"), "{said}");
+    let said = Template::parse(&format!("{{jsonl {}.a no-header}}", path.display()), "").unwrap_err().to_string();
+    assert!(said.contains("has JSON lines, whose keys name the columns; leave out no-header"), "{said}");
+}
+
+/// A large file is not read into memory: its values are those of the same rows in a small one.
+#[test]
+fn values_of_a_large_file_are_read_when_they_are_needed() {
+    use std::io::Write as _;
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let rows = (crate::file::TEXT_BOUND / 5000 + 10) as usize;
+    let row = |n: usize| {
+        format!("{n};\"{:0>5000};\"\"Zoë\"\"\n{}\"\r\n{}", n * 7, n % 10, if n % 3 == 0 { "\r\n" } else { "" })
+    };
+    let write = |name: &str, encode: &dyn Fn(&str) -> Vec<u8>| {
+        let mut file = std::io::BufWriter::new(std::fs::File::create(path(name)).unwrap());
+        file.write_all(&encode("id;text\n")).unwrap();
+        (0..rows).for_each(|n| file.write_all(&encode(&row(n))).unwrap());
+        file.flush().unwrap();
+        assert!(file.get_ref().metadata().unwrap().len() > crate::file::TEXT_BOUND, "{name}");
+    };
+    write("utf-8.csv", &|text| text.as_bytes().to_vec());
+    write("latin.csv", &|text| text.chars().map(|c| c as u8).collect());
+    for name in ["utf-8.csv", "latin.csv"] {
+        let text = format!("{{csv {0}.id u32 unique}} {{csv {0}.text unique}}", path(name));
+        let template = Template::parse(&text, "").unwrap();
+        assert_eq!(template.data_end(), Some(rows as u64));
+        for n in [0, 1, 2, 49, rows / 2, rows - 1] {
+            let mut out = Vec::new();
+            template.fill(&SlotContext { number: n as u64 + 1, ..FILL }, &mut out);
+            let text = format!(" {:0>5000};\"Zoë\"\n{}", n * 7, n % 10);
+            assert_eq!(out, [&(n as u32).to_be_bytes(), text.as_bytes()].concat(), "{name} {n}");
+        }
+    }
+    let said = Template::parse(&format!("{{csv {}.text u8}}", path("utf-8.csv")), "").unwrap_err().to_string();
+    assert!(said.contains("which is not a whole number"), "{said}");
 }
 
 #[test]

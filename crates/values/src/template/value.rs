@@ -7,9 +7,9 @@ use std::sync::Arc;
 use brunt_contract::{SlotContext, Trace};
 use brunt_measure::Calendar;
 
-use super::csv::DataColumn;
 use super::format::{NumberFormat, hex_digits};
 use super::rows::RowChoice;
+use crate::data::{DataColumn, whole_number};
 
 /// The value of a slot.
 #[derive(Debug)]
@@ -118,13 +118,13 @@ impl SlotValue {
             SlotValue::Trace { sampled } => out.extend_from_slice(&Trace::derive(context, *sampled).header()),
             SlotValue::Variable(index) => out.extend_from_slice(context.values.get(*index).unwrap_or_default()),
             SlotValue::Row { column, format, choice, salt } => {
-                let row = column.row(choice.row(context, column.count(), *salt));
-                match format {
-                    None => out.extend_from_slice(row),
+                let from = out.len();
+                column.append(choice.row(context, column.count(), *salt), out);
+                if let Some(format) = format {
                     // The values were validated when the file was read.
-                    Some(format) => {
-                        format.append(std::str::from_utf8(row).ok().and_then(|t| t.parse().ok()).unwrap_or(0), out)
-                    }
+                    let number = whole_number(&out[from..]).unwrap_or(0);
+                    out.truncate(from);
+                    format.append(number, out);
                 }
             }
         }

@@ -87,9 +87,11 @@ fn mistakes_in_proto_files_name_file_and_line() {
     std::fs::write(&path, "syntax = \"proto3\";\nmessage A {\n  strin g = 1;\n}\n").expect("written");
     let said = complaint(UNARY, &[("proto", path.to_str().expect("UTF-8"))]);
     assert!(said.starts_with("--proto: bad.proto:3:3: ") && said.contains("'strin'"), "{said}");
-    std::fs::write(&path, "syntax = \"proto3\";\nimport \"other.proto\";\n").expect("written");
+    std::fs::write(&path, "syntax = \"proto3\";\nimport \"other.proto\";\nmessage A { o.B b = 1; }").expect("written");
     let said = complaint(UNARY, &[("proto", path.to_str().expect("UTF-8"))]);
-    assert!(said.starts_with("--proto: bad.proto:2:1: import 'other.proto' not found"), "{said}");
+    let advice =
+        "its import other.proto was not found: use --import-path DIR for the directory that imports start from";
+    assert!(said.starts_with("--proto: bad.proto:3:13: ") && said.ends_with(advice), "{said}");
     let said = complaint(UNARY, &[("proto", "/nowhere/x.proto")]);
     assert!(said.starts_with("--proto: /nowhere/x.proto cannot be read"), "{said}");
 }
@@ -114,6 +116,52 @@ fn imports_are_found_beside_the_file_and_on_the_path() {
     assert_eq!(&*made.requests()[0].request.downcast::<GrpcRequest>().body, [0, 0, 0, 0, 3, 8, 0xac, 2]);
     let origin = &made.origins()[0];
     assert_eq!((origin.host.as_str(), origin.port, origin.tls), ("::1", 50_051, false));
+}
+
+/// What protoc takes beside the messages: options of others, whose files are missing or on the import path, with a
+/// `descriptor.proto` there that the library does not know.
+#[test]
+fn annotations_of_other_programs_are_not_in_the_way() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| directory.path().join(name);
+    std::fs::create_dir_all(at("lib/google/protobuf")).expect("made");
+    let write = |name: &str, text: &str| std::fs::write(at(name), text).expect("written");
+    write("lib/google/protobuf/descriptor.proto", "edition = \"2099\"; nothing is known of this");
+    write(
+        "lib/gogo.proto",
+        "syntax = \"proto2\"; package g; import \"google/protobuf/descriptor.proto\";\n\
+         extend google.protobuf.FieldOptions { optional bool nullable = 65001; }",
+    );
+    write(
+        "lib/google/protobuf/go_features.proto",
+        "edition = \"2023\"; package pb; import \"google/protobuf/descriptor.proto\";\n\
+         extend google.protobuf.FeatureSet { GoFeatures go = 1002; } message GoFeatures { int32 level = 1; }",
+    );
+    write(
+        "old.proto",
+        "syntax = \"proto2\"; package p; import \"gogo.proto\"; import \"validate/validate.proto\";\n\
+         import \"google/api/annotations.proto\"; option (g.marshaler_all) = true; option (v.least) = -inf;\n\
+         message M { optional int64 big = 1 [(g.nullable) = false, (v.rules).int64 = {gt: 0, in: [1, 2]}];\n\
+         extensions 1000 [verification = UNVERIFIED]; extensions 2000 to max [declaration = { number: 2000 }]; }\n\
+         service S { rpc Do(M) returns (M) { option (google.api.http) = { post: \"/v1\" body: \"*\" }; } }",
+    );
+    write(
+        "new.proto",
+        "edition = \"2024\"; package p; import option \"nowhere.proto\"; import \"google/protobuf/go_features.proto\";\n\
+         option features.(pb.go).level = 2; option features.field_presence = IMPLICIT;\n\
+         export message M { reserved bar, baz; int64 big = 1 [(a.b) = 1, default = 5]; local message L { } }\n\
+         service S { rpc Do(M) returns (M); }",
+    );
+    for name in ["old.proto", "new.proto"] {
+        let (file, lib) = (at(name), at("lib"));
+        let options = [
+            ("proto", file.to_str().expect("UTF-8")),
+            ("import-path", lib.to_str().expect("UTF-8")),
+            ("data", "{\"big\": \"300\"}"),
+        ];
+        let made = dialogue("grpc://[::1]/p.S.Do", &options);
+        assert_eq!(&*made.requests()[0].request.downcast::<GrpcRequest>().body, [0, 0, 0, 0, 3, 8, 0xac, 2], "{name}");
+    }
 }
 
 #[test]

@@ -91,6 +91,7 @@ impl StreamListener<()> for IgnoringListener {
     }
     fn reset(&mut self, (): (), _: u32) {}
     fn refused(&mut self, (): ()) {}
+    fn turned_away(&mut self, (): (), _: u32) {}
 }
 
 #[test]

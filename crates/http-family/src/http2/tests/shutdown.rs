@@ -36,6 +36,16 @@ fn goaway_in_two_steps_refuses_in_two_steps() {
 }
 
 #[test]
+fn what_a_server_turned_away_with_an_error_is_not_sent_again() {
+    let mut talk = Http2Client::after(&[], 3);
+    talk.hear(&[settings(&[]), head(1, OK), goaway(0, code::ENHANCE_YOUR_CALM)].concat());
+    assert_eq!(talk.news().len(), 3, "two ends, and the first byte of a response");
+    assert!(!talk.news().iter().any(|news| news.starts_with("refused")));
+    talk.hear(&last_data(1, b"x"));
+    assert_eq!((talk.ends(), talk.session.room()), (vec!["0 ok 200 1".to_owned()], 0));
+}
+
+#[test]
 fn every_word_of_an_end_is_told_whatever_becomes_of_the_requests() {
     let mut talk = Http2Client::after(&[], 4);
     // A stream that is over, one in progress, one that was not processed, and an unknown code.

@@ -1,0 +1,35 @@
+//! Standard input in place of a file. It can be read only once, so its content is kept for the option that reads it, and
+//! another option that names it is refused.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::file::TEXT_BOUND;
+use crate::pipe;
+
+/// The file name that stands for standard input.
+pub const NAME: &str = "-";
+
+/// The option that read standard input, and the content.
+static READ: Mutex<Option<(String, Result<Arc<[u8]>, String>)>> = Mutex::new(None);
+
+/// Returns the content of standard input for an option.
+///
+/// # Errors
+/// It cannot be read, is larger than `bound`, or was read by another option.
+pub fn read(option: &str, bound: u64) -> Result<Arc<[u8]>, String> {
+    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    let (first, content) = read.get_or_insert_with(|| {
+        let content = pipe::read_standard_input(TEXT_BOUND, pipe::PATIENCE);
+        (option.to_owned(), content.map(Arc::from).map_err(|error| format!("standard input cannot be read ({error})")))
+    });
+    if first != option {
+        return Err(format!(
+            "standard input is already read by {first}, and can be read only once; write the name of a file"
+        ));
+    }
+    let (content, bound) = (content.clone()?, bound.min(TEXT_BOUND));
+    if content.len() as u64 > bound {
+        return Err(format!("standard input is larger than {} MiB, or endless; use a file", bound >> 20));
+    }
+    Ok(content)
+}
