@@ -474,6 +474,8 @@ fn check_text(text: &str, place: &str, marks: &mut Placeholders) -> Result<Strin
     let text = if marks.occur_in(text.as_bytes()) { marks.fill_environment(&text)? } else { text.into_owned() };
     let random = |slot: &&str| ["{random", "{uuid"].iter().any(|name| slot.starts_with(name));
     if let Some(slot) = marks.slots_in(text.as_bytes()).find(random) {
+        // As it was written.
+        let slot = slot.replace(" | json}", "}");
         let trouble = format!(
             "{slot} differs here from the one in the request, so no response would have it; give it a name there, \
                 {{id={slot}}}, and write {{id}} here"

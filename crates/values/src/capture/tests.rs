@@ -100,10 +100,7 @@ fn what_cannot_be_read_is_a_sentence() {
         ("css input[", "`input[` is not a CSS selector"),
         ("css a >", "`a >` is not a CSS selector (it ends where another part must follow)"),
         ("css a::text", "`a::text` is not a CSS selector (of pseudo-classes and pseudo-elements, only :has()"),
-        (
-            "css a:contains(x)",
-            "(of pseudo-classes and pseudo-elements, only :has()",
-        ),
+        ("css a:contains(x)", "(of pseudo-classes and pseudo-elements, only :has()"),
         ("css | upper-case", "is not a CSS selector ("),
         (
             "css form @action | slice 23..",
@@ -157,12 +154,11 @@ fn searches_that_take_too_long_are_given_up_with_a_limit_of_brunt_as_the_reason(
         ("regex (?s)a(.*b)? | count", &pattern),
         ("json $..a..a | count", &deep),
         ("json $..* | last", &deep),
-        ("css b ~ b i", &siblings),
-        ("css i:nth-last-child(2n+1 of u ~ i)", &siblings),
+        ("css u ~ i", &siblings),
         ("css div:has(u) div:has(u i)", &nested),
         ("css * | all", &nested),
         ("xpath //b[preceding::b[preceding::b]]", &siblings),
-        ("xpath //b[contains(/, 'nothing')]", &texts),
+        ("xpath //b[contains(/a, 'nothing')]", &texts),
         ("xpath //b[../../a = 'x']", &texts),
     ] {
         let capture = Capture::parse(text).expect(text);

@@ -9,7 +9,7 @@ use super::{NO_SPAN, Span};
 use crate::steps::{OutOfSteps, StepBudget};
 
 /// Steps of the budget for one visited state.
-const STEPS_PER_VISIT: u64 = 6;
+const STEPS_PER_VISIT: u64 = 4;
 
 /// A text to search.
 pub(super) struct GroupMachine<'a> {

@@ -214,7 +214,7 @@ fn what_is_expected_of_a_body_is_filled_like_its_request() {
 #[test]
 fn complaints_show_slots_as_they_were_written() {
     let table: [(&str, &[&str], &str); 10] = [
-        ("http://{user}/", &[], "URL: \"http://{user}/\" cannot be used (only {env NAME} is allowed before its path)"),
+        ("http://{user}/", &[], "URL: \"http://{user}/\" cannot be used (only {env NAME} and captured values are"),
         ("http://h/{countr}", &[], "URL: {countr} is not a slot; use {counter}, or {text {{countr}}} to send it as is"),
         ("http://h/", &["header=X-{user}: a"], "--header: \"X-{user}: a\" has a slot in its name"),
         (
@@ -228,8 +228,8 @@ fn complaints_show_slots_as_they_were_written() {
         ("http://h/", &["expect-body={countr}"], "--expect-body: {countr} is not a slot"),
         (
             "http://h/",
-            &["expect-body={user}", "redirects=2"],
-            "--expect-body: has slots, which are filled for the first request",
+            &["expect-json=$.id == \"{uuid}\"", "redirects=2"],
+            "--expect-json: {uuid} differs here from the one in the request",
         ),
         ("http://h/", &["header=X: {env BRUNT_NO_SUCH_VARIABLE}"], "--header: {env BRUNT_NO_SUCH_VARIABLE} is not set"),
     ];
