@@ -166,8 +166,10 @@ impl ProgramOutputs {
     /// Checks that the saved plan is the same plan once its blanks are filled with what they stand for, and that it is
     /// refused without it.
     fn saved_plan_is_the_same(&mut self, line: &[&str]) {
-        let (saved, kept) =
-            (self.run(&[&["plan", "--seed", "7"], line].concat()), self.run(&[&["plan", "--seed", "7", "--keep-secrets"], line].concat()));
+        let (saved, kept) = (
+            self.run(&[&["plan", "--seed", "7"], line].concat()),
+            self.run(&[&["plan", "--seed", "7", "--keep-secrets"], line].concat()),
+        );
         self.all.retain(|place, _| !place.contains("--keep-secrets"));
         let file = self.path("saved.yaml");
         std::fs::write(&file, &saved).expect("written");
