@@ -260,6 +260,7 @@ fn planted_flow(folder: &Path, host: &str) -> String {
     let body = file("body.json", json!({ "password": secret(23), "name": "ann" }).to_string());
     let headers = file("headers", format!("X-Api-Key: {}\nX-Plain: yes\n", secret(24)));
     let json_body = json!({ "user": "ann", "password": secret(27), "in": json!({ "token": secret(28) }).to_string() });
+    let [user, key, fragment] = [26, 30, 31].map(plain);
     let text = format!(
         r#"
 users: 1
@@ -293,9 +294,6 @@ flows:
     - {{ url: "http://{host}/fail?one={{password}}", data: "{{arg}} {{id}}", on-failure: go-on }}
 "#,
         bearer = quoted(&format!("Authorization: Bearer {}", secret(25))),
-        user = plain(26),
-        key = plain(30),
-        fragment = plain(31),
         json_body = quoted(&json_body.to_string()),
         named = plain(32),
         compared = quoted(&format!("$.password == {}", plain(32))),
