@@ -84,21 +84,8 @@ impl<'a> SecretSpans<'a> {
 
     /// Searches for comparisons, `$.user.password == 'x'`. Outside of plans, only quoted text counts as a value.
     pub fn comparisons(&mut self, text: &'a str) {
-        for (at, sign) in COMPARED.into_iter().flat_map(|sign| text.match_indices(sign)) {
-            let path = text[..at].trim_end().trim_end_matches(['"', '\'', ']']);
-            let part = |b: &u8| b.is_ascii_alphanumeric() || b"_-$".contains(b);
-            let name = &path[path.len() - path.bytes().rev().take_while(part).count()..];
-            let value = text[at + sign.len()..].trim_start_matches(['=', ' ']);
-            let value = match value.chars().next().filter(|c| "\"'".contains(*c)) {
-                Some(quote) => value[1..].split(quote).next().unwrap_or_default(),
-                None if self.origin() != TextOrigin::Plan => continue,
-                None => {
-                    let ends = ["&&", "||", " and ", " or ", "]", ")"].into_iter().filter_map(|end| value.find(end));
-                    value[..ends.min().unwrap_or(value.len())].trim()
-                }
-            };
-            let word = matches!(value, "true" | "false" | "null");
-            if !word && is_secret(name, value) && is_secret_value(name, value) {
+        for (name, value) in compared(text, self.origin() == TextOrigin::Plan) {
+            if is_secret(name, value) && is_secret_value(name, value) {
                 self.hide(value);
             }
         }
@@ -180,6 +167,26 @@ impl<'a> SecretSpans<'a> {
             self.hide(&body[..end]);
         }
     }
+}
+
+/// Returns the names and values of comparisons; values without quotes only if `bare` is set.
+pub fn compared(text: &str, bare: bool) -> Vec<(&str, &str)> {
+    let signs = COMPARED.into_iter().flat_map(|sign| text.match_indices(sign));
+    let both = |(at, sign): (usize, &str)| {
+        let path = text[..at].trim_end().trim_end_matches(['"', '\'', ']']);
+        let part = |b: &u8| b.is_ascii_alphanumeric() || b"_-$".contains(b);
+        let name = &path[path.len() - path.bytes().rev().take_while(part).count()..];
+        let value = text[at + sign.len()..].trim_start_matches(['=', ' ']);
+        let value = match value.chars().next().filter(|c| "\"'".contains(*c)) {
+            Some(quote) => value[1..].split(quote).next().unwrap_or_default(),
+            None => {
+                let ends = ["&&", "||", " and ", " or ", "]", ")"].into_iter().filter_map(|end| value.find(end));
+                value[..ends.min().filter(|_| bare).unwrap_or(if bare { value.len() } else { 0 })].trim()
+            }
+        };
+        (!matches!(value, "" | "true" | "false" | "null")).then_some((name, value))
+    };
+    signs.filter_map(both).collect()
 }
 
 /// Returns `false` for an ordinary value whose name is just as often used for harmless ones.

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::blanks::Blanks;
+use super::bodies::compared;
 use super::places::{self, PlanPlace};
 use super::positions::SecretSpans;
 use super::values::Secrets;
@@ -40,6 +41,11 @@ impl PlanSecrets {
         places::each_text(&mut others, &mut |place, text| found.text(place, text));
         bodies.iter().for_each(|text| found.text(PlanPlace::Text, text));
         found.secrets.variables = found.variables(plan);
+        for (name, value) in flows(plan).flat_map(Flow::conditions).flat_map(|text| compared(text, true)) {
+            if found.secrets.variables.contains(name) {
+                found.secrets.learn_value(value);
+            }
+        }
         found
     }
 
@@ -80,12 +86,10 @@ impl PlanSecrets {
                 secret.insert(name.to_owned());
             }
         }
-        let flows: Vec<&Flow> =
-            plan.flow.iter().chain(&plan.common).chain(plan.scenarios.iter().map(|scenario| &scenario.flow)).collect();
         // A value passed on is secret, too; each round finds at least one more name.
         loop {
             let known = secret.len();
-            for flow in &flows {
+            for flow in flows(plan) {
                 flow.visit_all_steps(&mut |step| pass_on(step, &mut secret));
             }
             if secret.len() == known {
@@ -93,6 +97,11 @@ impl PlanSecrets {
             }
         }
     }
+}
+
+/// Returns the flows of a plan.
+fn flows(plan: &Plan) -> impl Iterator<Item = &Flow> {
+    plan.flow.iter().chain(&plan.common).chain(plan.scenarios.iter().map(|scenario| &scenario.flow))
 }
 
 /// Returns the name of the value in a placeholder; of a value that no user has, the whole text names it.
@@ -239,6 +248,7 @@ mod tests {
             request(0),
             Step::Call { flow: "called".into(), with },
             Step::ForEach { name: "each".into(), list: LoopList::Captured("arg".into()), steps: vec![request(1)] },
+            Step::If { condition: "v == 'tok-4711'".into(), steps: Vec::new(), otherwise: Vec::new() },
             Step::ForEach { name: "id".into(), list: LoopList::Captured("list".into()), steps: vec![request(2)] },
         ];
         let plan =
@@ -250,7 +260,11 @@ mod tests {
             assert_eq!(found.secrets.is_secret_variable(name), secret, "{name}");
         }
         assert_eq!(found.slots, ["csv keys.csv.k | url", "csv users.csv.password", "pw"].map(str::to_owned).into());
-        let (blank, blanks) = plan_with_blanks(&plan, &found.secrets);
-        assert_eq!((blank, blanks), (plan, Blanks::default()), "placeholders are no secrets");
+        let (_, blanks) = plan_with_blanks(&plan, &found.secrets);
+        assert_eq!(
+            blanks.variables(),
+            ["BRUNT_SECRET_1"],
+            "placeholders are no secrets, but what one is compared with is"
+        );
     }
 }

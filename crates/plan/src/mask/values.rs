@@ -61,6 +61,8 @@ impl Secrets {
             "cookie" => self.learn_option("header", &format!("Cookie: {value}")),
             "user" | "proxy-user" if value.starts_with('@') && !value.contains(':') => {}
             "user" | "proxy-user" if value.contains(':') => self.pair(value),
+            // `-u` is a URL here, and credentials in curl.
+            "u" if is_pair(value) => self.pair(value),
             _ => self.learn_place(PlanPlace::Option(name), value),
         }
     }
@@ -223,6 +225,12 @@ impl Secrets {
     }
 }
 
+/// Returns `true` for `name:password`, which is no URL and no host with a port.
+fn is_pair(text: &str) -> bool {
+    let port = |rest: &str| rest.split('/').next().is_some_and(|port| port.bytes().all(|b| b.is_ascii_digit()));
+    text.split_once(':').is_some_and(|(name, rest)| !name.contains('[') && !rest.starts_with("//") && !port(rest))
+}
+
 /// Replaces the placeholders of environment variables (`{env TOKEN}`); `None` if there are none.
 fn with_variables(text: &str, value: impl Fn(&str) -> Option<String>) -> Option<String> {
     let (mut filled, mut rest, mut any) = (String::new(), text, false);
@@ -327,7 +335,7 @@ mod tests {
         }
         for before in ["", "a", "ab", "abc"] {
             for alphabet in [&STANDARD, &base64::engine::general_purpose::URL_SAFE_NO_PAD] {
-                let coded = alphabet.encode(format!("{before}s3cr3t/9+Zq \"x\"~~~"));
+                let coded = alphabet.encode(format!("{before}s3cr3t/9+Zq \"x\"!!!"));
                 let shown = secrets.hide(&format!("got {coded} here"));
                 assert!(shown.starts_with("got ***") && shown.ends_with("*** here"), "{coded}: {shown}");
             }
