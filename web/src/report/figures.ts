@@ -155,7 +155,7 @@ function percentilesOf(run: Run, span: Span | null): Percentiles {
       blocks.fill(block++, first, end);
     }
   }
-  return { blocks, over: over[1] > 0 ? [Math.round(over[0]), Math.round(over[1])] : [1, 1], lines };
+  return { blocks, over: over[1] > 0 ? [Math.max(1, Math.round(over[0])), Math.max(1, Math.round(over[1]))] : [1, 1], lines };
 }
 
 /** Returns the shortest blocks of a section most of which have p99, or else p95 or p50. */

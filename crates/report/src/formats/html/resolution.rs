@@ -18,8 +18,7 @@ use crate::summary::Summary;
 /// Limits of a page for each ten minutes of a run: filled buckets of histograms, and rows of names over all blocks.
 const BUCKETS: usize = 150_000;
 const BLOCKS: u64 = 2_000;
-/// Number of tens of minutes after which a page does not grow any more, and maximum number of steps of seconds.
-const MOST_TENS: usize = 3;
+/// Maximum number of steps of seconds; a page with more seconds does not grow any more.
 const STEPS: u64 = 1_800;
 /// Limit on the filled buckets of request phases for each ten minutes of a run.
 const PARTS: u64 = 30_000;
@@ -117,8 +116,9 @@ impl Resolution {
                 _ => {}
             }
         }
-        let tens = (survey.seconds / 600).clamp(1, MOST_TENS);
         let second_s = length(|length| survey.seconds as u64 / length <= STEPS);
+        // The seconds of steps are told apart, so that there is less room for the rest.
+        let tens = if second_s > 1 { 1 } else { (survey.seconds / 600).max(1) };
         let buckets = (COARSEST..=FINEST).rev().zip(survey.filled);
         let buckets = buckets
             .filter(|(_, filled)| *filled / second_s as usize <= BUCKETS * tens)
