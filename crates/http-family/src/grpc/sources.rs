@@ -38,7 +38,7 @@ impl FileResolver for ProtoFiles {
         let Some(path) = path.to_str().filter(|_| file::is_file(&path)) else {
             return Err(protox::Error::file_not_found(name));
         };
-        let text = file::text("--proto", path).map_err(|wrong| protox::Error::new(wrong.problem))?;
+        let text = file::text("--proto", path).map_err(|wrong| protox::Error::new(wrong.problem.to_string()))?;
         let text = wire_source::reduce(&text, edition(&text).is_some());
         match edition(&text) {
             Some((before, edition, after)) => of_edition(name, before, edition, after),
