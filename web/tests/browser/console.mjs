@@ -198,7 +198,7 @@ try {
   const record = join(home, 'brunt/library/records', `${begun}.brunt.zst`);
   await page.getByRole('link', { name: 'Runs', exact: true }).click();
   await page.locator('input[type=file]').setInputFiles({ name: 'from-ci.brunt.zst', mimeType: 'application/zstd', buffer: readFileSync(record) });
-  await page.getByRole('link', { name: 'from-ci.brunt.zst' }).waitFor();
+  await page.getByRole('link', { name: 'from-ci.brunt.zst', exact: true }).waitFor();
   writeFileSync(join(home, 'evil.html'), '<img src=x onerror=alert(1)>');
   await page.locator('input[type=file]').setInputFiles(join(home, 'evil.html'));
   await page.getByText('this is not a brunt record').waitFor();
@@ -220,7 +220,7 @@ try {
     });
     return (await answer.json()).id;
   }, [target]);
-  await page.goto(`${origin}/runs/${third}?lang=x`);
+  await page.goto(`${origin}/runs/${third}`);
   await page.locator('#rates').waitFor();
   await page.waitForFunction(() => document.title === 'Third run · brunt');
   const dying = started[started.length - 1];
@@ -256,12 +256,12 @@ try {
   await page.getByRole('link', { name: 'Runs', exact: true }).click();
   await page.getByRole('searchbox').fill('from-ci');
   await page.getByRole('link', { name: 'Second run' }).waitFor({ state: 'detached' });
-  await page.getByRole('link', { name: 'from-ci.brunt.zst' }).click();
+  await page.getByRole('link', { name: 'from-ci.brunt.zst', exact: true }).click();
   await page.locator('#verdict').waitFor();
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('button', { name: 'Delete permanently?' }).click();
   await page.getByRole('link', { name: 'First run' }).waitFor();
-  assert.equal(await page.getByRole('link', { name: 'from-ci.brunt.zst' }).count(), 0);
+  assert.equal(await page.getByRole('link', { name: 'from-ci.brunt.zst', exact: true }).count(), 0);
   assert.deepEqual(complaints, []);
   console.log('the console holds in a browser');
 } finally {
