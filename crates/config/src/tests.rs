@@ -269,13 +269,14 @@ fn the_ending_of_a_file_says_its_format() {
         ("-o x.txt a.b", "text"),
         ("-o x.html a.b", "html"),
         ("-o x.HTM a.b", "html"),
-        ("-o x.bin a.b", "text"),
+        ("--format text -o x.bin a.b", "text"),
         ("-o json a.b", "text"),
         ("--format csv -o x.json a.b", "csv"),
         ("--format md a.b", "markdown"),
     ] {
         assert_eq!(run(line).presentation.format.name(), format, "{line}");
     }
+    assert!(command("-o x.pdf a.b").is_err_and(|complaint| complaint.to_string().contains("no format for .pdf")));
     let Ok(Command::Report(_, shown)) = command("report --quiet -o x.md") else { panic!() };
     assert!(shown.quiet && shown.format.name() == "markdown");
 }
