@@ -270,7 +270,7 @@ fn the_ending_of_a_file_says_its_format() {
         ("-o x.txt a.b", "text"),
         ("-o x.html a.b", "html"),
         ("-o x.HTM a.b", "html"),
-        ("-o x.bin a.b", "text"),
+        ("--format text -o x.bin a.b", "text"),
         ("-o json a.b", "text"),
         ("--format csv -o x.json a.b", "csv"),
         ("--format md a.b", "markdown"),
@@ -279,6 +279,7 @@ fn the_ending_of_a_file_says_its_format() {
         let used = shown.files.first().map_or(shown.format, |file| file.format);
         assert_eq!(used.name(), format, "{line}");
     }
+    assert!(command("-o x.pdf a.b").is_err_and(|complaint| complaint.to_string().contains("no format for .pdf")));
     let Ok(Command::Report(_, shown)) = command("report --quiet -o x.md -o y.html") else { panic!() };
     let files: Vec<_> = shown.files.iter().map(|file| (&*file.path, file.format.name())).collect();
     assert!(shown.quiet && files == [("x.md", "markdown"), ("y.html", "html")]);

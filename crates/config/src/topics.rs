@@ -306,8 +306,7 @@ mod tests {
     fn shells_and_man_know_every_option() {
         for shell in ["bash", "zsh", "fish"] {
             let script = completions(&words(shell), &spoken()).unwrap();
-            for word in
-                ["rate", "objective", "proto", "backlog", "report", "explain", "completions", "man", "markdown", "N2"]
+            for word in ["rate", "objective", "proto", "backlog", "report", "explain", "completions", "man", "markdown"]
             {
                 assert!(script.contains(word), "{shell}: {word}");
             }

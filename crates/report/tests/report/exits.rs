@@ -200,7 +200,7 @@ fn a_target_that_dies_is_told_though_no_objective_asks() {
         assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(said), "{said} is missing in\n{text}");
     }
     let judged = died.objectives(&["failed<50%"]).written("text", Lang::En);
-    assert!(judged.contains("latency covers only the others\n"), "{judged}");
+    assert!(judged.contains("latency covers only the others (and 1 more, below)\n"), "{judged}");
     assert!(judged.ends_with("use results with caution\n"), "{judged}");
     let one = open(2000.0, 1).second(second(0).answered(1999, ms(2)).failing(1, "reset", "first_byte", None));
     let text = one.written("text", Lang::En);
