@@ -129,7 +129,10 @@ pub fn check_apart(report: &str, (option, other): (&str, &str)) -> Result<(), Us
         return Ok(());
     }
     let said = match option {
-        "-o" => complaint!("{other} is the file of another -o, too; use another path", "{other} 也是另一个 -o 的文件；请换一个路径"),
+        "-o" => complaint!(
+            "{other} is the file of another -o, too; use another path",
+            "{other} 也是另一个 -o 的文件；请换一个路径"
+        ),
         _ => complaint!("{other} is also the -o file; use another path", "{other} 也是 -o 的文件；请换一个路径"),
     };
     Err(UsageError::new(option, said))

@@ -81,7 +81,10 @@ pub fn parse_all<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<(Vec<St
     if stages.is_empty() {
         return Err((
             0,
-            complaint!("no stage lasts any time; give one a length, such as 30s", "所有阶段的时长都为零；请给出时长，例如 30s"),
+            complaint!(
+                "no stage lasts any time; give one a length, such as 30s",
+                "所有阶段的时长都为零；请给出时长，例如 30s"
+            ),
         ));
     }
     if stages.iter().all(|s| s.from == 0.0 && s.to == 0.0) {
