@@ -9,8 +9,13 @@ use crate::pipe;
 /// The file name that stands for standard input.
 pub const NAME: &str = "-";
 
-/// The option that read standard input, and the content.
-static READ: Mutex<Option<(String, Result<Arc<[u8]>, String>)>> = Mutex::new(None);
+/// Standard input as one option read it.
+struct ReadInput {
+    option: String,
+    content: Result<Arc<[u8]>, String>,
+}
+
+static READ: Mutex<Option<ReadInput>> = Mutex::new(None);
 
 /// Returns the content of standard input for an option.
 ///
@@ -18,16 +23,18 @@ static READ: Mutex<Option<(String, Result<Arc<[u8]>, String>)>> = Mutex::new(Non
 /// It cannot be read, is larger than `bound`, or was read by another option.
 pub fn read(option: &str, bound: u64) -> Result<Arc<[u8]>, String> {
     let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-    let (first, content) = read.get_or_insert_with(|| {
+    let input = read.get_or_insert_with(|| {
         let content = pipe::read_standard_input(TEXT_BOUND, pipe::PATIENCE);
-        (option.to_owned(), content.map(Arc::from).map_err(|error| format!("standard input cannot be read ({error})")))
+        let content = content.map(Arc::from).map_err(|error| format!("standard input cannot be read ({error})"));
+        ReadInput { option: option.to_owned(), content }
     });
-    if first != option {
+    if input.option != option {
         return Err(format!(
-            "standard input is already read by {first}, and can be read only once; write the name of a file"
+            "standard input is already read by {}, and can be read only once; write the name of a file",
+            input.option
         ));
     }
-    let (content, bound) = (content.clone()?, bound.min(TEXT_BOUND));
+    let (content, bound) = (input.content.clone()?, bound.min(TEXT_BOUND));
     if content.len() as u64 > bound {
         return Err(format!("standard input is larger than {} MiB, or endless; use a file", bound >> 20));
     }

@@ -1,7 +1,8 @@
 //! Users as plans describe them: paced while everything fails, first requests that leave no trace, and loads, loops and
 //! captures in all their forms.
 
-use brunt_tests::{TargetProcess, TestReport, brunt, report};
+use brunt_tests::report::report;
+use brunt_tests::{TargetProcess, TestReport, brunt};
 
 /// Writes files into a folder; returns the folder and the path of the plan, which is the first file.
 fn files(all: &[(&str, &str)]) -> (tempfile::TempDir, String) {

@@ -348,7 +348,7 @@ fn silent_connections_keep_no_client_out_and_are_remarked_upon() {
         service: ServiceSelector::Target,
         host: HostDescription { cores: 2.0, ..HostDescription::default() },
         tls: bare(),
-        remark: Box::new(move |remark| drop(tell.send(remark))),
+        remark: Box::new(move |remark| tell.send(remark).expect("a listening test")),
     };
     let server = ProbeServer::start(TcpListener::bind("127.0.0.1:0").unwrap(), granting).unwrap();
     let silent: Vec<TcpStream> = (0..300).map(|_| TcpStream::connect(server.address()).unwrap()).collect();

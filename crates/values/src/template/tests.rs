@@ -367,7 +367,7 @@ fn values_of_a_large_file_are_read_when_they_are_needed() {
     let path = |name: &str| directory.path().join(name).display().to_string();
     let rows = (crate::file::TEXT_BOUND / 5000 + 10) as usize;
     let row = |n: usize| {
-        format!("{n};\"{:0>5000};\"\"Zoë\"\"\n{}\"\r\n{}", n * 7, n % 10, if n % 3 == 0 { "\r\n" } else { "" })
+        format!("{n};\"{:0>5000};\"\"Zoë\"\"\n{}\"\r\n{}", n * 7, n % 10, if n.is_multiple_of(3) { "\r\n" } else { "" })
     };
     let write = |name: &str, encode: &dyn Fn(&str) -> Vec<u8>| {
         let mut file = std::io::BufWriter::new(std::fs::File::create(path(name)).unwrap());

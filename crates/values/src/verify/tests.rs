@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::coding::{CodingLayer, ContentCoding, DECODED_BOUND, DecodeFailure};
 use super::*;
+use crate::steps::StepBudget;
 
 fn raw(value: &serde_json::Value) -> Box<RawValue> {
     serde_json::value::to_raw_value(value).expect("JSON")
@@ -53,7 +54,7 @@ fn json_slices() {
     ] {
         let mut found = String::new();
         let path = json::BodyPath::parse(&format!("${slice}")).expect(slice);
-        path.visit(body, &mut |item| found.push_str(item.get())).expect("JSON");
+        path.visit(body, &StepBudget::default(), &mut |item: &RawValue| found.push_str(item.get())).expect("JSON");
         assert_eq!(found, expected, "{slice}");
     }
     for wrong in ["$[1:2:3:4]", "$[a:b]", "$[1:x]", "$[:"] {

@@ -164,7 +164,7 @@ pub(super) fn response_lines(example: &FailureExample, lang: Lang, room: usize) 
     let is_chunk_size = |line: &str| line.bytes().all(|byte| byte.is_ascii_hexdigit());
     let is_chunked = head.to_ascii_lowercase().contains("transfer-encoding: chunked");
     let lines = body.split(r"\n").map(|line| line.trim_end_matches(r"\r").trim());
-    let lines = lines.filter(|line| !line.is_empty() && !(is_chunked && is_chunk_size(line))).take(BODY_LINES);
+    let lines = lines.filter(|line| !(line.is_empty() || is_chunked && is_chunk_size(line))).take(BODY_LINES);
     let body = lines.map(|line| excerpt(say::BODY, line, lang, room));
     std::iter::once(excerpt(say::RECEIVED, status, lang, room)).chain(body).collect()
 }
