@@ -255,7 +255,7 @@ impl RunSums {
         let plan = self.started.as_ref().map(|started| &started.plan);
         let one_at_a_time = plan.is_some_and(|plan| !plan.has_flows() && plan.options.is_empty());
         let shortest = Nanos(self.totals.latency.service.min()).as_secs_f64();
-        match one_at_a_time && shortest > 0.0 {
+        match one_at_a_time && shortest > 0.0 && self.totals.users > 0 {
             true => f64::from(self.totals.users) / shortest,
             false => f64::INFINITY,
         }
@@ -264,8 +264,9 @@ impl RunSums {
     /// Returns the upper bound of a rate of the run.
     pub(crate) fn at_most(&self, per_s: f64) -> f64 {
         let workers = self.started.as_ref().map_or(1, |started| started.workers);
-        // A worker without users holds none up.
-        let time = self.window.0 as f64 * f64::from(workers.min(self.totals.users).max(1));
+        // A worker without users holds none up; zero: their number is unknown.
+        let busy = if self.totals.users > 0 { workers.min(self.totals.users) } else { workers };
+        let time = self.window.0 as f64 * f64::from(busy.max(1));
         if self.open || time == 0.0 {
             return per_s;
         }

@@ -643,7 +643,8 @@ impl Http1Session {
     fn skip_line_end(&mut self, bytes: &[u8]) -> usize {
         let (skipped, line_end) = match (self.line_end, bytes) {
             (StrayLineEnd::Nothing, [b'\r', b'\n', ..]) => (2, StrayLineEnd::Whole),
-            (StrayLineEnd::Nothing, [b'\r']) => (1, StrayLineEnd::CarriageReturn),
+            // What follows may not have arrived; a lone one is skipped in any case, so that pieces make no difference.
+            (StrayLineEnd::Nothing, [b'\r', ..]) => (1, StrayLineEnd::CarriageReturn),
             (StrayLineEnd::Nothing | StrayLineEnd::CarriageReturn, [b'\n', ..]) => (1, StrayLineEnd::Whole),
             (line_end, _) => (0, line_end),
         };

@@ -403,7 +403,7 @@ fn files_that_cannot_be_used_are_named_with_what_is_wrong() {
         (text(&good.key), None, None, "it has a PRIVATE KEY, not a CERTIFICATE"),
         (text(&[0x30, 0x82, 1, 2]), None, None, "it is DER; convert it to PEM"),
         (Some(cut), None, None, "--cacert: certificate 1 in the file is damaged: the line `-----END CERTIFICATE-----`"),
-        (None, text(&good.cert), text(&good.cert), "--key: there is no private key in the file; it has a CERTIFICATE"),
+        (None, text(&good.cert), text(&good.cert), "--cert: there is no private key in the file; it has a CERTIFICATE"),
         (None, text(&good.cert), text(&other.key), "--key: the key does not belong to the certificate of --cert"),
         (
             None,

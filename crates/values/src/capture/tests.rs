@@ -94,7 +94,7 @@ fn what_cannot_be_read_is_a_sentence() {
         ("json $.a[?b]", "has a filter that cannot be read"),
         ("json $.a[?@.b &&]", "has a filter that cannot be read"),
         ("json $.a[?(@.b]", "has a filter that cannot be read"),
-        ("json $.a[1:2]", "has a path that cannot be read"),
+        ("json $.a[1:2:3:4]", "has a path that cannot be read"),
         ("json $.a == 1", "continues with"),
         ("css", "`css` is incomplete"),
         ("css input[", "`input[` is not a CSS selector"),

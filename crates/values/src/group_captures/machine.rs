@@ -5,7 +5,7 @@ use regex_automata::Anchored;
 use regex_automata::nfa::thompson::{NFA, State};
 use regex_automata::util::primitives::StateID;
 
-use super::{NO_SPAN, Span};
+use super::{MatchSpans, NO_SPAN, NO_SPANS, Span};
 use crate::steps::{OutOfSteps, StepBudget};
 
 /// Steps of the budget for one visited state.
@@ -84,7 +84,7 @@ impl GroupMachine<'_> {
         (from, anchored): (usize, Anchored),
         group: usize,
         memory: &mut MachineMemory,
-    ) -> Result<Option<Vec<Span>>, OutOfSteps> {
+    ) -> Result<Option<MatchSpans>, OutOfSteps> {
         let count = 2 * (group + 1);
         let states = self.nfa.states().len();
         memory.current.reset(states, count);
@@ -94,18 +94,19 @@ impl GroupMachine<'_> {
         let start = if anchored == Anchored::No { self.nfa.start_unanchored() } else { self.nfa.start_anchored() };
         self.follow(start, from, memory);
         std::mem::swap(&mut memory.current, &mut memory.next);
-        let mut found = None;
+        let mut found: Option<MatchSpans> = None;
         for at in from..=self.text.len() {
             if memory.current.order.is_empty() {
                 break;
             }
             if self.advance(at, memory) {
-                found = Some(memory.slots.clone());
+                let spans = found.insert(NO_SPANS);
+                spans.iter_mut().zip(memory.slots.chunks(2)).for_each(|(one, pair)| *one = span(pair[0], pair[1]));
             }
             std::mem::swap(&mut memory.current, &mut memory.next);
             self.steps.result()?;
         }
-        Ok(found.map(|slots| slots.chunks(2).map(|pair| span(pair[0], pair[1])).collect()))
+        Ok(found)
     }
 
     /// Reads the byte at `at` in all current states. Returns `true` if one of them is the end of a match, whose slots

@@ -108,9 +108,9 @@ impl GroupCaptures {
     /// The search would take too long.
     pub fn find(&self, message: &[u8], spans: &mut Vec<(u32, u32)>) -> Result<(), OutOfSteps> {
         let found = self.find_from(message, 0, self.groups(), &StepBudget::default())?;
-        let found = found.unwrap_or_else(|| vec![NO_SPAN; self.groups() + 1]);
         let span = |span| if span == NO_SPAN { (0, 0) } else { span };
-        spans.extend(found.into_iter().map(span).map(|(from, to)| (from as u32, to as u32)));
+        let found = found.unwrap_or(NO_SPANS).into_iter().take(self.groups() + 1);
+        spans.extend(found.map(span).map(|(from, to)| (from as u32, to as u32)));
         Ok(())
     }
 
@@ -121,7 +121,7 @@ impl GroupCaptures {
         at: usize,
         group: usize,
         steps: &StepBudget,
-    ) -> Result<Option<Vec<Span>>, OutOfSteps> {
+    ) -> Result<Option<MatchSpans>, OutOfSteps> {
         if at > text.len() {
             return Ok(None);
         }
@@ -129,7 +129,9 @@ impl GroupCaptures {
         if let Some(tables) = &self.tables {
             let Some((start, end)) = span_from(tables, text, at, steps)? else { return Ok(None) };
             if group == 0 {
-                return Ok(Some(vec![(start, end)]));
+                let mut spans = NO_SPANS;
+                spans[0] = (start, end);
+                return Ok(Some(spans));
             }
             from = (start, Anchored::Yes);
         }
@@ -142,6 +144,11 @@ type Span = (usize, usize);
 
 /// The span of a group that did not take part in the match.
 const NO_SPAN: Span = (usize::MAX, usize::MAX);
+
+/// The spans of a match and of its groups, without allocation.
+type MatchSpans = [Span; MOST_GROUPS + 1];
+
+const NO_SPANS: MatchSpans = [NO_SPAN; MOST_GROUPS + 1];
 
 /// Patterns match bytes.
 fn bytes_syntax() -> syntax::Config {

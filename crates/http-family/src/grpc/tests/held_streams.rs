@@ -47,12 +47,9 @@ fn hear(talk: &mut GrpcClient, bytes: &[u8]) -> Vec<String> {
         Event::Ended(ended) => Some(match ended.fault {
             None => format!("ends {} {}", ended.code, ended.payload),
             Some(kind) => {
-                let excerpt = ended.excerpt.unwrap_or_default();
-                format!(
-                    "{kind:?} {}{}",
-                    ended.cause.map(|why| why.to_string()).unwrap_or_default(),
-                    String::from_utf8_lossy(&excerpt)
-                )
+                let status = ended.excerpt.map(|text| String::from_utf8_lossy(&text).into_owned());
+                let said: Vec<String> = status.into_iter().chain(ended.cause.map(|why| why.to_string())).collect();
+                format!("{kind:?} {}", said.join(": "))
             }
         }),
         Event::StateUpdate(_, lesson) => {

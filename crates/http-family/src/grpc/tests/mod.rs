@@ -105,7 +105,9 @@ impl GrpcClient {
                 Event::Message(id, size) => format!("message {} {size}", id.0),
                 Event::Ended(e) => {
                     let fault = e.fault.map_or("ok", |kind| kind.name());
-                    let said = e.excerpt.map(|text| format!(" {}", String::from_utf8_lossy(&text))).unwrap_or_default();
+                    let status = e.excerpt.map(|text| String::from_utf8_lossy(&text).into_owned());
+                    let said: Vec<String> = status.into_iter().chain(e.cause.map(|why| why.to_string())).collect();
+                    let said = if said.is_empty() { String::new() } else { format!(" {}", said.join(": ")) };
                     let name = if e.code == 0 { "-".to_owned() } else { self.workload.code_name(e.code) };
                     format!("ended {} {fault} {name} {}{said}", e.id.0, e.payload)
                 }

@@ -179,7 +179,7 @@ fn a_response_too_large_to_be_looked_into_says_so() {
         _ => None,
     });
     let (fault, why) = ended.unwrap();
-    assert_eq!(fault, Some("wrong_body"));
+    assert_eq!(fault, Some("unchecked"));
     assert!(why.contains("is larger than 262 kB, the limit for checks"), "{why}");
 }
 
