@@ -110,10 +110,9 @@ pub(crate) const CAPACITY: &str = capacity::RULE.rule;
 /// Rules that judge by the codes of responses or by outages, which no delay of the generator makes: an outage is one
 /// only if it is longer than twice the time for which brunt was away.
 pub(crate) const BEYOND_DELAYS: [&str; 2] = [limiter::RULE.rule, stood_still::RULE.rule];
-/// Rules of full pools and queues, and of errors, which another finding may explain: a slow database fills both, and a busy
-/// thread does not accept.
-pub(crate) const CONSEQUENCES: [&str; 4] =
-    [accept_queue::RULE.rule, workers_busy::RULE.rule, upstream_queue::RULE.rule, server_errors::RULE.rule];
+/// Rules of full pools and queues, and of errors, which another finding may explain: a slow database fills both.
+pub(crate) const CONSEQUENCES: [&str; 3] =
+    [workers_busy::RULE.rule, upstream_queue::RULE.rule, server_errors::RULE.rule];
 
 /// Iterates over all rules, in the order of the request path.
 pub fn rules() -> impl Iterator<Item = &'static LimitRule> {

@@ -31,7 +31,7 @@ fn standard_input_stands_for_a_file_everywhere() {
         ("--urls -", "URLb\n", ("/b", "")),
         ("-", "url: URLc\nmethod: PUT\ndata: x\n", ("/c", "x")),
         ("--curl-file -", "curl URLd -d 'x=1'\n", ("/d", "x=1")),
-        ("--data {csv -.name} URLa", "id;name\n1;Zoë\n", ("/a", "Zoë")),
+        ("--data {csv~-.name} URLa", "id;name\n1;Zoë\n", ("/a", "Zoë")),
     ] {
         let peer = ScriptedPeer::answering(OK);
         let put = |text: &str| text.replace("URL", &peer.url());
@@ -39,7 +39,9 @@ fn standard_input_stands_for_a_file_everywhere() {
         let words = put(line);
         // A file at once, and a pipe in pieces.
         for piped in [false, true] {
-            let asked = ["-n", "1", "-c", "1"].into_iter().chain(words.split(' '));
+            // `~` is a space within a word.
+            let words = words.split(' ').map(|word| word.replace('~', " "));
+            let asked = ["-n", "1", "-c", "1"].map(str::to_owned).into_iter().chain(words);
             let ended = if piped {
                 let (read, mut write) = std::io::pipe().expect("a pipe");
                 let running = prepare(asked).input(read).start();
@@ -78,11 +80,12 @@ fn standard_input_is_read_by_one_option_only() {
         ("-H @- -H @- http://127.0.0.1:1/", format!("--header: {again} --header")),
         (
             &*format!("plan --check {path}"),
-            format!("line 3 column 52 (data-file): {again} {path} line 2 column 52 (data-file)"),
+            format!("line 3 column 45 (data-file): {again} {path} line 2 column 45 (data-file)"),
         ),
-        ("--data-file - http://127.0.0.1:1/{csv -.a}", format!("{again} ")),
+        ("--data-file - http://127.0.0.1:1/{csv~-.a}", format!("{again} ")),
     ] {
-        let ended = prepare(line.split(' ')).input(File::open("/dev/null").expect("open")).run().with_code(64);
+        let words = line.split(' ').map(|word| word.replace('~', " "));
+        let ended = prepare(words).input(File::open("/dev/null").expect("open")).run().with_code(64);
         assert!(ended.err.contains(&wanted), "{line}: {}", ended.err);
     }
 }

@@ -120,7 +120,7 @@ fn the_summary_fits_a_screen_of_24_lines() {
             let ended = brunt(line.split_whitespace());
             let summary: Vec<&str> = ended.out.lines().skip_while(|line| !line.starts_with("brunt 0")).collect();
             // In a pipe nothing is wrapped: count the lines of a terminal of 80 cells.
-            let lines: usize = summary.iter().map(|line| cells(line).div_ceil(66).max(1)).sum();
+            let lines: usize = summary.iter().map(|line| cells(line).div_ceil(80).max(1)).sum();
             assert!((8..=23).contains(&lines), "{lines} lines:\n{}", ended.out);
             let text = summary.join("\n");
             let answers = ["p50", "p95", "p99", "Exit code", "Throughput", "Requests"];

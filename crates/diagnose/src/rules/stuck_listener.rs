@@ -93,7 +93,7 @@ pub(super) fn standing(case: &Case) -> Option<StandingQueue<'_>> {
 }
 
 /// Returns the connections of HAProxy, if it had all that it allows.
-fn used_up(haproxy: &CounterSummary) -> Option<[(&'static str, String); 2]> {
+pub(super) fn used_up(haproxy: &CounterSummary) -> Option<[(&'static str, String); 2]> {
     let now = haproxy.max("prometheus.haproxy_process_current_connections")?;
     let most = haproxy.last("prometheus.haproxy_process_max_connections").filter(|most| *most > 0.0)?;
     (now >= USED_UP * most).then(|| [("now", whole(now)), ("most", whole(most))])
