@@ -172,7 +172,8 @@ fn a_service_that_is_lost_on_the_way_is_told_in_a_line_and_costs_no_trust() {
             }
         });
         let watch = format!("prometheus={}", peer.url());
-        let ended = brunt(["-r", "50/s", "-d", "4s", "--watch", &watch, &target.address]).with_code(0);
+        let ended =
+            brunt(["-r", "50/s", "-d", "4s", "--watch", &watch, "--trust", "warn", "-v", &target.address]).with_code(0);
         let told = ended.out.lines().filter(|line| line.contains("(watched) gave no reply in")).collect::<Vec<_>>();
         assert_eq!(told.is_empty(), lives > 2, "{ended:?}");
         assert!(told.iter().all(|line| line.contains("it closed the connection without a response")), "{told:?}");

@@ -43,7 +43,7 @@ function scenarios(figures, json, name) {
       close(figures.scenarios[i][key], wanted, 1e-9, `${name}: ${key} of ${told.name}`);
     }
     for (const key of ['p50', 'p95', 'p99']) {
-      const wanted = told.latency[`${key}_at_least_us`] ?? told.latency[`${key}_us`];
+      const wanted = told.latency[`${key}_at_least_us`] ?? told.latency[`${key}_us`] ?? null;
       close(figures.scenarios[i][key].ns, wanted === null ? null : wanted * 1000, 1e-9, `${name}: ${key} of ${told.name}`);
     }
     json.seconds.forEach((second, at) => {
