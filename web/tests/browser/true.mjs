@@ -12,14 +12,14 @@ export async function drawsTrue(page, json, name) {
   const whole = headline(json.latency);
   for (const key of QUANTILES) {
     const bound = whole[`${key}_at_least_us`];
-    close(figures.quantiles[key].ns, (bound ?? whole[`${key}_us`]) === null ? null : (bound ?? whole[`${key}_us`]) * 1000, 1e-9, `${name}: ${key}`);
+    close(figures.quantiles[key].ns, (bound ?? whole[`${key}_us`] ?? null) === null ? null : (bound ?? whole[`${key}_us`]) * 1000, 1e-9, `${name}: ${key}`);
     same(figures.quantiles[key].atLeast, bound !== undefined, `${name}: whether ${key} is a lower bound`);
   }
   everySecond(figures.seconds, json, name);
   // The seconds' histograms, merged, are the run's: to the bucket.
   same(figures.count, whole.count, `${name}: requests in the histograms`);
   for (const [q, key] of [['0.5', 'p50'], ['0.99', 'p99'], ['0.999', 'p99_9']]) {
-    const wanted = whole[`${key}_at_least_us`] ?? whole[`${key}_us`];
+    const wanted = whole[`${key}_at_least_us`] ?? whole[`${key}_us`] ?? null;
     close(figures.merged[q].ns, wanted === null ? null : wanted * 1000, 1e-6, `${name}: ${key} of all seconds`);
   }
   scenarios(figures, json, name);
@@ -84,7 +84,7 @@ function everySecond(seconds, json, name) {
     if (length >= 0.2) close(seconds.drawn.succeeded[i], second.throughput_per_s, 1e-6, `${name}: rate of second ${i}`);
     const latency = headline(second.latency);
     for (const key of ['p50', 'p95', 'p99']) {
-      const wanted = latency[`${key}_at_least_us`] ?? latency[`${key}_us`];
+      const wanted = latency[`${key}_at_least_us`] ?? latency[`${key}_us`] ?? null;
       close(seconds.drawn[key][i], wanted === null ? null : wanted * 1000, 1e-9, `${name}: ${key} of second ${i}`);
     }
   });
