@@ -267,6 +267,6 @@ try {
 } finally {
   await browser?.close();
   for (const child of started) child.removeAllListeners('exit').kill('SIGTERM');
-  await Promise.all(started.map((child) => child.exitCode ?? new Promise((done) => child.once('exit', done))));
+  await Promise.all(started.map((child) => child.exitCode ?? child.signalCode ?? new Promise((done) => child.once('exit', done))));
   rmSync(home, { recursive: true, force: true });
 }
