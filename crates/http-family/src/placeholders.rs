@@ -113,22 +113,7 @@ impl Placeholders {
         place: &str,
         guard: SlotGuard,
     ) -> Result<Cow<'a, str>, UsageError> {
-        if self.off || memchr::memchr(b'{', text.as_bytes()).is_none() {
-            return Ok(Cow::Borrowed(text));
-        }
-        let found = template::split_pieces(text, &self.names, self.scope())
-            .map_err(|trouble| UsageError::new(place, trouble))?;
-        if found == [SlotTextPiece::Text(text)] {
-            return Ok(Cow::Borrowed(text));
-        }
-        let mut marked = String::with_capacity(text.len());
-        for piece in found {
-            match piece {
-                SlotTextPiece::Text(text) => marked += text,
-                SlotTextPiece::Slot(slot) => marked += &self.placeholder(slot, place, guard)?,
-            }
-        }
-        Ok(Cow::Owned(marked))
+        self.replace(text, place, &|_, _| guard)
     }
 
     /// Like [`Self::replace_slots`], for a URL or a part of one: values are encoded as their places require.
@@ -136,6 +121,16 @@ impl Placeholders {
     /// # Errors
     /// Like [`Self::replace_slots`].
     pub fn replace_url_slots<'a>(&mut self, text: &'a str, place: &str) -> Result<Cow<'a, str>, UsageError> {
+        self.replace(text, place, &|before, behind| SlotGuard::Url(place_in_url(before, behind)))
+    }
+
+    /// Replaces the slots of a text; `guard_of` is given what stands before a slot, with placeholders, and behind it.
+    fn replace<'a>(
+        &mut self,
+        text: &'a str,
+        place: &str,
+        guard_of: &dyn Fn(&str, &str) -> SlotGuard,
+    ) -> Result<Cow<'a, str>, UsageError> {
         if self.off || memchr::memchr(b'{', text.as_bytes()).is_none() {
             return Ok(Cow::Borrowed(text));
         }
@@ -153,8 +148,7 @@ impl Placeholders {
                         Some(SlotTextPiece::Text(text)) => text,
                         _ => "",
                     };
-                    let guard = SlotGuard::Url(place_in_url(&marked, behind));
-                    marked += &self.placeholder(slot, place, guard)?;
+                    marked += &self.placeholder(slot, place, guard_of(&marked, behind))?;
                 }
             }
         }

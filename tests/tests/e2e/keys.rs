@@ -129,7 +129,8 @@ fn keys_change_users_too_and_speak_chinese() {
     rests(&target);
     terminal.press("q");
     let (code, shown) = terminal.end();
-    assert_eq!(code, Some(21), "{shown}");
+    let summary = shown.rsplit("brunt 0.").next().unwrap_or_default();
+    assert!(code == Some(21) && summary.contains("11 个用户"), "the change is told: {code:?} {shown}");
 }
 
 #[test]

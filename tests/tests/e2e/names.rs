@@ -91,8 +91,8 @@ fn a_run_of_one_name_has_no_rows_and_its_objectives_may_name_it() {
 fn objectives_of_names_decide_the_exit_code_and_unknown_names_are_refused() {
     let target = TargetProcess::healthy();
     let urls = [target.url("status/503"), target.url("")];
-    let judged = |rule: &str| brunt(["-n", "200", "--objective", rule, &urls[0], &urls[1]]);
-    judged("failed{GET /}<1%").with_code(0).containing("wrong_status · first_byte");
+    let judged = |rule: &str| brunt(["-v", "-n", "200", "--objective", rule, &urls[0], &urls[1]]);
+    judged("failed{GET /}<1%").with_code(0).containing("GET /status/503 · wrong_status");
     judged("failed{GET /status/503}<1%").with_code(10).containing("By name");
     let right = "this run has no request named `GET /statsu/503`; write {GET /status/503} if you meant that";
     judged("failed{GET /statsu/503}<1%").with_code(64).containing(right);

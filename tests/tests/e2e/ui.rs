@@ -431,7 +431,9 @@ fn links_and_sessions_outlast_the_console_until_they_are_renewed() {
     let (host, token, look) = (first.host.clone(), first.token.clone(), first.viewer_token.clone());
     let named = format!("Host: {host}");
     // A link leads where it says, without its token, and never to another site.
-    for (link, place) in [("/runs/1-a", "/runs/1-a"), ("/compare?runs=a,b", "/compare?runs=a,b")] {
+    for (link, place) in
+        [("/runs/1-a", "/runs/1-a"), ("/compare?runs=a,b", "/compare?runs=a,b"), ("//evil.example/", "/evil.example/")]
+    {
         let sign = if link.contains('?') { '&' } else { '?' };
         let came = first.raw("GET", &format!("{link}{sign}token={look}"), &[&named], b"").with(303);
         assert_eq!(came.field("location"), Some(place));

@@ -101,15 +101,10 @@ impl PlanFileReader {
                     let trouble = keys.unknown(&name);
                     return self.wrong(*at, written, trouble);
                 }
-                Some(KeyKind::Urls) if !self.recorded && self.draft.flow.is_some() => {
-                    let trouble = "cannot be combined with `flow`; make each URL a step of the flow, or leave one out";
-                    return self.wrong(*at, written, trouble);
-                }
-                Some(KeyKind::Urls) if !self.recorded && !self.draft.scenarios.is_empty() => {
-                    let trouble = "cannot be combined with `scenarios`; move it into a scenario, or leave one out";
-                    return self.wrong(*at, written, trouble);
-                }
-                Some(KeyKind::Urls) => self.urls(node)?,
+                Some(KeyKind::Urls) => match self.urls_refused() {
+                    Some(trouble) => return self.wrong(*at, written, trouble),
+                    None => self.urls(node)?,
+                },
                 Some(KeyKind::Flow) => self.flow(*at, node, entries)?,
                 Some(KeyKind::FlowSection) if side_by_side || entry(entries, "flow").is_some() => {}
                 Some(KeyKind::FlowSection) => {
@@ -141,6 +136,21 @@ impl PlanFileReader {
             }
         }
         Ok(())
+    }
+
+    /// Returns why the plan may not list URLs, if it has steps; the plan of a report has both.
+    fn urls_refused(&self) -> Option<Complaint> {
+        match (self.recorded, self.draft.flow.is_some(), self.draft.scenarios.is_empty()) {
+            (true, ..) | (_, false, true) => None,
+            (_, true, _) => Some(complaint!(
+                "cannot be combined with `flow`; make each URL a step of the flow, or leave one out",
+                "不能与 `flow` 同用；请把每个 URL 写成流程的步骤，或去掉其中一个"
+            )),
+            _ => Some(complaint!(
+                "cannot be combined with `scenarios`; move it into a scenario, or leave one out",
+                "不能与 `scenarios` 同用；请移入某个场景，或去掉其中一个"
+            )),
+        }
     }
 
     /// Reads each entry of a nested map.

@@ -112,6 +112,21 @@ mod tests {
     }
 
     #[test]
+    fn a_proxy_that_has_all_its_connections_does_not_need_a_longer_queue() {
+        let haproxy = |now: f64| {
+            counted(&[
+                ("prometheus.haproxy_process_current_connections", 0.0, now),
+                ("prometheus.haproxy_process_max_connections", 100.0, 100.0),
+            ])
+        };
+        let found = |now| {
+            let reported = vec![haproxy(now)];
+            RULE.judge_host(&Case { counters: queue(6.0, 40.0, 0.0), reported, ..Case::default() }).is_some()
+        };
+        assert!(!found(100.0) && found(40.0), "its maxconn is the limit, or it is not");
+    }
+
+    #[test]
     fn a_target_elsewhere_shows_it_by_its_connects() {
         let syns = |n| counted(&[("TcpExt.TCPSynRetrans", 0.0, n)]);
         let slow = DurationStats { count: 100, second_or_more: 0.3, ..DurationStats::default() };

@@ -69,14 +69,7 @@ impl Http1 {
         let (mut origins, mut recipes, mut names) = (Vec::new(), Vec::new(), RequestNames::default());
         let mut requests = Vec::with_capacity(config.urls.len());
         let mut encoder = (config.urls.len() > 1).then(RequestEncoder::default);
-        let own_has = |name: &str| config.url_options.iter().any(|own| own.contains_key(name));
-        let follows = wishes.needs_recipes()
-            || own_has("redirects")
-            || wishes.pages().is_some()
-            || own_has(RESOURCES)
-            || own_has(cache::CACHE)
-            || config.composes_requests
-            || config.urls.iter().any(|url| !config.variables.is_empty() && may_be_link(&url.url));
+        let follows = keeps_recipes(config, &wishes);
         let (mut others, mut pages) = (Vec::new(), PlannedPages::default());
         let (mut withheld, mut slots, mut once, mut links) = (false, false, true, false);
         for (index, url) in config.urls.iter().enumerate() {
@@ -84,15 +77,7 @@ impl Http1 {
             let own =
                 url_overrides::read_overrides(config, index, URL_OPTIONS, |asked| HttpSettings::read(asked, marks))?;
             let wished = own.as_ref().unwrap_or(&wishes);
-            let mut recipe = match parse_url(&url.url, marks)? {
-                UrlOrLink::Url(url) => wished.recipe(url),
-                // The target is never sent; it holds the placeholders.
-                UrlOrLink::Link(link) => Recipe {
-                    target: Some(link.to_string()),
-                    link: Some(link),
-                    ..wished.recipe(base_url(config, marks)?)
-                },
-            };
+            let mut recipe = recipe_of(&url.url, wished, config, marks)?;
             links |= recipe.link.is_some();
             let expect_filled = wished.expect_filled().cloned();
             let called = config.name(index).map_or_else(|| default_name(&recipe, url), str::to_owned);
@@ -124,13 +109,7 @@ impl Http1 {
             }
         }
         if requests.is_empty() {
-            return Err(UsageError::new(
-                "URL",
-                complaint!(
-                    "none given; add one, such as http://127.0.0.1:8080/",
-                    "没有给出；请加上，例如 http://127.0.0.1:8080/"
-                ),
-            ));
+            return Err(none_given());
         }
         let old = wishes.is_http10();
         expect_continue::check(config, withheld)?;
@@ -154,6 +133,42 @@ impl Http1 {
         };
         Ok((Http1Workload { prepared, rules: Arc::new(rules), http10: old }, requests))
     }
+}
+
+/// Returns `true` if requests may be made from others during the run, for which their recipes are kept.
+fn keeps_recipes(config: &ProtocolConfig, wishes: &HttpSettings) -> bool {
+    let own_has = |name: &str| config.url_options.iter().any(|own| own.contains_key(name));
+    wishes.needs_recipes()
+        || wishes.pages().is_some()
+        || ["redirects", RESOURCES, cache::CACHE].into_iter().any(own_has)
+        || config.composes_requests
+        || config.urls.iter().any(|url| !config.variables.is_empty() && may_be_link(&url.url))
+}
+
+/// Returns the recipe of a URL as written.
+fn recipe_of(
+    written: &str,
+    wished: &HttpSettings,
+    config: &ProtocolConfig,
+    marks: &mut Placeholders,
+) -> Result<Recipe, UsageError> {
+    Ok(match parse_url(written, marks)? {
+        UrlOrLink::Url(url) => wished.recipe(url),
+        // The target is never sent; it holds the placeholders.
+        UrlOrLink::Link(link) => {
+            Recipe { target: Some(link.to_string()), link: Some(link), ..wished.recipe(base_url(config, marks)?) }
+        }
+    })
+}
+
+fn none_given() -> UsageError {
+    UsageError::new(
+        "URL",
+        complaint!(
+            "none given; add one, such as http://127.0.0.1:8080/",
+            "没有给出；请加上，例如 http://127.0.0.1:8080/"
+        ),
+    )
 }
 
 /// Methods that change nothing on the server (RFC 9110 9.2.1, and the registry of methods).

@@ -12,7 +12,7 @@ use super::rows::{ColumnSelector, ResultRows};
 use super::xpath::XPathExpression;
 use super::{CaptureInput, ResponsePart};
 use crate::group_captures::GroupCaptures;
-use crate::steps::OutOfSteps;
+use crate::steps::{OutOfSteps, StepBudget};
 use crate::verify::header::{self, field_values};
 use crate::verify::json::BodyPath;
 use crate::verify::raw_json;
@@ -76,6 +76,48 @@ pub(super) enum CaptureSource {
 
 const KINDS: &str = "json $.PATH, css SELECTOR, xpath EXPRESSION, regex PATTERN, between 'A' 'B', header NAME, header NAME regex PATTERN, trailer NAME, \
     cookie NAME, status or body; other protocols have message, reply, element N, column NAME and rows";
+
+/// Passes the values at the end of a JSON path to `more`, or with `items` those of the lists there.
+fn json_values(
+    place: &BodyPath,
+    items: bool,
+    body: &[u8],
+    steps: &StepBudget,
+    more: &mut dyn FnMut(&[u8]) -> bool,
+) -> Result<(), SearchError> {
+    let mut goes_on = true;
+    let mut one = |value: &RawValue| {
+        if goes_on && steps.spend(value.get().len() as u64) {
+            let text = raw_json::string_bytes(value);
+            goes_on = more(text.as_deref().unwrap_or(value.get().as_bytes()));
+        }
+    };
+    let read = place.visit(body, steps, &mut |value| {
+        if items && value.get().starts_with('[') {
+            raw_json::for_each_item(value, &mut one);
+        } else {
+            one(value);
+        }
+    });
+    steps.result()?;
+    read.map_err(|_| captures::no_json(excerpt(body)).into())
+}
+
+/// Passes the element of a JSON list with this number, counted from 1, to `more`, unless it is null.
+fn element(number: usize, body: &[u8], more: &mut dyn FnMut(&[u8]) -> bool) -> Result<(), SearchError> {
+    let Some(whole) = raw_json::parse_whole(body).filter(|_| body.starts_with(b"[")) else {
+        return Err(captures::no_list(excerpt(body)).into());
+    };
+    let mut at = 0;
+    raw_json::for_each_item(whole, |item| {
+        at += 1;
+        if at == number && item.get() != "null" {
+            let text = raw_json::string_bytes(item);
+            more(text.as_deref().unwrap_or(item.get().as_bytes()));
+        }
+    });
+    Ok(())
+}
 
 impl CaptureSource {
     /// See [`super::Capture::in_list`].
@@ -188,42 +230,13 @@ impl CaptureSource {
                     rows.each_value(column, more)?;
                 }
             }
-            CaptureSource::Element(number) => {
-                let Some(whole) = raw_json::parse_whole(answer.body).filter(|_| answer.body.starts_with(b"[")) else {
-                    return Err(captures::no_list(excerpt(answer.body)).into());
-                };
-                let mut at = 0;
-                raw_json::for_each_item(whole, |item| {
-                    at += 1;
-                    if at == *number && item.get() != "null" {
-                        let text = raw_json::string_bytes(item);
-                        more(text.as_deref().unwrap_or(item.get().as_bytes()));
-                    }
-                });
-            }
+            CaptureSource::Element(number) => element(*number, answer.body, more)?,
             CaptureSource::Header(name) => _ = field_values(answer.head, name).all(more),
             CaptureSource::Cookie(name) => {
                 let mut set = set_cookies(answer.head).filter(|(set, _)| *set == name.as_bytes());
                 _ = set.all(|(_, value)| more(value));
             }
-            CaptureSource::Json(place, items) => {
-                let mut goes_on = true;
-                let mut one = |value: &RawValue| {
-                    if goes_on && steps.spend(value.get().len() as u64) {
-                        let text = raw_json::string_bytes(value);
-                        goes_on = more(text.as_deref().unwrap_or(value.get().as_bytes()));
-                    }
-                };
-                let read = place.visit(answer.body, steps, &mut |value| {
-                    if *items && value.get().starts_with('[') {
-                        raw_json::for_each_item(value, &mut one);
-                    } else {
-                        one(value);
-                    }
-                });
-                steps.result()?;
-                read.map_err(|_| captures::no_json(excerpt(answer.body)))?;
-            }
+            CaptureSource::Json(place, items) => json_values(place, *items, answer.body, steps, more)?,
             CaptureSource::Css(css) => css.find(documents.html()?, steps, more)?,
             CaptureSource::XPath(xpath) => xpath.find(documents.tree()?, steps, more)?,
             CaptureSource::Regex(pattern) => pattern.each(answer.body, steps, more)?,

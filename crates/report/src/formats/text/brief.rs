@@ -4,6 +4,8 @@
 //! A screen has 24 lines, and one of them is the prompt. Each part says how well it can be spared; as long as the page is
 //! too long, the parts that can be spared best are left out. What is wrong is therefore shown in as much detail as fits.
 
+use brunt_record::End;
+
 use super::{accounts, figures, head};
 use crate::columns::{Paint, pad_right, truncate, width, wrap};
 use crate::formats::{checks, iterations, named, scenarios};
@@ -280,10 +282,14 @@ impl Brief<'_> {
     }
 
     fn notices(&mut self) {
+        // Figures of a run whose load was changed describe no load that ran; a run that ended early says why.
+        let of_end = if self.summary.end == End::Completed { Spare::Note } else { Spare::Remedy };
         let changes = judgement::changes(&self.summary.changes, self.lang).into_iter();
-        let notices = self.summary.notices.iter().map(|notice| judgement::notice(notice, self.lang));
-        let lines: Vec<String> = changes.chain(notices).map(|said| self.paint.yellow(&format!("! {said}"))).collect();
-        lines.into_iter().for_each(|line| self.add(Spare::Note, words::NOTICES, line));
+        let changes = changes.enumerate().map(|(at, said)| (if at == 0 { Spare::Remedy } else { Spare::Note }, said));
+        let notices = self.summary.notices.iter().map(|notice| (of_end, judgement::notice(notice, self.lang)));
+        for (spare, said) in changes.chain(notices).collect::<Vec<_>>() {
+            self.add(spare, words::NOTICES, self.paint.yellow(&format!("! {said}")));
+        }
     }
 
     fn result(&mut self) {
