@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -100,10 +100,12 @@ impl ProgramCommand {
     /// Starts the program.
     pub fn start(self) -> RunningProgram {
         let ProgramCommand { mut command, home } = self;
+        let own = command.get_envs().find(|(name, _)| *name == "XDG_STATE_HOME").and_then(|(_, value)| value);
+        let state = own.map_or_else(|| home.path().to_owned(), PathBuf::from);
         let mut child = command.spawn().expect("brunt starts");
         let out = child.stdout.take().map(read_all);
         let err = child.stderr.take().map(read_all);
-        RunningProgram { child, out, err, _home: home }
+        RunningProgram { child, out, err, state, _home: home }
     }
 
     /// Starts the program and waits for it to exit.
@@ -136,6 +138,8 @@ pub struct RunningProgram {
     child: Child,
     out: Option<JoinHandle<String>>,
     err: Option<JoinHandle<String>>,
+    /// The folder where its runs are kept.
+    state: PathBuf,
     _home: TempDir,
 }
 
@@ -181,7 +185,7 @@ impl RunningProgram {
             }
             std::thread::sleep(Duration::from_millis(5));
         };
-        ProgramOutput { code: status.code(), out: text(self.out.take()), err: text(self.err.take()), peak }
+        ProgramOutput::new(status, text(self.out.take()), text(self.err.take()), peak, &self.state)
     }
 }
 
@@ -197,14 +201,13 @@ impl Drop for RunningProgram {
     }
 }
 
-/// Words that denote the program itself at the beginning of its messages, in either language.
-const OF_ITSELF: [&str; 2] = ["brunt ", "发压端"];
-/// Words that follow the bands of figures that the program itself widened.
-const WIDENED: [&str; 2] = [": brunt itself was late by up to ", "：brunt 自身最多延迟了"];
-
-/// Returns `true` if a reason against a run concerns the program itself.
-fn is_of_itself(reason: &str) -> bool {
-    OF_ITSELF.iter().any(|said| reason.starts_with(said)) || WIDENED.iter().any(|said| reason.contains(said))
+/// Returns `true` if every reason against the last run kept in this home concerns the generator itself. It is read from
+/// the document of that run, because its summary shows the first reason alone.
+fn only_the_generator_is_doubted(home: &Path) -> bool {
+    let mut report = Command::new(path());
+    report.args(["report", "--format", "json"]).env("XDG_STATE_HOME", home).stdin(Stdio::null());
+    let output = report.output().expect("brunt starts");
+    serde_json::from_slice(&output.stdout).is_ok_and(|json| crate::report::is_doubted_for_the_generator_alone(&json))
 }
 
 /// Returns `true` if a run exited with 20 instead of the expected code only because of doubts about the generator.
@@ -224,9 +227,23 @@ pub struct ProgramOutput {
     pub err: String,
     /// Peak memory observed, in bytes.
     pub peak: u64,
+    /// Set if the figures are not trusted because of the generator alone.
+    only_the_generator_is_doubted: bool,
 }
 
 impl ProgramOutput {
+    /// Returns the output of a process that some other program started, and that kept its runs in the folder `state`.
+    pub fn of(output: &std::process::Output, state: &Path) -> ProgramOutput {
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        ProgramOutput::new(output.status, text(&output.stdout), text(&output.stderr), 0, state)
+    }
+
+    fn new(status: ExitStatus, out: String, err: String, peak: u64, state: &Path) -> ProgramOutput {
+        let code = status.code();
+        let only_the_generator_is_doubted = code == Some(20) && only_the_generator_is_doubted(state);
+        ProgramOutput { code, out, err, peak, only_the_generator_is_doubted }
+    }
+
     /// Returns the output if the exit code is the expected one, apart from doubts caused by a busy machine.
     ///
     /// # Panics
@@ -234,10 +251,8 @@ impl ProgramOutput {
     #[track_caller]
     pub fn with_code(self, code: i32) -> ProgramOutput {
         assert!(!self.err.contains("panicked"), "brunt panicked:\n{}", self.err);
-        let mut failing = self.out.lines().filter_map(|line| line.trim_start().strip_prefix("x ")).peekable();
-        let only_busy = failing.peek().is_some() && failing.all(is_of_itself);
-        let as_expected =
-            self.code == Some(code) || self.code.is_some_and(|got| is_generator_doubt(got, code, only_busy));
+        let is_doubt = |got| is_generator_doubt(got, code, self.only_the_generator_is_doubted);
+        let as_expected = self.code == Some(code) || self.code.is_some_and(is_doubt);
         assert!(as_expected, "exit code {:?}, not {code}; it said\n{}\n{}", self.code, self.out, self.err);
         self
     }

@@ -404,9 +404,7 @@ fn no_ports_left_is_a_failure_with_its_name() {
     if output.status.code() == Some(99) || err.contains("unshare:") {
         return brunt_tests::skip(&format!("no namespaces here: {err}"));
     }
-    let out = String::from_utf8_lossy(&output.stdout).into_owned();
-    let report =
-        brunt_tests::TestReport::of(brunt_tests::ProgramOutput { code: output.status.code(), out, err, peak: 0 });
+    let report = brunt_tests::TestReport::of(brunt_tests::ProgramOutput::of(&output, directory.path()));
     assert_ne!(report.code, 0, "{report}");
     let failure = report.json["failures"].as_array().unwrap().iter().find(|f| f["kind"] == "no_ports");
     assert_eq!(failure.map(|f| f["errno"].clone()), Some("EADDRNOTAVAIL".into()), "{report}");

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -48,14 +48,13 @@ fn server() -> (u16, Arc<AtomicU64>) {
 
 /// Runs the example with these arguments; its files go to its own folder.
 fn ended(home: &Path, arguments: &[&str]) -> ProgramOutput {
-    let Output { status, stdout, stderr } = Command::new(built())
+    let output = Command::new(built())
         .args(arguments)
         .env("XDG_STATE_HOME", home)
         .env("LC_ALL", "C")
         .output()
         .expect("the example starts");
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    ProgramOutput { code: status.code(), out: text(stdout), err: text(stderr), peak: 0 }
+    ProgramOutput::of(&output, home)
 }
 
 #[test]

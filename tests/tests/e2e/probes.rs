@@ -245,8 +245,7 @@ fn across_networks(target: &str) -> Option<TestReport> {
         brunt_tests::skip(&format!("no two networks here: {err}"));
         return None;
     }
-    let out = String::from_utf8_lossy(&output.stdout).into_owned();
-    Some(TestReport::of(brunt_tests::ProgramOutput { code: output.status.code(), out, err, peak: 0 }))
+    Some(TestReport::of(brunt_tests::ProgramOutput::of(&output, directory.path())))
 }
 
 #[test]

@@ -237,14 +237,14 @@ try {
   // A browser that is no longer known is asked for the token.
   await context.clearCookies();
   await page.getByRole('link', { name: 'Runs', exact: true }).click();
-  await page.getByLabel('Link or token').fill('wrong');
+  await page.getByRole('textbox', { name: 'Link or token' }).fill('wrong');
   await page.getByRole('button', { name: 'Enter' }).click();
   await page.getByText('This token or password is wrong').waitFor();
   await faults(page, 'the door in the page');
-  await page.getByLabel('Link or token').fill(link);
+  await page.getByRole('textbox', { name: 'Link or token' }).fill(link);
   await page.getByRole('button', { name: 'Enter' }).click();
   await page.getByRole('link', { name: 'Third run' }).waitFor();
-  assert.equal(await page.getByLabel('Link or token').count(), 0);
+  assert.equal(await page.getByRole('textbox', { name: 'Link or token' }).count(), 0);
   complaints.length = 0;
   // A link to a run lets in as well, for viewing.
   const guest = await (await browser.newContext()).newPage();

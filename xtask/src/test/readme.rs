@@ -6,10 +6,13 @@
 //! that reason (underscores for spaces).
 
 use std::fs;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 use super::StepOutcome;
 use crate::{links, places};
@@ -130,50 +133,55 @@ fn blocks(text: &str) -> Vec<ShellBlock> {
     found
 }
 
-/// Runs a block, and runs it again if a run in it was not trusted: a disturbance passes, an error
-/// in the document does not. The last attempt drops `--quiet`, because its reasons are needed.
+/// Runs a block, and runs it again if a run in it was not trusted: a disturbance passes, an error in the document does
+/// not.
 fn run_with_retries(block: &ShellBlock) -> Result<(), String> {
-    let mut ended = run_block(block, &block.script);
-    for attempt in 2..=TRIES {
-        match ended {
-            Err((Some(NOT_TRUSTED), _)) if attempt == TRIES => ended = run_block(block, &loud(&block.script)),
-            Err((Some(NOT_TRUSTED), _)) => ended = run_block(block, &block.script),
-            _ => break,
+    let mut ended = run_block(block);
+    for _ in 1..TRIES {
+        if !matches!(ended, Err((Some(NOT_TRUSTED), ..))) {
+            break;
         }
+        ended = run_block(block);
     }
     match ended {
-        Err((Some(NOT_TRUSTED), why)) if only_busy(&why) => {
+        Err((Some(NOT_TRUSTED), last, _)) if is_doubted_for_the_generator_alone(&last) => {
             println!("  this machine is too busy for a trusted run, and brunt reports it");
             Ok(())
         }
-        other => other.map_err(|(_, why)| why),
+        other => other.map_err(|(.., why)| why),
     }
 }
 
-/// Returns `true` if every reason for distrust concerns the generator itself, or figures that it widened.
-fn only_busy(told: &str) -> bool {
-    let of_itself = |reason: &str| reason.starts_with("brunt ") || reason.contains(": brunt itself was late by up to ");
-    let mut failing = told.lines().filter_map(|line| line.trim_start().strip_prefix("x ")).peekable();
-    failing.peek().is_some() && failing.all(of_itself)
+/// Returns `true` if every reason against the run of this document concerns the generator itself.
+fn is_doubted_for_the_generator_alone(document: &Value) -> bool {
+    let reasons = document["trust"]["reasons"].as_array().into_iter().flatten();
+    let mut failing = reasons.filter(|reason| reason["grade"] == "fail").peekable();
+    let of_generator = |reason: &Value| reason["code"].as_str().is_some_and(|code| code.starts_with("generator_"));
+    failing.peek().is_some() && failing.all(of_generator)
 }
 
-/// Returns the script without `--quiet`, so that its runs print why they are not trusted.
-fn loud(script: &str) -> String {
-    script.replace(" --quiet", "")
-}
+/// Exit code of a block, if it is not the expected one, the document of its last run, and the output.
+type FailedBlock = (Option<i32>, Value, String);
 
-/// Runs the script of a block. The error holds the exit code, if it is not the expected one, and the output.
-fn run_block(block: &ShellBlock, script: &str) -> Result<(), (Option<i32>, String)> {
-    let folder = places::scratch("readme").map_err(|why| (None, why))?;
+/// Runs the script of a block.
+fn run_block(block: &ShellBlock) -> Result<(), FailedBlock> {
+    let broken = |why| (None, Value::Null, why);
+    static BLOCKS: AtomicUsize = AtomicUsize::new(0);
+    let folder = places::scratch("readme").map_err(broken)?;
+    // The runs of this block are kept apart from those of the one beside it.
+    let state = folder.join(format!(".state-{}", BLOCKS.fetch_add(1, Ordering::Relaxed)));
+    // There is one from an earlier check, or none.
+    let _ = fs::remove_dir_all(&state);
     let program = places::brunt("debug");
     let beside = program.parent().unwrap_or(&program).display().to_string();
     let output = Command::new("timeout")
-        .args([LONGEST, "bash", "-euo", "pipefail", "-c", &format!("{TIDY}{script}")])
+        .args([LONGEST, "bash", "-euo", "pipefail", "-c", &format!("{TIDY}{}", block.script)])
         .env("PATH", format!("{beside}:{}", std::env::var("PATH").unwrap_or_default()))
+        .env("XDG_STATE_HOME", &state)
         .current_dir(&folder)
         .stdin(Stdio::null())
         .output()
-        .map_err(|e| (None, format!("cannot start bash: {e}")))?;
+        .map_err(|e| broken(format!("cannot start bash: {e}")))?;
     if output.status.code() == Some(block.exit) {
         return Ok(());
     }
@@ -181,7 +189,15 @@ fn run_block(block: &ShellBlock, script: &str) -> Result<(), (Option<i32>, Strin
     let lines: Vec<_> = told.lines().collect();
     let tail = lines[lines.len().saturating_sub(SHOWN)..].join("\n    ");
     let why = format!("ended with {} instead of {}\n    {tail}", output.status, block.exit);
-    Err((output.status.code(), why))
+    Err((output.status.code(), last_run(&state), why))
+}
+
+/// Returns the document of the last run kept in a folder; null if there is none.
+fn last_run(state: &Path) -> Value {
+    let mut report = Command::new(places::brunt("debug"));
+    report.args(["report", "--format", "json"]).env("XDG_STATE_HOME", state).stdin(Stdio::null());
+    let output = report.output().map(|output| output.stdout).unwrap_or_default();
+    serde_json::from_slice(&output).unwrap_or_default()
 }
 
 /// The built-in target used by the documents, killed on drop.
@@ -217,15 +233,18 @@ impl Drop for ReadmeTarget {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn only_a_busy_machine_is_forgiven() {
-        let busy = "NOT TRUSTED\n  x brunt waited 31 % of the time for a core\n  \
-                    x p99 is 2 ms to 9 ms: brunt itself was late by up to 7 ms\n";
-        let other = "NOT TRUSTED\n  x brunt waited 31 % of the time for a core\n  x too short to judge\n";
-        assert_eq!([only_busy(busy), only_busy(other), only_busy("")], [true, false, false]);
-        assert_eq!(loud("brunt -d 6s --quiet --record a.zst URL\n"), "brunt -d 6s --record a.zst URL\n");
+        let reason = |code: &str, grade: &str| json!({ "code": code, "grade": grade });
+        let of = |reasons: &[Value]| is_doubted_for_the_generator_alone(&json!({ "trust": { "reasons": reasons } }));
+        assert!(of(&[reason("generator_late", "fail"), reason("outage", "warn")]));
+        assert!(!of(&[reason("generator_late", "fail"), reason("outage", "fail")]));
+        assert!(!of(&[reason("generator_late", "warn")]));
+        assert!(!of(&[]));
     }
 
     #[test]
