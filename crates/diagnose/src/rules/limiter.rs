@@ -62,6 +62,8 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
         }
         // The proxy says that the service behind it failed: another rule's.
         (None, Some(_)) if run.rejections.contains_key("503") => return None,
+        // A limiter lets some through; a service that is down, none.
+        (None, Some(_)) if run.succeeded_per_s == 0.0 => return None,
         (None, Some(n)) => (n, UNAVAILABLE, Proof::Consistent),
         (None, None) => return None,
     };
@@ -93,6 +95,11 @@ mod tests {
         assert_eq!(judged(&RULE, answered("503", 500), counted(&[])), Some("consistent"));
         assert_eq!(judged(&RULE, answered("500", 500), counted(&[])), None);
         assert_eq!(judged(&RULE, answered("503", 5), counted(&[])), None);
+        let down = |run: &mut LoadResults| {
+            answered("503", 500)(run);
+            run.succeeded_per_s = 0.0;
+        };
+        assert_eq!(judged(&RULE, down, counted(&[])), None);
         let expected = |run: &mut LoadResults| {
             answered("503", 500)(run);
             run.expects_status = true;

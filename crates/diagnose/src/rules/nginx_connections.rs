@@ -51,13 +51,10 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
 
 /// Returns a verdict from the status page, which counts connections that were accepted but not handled.
 fn closed(case: &Case) -> Option<RuleVerdict> {
-    if case.run.failures.is_empty() {
-        return None;
-    }
     case.reported_by("nginx.").find_map(|nginx| {
         let (accepts, handled) = (nginx.increase("nginx.accepts")?, nginx.increase("nginx.handled")?);
         let dropped = accepts - handled;
-        if dropped <= 0.0 {
+        if dropped <= 0.0 || !watched_log::explains(&case.run, dropped) {
             return None;
         }
         let active = nginx.max("nginx.active").unwrap_or(0.0);
@@ -81,7 +78,10 @@ mod tests {
 
     #[test]
     fn connections_that_were_closed_at_once() {
-        let failed = |run: &mut crate::LoadResults| run.failures = vec![FailureCount::default()];
+        let failed = |run: &mut crate::LoadResults| {
+            run.failures = vec![FailureCount { count: 300, ..FailureCount::default() }];
+        };
+        assert_eq!(judged_told(&RULE, failed, nginx(66.0, 64.0)), None, "two cannot be the cause of 300 failures");
         assert_eq!(judged_told(&RULE, failed, nginx(200.0, 64.0)), Some("proved"));
         assert_eq!(judged_told(&RULE, failed, nginx(200.0, 200.0)), None);
         assert_eq!(judged_told(&RULE, |_| (), nginx(200.0, 64.0)), None, "those of others");

@@ -31,13 +31,10 @@ const EVIDENCE: Text = text(
 );
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
-    // The refused clients may not have been those of this run.
-    if case.run.failures.is_empty() {
-        return None;
-    }
     let logged = || Some(watched_log::found(case, LOGGED, &["redis_clients"])?.experiment(FEWER));
     let told = case.reported_by("redis.").find_map(|redis| {
-        let rejected = redis.increase("redis.rejected_connections").filter(|rejected| *rejected > 0.0)?;
+        let refused = |rejected: &f64| *rejected > 0.0 && watched_log::explains(&case.run, *rejected);
+        let rejected = redis.increase("redis.rejected_connections").filter(refused)?;
         let max = redis.last("redis.maxclients");
         let clients = redis.max("redis.connected_clients").unwrap_or(0.0);
         let max = max.map_or_else(|| "maxclients".to_owned(), whole);
@@ -68,7 +65,10 @@ mod tests {
 
     #[test]
     fn clients_that_were_turned_away() {
-        let failed = |run: &mut crate::LoadResults| run.failures = vec![FailureCount::default()];
+        let failed = |run: &mut crate::LoadResults| {
+            run.failures = vec![FailureCount { count: 300, ..FailureCount::default() }];
+        };
+        assert_eq!(judged_told(&RULE, failed, redis(2.0)), None, "two cannot be the cause of 300 failures");
         assert_eq!(judged_told(&RULE, failed, redis(7.0)), Some("proved"));
         assert_eq!(judged_told(&RULE, failed, redis(0.0)), None, "those of yesterday");
         assert_eq!(judged_told(&RULE, |_| (), redis(7.0)), None, "none of ours");

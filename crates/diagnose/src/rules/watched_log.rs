@@ -10,6 +10,17 @@ const OLDER: Text =
 /// Minimum number of lines, as a share of the failures, if each failure writes one: fewer are about something else.
 const SHARE: f64 = 0.01;
 
+/// Statuses that say what is wrong with a request: no limit of a service causes them.
+const OF_THE_REQUEST: [&str; 12] = ["400", "401", "404", "405", "406", "410", "411", "413", "414", "415", "417", "422"];
+
+/// Returns `true` if this many events at a service can be the cause of failures of this run; fewer are about other
+/// clients.
+pub fn explains(run: &LoadResults, events: f64) -> bool {
+    let failed: u64 = run.failures.iter().map(|failure| failure.count).sum();
+    let of_the_request = if run.expects_status { 0 } else { run.answered(&OF_THE_REQUEST) };
+    failed > of_the_request && events >= SHARE * (failed - of_the_request) as f64
+}
+
 /// Lines of a watched log that name a limit.
 pub struct LimitLines {
     /// Number of lines within the window.
@@ -44,9 +55,7 @@ impl LimitLines {
 /// Returns the lines that name a limit, written for requests that fail; `None` if they are about other clients, because
 /// hardly any failure of this run can have caused them.
 pub fn lines(case: &Case, limit: &str) -> Option<LimitLines> {
-    let failed: u64 = case.run.failures.iter().map(|failure| failure.count).sum();
-    let enough = |lines: &LimitLines| lines.count >= SHARE * failed as f64;
-    (!case.run.failures.is_empty()).then(|| LimitLines::of(case, limit)).flatten().filter(enough)
+    LimitLines::of(case, limit).filter(|lines| explains(&case.run, lines.count))
 }
 
 /// Returns a verdict based on the most frequent of these limits, if requests of this run failed.
@@ -78,6 +87,11 @@ pub fn assert_finds(rule: &LimitRule, name: &str) {
     assert_eq!(judged_told(rule, failed, log(name, 4.0)), None, "lines from before the run");
     assert_eq!(judged_told(rule, failed, log("another", 9.0)), None);
     assert_eq!(judged_told(rule, |_| (), log(name, 9.0)), None, "none of ours failed");
+    let not_found = |run: &mut LoadResults| {
+        failed(run);
+        run.status = [("404".to_owned(), 5)].into();
+    };
+    assert_eq!(judged_told(rule, not_found, log(name, 9.0)), None, "all of ours failed for another reason");
     assert_eq!(judged_told(rule, crowd, log(name, 9.0)), None, "a few lines among thousands of failures");
 }
 
