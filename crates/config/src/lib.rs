@@ -122,11 +122,12 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
     let matches = match described.clone().try_get_matches_from(std::iter::once(&String::new()).chain(rest)) {
         Ok(matches) => matches,
         Err(error) if error.kind() == ErrorKind::DisplayHelp => {
-            let short = command == "run" && !rest.iter().any(|word| word == "--help");
-            return Ok(Command::Text(if short {
-                format!("{}\n", topics::short(lang))
-            } else {
-                topics::full(described)
+            let is_long = rest.iter().any(|word| word == "--help");
+            return Ok(Command::Text(match command {
+                _ if is_long => topics::full(described),
+                "run" => format!("{}\n", topics::short(lang)),
+                "plan" | "doctor" => topics::own(described, &spoken, lang).render_help().to_string(),
+                _ => topics::full(described),
             }));
         }
         Err(error) if !error.use_stderr() => return Ok(Command::Text(error.render().to_string())),

@@ -352,6 +352,10 @@ fn help_is_text_and_names_every_heading() {
     }
     let Ok(Command::Text(long)) = command("--help") else { panic!() };
     assert_eq!(long.lines().filter(|line| line.starts_with("  brunt ")).count(), 5);
+    for line in ["doctor -h", "plan -h", "plan -h --lang zh"] {
+        let Ok(Command::Text(own)) = command(line) else { panic!("{line}") };
+        assert!(own.lines().count() <= 40 && !own.contains("--cacert"), "{line}:\n{own}");
+    }
     let Ok(Command::Text(topic)) = command("help load") else { panic!() };
     assert!(topic.contains("--stage") && !topic.contains("--cacert"), "{topic}");
 }

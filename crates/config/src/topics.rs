@@ -34,6 +34,8 @@ const ALSO: [(&str, &str); 10] = [
 
 const TOPICS: Text = message("Topics", "主题");
 const OPTIONS_OF_RUN: Text = message("Options of a run: {topic}.", "压测的选项：{topic}。");
+const SHARED: Text =
+    message("All options of a run are taken as well; --help shows them.", "也可使用压测的所有选项，见 --help。");
 const OPTIONS_OF_PROTOCOL: Text = message("Options of {protocol} requests.", "{protocol} 请求的选项。");
 
 /// Returns the names of all topics, in lower case.
@@ -94,6 +96,18 @@ fn no_topic(topic: &str, names: &[String]) -> UsageError {
 /// Returns the short help, which fits on one screen.
 pub fn short(lang: Lang) -> String {
     lang.of(help::SCREEN).into()
+}
+
+/// Returns the definition of a command that takes all options of a run, which its short help does not repeat.
+pub fn own(command: Command, spoken: &[ProtocolOptions], lang: Lang) -> Command {
+    let shared: Vec<String> =
+        command_line::run_command(spoken, lang).get_opts().map(|arg| arg.get_id().to_string()).collect();
+    let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let command = command.mut_args(|arg| {
+        let is_shared = shared.iter().any(|name| arg.get_id() == name.as_str());
+        if is_shared { arg.hide(true) } else { arg }
+    });
+    command.after_help(format!("{}\n\n{after}", lang.of(SHARED)))
 }
 
 /// Formats a page of options.

@@ -167,6 +167,10 @@ pub const QUANTILES: [NamedQuantile; 5] = [
     NamedQuantile { name: "p99.9", q: 0.999 },
 ];
 
+/// Names of the quantiles of a whole report, and of those that fit where there is little room.
+pub const ALL_NAMES: [&str; 5] = ["p50", "p90", "p95", "p99", "p99.9"];
+pub const FEW_NAMES: [&str; 3] = ["p50", "p95", "p99"];
+
 /// Finished requests, and lower bounds of those that did not finish.
 #[derive(Clone, Copy, Debug)]
 pub struct RankedLatency<'a> {
@@ -249,9 +253,19 @@ impl<'a> RankedLatency<'a> {
         show(self.max(), band, band.map_or(Grade::Ok, |band| band.grade(Nanos::ZERO)), lang)
     }
 
-    /// Returns `true` if one of its quantiles is printed as a band.
-    pub fn shows_bands(&self) -> bool {
-        self.own.is_some() && QUANTILES.iter().any(|named| self.quantile(named.q).grade() == Grade::Fail)
+    /// Formats the minimum for people, or its band if the minimum cannot be trusted; `None` if nothing finished.
+    pub fn show_min(&self, lang: Lang) -> Option<String> {
+        let figure = |ranked: &RankedLatency<'_>| ranked.min().map_or(Figure::Withheld, Figure::Exact);
+        let (min, band) = (self.min()?, self.band(figure(self), figure));
+        Some(show(Figure::Exact(min), band, band.map_or(Grade::Ok, |band| band.grade(Nanos::ZERO)), lang))
+    }
+
+    /// Returns `true` if one of these quantiles, or the maximum, is printed as a band.
+    pub fn shows_bands(&self, names: &[&str]) -> bool {
+        let is_shown = |named: &&NamedQuantile| names.contains(&named.name);
+        let is_band = |named: &NamedQuantile| self.quantile(named.q).grade() == Grade::Fail;
+        let max = || self.max_band().is_some_and(|band| band.grade(Nanos::ZERO) == Grade::Fail);
+        self.own.is_some() && (QUANTILES.iter().filter(is_shown).any(is_band) || max())
     }
 
     /// Returns the quantile with its interval and its band.
@@ -358,5 +372,17 @@ mod tests {
         let p90 = figure(0.9).exact().expect("the unfinished are a smaller part");
         assert!(p90 >= Nanos::from_millis(1990), "{p90:?}");
         assert_eq!(figure(0.95), Figure::AtLeast(p90));
+    }
+
+    #[test]
+    fn a_minimum_is_no_more_exact_than_the_quantiles_above_it() {
+        let (mut finished, mut undelayed) = (Histogram::new(), Histogram::new());
+        finished.record_n(Nanos::from_millis(10), 1000);
+        undelayed.record_n(Nanos::from_millis(2), 1000);
+        let ranked = RankedLatency::finished_only(&finished);
+        assert_eq!(ranked.show_min(Lang::En).as_deref(), Some("10.0 ms"));
+        let shown = ranked.with_own(&finished, &undelayed).show_min(Lang::En);
+        assert_eq!(shown.as_deref(), Some("2.00 ms to 10.0 ms"));
+        assert_eq!(RankedLatency::finished_only(&Histogram::new()).show_min(Lang::En), None);
     }
 }

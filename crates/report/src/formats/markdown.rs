@@ -10,7 +10,7 @@ use crate::finding::Grade;
 use crate::judgement;
 use crate::limits::LimitText;
 use crate::numbers;
-use crate::ranked::QUANTILES;
+use crate::ranked::{ALL_NAMES, QUANTILES};
 use crate::reasons::reason;
 use crate::seconds::SecondsSource;
 use crate::sentences as say;
@@ -217,7 +217,7 @@ fn latency(page: &mut MarkdownPage, summary: &Summary) {
     };
     let heading = if figures::lacks_intervals(&ranked) { String::new() } else { page.translate(say::INTERVAL) };
     let mut rows = vec![vec![String::new(), String::new(), heading]];
-    rows.extend(ranked.min().map(|min| vec![page.translate(say::MIN), numbers::duration(min), String::new()]));
+    rows.extend(ranked.show_min(page.lang).map(|min| vec![page.translate(say::MIN), min, String::new()]));
     rows.extend(QUANTILES.iter().map(|named| {
         let q = ranked.quantile(named.q);
         vec![named.name.into(), q.show(lang), figures::interval(q)]
@@ -226,7 +226,7 @@ fn latency(page: &mut MarkdownPage, summary: &Summary) {
     rows.push(vec![page.translate(say::MEAN), ranked.show_mean(lang), String::new()]);
     rows.push(vec![page.translate(say::DEVIATION), ranked.deviation().show(), String::new()]);
     page.table("lrl", &rows);
-    if figures::shows_bands(summary) {
+    if figures::shows_bands(summary, &ALL_NAMES) {
         page.block(&escaped(lang.of(say::BAND_NOTE)));
     }
     if figures::lacks_intervals(&ranked) {

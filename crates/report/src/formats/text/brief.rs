@@ -13,7 +13,7 @@ use crate::judgement;
 use crate::limits::limit_texts;
 use crate::numbers;
 use crate::objectives::{JudgedObjective, ObjectiveOutcome};
-use crate::ranked::{QUANTILES, RankedLatency};
+use crate::ranked::{FEW_NAMES, QUANTILES, RankedLatency};
 use crate::sentences as say;
 use crate::sentences::brief as words;
 use crate::summary::Summary;
@@ -169,7 +169,7 @@ impl Brief<'_> {
             }
             _ => self.quantiles(&ranked),
         }
-        if figures::shows_bands(summary) {
+        if figures::shows_bands(summary, &FEW_NAMES) {
             self.add(Spare::Note, words::LATENCY, lang.of(say::BAND_NOTE));
         }
         if !summary.open && ranked.count() > 0 {
@@ -181,7 +181,7 @@ impl Brief<'_> {
     /// Adds p50, p95, p99 and the maximum, as many on a line as fit.
     fn quantiles(&mut self, ranked: &RankedLatency<'_>) {
         let lang = self.lang;
-        let named = QUANTILES.iter().filter(|named| ["p50", "p95", "p99"].contains(&named.name));
+        let named = QUANTILES.iter().filter(|named| FEW_NAMES.contains(&named.name));
         let mut all: Vec<String> =
             named.map(|named| format!("{} {}", named.name, ranked.quantile(named.q).show(lang))).collect();
         all.push(format!("{} {}", lang.of(say::MAX), ranked.show_max(lang)));
@@ -197,7 +197,7 @@ impl Brief<'_> {
             }
         }
         self.add(Spare::Never, words::LATENCY, self.paint.bold(&line));
-        for note in figures::footnotes(ranked, lang, &["p95", "p99"]) {
+        for note in figures::footnotes(ranked, lang, &FEW_NAMES[1..]) {
             self.add(Spare::Note, words::LATENCY, note);
         }
     }

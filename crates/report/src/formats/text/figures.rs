@@ -10,7 +10,7 @@ use crate::bars;
 use crate::columns::table;
 use crate::finding::Grade;
 use crate::numbers;
-use crate::ranked::{Figure, QUANTILES, QuantileEstimate, RankedLatency, grade_of_width, heartbeats};
+use crate::ranked::{ALL_NAMES, Figure, QUANTILES, QuantileEstimate, RankedLatency, grade_of_width, heartbeats};
 use crate::sentences as say;
 use crate::summary::{Headroom, Summary};
 use crate::text::{Lang, Text};
@@ -32,7 +32,7 @@ pub(super) fn headline(page: &mut TextPage, summary: &Summary) {
         return page.indented_line(page.translate(no_latency(summary)));
     }
     quantiles(page, &ranked);
-    if shows_bands(summary) {
+    if shows_bands(summary, &ALL_NAMES) {
         page.indented_line(page.translate(say::BAND_NOTE));
     }
     if !summary.open {
@@ -41,11 +41,12 @@ pub(super) fn headline(page: &mut TextPage, summary: &Summary) {
 }
 
 /// Returns `true` if a figure of the run, or of one of its names, is printed as a band.
-pub(crate) fn shows_bands(summary: &Summary) -> bool {
-    summary.headline().shows_bands()
-        || summary.by_name().any(|row| row.totals.ranked().shows_bands())
-        || summary.scenarios().any(|row| row.totals.ranked().shows_bands())
-        || summary.spans().any(|row| row.duration().shows_bands() || row.active().shows_bands())
+pub(crate) fn shows_bands(summary: &Summary, names: &[&str]) -> bool {
+    let shows = |ranked: RankedLatency<'_>| ranked.shows_bands(names);
+    shows(summary.headline())
+        || summary.by_name().any(|row| shows(row.totals.ranked()))
+        || summary.scenarios().any(|row| shows(row.totals.ranked()))
+        || summary.spans().any(|row| shows(row.duration()) || shows(row.active()))
 }
 
 /// Returns the latency of responses that count as failures.
@@ -60,7 +61,7 @@ fn quantiles(page: &mut TextPage, ranked: &RankedLatency<'_>) {
     if enough && !lacks_intervals(ranked) {
         rows.push(vec![String::new(), String::new(), page.translate(say::INTERVAL).to_owned()]);
     }
-    rows.extend(ranked.min().map(|min| vec![page.translate(say::MIN).into(), numbers::duration(min), String::new()]));
+    rows.extend(ranked.show_min(page.lang).map(|min| vec![page.translate(say::MIN).into(), min, String::new()]));
     for named in QUANTILES.iter().filter(|_| enough) {
         let q = ranked.quantile(named.q);
         rows.push(vec![named.name.into(), q.show(page.lang), interval(q)]);
@@ -69,8 +70,7 @@ fn quantiles(page: &mut TextPage, ranked: &RankedLatency<'_>) {
     rows.push(vec![page.translate(say::MEAN).into(), ranked.show_mean(page.lang)]);
     rows.push(vec![page.translate(say::DEVIATION).into(), ranked.deviation().show()]);
     table(&rows).iter().for_each(|line| page.indented_line(line));
-    let names: Vec<&str> = QUANTILES.iter().map(|named| named.name).collect();
-    footnotes(ranked, page.lang, &names).iter().for_each(|line| page.indented_line(line));
+    footnotes(ranked, page.lang, &ALL_NAMES).iter().for_each(|line| page.indented_line(line));
     if lacks_intervals(ranked) {
         page.indented_line(page.translate(say::NO_INTERVALS));
     }
