@@ -267,7 +267,7 @@ pub const ALL: &[LabCase] = &[
     },
     LabCase {
         own: BESIDE_A_BUSY_GROUP,
-        ..case("brunt beside a busy group", "varied 5", "-c 20 -d 5s", ExpectedFinding::Principal("C1", "proved"))
+        ..case("brunt beside a busy group", "varied 2", "-c 20 -d 5s", ExpectedFinding::Principal("C1", "proved"))
     },
     LabCase {
         network: "echo 40000 40999 > /proc/sys/net/ipv4/ip_local_port_range",

@@ -45,6 +45,8 @@ const IDLE: f64 = 0.5;
 const IDLE_THREAD: f64 = 0.7;
 /// Minimum number of readings between the first and the last, which may have been taken without load.
 const READINGS: u32 = 2;
+/// Minimum time in seconds that a connection waits in the queue, by Little's law.
+const WAIT_S: f64 = 1.0;
 /// Share of its maximum from which HAProxy's connections are used up.
 const USED_UP: f64 = 0.98;
 
@@ -83,12 +85,15 @@ pub(super) fn standing(case: &Case) -> Option<StandingQueue<'_>> {
     if !case.run.is_saturated() || (is_busy && !is_used_up()) {
         return None;
     }
+    // A service that accepts all the time, one connection after the other, has a queue as well.
+    let accepted_per_s = |queue: f64| (case.run.connect.count as f64 - queue).max(0.0) / case.run.window_s.max(1.0);
+    let stands = |queue: f64| queue >= WAIT_S * accepted_per_s(queue) || is_used_up();
     here.name_middles("listener.", ".limit").find_map(|listener| {
         let of = |what: &str| format!("listener.{listener}.{what}");
         let (_, readings) = here.mean_within(&of("queue"))?;
         let (least, most) = (here.min_within(&of("queue"))?, here.max(&of("queue"))?);
         let standing = StandingQueue { listener, least, most, limit: here.last(&of("limit"))? };
-        Some(standing).filter(|_| readings >= READINGS && least >= 1.0)
+        Some(standing).filter(|_| readings >= READINGS && least >= 1.0 && stands(least))
     })
 }
 
@@ -130,6 +135,9 @@ mod tests {
         assert_eq!(judged(&RULE, |_| (), queue(0.0, 0.01)), None);
         assert_eq!(judged(&RULE, |_| (), queue(3.0, 1.9)), None, "it works as fast as it can");
         assert_eq!(judged(&RULE, |run| run.is_open = true, queue(3.0, 0.01)), None, "the rate was kept");
+        let connecting = |n: u64| move |run: &mut LoadResults| run.connect.count = n;
+        assert_eq!(judged(&RULE, connecting(20), queue(19.0, 0.01)), Some("proved"), "one was accepted");
+        assert_eq!(judged(&RULE, connecting(4_700), queue(19.0, 0.01)), None, "470 a second are accepted");
     }
 
     #[test]

@@ -54,9 +54,11 @@ const ALL: u64 = 100;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;
-    // A run that asked for more than it got waits in a queue, and a stall that comes regularly has a rule of its own.
+    // A run that asked for more than it got waits in a queue.
     let is_kept = !run.is_saturated() && !run.fell_behind && run.outage.is_none();
-    if !is_kept || (super::periodic_stalls::RULE.judge)(case).is_some() {
+    // Stalls that come regularly, and those that last as long as a timeout, have rules of their own.
+    let mut named = [&super::periodic_stalls::RULE, &super::round_timeouts::RULE].into_iter();
+    if !is_kept || named.any(|rule| (rule.judge)(case).is_some()) {
         return None;
     }
     if run.named_times.is_empty() {
@@ -141,6 +143,8 @@ mod tests {
         assert_eq!(judged(&RULE, open(exponential(0.02)), counted(&[])), None);
         let quick = DurationCounts::new([(0.0002, 9_000), (0.02, 1_000)]);
         assert_eq!(judged(&RULE, open(quick), counted(&[])), None, "20 ms may be anybody's");
+        let timeouts = DurationCounts::new([(0.005, 9_800), (5.01, 200)]);
+        assert_eq!(judged(&RULE, open(timeouts), counted(&[])), None, "a timeout of 5 s has a rule of its own");
         let rare = DurationCounts::new([(0.001, 9_950), (0.15, 50)]);
         assert_eq!(judged(&RULE, open(rare), counted(&[])), None, "one in two hundred");
     }
