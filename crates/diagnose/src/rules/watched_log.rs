@@ -65,6 +65,12 @@ pub fn found(case: &Case, claim: Text, limits: &[&str]) -> Option<RuleVerdict> {
     Some(proved(claim, most.evidence()))
 }
 
+/// Returns a verdict based on a message that a program writes at most once a second, if requests of this run failed.
+pub fn found_at_times(case: &Case, claim: Text, limit: &str) -> Option<RuleVerdict> {
+    let lines = LimitLines::of(case, limit).filter(|_| explains(&case.run, f64::INFINITY))?;
+    Some(proved(claim, lines.evidence()))
+}
+
 /// Returns a verdict based on a warning that a program writes once, however many requests are affected, if this run
 /// asked for more than it got.
 pub fn warned(case: &Case, claim: Text, limits: &[&str]) -> Option<RuleVerdict> {
@@ -75,9 +81,16 @@ pub fn warned(case: &Case, claim: Text, limits: &[&str]) -> Option<RuleVerdict> 
     Some(proved(claim, lines.evidence()))
 }
 
-/// Asserts that a rule has a finding for log lines of one kind, but none for other lines or a run without failures.
+/// Asserts that a rule has a finding for log lines of one kind, but none for other lines, a run without failures, or
+/// few lines among many failures.
 #[cfg(test)]
 pub fn assert_finds(rule: &LimitRule, name: &str) {
+    assert_finds_in_crowd(rule, name, None);
+}
+
+/// Like [`assert_finds`], with the finding for few lines among many failures.
+#[cfg(test)]
+pub fn assert_finds_in_crowd(rule: &LimitRule, name: &str, in_crowd: Option<&'static str>) {
     use super::made_up::{counted, judged_told};
 
     let failed = |run: &mut LoadResults| run.failures = vec![FailureCount { count: 5, ..FailureCount::default() }];
@@ -92,7 +105,7 @@ pub fn assert_finds(rule: &LimitRule, name: &str) {
         run.status = [("404".to_owned(), 5)].into();
     };
     assert_eq!(judged_told(rule, not_found, log(name, 9.0)), None, "all of ours failed for another reason");
-    assert_eq!(judged_told(rule, crowd, log(name, 9.0)), None, "a few lines among thousands of failures");
+    assert_eq!(judged_told(rule, crowd, log(name, 9.0)), in_crowd, "a few lines among thousands of failures");
 }
 
 /// Asserts that a rule has a finding for a warning in the log of a run that asked for more, and none otherwise.
