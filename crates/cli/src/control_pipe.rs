@@ -10,10 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use brunt_cause::complaint;
-use brunt_console::{RunCommand, polite, run_control};
+use brunt_console::{RunCommand, run_control};
 use brunt_contract::UsageError;
 use brunt_engine::Stop;
 use brunt_measure::Nanos;
+use brunt_plan::public_load;
 use brunt_report::Lang;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
@@ -141,7 +142,7 @@ impl CommandReader {
 /// Returns the description of a valid plan, run by this many workers, for the controlling program.
 pub fn checked(intent: &Intent, workers: u32, unused: &[String]) -> Value {
     let said = preflight::announcement(&intent.shown, workers, intent.lang());
-    let heavy = polite::is_heavy(&intent.plan);
+    let heavy = public_load::is_heavy(&intent.plan);
     let notes: Vec<&String> =
         intent.notes.iter().chain(&intent.remarks).chain(&intent.flow_remarks).chain(unused).collect();
     json!({ "ok": true, "said": said, "notes": notes, "heavy": heavy, "plan": intent.shown })

@@ -2,10 +2,9 @@
 
 use std::time::Instant;
 
-use brunt_console::polite;
 use brunt_engine::Control;
 use brunt_measure::Nanos;
-use brunt_plan::{Change, Load, Plan};
+use brunt_plan::{Change, Load, Plan, public_load};
 
 /// Factor by which one key press changes the load.
 pub const STEP: f64 = 1.1;
@@ -41,7 +40,7 @@ impl LoadControl {
 
     /// Requests a change; ignores one that this load does not support, or that was not confirmed.
     pub fn change(&mut self, change: Change) {
-        if (self.limited && polite::is_heavy_after(&self.plan, change))
+        if (self.limited && public_load::is_heavy_after(&self.plan, change))
             || self.control.change(&self.plan, change).is_err()
         {
             return;

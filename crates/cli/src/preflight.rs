@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, IsTerminal, Write};
 use std::net::IpAddr;
 
-use brunt_console::polite;
 use brunt_contract::{Origin, UsageError};
-use brunt_plan::{Arrivals, Load, Plan};
+use brunt_plan::{Arrivals, Load, Plan, public_load};
 use brunt_report::{Lang, numbers};
 
 use crate::messages;
@@ -117,12 +116,12 @@ pub fn confirm_targets(
     guard: &PublicAddressGuard,
     lang: Lang,
 ) -> Result<(), UsageError> {
-    if !polite::is_heavy(plan) && !has_links {
+    if !public_load::is_heavy(plan) && !has_links {
         return Ok(());
     }
     let public = |origin: &Origin| guard.public_address(origin).map(|address| (origin.host.clone(), address));
     let hosts: BTreeMap<String, IpAddr> = origins.iter().filter_map(public).collect();
-    if polite::is_heavy(plan) {
+    if public_load::is_heavy(plan) {
         confirm(plan, &hosts, lang)?;
     }
     guard.restrict_to(hosts.into_keys().collect());
@@ -132,7 +131,7 @@ pub fn confirm_targets(
 /// Returns `true` if the load may not be raised to one that needs confirmation: it needed none so far, and some of the
 /// origins are on public addresses.
 pub fn is_limited(plan: &Plan, origins: &[Origin], guard: &PublicAddressGuard) -> bool {
-    !polite::is_heavy(plan) && origins.iter().any(|origin| guard.public_address(origin).is_some())
+    !public_load::is_heavy(plan) && origins.iter().any(|origin| guard.public_address(origin).is_some())
 }
 
 /// Asks about public hosts to which the first answer redirected and that are not confirmed yet; returns `true` if there
@@ -216,7 +215,7 @@ mod tests {
             ("-r 1001/s http://h", true),
             ("-c 1 --pipeline 2 redis://h", true),
         ] {
-            assert_eq!(polite::is_heavy(&plan(line)), heavy, "{line}");
+            assert_eq!(public_load::is_heavy(&plan(line)), heavy, "{line}");
         }
     }
 
@@ -228,11 +227,12 @@ mod tests {
         assert!(is_limited(&slow, &to("8.8.8.8"), &guard) && !is_limited(&slow, &to("127.0.0.1"), &guard));
         assert!(!is_limited(&plan("-r 1001/s http://h"), &to("8.8.8.8"), &guard), "it was confirmed");
         assert!(
-            polite::is_heavy_after(&slow, Change::Rate(1001.0)) && !polite::is_heavy_after(&slow, Change::Rate(1000.0))
+            public_load::is_heavy_after(&slow, Change::Rate(1001.0))
+                && !public_load::is_heavy_after(&slow, Change::Rate(1000.0))
         );
         assert!(
-            polite::is_heavy_after(&plan("-c 1 http://h"), Change::Users(2))
-                && !polite::is_heavy_after(&slow, Change::Resume)
+            public_load::is_heavy_after(&plan("-c 1 http://h"), Change::Users(2))
+                && !public_load::is_heavy_after(&slow, Change::Resume)
         );
     }
 

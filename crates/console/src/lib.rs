@@ -15,7 +15,6 @@ mod library;
 mod listen;
 mod pages;
 mod plans;
-pub mod polite;
 mod problem;
 mod program;
 pub mod run_control;

@@ -12,13 +12,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use brunt_plan::{Change, Plan};
+use brunt_plan::{Change, Plan, public_load};
 use brunt_record::{LoadChange, RecordReader, RunEvent};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::library::{Library, RunSource, RunState};
-use crate::polite;
 use crate::problem::Problem;
 use crate::program::BruntProgram;
 use crate::run_control::{self, RunCommand};
@@ -221,12 +220,14 @@ impl ActiveRuns {
     pub fn unconfirmed(&self, id: &str, plan: &Plan, order: RunCommand) -> Option<IpAddr> {
         let confirmed = lock(&self.active).get(id).is_some_and(|run| run.confirmed.load(Ordering::Relaxed));
         let is_heavy = || match order {
-            RunCommand::Change(change) => polite::is_heavy_after(plan, change),
-            RunCommand::Scale(factor) => factor > 1.0 && polite::is_heavy_after(plan, self.scaled(id, plan, factor)),
+            RunCommand::Change(change) => public_load::is_heavy_after(plan, change),
+            RunCommand::Scale(factor) => {
+                factor > 1.0 && public_load::is_heavy_after(plan, self.scaled(id, plan, factor))
+            }
             RunCommand::Confirm | RunCommand::Stop | RunCommand::Drain => false,
         };
         // A load that is heavy from the beginning was confirmed then.
-        if polite::is_heavy(plan) || confirmed || !is_heavy() { None } else { self.public_address(id) }
+        if public_load::is_heavy(plan) || confirmed || !is_heavy() { None } else { self.public_address(id) }
     }
 
     /// Returns the change that a factor comes to, from the highest level that the run may have now.

@@ -9,6 +9,7 @@ mod change;
 pub mod document;
 pub mod flow;
 pub mod mask;
+pub mod public_load;
 pub mod quantity;
 pub mod scenarios;
 pub mod stages;

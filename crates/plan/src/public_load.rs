@@ -3,7 +3,7 @@
 //! Users who wait for each response send as fast as the server responds. Their rate is known only if they pause, so that
 //! several users without pauses need confirmation however few they are.
 
-use brunt_plan::{Change, Load, Plan};
+use crate::{Change, Load, Plan};
 
 /// Maximum rate, and maximum number of requests in flight of users who pause.
 const RATE: f64 = 1000.0;
