@@ -1,4 +1,4 @@
-//! Remarks on unused columns of data files: too expensive before every run, but useful when a plan is only checked.
+//! Remarks on unused columns and short rows of data files: too expensive before every run, but useful when a plan is only checked.
 
 use brunt_plan::Plan;
 
@@ -36,7 +36,11 @@ pub(super) fn remarks(plan: &Plan, draft: &RunDraft) -> Vec<String> {
         let (word, verb) = if unused.columns.len() == 1 { ("column", "is") } else { ("columns", "are") };
         format!("{place}the {word} {}{more} of {} {verb} not used", names.join(", "), unused.file)
     };
-    unused.iter().map(one).collect()
+    let short = brunt_protocols::template::short_rows(texts.iter().map(String::as_str));
+    let short = short
+        .iter()
+        .map(|row| format!("{} has {} of {} values; the missing ones are empty", row.place, row.values, row.columns));
+    unused.iter().map(one).chain(short).collect()
 }
 
 /// Returns the contents of the file named by an option: `@body.json`, `body.json`.
@@ -72,6 +76,9 @@ mod tests {
         assert_eq!(said(""), [both]);
         let one = format!("line 3 column 5 (URL): the column `age` of {file} is not used");
         assert_eq!(said(&format!("    data: '@{}'\n", path("body"))), [one]);
-        assert_eq!(said(&format!("    data: '{{csv {file}.age u32}}{{csv {file}.city | url}}'\n")), [""; 0]);
+        let all = format!("    data: '{{csv {file}.age u32}}{{csv {file}.city | url}}'\n");
+        assert_eq!(said(&all), [""; 0]);
+        std::fs::write(&file, "name,age,city\nann,3\n").expect("written");
+        assert_eq!(said(&all), [format!("{file} line 2 has 2 of 3 values; the missing ones are empty")]);
     }
 }

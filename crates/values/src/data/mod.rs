@@ -158,6 +158,20 @@ impl DataFile {
         Ok(DataColumn::indexed(Arc::clone(self), place, survey))
     }
 
+    /// Returns the place of the first row with fewer values than there are columns, and their number: the missing values
+    /// are empty. `None` if there is none, or if the file cannot be read.
+    pub fn short_row(&self) -> Option<(String, usize)> {
+        let (mut row, mut rows) = (DataRow::default(), self.rows());
+        while self.format != RowFormat::JsonLines
+            && let Some(at) = rows.next(&mut row).ok()?
+        {
+            if row.len() < self.names.len() {
+                return Some((self.line(at), row.len()));
+            }
+        }
+        None
+    }
+
     /// Hands over each row of values with its offset, and its value of a column.
     ///
     /// # Errors
@@ -217,9 +231,8 @@ impl DataFile {
     /// The row does not have it.
     fn append_value(&self, row: &DataRow, place: &ColumnPlace, out: &mut Vec<u8>) -> Result<(), MissingValue> {
         match place {
-            ColumnPlace::Number(number) => {
-                out.extend_from_slice(row.get(*number).ok_or(MissingValue::Columns(row.len()))?);
-            }
+            // Excel leaves out the delimiters behind the last value of some rows.
+            ColumnPlace::Number(number) => out.extend_from_slice(row.get(*number).unwrap_or_default()),
             ColumnPlace::Key(key) => {
                 let line = row.get(0).unwrap_or_default();
                 let object: Map<String, Value> =
@@ -239,12 +252,6 @@ impl DataFile {
     fn missing(&self, at: u64, name: &str, missing: &MissingValue) -> String {
         let place = self.line(at);
         match missing {
-            MissingValue::Columns(1) => {
-                format!("{place} has 1 column and no \"{name}\"; give every row the same columns")
-            }
-            MissingValue::Columns(count) => {
-                format!("{place} has {count} columns and no \"{name}\"; give every row the same columns")
-            }
             MissingValue::NoObject(wrong) => format!("{place} is not a JSON object ({wrong}); write one per line"),
             MissingValue::Keys(keys) => {
                 let keys = keys.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -286,8 +293,6 @@ fn unreadable(path: &str, error: &std::io::Error) -> String {
 
 /// Why a row has no value of a column.
 enum MissingValue {
-    /// It has only so many columns.
-    Columns(usize),
     /// The line is not a JSON object.
     NoObject(String),
     /// The object has other keys.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::csv::{self, DataFiles};
 use super::format::NumberFormat;
 use super::rows::RowChoice;
-use crate::data::{DataColumn, StatedFormat};
+use crate::data::{DataColumn, DataFile, StatedFormat};
 
 /// A data file and its unused columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,8 +17,39 @@ pub struct UnusedColumns {
     pub columns: Vec<String>,
 }
 
+/// A row of a data file with fewer values than the file has columns.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ShortRow {
+    /// File and line.
+    pub place: String,
+    /// Number of its values.
+    pub values: usize,
+    /// Number of columns of the file.
+    pub columns: usize,
+}
+
 /// Returns the data files used by these texts that can be read, with the columns that no text uses.
 pub fn unused_columns<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<UnusedColumns> {
+    let left = used_files(texts).into_iter().map(|(file, (stated, used))| {
+        let mut columns = csv::column_names(file, stated).unwrap_or_default();
+        columns.retain(|column| !used.contains(column.trim()) && !column.trim().is_empty());
+        UnusedColumns { file: file.to_owned(), columns }
+    });
+    left.filter(|unused| !unused.columns.is_empty()).collect()
+}
+
+/// Returns the first short row of each data file used by these texts.
+pub fn short_rows<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<ShortRow> {
+    let short = used_files(texts).into_iter().filter_map(|(file, (stated, _))| {
+        let file = DataFile::open(file, stated).ok()?;
+        let (place, values) = file.short_row()?;
+        Some(ShortRow { place, values, columns: file.names().len() })
+    });
+    short.collect()
+}
+
+/// Returns the data files used by these texts, with what the slots state of them and the columns they name.
+fn used_files<'a>(texts: impl IntoIterator<Item = &'a str>) -> BTreeMap<&'a str, (StatedFormat, BTreeSet<&'a str>)> {
     let mut used: BTreeMap<&str, (StatedFormat, BTreeSet<&str>)> = BTreeMap::new();
     for (file, column, stated) in texts.into_iter().flat_map(used_columns) {
         let (known, columns) = used.entry(file).or_default();
@@ -26,12 +57,7 @@ pub fn unused_columns<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Unuse
         known.no_header |= stated.no_header;
         columns.insert(column);
     }
-    let left = used.into_iter().map(|(file, (stated, used))| {
-        let mut columns = csv::column_names(file, stated).unwrap_or_default();
-        columns.retain(|column| !used.contains(column.trim()) && !column.trim().is_empty());
-        UnusedColumns { file: file.to_owned(), columns }
-    });
-    left.filter(|unused| !unused.columns.is_empty()).collect()
+    used
 }
 
 /// Returns the columns that these slots use, given without their braces: `csv users.csv.name`. Those that cannot be read

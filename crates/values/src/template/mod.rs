@@ -37,7 +37,7 @@ use brunt_contract::UserValues;
 use brunt_contract::{SlotContext, Trace, UsageError};
 
 pub use csv::DataFiles;
-pub use data_usage::{UnusedColumns, columns, unused_columns};
+pub use data_usage::{ShortRow, UnusedColumns, columns, short_rows, unused_columns};
 pub use emit::CapturedGroups;
 pub use encoding::expand;
 pub use format::append_decimal;

@@ -4,7 +4,7 @@ use brunt_contract::SlotContext;
 use proptest::prelude::*;
 
 use super::rows::RowChoice;
-use super::{DataFiles, Notation, Template};
+use super::{DataFiles, Notation, ShortRow, Template, short_rows};
 
 const FILL: SlotContext<'static> = SlotContext {
     number: 41,
@@ -300,10 +300,20 @@ fn columns_of_files() {
     assert_eq!(said, format!("--send: {file} has no column \"age\"; its first row names id, name"));
     assert!(complaint(format!("{{csv {file}.name u16}}")).contains("which is not a whole number"));
     assert!(complaint("{csv nowhere.csv.id}".into()).contains("nowhere.csv cannot be read"));
-    std::fs::write(directory.path().join("ragged.csv"), "a,b\n1,2\n3\n").unwrap();
-    let ragged = directory.path().join("ragged.csv");
-    let said = complaint(format!("{{csv {}.b}}", ragged.display()));
-    assert!(said.contains("ragged.csv line 3 has 1 column and no \"b\""), "{said}");
+}
+
+#[test]
+fn values_missing_at_the_end_of_a_row_are_empty() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("ragged.csv");
+    std::fs::write(&path, "a,b\n1,2\n\n3\n4,\n5,6,7\n").unwrap();
+    let text = format!("{{csv {}.a}}:{{csv {0}.b}}", path.display());
+    let rows = (1..=4).map(|number| filled(&text, Notation::Plain, &SlotContext { number, ..FILL }));
+    assert_eq!(rows.collect::<Vec<_>>(), [&b"1:2"[..], b"3:", b"4:", b"5:6"]);
+    let short = [ShortRow { place: format!("{} line 4", path.display()), values: 1, columns: 2 }];
+    assert_eq!(short_rows([text.as_str()]), short);
+    std::fs::write(&path, "a,b\n1,2\n4,\n").unwrap();
+    assert_eq!(short_rows([text.as_str()]), []);
 }
 
 #[test]
