@@ -135,20 +135,46 @@ impl<'a> SecretSpans<'a> {
     }
 
     /// Searches the tags of a page for fields with a secret value: `<input name="csrf" value="…">`, `<meta
-    /// name="csrf-token" content="…">`.
+    /// name="csrf-token" content="…">`, and for elements with one: `<password>…</password>`.
     fn tags(&mut self, text: &'a str) {
         for (at, _) in text.match_indices('<') {
             let tag = beginning(&text[at..], 1024);
             if !tag[1..].starts_with(|c: char| c.is_ascii_alphabetic()) {
                 continue;
             }
-            let tag = &tag[..tag.find('>').unwrap_or(tag.len())];
+            let end = tag.find('>').unwrap_or(tag.len());
+            self.element(&tag[1..end], &text[at + (end + 1).min(tag.len())..]);
+            let tag = &tag[..end];
             let name = || ["name", "id", "property"].into_iter().find_map(|name| attribute(tag, name));
             for value in ["value", "content"].into_iter().filter_map(|name| attribute(tag, name)) {
                 let secret = name().is_some_and(|name| is_secret(name, value));
                 if secret || attribute(tag, "type").is_some_and(|kind| kind.eq_ignore_ascii_case("password")) {
                     self.hide(value);
                 }
+            }
+        }
+    }
+
+    /// Masks the text behind a tag, if the name of its element is that of a secret: `soap:Password`.
+    fn element(&mut self, tag: &str, behind: &'a str) {
+        let name = tag.split(|c: char| c.is_whitespace() || c == '/').next().unwrap_or_default();
+        let value = beginning(behind, 8192);
+        let value = &value[..value.find('<').unwrap_or(value.len())];
+        let is_empty = tag.ends_with('/') || value.trim().is_empty();
+        let name = name.rsplit(':').next().unwrap_or(name);
+        // Keys of property lists and of stored objects are names.
+        if !is_empty && !name.eq_ignore_ascii_case("key") && is_secret(name, value) && is_secret_value(name, value) {
+            self.hide(value);
+        }
+    }
+
+    /// Searches a form, `a=1&b=2`, whose values may have spaces and line breaks.
+    pub fn form(&mut self, text: &'a str) {
+        let pairs = text.split('&').filter_map(|pair| pair.split_once('='));
+        let is_name = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.%[]$ ".contains(&b));
+        for (name, value) in pairs.filter(|(name, _)| is_name(name)) {
+            if is_secret(name.trim(), value) {
+                self.hide(value);
             }
         }
     }

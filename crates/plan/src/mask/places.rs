@@ -43,6 +43,9 @@ fn option<'a>(name: &str, value: &'a str) -> SecretSpans<'a> {
         "header" if !is_header_line(value) => SecretSpans::whole(value),
         _ => {
             let mut spans = SecretSpans::of_text(value, TextOrigin::Plan);
+            if matches!(name, "data" | "data-raw" | "data-urlencode") {
+                spans.form(value);
+            }
             if matches!(name, "command" | "before" | "after" | "on-connect") {
                 redis::commands(&mut spans, value);
             }
