@@ -28,4 +28,4 @@ pub use load_results::{
 };
 pub use load_seconds::{CurvePoint, Knee, SecondFigures};
 pub use repeat_command::{ExperimentLoad, RepeatCommand, RepeatedPlan};
-pub use rules::{LimitRule, rules};
+pub use rules::{CAPACITY, LimitRule, OWN_CONNECTIONS, rules};

@@ -300,8 +300,6 @@ pub struct LoadResults {
     pub shortfall: Option<RateShortfall>,
     /// Set if, at the end of open load, requests were in flight or waiting because fewer ended than were scheduled.
     pub fell_behind: bool,
-    /// Timeout of a request, in seconds.
-    pub timeout_s: f64,
     /// Connections that were kept open, if that is what the run was for.
     pub held: Option<HeldConnections>,
     /// Distribution of the durations from `connect` to the established connection.
@@ -434,7 +432,12 @@ impl LoadResults {
 
     /// Returns `true` if users never pause and hardly wait for each other, so that more users would increase throughput.
     pub fn users_hardly_wait(&self) -> bool {
-        self.is_saturated() && self.service.count >= LEAST_JUDGED && self.service.mean <= ALONE * self.service.min
+        self.is_saturated() && self.serves_alone()
+    }
+
+    /// Returns `true` if requests take hardly longer than the shortest, so that the service has no queue.
+    pub fn serves_alone(&self) -> bool {
+        self.service.count >= LEAST_JUDGED && self.service.mean <= ALONE * self.service.min
     }
 
     /// Returns the point from which more load gave no more throughput, if the load was varied. An outage, and what

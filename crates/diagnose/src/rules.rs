@@ -106,7 +106,9 @@ rules! {
 /// The rule about the generator itself.
 pub(crate) const GENERATOR: &str = generator_full::RULE.rule;
 /// Rule of the capacity, which explains nothing by itself.
-pub(crate) const CAPACITY: &str = capacity::RULE.rule;
+pub const CAPACITY: &str = capacity::RULE.rule;
+/// Rule of the connections of the run itself.
+pub const OWN_CONNECTIONS: &str = own_connections::RULE.rule;
 /// Rules that judge by the codes of responses or by outages, which no delay of the generator makes: an outage is one
 /// only if it is longer than twice the time for which brunt was away.
 pub(crate) const BEYOND_DELAYS: [&str; 2] = [limiter::RULE.rule, stood_still::RULE.rule];

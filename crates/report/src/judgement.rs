@@ -14,12 +14,19 @@ use crate::sentences as say;
 use crate::summary::Summary;
 use crate::text::{Lang, Text};
 
-/// Returns a sentence on the rate sustained by a server that could not keep up.
+/// Returns a sentence on the rate sustained by a server, or by the connections of the run, that could not keep up.
 pub fn overload(summary: &Summary, lang: Lang) -> Option<String> {
     let o = Overload::of(summary)?;
+    let found = |rule: &str| summary.limits.findings.iter().any(|found| found.rule == rule);
+    let is_own = found(brunt_diagnose::OWN_CONNECTIONS) && !found(brunt_diagnose::CAPACITY);
     let rates = [o.sustained_per_s, o.scheduled_per_s, o.growth_per_s.unwrap_or(0.0)].map(numbers::rate);
     let facts = [("sustained", &*rates[0]), ("scheduled", &*rates[1]), ("growth", &*rates[2])];
-    Some(lang.fill(if o.growth_per_s.is_some() { say::OVERLOAD } else { say::OVERLOAD_TIMED_OUT }, &facts))
+    let text = match o.growth_per_s {
+        _ if is_own => say::TOO_FEW_CONNECTIONS,
+        Some(_) => say::OVERLOAD,
+        None => say::OVERLOAD_TIMED_OUT,
+    };
+    Some(lang.fill(text, &facts))
 }
 
 /// Translates a kind or phase of failure; in English, it is the identifier used in documents.

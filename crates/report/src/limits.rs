@@ -311,7 +311,6 @@ fn run(sums: &RunSums, trust: &Trust) -> LoadResults {
             growth_per_s: o.growth_per_s,
         }),
         fell_behind: fell_behind(sums),
-        timeout_s: plan.map_or(0.0, |plan| plan.timeout.as_secs_f64()),
         dropped_iterations: dropped_iterations::worst(sums).is_some(),
         waited_for_connection: totals.limited,
         in_flight: if sums.window == Nanos::ZERO { 0.0 } else { totals.in_flight_ns as f64 / sums.window.0 as f64 },

@@ -296,6 +296,11 @@ pub(crate) const OVERLOAD: Text = text(
         by {growth}/s. Latency is mostly time in that queue: a lower rate shows the server's own.",
     "服务过载：计划 {scheduled}/s，实际只能维持约 {sustained}/s；队列每秒增长 {growth}。测得的延迟主要是排队时间：降低速率才能看到服务本身的延迟。",
 );
+pub(crate) const TOO_FEW_CONNECTIONS: Text = text(
+    "the connections of this run carried about {sustained}/s of the {scheduled}/s scheduled; the rest waited in brunt. \
+        Latency is mostly that wait: --max-connections allows more.",
+    "本次压测的连接数只能承载约 {sustained}/s，而计划为 {scheduled}/s；其余请求在 brunt 内等待连接。测得的延迟主要是这段等待：可调大 --max-connections。",
+);
 pub(crate) const OVERLOAD_TIMED_OUT: Text = text(
     "the server is overloaded: it sustained about {sustained}/s of the {scheduled}/s scheduled; the rest queued \
         until it timed out.",

@@ -1,6 +1,7 @@
 //! S12: more was asked for than the service sustained, and the rest queued.
 
 use super::*;
+use super::own_connections;
 use crate::load_seconds::Knee;
 
 pub(super) const RULE: LimitRule = LimitRule {
@@ -68,6 +69,9 @@ const BELOW: f64 = 0.8;
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;
+    if own_connections::are_the_limit(case) {
+        return None;
+    }
     let (verdict, capacity) = match (run.knee(), run.shortfall) {
         (Some(knee), _) => (at_knee(run, &knee), knee.succeeded_per_s),
         (None, Some(short)) => (at_level(run, &short), short.sustained_per_s),
@@ -150,5 +154,19 @@ mod tests {
             }
         }
         assert_eq!(judged(&RULE, |_| (), counted(&[])), None);
+    }
+
+    #[test]
+    fn a_service_without_a_queue_is_not_at_its_capacity() {
+        let few_connections = |mean: f64| {
+            move |run: &mut LoadResults| {
+                let short = RateShortfall { sustained_per_s: 244.0, scheduled_per_s: 2000.0, growth_per_s: Some(1756.0) };
+                (run.shortfall, run.is_open, run.is_overloaded, run.connections) = (Some(short), true, true, 5);
+                (run.waited_for_connection, run.in_flight, run.ended_per_s) = (5_000, 5.0, 244.0);
+                (run.service.min, run.service.mean) = (0.02, mean);
+            }
+        };
+        assert_eq!(judged(&RULE, few_connections(0.0205), counted(&[])), None, "five connections of 20 ms each");
+        assert_eq!(judged(&RULE, few_connections(0.2), counted(&[])), Some("consistent"), "they wait in the service");
     }
 }

@@ -74,6 +74,11 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     })
 }
 
+/// Returns `true` if the connections of this run are the limit: all are in use, and the service has no queue.
+pub(super) fn are_the_limit(case: &Case) -> bool {
+    case.run.serves_alone() && judge(case).is_some()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

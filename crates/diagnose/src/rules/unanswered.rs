@@ -26,8 +26,8 @@ pub(super) const RULE: LimitRule = LimitRule {
 };
 
 const CLAIM: Text = text(
-    "{share} of the requests never got a response within {timeout}, at any load",
-    "{share} 的请求在 {timeout} 内始终没有响应，与负载大小无关",
+    "{share} of the requests got no response before they timed out, at any load",
+    "{share} 的请求直到超时也没有响应，与负载大小无关",
 );
 const EVIDENCE: Text = text(
     "{low} in the half of the seconds with the fewest requests being answered ({few} at a time), {high} in the half \
@@ -55,16 +55,17 @@ struct HalfShare {
 
 fn half(seconds: &[SecondFigures]) -> HalfShare {
     let unanswered = seconds.iter().map(|s| s.unanswered).sum::<u64>() as f64;
-    let succeeded = seconds.iter().map(|s| s.succeeded).sum::<u64>() as f64;
+    let answered = seconds.iter().map(|s| s.succeeded + s.failed_responses).sum::<u64>() as f64;
     let in_flight = median(seconds.iter().map(|s| s.answered_in_flight));
-    HalfShare { share: unanswered / (unanswered + succeeded).max(1.0), in_flight }
+    HalfShare { share: unanswered / (unanswered + answered).max(1.0), in_flight }
 }
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;
     let unanswered: u64 = run.seconds.iter().map(|s| s.unanswered).sum();
     let succeeded: u64 = run.seconds.iter().map(|s| s.succeeded).sum();
-    let share = unanswered as f64 / (unanswered + succeeded).max(1) as f64;
+    let failed: u64 = run.failures.iter().map(|failure| failure.count).sum();
+    let share = unanswered as f64 / (succeeded + failed.max(unanswered)).max(1) as f64;
     let queued = run.shortfall.is_some() || run.outage.is_some() || run.knee().is_some();
     if unanswered < LEAST || succeeded < LEAST || share < SHARE || queued {
         return None;
@@ -80,12 +81,12 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     if !no_queue || few.share < ALIKE * many.share {
         return None;
     }
-    let facts = [("share", numbers::share(share)), ("timeout", numbers::seconds(run.timeout_s))];
+    let facts = [("share", numbers::share(share))];
     let evidence = [
         ("low", numbers::share(few.share)),
-        ("few", format!("{:.1}", few.in_flight)),
+        ("few", format!("{:.2}", few.in_flight)),
         ("high", numbers::share(many.share)),
-        ("many", format!("{:.1}", many.in_flight)),
+        ("many", format!("{:.2}", many.in_flight)),
         ("typical", numbers::seconds(typical)),
     ];
     let found = consistent(LocalizedSentence::new(CLAIM, facts), LocalizedSentence::new(EVIDENCE, evidence));
@@ -97,6 +98,7 @@ mod tests {
     use super::*;
     use crate::load_seconds::tests::queue;
     use crate::rules::made_up::{counted, judged};
+    use brunt_i18n::Lang;
 
     /// Drops every third request of a service that takes `took` seconds for each of the others.
     fn dropping(took: f64) -> impl Fn(&mut LoadResults) {
@@ -110,7 +112,7 @@ mod tests {
             };
             run.seconds = (0..10).map(|at| second(10 + at % 3)).collect();
             run.times = DurationCounts::new([(took, 200)]);
-            (run.service.min, run.timeout_s) = (0.9 * took, 2.0);
+            run.service.min = 0.9 * took;
         }
     }
 
@@ -126,11 +128,22 @@ mod tests {
     }
 
     #[test]
+    fn other_failures_are_requests_as_well() {
+        let mut case = Case { run: crate::rules::made_up::run(), ..Case::default() };
+        dropping(0.05)(&mut case.run);
+        let unanswered: u64 = case.run.seconds.iter().map(|s| s.unanswered).sum();
+        let of = |kind: &str, count| FailureCount { kind: kind.into(), count, ..FailureCount::default() };
+        case.run.failures = vec![of("timeout", unanswered), of("wrong_status", 2 * unanswered)];
+        let claim = RULE.judge_host(&case).expect("a finding").claim(Lang::En);
+        assert!(claim.starts_with("20.0 % of the requests"), "{claim}");
+    }
+
+    #[test]
     fn what_times_out_at_the_end_of_a_queue_is_overload() {
         let overloaded = |run: &mut LoadResults| {
             run.seconds = queue([300.0; 12], 200.0, 1.0);
             run.times = DurationCounts::new([(0.9, 2000)]);
-            (run.service.min, run.timeout_s) = (0.005, 1.0);
+            run.service.min = 0.005;
         };
         assert_eq!(judged(&RULE, overloaded, counted(&[])), None, "a queue, whether or not it was seen as one");
         let late = |run: &mut LoadResults| {

@@ -11,4 +11,9 @@ pub(crate) const WHERE_MORE: Text = text(
     "`brunt report -v` shows all of the last run; -v all of any run",
     "用 `brunt report -v` 查看最近一次压测的全部数据；任何压测均可加 -v",
 );
-pub(crate) const MORE_FAILURES: Text = text("and {n} more {n|kind|kinds} of failure", "另有 {n} 种失败");
+pub(crate) const NOT_SHOWN: Text = text("not shown here: {what}; {more}", "此处未显示：{what}；{more}");
+pub(crate) const MORE_OBJECTIVES: Text = text("{n} {n|objective|objectives}", "{n} 个目标");
+pub(crate) const MORE_FAILURES: Text = text("{n} {n|kind|kinds} of failure", "{n} 种失败");
+pub(crate) const MORE_SCENARIOS: Text = text("{n} {n|scenario|scenarios}", "{n} 个场景");
+pub(crate) const MORE_ITERATIONS: Text = text("{n} {n|row|rows} of iterations", "{n} 行迭代数据");
+pub(crate) const MORE_NAMES: Text = text("{n} {n|name|names}", "{n} 个名称的数据");

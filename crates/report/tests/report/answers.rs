@@ -63,7 +63,7 @@ fn a_queue_that_time_outs_keep_short_is_an_overload_and_fast_failures_are_none()
     assert!(timing_out.json()["overload"]["queue_growth_per_s"].is_null());
     let json = unanswered.json();
     assert!(json["overload"].is_null(), "nothing queued");
-    let claim = "80.0 % of the requests never got a response within 10.0 s, at any load";
+    let claim = "80.0 % of the requests got no response before they timed out, at any load";
     assert_eq!(json["diagnosis"]["findings"][0]["claim"], claim);
     assert!(!unanswered.written("text", Lang::En).contains("queued until"));
     assert!(failing.json()["overload"].is_null() && healthy.json()["overload"].is_null());

@@ -76,7 +76,18 @@ struct BriefLine {
     spare: Spare,
     label: Option<Text>,
     text: String,
+    /// Set for a line that is an answer of its own: a sort of failure, an objective, a row of a table.
+    is_item: bool,
 }
+
+/// Groups of answers, and how those are named that are left out.
+const ITEMS: [(Text, Text); 5] = [
+    (say::OBJECTIVES, words::MORE_OBJECTIVES),
+    (say::FAILURES, words::MORE_FAILURES),
+    (scenarios::SCENARIOS, words::MORE_SCENARIOS),
+    (iterations::ITERATIONS, words::MORE_ITERATIONS),
+    (named::BY_NAME, words::MORE_NAMES),
+];
 
 /// The page in the making.
 struct Brief<'a> {
@@ -108,7 +119,11 @@ pub(super) fn page(summary: &Summary, lang: Lang, paint: Paint, cells: Option<us
 
 impl Brief<'_> {
     fn add(&mut self, spare: Spare, label: impl Into<Option<Text>>, text: impl Into<String>) {
-        self.parts.push(BriefLine { spare, label: label.into(), text: text.into() });
+        self.parts.push(BriefLine { spare, label: label.into(), text: text.into(), is_item: false });
+    }
+
+    fn add_item(&mut self, spare: Spare, label: Text, text: String) {
+        self.parts.push(BriefLine { spare, label: Some(label), text, is_item: true });
     }
 
     fn blank(&mut self) {
@@ -219,7 +234,7 @@ impl Brief<'_> {
         for (at, failure) in sorted.iter().take(FAILURES).enumerate() {
             let line = format!("{} × {}", numbers::count(failure.count), accounts::sort_of(failure, lang));
             let spare = if at == 0 { Spare::Never } else { Spare::Note };
-            self.add(spare, say::FAILURES, self.paint.red(&line));
+            self.add_item(spare, say::FAILURES, self.paint.red(&line));
             let Some(example) = summary.example(failure).filter(|_| at == 0) else { continue };
             accounts::explanation(example, lang)
                 .into_iter()
@@ -227,11 +242,6 @@ impl Brief<'_> {
             for line in accounts::response_lines(example, lang, self.room()) {
                 self.add(Spare::Example, say::FAILURES, self.paint.dim(&line));
             }
-        }
-        let more = sorted.len().saturating_sub(FAILURES);
-        if more > 0 {
-            let line = lang.fill(words::MORE_FAILURES, &[("n", &numbers::count(more as u64))]);
-            self.add(Spare::Note, say::FAILURES, line);
         }
     }
 
@@ -266,7 +276,7 @@ impl Brief<'_> {
             };
             let word = super::verdict::outcome(judged, 0, self.lang, self.paint);
             let line = format!("{word}  {}  {}", judged.objective, judgement::measured(judged, self.lang));
-            self.add(spare, say::OBJECTIVES, line);
+            self.add_item(spare, say::OBJECTIVES, line);
         }
     }
 
@@ -305,10 +315,17 @@ impl Brief<'_> {
         all.extend(labelled(scenarios::SCENARIOS, scenarios::fitted(summary, lang, room)));
         all.extend(labelled(iterations::ITERATIONS, iterations::fitted(summary, lang, room)));
         if summary.by_name().next().is_some() {
-            all.extend(labelled(named::BY_NAME, named::most_requested(summary, lang, Some(room), ROWS)));
+            let mut lines = named::most_requested(summary, lang, Some(room), ROWS);
+            lines.truncate(1 + ROWS);
+            all.extend(labelled(named::BY_NAME, lines));
         }
         let at = self.parts.iter().position(|part| part.label == Some(say::REQUESTS)).unwrap_or(self.parts.len());
-        let parts = all.into_iter().map(|(label, text)| BriefLine { spare: Spare::Row, label: Some(label), text });
+        let mut group = None;
+        let parts = all.into_iter().map(|(label, text)| {
+            // The first line of a table names its columns.
+            let is_item = group.replace(label) == Some(label);
+            BriefLine { spare: Spare::Row, label: Some(label), text, is_item }
+        });
         drop(self.parts.splice(at..at, parts));
     }
 
@@ -329,15 +346,54 @@ impl Brief<'_> {
         shown.map(|part| part.wrapped(indent, Some(cells)).split('\n').count()).sum()
     }
 
-    /// Leaves out what can be spared until the page fits, and returns it.
+    /// Leaves out what can be spared until the page fits, says what was left out, and returns the page.
     fn finish(mut self) -> String {
+        self.tell_what_is_left_out();
         while self.lines(Spare::Context) > LINES {
             let most = self.parts.iter().map(|part| part.spare).max().filter(|most| *most > Spare::Never);
             let Some(most) = most else { break };
             // The last of a rank is of the least interest: it stands furthest down.
             let at = self.parts.iter().rposition(|part| part.spare == most).unwrap_or_default();
-            self.parts.remove(at);
+            let label = self.parts.remove(at).label;
+            // A table without rows says nothing.
+            let is_table = ITEMS[2..].iter().any(|(table, _)| Some(*table) == label);
+            if is_table && self.items(label) == 0 {
+                self.parts.retain(|part| part.label != label);
+            }
+            self.tell_what_is_left_out();
         }
+        self.print()
+    }
+
+    fn tell_what_is_left_out(&mut self) {
+        let what = self.left_out().join(self.lang.of(say::COMMA));
+        let facts = [("what", what.as_str()), ("more", self.lang.of(words::WHERE_MORE))];
+        let said = self.paint.dim(&self.lang.fill(words::NOT_SHOWN, &facts));
+        let line = self.parts.iter_mut().find(|part| part.label == Some(words::MORE) && !what.is_empty());
+        line.into_iter().for_each(|line| line.text.clone_from(&said));
+    }
+
+    /// Returns the number of answers shown of a group.
+    fn items(&self, label: Option<Text>) -> usize {
+        self.parts.iter().filter(|part| part.label == label && part.is_item).count()
+    }
+
+    /// Returns what this page has no room for, each with its number.
+    fn left_out(&self) -> Vec<String> {
+        let summary = self.summary;
+        let all = [
+            summary.objectives.len(),
+            accounts::most_frequent_first(summary).len(),
+            summary.scenarios().count(),
+            summary.spans().count(),
+            summary.by_name().count(),
+        ];
+        let left =
+            ITEMS.iter().zip(all).map(|((label, more), all)| (more, all.saturating_sub(self.items(Some(*label)))));
+        left.filter(|(_, n)| *n > 0).map(|(more, n)| self.lang.fill(*more, &[("n", &n.to_string())])).collect()
+    }
+
+    fn print(&self) -> String {
         let indent = self.indent();
         let mut page = String::new();
         let mut group: Option<Text> = None;
