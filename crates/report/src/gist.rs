@@ -3,6 +3,7 @@
 use brunt_measure::Nanos;
 
 use crate::failure_accounts::{accounts, describe};
+use crate::judgement;
 use crate::numbers;
 use crate::objectives::{JudgedObjective, ObjectiveOutcome};
 use crate::reasons::reason;
@@ -71,7 +72,7 @@ fn objectives(summary: &Summary, lang: Lang) -> Option<String> {
     let (missed, undecided) = (of(ObjectiveOutcome::Missed), of(ObjectiveOutcome::Undecided));
     let told = |text, some: &[&JudgedObjective]| {
         let one = |judged: &&JudgedObjective| {
-            lang.fill(ONE, &[("objective", &judged.objective), ("measured", &judged.measured)])
+            lang.fill(ONE, &[("objective", &judged.objective), ("measured", &judgement::measured(judged, lang))])
         };
         let more = if some.len() > NAMED { "…" } else { "" };
         let which = some.iter().take(NAMED).map(one).collect::<Vec<_>>().join(lang.of(say::COMMA)) + more;

@@ -67,9 +67,20 @@ pub fn outcome(outcome: ObjectiveOutcome) -> Text {
 /// Formats the result of an objective: `p99 31.2 ms; 995 of 1,000 met it`.
 pub fn measured(judged: &JudgedObjective, lang: Lang) -> String {
     let mut out = judged.measured.clone();
-    if let Some((within, due)) = judged.counted {
-        out += lang.of(say::SEMICOLON);
-        out += &lang.fill(say::WITHIN, &[("n", &numbers::count(within)), ("due", &numbers::count(due))]);
+    match judged.counted {
+        Some((_, 0)) => {
+            out += lang.of(say::SEMICOLON);
+            out += lang.of(say::NONE_DUE);
+        }
+        Some((within, due)) => {
+            out += lang.of(say::SEMICOLON);
+            out += &lang.fill(say::WITHIN, &[("n", &numbers::count(within)), ("due", &numbers::count(due))]);
+        }
+        None => {}
+    }
+    if judged.failed > 0 && judged.outcome == ObjectiveOutcome::Missed {
+        out += lang.of(say::COMMA);
+        out += &lang.fill(say::FAILED_MISS, &[("n", &numbers::count(judged.failed))]);
     }
     if judged.too_few_requests {
         out += lang.of(say::SEMICOLON);

@@ -95,6 +95,8 @@ pub struct JudgedObjective {
     pub measured: String,
     /// Due requests within the limit, and due requests; `None` for `rate` and `mean`.
     pub counted: Option<(u64, u64)>,
+    /// Number of failed requests, if each of them counts as one beyond the limit.
+    pub failed: u64,
     /// Set if there were too few requests to show the quantile, so that the count alone decided.
     pub too_few_requests: bool,
     /// Set if the objective concerns the failures of all requests.
@@ -169,6 +171,7 @@ impl JudgedObjective {
             outcome: ObjectiveOutcome::Missed,
             measured,
             counted: None,
+            failed: 0,
             too_few_requests: false,
             is_of_failures: false,
         }
@@ -274,7 +277,8 @@ impl Objective {
                 let (within, due) = (self.within(facts, *limit), self.due(facts, *limit));
                 let measured = format!("max {}{}", facts.latency.max().show(), facts.dropped_note());
                 let outcome = self.outcome(facts, |facts| due > 0 && self.within(facts, *limit) == due);
-                self.judged(outcome, measured, Some((within, due)))
+                let judged = self.judged(outcome, measured, Some((within, due)));
+                JudgedObjective { failed: facts.failed, ..judged }
             }
             Criterion::Mean(limit) => {
                 let outcome = self.outcome(facts, |facts| {
@@ -325,6 +329,7 @@ impl Objective {
         };
         let measured = format!("{name} {shown}{}", facts.dropped_note());
         let mut judged = self.judged(outcome, measured, Some((within, due)));
+        judged.failed = facts.failed;
         judged.too_few_requests = figure == Figure::Withheld && self.within(facts, Nanos::MAX) > 0;
         judged
     }
@@ -361,6 +366,7 @@ impl Objective {
             outcome,
             measured,
             counted,
+            failed: 0,
             too_few_requests: false,
             is_of_failures: of_failures,
         }

@@ -283,6 +283,8 @@ pub(crate) const RATE_SO_FAR: Text = text("{rate} ok/s", "成功 {rate}/秒");
 pub(crate) const UNDECIDED: Text = text("cannot tell", "无法判断");
 pub(crate) const MET: Text = text("met", "通过");
 pub(crate) const MISSED: Text = text("missed", "未通过");
+pub(crate) const NONE_DUE: Text = text("no such request was scheduled", "没有这样的请求");
+pub(crate) const FAILED_MISS: Text = text("{n} failed {n|request|requests} did not", "{n} 个失败的请求计为未达标");
 pub(crate) const WITHIN: Text = text("{n} of {due} met it", "{due} 个中有 {n} 个达标");
 pub(crate) const FEW: Text =
     text("too few requests to show the percentile; checked by counting", "请求太少，不显示该百分位数，改按计数判断");

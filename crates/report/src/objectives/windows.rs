@@ -101,7 +101,7 @@ impl StretchObjectives {
             0 => ObjectiveOutcome::Met,
             _ => ObjectiveOutcome::Missed,
         };
-        Some(JudgedObjective { outcome, measured, counted: None, ..judged.clone() })
+        Some(JudgedObjective { outcome, measured, counted: None, failed: 0, ..judged.clone() })
     }
 
     fn judge(&mut self, now_ns: i64) {
