@@ -18,13 +18,13 @@ use crate::text::{Text, text};
 pub(crate) const CODE: &str = "generator_delays";
 
 const FIGURE: Text = text("{name} is {least} to {most}", "{name} 为 {least} 到 {most}");
+const RATE: Text = text("throughput is {least} to {most}", "吞吐量为 {least} 到 {most}");
+const RATE_FURTHER: Text = text(", throughput {least} to {most}", "，吞吐量为 {least} 到 {most}");
 const FURTHER: Text = text(", {name} {least} to {most}", "，{name} 为 {least} 到 {most}");
 const LATE: Text = text(": brunt itself was late by up to {longest}", "：brunt 自身最多延迟了 {longest}");
 
 /// The quantiles by which a run is judged.
 const HEADLINE: [(&str, f64); 3] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)];
-/// Name of throughput among the figures.
-const RATE: &str = "throughput";
 /// Counter of stolen time.
 const STOLEN: &str = "cpu.all.steal";
 /// Share of the time away above which a cause is named.
@@ -126,10 +126,11 @@ impl BandRule {
         let widest = widened.iter().map(|figure| figure.grade).max()?;
         // A run that is too short to judge is not judged by its bands either; its figures are shown as such.
         let grade = few_requests::too_short(run).map_or(widest, |short| short.grade.min(widest));
-        let mut figures = widened.into_iter().map(|figure| figure.facts());
-        let mut found = Finding::new(CODE, grade, FIGURE, figures.next()?);
-        for facts in figures {
-            found = found.and(FURTHER, facts);
+        let mut figures = widened.into_iter();
+        let first = figures.next()?;
+        let mut found = Finding::new(CODE, grade, if first.is_rate { RATE } else { FIGURE }, first.facts());
+        for figure in figures {
+            found = found.and(if figure.is_rate { RATE_FURTHER } else { FURTHER }, figure.facts());
         }
         found = found.and(LATE, [("longest", numbers::duration(self.longest))]);
         let causes = self.causes();
@@ -175,7 +176,9 @@ fn cause_of(second: &Second, stolen_ns: f64) -> DelayCause {
 
 /// A figure of the headline whose band is too wide to trust the figure without reserve.
 struct BandedFigure {
+    /// Name of the quantile; empty for throughput.
     name: String,
+    is_rate: bool,
     grade: Grade,
     ends: [String; 2],
 }
@@ -193,14 +196,14 @@ fn widened(run: &Evidence<'_>) -> Vec<BandedFigure> {
     let quantiles = HEADLINE.into_iter().filter_map(|(name, q)| {
         let estimate = headline.quantile(q);
         let ends = estimate.band.map(|band| [band.least, band.most].map(numbers::duration))?;
-        Some(BandedFigure { name: name.to_owned(), grade: estimate.grade(), ends })
+        Some(BandedFigure { name: name.to_owned(), is_rate: false, grade: estimate.grade(), ends })
     });
     let (least, most) = (run.throughput_per_s(), run.throughput_at_most_per_s());
     let share = 1.0 - least / most.max(f64::MIN_POSITIVE);
     // What was measured is the lower end, and its users lost no response: a caution, unless brunt was often away.
     let grade = grade_of_width(share).min(if share < OFTEN_AWAY { Grade::Warn } else { Grade::Fail });
     let ends = [least, most].map(|rate| format!("{}/s", numbers::rate(rate)));
-    let rate = (most > 0.0).then(|| BandedFigure { name: RATE.to_owned(), grade, ends });
+    let rate = (most > 0.0).then(|| BandedFigure { name: String::new(), is_rate: true, grade, ends });
     quantiles.chain(rate).filter(|figure| figure.grade > Grade::Ok).collect()
 }
 
@@ -295,6 +298,7 @@ mod tests {
     fn users_who_stood_still_with_brunt_widen_throughput() {
         let all = judged(|s| s.away_ns = 400 * MS);
         assert!(all[0].sentence(Lang::En).starts_with("throughput is 1,000/s to 1,667/s"), "{all:?}");
+        assert!(all[0].sentence(Lang::Zh).starts_with("吞吐量为 1,000/s 到 1,667/s"), "{all:?}");
         assert_eq!(judged(|s| s.away_ns = 40 * MS), []);
     }
 }
