@@ -5,6 +5,7 @@ mod clap_errors;
 mod command_line;
 mod command_settings;
 mod common_headers;
+mod completions;
 mod counter_sources;
 mod curl;
 mod destinations;

@@ -238,9 +238,7 @@ pub fn completions(words: &[String], spoken: &[ProtocolOptions]) -> Result<Strin
             ));
         }
     };
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut whole(spoken), "brunt", &mut script);
-    Ok(String::from_utf8_lossy(&script).into_owned())
+    Ok(crate::completions::script(shell, &mut whole(spoken)))
 }
 
 /// Returns the manual page of `brunt man` in roff.
