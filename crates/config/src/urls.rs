@@ -72,7 +72,7 @@ pub fn with_scheme(text: &str, schemes: &[&str]) -> Result<String, Complaint> {
                 "`{shown}` 是路径；请写 URL，例如 http://localhost:8080{shown}"
             ));
         }
-        if let Some(trouble) = no_url(text, schemes) {
+        if let Some(trouble) = no_url(text, schemes).or_else(|| short_address(text)) {
             return Err(trouble);
         }
         let host = if text.starts_with(':') { "localhost" } else { "" };
@@ -93,6 +93,9 @@ pub fn with_scheme(text: &str, schemes: &[&str]) -> Result<String, Complaint> {
             "`{shown}` has no host; use a URL such as {scheme}://localhost:8080/",
             "`{shown}` 没有主机；请写 URL，例如 {scheme}://localhost:8080/"
         ));
+    }
+    if let Some(trouble) = short_address(rest) {
+        return Err(trouble);
     }
     Ok(format!("{scheme}://{rest}"))
 }
@@ -246,6 +249,32 @@ pub fn from_file(
     Ok(urls)
 }
 
+/// Returns the complaint about a host that is a number, or an IPv4 address without four numbers: URLs take `10.0.0` for
+/// 10.0.0.0, and `18082` for 0.0.70.162, which is hardly what was meant.
+fn short_address(rest: &str) -> Option<Complaint> {
+    let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
+    let host = authority.rsplit('@').next()?.split(':').next()?;
+    let last = host.trim_end_matches('.').rsplit('.').next()?;
+    let hex = last.strip_prefix("0x").or_else(|| last.strip_prefix("0X"));
+    let is_number = match hex {
+        Some(digits) => digits.bytes().all(|b| b.is_ascii_hexdigit()),
+        None => !last.is_empty() && last.bytes().all(|b| b.is_ascii_digit()),
+    };
+    if !is_number || host.contains('{') || host.parse::<std::net::Ipv4Addr>().is_ok() {
+        return None;
+    }
+    Some(match host.parse::<u16>() {
+        Ok(port) => complaint!(
+            "`{port}` is not a host; for a port of this machine, use localhost:{port}",
+            "`{port}` 不是主机；若指本机端口，请写 localhost:{port}"
+        ),
+        Err(_) => complaint!(
+            "`{host}` is not an IPv4 address; use four numbers, as in 127.0.0.1",
+            "`{host}` 不是 IPv4 地址；请写四个数，例如 127.0.0.1"
+        ),
+    })
+}
+
 /// Splits a line at spaces, except those within a placeholder (`{random 1..9}`).
 fn words(line: &str) -> Vec<&str> {
     let (mut words, mut from, mut inside) = (Vec::new(), 0, 0);
@@ -289,6 +318,9 @@ mod tests {
             ("example.com/x?u=http://y", "http://example.com/x?u=http://y"),
             ("HTTPS://a/b", "https://a/b"),
             ("[::1]:80/x", "http://[::1]:80/x"),
+            ("127.0.0.1:80/10.0.0", "http://127.0.0.1:80/10.0.0"),
+            ("127.0.0.{random 1..9}/", "http://127.0.0.{random 1..9}/"),
+            ("web3.example.1a/", "http://web3.example.1a/"),
             (":8080/x", "http://localhost:8080/x"),
         ];
         for (typed, url) in table {
@@ -310,6 +342,11 @@ mod tests {
             ("http:/a/b", "URL: `http:/a/b` is missing a slash; use http://a/b"),
             ("htp:/bad", "URL: `htp:/bad` has no port after the colon; use a port, or a scheme such as http://bad"),
             ("ftp://a", "URL: `ftp://` is not supported; use one of http://, https://"),
+            ("10.0.0", "URL: `10.0.0` is not an IPv4 address; use four numbers, as in 127.0.0.1"),
+            ("http://0x7f000001:80/", "URL: `0x7f000001` is not an IPv4 address; use four numbers, as in 127.0.0.1"),
+            ("redis://u:p@256.1.1.1", "URL: `redis://` is not supported; use one of http://, https://"),
+            ("https://u:p@256.1.1.1/", "URL: `256.1.1.1` is not an IPv4 address; use four numbers, as in 127.0.0.1"),
+            ("18082", "URL: `18082` is not a host; for a port of this machine, use localhost:18082"),
             ("http:///x", "URL: `http:///x` has no host; use a URL such as http://localhost:8080/"),
         ];
         for (typed, said) in wrong {
