@@ -251,7 +251,7 @@ mod tests {
     fn the_whole_line_of_another_tool_is_answered_whole() {
         assert_eq!(
             said("-z 30s -c 20 -q 5 http://h/"),
-            "-z: unknown option; use -d 30s. If this is hey:\n  brunt -r 100/s --max-connections 20 -d 30s http://h/"
+            "-z: unknown option; use -d 30s. If this is hey:\n  brunt -r 100/s --max-connections 20 -d 30s -L http://h/"
         );
         assert!(!said("-z 30s --warmup 2s http://h/").contains('\n'));
         let typed = UsageError::new("-t", "4 is missing its unit; use `-w 4` for workers or `-t 4s`");

@@ -1,6 +1,6 @@
 //! The options of tools for HTTP, and their equivalents in brunt.
 
-use super::tools::{Equivalent, LoadTool, NO_PROXY, SHOWN, TOOL};
+use super::tools::{Equivalent, FOLLOWS, LoadTool, NO_PROXY, NO_REDIRECTS, SHOWN, TOOL};
 
 pub const WRK: LoadTool = LoadTool {
     name: "wrk",
@@ -43,7 +43,7 @@ pub const AB: LoadTool = LoadTool {
         (&["-i"], Equivalent::Words(&["-X", "HEAD"])),
         (&["-B"], Equivalent::Value("--source")),
         (&["-E"], Equivalent::NoteOf("use --cert FILE --key FILE")),
-        (&["-X"], NO_PROXY),
+        (&["-X"], Equivalent::Value("-x")),
         (&["-P"], NO_PROXY),
         (&["-e", "-g"], Equivalent::NoteOf(SHOWN)),
         (&["-w"], Equivalent::Note(SHOWN)),
@@ -60,6 +60,8 @@ pub const HEY: LoadTool = LoadTool {
     users: 50,
     requests: Some(200),
     rate_of_each: true,
+    always: FOLLOWS,
+    unless: "--redirects",
     go: true,
     options: &[
         (&["-n"], Equivalent::Requests),
@@ -79,9 +81,10 @@ pub const HEY: LoadTool = LoadTool {
         (&["-cpus"], Equivalent::Threads),
         (&["-h2"], Equivalent::Words(&["--http", "2"])),
         (&["-disable-keepalive"], Equivalent::Keepalive(false)),
-        (&["-disable-redirects", "-disable-compression"], Equivalent::Nothing),
+        (&["-disable-redirects"], NO_REDIRECTS),
+        (&["-disable-compression"], Equivalent::Nothing),
         (&["-o"], Equivalent::NoteOf(SHOWN)),
-        (&["-x"], NO_PROXY),
+        (&["-x"], Equivalent::Value("-x")),
     ],
     ..TOOL
 };
@@ -120,6 +123,8 @@ pub const GO_STRESS: LoadTool = LoadTool {
     requests: Some(1),
     requests_of_each: true,
     keepalive: false,
+    always: FOLLOWS,
+    unless: "--redirects",
     go: true,
     options: &[
         (&["-c"], Equivalent::Users),
@@ -132,7 +137,7 @@ pub const GO_STRESS: LoadTool = LoadTool {
         (&["-p"], Equivalent::Value("--curl-file")),
         (&["-cpuNumber"], Equivalent::Threads),
         (&["-http2"], Equivalent::Words(&["--http", "2"])),
-        (&["-redirect"], Equivalent::Words(&["-L"])),
+        (&["-redirect"], Equivalent::Nothing),
         (&["-d"], Equivalent::NoteOf("--debug shows one whole exchange")),
         (&["-m"], Equivalent::NoteOf("users have one connection each; with -r, use --max-connections N")),
         (&["-v"], Equivalent::NoteOf("checks are --expect-status, --expect-body and --expect-json '$.code == 200'")),
@@ -145,7 +150,7 @@ pub const OHA: LoadTool = LoadTool {
     programs: &["oha"],
     users: 50,
     requests: Some(200),
-    always: &["-L"],
+    always: FOLLOWS,
     unless: "--redirects",
     options: &[
         (&["-n"], Equivalent::Requests),
@@ -282,6 +287,8 @@ pub const SIEGE: LoadTool = LoadTool {
     requests_of_each: true,
     rate_of_each: false,
     keepalive: false,
+    always: FOLLOWS,
+    unless: "--redirects",
     options: &[
         (&["-c", "--concurrent"], Equivalent::Users),
         (&["-r", "--reps"], Equivalent::Requests),
@@ -298,7 +305,7 @@ pub const SIEGE: LoadTool = LoadTool {
         (&["-l", "--log"], Equivalent::Note(SHOWN)),
         (&["-p", "--print"], Equivalent::Note("--debug shows one whole exchange")),
         (&["-b", "--benchmark", "-i", "--internet", "-v", "--verbose", "-N", "--no-parser"], Equivalent::Nothing),
-        (&["--no-follow"], Equivalent::Nothing),
+        (&["--no-follow"], NO_REDIRECTS),
     ],
     ..TOOL
 };
@@ -308,6 +315,8 @@ pub const VEGETA: LoadTool = LoadTool {
     programs: &["vegeta"],
     commands: &["attack"],
     rate: Some("50/s"),
+    always: FOLLOWS,
+    unless: "--redirects",
     go: true,
     options: &[
         (&["-rate"], Equivalent::RateOver),

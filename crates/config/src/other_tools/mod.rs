@@ -238,10 +238,12 @@ impl LineTranslator {
             },
             Equivalent::Delay => self.say(&["--think", &format!("0s..{}", values::seconds(value))]),
             Equivalent::Ramp => {
-                let (time, level) = value.split_once(':').unwrap_or((value, "10"));
-                self.say(&["--stage", &format!("{}:{}..{level}", values::seconds(time), self.users)]);
-                // The next stage begins where this one ends.
-                (self.users, self.timed) = (level.parse().unwrap_or(self.users), true);
+                for stage in value.split(',') {
+                    let (time, level) = stage.split_once(':').unwrap_or((stage, "10"));
+                    self.say(&["--stage", &format!("{}:{}..{level}", values::seconds(time), self.users)]);
+                    // The next stage begins where this one ends.
+                    (self.users, self.timed) = (level.parse().unwrap_or(self.users), true);
+                }
             }
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! The options of tools that run scripts, and of tools for other protocols, with their equivalents in brunt.
 
-use super::tools::{Equivalent, LoadTool, PlainWords, SHOWN, TOOL, TargetSchemes};
+use super::tools::{Equivalent, FOLLOWS, LoadTool, PlainWords, SHOWN, TOOL, TargetSchemes};
 
 const NO_SCRIPTS: &str =
     "brunt runs no scripts: give the URL, or write the steps of a user as a flow (`brunt plan --example flow`)";
@@ -11,6 +11,8 @@ pub const K6: LoadTool = LoadTool {
     programs: &["k6"],
     users: 1,
     requests: Some(1),
+    always: FOLLOWS,
+    unless: "--redirects",
     commands: &["run"],
     words: PlainWords::Script(NO_SCRIPTS),
     options: &[
@@ -36,6 +38,7 @@ pub const LOCUST: LoadTool = LoadTool {
     name: "locust",
     programs: &["locust"],
     users: 1,
+    always: FOLLOWS,
     words: PlainWords::Script(NO_SCRIPTS),
     options: &[
         (&["-f", "--locustfile"], Equivalent::NoteOf(NO_SCRIPTS)),

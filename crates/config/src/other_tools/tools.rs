@@ -184,6 +184,9 @@ impl LoadTool {
     }
 }
 
+/// The options of a tool that follows redirects unless it is told not to.
+pub const FOLLOWS: &[&str] = &["-L"];
+pub const NO_REDIRECTS: Equivalent = Equivalent::Words(&["--redirects", "0"]);
 pub const NO_PROXY: Equivalent = Equivalent::NoteOf("use -x PROXY");
 pub const SHOWN: &str = "brunt writes one report: -o report.json, .csv, .md or .xml";
 

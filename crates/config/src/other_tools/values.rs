@@ -19,7 +19,12 @@ pub fn rate_over(value: &str) -> Option<String> {
     let (number, over) = value.split_once('/').unwrap_or((value, "1s"));
     let over = if over.starts_with(|c: char| c.is_ascii_digit()) { over.to_owned() } else { format!("1{over}") };
     let (number, over) = (number.parse::<f64>().ok()?, quantity::positive_duration(&over).ok()?);
-    (number > 0.0).then(|| format!("{}/s", number / over.as_secs_f64()))
+    let per_s = number / over.as_secs_f64();
+    let is_even = |rate: f64| (rate * 1e3).fract() == 0.0;
+    (number > 0.0).then(|| match per_s * 60.0 {
+        per_min if !is_even(per_s) && is_even(per_min) => format!("{per_min}/min"),
+        _ => format!("{per_s}/s"),
+    })
 }
 
 /// Returns a header line, also from `NAME=VALUE`.
