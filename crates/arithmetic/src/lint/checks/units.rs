@@ -1,0 +1,80 @@
+//! Units: webbench prints pages per minute, and the number is read as requests per second.
+
+use brunt_i18n::text::{Text, text};
+
+use super::super::finding::{LintFinding, LintGrade};
+use super::super::paste::PastedLine;
+use super::super::quantities;
+use super::{Examined, LintEvidence};
+use crate::figures;
+
+/// What a rate per minute is called.
+const PER_MINUTE: [&str; 4] = ["pages/min", "requests/min", "pages per minute", "requests per minute"];
+/// What a rate per second is called.
+const PER_SECOND: [&str; 9] =
+    ["qps", "rps", "tps", "req/s", "requests/s", "requests per second", "pages/s", "每秒", "/秒"];
+
+const READ_AS_SECONDS: Text = text(
+    "{number} a minute are {number} ÷ 60 = {rate}, not {number} a second",
+    "每分钟 {number} 即 {number} ÷ 60 = {rate}，而不是每秒 {number}",
+);
+const SAME_NUMBER: Text = text(
+    "{number} stands for requests a second here, but line {line} counts it per minute: {number} ÷ 60 = {rate}",
+    "这里把 {number} 当作每秒请求数，但第 {line} 行是每分钟的数：{number} ÷ 60 = {rate}",
+);
+const FOR_READERS: Text = text("{number} pages a minute are {rate}", "每分钟 {number} 页即 {rate}");
+
+/// Looks for rates per minute that are called rates per second, on the same line or on another one.
+pub fn examine(evidence: &LintEvidence<'_>, examined: &mut Examined) {
+    let mut minutes: Vec<(f64, usize)> = Vec::new();
+    let mut misread = false;
+    for line in &evidence.paste.lines {
+        let text = line.text.to_lowercase();
+        if let Some(per_minute) = PER_MINUTE.iter().find_map(|unit| number_before(&text, unit)) {
+            let found = is_per_second(&text).then(|| found(line, READ_AS_SECONDS, per_minute, None));
+            misread |= found.is_some();
+            examined.add(found);
+            minutes.push((per_minute, line.number));
+        } else if let Some((number, at)) = minutes.iter().find(|(number, _)| *number >= 100.0 && has(&text, *number))
+            && is_per_second(&text)
+        {
+            misread = true;
+            examined.add(Some(found(line, SAME_NUMBER, *number, Some(*at))));
+        }
+    }
+    let runs = evidence.runs.iter().filter_map(|run| Some((run, run.per_minute?, run.rate?)));
+    for (run, per_minute, rate) in runs.filter(|_| !misread) {
+        let facts = [("number", figures::number(per_minute.value)), ("rate", figures::rate(rate.value))];
+        examined.add(Some(LintFinding::of_run(run, LintGrade::Note, FOR_READERS, facts)));
+    }
+}
+
+fn found(line: &PastedLine, text: Text, number: f64, at: Option<usize>) -> LintFinding {
+    let facts = [
+        ("number", figures::number(number)),
+        ("rate", figures::rate(number / 60.0)),
+        ("line", at.unwrap_or(line.number).to_string()),
+    ];
+    LintFinding::of_line(line.number, LintGrade::Wrong, text, facts)
+        .settled_by("brunt -c 300 -d 1m --no-keepalive URL".into())
+}
+
+fn is_per_second(text: &str) -> bool {
+    PER_SECOND.iter().any(|unit| text.contains(unit))
+}
+
+/// Returns the number directly before a unit.
+fn number_before(text: &str, unit: &str) -> Option<f64> {
+    let (before, _) = text.split_once(unit)?;
+    let before = before.trim_end();
+    let start = before
+        .rfind(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',')))
+        .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
+    quantities::number(&before[start..]).map(|number| number.value)
+}
+
+/// Returns `true` if a text has this number as a word of its own.
+fn has(text: &str, number: f64) -> bool {
+    let words = text.split(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',')));
+    words.filter_map(quantities::number).any(|word| word.value == number)
+}
