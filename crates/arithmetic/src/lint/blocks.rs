@@ -9,7 +9,7 @@ use super::paste::{PastedLine, PastedText};
 const LONGEST_GAP: usize = 40;
 
 /// A kind of line of an output.
-pub struct Label {
+pub struct OutputLabel {
     /// Returns `true` for such a line.
     pub is: fn(&str) -> bool,
     /// Set if an output has several of them.
@@ -17,13 +17,13 @@ pub struct Label {
 }
 
 /// Creates a label that an output has once.
-pub const fn once(is: fn(&str) -> bool) -> Label {
-    Label { is, repeats: false }
+pub const fn once(is: fn(&str) -> bool) -> OutputLabel {
+    OutputLabel { is, repeats: false }
 }
 
 /// Creates a label that an output has several times, in a row.
-pub const fn several(is: fn(&str) -> bool) -> Label {
-    Label { is, repeats: true }
+pub const fn several(is: fn(&str) -> bool) -> OutputLabel {
+    OutputLabel { is, repeats: true }
 }
 
 /// The labelled lines of one output.
@@ -54,7 +54,7 @@ impl<'a> Block<'a> {
 }
 
 /// Returns the outputs in a paste.
-pub fn blocks<'a>(paste: &'a PastedText, labels: &[Label]) -> Vec<Block<'a>> {
+pub fn blocks<'a>(paste: &'a PastedText, labels: &[OutputLabel]) -> Vec<Block<'a>> {
     let mut found: Vec<Block<'a>> = Vec::new();
     let mut gap = 0;
     for line in &paste.lines {
@@ -77,7 +77,7 @@ pub fn blocks<'a>(paste: &'a PastedText, labels: &[Label]) -> Vec<Block<'a>> {
 mod tests {
     use super::*;
 
-    const LABELS: [Label; 3] = [
+    const LABELS: [OutputLabel; 3] = [
         once(|text| text.starts_with("head")),
         several(|text| text.starts_with("row")),
         once(|text| text.starts_with("tail:")),

@@ -2,12 +2,12 @@
 //!
 //! «Time per request» is computed: concurrency × time ÷ requests. The «Total» row is measured.
 
-use super::super::blocks::{Block, Label, blocks, once, several};
+use super::super::blocks::{Block, OutputLabel, blocks, once, several};
 use super::super::paste::PastedText;
 use super::super::quantities::{self, PrintedNumber};
 use super::super::stated::{ConnectionReuse, LoadKind, StatedPercentile, StatedRun, ToolName};
 
-const LABELS: [Label; 15] = [
+const LABELS: [OutputLabel; 15] = [
     once(|text| text.starts_with("This is ApacheBench")),
     once(|text| text.starts_with("Server Hostname:")),
     once(|text| text.starts_with("Document Path:")),

@@ -2,12 +2,12 @@
 //!
 //! Requests that ended in an error are in the rate, and not in the latency. hey keeps the first million of times only.
 
-use super::super::blocks::{Block, Label, blocks, once, several};
+use super::super::blocks::{Block, OutputLabel, blocks, once, several};
 use super::super::paste::PastedText;
 use super::super::quantities::{self, PrintedNumber};
 use super::super::stated::{LoadKind, StatedPercentile, StatedRun, ToolName};
 
-const LABELS: [Label; 11] = [
+const LABELS: [OutputLabel; 11] = [
     once(|text| text.starts_with("Summary:")),
     once(|text| text.starts_with("Success rate:")),
     once(|text| text.starts_with("Total:") && timed(text).is_some()),

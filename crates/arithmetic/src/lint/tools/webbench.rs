@@ -1,11 +1,11 @@
 //! The output of webbench: pages per minute, in which failures count as pages.
 
-use super::super::blocks::{Block, Label, blocks, once};
+use super::super::blocks::{Block, OutputLabel, blocks, once};
 use super::super::paste::PastedText;
 use super::super::quantities::{self, PrintedNumber};
 use super::super::stated::{ConnectionReuse, LoadKind, StatedRun, ToolName};
 
-const LABELS: [Label; 4] = [
+const LABELS: [OutputLabel; 4] = [
     once(|text| text.starts_with("Benchmarking: ")),
     once(|text| clients(text).is_some()),
     once(|text| text.starts_with("Speed=")),

@@ -3,12 +3,12 @@
 //! wrk adds made-up samples to its latency in order to correct for coordinated omission, so that its mean need not be
 //! that of the requests it sent. Requests that time out leave no sample.
 
-use super::super::blocks::{Block, Label, blocks, once, several};
+use super::super::blocks::{Block, OutputLabel, blocks, once, several};
 use super::super::paste::PastedText;
 use super::super::quantities::{self, PrintedNumber};
 use super::super::stated::{LoadKind, StatedPercentile, StatedRun, ToolName};
 
-const LABELS: [Label; 10] = [
+const LABELS: [OutputLabel; 10] = [
     once(|text| text.starts_with("Running ") && text.contains(" test @ ")),
     once(|text| connections(text).is_some()),
     several(|text| text.starts_with("Thread calibration")),
@@ -97,7 +97,7 @@ fn percentile(text: &str) -> Option<StatedPercentile> {
 /// Returns `true` for a line of a distribution: its head, a percentile, the spectrum of wrk2 and its summary.
 fn is_of_distribution(text: &str) -> bool {
     let is_number = |word: &str| quantities::number(word).is_some() || word == "inf";
-    let heads = ["Latency Distribution", "Detailed Percentile", "#["];
+    let heads = ["Latency Distribution", "Detailed Percentile", "[Mean", "[Max", "[Buckets"];
     heads.iter().any(|head| text.starts_with(head))
         || percentile(text).is_some()
         || (text.split_whitespace().count() >= 3 && text.split_whitespace().all(is_number))
