@@ -44,6 +44,12 @@ pub fn percent(share: f64) -> String {
     format!("{} %", number((share * 1e8).round() / 1e6))
 }
 
+/// Formats a share as percentiles are named: `99.9`, `99.999`.
+pub fn percentile(q: f64) -> String {
+    let text = format!("{:.7}", q * 100.0);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// Formats seconds in the unit in which they are most readable, exactly enough to compute with: `69.02 ms`.
 pub fn time(seconds: f64) -> String {
     match seconds.abs() {
@@ -78,6 +84,7 @@ mod tests {
         }
         assert_eq!([0.8, 0.0025, 1.0].map(percent), ["80 %", "0.25 %", "100 %"]);
         assert_eq!([0.069_02, 0.000_5, 12.5, 0.0].map(time), ["69.02 ms", "500 µs", "12.5 s", "0 s"]);
+        assert_eq!([0.5, 0.99, 0.999_99].map(percentile), ["50", "99", "99.999"]);
         assert_eq!(rate(470.533), "470.53/s");
     }
 }

@@ -7,7 +7,7 @@ pub const DEFAULT_PORTS: u64 = 28_232;
 pub const TIME_WAIT_S: f64 = 60.0;
 
 /// Returns the rate per second at which short connections from one source address to one destination can be opened
-/// forever: every port rests for a minute after its connection was closed (docs/measurement.md 4.6).
+/// forever: every port rests for a minute after its connection was closed (docs/measurement.md 3.8).
 pub fn short_connections_per_s(ports: u64) -> f64 {
     ports as f64 / TIME_WAIT_S
 }

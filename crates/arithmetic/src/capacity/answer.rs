@@ -1,4 +1,4 @@
-//! The arithmetic of capacity (docs/measurement.md 4.6).
+//! The arithmetic of capacity (docs/measurement.md 3.8).
 
 use super::{CapacityQuestion, CapacitySource, DAY_S, Demand};
 use crate::ports;

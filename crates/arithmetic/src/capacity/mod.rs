@@ -1,6 +1,6 @@
 //! Capacity planning: from page views to requests per second, machines, connections, memory and ports.
 //!
-//! The formulas are those of docs/measurement.md 4.6. Each is shown with its numbers filled in, results are rounded up,
+//! The formulas are those of docs/measurement.md 3.8. Each is shown with its numbers filled in, results are rounded up,
 //! and the number that the answer depends on most uncertainly is named ([`WeakNumber`]).
 
 mod answer;

@@ -18,9 +18,9 @@ pub struct WeakNumber {
 }
 
 const UNKNOWN: Text = text(
-    "the capacity of a machine is not known; measure it: `brunt -r RATE -d 1m --objective 'p99<200ms' --objective \
+    "the capacity of a machine is not known; measure it: `brunt -r 100/s -d 1m --objective 'p99<200ms' --objective \
         'failed<0.1%' --record one.brunt.zst URL`, then --per-machine one.brunt.zst",
-    "不知道单机容量；请先测量：`brunt -r RATE -d 1m --objective 'p99<200ms' --objective 'failed<0.1%' --record \
+    "不知道单机容量；请先测量：`brunt -r 100/s -d 1m --objective 'p99<200ms' --objective 'failed<0.1%' --record \
         one.brunt.zst URL`，再用 --per-machine one.brunt.zst",
 );
 const DOUBTFUL: Text = text("the throughput of {path} is no capacity: ", "{path} 的吞吐量不能当作容量：");

@@ -1,4 +1,4 @@
-//! The errors of published articles that two lines of arithmetic disprove (docs/measurement.md 0), as small excerpts.
+//! The errors of published articles that two lines of arithmetic disprove (docs/measurement.md 3.9), as small excerpts.
 
 use brunt_i18n::Lang;
 

@@ -224,6 +224,11 @@ impl StatedRun {
         self.brunt(&format!("-c {} -d 30s", self.users().unwrap_or(10)))
     }
 
+    /// Returns that command with the same kind of load.
+    pub fn brunt_again(&self) -> String {
+        if self.load == LoadKind::Open { self.brunt_with_rate() } else { self.brunt_with_users() }
+    }
+
     /// Returns that command with the same rate in open load.
     pub fn brunt_with_rate(&self) -> String {
         let rate = self.rate.map_or(100.0, |rate| rate.value);

@@ -123,6 +123,7 @@ fn each_check_finds_its_mistake() {
         (HEY.replace("Fastest:\t0.0010", "Fastest:\t0.0200"), "order"),
         (AB.replace("100%     65", "100%     55").replace("99%     60", "99%     80"), "order"),
         (format!("{WEBBENCH}\nQPS: 24525\n"), "units"),
+        (format!("{WEBBENCH}\n每秒响应 24525 个请求\n"), "units"),
         (
             AB.replace("requests:      10000", "requests:      200").replace("20.000 seconds", "0.400 seconds"),
             "samples",
@@ -147,6 +148,16 @@ fn each_check_finds_its_mistake() {
     ];
     for (text, check) in table {
         assert_eq!(found(&text), [check], "{text}\n{}", report(&text).text(Lang::En));
+    }
+}
+
+#[test]
+fn a_rate_per_minute_may_be_called_one() {
+    for said in
+        ["每分钟处理 24525 个页面，吞吐量 4.3MB/秒", "24525 pages; another server reached a QPS of 9000", "QPS: 409"]
+    {
+        let text = format!("{WEBBENCH}\n{said}\n");
+        assert_eq!(found(&text), Vec::<&str>::new(), "{}", report(&text).text(Lang::En));
     }
 }
 

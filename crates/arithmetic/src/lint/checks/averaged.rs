@@ -93,10 +93,10 @@ fn found(run: &StatedRun, text: Text, column: &PercentileColumn) -> LintFinding 
     let list: Vec<String> = column.rows.iter().take(SHOWN).map(|(time, _)| figures::time(*time)).collect();
     let more = if column.rows.len() > SHOWN { ", …" } else { "" };
     let facts = [
-        ("q", figures::number(column.total.q * 100.0)),
+        ("q", figures::percentile(column.total.q)),
         ("total", figures::time(column.total.time.value)),
         ("rows", column.rows.len().to_string()),
         ("list", format!("{}{more}", list.join(", "))),
     ];
-    LintFinding::of_run(run, LintGrade::Wrong, text, facts).settled_by(run.brunt_with_users())
+    LintFinding::of_run(run, LintGrade::Wrong, text, facts).settled_by(run.brunt_again())
 }

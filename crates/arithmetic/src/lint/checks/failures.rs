@@ -58,7 +58,8 @@ fn in_latency(run: &StatedRun) -> Option<LintFinding> {
     let (share, grade) = weigh(run.failed_inside, requests);
     let facts =
         [("failed", numbers::count(run.failed_inside)), ("requests", numbers::count(requests)), ("share", share)];
-    let command = run.brunt_with_users() + " --objective 'failed<0.1%'";
+    let options = format!("-c {} -d 30s --objective 'failed<0.1%'", run.users().unwrap_or(10));
+    let command = run.brunt(&options);
     let found = LintFinding::of_run(run, grade, IN_LATENCY, facts).settled_by(command);
     Some(match run.mean.zip(run.mean_of_good) {
         Some((mean, good)) if mean != good => {
@@ -77,7 +78,7 @@ fn outside(run: &StatedRun) -> Option<LintFinding> {
             let broken = run.failed_outside.checked_sub(run.timed_out).filter(|broken| *broken > 0)?;
             let (share, grade) = weigh(broken, requests);
             let facts = [("failed", numbers::count(broken)), ("share", share), ("requests", numbers::count(requests))];
-            Some(LintFinding::of_run(run, grade, IN_NOTHING, facts).settled_by(run.brunt_with_users()))
+            Some(LintFinding::of_run(run, grade, IN_NOTHING, facts).settled_by(run.brunt_again()))
         }
     }
 }
@@ -94,7 +95,7 @@ fn in_rate(run: &StatedRun, requests: u64) -> Option<LintFinding> {
         ("printed", figures::rate(rate.value)),
     ];
     let text = if run.tool == ToolName::Webbench { IN_SPEED } else { IN_RATE };
-    Some(LintFinding::of_run(run, grade, text, facts).settled_by(run.brunt_with_users()))
+    Some(LintFinding::of_run(run, grade, text, facts).settled_by(run.brunt_again()))
 }
 
 fn other_length(run: &StatedRun) -> Option<LintFinding> {

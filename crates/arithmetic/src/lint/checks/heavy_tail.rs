@@ -40,12 +40,12 @@ fn judge(run: &StatedRun) -> Option<Option<LintFinding>> {
                 ("median", figures::time(median.value)),
                 ("times", figures::number((mean.value / median.value * 10.0).round() / 10.0)),
             ];
-            LintFinding::of_run(run, LintGrade::Weak, ABOVE_MEDIAN, facts).settled_by(run.brunt_with_users())
+            LintFinding::of_run(run, LintGrade::Weak, ABOVE_MEDIAN, facts).settled_by(run.brunt_again())
         }));
     }
     let deviation = run.deviation.filter(|_| run.percentiles.is_empty())?;
     Some((deviation.at_least() > mean.at_most()).then(|| {
         let facts = [("mean", figures::time(mean.value)), ("deviation", figures::time(deviation.value))];
-        LintFinding::of_run(run, LintGrade::Weak, ONLY_MEAN, facts).settled_by(run.brunt_with_users())
+        LintFinding::of_run(run, LintGrade::Weak, ONLY_MEAN, facts).settled_by(run.brunt_again())
     }))
 }

@@ -1,4 +1,4 @@
-//! Little's law: throughput × time = requests in flight, which are never more than the users (docs/measurement.md 4.1).
+//! Little's law: throughput × time = requests in flight, which are never more than the users (docs/measurement.md 3.9).
 
 use brunt_i18n::numbers;
 use brunt_i18n::text::{Text, text};

@@ -1,5 +1,5 @@
 //! Coordinated omission: users who wait for their responses send nothing while a server stands still, so that a stall is
-//! one sample of each user (docs/measurement.md 1.1).
+//! one sample of each user (docs/measurement.md 1.3).
 
 use brunt_i18n::numbers;
 use brunt_i18n::text::{Text, text};

@@ -40,7 +40,7 @@ fn pairs(run: &StatedRun) -> Vec<(NamedTime, NamedTime)> {
     let [min, mean, max] = [named(SHORTEST, run.min), named(MEAN, run.mean), named(LONGEST, run.max)];
     let percentile = |at: usize| {
         let percentile = run.percentiles.get(at)?;
-        let name = LocalizedSentence::new(PERCENTILE, [("q", figures::number(percentile.q * 100.0))]);
+        let name = LocalizedSentence::new(PERCENTILE, [("q", figures::percentile(percentile.q))]);
         Some((name, percentile.time))
     };
     let neighbours = (0..run.percentiles.len()).map(|at| (percentile(at), percentile(at + 1)));
@@ -60,5 +60,5 @@ fn judge(run: &StatedRun, ((low_name, low), (high_name, high)): &(NamedTime, Nam
         .followed_by(high_name.clone())
         .with_clause(IMPOSSIBLE, [("low", figures::time(high.value))]);
     let found = LintFinding::of_run(run, LintGrade::Wrong, PERCENTILE, [("q", String::new())]);
-    Some(LintFinding { sentence, ..found }.settled_by(run.brunt_with_users()))
+    Some(LintFinding { sentence, ..found }.settled_by(run.brunt_again()))
 }

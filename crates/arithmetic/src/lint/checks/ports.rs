@@ -1,5 +1,5 @@
 //! One machine short of local ports: a connection for each request, and ports that rest for a minute
-//! (docs/measurement.md 4.6).
+//! (docs/measurement.md 3.8).
 
 use brunt_i18n::numbers;
 use brunt_i18n::text::{Text, text};

@@ -53,7 +53,7 @@ fn judge(run: &StatedRun) -> Option<Option<LintFinding>> {
             ("factor", figures::number((all / KEPT_BY_HEY as f64 * 100.0).round() / 100.0)),
         ];
         let found = LintFinding::of_run(run, LintGrade::Wrong, FIRST_MILLION, facts);
-        return Some(Some(found.settled_by(run.brunt_with_users())));
+        return Some(Some(found.settled_by(run.brunt_again())));
     }
     let facts = [
         ("requests", numbers::count(requests)),
@@ -62,5 +62,5 @@ fn judge(run: &StatedRun) -> Option<Option<LintFinding>> {
         ("printed", figures::rate(printed.value)),
     ];
     let found = LintFinding::of_run(run, LintGrade::Wrong, DISAGREE, facts);
-    Some(Some(found.settled_by(run.brunt_with_users())))
+    Some(Some(found.settled_by(run.brunt_again())))
 }

@@ -10,6 +10,10 @@ use crate::figures;
 
 /// What a rate per minute is called.
 const PER_MINUTE: [&str; 4] = ["pages/min", "requests/min", "pages per minute", "requests per minute"];
+/// What tells that a number is per minute after all.
+const MINUTES: [&str; 3] = ["minute", "/min", "分钟"];
+/// Bytes around a number in which its unit is looked for.
+const NEAR: usize = 30;
 /// What a rate per second is called.
 const PER_SECOND: [&str; 9] =
     ["qps", "rps", "tps", "req/s", "requests/s", "requests per second", "pages/s", "每秒", "/秒"];
@@ -30,14 +34,12 @@ pub fn examine(evidence: &LintEvidence<'_>, examined: &mut Examined) {
     let mut misread = false;
     for line in &evidence.paste.lines {
         let text = line.text.to_lowercase();
-        if let Some(per_minute) = PER_MINUTE.iter().find_map(|unit| number_before(&text, unit)) {
-            let found = is_per_second(&text).then(|| found(line, READ_AS_SECONDS, per_minute, None));
+        if let Some((per_minute, before)) = PER_MINUTE.iter().find_map(|unit| number_before(&text, unit)) {
+            let found = is_per_second(before).then(|| found(line, READ_AS_SECONDS, per_minute, None));
             misread |= found.is_some();
             examined.add(found);
             minutes.push((per_minute, line.number));
-        } else if let Some((number, at)) = minutes.iter().find(|(number, _)| *number >= 100.0 && has(&text, *number))
-            && is_per_second(&text)
-        {
+        } else if let Some((number, at)) = minutes.iter().find(|(number, _)| is_called_per_second(&text, *number)) {
             misread = true;
             examined.add(Some(found(line, SAME_NUMBER, *number, Some(*at))));
         }
@@ -63,18 +65,40 @@ fn is_per_second(text: &str) -> bool {
     PER_SECOND.iter().any(|unit| text.contains(unit))
 }
 
-/// Returns the number directly before a unit.
-fn number_before(text: &str, unit: &str) -> Option<f64> {
+/// Returns the number directly before a unit, and what stands before it.
+fn number_before<'a>(text: &'a str, unit: &str) -> Option<(f64, &'a str)> {
     let (before, _) = text.split_once(unit)?;
     let before = before.trim_end();
-    let start = before
-        .rfind(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',')))
-        .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
-    quantities::number(&before[start..]).map(|number| number.value)
+    let start = before.trim_end_matches(is_digit).len();
+    let number = quantities::number(&before[start..])?;
+    Some((number.value, last_bytes(&before[..start])))
 }
 
-/// Returns `true` if a text has this number as a word of its own.
-fn has(text: &str, number: f64) -> bool {
-    let words = text.split(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',')));
-    words.filter_map(quantities::number).any(|word| word.value == number)
+/// Returns `true` if a text has this number as a word of its own, next to what only a rate per second is called.
+fn is_called_per_second(text: &str, number: f64) -> bool {
+    // A small number is met by chance.
+    if number < 100.0 || MINUTES.iter().any(|word| text.contains(word)) {
+        return false;
+    }
+    let mut at = 0;
+    text.split(|c: char| !is_digit(c)).any(|word| {
+        let start = at + text[at..].find(word).unwrap_or(0);
+        at = start + word.len();
+        let is_same = quantities::number(word).is_some_and(|word| word.value == number);
+        is_same && (is_per_second(last_bytes(&text[..start])) || is_per_second(first_bytes(&text[at..])))
+    })
+}
+
+fn is_digit(c: char) -> bool {
+    c.is_ascii_digit() || matches!(c, '.' | ',')
+}
+
+fn last_bytes(text: &str) -> &str {
+    let start = (text.len().saturating_sub(NEAR)..=text.len()).find(|at| text.is_char_boundary(*at));
+    &text[start.unwrap_or(0)..]
+}
+
+fn first_bytes(text: &str) -> &str {
+    let end = (0..=NEAR.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+    &text[..end.unwrap_or(0)]
 }

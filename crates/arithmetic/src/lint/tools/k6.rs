@@ -39,6 +39,8 @@ pub fn read(paste: &PastedText) -> Vec<StatedRun> {
 
 /// Splits `http_reqs......: 45765 4568.79/s`; the name of a sub-metric is in braces.
 fn metric(text: &str) -> Option<(&str, &str)> {
+    // Marks of thresholds.
+    let text = text.trim_start_matches(['✓', '✗', ' ']);
     let (name, said) = text.split_once(':').filter(|(name, _)| !name.contains('{')).or_else(|| {
         let at = text.find("}").map(|at| at + 1)?;
         let (dots, said) = text[at..].split_once(':')?;
@@ -132,7 +134,8 @@ mod tests {
 
     #[test]
     fn a_summary_is_read() {
-        let runs = read(&PastedText::read(format!("{SUMMARY}\n{SUMMARY}").as_bytes()));
+        let judged = SUMMARY.replace("http_req_duration", "✓ http_req_duration");
+        let runs = read(&PastedText::read(format!("{judged}\n{SUMMARY}").as_bytes()));
         assert_eq!(runs.len(), 2);
         let run = &runs[0];
         assert_eq!((run.users, run.requests, run.dropped), (Some(80), Some(45_765), 12));

@@ -56,8 +56,10 @@ pub fn runs(paste: &PastedText, commands: &[(ToolName, PastedCommand)]) -> Vec<S
 fn complete(run: &mut StatedRun) {
     let Some(command) = &run.command else { return };
     if run.reuse == ConnectionReuse::Unknown {
+        let is_http = command.url.as_ref().is_none_or(|url| url.starts_with("http"));
         run.reuse = match (run.tool, command.keep_alive, command.no_keep_alive) {
-            (ToolName::Ab | ToolName::GoStressTesting, false, _) | (_, _, true) => ConnectionReuse::Fresh,
+            (ToolName::Ab, false, _) | (_, _, true) => ConnectionReuse::Fresh,
+            (ToolName::GoStressTesting, false, _) if is_http => ConnectionReuse::Fresh,
             (ToolName::Webbench, ..) => ConnectionReuse::Fresh,
             _ => ConnectionReuse::Kept,
         };
