@@ -34,6 +34,22 @@ pub struct Ladder {
     pub rungs: Vec<Rung>,
 }
 
+impl Ladder {
+    /// Returns `true` if a row belongs to the same table as the last one.
+    fn continues_with(&self, kind: RungKind, rung: &Rung) -> bool {
+        let is_near = self.rungs.last().is_some_and(|last| rung.line - last.line <= LONGEST_GAP);
+        self.kind == kind && is_near
+    }
+}
+
+/// What the head of a table says.
+struct LadderHead {
+    /// What the rows differ in.
+    kind: RungKind,
+    /// For each column after the first one, whether it is about throughput.
+    columns: Vec<bool>,
+}
+
 /// Words for throughput, in lower case.
 const THROUGHPUT: [&str; 9] =
     ["qps", "rps", "tps", "req/s", "requests/s", "reqs/s", "throughput", "吞吐", "requests per second"];
@@ -49,25 +65,23 @@ const LONGEST_GAP: usize = 3;
 /// Returns the ladders in a paste, of at least two rows each.
 pub fn ladders(paste: &PastedText) -> Vec<Ladder> {
     let mut found: Vec<Ladder> = Vec::new();
-    // The head that rows belong to: what it says, and how many lines ago.
-    let mut head: Option<(RungKind, usize)> = None;
+    // The head that rows belong to, and how many lines ago.
+    let mut head: Option<(LadderHead, usize)> = None;
     for line in &paste.lines {
         let text = line.text.to_lowercase();
-        if let Some((kind, level, rates)) = rung(&text, head.map(|(kind, _)| kind)) {
+        let known = head.as_ref().map(|(head, _)| head);
+        if let Some((kind, level, rates)) = rung(&text, known) {
             let rung = Rung { line: line.number, level, rates };
-            let continues = head.is_some_and(|(known, _)| known == kind)
-                && found.last().is_some_and(|last| {
-                    last.kind == kind && last.rungs.last().is_some_and(|r| line.number - r.line <= LONGEST_GAP)
-                });
-            match found.last_mut().filter(|_| continues) {
+            match found.last_mut().filter(|last| head.is_some() && last.continues_with(kind, &rung)) {
                 Some(last) => last.rungs.push(rung),
                 None => found.push(Ladder { kind, rungs: vec![rung] }),
             }
-            head = Some((kind, 0));
-        } else if let Some(kind) = head_kind(&text) {
-            head = Some((kind, 0));
+            let known = head.map_or(LadderHead { kind, columns: Vec::new() }, |(head, _)| head);
+            head = Some((known, 0));
+        } else if let Some(new) = head_of(&text) {
+            head = Some((new, 0));
         } else {
-            head = head.map(|(kind, ago)| (kind, ago + 1)).filter(|(_, ago)| *ago < LONGEST_GAP);
+            head = head.map(|(head, ago)| (head, ago + 1)).filter(|(_, ago)| *ago < LONGEST_GAP);
         }
     }
     found.retain(|ladder| ladder.rungs.len() > 1);
@@ -84,29 +98,37 @@ fn kind_of(text: &str) -> Option<RungKind> {
     }
 }
 
-/// Returns what the first column of a head is about, if another one is about throughput: `| users | QPS |`.
-fn head_kind(text: &str) -> Option<RungKind> {
+fn is_throughput(cell: &str) -> bool {
+    THROUGHPUT.iter().any(|word| cell.contains(word))
+}
+
+/// Reads a head whose first column is about load, and another one about throughput: `| users | QPS | p99 |`.
+fn head_of(text: &str) -> Option<LadderHead> {
     let cells = table_cells(text)?;
     let (first, others) = cells.split_first()?;
-    let is_throughput = |cell: &&str| THROUGHPUT.iter().any(|word| cell.contains(word));
-    // A cell of its own number is a row.
-    let is_head = others.iter().any(is_throughput) && !others.iter().any(|cell| quantities::number(cell).is_some());
-    kind_of(first).filter(|_| is_head)
+    let columns: Vec<bool> = others.iter().map(|cell| is_throughput(cell)).collect();
+    // A cell that is a number belongs to a row.
+    let is_head = columns.contains(&true) && !others.iter().any(|cell| quantities::number(cell).is_some());
+    Some(LadderHead { kind: kind_of(first).filter(|_| is_head)?, columns })
 }
 
 /// Reads a row: `| 4 | 16909.36 |` below a head, or `threads: 4 | 140000 QPS | 130000 QPS`.
-fn rung(text: &str, head: Option<RungKind>) -> Option<(RungKind, f64, Vec<f64>)> {
+fn rung(text: &str, head: Option<&LadderHead>) -> Option<(RungKind, f64, Vec<f64>)> {
     if let Some(row) = glued_row(text) {
         return Some(row);
     }
     let cells = table_cells(text)?;
     let (first, others) = cells.split_first()?;
     let level = single_number(first)?;
-    let rates: Option<Vec<f64>> = others.iter().map(|cell| rate(cell)).collect();
-    let rates = rates.filter(|rates| !rates.is_empty())?;
-    let named = others.iter().all(|cell| THROUGHPUT.iter().any(|word| cell.contains(word)));
-    let kind = if named { kind_of(first).or(head) } else { head }?;
-    Some((kind, level, rates))
+    let is_named = others.iter().any(|cell| is_throughput(cell) && rate(cell).is_some());
+    let is_of_rates = |(at, cell): &(usize, &&str)| match is_named {
+        true => is_throughput(cell),
+        false => head.is_some_and(|head| head.columns.get(*at) == Some(&true)),
+    };
+    let rates = others.iter().enumerate().filter(is_of_rates).map(|(_, cell)| rate(cell));
+    let rates: Vec<f64> = rates.collect::<Option<_>>()?;
+    let kind = if is_named { kind_of(first).or(head.map(|head| head.kind)) } else { head.map(|head| head.kind) };
+    Some((kind.filter(|_| !rates.is_empty())?, level, rates))
 }
 
 /// Splits a drawn or tabulated row into cells; `None` if it is neither.
@@ -176,6 +198,8 @@ mod tests {
         assert_eq!(levels(text), [[(1.0, 6394.86), (4.0, 16_909.36)]]);
         let text = "threads 1 | 27000 QPS | 26000 QPS\nthreads 4 | 140k QPS | 130k QPS\n";
         assert_eq!(levels(text), [[(1.0, 27_000.0), (4.0, 140_000.0)]]);
+        let text = "| users | p99 ms | RPS |\n| 1 | 5 | 100 |\n| 2 | 50 | 190 |\n";
+        assert_eq!(levels(text), [[(1.0, 100.0), (2.0, 190.0)]], "latency may grow as it likes");
         assert_eq!(levels("| name | price |\n| 1 | 5 |\n| 2 | 9 |\n"), Vec::<Vec<(f64, f64)>>::new());
     }
 

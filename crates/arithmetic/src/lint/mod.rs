@@ -1,7 +1,7 @@
 //! Checks of pasted output of load testing tools, by arithmetic alone.
 //!
 //! A paste may hold outputs of several tools, their commands, tables typed by hand, and prose. Readers find what it
-//! states ([`tools`]); checks compare the statements with each other ([`checks`]). Nothing is measured: a finding is a
+//! states (`tools`); checks compare the statements with each other (`checks`). Nothing is measured: a finding is a
 //! contradiction, or a figure that cannot bear what it is read for, and names the command that would settle it.
 
 mod blocks;

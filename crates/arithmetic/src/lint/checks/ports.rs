@@ -14,9 +14,9 @@ use crate::ports::{DEFAULT_PORTS, TIME_WAIT_S, seconds_to_exhaustion, short_conn
 const NO_PORT: [&str; 3] = ["Cannot assign requested address", "can't assign requested address", "EADDRNOTAVAIL"];
 
 const SAID: Text = text(
-    "the machine that sent the load had no local port left, which is no fault of the service: {ports} ports that rest \
-        {wait} s each allow {rate} new connections to one destination",
-    "发压机没有可用的本地端口了，这不是服务的问题：{ports} 个端口各需 {wait} s 才能复用，到一个目的地址每秒只能新建 {rate} 个连接",
+    "the machine that opened connections had no local port left, which is no fault of the service it connected to: {ports} \
+        ports that rest {wait} s each allow {rate} new connections to one destination",
+    "发起连接的机器没有可用的本地端口了，这不是被连接的服务的问题：{ports} 个端口各需 {wait} s 才能复用，到一个目的地址每秒只能新建 {rate} 个连接",
 );
 const FAILED: Text = text(
     "{failed} connections could not be made: at {rate}, each with a connection of its own, the {ports} ports of one \
@@ -31,7 +31,9 @@ const NEAR: Text = text(
 
 /// Looks for runs that used up the ports of one machine, and for messages that say so.
 pub fn examine(evidence: &LintEvidence<'_>, examined: &mut Examined) {
-    let told = evidence.paste.lines.iter().find(|line| NO_PORT.iter().any(|said| line.text.contains(said)));
+    // To listen on an address of another machine fails with the same message.
+    let is_told = |text: &str| NO_PORT.iter().any(|said| text.contains(said)) && !text.contains("bind");
+    let told = evidence.paste.lines.iter().find(|line| is_told(&line.text));
     if let Some(line) = told {
         let facts = [
             ("ports", numbers::count(DEFAULT_PORTS)),

@@ -11,8 +11,10 @@ use crate::figures;
 
 /// Words that tell that a quotient is a number of machines, in lower case.
 const MACHINES: [&str; 9] = ["机器", "台", "服务器", "machine", "server", "instance", "node", "pod", "replica"];
+/// Words that tell that it is asked how many there must be.
+const NEEDED: [&str; 5] = ["需要", "多少", "need", "require", "how many"];
 /// Words for local ports.
-const PORTS: [&str; 2] = ["端口", "port"];
+const PORTS: [&str; 3] = ["端口", " port", "port range"];
 /// Signs before a result, the longer ones first.
 const RESULTS: [&str; 6] = ["≈", "≒", "~=", "=", "~", "约"];
 /// Divisors that are numbers of local ports: from the default range to all there can be.
@@ -46,11 +48,9 @@ struct Division {
 pub fn examine_machines(evidence: &LintEvidence<'_>, examined: &mut Examined) {
     let lines = &evidence.paste.lines;
     for (at, line) in lines.iter().enumerate() {
-        let Some(division) =
-            division(&line.text).filter(|_| mentions(&lines[at.saturating_sub(CONTEXT)..=at], &MACHINES))
-        else {
-            continue;
-        };
+        let near = &lines[at.saturating_sub(CONTEXT)..=at];
+        let is_about = mentions(near, &MACHINES) && mentions(near, &NEEDED);
+        let Some(division) = division(&line.text).filter(|_| is_about) else { continue };
         let Division { dividend, divisor, result } = division;
         let exact = dividend / divisor;
         let is_quotient = result.fract() == 0.0 && (exact - result).abs() < 1.0 && !PORT_RANGE.contains(&divisor);
@@ -146,6 +146,20 @@ fn first_term(text: &str) -> Option<(f64, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_of_machines_may_be_rounded_down() {
+        let found = |text: &str| {
+            let paste = super::super::super::paste::PastedText::read(text.as_bytes());
+            let mut examined = Examined::default();
+            examine_machines(&LintEvidence { paste: &paste, runs: &[], ladders: &[] }, &mut examined);
+            examined.findings.len()
+        };
+        assert_eq!(found("How many machines? 1389 / 69 = 20"), 1);
+        assert_eq!(found("How many machines? 1389 / 69 = 21"), 0);
+        assert_eq!(found("300 requests / 7 = 42 for each server"), 0);
+        assert_eq!(found("We need 1389 / 69 = 20 pages"), 0);
+    }
 
     #[test]
     fn divisions_are_read() {
