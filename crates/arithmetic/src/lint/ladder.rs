@@ -142,6 +142,7 @@ fn table_cells(text: &str) -> Option<Vec<&str>> {
 
 /// Returns the only number in a cell.
 fn single_number(cell: &str) -> Option<f64> {
+    let cell = cell.trim_end_matches('*');
     let start = cell.find(|c: char| c.is_ascii_digit())?;
     let (number, rest) = quantities::leading_number(&cell[start..])?;
     let is_only = !rest.contains(|c: char| c.is_ascii_digit());
@@ -196,6 +197,8 @@ mod tests {
     fn drawn_tables_are_read() {
         let text = "| users | QPS |\n| :--: | :--: |\n| 1 | 6394.86 |\n| 4 | 16909.36 |\n\ntext\n\n| 5 | 7 |\n";
         assert_eq!(levels(text), [[(1.0, 6394.86), (4.0, 16_909.36)]]);
+        let text = "| threads: **1** | **27000 QPS** |\n| threads: **4** | **140000 QPS** |\n";
+        assert_eq!(levels(text), [[(1.0, 27_000.0), (4.0, 140_000.0)]]);
         let text = "threads 1 | 27000 QPS | 26000 QPS\nthreads 4 | 140k QPS | 130k QPS\n";
         assert_eq!(levels(text), [[(1.0, 27_000.0), (4.0, 140_000.0)]]);
         let text = "| users | p99 ms | RPS |\n| 1 | 5 | 100 |\n| 2 | 50 | 190 |\n";

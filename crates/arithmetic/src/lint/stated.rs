@@ -207,6 +207,13 @@ impl StatedRun {
         self.percentiles.iter().find(|percentile| (percentile.q - q).abs() < 1e-9).map(|percentile| percentile.time)
     }
 
+    /// Returns the time limit of a request in seconds: that of its command, or else the tool's default.
+    pub fn timeout_s(&self) -> f64 {
+        // `SOCKET_TIMEOUT_MS` of wrk and wrk2, and the default of `-t` of hey.
+        let default = if self.tool == ToolName::Hey { 20.0 } else { 2.0 };
+        self.command.as_ref().and_then(|command| command.timeout_s).unwrap_or(default)
+    }
+
     /// Returns the rate and the time to which Little's law applies.
     pub fn cycle(&self) -> Option<(PrintedNumber, PrintedNumber)> {
         self.cycle.or_else(|| self.rate.zip(self.mean))

@@ -193,6 +193,16 @@ fn ports_run_out_of_one_machine() {
 }
 
 #[test]
+fn a_rate_that_was_not_kept_is_told_and_is_no_matter_of_littles_law() {
+    let overloaded = WRK.replace("10.00ms", "17.30s").replace("50.00ms", "26.17s");
+    let overloaded = overloaded.replace("50%    9.50ms", "50%   17.00s").replace("99%   25.00ms", "99%   26.00s");
+    assert_eq!(found(&overloaded), Vec::<&str>::new(), "wrk has no such times");
+    let asked = format!("wrk -t2 -c100 -d30s -R200000 http://127.0.0.1:8080/\n{overloaded}");
+    assert_eq!(found(&asked), ["rate"]);
+    assert_eq!(report(&asked).outputs[0].0.name(), "wrk2");
+}
+
+#[test]
 fn superlinear_outputs_of_one_target_are_told() {
     let faster = WRK
         .replace("100 connections", "200 connections")

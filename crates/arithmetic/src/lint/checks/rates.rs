@@ -10,12 +10,19 @@ use crate::figures;
 
 /// Deviation that is put down to when the tools begin and end to count.
 const TOLERATED: f64 = 0.03;
+/// Share of the rate asked for from which it was kept.
+const KEPT: f64 = 0.95;
 /// Times that hey keeps; later ones are in its sum and in no percentile (`maxRes` of hey).
 const KEPT_BY_HEY: u64 = 1_000_000;
 
 const DISAGREE: Text = text(
     "{requests} requests in {time} are {counted}, not {printed}",
     "{requests} 个请求用时 {time}，即 {counted}，而不是 {printed}",
+);
+const NOT_KEPT: Text = text(
+    "{asked} were asked for and {printed} came: requests that are late queue up, so that the times grow as long as the run \
+        lasts, and say more about its length than about the service",
+    "要求 {asked}，实际只有 {printed}：迟到的请求不断排队，压测持续多久，耗时就增长多久，反映的是压测时长而不是服务",
 );
 const FIRST_MILLION: Text = text(
     "{printed} × {time} are {all} requests, but times and statuses are those of the first {kept} only; the mean is the \
@@ -27,9 +34,19 @@ const FIRST_MILLION: Text = text(
 pub fn examine(evidence: &LintEvidence<'_>, examined: &mut Examined) {
     for run in evidence.runs {
         if let Some(found) = judge(run) {
-            examined.add(found);
+            examined.add(found.or_else(|| not_kept(run)));
         }
     }
+}
+
+/// Returns what is said about a rate of wrk2 that was not kept.
+fn not_kept(run: &StatedRun) -> Option<LintFinding> {
+    let asked = run.command.as_ref()?.rate_per_s.filter(|_| run.tool == ToolName::Wrk2)?;
+    let printed = run.rate?;
+    (printed.at_most() < asked * KEPT).then(|| {
+        let facts = [("asked", figures::rate(asked)), ("printed", figures::rate(printed.value))];
+        LintFinding::of_run(run, LintGrade::Weak, NOT_KEPT, facts).settled_by(run.brunt_with_rate())
+    })
 }
 
 fn judge(run: &StatedRun) -> Option<Option<LintFinding>> {

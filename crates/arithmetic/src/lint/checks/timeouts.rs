@@ -8,10 +8,6 @@ use super::super::stated::{StatedRun, ToolName};
 use super::{Examined, LintEvidence};
 use crate::figures;
 
-/// Default time limit of wrk and wrk2 in seconds (`SOCKET_TIMEOUT_MS`).
-const OF_WRK: f64 = 2.0;
-/// Default time limit of hey in seconds.
-const OF_HEY: f64 = 20.0;
 /// The percentiles people read, the highest first.
 const READ: [f64; 5] = [0.999, 0.99, 0.95, 0.9, 0.5];
 
@@ -41,8 +37,7 @@ pub fn examine(evidence: &LintEvidence<'_>, examined: &mut Examined) {
 
 fn left_out(run: &StatedRun) -> Option<LintFinding> {
     let n = Some(run.timed_out).filter(|n| *n > 0)?;
-    let default = if run.tool == ToolName::Hey { OF_HEY } else { OF_WRK };
-    let limit = run.command.as_ref().and_then(|command| command.timeout_s).unwrap_or(default);
+    let limit = run.timeout_s();
     let all = run.timed?.saturating_add(n);
     let facts = [
         ("n", numbers::count(n)),

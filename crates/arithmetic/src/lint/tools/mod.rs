@@ -12,7 +12,7 @@ mod wrk;
 
 use super::command::PastedCommand;
 use super::paste::PastedText;
-use super::stated::{ConnectionReuse, StatedRun, ToolName};
+use super::stated::{ConnectionReuse, LoadKind, StatedRun, ToolName};
 
 pub use table::drawn_cells;
 
@@ -55,6 +55,9 @@ pub fn runs(paste: &PastedText, commands: &[(ToolName, PastedCommand)]) -> Vec<S
 /// Takes from the command of a run what its output does not tell.
 fn complete(run: &mut StatedRun) {
     let Some(command) = &run.command else { return };
+    if run.tool == ToolName::Wrk && command.rate_per_s.is_some() {
+        (run.tool, run.load) = (ToolName::Wrk2, LoadKind::Open);
+    }
     if run.reuse == ConnectionReuse::Unknown {
         let is_http = command.url.as_ref().is_none_or(|url| url.starts_with("http"));
         run.reuse = match (run.tool, command.keep_alive, command.no_keep_alive) {

@@ -20,7 +20,8 @@ pub fn cells(row: &str) -> Vec<String> {
 /// Splits a row whose columns are drawn with lines, `│` or `|`.
 pub fn drawn_cells(row: &str) -> Vec<&str> {
     let inner = row.trim().trim_matches(['|', '│']);
-    inner.split(['|', '│']).map(str::trim).collect()
+    // Cells may be printed bold in Markdown.
+    inner.split(['|', '│']).map(|cell| cell.trim().trim_matches('*').trim()).collect()
 }
 
 /// The head of a table: where its columns are.
@@ -59,7 +60,7 @@ mod tests {
     fn rows_are_split_outside_quotes() {
         assert_eq!(cells("\"a,b\",2, 3"), ["a,b", "2", "3"]);
         assert_eq!(cells("a, b\t\"2\"\t3"), ["a, b", "2", "3"]);
-        assert_eq!(drawn_cells("| 1 | 6394.86 |"), ["1", "6394.86"]);
+        assert_eq!(drawn_cells("| **1** | 6394.86 |"), ["1", "6394.86"]);
         assert_eq!(drawn_cells("   1s│      1│      8│200:8"), ["1s", "1", "8", "200:8"]);
         let head = TableHead::new("Label,# Samples,90% Line,99.9%,100%,Error %");
         assert_eq!(head.percentiles(), [(2, 0.9), (3, 0.9990000000000001)]);

@@ -6,7 +6,7 @@
 use super::super::blocks::{Block, OutputLabel, blocks, once, several};
 use super::super::paste::PastedText;
 use super::super::quantities::{self, PrintedNumber};
-use super::super::stated::{LoadKind, StatedPercentile, StatedRun, ToolName};
+use super::super::stated::{ConnectionReuse, LoadKind, StatedPercentile, StatedRun, ToolName};
 
 const LABELS: [OutputLabel; 10] = [
     once(|text| text.starts_with("Running ") && text.contains(" test @ ")),
@@ -20,6 +20,9 @@ const LABELS: [OutputLabel; 10] = [
     once(|text| text.starts_with("Non-2xx or 3xx responses:")),
     once(|text| text.starts_with("Requests/sec:")),
 ];
+/// Ratio of read errors to requests from which the server closes every connection.
+const CLOSES: f64 = 0.9;
+
 const HEAD: usize = 0;
 const CONNECTIONS: usize = 1;
 const CALIBRATION: usize = 2;
@@ -36,7 +39,7 @@ pub fn read(paste: &PastedText) -> Vec<StatedRun> {
 }
 
 fn run(block: &Block<'_>) -> Option<StatedRun> {
-    let rate = quantities::number(block.value(RATE)?)?;
+    let (rate, _) = quantities::leading_number(block.value(RATE)?)?;
     let (requests, duration) = block.text(REQUESTS).and_then(requests)?;
     let is_wrk2 = block.text(CALIBRATION).is_some()
         || block.texts(DISTRIBUTION).any(|text| text.starts_with("Latency Distribution (HdrHistogram"));
@@ -60,7 +63,11 @@ fn run(block: &Block<'_>) -> Option<StatedRun> {
     };
     run.timed_out = errors("timeout ").unwrap_or(0);
     run.unconnected = errors("connect ").unwrap_or(0);
-    let broken = [run.unconnected, errors("read ").unwrap_or(0), errors("write ").unwrap_or(0)];
+    // A server that closes after each response makes as many read errors as requests, none of which failed.
+    let read = errors("read ").unwrap_or(0);
+    let closes = read as f64 >= CLOSES * requests as f64 && read > 0;
+    run.reuse = if closes { ConnectionReuse::Fresh } else { ConnectionReuse::Kept };
+    let broken = [run.unconnected, if closes { 0 } else { read }, errors("write ").unwrap_or(0)];
     run.failed_outside = broken.into_iter().fold(run.timed_out, u64::saturating_add);
     let other_status = block.value(OTHER_STATUS).and_then(quantities::leading_number);
     run.failed_inside = other_status.map_or(0, |(number, _)| number.value as u64);
@@ -137,6 +144,14 @@ Transfer/sec:     12.89MB
         assert_eq!((run.timed_out, run.failed_outside, run.failed_inside), (7, 240, 5));
         assert!(run.mean.is_some_and(|mean| (mean.value - 0.01608).abs() < 1e-9));
         assert!(run.percentile(0.99).is_some_and(|time| (time.value - 0.1628).abs() < 1e-9));
+    }
+
+    #[test]
+    fn a_server_that_closes_its_connections_fails_no_request() {
+        let text = "  1000 requests in 1.00s, 40.27MB read\n  Socket errors: connect 0, read 999, write 0, timeout 0\n\
+            Requests/sec:   1000.00\n";
+        let runs = read(&PastedText::read(text.as_bytes()));
+        assert_eq!((runs[0].failed_outside, runs[0].reuse), (0, ConnectionReuse::Fresh));
     }
 
     #[test]
