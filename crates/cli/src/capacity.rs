@@ -9,7 +9,7 @@ use brunt_contract::UsageError;
 use brunt_i18n::LocalizedSentence;
 use brunt_record::{End, RecordFile};
 use brunt_report::text::{Text, text};
-use brunt_report::{Exit, Grade, Lang, ObjectiveOutcome, Summary};
+use brunt_report::{Exit, Finding, Grade, Lang, ObjectiveOutcome, Summary};
 
 use crate::replay::summarize;
 use crate::run::CommandResult;
@@ -67,13 +67,13 @@ fn add_record(question: &mut CapacityQuestion, path: String, summary: &Summary, 
 
 /// Returns the reasons why the throughput of a run is no capacity.
 fn doubts(summary: &Summary, lang: Lang) -> Vec<LocalizedSentence> {
-    let grade = summary.trust.verdict();
+    // Objectives that are met are met whatever delays may be brunt's own.
+    let is_decided = |finding: &Finding| finding.is_of_band() && !summary.objectives.is_empty();
+    let worst = |grade: Grade| summary.trust.findings.iter().find(|found| found.grade == grade && !is_decided(found));
     let mut doubts = Vec::new();
     let by_grade = [(Grade::Fail, UNTRUSTED), (Grade::TooShort, TOO_SHORT)];
-    if let Some((_, text)) = by_grade.into_iter().find(|(known, _)| *known == grade) {
-        let finding = summary.trust.findings.iter().find(|finding| finding.grade == grade);
-        let why = finding.map(|finding| finding.sentence(lang)).unwrap_or_default();
-        doubts.push(LocalizedSentence::new(text, [("why", why)]));
+    if let Some((finding, text)) = by_grade.into_iter().find_map(|(grade, text)| Some((worst(grade)?, text))) {
+        doubts.push(LocalizedSentence::new(text, [("why", finding.sentence(lang))]));
     }
     for judged in &summary.objectives {
         let text = match judged.outcome {

@@ -95,6 +95,6 @@ fn pasted_text_does_not_act_on_a_terminal() {
         let told = brunt(["lint", "--format", format, &path]).with_code(10);
         let acts = |c: char| c.is_control() && c != '\n' || matches!(c, '\u{200b}' | '\u{202e}');
         assert!(!told.out.contains(acts) && !told.out.contains("$(rm)"), "{:?}", told.out);
-        assert!(told.out.contains("9 %") && told.out.contains("Little"), "{}", told.out);
+        assert!(told.out.contains("9.0 %") && told.out.contains("Little"), "{}", told.out);
     }
 }

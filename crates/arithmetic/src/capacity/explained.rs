@@ -29,18 +29,21 @@ const COUNTED: Text = text(
 );
 const SPARE: Text = text(", + {spare} spare = {machines}", "，+ {spare} 台备用 = {machines}");
 const BY_LITTLE: Text = text(
-    "{planned} × {latency} = {in_flight} requests at a time (Little's law)",
+    "{planned} × {latency} = {in_flight} {in_flight|request|requests} at a time (Little's law)",
     "{planned} × {latency} = {in_flight} 个请求同时在途（利特尔定律）",
 );
 const EACH: Text = text(", {each} on each machine", "，每台机器 {each} 个");
-const HOLDS: Text = text("{connections} connections × {each} = {memory}", "{connections} 个连接 × {each} = {memory}");
+const HOLDS: Text = text(
+    "{connections} {connections|connection|connections} × {each} = {memory}",
+    "{connections} 个连接 × {each} = {memory}",
+);
 const SHORT: Text = text(
     "a connection for each request: {ports} ports ÷ {wait} s = {rate} from one source address to one destination; \
         {planned} {pairs|needs|need} {pairs} such {pairs|pair|pairs}",
     "每个请求一个连接：{ports} 个端口 ÷ {wait} s = {rate}（一个源地址到一个目的地址）；{planned} 需要 {pairs} 对这样的地址",
 );
 const HELD: Text = text(
-    "; {connections} open connections need {pairs} {pairs|pair|pairs}",
+    "; {connections} open {connections|connection needs|connections need} {pairs} {pairs|pair|pairs}",
     "；{connections} 个打开的连接需要 {pairs} 对",
 );
 const ANSWER: Text = text("{machines} {machines|machine|machines} for {planned}", "{planned} 需要 {machines} 台机器");

@@ -123,6 +123,7 @@ fn each_check_finds_its_mistake() {
         (HEY.replace("Fastest:\t0.0010", "Fastest:\t0.0200"), "order"),
         (AB.replace("100%     65", "100%     55").replace("99%     60", "99%     80"), "order"),
         (format!("{WEBBENCH}\nQPS: 24525\n"), "units"),
+        (format!("{WEBBENCH}\n24525 pages/min (QPS: 24525 pages/min)\n"), "units"),
         (format!("{WEBBENCH}\n每秒响应 24525 个请求\n"), "units"),
         (
             AB.replace("requests:      10000", "requests:      200").replace("20.000 seconds", "0.400 seconds"),
@@ -190,6 +191,15 @@ fn ports_run_out_of_one_machine() {
         said.as_ref().is_some_and(|said| said.contains("10 connections could not be made") && said.contains("14.1 s")),
         "{said:?}"
     );
+}
+
+#[test]
+fn time_outs_move_the_percentiles_that_they_reach() {
+    let errors = "  Socket errors: connect 0, read 0, write 0, timeout 3100\nRequests/sec";
+    let report = report(&WRK.replace("Requests/sec", errors));
+    let said = report.findings.iter().find(|found| found.check == "timeouts").map(|found| found.text(Lang::En));
+    let wanted = "of 303,100, 1.0 % took that long; p99 is at least 2 s; the longest time is not 50 ms";
+    assert!(said.as_ref().is_some_and(|said| said.ends_with(wanted)), "{said:?}");
 }
 
 #[test]

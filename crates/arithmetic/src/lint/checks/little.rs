@@ -18,12 +18,12 @@ const CORRECTED: f64 = 0.25;
 const IDLE: f64 = 0.5;
 
 const OTHER_RUN: Text = text(
-    "{rate} × {time} = {flight} requests in flight (Little's law), but {users} users are stated: these figures are of \
+    "{rate} × {time} = {flight} {flight|request|requests} in flight (Little's law), but {users} users are stated: these figures are of \
         a run with {flight} {flight|user|users}",
     "{rate} × {time} = {flight} 个请求同时在途（利特尔定律），但给出的并发数是 {users}：这些数字来自并发 {flight} 的压测",
 );
 const TOO_MANY: Text = text(
-    "{rate} × {time} = {flight} requests in flight (Little's law), more than the {users} users can have: the mean is \
+    "{rate} × {time} = {flight} {flight|request|requests} in flight (Little's law), more than the {users} users can have: the mean is \
         not that of the requests counted",
     "{rate} × {time} = {flight} 个请求同时在途（利特尔定律），超过 {users} 个用户可能达到的数量：平均值与所计请求不符",
 );
@@ -32,7 +32,7 @@ const MADE_UP: Text = text(
     "；wrk 会为修正协同遗漏而补入样本，这里以补入的样本为主",
 );
 const TOO_FEW: Text = text(
-    "{rate} × {time} = {flight} requests in flight (Little's law), and there were {users} users: most of their time is \
+    "{rate} × {time} = {flight} {flight|request|requests} in flight (Little's law), and there were {users} users: most of their time is \
         in no figure (connecting, time-outs, errors, pauses, or a generator that was too slow)",
     "{rate} × {time} = {flight} 个请求同时在途（利特尔定律），而用户有 {users} 个：他们的大部分时间不在任何数字里（建连、\
         超时、错误、停顿，或发压端过慢）",

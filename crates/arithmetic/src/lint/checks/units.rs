@@ -34,11 +34,12 @@ pub fn examine(evidence: &LintEvidence<'_>, examined: &mut Examined) {
     let mut misread = false;
     for line in &evidence.paste.lines {
         let text = line.text.to_lowercase();
-        if let Some((per_minute, before)) = PER_MINUTE.iter().find_map(|unit| number_before(&text, unit)) {
-            let found = is_per_second(before).then(|| found(line, READ_AS_SECONDS, per_minute, None));
-            misread |= found.is_some();
-            examined.add(found);
-            minutes.push((per_minute, line.number));
+        let stated: Vec<(f64, &str)> = PER_MINUTE.iter().flat_map(|unit| numbers_before(&text, unit)).collect();
+        if !stated.is_empty() {
+            let called = stated.iter().find(|(_, before)| is_per_second(before));
+            misread |= called.is_some();
+            examined.add(called.map(|(number, _)| found(line, READ_AS_SECONDS, *number, None)));
+            minutes.extend(stated.iter().map(|(number, _)| (*number, line.number)));
         } else if let Some((number, at)) = minutes.iter().find(|(number, _)| is_called_per_second(&text, *number)) {
             misread = true;
             examined.add(Some(found(line, SAME_NUMBER, *number, Some(*at))));
@@ -65,13 +66,15 @@ fn is_per_second(text: &str) -> bool {
     PER_SECOND.iter().any(|unit| text.contains(unit))
 }
 
-/// Returns the number directly before a unit, and what stands before it.
-fn number_before<'a>(text: &'a str, unit: &str) -> Option<(f64, &'a str)> {
-    let (before, _) = text.split_once(unit)?;
-    let before = before.trim_end();
-    let start = before.trim_end_matches(is_digit).len();
-    let number = quantities::number(&before[start..])?;
-    Some((number.value, last_bytes(&before[..start])))
+/// Returns the numbers directly before a unit, each with what stands before it.
+fn numbers_before<'a>(text: &'a str, unit: &str) -> Vec<(f64, &'a str)> {
+    let number = |(at, _): (usize, &str)| {
+        let before = text[..at].trim_end();
+        let start = before.trim_end_matches(is_digit).len();
+        let number = quantities::number(&before[start..])?;
+        Some((number.value, last_bytes(&before[..start])))
+    };
+    text.match_indices(unit).filter_map(number).collect()
 }
 
 /// Returns `true` if a text has this number as a word of its own, next to what only a rate per second is called.
