@@ -1,7 +1,7 @@
 //! `brunt lint`: contradictions in the pasted output of a load testing tool.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, IsTerminal, Read};
 
 use brunt_arithmetic::lint::{LONGEST_BYTES, lint as check};
 use brunt_cause::complaint;
@@ -9,10 +9,13 @@ use brunt_config::{ArithmeticFormat, LintSettings};
 use brunt_contract::UsageError;
 use brunt_protocols::standard_input;
 use brunt_report::Lang;
+use brunt_report::text::{Text, text};
 
 use crate::capacity::document;
 use crate::run::CommandResult;
 use crate::screen;
+
+const PASTE: Text = text("paste the output, then press Ctrl-D", "请粘贴输出，然后按 Ctrl-D");
 
 /// The exit code if something was found.
 const FOUND: u8 = 10;
@@ -25,6 +28,9 @@ pub fn lint(asked: &LintSettings) -> CommandResult {
     let lang = asked.language.unwrap_or_else(Lang::from_env);
     let path = &asked.file;
     let shown = if path == standard_input::NAME { "standard input" } else { path };
+    if path == standard_input::NAME && io::stdin().is_terminal() {
+        screen::print_error(lang.of(PASTE));
+    }
     let bytes = read(path).map_err(|error| {
         UsageError::new(
             shown,

@@ -77,7 +77,7 @@ pub const CAPACITY: Text = text(
     "Shows each formula with its numbers filled in, rounds up, and names the weakest number. A record counts as capacity \
         only if its figures are trusted and its objectives met: otherwise the answer says why not, and brunt exits with 20.\n\n\
         Example: brunt capacity --views 30M --per-machine 69/s --growth 1.5 --spare 1",
-    "显示每个公式及其代入的数字，向上取整，并指出最弱的数。只有数据可信且目标（SLO）通过的压测记录才能当作容量：否则会说明原因，退出码为 20。\n\n\
+    "显示每个公式及其代入的数字，向上取整，并指出最薄弱的数字。只有数据可信且目标（SLO）通过的压测记录才能当作容量：否则会说明原因，退出码为 20。\n\n\
         示例：brunt capacity --views 3000万 --per-machine 69/s --growth 1.5 --spare 1",
 );
 

@@ -40,6 +40,7 @@ pub fn command(lang: Lang) -> clap::Command {
             go-stress-testing, k6, JMeter, Locust.",
             "检查粘贴的压测工具输出是否自相矛盾：ab、wrk、wrk2、hey、webbench、go-stress-testing、k6、JMeter、Locust。",
         )))
+        .override_usage(lang.of(message("brunt lint [OPTIONS] FILE|-", "brunt lint [选项] FILE|-")))
         .after_help(lang.of(help::LINT))
         .arg(command_line::words(&FILE.spec, lang).num_args(0..))
         .args(command_line::args(&LINT[..2], lang))

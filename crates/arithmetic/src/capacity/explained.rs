@@ -12,7 +12,7 @@ const MACHINES: Text = text("machines", "机器");
 const IN_FLIGHT: Text = text("in flight", "在途");
 const MEMORY: Text = text("memory", "内存");
 const PORTS: Text = text("ports", "端口");
-const WEAKEST: Text = text("weakest", "最弱的数");
+const WEAKEST: Text = text("weakest", "最薄弱的数字");
 
 /// What stands between the name of a line and its formula.
 const COLON: Text = text(": ", "：");

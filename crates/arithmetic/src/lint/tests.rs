@@ -245,6 +245,24 @@ fn what_cannot_be_read_is_said_in_one_sentence() {
     assert!(lint(&vec![b' '; super::LONGEST_BYTES + 1]).unwrap_err().contains("is longer than 16 MB"));
 }
 
+/// Each of these would take minutes if lines were compared with all others.
+#[test]
+fn long_pastes_are_read_in_one_pass() {
+    let lines: [fn(usize) -> String; 6] = [
+        |n| format!("{n} pages/min\nnothing on line {n}"),
+        |n| format!("ab -n 1 -c {n} http://a/\nRequests per second: {n}"),
+        |n| format!("metric_{n}......: avg=1ms"),
+        |n| format!("GET /{n} {n} 0(0.00%) | 7 1 106 6 | 99.07 0.00"),
+        |n| format!("| {n} | {n} |"),
+        |n| format!("1389 / {n} = 20"),
+    ];
+    for line in lines {
+        let many: String = (1..20_000).map(|n| line(n) + "\n").collect();
+        let heads = ["Name # reqs # fails\n", "| users | QPS |\n", "50% 100% # reqs\n"].concat();
+        oracle::check(format!("{heads}{AB}{many}").as_bytes());
+    }
+}
+
 /// Lines and fragments from which outputs are shuffled together.
 fn fragment() -> impl Strategy<Value = String> {
     let lines: Vec<String> = [AB, WRK, HEY, GO_STRESS, K6, JMETER, LOCUST, WEBBENCH]

@@ -24,7 +24,7 @@ const STALLED: Text = text(
 const CLOSED: Text = text(
     "users wait for their responses here: time spent waiting to be sent is in no figure, and visitors who come at a \
         rate are not measured",
-    "这里的用户等待各自的响应：发送前的等待不在任何数字里，也没有测量按速率到来的访客",
+    "用户要等到响应才发送下一个请求：发送前的等待不体现在任何数字里，按速率到来的访客也没有测到",
 );
 
 /// Looks at runs of users who never pause.

@@ -48,10 +48,11 @@ struct Division {
 pub fn examine_machines(evidence: &LintEvidence<'_>, examined: &mut Examined) {
     let lines = &evidence.paste.lines;
     for (at, line) in lines.iter().enumerate() {
+        let Some(Division { dividend, divisor, result }) = division(&line.text) else { continue };
         let near = &lines[at.saturating_sub(CONTEXT)..=at];
-        let is_about = mentions(near, &MACHINES) && mentions(near, &NEEDED);
-        let Some(division) = division(&line.text).filter(|_| is_about) else { continue };
-        let Division { dividend, divisor, result } = division;
+        if !(mentions(near, &MACHINES) && mentions(near, &NEEDED)) {
+            continue;
+        }
         let exact = dividend / divisor;
         let is_quotient = result.fract() == 0.0 && (exact - result).abs() < 1.0 && !PORT_RANGE.contains(&divisor);
         if !is_quotient {

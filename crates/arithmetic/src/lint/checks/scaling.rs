@@ -19,17 +19,17 @@ const FLAT: f64 = 1.1;
 const OF_RESOURCES: Text = text(
     "from {few} to {many} threads, throughput went from {before} to {after}: {times} times with {ratio} times the threads, \
         an efficiency of {efficiency}; one of the two measured something else",
-    "从 {few} 到 {many} 个线程，吞吐量从 {before} 到 {after}：线程是 {ratio} 倍，吞吐量却是 {times} 倍，效率 {efficiency}；其中一个测的是别的东西",
+    "从 {few} 到 {many} 个线程，吞吐量从 {before} 到 {after}：线程是 {ratio} 倍，吞吐量却是 {times} 倍，效率 {efficiency}；两者之中必有一个测的不是同一件事",
 );
 const OF_USERS: Text = text(
     "from {few} to {many} users, throughput went from {before} to {after}: {times} times with {ratio} times the users, an \
         efficiency of {efficiency}; one of the two measured something else",
-    "从 {few} 到 {many} 个用户，吞吐量从 {before} 到 {after}：用户是 {ratio} 倍，吞吐量却是 {times} 倍，效率 {efficiency}；其中一个测的是别的东西",
+    "从 {few} 到 {many} 个用户，吞吐量从 {before} 到 {after}：用户是 {ratio} 倍，吞吐量却是 {times} 倍，效率 {efficiency}；两者之中必有一个测的不是同一件事",
 );
 const OUTPUTS: Text = text(
     "{many} users have {after} and the {few} of line {line} have {before}: {times} times with {ratio} times the users, an \
         efficiency of {efficiency}; one of the two measured something else",
-    "{many} 个用户是 {after}，而第 {line} 行的 {few} 个用户是 {before}：用户是 {ratio} 倍，吞吐量却是 {times} 倍，效率 {efficiency}；其中一个测的是别的东西",
+    "{many} 个用户是 {after}，而第 {line} 行的 {few} 个用户是 {before}：用户是 {ratio} 倍，吞吐量却是 {times} 倍，效率 {efficiency}；两者之中必有一个测的不是同一件事",
 );
 const KNEE: Text = text(
     "one user alone has {one}, and no number of users more than {most}: {most} ÷ {one} = {knee} requests are enough to \

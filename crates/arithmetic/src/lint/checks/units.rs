@@ -12,6 +12,8 @@ use crate::figures;
 const PER_MINUTE: [&str; 4] = ["pages/min", "requests/min", "pages per minute", "requests per minute"];
 /// What tells that a number is per minute after all.
 const MINUTES: [&str; 3] = ["minute", "/min", "分钟"];
+/// Rates per minute that are looked for on other lines.
+const REMEMBERED: usize = 16;
 /// Bytes around a number in which its unit is looked for.
 const NEAR: usize = 30;
 /// What a rate per second is called.
@@ -40,6 +42,7 @@ pub fn examine(evidence: &LintEvidence<'_>, examined: &mut Examined) {
             misread |= called.is_some();
             examined.add(called.map(|(number, _)| found(line, READ_AS_SECONDS, *number, None)));
             minutes.extend(stated.iter().map(|(number, _)| (*number, line.number)));
+            minutes.truncate(REMEMBERED);
         } else if let Some((number, at)) = minutes.iter().find(|(number, _)| is_called_per_second(&text, *number)) {
             misread = true;
             examined.add(Some(found(line, SAME_NUMBER, *number, Some(*at))));

@@ -9,6 +9,9 @@ use super::super::stated::{LoadKind, StatedPercentile, StatedRun, ToolName};
 /// Lines without a metric after which a summary is over.
 const LONGEST_GAP: usize = 25;
 
+/// Metrics of a summary; more lines are not of one.
+const MOST_METRICS: usize = 500;
+
 /// A line of a summary: the name of the metric and what is said of it.
 struct MetricLine<'a> {
     number: usize,
@@ -27,14 +30,17 @@ pub fn read(paste: &PastedText) -> Vec<StatedRun> {
         };
         let metric = MetricLine { number: line.number, name, said };
         match summaries.last_mut() {
-            Some(summary) if gap <= LONGEST_GAP && !summary.iter().any(|known| known.name == name) => {
-                summary.push(metric)
-            }
+            Some(summary) if gap <= LONGEST_GAP && goes_on(summary, name) => summary.push(metric),
             _ => summaries.push(vec![metric]),
         }
         gap = 0;
     }
     summaries.iter().filter_map(|summary| run(summary)).collect()
+}
+
+/// Returns `true` if a metric belongs to the same summary as those before it.
+fn goes_on(summary: &[MetricLine<'_>], name: &str) -> bool {
+    summary.len() < MOST_METRICS && !summary.iter().any(|known| known.name == name)
 }
 
 /// Splits `http_reqs......: 45765 4568.79/s`; the name of a sub-metric is in braces.

@@ -10,6 +10,9 @@ use super::table::{TableHead, cells};
 
 const MS: f64 = 1e-3;
 
+/// Names whose percentiles are compared with the total; a table of more has none compared.
+const MOST_NAMES: usize = 1000;
+
 /// A row of a table, named as it is printed.
 struct StatsRow {
     name: String,
@@ -41,7 +44,7 @@ fn run(rows: Vec<StatsRow>, line: usize) -> Option<StatedRun> {
     let median = median.map(|median| StatedPercentile { q: 0.5, time: median.times(MS) });
     run.percentiles = if total.percentiles.is_empty() { median.into_iter().collect() } else { total.percentiles };
     let part = |row: StatsRow| StatedPart { name: row.name, requests: row.requests, percentiles: row.percentiles };
-    run.parts = rows.into_iter().map(part).collect();
+    run.parts = if rows.len() > MOST_NAMES { Vec::new() } else { rows.into_iter().map(part).collect() };
     Some(run)
 }
 

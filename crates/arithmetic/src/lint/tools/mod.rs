@@ -43,10 +43,10 @@ pub fn runs(paste: &PastedText, commands: &[(ToolName, PastedCommand)]) -> Vec<S
     let mut runs: Vec<StatedRun> = READERS.iter().flat_map(|read| read(paste)).collect();
     runs.sort_by_key(|run| run.line);
     for run in &mut runs {
-        let near = |command: &&(ToolName, PastedCommand)| {
-            command.0.starts(run.tool) && command.1.line <= run.line && run.line - command.1.line <= NEAR
-        };
-        run.command = commands.iter().rfind(near).map(|(_, command)| command.clone());
+        let before = &commands[..commands.partition_point(|(_, command)| command.line <= run.line)];
+        let near = before.iter().rev().take_while(|(_, command)| run.line - command.line <= NEAR);
+        let own = near.filter(|(tool, _)| tool.starts(run.tool)).map(|(_, command)| command.clone()).next();
+        run.command = own;
         complete(run);
     }
     runs
