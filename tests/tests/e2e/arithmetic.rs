@@ -88,7 +88,7 @@ fn pasted_text_does_not_act_on_a_terminal() {
         "Label{ATTACK},Label,# Samples,Average,Median,90% Line,95% Line,99% Line,Min,Max,Error %,Throughput\n\
         a,{ATTACK}login,400,120,100,200,250,300,10,400,0.00%,4.0\na,list,600,60,50,100,125,150,5,200,5.00%,6.0\n\
         a,TOTAL,1000,84,60,500,500,500,5,400,9.00%,10.0\n\
-        ab -n 10 -c 3 'http://a/{ATTACK}$(rm)'\nRequests per second: 10\nTime per request: 100 [ms] (mean)\n"
+        ab -n 10 -c 3 'http://a/{ATTACK}$(rm)'\nRequests per second: 10 [#/sec]\nTime per request: 100 [ms] (mean)\n"
     );
     let path = file(directory.path(), "attack.txt", table);
     for format in ["text", "json"] {

@@ -151,6 +151,7 @@ fn command(text: &str, number: usize) -> Option<(ToolName, PastedCommand)> {
 /// Returns the tool that a word of a command line starts, if it does.
 fn tool_of(word: &str) -> Option<&'static ToolOptions> {
     let word = word.trim_start_matches(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '/' | '~'));
+    let word = word.trim_end_matches(['"', '\'']);
     let name = word.rsplit(['/', '\\', '：']).next().unwrap_or(word);
     let starts = |options: &&ToolOptions, program: &str| match options.tool {
         ToolName::GoStressTesting => name.starts_with(program),
@@ -205,6 +206,8 @@ mod tests {
         assert_eq!((tool, found.keep_alive), (ToolName::GoStressTesting, true));
         let (tool, found) = read("k6 run --vus=80 --duration 10s test.js").unwrap();
         assert_eq!((tool, found.users), (ToolName::K6, Some(80)));
+        let (tool, found) = read("& \"D:\\bin\\ab.exe\" -l -n 200 -c 20 \"http://localhost/a.php\"").unwrap();
+        assert_eq!((tool, found.users), (ToolName::Ab, Some(20)));
         let (_, found) = read("wrk2 -t2 -c100 -d30s -R2000 --latency http://a/").unwrap();
         assert_eq!(found.rate_per_s, Some(2000.0));
     }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 pub struct PastedLine {
     /// Number of the line in the file, from 1.
     pub number: usize,
-    /// Text without escape sequences, and without what quotes it: leading blanks, `>`, `#` and backticks.
+    /// Text without escape sequences, and without what quotes it: leading blanks, `>`, `#`, `*` and backticks.
     pub text: String,
 }
 
@@ -28,7 +28,7 @@ impl PastedText {
             plain.split('\n').enumerate().flat_map(|(at, line)| line.split('\r').map(move |part| (at + 1, part)));
         let lines = lines.filter_map(|(number, text)| {
             let text =
-                text.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '>' | '#' | '`' | '\u{feff}'));
+                text.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '>' | '#' | '*' | '`' | '\u{feff}'));
             let text = text.trim_end().to_owned();
             (!text.is_empty()).then_some(PastedLine { number, text })
         });
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn lines_lose_what_quotes_them_and_what_acts() {
-        let read = texts(b"a\n\n # > `b`\r\nhalf\rwhole\n\x1b[1;32mgreen\x1b[0m \x1b]0;title\x07end\x1b");
+        let read = texts(b"a\n\n * # > `b`\r\nhalf\rwhole\n\x1b[1;32mgreen\x1b[0m \x1b]0;title\x07end\x1b");
         let wanted = [(1, "a"), (3, "b`"), (4, "half"), (4, "whole"), (5, "green end")];
         assert_eq!(read, wanted.map(|(number, text)| (number, text.to_owned())));
     }

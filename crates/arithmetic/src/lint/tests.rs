@@ -250,7 +250,7 @@ fn what_cannot_be_read_is_said_in_one_sentence() {
 fn long_pastes_are_read_in_one_pass() {
     let lines: [fn(usize) -> String; 6] = [
         |n| format!("{n} pages/min\nnothing on line {n}"),
-        |n| format!("ab -n 1 -c {n} http://a/\nRequests per second: {n}"),
+        |n| format!("ab -n 1 -c {n} http://a/\nRequests per second: {n} [#/sec]"),
         |n| format!("metric_{n}......: avg=1ms"),
         |n| format!("GET /{n} {n} 0(0.00%) | 7 1 106 6 | 99.07 0.00"),
         |n| format!("| {n} | {n} |"),

@@ -9,7 +9,7 @@ use super::{Examined, LintEvidence};
 use crate::figures;
 
 /// Deviation that is put down to the way of measuring, for tools whose time is computed from the rate.
-const COMPUTED: f64 = 0.02;
+const COMPUTED: f64 = 0.05;
 /// The same for tools that measure both.
 const MEASURED: f64 = 0.1;
 /// The same for wrk, which adds made-up samples to its times.

@@ -12,7 +12,7 @@ use crate::figures;
 /// Ratio of the longest to the typical time from which it looks like a stall.
 const STALL: f64 = 20.0;
 /// Share of requests that such a stall would have left out, from which it changes what is read.
-const MATERIAL: f64 = 0.05;
+const MATERIAL: f64 = 0.2;
 
 const STALLED: Text = text(
     "if the longest time of {max} was one stall of the server, {users} users sent nothing meanwhile and left out \

@@ -49,7 +49,12 @@ pub fn read(paste: &PastedText) -> Vec<StatedRun> {
 fn run(block: &Block<'_>) -> Option<StatedRun> {
     let first = |label: usize| quantities::leading_number(block.value(label)?).map(|(number, _)| number);
     let count = |label: usize| first(label).map(|number| number.value as u64);
-    let rate = first(RATE)?;
+    // Prose about what to expect has no units in brackets.
+    let with_unit = |label: usize, unit: &str| {
+        let (number, rest) = quantities::leading_number(block.value(label)?)?;
+        rest.trim_start().starts_with(unit).then_some(number)
+    };
+    let rate = with_unit(RATE, "[#/sec]")?;
     let mut run = StatedRun::new(ToolName::Ab, block.start());
     run.load = LoadKind::Closed;
     run.users = count(USERS);
@@ -58,7 +63,7 @@ fn run(block: &Block<'_>) -> Option<StatedRun> {
     run.requests = count(COMPLETE);
     run.timed = run.requests;
     run.rate = Some(rate);
-    let per_request = first(PER_REQUEST).map(|time| time.times(MS));
+    let per_request = with_unit(PER_REQUEST, "[ms]").map(|time| time.times(MS));
     run.cycle = per_request.map(|time| (rate, time));
     run.mean = per_request;
     failures(&mut run, block, count(FAILED).unwrap_or(0));
@@ -147,6 +152,13 @@ Total:          5   19  29.7     14     165
         assert_eq!(run.cycle.map(|(_, time)| time.value), Some(0.02));
         assert_eq!(run.mean.map(|mean| mean.value), Some(0.019));
         assert_eq!(run.percentile(0.99).map(|time| time.value), Some(0.12));
+    }
+
+    #[test]
+    fn what_to_expect_is_no_output() {
+        let text =
+            "ab -n 1000 -c 10 http://a/\n# Requests per second: 500-1000 rps\n# Time per request: 10-20ms (mean)\n";
+        assert_eq!(read(&PastedText::read(text.as_bytes())), []);
     }
 
     #[test]
