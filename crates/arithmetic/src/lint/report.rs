@@ -1,5 +1,7 @@
 //! All findings about a paste, and what was checked; as text.
 
+use std::collections::BTreeSet;
+
 use brunt_i18n::text::{Text, text};
 use brunt_i18n::{Lang, LocalizedSentence, numbers};
 
@@ -78,8 +80,8 @@ impl LintReport {
     }
 
     fn headline(&self) -> LocalizedSentence {
-        let mut tools: Vec<&str> = self.outputs.iter().map(|(tool, _)| tool.name()).collect();
-        tools.dedup();
+        let tools: BTreeSet<ToolName> = self.outputs.iter().map(|(tool, _)| *tool).collect();
+        let tools: Vec<&str> = tools.into_iter().map(ToolName::name).collect();
         let found = self.count();
         let said = match found {
             0 => LocalizedSentence::from(CLEAN),

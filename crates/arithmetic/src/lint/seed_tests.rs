@@ -122,5 +122,5 @@ IO线程数为 8135000 QPS120000 QPS100000 QPS100000 QPS
 IO线程数为 16125000 QPS127000 QPS123000 QPS118000 QPS
 ";
     let found = only(text, "scaling", LintGrade::Wrong);
-    assert!(found.contains("from 27,000/s to 140,000/s: 5.19 times with 4 times the threads"), "{found}");
+    assert!(found.contains("from 27,000/s to 140,000/s: 5.19 times with 4 times as many"), "{found}");
 }

@@ -17,14 +17,16 @@ const SUPERLINEAR_RUNS: f64 = 1.25;
 const FLAT: f64 = 1.1;
 
 const OF_RESOURCES: Text = text(
-    "from {few} to {many} threads, throughput went from {before} to {after}: {times} times with {ratio} times the threads, \
-        an efficiency of {efficiency}; one of the two measured something else",
-    "从 {few} 到 {many} 个线程，吞吐量从 {before} 到 {after}：线程是 {ratio} 倍，吞吐量却是 {times} 倍，效率 {efficiency}；两者之中必有一个测的不是同一件事",
+    "from {few} to {many} threads or machines, throughput went from {before} to {after}: {times} times with {ratio} times \
+        as many, an efficiency of {efficiency}; one of the two measured something else",
+    "线程或机器从 {few} 到 {many}，吞吐量从 {before} 到 {after}：数量是 {ratio} 倍，吞吐量却是 {times} 倍，效率 \
+        {efficiency}；两者之中必有一个测的不是同一件事",
 );
 const OF_USERS: Text = text(
-    "from {few} to {many} users, throughput went from {before} to {after}: {times} times with {ratio} times the users, an \
+    "from {few} to {many} users, throughput went from {before} to {after}: {times} times with {ratio} times as many, an \
         efficiency of {efficiency}; one of the two measured something else",
-    "从 {few} 到 {many} 个用户，吞吐量从 {before} 到 {after}：用户是 {ratio} 倍，吞吐量却是 {times} 倍，效率 {efficiency}；两者之中必有一个测的不是同一件事",
+    "用户从 {few} 到 {many}，吞吐量从 {before} 到 {after}：数量是 {ratio} 倍，吞吐量却是 {times} 倍，效率 {efficiency}；\
+        两者之中必有一个测的不是同一件事",
 );
 const OUTPUTS: Text = text(
     "{many} users have {after} and the {few} of line {line} have {before}: {times} times with {ratio} times the users, an \
@@ -54,91 +56,101 @@ pub fn examine(evidence: &LintEvidence<'_>, examined: &mut Examined) {
     }
 }
 
-/// Returns the facts of a comparison.
-fn facts(few: (f64, f64), many: (f64, f64)) -> [(&'static str, String); 7] {
-    let times = many.1 / few.1;
-    let ratio = many.0 / few.0;
-    let two = |value: f64| figures::number((value * 100.0).round() / 100.0);
-    [
-        ("few", figures::number(few.0)),
-        ("many", figures::number(many.0)),
-        ("before", figures::rate(few.1)),
-        ("after", figures::rate(many.1)),
-        ("times", two(times)),
-        ("ratio", two(ratio)),
-        ("efficiency", figures::percent((times / ratio * 100.0).round() / 100.0)),
-    ]
+/// Throughput at a level of load or of resources.
+#[derive(Clone, Copy)]
+struct LoadPoint {
+    level: f64,
+    rate_per_s: f64,
+    line: usize,
+}
+
+impl LoadPoint {
+    fn of_rung(rung: &Rung, column: usize) -> LoadPoint {
+        LoadPoint { level: rung.level, rate_per_s: rung.rates[column], line: rung.line }
+    }
+
+    fn of_run(run: &StatedRun) -> Option<LoadPoint> {
+        let point = LoadPoint { level: run.users()? as f64, rate_per_s: run.rate?.value, line: run.line };
+        (point.level > 0.0 && point.rate_per_s > 0.0).then_some(point)
+    }
+
+    /// Returns growth of throughput ÷ growth of the level; 0 if the level did not grow.
+    fn efficiency_to(self, more: LoadPoint) -> f64 {
+        if more.level > self.level { (more.rate_per_s / self.rate_per_s) / (more.level / self.level) } else { 0.0 }
+    }
+
+    /// Returns the facts of a comparison.
+    fn facts_to(self, more: LoadPoint) -> [(&'static str, String); 8] {
+        let two = |value: f64| figures::number((value * 100.0).round() / 100.0);
+        [
+            ("few", figures::number(self.level)),
+            ("many", figures::number(more.level)),
+            ("before", figures::rate(self.rate_per_s)),
+            ("after", figures::rate(more.rate_per_s)),
+            ("times", two(more.rate_per_s / self.rate_per_s)),
+            ("ratio", two(more.level / self.level)),
+            ("efficiency", figures::percent((self.efficiency_to(more) * 100.0).round() / 100.0)),
+            ("line", numbers::count(self.line as u64)),
+        ]
+    }
+}
+
+/// Returns the command that loads with so many users.
+fn with_users(level: f64) -> String {
+    format!("brunt -c {:.0} -d 30s URL", level.ceil().clamp(1.0, 1e4))
 }
 
 fn superlinear(ladder: &Ladder) -> Option<LintFinding> {
     let columns = ladder.rungs.iter().map(|rung| rung.rates.len()).min()?;
-    let points = (0..columns).flat_map(|column| {
-        let point = move |rung: &Rung| (rung.level, rung.rates[column], rung.line);
+    let steps = (0..columns).flat_map(|column| {
+        let point = move |rung: &Rung| LoadPoint::of_rung(rung, column);
         ladder.rungs.windows(2).map(move |two| (point(&two[0]), point(&two[1])))
     });
-    let efficiency = |few: (f64, f64, usize), many: (f64, f64, usize)| (many.1 / few.1) / (many.0 / few.0);
-    let mut above = points.filter(|(few, many)| many.0 > few.0 && efficiency(*few, *many) > SUPERLINEAR);
-    let (few, many) = above.next()?;
+    let (few, many) = steps.into_iter().find(|(few, many)| few.efficiency_to(*many) > SUPERLINEAR)?;
     let text = match ladder.kind {
         RungKind::Resources => OF_RESOURCES,
         RungKind::Users => OF_USERS,
     };
-    let found = LintFinding::of_line(many.2, LintGrade::Wrong, text, facts((few.0, few.1), (many.0, many.1)));
-    Some(found.settled_by(format!("brunt -c {} -d 30s URL", figures::number(many.0.clamp(1.0, 1e4)).replace(',', ""))))
+    let found = LintFinding::of_line(many.line, LintGrade::Wrong, text, few.facts_to(many));
+    Some(found.settled_by(with_users(many.level)))
 }
 
 /// Returns a note on where throughput stops to grow with the users, if it does.
 fn queueing(ladder: &Ladder) -> Option<LintFinding> {
-    let points: Vec<(f64, f64)> = ladder.rungs.iter().map(|rung| (rung.level, rung.rates[0])).collect();
-    let is_ascending = points.windows(2).all(|two| two[0].0 < two[1].0);
-    let (first, last) = points.first().copied().zip(points.last().copied()).filter(|_| is_ascending)?;
-    let most = points.iter().fold(0.0, |most: f64, point| most.max(point.1));
-    let knee = most / first.1;
-    let line = ladder.rungs.first()?.line;
-    if first.0 == 1.0 && last.0 > 2.0 * knee {
+    let points: Vec<LoadPoint> = ladder.rungs.iter().map(|rung| LoadPoint::of_rung(rung, 0)).collect();
+    let is_ascending = points.windows(2).all(|two| two[0].level < two[1].level);
+    let (first, last) = points.first().zip(points.last()).filter(|_| is_ascending)?;
+    let most = points.iter().fold(0.0, |most: f64, point| most.max(point.rate_per_s));
+    let knee = most / first.rate_per_s;
+    if first.level == 1.0 && last.level > 2.0 * knee {
         let facts = [
-            ("one", figures::rate(first.1)),
+            ("one", figures::rate(first.rate_per_s)),
             ("most", figures::rate(most)),
             ("knee", figures::number((knee * 100.0).round() / 100.0)),
-            ("users", figures::number(last.0)),
-            ("wait", figures::time(last.0 / last.1)),
+            ("users", figures::number(last.level)),
+            ("wait", figures::time(last.level / last.rate_per_s)),
         ];
-        let found = LintFinding::of_line(line, LintGrade::Note, KNEE, facts);
-        return Some(found.settled_by(format!("brunt -c {} -d 30s URL", knee.ceil().clamp(1.0, 1e4))));
+        let found = LintFinding::of_line(first.line, LintGrade::Note, KNEE, facts);
+        return Some(found.settled_by(with_users(knee)));
     }
-    let few = points.iter().find(|point| most <= point.1 * FLAT).filter(|point| last.0 >= 2.0 * point.0)?;
-    let [few_users, many_users, before, after, ..] = facts(*few, last);
-    Some(LintFinding::of_line(line, LintGrade::Note, FLAT_FROM, [few_users, many_users, before, after]))
+    let few = points.iter().find(|point| most <= point.rate_per_s * FLAT)?;
+    let is_flat = last.level >= 2.0 * few.level;
+    is_flat.then(|| LintFinding::of_line(first.line, LintGrade::Note, FLAT_FROM, few.facts_to(*last)))
 }
 
-/// Returns outputs of the same tool and target in closed load, with fewer and with more users.
-fn pairs(runs: &[StatedRun]) -> impl Iterator<Item = (&StatedRun, &StatedRun)> {
-    let is_closed = |run: &&StatedRun| run.load == LoadKind::Closed && run.target.is_some();
-    let closed: Vec<&StatedRun> = runs.iter().filter(is_closed).collect();
-    let neighbours: Vec<_> = closed.windows(2).map(|two| (two[0], two[1])).collect();
-    let is_same = |(a, b): &(&StatedRun, &StatedRun)| a.tool == b.tool && a.target == b.target;
-    let ordered = |(a, b): (&'_ StatedRun, &'_ StatedRun)| a.users().zip(b.users()).map(|(few, many)| few < many);
-    let mut found = Vec::new();
-    for pair in neighbours.into_iter().filter(is_same) {
-        match ordered(pair) {
-            Some(true) => found.push(pair),
-            Some(false) => found.push((pair.1, pair.0)),
-            None => {}
-        }
-    }
-    found.into_iter()
+/// Returns neighbouring outputs of the same tool and target in closed load, the one with fewer users first.
+fn pairs(runs: &[StatedRun]) -> Vec<(&StatedRun, &StatedRun)> {
+    let closed: Vec<&StatedRun> =
+        runs.iter().filter(|run| run.load == LoadKind::Closed && run.target.is_some()).collect();
+    let neighbours =
+        closed.windows(2).map(|two| if two[1].users() < two[0].users() { (two[1], two[0]) } else { (two[0], two[1]) });
+    neighbours.filter(|(few, many)| few.tool == many.tool && few.target == many.target).collect()
 }
 
 fn superlinear_runs((few, many): (&StatedRun, &StatedRun)) -> Option<LintFinding> {
-    let point = |run: &StatedRun| {
-        Some((run.users()? as f64, run.rate?.value)).filter(|(users, rate)| *users > 0.0 && *rate > 0.0)
-    };
-    let (before, after) = (point(few)?, point(many)?);
-    let efficiency = (after.1 / before.1) / (after.0 / before.0);
-    (after.0 > before.0 && efficiency > SUPERLINEAR_RUNS).then(|| {
-        let [a, b, c, d, e, f, g] = facts(before, after);
-        let line = ("line", numbers::count(few.line as u64));
-        let found = LintFinding::of_run(many, LintGrade::Weak, OUTPUTS, [a, b, c, d, e, f, g, line]);
+    let (before, after) = (LoadPoint::of_run(few)?, LoadPoint::of_run(many)?);
+    (before.efficiency_to(after) > SUPERLINEAR_RUNS).then(|| {
+        let found = LintFinding::of_run(many, LintGrade::Weak, OUTPUTS, before.facts_to(after));
         found.settled_by(many.brunt_with_users())
     })
 }
