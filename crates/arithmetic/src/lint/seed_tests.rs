@@ -108,6 +108,8 @@ Requests: 24833 susceed, 87 failed.
 ";
     let found = only(text, "units", LintGrade::Wrong);
     assert!(found.starts_with("line 6: ") && found.contains("24,525 ÷ 60 = 408.75/s"), "{found}");
+    let settled: Vec<_> = report(text).findings.iter().filter_map(|found| found.command.clone()).collect();
+    assert!(settled.contains(&"brunt -c 300 -d 30s --no-keepalive URL".to_owned()), "{settled:?}");
     let found = only(text, "failures", LintGrade::Weak);
     assert!(found.contains("87 failed requests as pages: 24,833 succeeded, which is 413.88/s"), "{found}");
 }

@@ -5,6 +5,7 @@ use brunt_i18n::text::{Text, text};
 use super::super::finding::{LintFinding, LintGrade};
 use super::super::paste::PastedLine;
 use super::super::quantities;
+use super::super::stated::StatedRun;
 use super::{Examined, LintEvidence};
 use crate::figures;
 
@@ -40,12 +41,12 @@ pub fn examine(evidence: &LintEvidence<'_>, examined: &mut Examined) {
         if !stated.is_empty() {
             let called = stated.iter().find(|(_, before)| is_per_second(before));
             misread |= called.is_some();
-            examined.add(called.map(|(number, _)| found(line, READ_AS_SECONDS, *number, None)));
+            examined.add(called.map(|(number, _)| found(evidence, line, READ_AS_SECONDS, (*number, line.number))));
             minutes.extend(stated.iter().map(|(number, _)| (*number, line.number)));
             minutes.truncate(REMEMBERED);
         } else if let Some((number, at)) = minutes.iter().find(|(number, _)| is_called_per_second(&text, *number)) {
             misread = true;
-            examined.add(Some(found(line, SAME_NUMBER, *number, Some(*at))));
+            examined.add(Some(found(evidence, line, SAME_NUMBER, (*number, *at))));
         }
     }
     let runs = evidence.runs.iter().filter_map(|run| Some((run, run.per_minute?, run.rate?)));
@@ -55,14 +56,13 @@ pub fn examine(evidence: &LintEvidence<'_>, examined: &mut Examined) {
     }
 }
 
-fn found(line: &PastedLine, text: Text, number: f64, at: Option<usize>) -> LintFinding {
-    let facts = [
-        ("number", figures::number(number)),
-        ("rate", figures::rate(number / 60.0)),
-        ("line", at.unwrap_or(line.number).to_string()),
-    ];
-    LintFinding::of_line(line.number, LintGrade::Wrong, text, facts)
-        .settled_by("brunt -c 300 -d 1m --no-keepalive URL".into())
+/// Returns a finding about a line that takes the number per minute of line `at` for one per second.
+fn found(evidence: &LintEvidence<'_>, line: &PastedLine, text: Text, (number, at): (f64, usize)) -> LintFinding {
+    let facts = [("number", figures::number(number)), ("rate", figures::rate(number / 60.0)), ("line", at.to_string())];
+    let is_same = |run: &&StatedRun| run.per_minute.is_some_and(|per_minute| per_minute.value == number);
+    let run = evidence.runs.iter().find(is_same);
+    let command = run.map_or_else(|| "brunt -c 10 -d 30s --no-keepalive URL".to_owned(), StatedRun::brunt_with_users);
+    LintFinding::of_line(line.number, LintGrade::Wrong, text, facts).settled_by(command)
 }
 
 fn is_per_second(text: &str) -> bool {

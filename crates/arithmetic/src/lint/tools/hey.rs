@@ -90,10 +90,14 @@ fn status(text: &str) -> Option<(u64, u64)> {
     quantities::count(code).filter(|_| is_status).map(|code| (code, responses.value as u64))
 }
 
-/// Reads `[20] Get "http://…": context deadline exceeded`.
+/// Reads `[20] Get "http://…": context deadline exceeded`. What oha cut off when its time was over has not failed.
 fn error(text: &str) -> Option<(u64, &str)> {
     let (count, rest) = text.strip_prefix('[')?.split_once(']')?;
-    quantities::count(count).filter(|_| status(text).is_none() && !rest.trim().is_empty()).map(|n| (n, rest))
+    quantities::count(count).filter(|_| status(text).is_none() && is_error(rest)).map(|n| (n, rest))
+}
+
+fn is_error(text: &str) -> bool {
+    !text.trim().is_empty() && !text.contains("aborted due to deadline")
 }
 
 #[cfg(test)]
@@ -125,6 +129,7 @@ Status code distribution:
 
 Error distribution:
   [15]\tGet \"http://a/\": context deadline exceeded (Client.Timeout exceeded while awaiting headers)
+  [7]\taborted due to deadline
   [5]\tGet \"http://a/\": dial tcp 127.0.0.1:80: connect: connection refused
 ";
         let runs = read(&PastedText::read(text.as_bytes()));
