@@ -30,10 +30,12 @@ const REFERENCE: &str = "reference";
 /// includes the tests, because their dependencies determine the features of the rest.
 pub const BUILD: [&str; 5] = ["build", "--workspace", "--bins", "--examples", "--tests"];
 
-const GENERATED: [GeneratedFile; 6] = [
+const GENERATED: [GeneratedFile; 8] = [
     GeneratedFile { file: "docs/schema/report.json", word: "report" },
     GeneratedFile { file: "docs/schema/record.json", word: "record" },
     GeneratedFile { file: "docs/schema/comparison.json", word: "comparison" },
+    GeneratedFile { file: "docs/schema/capacity.json", word: "capacity" },
+    GeneratedFile { file: "docs/schema/lint.json", word: "lint" },
     GeneratedFile { file: "docs/schema/plan.json", word: PLAN },
     GeneratedFile { file: "docs/limits.md", word: LIMITS },
     GeneratedFile { file: "docs/guide/reference.md", word: REFERENCE },

@@ -1,6 +1,7 @@
 //! The program: command line and composition. This is the only crate that depends on all others.
 
 mod calibrate;
+mod capacity;
 mod closed_output;
 mod compare;
 mod control_pipe;
@@ -13,6 +14,7 @@ mod event_files;
 mod exporters;
 mod kept_runs;
 mod keyboard;
+mod lint;
 mod load_control;
 mod messages;
 mod plans;
@@ -151,6 +153,8 @@ fn execute(line: &[String], protocols: &[Arc<dyn Protocol>]) -> run::CommandResu
         }
         Command::Report(files, shown) if files.len() > 1 => compare::compare(&files, &shown),
         Command::Report(files, shown) => replay::replay(files.first().map(String::as_str), &shown),
+        Command::Capacity(asked) => capacity::capacity(*asked),
+        Command::Lint(asked) => lint::lint(&asked),
         Command::Target(serving) => serve::serve(*serving),
         Command::Probe(probing) => probe_server::probe(*probing, &host),
         Command::Ui(asked) => ui::serve(*asked, protocols, &defaults),

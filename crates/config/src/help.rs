@@ -72,6 +72,26 @@ pub const REPORT: Text = text(
     "示例：brunt report -v 显示最近一次压测的全部数据；brunt report A.bruntrec B.bruntrec 比较两次压测",
 );
 
+/// The text below `brunt capacity --help`.
+pub const CAPACITY: Text = text(
+    "Shows each formula with its numbers filled in, rounds up, and names the weakest number. A record counts as capacity \
+        only if its figures are trusted and its objectives met: otherwise the answer says why not, and brunt exits with 20.\n\n\
+        Example: brunt capacity --views 30M --per-machine 69/s --growth 1.5 --spare 1",
+    "显示每个公式及其代入的数字，向上取整，并指出最薄弱的数字。只有数据可信且目标（SLO）通过的压测记录才能当作容量：否则会说明原因，退出码为 20。\n\n\
+        示例：brunt capacity --views 3000万 --per-machine 69/s --growth 1.5 --spare 1",
+);
+
+/// The text below `brunt lint --help`.
+pub const LINT: Text = text(
+    "Reads outputs, the commands beside them, tables of throughput, and divisions in prose; everything else is ignored. \
+        x contradicts another figure, ! cannot bear what it is read for, - is worth knowing. Exits with 10 if it found \
+        any x or !, with 0 otherwise, and with 64 if there is nothing that it can check.\n\n\
+        Example: ab -n 1000 -c 10 http://localhost:8080/ | brunt lint -",
+    "读取输出、旁边的命令、吞吐量表格和文字中的除法；其余内容都会忽略。x 表示与其他数字矛盾，! 表示该数字不足以支持通常的解读，- 表示值得了解。\
+        有 x 或 ! 时退出码为 10，否则为 0；没有可检查的内容时为 64。\n\n\
+        示例：ab -n 1000 -c 10 http://localhost:8080/ | brunt lint -",
+);
+
 /// The help of `-h` and `-V`.
 pub const HELP_FLAG: Text =
     text("Show help (--help: all of it; brunt help TOPIC)", "显示帮助（--help：全部；brunt help TOPIC）");

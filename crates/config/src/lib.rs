@@ -1,6 +1,8 @@
 //! Parsing of the user's input: command lines, plan files and curl commands become a plan, or an error with its
 //! position.
 
+mod arithmetic_format;
+mod capacity_settings;
 mod clap_errors;
 mod command_line;
 mod command_settings;
@@ -18,6 +20,7 @@ mod flows;
 mod help;
 mod intent;
 mod language;
+mod lint_settings;
 mod load;
 mod manual;
 mod origin;
@@ -57,12 +60,15 @@ use clap::error::ErrorKind;
 use setting::SettingSpec;
 use values::SettingValues;
 
+pub use arithmetic_format::ArithmeticFormat;
+pub use capacity_settings::CapacitySettings;
 pub use command_line::COMMANDS;
 pub use command_settings::{CalibrateSettings, DemoSettings};
 pub use counter_sources::{CounterSources, LocalService, ProbeTargets};
 pub use export_settings::ExportSettings;
 pub use intent::{Defaults, Intent, Presentation, ReportFile};
 pub use language::of_line as language_of;
+pub use lint_settings::LintSettings;
 pub use probe_settings::ProbeSettings;
 pub use suggestions::nearest;
 pub use target_settings::TargetSettings;
@@ -87,6 +93,10 @@ pub enum Command {
     Probe(Box<ProbeSettings>),
     /// `brunt ui`.
     Ui(Box<UiSettings>),
+    /// `brunt capacity`.
+    Capacity(Box<CapacitySettings>),
+    /// `brunt lint`.
+    Lint(LintSettings),
     /// `brunt plan`; the flag is set if the plan is only checked.
     Plan(Box<Intent>, bool),
     /// A requested text: help or version.
@@ -150,6 +160,12 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
         }
         "probe" => probe_settings::read(&of(probe_settings::SETTINGS)).map(|probing| Command::Probe(Box::new(probing))),
         "ui" => ui::read(&of(ui::SETTINGS)).map(|asked| Command::Ui(Box::new(asked))),
+        "capacity" => {
+            let names = capacity_settings::names();
+            let values = command_line::values(&matches, names);
+            capacity_settings::read(&values).map(|asked| Command::Capacity(Box::new(asked)))
+        }
+        "lint" => lint_settings::read(&of(&lint_settings::LINT)).map(Command::Lint),
         "plan" => match planned(&command_line::values(&matches, command_line::names(&spoken)), &spoken, protocols)? {
             PlanAction::Text(text) => Ok(Command::Text(text)),
             PlanAction::Check(check) => Ok(Command::Plan(run()?, check)),

@@ -6,7 +6,7 @@ use clap_mangen::Man;
 /// Exit codes and their meanings.
 const EXITS: [(u8, &str); 7] = [
     (0, "Objectives met; without objectives, the results can be used."),
-    (10, "An objective was missed for certain."),
+    (10, "An objective was missed for certain; lint found something."),
     (20, "Not trusted, or an objective cannot be decided."),
     (21, "Interrupted, or an output file could not be written."),
     (30, "The target cannot be reached; no load was sent."),

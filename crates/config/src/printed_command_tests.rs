@@ -187,3 +187,40 @@ fn the_commands_in_sentences_run() {
     assert!(refused.is_empty(), "{}", refused.join("\n"));
     assert!(seen > 20, "{seen}: hardly any command was found");
 }
+
+/// The commands that findings about pasted outputs name are made at run time, with a URL and numbers of the paste.
+#[test]
+fn the_commands_that_settle_findings_can_be_parsed() {
+    let pasted = "\
+ab -n 3000 -c 300 http://10.1.2.3/test/
+Requests per second:    1448.86 [#/sec] (mean)
+Time per request:       69.020 [ms] (mean)
+  50%     12
+  99%    203
+300 clients, running 60 sec.
+Speed=24525 pages/min, 20794612 bytes/sec.
+QPS: 24525
+Running 30s test @ http://127.0.0.1:8080/
+  2 threads and 50 connections
+    Latency    10.00ms    3.00ms  50.00ms   70.00%
+     50%    1.50ms
+  300000 requests in 30.00s, 40.00MB read
+  Socket errors: connect 0, read 0, write 0, timeout 9
+Requests/sec:  10000.00
+1389 machines / 69 = 20
+machines: 1389 / 69 ≈ 20
+machines for ports: 100W / (65535-1024) ≈ 15.5
+| users | QPS |
+| 1 | 100 |
+| 2 | 900 |
+";
+    let report = brunt_arithmetic::lint::lint(pasted.as_bytes()).unwrap();
+    let commands: Vec<&String> = report.findings.iter().filter_map(|found| found.command.as_ref()).collect();
+    assert!(commands.len() >= 8, "{:#?}", report.findings);
+    for command in commands {
+        let words = command.replace("URL", "http://localhost/").replace('\'', "");
+        let words: Vec<String> = words.split(' ').skip(1).map(str::to_owned).collect();
+        let parsed = crate::read(&words, &protocols(), &DEFAULTS);
+        assert!(parsed.is_ok(), "{command}: {}", parsed.unwrap_err());
+    }
+}

@@ -370,3 +370,29 @@ fn targets() {
     assert_eq!((config.backlog, config.workers, config.error_rate, config.stalls.len()), (5, 2, 0.01, 1));
     assert!(config.delay.is_some() && !serving.with_parent);
 }
+
+#[test]
+fn commands_that_only_compute_read_their_own_settings() {
+    use brunt_arithmetic::capacity::Demand;
+    let asked =
+        match command("capacity --views 3000万 --hours 4h48m --growth +50% --spare 1 --per-machine 69/s --format json")
+        {
+            Ok(Command::Capacity(asked)) => *asked,
+            other => panic!("{other:?}"),
+        };
+    assert!(matches!(asked.question.demand, Demand::Views { per_day: 3e7, .. }), "{asked:?}");
+    assert_eq!((asked.question.growth.value, asked.question.spare, asked.format), (1.5, 1, ArithmeticFormat::Json));
+    assert_eq!(asked.question.answer().machines, Some(45), "1,388.89 × 1.5 ÷ 48.3 = 43.13, and one spare");
+    let Ok(Command::Lint(asked)) = command("lint - --lang zh") else { panic!("lint") };
+    assert_eq!((asked.file.as_str(), asked.language), ("-", Some(brunt_report::Lang::Zh)));
+    for (line, said) in [
+        ("capacity --views 30M --peak 5/s", "--peak: cannot be combined with --views; leave one of them out"),
+        ("capacity --peak 5/s --hours 4", "--hours: is about page views; use it with --views, or leave it out"),
+        ("capacity --peak 5/s --utilisation 120%", "--utilisation: `120%` is not a share of a machine's capacity"),
+        ("capacity --peak 5/s --format csv", "--format: `csv` is not a format of this command; use text or json"),
+        ("lint a b", "b: is a second file; put all outputs into one"),
+        ("lint", "brunt lint: needs the output; name a file, or use - and paste it"),
+    ] {
+        assert!(complaint(line).starts_with(said), "{line}: {}", complaint(line));
+    }
+}

@@ -13,7 +13,9 @@ use super::protocol_flags::ProtocolOptions;
 use super::setting::message;
 use super::settings::HEADINGS;
 use super::suggestions::distance;
-use super::{command_settings, examples, help, manual, probe_settings, target_settings, ui};
+use super::{
+    capacity_settings, command_settings, examples, help, lint_settings, manual, probe_settings, target_settings, ui,
+};
 
 /// Topics with a text of their own.
 const TEXTS: [(&str, Text); 3] = [("flow", help::FLOW), ("data", help::DATA), ("exit", help::EXIT)];
@@ -124,6 +126,8 @@ pub fn described(command: &str, spoken: &[ProtocolOptions], lang: Lang) -> Comma
         "demo" => command_settings::demo_command(lang),
         "calibrate" => command_settings::calibrate_command(lang),
         "report" => command_settings::report_command(lang),
+        "capacity" => capacity_settings::command(lang),
+        "lint" => lint_settings::command(lang),
         "target" => target_settings::command(lang),
         "probe" => probe_settings::command(lang),
         "ui" => ui::command(lang),
@@ -178,6 +182,7 @@ fn whole(spoken: &[ProtocolOptions]) -> Command {
             ("explain", "word") => rule_names(),
             ("help", "word") => topics(spoken).into_iter().chain(COMMANDS.map(str::to_owned)).collect(),
             ("completions", "word") => SHELLS.map(str::to_owned).into(),
+            ("capacity" | "lint", "format") => ["text", "json"].map(str::to_owned).into(),
             _ => values_of(id),
         })
     };

@@ -26,6 +26,12 @@ impl LocalizedSentence {
         self
     }
 
+    /// Appends the clauses of another sentence.
+    pub fn followed_by(mut self, other: LocalizedSentence) -> LocalizedSentence {
+        self.clauses.extend(other.clauses);
+        self
+    }
+
     /// Renders the sentence in a language, without the final full stop.
     pub fn render(&self, lang: Lang) -> String {
         let clause = |Clause { text, facts }: &Clause| {
@@ -54,5 +60,7 @@ mod tests {
             .with_clause(text(", and more", "，等等"), []);
         assert_eq!(said.render(Lang::En), "3 failed, and more");
         assert_eq!(said.render(Lang::Zh), "3 个失败，等等");
+        let both = said.followed_by(LocalizedSentence::new(text(": {why}", "：{why}"), [("why", "x".into())]));
+        assert_eq!(both.render(Lang::Zh), "3 个失败，等等：x");
     }
 }

@@ -2,6 +2,7 @@
 //! linked once and its tests, which mostly wait, run in parallel.
 
 mod applications;
+mod arithmetic;
 mod captured_values;
 mod composite;
 mod counters;
