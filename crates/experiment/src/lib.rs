@@ -1,0 +1,7 @@
+//! Experiments: questions that need more than one run.
+//!
+//! [`search`] finds the highest load that keeps objectives. It is arithmetic over the outcomes of trials: no clock, no
+//! thread and no network, so that a search of minutes is simulated in milliseconds.
+
+pub mod binomial;
+pub mod search;
