@@ -122,7 +122,7 @@ pub fn show(bench: &mut Bench, intent: &Intent, (interrupts, timer): (&Interrupt
 }
 
 /// Requests and shows the first answer; returns `Err` with a message if no load can be sent.
-fn probe(
+pub fn probe(
     bench: &mut Bench,
     intent: &Intent,
     stop: &Stop,
@@ -247,7 +247,7 @@ fn load(
 }
 
 /// Shows the reason why no load can be sent, and records a run that could not begin.
-fn unreachable(bench: &Bench, intent: &Intent, (probe, text): (FirstResponse, Text), view: &mut View) -> u8 {
+pub fn unreachable(bench: &Bench, intent: &Intent, (probe, text): (FirstResponse, Text), view: &mut View) -> u8 {
     let mut failure = (probe.failure.clone().unwrap_or_default(), probe.cause.clone());
     // This machine is out of descriptors; the target is not to blame.
     if failure.0.contains("Too many open files") {

@@ -13,7 +13,7 @@ use super::protocol_flags::ProtocolOptions;
 use super::setting::message;
 use super::settings::HEADINGS;
 use super::suggestions::distance;
-use super::{command_settings, examples, help, manual, probe_settings, target_settings, ui};
+use super::{command_settings, examples, find_settings, help, manual, probe_settings, target_settings, ui};
 
 /// Topics with a text of their own.
 const TEXTS: [(&str, Text); 3] = [("flow", help::FLOW), ("data", help::DATA), ("exit", help::EXIT)];
@@ -127,6 +127,7 @@ pub fn described(command: &str, spoken: &[ProtocolOptions], lang: Lang) -> Comma
         "target" => target_settings::command(lang),
         "probe" => probe_settings::command(lang),
         "ui" => ui::command(lang),
+        "find" => find_settings::command(spoken, lang),
         "plan" => command_line::plan_command(spoken, lang),
         "doctor" => command_line::doctor_command(spoken, lang),
         "explain" => text_command("brunt explain", EXPLAIN, ("RULE", rule_names()), lang),

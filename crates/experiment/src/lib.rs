@@ -1,7 +1,9 @@
 //! Experiments: questions that need more than one run.
 //!
 //! [`search`] finds the highest load that keeps objectives. It is arithmetic over the outcomes of trials: no clock, no
-//! thread and no network, so that a search of minutes is simulated in milliseconds.
+//! thread and no network, so that a search of minutes is simulated in milliseconds. [`find`] makes these trials with a
+//! bench, and tells the result.
 
 pub mod binomial;
+pub mod find;
 pub mod search;

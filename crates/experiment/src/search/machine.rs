@@ -83,7 +83,7 @@ pub enum SearchEnd {
 }
 
 /// What a search knows in the end, or so far.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SearchResult {
     /// Why it is over; `None` while it is not.
     pub end: Option<SearchEnd>,
@@ -221,6 +221,11 @@ impl Search {
     /// Ends the search with what is known.
     pub fn stop(&mut self) {
         self.end.get_or_insert(SearchEnd::Stopped);
+    }
+
+    /// Ends the search because this machine cannot send the next load.
+    pub fn give_up(&mut self) {
+        self.end.get_or_insert(SearchEnd::GeneratorLimited);
     }
 
     /// Returns what is known.
