@@ -22,7 +22,7 @@ Generated from `brunt --help` and `brunt plan --schema` by `cargo xtask generate
 ";
 
 /// Commands that have options of their own.
-const COMMANDS: [&str; 7] = ["report", "plan", "demo", "calibrate", "target", "probe", "ui"];
+const COMMANDS: [&str; 8] = ["find", "report", "plan", "demo", "calibrate", "target", "probe", "ui"];
 /// The heading in `--help` of the options that every command has, and of those that only one
 /// command has.
 const EVERYWHERE: &str = "Options";

@@ -217,7 +217,8 @@ mod tests {
     #[test]
     fn objectives_stand_in_front_of_the_url() {
         let found = find(&["p99<50ms", "failed<0.1%", URL]).expect("a search");
-        let allowed: Vec<(&str, f64)> = found.objectives.iter().map(|(text, loss)| (text.as_str(), loss.share)).collect();
+        let allowed: Vec<(&str, f64)> =
+            found.objectives.iter().map(|(text, loss)| (text.as_str(), loss.share)).collect();
         assert!(allowed[0].0 == "p99<50ms" && (allowed[0].1 - 0.01).abs() < 1e-12, "{allowed:?}");
         assert!(allowed[1].0 == "failed<0.1%" && (allowed[1].1 - 0.001).abs() < 1e-12, "{allowed:?}");
         assert_eq!((found.intent.plan.load.is_open(), found.intent.plan.load.peak()), (true, 10.0));

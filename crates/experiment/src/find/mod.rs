@@ -63,7 +63,8 @@ pub struct FindOutcome {
     pub width: f64,
     /// All trials.
     pub rows: Vec<TrialRow>,
-    /// What limited the service at the lowest load that it did not hold, with that load.
+    /// What limited the service at a load that it did not hold, with that load: the lowest one whose limit is known, or
+    /// else the lowest.
     pub limit: Option<(f64, Conclusion)>,
     /// Why the last trial in doubt was.
     pub doubts: Vec<Finding>,
@@ -122,6 +123,7 @@ pub fn find(
         lowest: plan.lowest,
         search: Search::new(plan),
         baseline: None,
+        missed: Vec::new(),
         outcome: FindOutcome {
             result: SearchResult::default(),
             objectives: settings.objectives.iter().map(|(text, _)| text.clone()).collect(),
@@ -134,8 +136,9 @@ pub fn find(
         },
     };
     while finder.step(tell)? {}
-    finder.outcome.result = finder.search.result();
-    Ok(finder.outcome)
+    let result = finder.search.result();
+    let limit = limit_above(finder.missed, result.bounds.lower);
+    Ok(FindOutcome { result, limit, ..finder.outcome })
 }
 
 /// A search on its way.
@@ -149,6 +152,8 @@ struct Finder<'a> {
     search: Search,
     /// Median at the lowest load before any overload.
     baseline: Option<Nanos>,
+    /// Diagnoses of the trials that missed an objective.
+    missed: Vec<(f64, Conclusion)>,
     outcome: FindOutcome,
 }
 
@@ -211,14 +216,15 @@ impl Finder<'_> {
             _ => {}
         }
         let trusted = matches!(summary.exit, Exit::Ok | Exit::Missed);
-        let counts = summary.objectives.iter().zip(&self.allowed).map(|(judged, allowed)| count(summary, judged, allowed));
+        let counts =
+            summary.objectives.iter().zip(&self.allowed).map(|(judged, allowed)| count(summary, judged, allowed));
         let counts: Vec<GoalCount> = counts.collect();
         let is_over = counts.iter().zip(&self.allowed).any(|(count, allowed)| count.loss() > allowed.share);
         self.search.add(TrialOutcome { load, duration, counts, trusted });
         if !trusted {
             self.outcome.doubts = summary.trust.against().cloned().collect();
-        } else if is_over && self.outcome.limit.as_ref().is_none_or(|(known, _)| load <= *known) {
-            self.outcome.limit = Some((load, summary.limits.clone()));
+        } else if is_over {
+            self.missed.push((load, summary.limits.clone()));
         }
         let row = TrialRow {
             load,
@@ -245,6 +251,15 @@ impl Finder<'_> {
         }
         Ok(())
     }
+}
+
+/// Chooses the diagnosis that says most about the loads above the bound.
+fn limit_above(missed: Vec<(f64, Conclusion)>, lower: Option<f64>) -> Option<(f64, Conclusion)> {
+    let mut above: Vec<_> = missed.into_iter().filter(|(load, _)| lower.is_none_or(|lower| *load > lower)).collect();
+    above.sort_by(|(a, one), (b, other)| {
+        other.principal().is_some().cmp(&one.principal().is_some()).then(a.total_cmp(b))
+    });
+    above.into_iter().next()
 }
 
 fn since(began: Instant) -> Nanos {

@@ -48,19 +48,24 @@ const OUT_OF_TIME: Text =
     text("there was no time left for another trial (--run-timeout)", "剩余时间不足以再做一次试验（--run-timeout）");
 const STOPPED: Text = text("it was stopped", "已被中止");
 const LOST: Text = text("the target could no longer be reached", "无法再连接目标服务");
-const OF_GOAL: Text = text("  {objective}: held at {lower}, missed at {upper}", "  {objective}：{lower} 满足，{upper} 未满足");
+const OF_GOAL: Text =
+    text("  {objective}: held at {lower}, missed at {upper}", "  {objective}：{lower} 满足，{upper} 未满足");
 const INVERTED: Text = text(
     "A higher load was held than one that was missed: the service is not steady, and the lower pair is given.",
     "有一个较高的负载满足目标，而较低的却未满足：服务不稳定，此处给出较低的一对上下界。",
 );
-const LIMIT: Text = text("What limited the service at {load}: {claim}. {evidence}. {remedy}", "{load} 时的瓶颈：{claim}。{evidence}。{remedy}");
+const LIMIT: Text = text(
+    "What limited the service at {load}: {claim}. {evidence}. {remedy}",
+    "{load} 时的瓶颈：{claim}。{evidence}。{remedy}",
+);
 const NO_LIMIT: Text = text(
     "What limited the service at {load}: no counter shows it. Name its process with --watch-pid, or run `brunt probe` on \
      its host.",
     "{load} 时的瓶颈：没有计数器能说明。请用 --watch-pid 指定服务进程，或在其主机上运行 `brunt probe`。",
 );
 const DOUBT: Text = text("In doubt: {why}.", "存疑：{why}。");
-const TOOK: Text = text("{n} {n|trial|trials} in {time}; exit code {code}.", "共 {n} 次试验，用时 {time}；退出码 {code}。");
+const TOOK: Text =
+    text("{n} {n|trial|trials} in {time}; exit code {code}.", "共 {n} 次试验，用时 {time}；退出码 {code}。");
 
 /// Formats a load.
 pub(super) fn load(load: f64, is_rate: bool, lang: Lang) -> String {
