@@ -26,7 +26,7 @@ struct FindReport<'a> {
     /// Each objective with its own bounds.
     objectives: Vec<GoalReport<'a>>,
     /// What limited the service at the lowest load that it did not hold.
-    limit: Option<LimitReport>,
+    limit: Option<SearchLimitReport>,
     /// Why trials were in doubt, if that ended the search.
     doubts: Vec<String>,
     /// All trials.
@@ -59,7 +59,7 @@ struct GoalReport<'a> {
 }
 
 #[derive(Serialize)]
-struct LimitReport {
+struct SearchLimitReport {
     /// Load of the trial.
     load: f64,
     /// Outcome of the diagnosis: `limit`, `unknown`, …
@@ -131,7 +131,7 @@ pub fn write_json(outcome: &FindOutcome, out: &mut dyn Write) -> io::Result<()> 
     let result = &outcome.result;
     let limit = outcome.limit.as_ref().map(|(load, conclusion)| {
         let found = conclusion.principal();
-        LimitReport {
+        SearchLimitReport {
             load: *load,
             outcome: conclusion.outcome.name(),
             rule: found.map(|found| found.rule),
