@@ -46,9 +46,14 @@ pub fn find(
         preflight::confirm_targets(&most, targets, bench.guard(), lang)?;
     }
     let mut view = View::new(&intent.presentation, lang);
+    run::remark(intent, &mut view);
     interrupts.enable_graceful_stop();
     let stop = interrupts.stop();
-    if let Err(failed) = run::probe(&mut bench, intent, stop, &mut view) {
+    let mut first = run::probe(&mut bench, intent, stop, &mut view);
+    while !stop.requested() && preflight::confirm_redirects(&intent.plan, bench.guard(), lang)? {
+        first = run::probe(&mut bench, intent, stop, &mut view);
+    }
+    if let Err(failed) = first {
         return Ok(run::unreachable(&bench, intent, *failed, &mut view));
     }
     if stop.requested() {

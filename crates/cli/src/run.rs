@@ -79,12 +79,7 @@ pub fn show(bench: &mut Bench, intent: &Intent, (interrupts, timer): (&Interrupt
     let lang = intent.lang();
     let mut view = View::new(&intent.presentation, lang);
     let mut exports = Exporters::begin(&intent.exporting)?;
-    intent
-        .notes
-        .iter()
-        .chain(&intent.remarks)
-        .for_each(|note| view.print(&intent.redaction.sentence(&format!("curl {note}"))));
-    intent.flow_remarks.iter().for_each(|note| view.print(&intent.redaction.sentence(&format!("flow: {note}"))));
+    remark(intent, &mut view);
     view.print(&preflight::announcement(&bench.shown().shown, bench.prepared().workers(&intent.plan), lang));
     preflight::proxies(&bench.shown().shown, lang).into_iter().for_each(|said| view.print(&said));
     exports.introduce(&mut view, lang);
@@ -119,6 +114,13 @@ pub fn show(bench: &mut Bench, intent: &Intent, (interrupts, timer): (&Interrupt
         }
         Err(failed) => Ok(unreachable(bench, intent, *failed, &mut view)),
     }
+}
+
+/// Shows how the run differs from curl commands, and remarks on its flow.
+pub fn remark(intent: &Intent, view: &mut View) {
+    let of_curl = intent.notes.iter().chain(&intent.remarks).map(|note| format!("curl {note}"));
+    let of_flow = intent.flow_remarks.iter().map(|note| format!("flow: {note}"));
+    of_curl.chain(of_flow).for_each(|note| view.print(&intent.redaction.sentence(&note)));
 }
 
 /// Requests and shows the first answer; returns `Err` with a message if no load can be sent.

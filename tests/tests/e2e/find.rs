@@ -17,7 +17,7 @@ fn bounds_close_in_on_what_a_station_holds() {
     let ended = ended.with_code(0);
     let found: Value = serde_json::from_str(&ended.out).expect("JSON");
     let [lower, upper] = ["lower", "upper"].map(|end| found["bounds"][end].as_f64().expect("a bound"));
-    assert!(lower >= 0.5 * CAPACITY && lower <= 1.1 * CAPACITY, "{found}");
+    assert!((0.5 * CAPACITY..=1.1 * CAPACITY).contains(&lower), "{found}");
     assert!(upper > lower && upper <= 1.2 * lower, "{found}");
     let trials = found["trials"].as_array().expect("trials");
     assert_eq!((found["end"].as_str(), trials[0]["load"].as_f64()), (Some("found"), Some(250.0)));

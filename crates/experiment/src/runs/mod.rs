@@ -14,7 +14,7 @@ pub use ranks::{RankTest, SampleShift, hodges_lehmann, mann_whitney};
 /// Runs of each side with which a rank test can tell anything at 5 %.
 const LEAST_RUNS: usize = 4;
 /// Runs of each side beyond which no number is announced: something else than chance keeps them apart.
-const MOST_RUNS: usize = 200;
+const MOST_RUNS: usize = 60;
 /// Factor by which an interval must be narrower than its distance to a threshold to fall within it in 80 of 100 cases:
 /// the normal quantiles of 97.5 % and 80 %, over the first.
 const POWER: f64 = (1.96 + 0.84) / 1.96;
@@ -37,7 +37,7 @@ pub struct RunsChange {
     pub interval: Option<[f64; 2]>,
     /// Verdict.
     pub verdict: ChangeVerdict,
-    /// Further runs of each side after which the verdict is likely clear; `None` if it is, or would take more than 200.
+    /// Further runs of each side after which the verdict is likely clear; `None` if it is, or would take more than 60.
     pub more_runs: Option<usize>,
 }
 
