@@ -12,6 +12,7 @@ mod doctor;
 mod document;
 mod event_files;
 mod exporters;
+mod find;
 mod kept_runs;
 mod keyboard;
 mod lint;
@@ -138,6 +139,11 @@ fn execute(line: &[String], protocols: &[Arc<dyn Protocol>]) -> run::CommandResu
             let protocol = spoken(&intent);
             let outcome = run::run(&mut intent, protocol, &host, &interrupts()?);
             outcome.map_err(|complaint| intent.locate_error(complaint))
+        }
+        Command::Find(mut settings) => {
+            let protocol = spoken(&settings.intent);
+            let outcome = find::find(&mut settings, protocol, &host, &interrupts()?);
+            outcome.map_err(|complaint| settings.intent.locate_error(complaint))
         }
         Command::Demo(demo) => demo::demo(&demo, protocols, &defaults, &host, &interrupts()?),
         Command::Calibrate(asked) => calibrate::calibrate(&asked, protocols, &defaults, &host, &interrupts()?),

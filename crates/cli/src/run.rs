@@ -79,12 +79,7 @@ pub fn show(bench: &mut Bench, intent: &Intent, (interrupts, timer): (&Interrupt
     let lang = intent.lang();
     let mut view = View::new(&intent.presentation, lang);
     let mut exports = Exporters::begin(&intent.exporting)?;
-    intent
-        .notes
-        .iter()
-        .chain(&intent.remarks)
-        .for_each(|note| view.print(&intent.redaction.sentence(&format!("curl {note}"))));
-    intent.flow_remarks.iter().for_each(|note| view.print(&intent.redaction.sentence(&format!("flow: {note}"))));
+    remark(intent, &mut view);
     view.print(&preflight::announcement(&bench.shown().shown, bench.prepared().workers(&intent.plan), lang));
     preflight::proxies(&bench.shown().shown, lang).into_iter().for_each(|said| view.print(&said));
     exports.introduce(&mut view, lang);
@@ -121,8 +116,15 @@ pub fn show(bench: &mut Bench, intent: &Intent, (interrupts, timer): (&Interrupt
     }
 }
 
+/// Shows how the run differs from curl commands, and remarks on its flow.
+pub fn remark(intent: &Intent, view: &mut View) {
+    let of_curl = intent.notes.iter().chain(&intent.remarks).map(|note| format!("curl {note}"));
+    let of_flow = intent.flow_remarks.iter().map(|note| format!("flow: {note}"));
+    of_curl.chain(of_flow).for_each(|note| view.print(&intent.redaction.sentence(&note)));
+}
+
 /// Requests and shows the first answer; returns `Err` with a message if no load can be sent.
-fn probe(
+pub fn probe(
     bench: &mut Bench,
     intent: &Intent,
     stop: &Stop,
@@ -247,7 +249,7 @@ fn load(
 }
 
 /// Shows the reason why no load can be sent, and records a run that could not begin.
-fn unreachable(bench: &Bench, intent: &Intent, (probe, text): (FirstResponse, Text), view: &mut View) -> u8 {
+pub fn unreachable(bench: &Bench, intent: &Intent, (probe, text): (FirstResponse, Text), view: &mut View) -> u8 {
     let mut failure = (probe.failure.clone().unwrap_or_default(), probe.cause.clone());
     // This machine is out of descriptors; the target is not to blame.
     if failure.0.contains("Too many open files") {

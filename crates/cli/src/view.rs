@@ -70,6 +70,12 @@ impl View {
         self.screen.line(&live.probe(probe));
     }
 
+    /// Shows a notice outside a run's table.
+    pub fn notice(&mut self, notice: &Notice) {
+        let live = self.live(LiveMode::Closed);
+        self.screen.line(&live.notice(notice));
+    }
+
     /// Starts the table of a run, which shows one row for each second.
     pub fn begin_table(&mut self, plan: &Plan) {
         let mode = match (plan.load.is_open(), plan.hold) {

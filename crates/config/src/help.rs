@@ -54,6 +54,18 @@ pub const DEMO: Text = text(
     "在另一个进程中启动 `brunt target`，以每秒 1000 个请求压测十秒，每个请求耗时 10 ms：即使在繁忙的笔记本上，结果也可信。只要运行成功，无论结论如何，退出码都是 0。",
 );
 
+/// The text below `brunt find --help`.
+pub const FIND: Text = text(
+    "Doubles the load from below in short trials until an objective is missed, then halves the interval with trials of \
+        -d (10 s), and tries the lower bound once more. -r says with which rate it begins; -c searches users instead. \
+        It takes about 20 trials; --run-timeout bounds it. Ctrl-C ends it with what is known. Exits with 0 when both \
+        bounds are known, 10 if even the first load misses, 20 if brunt was the limit, 21 if time ran out.\n\n\
+        Example: brunt find 'p99<50ms' 'failed<0.1%' http://localhost:8080/",
+    "先用短试验从低负载开始逐次翻倍，直到某个目标未满足；再用时长为 -d（10 s）的试验不断折半区间，最后复测下界。-r 指定起始速率；-c 改为搜索用户数。\
+        大约需要 20 次试验；--run-timeout 限制总时长。按 Ctrl-C 结束并给出已知结果。上下界均已确定时退出码为 0，起始负载就不满足为 10，\
+        brunt 自身成为瓶颈为 20，时间用尽为 21。\n\n示例：brunt find 'p99<50ms' 'failed<0.1%' http://localhost:8080/",
+);
+
 /// The text below `brunt plan --help`.
 pub const PLAN: Text = text(
     "Example: brunt plan -c 50 -d 30s http://localhost:8080/ > plan.yaml",

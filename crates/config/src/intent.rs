@@ -120,6 +120,11 @@ impl Intent {
         self.draft.values.has(&WORKERS)
     }
 
+    /// Returns `true` if the user set the number of users.
+    pub fn asks_for_users(&self) -> bool {
+        self.draft.values.has(&USERS)
+    }
+
     /// Returns the plan as it is saved: with a blank for each secret.
     pub fn saved_plan(&self) -> (Plan, Blanks) {
         self.redaction.saved_plan(&self.plan)

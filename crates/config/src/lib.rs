@@ -16,6 +16,7 @@ mod examples;
 mod explain;
 mod export_settings;
 mod file;
+mod find_settings;
 mod flows;
 mod help;
 mod intent;
@@ -66,6 +67,7 @@ pub use command_line::COMMANDS;
 pub use command_settings::{CalibrateSettings, DemoSettings};
 pub use counter_sources::{CounterSources, LocalService, ProbeTargets};
 pub use export_settings::ExportSettings;
+pub use find_settings::FindSettings;
 pub use intent::{Defaults, Intent, Presentation, ReportFile};
 pub use language::of_line as language_of;
 pub use lint_settings::LintSettings;
@@ -79,6 +81,8 @@ pub use ui::UiSettings;
 pub enum Command {
     /// `brunt [run] URL`.
     Run(Box<Intent>),
+    /// `brunt find`: a search for the highest load.
+    Find(Box<FindSettings>),
     /// `brunt demo`: duration and presentation.
     Demo(DemoSettings),
     /// `brunt calibrate`.
@@ -137,7 +141,7 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
             return Ok(Command::Text(match command {
                 _ if is_long => topics::full(described),
                 "run" => format!("{}\n", topics::short(lang)),
-                "plan" | "doctor" => topics::own(described, &spoken, lang).render_help().to_string(),
+                "plan" | "doctor" | "find" => topics::own(described, &spoken, lang).render_help().to_string(),
                 _ => topics::full(described),
             }));
         }
@@ -160,6 +164,11 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
         }
         "probe" => probe_settings::read(&of(probe_settings::SETTINGS)).map(|probing| Command::Probe(Box::new(probing))),
         "ui" => ui::read(&of(ui::SETTINGS)).map(|asked| Command::Ui(Box::new(asked))),
+        "find" => {
+            let names = command_line::names(&spoken).chain(find_settings::FIND.map(|spec| spec.name));
+            find_settings::read(command_line::values(&matches, names), words, protocols, defaults)
+                .map(|found| Command::Find(Box::new(found)))
+        }
         "capacity" => {
             let names = capacity_settings::names();
             let values = command_line::values(&matches, names);

@@ -13,12 +13,11 @@ use super::setting::message;
 use super::suggestions::nearest;
 
 /// Words that are rather commands than hosts, though brunt has no such command, and what does the same.
-const NO_COMMANDS: [(&str, Text); 9] = [
+const NO_COMMANDS: [(&str, Text); 8] = [
     ("compare", COMPARE),
     ("diff", COMPARE),
     ("replay", message("`brunt report FILE` shows a past run again", "`brunt report FILE` 可再次显示以往的压测")),
     ("sweep", RAMP),
-    ("find", RAMP),
     ("ladder", RAMP),
     ("capacity", RAMP),
     (

@@ -64,6 +64,25 @@ impl Measure {
     pub(crate) fn quantile(&self) -> Option<f64> {
         if let MeasureKind::Quantile(q) = self.kind { Some(q) } else { None }
     }
+
+    /// Returns the verdict on a change within this interval: a ratio, or for shares a difference.
+    pub fn verdict(&self, interval: Option<[f64; 2]>) -> ChangeVerdict {
+        let Some([low, high]) = interval else { return ChangeVerdict::CannotTell };
+        let [least, most] = match self.is_share {
+            true => [-self.threshold, self.threshold],
+            false => [1.0 / (1.0 + self.threshold), 1.0 + self.threshold],
+        };
+        let (more, less) = match self.more_is_better {
+            true => (ChangeVerdict::Better, ChangeVerdict::Worse),
+            false => (ChangeVerdict::Worse, ChangeVerdict::Better),
+        };
+        match () {
+            () if low >= least && high <= most => ChangeVerdict::Same,
+            () if low > most => more,
+            () if high < least => less,
+            () => ChangeVerdict::CannotTell,
+        }
+    }
 }
 
 /// Figures compared between runs.
@@ -184,7 +203,7 @@ pub fn compare_figures(first: &ComparedFigures, second: &ComparedFigures) -> [Fi
         };
         let interval = interval_of(&measure, a, b).filter(|ends| *ends != [0.0, f64::INFINITY]);
         let sound = first.is_sound() && second.is_sound();
-        let verdict = if sound { verdict_of(&measure, interval) } else { ChangeVerdict::CannotTell };
+        let verdict = if sound { measure.verdict(interval) } else { ChangeVerdict::CannotTell };
         let latency = measure.quantile().map(|_| if open { "response" } else { "service" });
         FigureChange {
             measure,
@@ -203,24 +222,6 @@ fn interval_of(measure: &Measure, a: KnownFigure, b: KnownFigure) -> Option<[f64
     let ([a_least, a_most], [b_least, b_most]) = (a.estimates()?, b.estimates()?);
     let change = |a: Estimate, b: Estimate| if measure.is_share { Some(b.minus(a)) } else { b.divided_by(a) };
     Some([change(a_most, b_least)?.low, change(a_least, b_most)?.high])
-}
-
-fn verdict_of(measure: &Measure, interval: Option<[f64; 2]>) -> ChangeVerdict {
-    let Some([low, high]) = interval else { return ChangeVerdict::CannotTell };
-    let [least, most] = match measure.is_share {
-        true => [-measure.threshold, measure.threshold],
-        false => [1.0 / (1.0 + measure.threshold), 1.0 + measure.threshold],
-    };
-    let (more, less) = match measure.more_is_better {
-        true => (ChangeVerdict::Better, ChangeVerdict::Worse),
-        false => (ChangeVerdict::Worse, ChangeVerdict::Better),
-    };
-    match () {
-        () if low >= least && high <= most => ChangeVerdict::Same,
-        () if low > most => more,
-        () if high < least => less,
-        () => ChangeVerdict::CannotTell,
-    }
 }
 
 #[cfg(test)]

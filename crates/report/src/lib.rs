@@ -60,7 +60,7 @@ pub use iterations::SpanRow;
 pub use limits::repeat_command;
 pub use load_stretches::{LoadStretch, LoadTurn};
 pub use name_totals::NamedTotals;
-pub use objectives::{JudgedObjective, Objective, ObjectiveOutcome, StretchObjectives};
+pub use objectives::{AllowedLoss, JudgedObjective, Objective, ObjectiveOutcome, StretchObjectives};
 pub use ranked::RankedLatency;
 pub use reasons::reason;
 pub use reference::ReferenceTotals;

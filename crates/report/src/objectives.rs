@@ -145,7 +145,27 @@ pub(crate) struct LatencyLimit {
     pub limit: Nanos,
 }
 
+/// The loss that an objective allows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AllowedLoss {
+    /// Largest share of due requests that may miss it.
+    pub share: f64,
+    /// Limit of the latency; `None` if only failures miss it.
+    pub limit: Option<Nanos>,
+}
+
 impl Objective {
+    /// Returns the loss that the objective allows; `None` if it is not judged by counting requests over the whole run.
+    pub fn allowed_loss(&self) -> Option<AllowedLoss> {
+        let (share, limit) = match &self.metric {
+            Criterion::Quantile { share, whole, limit, .. } => ((whole - share) as f64 / *whole as f64, Some(*limit)),
+            Criterion::Max(limit) => (0.0, Some(*limit)),
+            Criterion::Failed(share) => (*share, None),
+            Criterion::Mean(_) | Criterion::Rate(_) => return None,
+        };
+        self.stretch.is_none().then_some(AllowedLoss { share, limit })
+    }
+
     /// Returns the limit of an objective on latency.
     pub(crate) fn latency_limit(self) -> Option<LatencyLimit> {
         let (quantile, limit) = match self.metric {

@@ -12,6 +12,7 @@ mod endless;
 mod expect_continue;
 mod faults;
 mod files;
+mod find;
 mod flows;
 mod frames;
 mod generator;

@@ -5,7 +5,7 @@ use std::io;
 use brunt_measure::{Estimate, Histogram, Nanos};
 use brunt_record::{RunPart, Second};
 
-use super::MeasureKind;
+use super::{Measure, MeasureKind};
 use crate::finding::Finding;
 use crate::objectives::ObjectiveInputs;
 use crate::ranked::headline;
@@ -94,8 +94,14 @@ impl ComparedFigures {
     }
 
     /// Returns `true` if requests have a response time in addition to their service time.
-    pub(super) fn is_open(&self) -> bool {
+    pub fn is_open(&self) -> bool {
         self.open
+    }
+
+    /// Returns the value of a measure and its band, if known; for a latency, the response time if `open`.
+    pub fn value(&self, measure: &Measure, open: bool) -> Option<(f64, Option<[f64; 2]>)> {
+        let figure = self.figure(measure.kind, open);
+        Some((figure.value?, figure.band))
     }
 
     /// Returns a figure; for a latency, the response time if `open`.

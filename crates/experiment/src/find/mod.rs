@@ -1,0 +1,286 @@
+//! `brunt find`: a search whose trials are runs of a bench.
+//!
+//! Each trial has a short warm-up of its own, so that connections are open when it counts. After an overload, runs at the
+//! lowest load are repeated until their median is again what it was before the search.
+
+mod document;
+mod story;
+
+use std::time::Instant;
+
+use brunt_bench::Bench;
+use brunt_config::FindSettings;
+use brunt_contract::UsageError;
+use brunt_diagnose::Conclusion;
+use brunt_engine::Stop;
+use brunt_measure::quantile::quantile;
+use brunt_measure::{Nanos, QuantileValue};
+use brunt_plan::{Load, Stage, Trial};
+use brunt_report::{AllowedLoss, Exit, Finding, JudgedObjective, Summary};
+
+use crate::search::{Goal, GoalCount, Search, SearchEnd, SearchPlan, SearchResult, SearchStep, TrialOutcome};
+
+pub use document::write_json;
+pub use story::{outlook, result_text, trial_line};
+
+/// Part of a trial that its warm-up takes.
+const WARMING_PART: u64 = 10;
+/// Runs after an overload, of this length, until the search goes on in any case.
+const MOST_PROBES: u32 = 10;
+const PROBE: Nanos = Nanos::from_secs(1);
+/// Times its earlier median at which the service counts as recovered.
+const RECOVERED: f64 = 1.1;
+/// Trials' worth of time that a search may take without `--run-timeout`.
+const MOST_TRIALS: u64 = 60;
+
+/// A trial that was made, and what was known after it.
+#[derive(Clone, Debug)]
+pub struct TrialRow {
+    /// Load: requests per second, or users.
+    pub load: f64,
+    /// Length of its window.
+    pub duration: Nanos,
+    /// Objectives, as judged.
+    pub objectives: Vec<JudgedObjective>,
+    /// Set if it counts as evidence.
+    pub trusted: bool,
+    /// The interval that remains.
+    pub bracket: [Option<f64>; 2],
+    /// Time that the rest takes, about.
+    pub remaining: Nanos,
+}
+
+/// The end of a search.
+#[derive(Debug)]
+pub struct FindOutcome {
+    /// Bounds, and why it is over.
+    pub result: SearchResult,
+    /// Objectives as written, in the order of the goals.
+    pub objectives: Vec<String>,
+    /// Set if loads are rates; users otherwise.
+    pub is_rate: bool,
+    /// Width that was asked for.
+    pub width: f64,
+    /// All trials.
+    pub rows: Vec<TrialRow>,
+    /// What limited the service at a load that it did not hold, with that load: the lowest one whose limit is known, or
+    /// else the lowest.
+    pub limit: Option<(f64, Conclusion)>,
+    /// Why the last trial in doubt was.
+    pub doubts: Vec<Finding>,
+    /// Set if the target was lost.
+    pub unreachable: bool,
+}
+
+impl FindOutcome {
+    /// Returns the exit code.
+    pub fn exit(&self) -> Exit {
+        match self.result.end {
+            _ if self.unreachable => Exit::Unreachable,
+            Some(SearchEnd::Found | SearchEnd::HighestHeld) => Exit::Ok,
+            Some(SearchEnd::LowestMissed) => Exit::Missed,
+            Some(SearchEnd::GeneratorLimited) => Exit::NotTrusted,
+            Some(SearchEnd::OutOfTime | SearchEnd::Stopped) | None => Exit::Interrupted,
+        }
+    }
+}
+
+/// Returns the search that these settings ask for.
+pub fn search_plan(settings: &FindSettings) -> SearchPlan {
+    let plan = &settings.intent.plan;
+    let trial = plan.duration.unwrap_or(Nanos::from_secs(10));
+    let goals = settings.objectives.iter().map(|(_, loss)| Goal::of_requests(loss.share, trial));
+    SearchPlan {
+        goals: goals.collect(),
+        lowest: plan.load.peak(),
+        highest: settings.highest,
+        whole: !plan.load.is_open(),
+        width: settings.width,
+        trial,
+        warm_up: if plan.warmup > Nanos::ZERO { plan.warmup } else { Nanos(trial.0 / 2) },
+        time_limit: Some(settings.intent.run_timeout.unwrap_or(Nanos(trial.0.saturating_mul(MOST_TRIALS)))),
+    }
+}
+
+/// Searches with a bench whose first answer is known; `tell` gets each trial as it is done. `stop` ends the search with
+/// what is known.
+///
+/// # Errors
+/// Returns an error if the first load does not fit the requests.
+pub fn find(
+    bench: &Bench,
+    settings: &FindSettings,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&TrialRow),
+) -> Result<FindOutcome, UsageError> {
+    let plan = search_plan(settings);
+    let allowed = settings.objectives.iter().map(|(_, loss)| *loss).collect();
+    let mut finder = Finder {
+        bench,
+        stop,
+        load: settings.intent.plan.load.clone(),
+        allowed,
+        lowest: plan.lowest,
+        search: Search::new(plan),
+        baseline: None,
+        missed: Vec::new(),
+        outcome: FindOutcome {
+            result: SearchResult::default(),
+            objectives: settings.objectives.iter().map(|(text, _)| text.clone()).collect(),
+            is_rate: settings.intent.plan.load.is_open(),
+            width: settings.width,
+            rows: Vec::new(),
+            limit: None,
+            doubts: Vec::new(),
+            unreachable: false,
+        },
+    };
+    while finder.step(tell)? {}
+    let result = finder.search.result();
+    let limit = limit_above(finder.missed, result.bounds.lower);
+    Ok(FindOutcome { result, limit, ..finder.outcome })
+}
+
+/// A search on its way.
+struct Finder<'a> {
+    bench: &'a Bench,
+    stop: &'a Stop,
+    /// The load model; trials change its level.
+    load: Load,
+    allowed: Vec<AllowedLoss>,
+    lowest: f64,
+    search: Search,
+    /// Median at the lowest load before any overload.
+    baseline: Option<Nanos>,
+    /// Diagnoses of the trials that missed an objective.
+    missed: Vec<(f64, Conclusion)>,
+    outcome: FindOutcome,
+}
+
+impl Finder<'_> {
+    /// Makes the next step; returns `false` at the end.
+    fn step(&mut self, tell: &mut dyn FnMut(&TrialRow)) -> Result<bool, UsageError> {
+        if self.stop.requested() {
+            self.search.stop();
+        }
+        let began = Instant::now();
+        match self.search.next() {
+            SearchStep::Done(_) => return Ok(false),
+            SearchStep::WarmUp { load, duration } => {
+                let summary = self.measure(load, duration)?;
+                self.baseline = median(&summary).map(|(at, _)| at);
+                self.search.warmed_up(since(began));
+            }
+            SearchStep::Settle => {
+                self.settle()?;
+                self.search.settled(since(began));
+            }
+            SearchStep::Trial { load, duration } => {
+                let summary = match self.measure(load, duration) {
+                    Ok(summary) => summary,
+                    // A load that does not fit this machine ends the search, unless it is the first.
+                    Err(complaint) if self.outcome.rows.is_empty() => return Err(complaint),
+                    Err(_) => {
+                        self.search.give_up();
+                        return Ok(true);
+                    }
+                };
+                self.judge(load, duration, &summary, tell);
+                self.search.spend(since(began) - duration);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Runs a load with a warm-up of its own.
+    fn measure(&self, level: f64, duration: Nanos) -> Result<Summary, UsageError> {
+        let warmup = Nanos(duration.0 / WARMING_PART);
+        let stages = vec![Stage { lasts: warmup.saturating_add(duration), from: level, to: level }];
+        let load = match self.load.clone() {
+            Load::Open { arrivals, .. } => Load::Open { stages, arrivals },
+            Load::Closed { think, together, .. } => Load::Closed { stages, think, together },
+        };
+        let trial = Trial { load, requests: None, duration: Some(duration), warmup };
+        self.bench.measure(&trial, self.stop, &mut [])
+    }
+
+    /// Turns a summary into an outcome, unless the trial was cut off.
+    fn judge(&mut self, load: f64, duration: Nanos, summary: &Summary, tell: &mut dyn FnMut(&TrialRow)) {
+        match summary.exit {
+            Exit::Unreachable => {
+                self.outcome.unreachable = true;
+                self.search.stop();
+                return;
+            }
+            Exit::Interrupted => return self.search.stop(),
+            _ => {}
+        }
+        let trusted = matches!(summary.exit, Exit::Ok | Exit::Missed);
+        let counts =
+            summary.objectives.iter().zip(&self.allowed).map(|(judged, allowed)| count(summary, judged, allowed));
+        let counts: Vec<GoalCount> = counts.collect();
+        let is_over = counts.iter().zip(&self.allowed).any(|(count, allowed)| count.loss() > allowed.share);
+        self.search.add(TrialOutcome { load, duration, counts, trusted });
+        if !trusted {
+            self.outcome.doubts = summary.trust.against().cloned().collect();
+        } else if is_over {
+            self.missed.push((load, summary.limits.clone()));
+        }
+        let row = TrialRow {
+            load,
+            duration,
+            objectives: summary.objectives.clone(),
+            trusted,
+            bracket: self.search.bracket(),
+            remaining: self.search.remaining(),
+        };
+        tell(&row);
+        self.outcome.rows.push(row);
+    }
+
+    /// Waits until the median at the lowest load is what it was, or at least not shown to be more.
+    fn settle(&mut self) -> Result<(), UsageError> {
+        let Some(baseline) = self.baseline else { return Ok(()) };
+        for _ in 0..MOST_PROBES {
+            let summary = self.measure(self.lowest, PROBE)?;
+            let most = Nanos::from_secs_f64(baseline.as_secs_f64() * RECOVERED);
+            let is_higher = median(&summary).is_some_and(|(at, low)| low.unwrap_or(at) > most);
+            if self.stop.requested() || !is_higher {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Chooses the diagnosis that says most about the loads above the bound.
+fn limit_above(missed: Vec<(f64, Conclusion)>, lower: Option<f64>) -> Option<(f64, Conclusion)> {
+    let mut above: Vec<_> = missed.into_iter().filter(|(load, _)| lower.is_none_or(|lower| *load > lower)).collect();
+    above.sort_by(|(a, one), (b, other)| {
+        other.principal().is_some().cmp(&one.principal().is_some()).then(a.total_cmp(b))
+    });
+    above.into_iter().next()
+}
+
+fn since(began: Instant) -> Nanos {
+    Nanos(began.elapsed().as_nanos() as u64)
+}
+
+/// Returns the median of a run and the lower end of its interval; `None` if it has too few requests.
+fn median(summary: &Summary) -> Option<(Nanos, Option<Nanos>)> {
+    let ranked = summary.headline();
+    let none = brunt_measure::Histogram::new();
+    let median = quantile(ranked.finished, ranked.at_least.unwrap_or(&none), 0.5);
+    match median.value {
+        QuantileValue::Value(at) | QuantileValue::AtLeast(at) => Some((at, median.low)),
+        QuantileValue::Withheld => None,
+    }
+}
+
+/// Counts the requests that missed an objective, and how far neighbours resemble each other at its limit.
+fn count(summary: &Summary, judged: &JudgedObjective, allowed: &AllowedLoss) -> GoalCount {
+    let (within, due) = judged.counted.unwrap_or_default();
+    let blocks = summary.headline().blocks;
+    let effect = allowed.limit.and_then(|limit| blocks?.design_effect(limit));
+    GoalCount { violations: due.saturating_sub(within), due, design_effect: effect.unwrap_or(1.0) }
+}

@@ -1,0 +1,185 @@
+//! What a search says: before it begins, after each trial, and in the end.
+
+use brunt_i18n::text::{Text, text};
+use brunt_i18n::{Lang, numbers};
+use brunt_measure::Nanos;
+use brunt_report::Exit;
+
+use super::{FindOutcome, TrialRow};
+use crate::search::{GoalBounds, Search, SearchEnd, SearchPlan};
+
+const OUTLOOK: Text = text(
+    "Searching the highest {what} that keeps {objectives}: from {lowest} up by doubling, then by halving, until the \
+     bounds are {width} apart. Trials of {trial}; about {about} in all, {most} at most. Ctrl-C ends it with what is known.",
+    "正在搜索仍能满足 {objectives} 的最高{what}：从 {lowest} 起逐次翻倍，再不断折半，直到上下界相差 {width}。每次试验 {trial}；\
+     共约 {about}，最多 {most}。按 Ctrl-C 结束并给出已知结果。",
+);
+const RATE: Text = text("rate", "速率");
+const USERS_SOUGHT: Text = text("number of users", "用户数");
+const USERS: Text = text("{n} {n|user|users}", "{n} 个用户");
+const PER_S: Text = text("{rate}/s", "{rate}/s");
+const AND: Text = text(" and ", "、");
+const HELD: Text = text("held", "满足");
+const MISSED: Text = text("missed", "未满足");
+const IN_DOUBT: Text = text("in doubt, no evidence", "存疑，不作为依据");
+const REMAINS: Text = text("left: {low} to {high}, about {time}", "剩余区间：{low} 至 {high}，约需 {time}");
+const OPEN_END: Text = text("?", "？");
+const FOUND: Text = text(
+    "Highest {what} that keeps {objectives}: at least {lower}, less than {upper}.",
+    "仍能满足 {objectives} 的最高{what}：不低于 {lower}，低于 {upper}。",
+);
+const HIGHEST_HELD: Text = text(
+    "{lower}, the highest load tried, keeps {objectives}: the maximum was not reached. Search further with --up-to.",
+    "所试的最高负载 {lower} 仍满足 {objectives}：尚未达到上限。可用 --up-to 继续向上搜索。",
+);
+const LOWEST_MISSED: Text = text(
+    "Not even {upper}, the first load, keeps {objectives}. Begin lower, with -r or -c, or check the objectives.",
+    "起始负载 {upper} 就未满足 {objectives}。请用 -r 或 -c 从更低的负载开始，或检查目标是否合理。",
+);
+const GENERATOR_LIMITED: Text = text(
+    "Highest {what} that keeps {objectives}: at least {lower}. Generator-limited: beyond it, trials were not to be trusted.",
+    "仍能满足 {objectives} 的最高{what}：不低于 {lower}。受发压端限制：超过该负载的试验不可信。",
+);
+const UNDECIDED: Text = text(
+    "Not finished: {why}. So far {low} seems to keep {objectives}, and {high} does not.",
+    "搜索未完成：{why}。目前看来 {low} 满足 {objectives}，{high} 不满足。",
+);
+const OUT_OF_TIME: Text =
+    text("there was no time left for another trial (--run-timeout)", "剩余时间不足以再做一次试验（--run-timeout）");
+const STOPPED: Text = text("it was stopped", "已被中止");
+const LOST: Text = text("the target could no longer be reached", "无法再连接目标服务");
+const OF_GOAL: Text =
+    text("  {objective}: held at {lower}, missed at {upper}", "  {objective}：{lower} 满足，{upper} 未满足");
+const INVERTED: Text = text(
+    "A higher load was held than one that was missed: the service is not steady, and the lower pair is given.",
+    "有一个较高的负载满足目标，而较低的却未满足：服务不稳定，此处给出较低的一对上下界。",
+);
+const LIMIT: Text = text(
+    "What limited the service at {load}: {claim}. {evidence}. {remedy}",
+    "{load} 时的瓶颈：{claim}。{evidence}。{remedy}",
+);
+const NO_LIMIT: Text = text(
+    "What limited the service at {load}: no counter shows it. Name its process with --watch-pid, or run `brunt probe` on \
+     its host.",
+    "{load} 时的瓶颈：没有计数器能说明。请用 --watch-pid 指定服务进程，或在其主机上运行 `brunt probe`。",
+);
+const DOUBT: Text = text("In doubt: {why}.", "存疑：{why}。");
+const TOOK: Text =
+    text("{n} {n|trial|trials} in {time}; exit code {code}.", "共 {n} 次试验，用时 {time}；退出码 {code}。");
+
+/// Formats a load.
+pub(super) fn load(load: f64, is_rate: bool, lang: Lang) -> String {
+    match is_rate {
+        true => lang.fill(PER_S, &[("rate", &numbers::rate(load))]),
+        false => lang.fill(USERS, &[("n", &numbers::count(load.round() as u64))]),
+    }
+}
+
+/// Formats a load that may not be known.
+fn known(known: Option<f64>, is_rate: bool, lang: Lang) -> String {
+    known.map_or_else(|| lang.of(OPEN_END).to_owned(), |level| load(level, is_rate, lang))
+}
+
+fn what(is_rate: bool, lang: Lang) -> &'static str {
+    lang.of(if is_rate { RATE } else { USERS_SOUGHT })
+}
+
+/// Formats a time to the minute where it is long, as estimates are.
+fn about(time: Nanos, lang: Lang) -> String {
+    const MINUTES: Text = text("{n} min", "{n} 分钟");
+    const SECONDS: Text = text("{n} s", "{n} 秒");
+    match time.as_secs_f64() {
+        s if s >= 90.0 => lang.fill(MINUTES, &[("n", &format!("{:.0}", s / 60.0))]),
+        s => lang.fill(SECONDS, &[("n", &format!("{:.0}", s.ceil()))]),
+    }
+}
+
+/// Says what a search will do and how long it takes, before it begins.
+pub fn outlook(plan: &SearchPlan, objectives: &[String], lang: Lang) -> String {
+    let is_rate = !plan.whole;
+    let most = plan.time_limit.map_or_else(|| lang.of(OPEN_END).to_owned(), |limit| about(limit, lang));
+    let facts = [
+        ("what", what(is_rate, lang)),
+        ("objectives", &*objectives.join(lang.of(AND))),
+        ("lowest", &*load(plan.lowest, is_rate, lang)),
+        ("width", &*numbers::share(plan.width)),
+        ("trial", &*numbers::duration(plan.trial)),
+        ("about", &*about(Search::new(plan.clone()).remaining(), lang)),
+        ("most", &*most),
+    ];
+    lang.fill(OUTLOOK, &facts)
+}
+
+/// Says what a trial found, in one line.
+pub fn trial_line(number: usize, row: &TrialRow, is_rate: bool, lang: Lang) -> String {
+    let measured: Vec<&str> = row.objectives.iter().map(|judged| judged.measured.as_str()).collect();
+    let verdict = lang.of(match row.objectives.iter().all(|judged| judged.is_met()) {
+        _ if !row.trusted => IN_DOUBT,
+        true => HELD,
+        false => MISSED,
+    });
+    let [low, high] = row.bracket.map(|end| known(end, is_rate, lang));
+    let remains = lang.fill(REMAINS, &[("low", &low), ("high", &high), ("time", &about(row.remaining, lang))]);
+    let (load, duration) = (load(row.load, is_rate, lang), numbers::duration(row.duration));
+    format!("{number:>3}  {load:>12}  {duration:>7}  {}  {verdict}; {remains}", measured.join(", "))
+}
+
+/// Tells the result, over several lines.
+pub fn result_text(outcome: &FindOutcome, lang: Lang) -> String {
+    let mut lines = vec![headline(outcome, lang)];
+    let (result, is_rate) = (&outcome.result, outcome.is_rate);
+    if outcome.objectives.len() > 1 {
+        let of_goal = |(objective, goal): (&String, &GoalBounds)| {
+            let [lower, upper] = [goal.lower, goal.upper].map(|end| known(end, is_rate, lang));
+            lang.fill(OF_GOAL, &[("objective", objective), ("lower", &lower), ("upper", &upper)])
+        };
+        lines.extend(outcome.objectives.iter().zip(&result.goals).map(of_goal));
+    }
+    lines.extend(result.bounds.inverted.then(|| lang.of(INVERTED).to_owned()));
+    lines.extend(outcome.limit.as_ref().map(|(level, limit)| {
+        let at = load(*level, is_rate, lang);
+        match limit.principal() {
+            Some(found) => {
+                let (claim, evidence, remedy) = (found.claim(lang), found.evidence(lang), found.remedy(lang));
+                lang.fill(LIMIT, &[("load", &at), ("claim", &claim), ("evidence", &evidence), ("remedy", &remedy)])
+            }
+            None => lang.fill(NO_LIMIT, &[("load", &at)]),
+        }
+    }));
+    if result.end == Some(SearchEnd::GeneratorLimited) {
+        lines.extend(outcome.doubts.iter().map(|doubt| lang.fill(DOUBT, &[("why", &doubt.sentence(lang))])));
+    }
+    let (n, time) = (result.trials.to_string(), about(result.elapsed, lang));
+    lines.push(lang.fill(TOOK, &[("n", &n), ("time", &time), ("code", &outcome.exit().code().to_string())]));
+    lines.join("\n")
+}
+
+/// Tells the bounds in a sentence.
+fn headline(outcome: &FindOutcome, lang: Lang) -> String {
+    let (result, is_rate) = (&outcome.result, outcome.is_rate);
+    let sentence = match result.end {
+        _ if outcome.exit() == Exit::Unreachable => UNDECIDED,
+        Some(SearchEnd::Found) => FOUND,
+        Some(SearchEnd::HighestHeld) => HIGHEST_HELD,
+        Some(SearchEnd::LowestMissed) => LOWEST_MISSED,
+        Some(SearchEnd::GeneratorLimited) => GENERATOR_LIMITED,
+        Some(SearchEnd::OutOfTime | SearchEnd::Stopped) | None => UNDECIDED,
+    };
+    let why = match result.end {
+        _ if outcome.unreachable => LOST,
+        Some(SearchEnd::OutOfTime) => OUT_OF_TIME,
+        _ => STOPPED,
+    };
+    // Where the search ended early, what short trials showed is all there may be.
+    let lower = result.bounds.lower.or(result.bracket[0]);
+    let facts = [
+        ("what", what(is_rate, lang)),
+        ("objectives", &*outcome.objectives.join(lang.of(AND))),
+        ("lower", &*known(lower, is_rate, lang)),
+        ("upper", &*known(result.bounds.upper, is_rate, lang)),
+        ("low", &*known(result.bracket[0], is_rate, lang)),
+        ("high", &*known(result.bracket[1], is_rate, lang)),
+        ("why", lang.of(why)),
+    ];
+    lang.fill(sentence, &facts)
+}

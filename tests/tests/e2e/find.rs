@@ -1,0 +1,69 @@
+//! Tests of `brunt find`: the search of a service whose capacity is known, its ends, and what it says of bad input.
+
+use brunt_tests::program::until;
+use brunt_tests::{TargetProcess, brunt, start};
+use rustix::process::Signal;
+use serde_json::Value;
+
+/// Four servers of 2 ms hold 2000/s at most, whatever the objective.
+const STATION: &str = "?station=4&service=exponential:2ms";
+const CAPACITY: f64 = 2000.0;
+
+#[test]
+fn bounds_close_in_on_what_a_station_holds() {
+    let target = TargetProcess::healthy();
+    let url = target.url(STATION);
+    let ended = brunt(["find", "p99<60ms", "-r", "250/s", "-d", "1s", "--width", "20%", "--format", "json", &url]);
+    let ended = ended.with_code(0);
+    let found: Value = serde_json::from_str(&ended.out).expect("JSON");
+    let [lower, upper] = ["lower", "upper"].map(|end| found["bounds"][end].as_f64().expect("a bound"));
+    assert!((0.5 * CAPACITY..=1.1 * CAPACITY).contains(&lower), "{found}");
+    assert!(upper > lower && upper <= 1.2 * lower, "{found}");
+    let trials = found["trials"].as_array().expect("trials");
+    assert_eq!((found["end"].as_str(), trials[0]["load"].as_f64()), (Some("found"), Some(250.0)));
+    assert!(found["elapsed_s"].as_f64().is_some_and(|s| s < 60.0), "{found}");
+    for said in ["Searching the highest rate that keeps p99<60ms", "exit code 0"] {
+        assert!(ended.err.contains(said), "{said}: {ended:?}");
+    }
+}
+
+#[test]
+fn an_objective_that_no_load_keeps_exits_10() {
+    let target = TargetProcess::with(&["--delay", "30ms"]);
+    let ended = brunt(["find", "p95<10ms", "-r", "100/s", "-d", "1s", &target.address]).with_code(10);
+    assert!(ended.out.contains("Not even 100/s, the first load, keeps p95<10ms"), "{ended:?}");
+}
+
+#[test]
+fn a_highest_load_that_is_held_is_said() {
+    let target = TargetProcess::healthy();
+    let line = ["find", "p50<1s", "-c", "1", "--up-to", "3", "-d", "1s", "--lang", "zh", &target.address];
+    let ended = brunt(line).with_code(0);
+    assert!(ended.out.contains("所试的最高负载 3 个用户 仍满足 p50<1s"), "{ended:?}");
+}
+
+#[test]
+fn an_interrupted_search_ends_with_what_is_known() {
+    let target = TargetProcess::healthy();
+    let running = start(["find", "p50<1s", "-r", "100/s", "-d", "4s", &target.address]);
+    // The warm-up and the first trial.
+    until("the second trial has begun", || target.requests() > 350);
+    running.signal(Signal::INT);
+    let ended = running.end().with_code(21);
+    assert!(ended.out.contains("Not finished: it was stopped. So far 100/s seems to keep p50<1s"), "{ended:?}");
+}
+
+#[test]
+fn bad_input_is_one_sentence() {
+    let url = "http://127.0.0.1:9/";
+    let table: [(&[&str], &str); 4] = [
+        (&["find", url], "find: no objective is named; put one in front of the URL"),
+        (&["find", "rate>=5/s", url], "find: `rate>=5/s` is not judged by counting requests over a trial"),
+        (&["find", "p99<1s", "-o", "x.html", url], "-o: the result of a search cannot be written as html"),
+        (&["find", "p99<1s", "--record", "x", url], "--record: is for a single run, not for a search"),
+    ];
+    for (line, said) in table {
+        let ended = brunt(line).with_code(64);
+        assert!(ended.err.contains(said) && ended.err.lines().count() == 1, "{line:?}: {ended:?}");
+    }
+}
