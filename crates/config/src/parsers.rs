@@ -112,7 +112,7 @@ pub fn connect_to(text: &str) -> Result<String, Complaint> {
 
 /// Checks an objective; returns it as written.
 pub fn objective(text: &str) -> Result<String, Complaint> {
-    Objective::parse(text).map(|_| text.to_owned()).map_err(Complaint::from)
+    Objective::parse(text).map(|_| text.to_owned())
 }
 
 /// Parses the name of requests in the results.

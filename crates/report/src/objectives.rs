@@ -11,6 +11,7 @@ mod windows;
 
 use std::borrow::Cow;
 
+use brunt_cause::{Complaint, complaint};
 use brunt_measure::Nanos;
 use brunt_plan::quantity;
 use brunt_plan::scenarios::SpanName;
@@ -204,30 +205,43 @@ impl Objective {
     /// # Errors
     ///
     /// Returns one sentence that states what is wrong and an accepted form.
-    pub fn parse(text: &str) -> Result<Objective, String> {
-        let wrong = |why: &str| format!("objective `{text}`: {why}");
-        let (figure, lasts, stops) = stretch(text).map_err(|why| wrong(&why))?;
-        let (whole, of) = split_name(figure).map_err(&wrong)?;
-        let at = whole
-            .find(['<', '>', '='])
-            .ok_or_else(|| wrong("has no comparison; add one, for example p99<50ms, failed<0.1% or rate>=1000/s"))?;
+    pub fn parse(text: &str) -> Result<Objective, Complaint> {
+        let wrong = |why: Complaint| {
+            Complaint::new(format!("objective `{text}`: {why}"), format!("目标 `{text}`：{}", why.zh()))
+        };
+        let (figure, lasts, stops) = stretch(text).map_err(wrong)?;
+        let (whole, of) = split_name(figure).map_err(wrong)?;
+        let at = whole.find(['<', '>', '=']).ok_or_else(|| {
+            wrong(complaint!(
+                "has no comparison; add one, for example p99<50ms, failed<0.1% or rate>=1000/s",
+                "缺少比较符；请补上，例如 p99<50ms、failed<0.1% 或 rate>=1000/s"
+            ))
+        })?;
         let (name, rest) = (whole[..at].trim(), &whole[at..]);
         let (less, strict, limit) = match rest.as_bytes() {
             [b'<', b'=', ..] => (true, false, &rest[2..]),
             [b'>', b'=', ..] => (false, false, &rest[2..]),
             [b'<', ..] => (true, true, &rest[1..]),
             [b'>', ..] => (false, true, &rest[1..]),
-            _ => return Err(wrong("a figure is never exactly equal; compare with <, <=, > or >=")),
+            _ => {
+                return Err(wrong(complaint!(
+                    "a figure is never exactly equal; compare with <, <=, > or >=",
+                    "测得的值不会恰好相等；请用 <、<=、> 或 >= 比较"
+                )));
+            }
         };
         let limit = limit.trim();
         let wants = |less_wanted: bool, example: &str| {
             if less == less_wanted {
                 Ok(())
             } else {
-                Err(wrong(&format!("the comparison is the wrong way round; use {example}")))
+                Err(wrong(complaint!(
+                    "the comparison is the wrong way round; use {example}",
+                    "比较方向反了；请用 {example}"
+                )))
             }
         };
-        let time = || quantity::positive_duration(limit).map_err(|why| wrong(&format!("the limit {why}")));
+        let time = || quantity::positive_duration(limit).map_err(|why| wrong(about("the limit", "上限", &why)));
         let metric = match name {
             "mean" | "avg" => {
                 wants(true, "mean<10ms")?;
@@ -240,17 +254,23 @@ impl Objective {
             "failed" => {
                 wants(true, "failed<0.1%")?;
                 Criterion::Failed(share_of_failures(limit).ok_or_else(|| {
-                    wrong(&format!("`{limit}` is not a share; use a percentage from 0% to 100%, such as 0.1%"))
+                    wrong(complaint!(
+                        "`{limit}` is not a share; use a percentage from 0% to 100%, such as 0.1%",
+                        "`{limit}` 不是比例；请用 0% 到 100% 之间的百分数，例如 0.1%"
+                    ))
                 })?)
             }
             "rate" => {
                 wants(false, "rate>=1000/s")?;
-                Criterion::Rate(quantity::rate(limit).map_err(|why| wrong(&format!("the limit {why}")))?)
+                Criterion::Rate(quantity::rate(limit).map_err(|why| wrong(about("the limit", "下限", &why)))?)
             }
             _ => {
                 let (share, whole) = name.strip_prefix('p').and_then(percentile).ok_or_else(|| {
-                    wrong(&from_other_tool(name, &rest[..rest.len() - limit.len()], limit).unwrap_or_else(|| {
-                        format!("`{name}` is not a metric; write p50, p99, p99.9, mean, max, failed or rate")
+                    wrong(from_other_tool(name, &rest[..rest.len() - limit.len()], limit).unwrap_or_else(|| {
+                        complaint!(
+                            "`{name}` is not a metric; write p50, p99, p99.9, mean, max, failed or rate",
+                            "`{name}` 不是指标；请写 p50、p99、p99.9、mean、max、failed 或 rate"
+                        )
                     }))
                 })?;
                 wants(true, &format!("{name}<50ms"))?;
@@ -524,7 +544,7 @@ fn span<'a>(run: &'a RunSums, name: &str) -> Option<SpanRow<'a>> {
 }
 
 /// Splits off the suffix: `for 10s`, and `stop` or `stop after 30s`.
-fn stretch(text: &str) -> Result<(&str, Option<Nanos>, Option<Nanos>), String> {
+fn stretch(text: &str) -> Result<(&str, Option<Nanos>, Option<Nanos>), Complaint> {
     let (rest, after) = match text.trim_end().strip_suffix(" stop") {
         Some(rest) => (rest, Some("")),
         // Names may contain these words.
@@ -534,26 +554,35 @@ fn stretch(text: &str) -> Result<(&str, Option<Nanos>, Option<Nanos>), String> {
         },
     };
     let delay = after.filter(|time| !time.is_empty()).map(quantity::positive_duration).transpose();
-    let delay = delay.map_err(|why| format!("the time to stop after {why}"))?;
+    let delay = delay.map_err(|why| about("the time to stop after", "停止前的时间", &why))?;
     let stops = after.map(|_| delay.unwrap_or_default());
     let Some((figure, time)) = rest.rsplit_once(" for ").filter(|(_, time)| !time.contains('}')) else {
         return match stops {
-            Some(Nanos::ZERO) => {
-                Err("`stop` needs a time: write, for example, failed<5% for 10s stop, or failed<5% stop after 30s"
-                    .into())
-            }
+            Some(Nanos::ZERO) => Err(complaint!(
+                "`stop` needs a time: write, for example, failed<5% for 10s stop, or failed<5% stop after 30s",
+                "`stop` 需要时间：例如 failed<5% for 10s stop，或 failed<5% stop after 30s"
+            )),
             stops => Ok((rest, None, stops)),
         };
     };
-    let lasts = quantity::positive_duration(time.trim()).map_err(|why| format!("the time {why}"))?;
+    let lasts = quantity::positive_duration(time.trim()).map_err(|why| about("the time", "时间", &why))?;
     match (SHORTEST..=LONGEST).contains(&lasts) {
         true => Ok((figure, Some(lasts), stops)),
-        false => Err(format!("`{}` is not between 1s and 10m; use a time in that range", time.trim())),
+        false => Err(complaint!(
+            "`{}` is not between 1s and 10m; use a time in that range",
+            "`{}` 不在 1s 到 10m 之间；请用此范围内的时间",
+            time.trim()
+        )),
     }
 }
 
+/// Returns a complaint about a part of an objective.
+fn about(part: &str, part_zh: &str, why: &Complaint) -> Complaint {
+    Complaint::new(format!("{part} {why}"), format!("{part_zh} {}", why.zh()))
+}
+
 /// Splits `p99{GET /items/{id}}<50ms` into `p99<50ms` and the name in its braces, which may contain others.
-fn split_name(text: &str) -> Result<(Cow<'_, str>, Option<&str>), &'static str> {
+fn split_name(text: &str) -> Result<(Cow<'_, str>, Option<&str>), Complaint> {
     let Some(open) = text.find(['{', '<', '>', '=']).filter(|at| text[*at..].starts_with('{')) else {
         return Ok((text.into(), None));
     };
@@ -562,15 +591,23 @@ fn split_name(text: &str) -> Result<(Cow<'_, str>, Option<&str>), &'static str> 
         depth += i32::from(*c == '{') - i32::from(*c == '}');
         depth == 0
     });
-    let (close, _) = close.ok_or("has an unclosed brace; write, for example, p99{checkout}<50ms")?;
+    let (close, _) = close.ok_or_else(|| {
+        complaint!(
+            "has an unclosed brace; write, for example, p99{{checkout}}<50ms",
+            "花括号没有闭合；例如 p99{{checkout}}<50ms"
+        )
+    })?;
     match text[open + 1..open + close].trim() {
-        "" => Err("has no name in the braces; write, for example, p99{checkout}<50ms"),
+        "" => Err(complaint!(
+            "has no name in the braces; write, for example, p99{{checkout}}<50ms",
+            "花括号中没有名称；例如 p99{{checkout}}<50ms"
+        )),
         name => Ok((format!("{}{}", &text[..open], &text[open + close + 1..]).into(), Some(name))),
     }
 }
 
 /// Translates another tool's name for a figure, with its limit, into ours.
-fn from_other_tool(name: &str, sign: &str, limit: &str) -> Option<String> {
+fn from_other_tool(name: &str, sign: &str, limit: &str) -> Option<Complaint> {
     let sign = sign.trim();
     let number = limit.trim_end_matches(|c: char| !c.is_ascii_digit());
     let bare = limit == number;
@@ -591,7 +628,12 @@ fn from_other_tool(name: &str, sign: &str, limit: &str) -> Option<String> {
         "rps" | "qps" | "tps" | "throughput" | "req/s" => {
             format!("rate{sign}{}", if bare { format!("{limit}/s") } else { limit.to_owned() })
         }
-        "min" => return Some("`min` cannot be an objective; write p50, p99, mean or max".into()),
+        "min" => {
+            return Some(complaint!(
+                "`min` cannot be an objective; write p50, p99, mean or max",
+                "`min` 不能作为目标；请写 p50、p99、mean 或 max"
+            ));
+        }
         "med" | "median" => format!("p50{sign}{}", time(limit, bare)),
         "average" => format!("mean{sign}{}", time(limit, bare)),
         other => {
@@ -600,7 +642,7 @@ fn from_other_tool(name: &str, sign: &str, limit: &str) -> Option<String> {
             format!("p{inside}{sign}{}", time(limit, bare))
         }
     };
-    Some(format!("`{name}` has a different name here; use {ours}"))
+    Some(complaint!("`{name}` has a different name here; use {ours}", "`{name}` 在这里的写法不同；请用 {ours}"))
 }
 
 /// Returns a time limit; if `bare`, a number without a unit is in milliseconds, as in k6.
