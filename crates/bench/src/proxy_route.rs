@@ -28,7 +28,7 @@ use crate::resolver::SystemResolver;
 /// Returns an error if a proxy of the plan is invalid.
 pub fn proxies(plan: &Plan) -> Result<ProxyRules, UsageError> {
     let proxy = |text: &Option<String>| text.as_deref().map(Proxy::parse).transpose();
-    let wrong = |trouble: String| UsageError::new("-x", trouble);
+    let wrong = |trouble: brunt_cause::Complaint| UsageError::new("-x", trouble);
     Ok(ProxyRules {
         clear: proxy(&plan.proxies.clear).map_err(wrong)?.map(Arc::new),
         tls: proxy(&plan.proxies.tls).map_err(wrong)?.map(Arc::new),

@@ -129,7 +129,11 @@ fn from_environment(
     for (said, used, to) in [(clear, clear_used, &mut proxies.clear), (tls, tls_used, &mut proxies.tls)] {
         let Some((name, text)) = said.filter(|_| used) else { continue };
         let proxy = Proxy::parse(&text).map_err(|trouble| {
-            UsageError::new(name, format!("(in the environment) {trouble}; --noproxy '*' uses no proxy"))
+            let said = Complaint::new(
+                format!("(in the environment) {trouble}; --noproxy '*' uses no proxy"),
+                format!("（环境变量）{}；--noproxy '*' 可不使用代理", trouble.zh()),
+            );
+            UsageError::new(name, said)
         })?;
         *to = Some(to_url(&proxy));
         if !proxies.variables.iter().any(|known| known == name) {

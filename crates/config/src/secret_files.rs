@@ -26,7 +26,7 @@ pub fn read_secret_files(options: SettingValues) -> Result<SettingValues, UsageE
             (Some(flag), Some(path)) => open.extend(lines_of(&said, flag, path)?),
             // Found here, where each line knows its place; the error does not quote it.
             (Some("-H"), None) if !said.text.contains(':') && !said.text.trim_end().ends_with(';') => {
-                return Err(said.wrong("--header", brunt_protocols::http1::NO_COLON));
+                return Err(said.wrong("--header", brunt_protocols::http1::no_colon()));
             }
             _ => open.extend([said]),
         }

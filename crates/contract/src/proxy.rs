@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use brunt_cause::{Complaint, complaint};
 
 use crate::Origin;
 
@@ -43,22 +44,32 @@ impl Proxy {
     ///
     /// # Errors
     /// Returns what is wrong and what would be right.
-    pub fn parse(text: &str) -> Result<Proxy, String> {
-        const RIGHT: &str = "use one such as http://proxy:3128 or socks5h://user:password@proxy:1080";
+    pub fn parse(text: &str) -> Result<Proxy, Complaint> {
+        const ONE: &str = "http://proxy:3128";
+        const OTHER: &str = "socks5h://user:password@proxy:1080";
         let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
         let kind = match scheme.to_ascii_lowercase().as_str() {
             "http" => ProxyKind::Http,
             "socks5" => ProxyKind::Socks5,
             "socks5h" => ProxyKind::Socks5h,
             "https" => {
-                return Err(
-                    "https:// to the proxy itself is not supported; use http:// if it listens without TLS".into()
-                );
+                return Err(complaint!(
+                    "https:// to the proxy itself is not supported; use http:// if it listens without TLS",
+                    "不支持用 https:// 连接代理本身；若代理不使用 TLS，请用 http://"
+                ));
             }
             "socks4" | "socks4a" | "socks" => {
-                return Err(format!("{scheme}:// is an old version of SOCKS; use socks5:// or socks5h://"));
+                return Err(complaint!(
+                    "{scheme}:// is an old version of SOCKS; use socks5:// or socks5h://",
+                    "{scheme}:// 是旧版 SOCKS；请用 socks5:// 或 socks5h://"
+                ));
             }
-            _ => return Err(format!("{scheme}:// is not a supported proxy; {RIGHT}")),
+            _ => {
+                return Err(complaint!(
+                    "{scheme}:// is not a supported proxy; use one such as {ONE} or {OTHER}",
+                    "不支持 {scheme}:// 代理；请写，例如 {ONE} 或 {OTHER}"
+                ));
+            }
         };
         let rest = rest.split(['/', '?', '#']).next().unwrap_or_default();
         let (user, place) = match rest.rsplit_once('@') {
@@ -71,16 +82,20 @@ impl Proxy {
         };
         let port = match port {
             None | Some("") => PORT,
-            Some(port) => port
-                .parse()
-                .ok()
-                .filter(|port| *port > 0)
-                .ok_or_else(|| format!("the port of a proxy is a number from 1 to 65535, not `{port}`; {RIGHT}"))?,
+            Some(port) => port.parse().ok().filter(|port| *port > 0).ok_or_else(|| {
+                complaint!(
+                    "the port of a proxy is a number from 1 to 65535, not `{port}`; use one such as {ONE} or {OTHER}",
+                    "代理的端口应为 1 到 65535，而不是 `{port}`；请写，例如 {ONE} 或 {OTHER}"
+                )
+            })?,
         };
         if host.is_empty()
             || host.contains(|c: char| c.is_whitespace() || c.is_control() || c == ':' && !place.starts_with('['))
         {
-            return Err(format!("has no host; {RIGHT}"));
+            return Err(complaint!(
+                "has no host; use one such as {ONE} or {OTHER}",
+                "缺少主机；请写，例如 {ONE} 或 {OTHER}"
+            ));
         }
         let user = user.filter(|user| !user.is_empty()).map(|user| {
             let (name, password) = user.split_once(':').unwrap_or((user, ""));
@@ -89,7 +104,10 @@ impl Proxy {
         if let (Some((name, password)), true) = (&user, kind != ProxyKind::Http)
             && (name.is_empty() || name.len() > 255 || password.len() > 255)
         {
-            return Err("name and password for SOCKS take 1 to 255 bytes each; use shorter ones".into());
+            return Err(complaint!(
+                "name and password for SOCKS take 1 to 255 bytes each; use shorter ones",
+                "SOCKS 的用户名和密码各为 1 到 255 字节；请用更短的"
+            ));
         }
         Ok(Proxy { kind, host: host.to_owned(), port, user })
     }

@@ -5,6 +5,7 @@
 use std::net::IpAddr;
 use std::path::Path;
 
+use brunt_cause::Complaint;
 use brunt_contract::{Proxy, UsageError};
 
 use super::command::CurlOptions;
@@ -130,7 +131,7 @@ fn proxies(options: &CurlOptions, place: &str, all: &mut Vec<(&'static str, Stri
     for (option, scheme) in [("proxy", ""), ("socks5", "socks5://"), ("socks5-hostname", "socks5h://")] {
         if let Some(text) = options.value(option) {
             let proxy = Some(format!("{scheme}{text}")).filter(|proxy| !proxy.is_empty());
-            let wrong = |trouble: String| UsageError::new(place, format!("--{option} {trouble}"));
+            let wrong = |trouble: Complaint| UsageError::new(place, trouble.map(|said| format!("--{option} {said}")));
             proxy.map(|proxy| Proxy::parse(&proxy).map_err(wrong)).transpose()?;
             all.push(("proxy", format!("{scheme}{text}")));
         }

@@ -55,7 +55,10 @@ pub fn version(config: &ProtocolConfig) -> Result<HttpVersion, UsageError> {
         Some("2") => HttpVersion::Http2,
         Some("auto") => HttpVersion::Auto,
         Some(other) => {
-            let trouble = format!("\"{other}\" is not a supported version; use 1.1, 1.0, 2 or auto");
+            let trouble = complaint!(
+                "\"{other}\" is not a supported version; use 1.1, 1.0, 2 or auto",
+                "不支持版本“{other}”；请用 1.1、1.0、2 或 auto"
+            );
             return Err(UsageError::new("--http", trouble));
         }
     };

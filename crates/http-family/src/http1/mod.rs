@@ -27,7 +27,7 @@ pub(crate) mod transcript;
 mod vector;
 mod workload;
 
-pub use options::NO_COLON;
+pub use options::no_colon;
 pub use request::HttpRequest;
 pub use server::{Http1Server, UpgradeRequest};
 pub use session::Http1Session;

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use brunt_cause::Complaint;
 use brunt_contract::UsageError;
 
 use super::request::RequestBody;
@@ -89,11 +90,16 @@ fn put(boundary: &str, disposition: &str, item: &FormItem, body: &mut Vec<u8>) {
 }
 
 fn named<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), UsageError> {
-    let wrong =
-        |trouble: &str| UsageError::new(option, format!("\"{text}\" {trouble}; write NAME=VALUE or NAME=@FILE"));
+    let wrong = |trouble: &str, zh: &str| {
+        let said = Complaint::new(
+            format!("\"{text}\" {trouble}; write NAME=VALUE or NAME=@FILE"),
+            format!("“{text}”{zh}；请写 NAME=VALUE 或 NAME=@FILE"),
+        );
+        UsageError::new(option, said)
+    };
     match text.split_once('=') {
-        None => Err(wrong("has no =")),
-        Some(("", _)) => Err(wrong("has no name")),
+        None => Err(wrong("has no =", "缺少 =")),
+        Some(("", _)) => Err(wrong("has no name", "缺少名称")),
         Some(pair) => Ok(pair),
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base64::Engine as _;
-use brunt_cause::complaint;
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{OptionSpec, ProtocolConfig, ProxyRules, UsageError, many, one, switch};
 use brunt_measure::Nanos;
 use memchr::memmem::Finder;
@@ -28,8 +28,12 @@ use brunt_values::verify::CheckTexts;
 use brunt_values::verify::{self, Expectations};
 
 /// The error for a header line without a colon. It does not quote the line, which may be a bare token and thus secret.
-pub const NO_COLON: &str =
-    "a line has no colon between name and value; use -H 'NAME: VALUE', as in -H 'Accept: text/html'";
+pub fn no_colon() -> Complaint {
+    complaint!(
+        "a line has no colon between name and value; use -H 'NAME: VALUE', as in -H 'Accept: text/html'",
+        "有一行的名称与值之间没有冒号；请用 -H 'NAME: VALUE'，例如 -H 'Accept: text/html'"
+    )
+}
 const TARGET: &str = "--request-target";
 
 /// The options, in the order the help shows them.
@@ -344,15 +348,24 @@ impl HttpSettings {
 fn method(asked: Option<&str>, has_body: bool) -> Result<String, UsageError> {
     const KNOWN: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "CONNECT"];
     let Some(method) = asked else { return Ok(if has_body { "POST" } else { "GET" }.to_owned()) };
-    let wrong = |trouble: String| Err(UsageError::new("--method", trouble));
+    let wrong = |trouble: Complaint| Err(UsageError::new("--method", trouble));
     if method.is_empty() || !method.bytes().all(is_token) {
-        return wrong(format!("\"{method}\" is not a method; write one word, for example PUT"));
+        return wrong(complaint!(
+            "\"{method}\" is not a method; write one word, for example PUT",
+            "“{method}”不是请求方法；请写一个词，例如 PUT"
+        ));
     }
     if let Some(known) = KNOWN.iter().find(|k| k.eq_ignore_ascii_case(method) && **k != method) {
-        return wrong(format!("methods are case-sensitive: use {known} instead of {method}"));
+        return wrong(complaint!(
+            "methods are case-sensitive: use {known} instead of {method}",
+            "请求方法区分大小写：请用 {known}，而不是 {method}"
+        ));
     }
     if method == "CONNECT" {
-        return wrong("CONNECT opens a tunnel and has no response to measure; use another method".into());
+        return wrong(complaint!(
+            "CONNECT opens a tunnel and has no response to measure; use another method",
+            "CONNECT 用于建立隧道，没有可测量的响应；请用其他方法"
+        ));
     }
     Ok(method.to_owned())
 }
@@ -389,7 +402,7 @@ pub fn header(text: &str) -> Result<HeaderOverride, UsageError> {
     let (name, value) = match text.split_once(':') {
         Some(pair) => pair,
         None => {
-            let name = text.trim_end().strip_suffix(';').ok_or_else(|| UsageError::new("--header", NO_COLON))?;
+            let name = text.trim_end().strip_suffix(';').ok_or_else(|| UsageError::new("--header", no_colon()))?;
             return named(name)
                 .map(|name| HeaderOverride::Set(name, String::new()))
                 .ok_or_else(|| wrong("is not a name"));

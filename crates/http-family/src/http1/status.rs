@@ -1,5 +1,6 @@
 //! Sets of status codes, which define the successful responses.
 
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 
 /// Bit set of the status codes from 0 to 1023, so that a lookup is one load.
@@ -33,7 +34,10 @@ impl StatusSet {
     /// Returns an error that names the invalid part.
     pub fn from_option(text: &str) -> Result<StatusSet, UsageError> {
         StatusSet::parse(text).map_err(|part| {
-            let trouble = format!("\"{part}\" is not a status; use 200, 2xx or 200-299, separated by commas");
+            let trouble = complaint!(
+                "\"{part}\" is not a status; use 200, 2xx or 200-299, separated by commas",
+                "“{part}”不是状态码；请用 200、2xx 或 200-299，以逗号分隔"
+            );
             UsageError::new("--expect-status", trouble)
         })
     }

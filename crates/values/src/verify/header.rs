@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use brunt_cause::{Cause, checks};
+use brunt_cause::{Cause, Complaint, checks, complaint};
 
 use crate::budget::{BudgetedBuffer, MemoryBudget, NO_ROOM};
 use crate::capture::source::excerpt;
@@ -20,15 +20,16 @@ impl ExpectedHeader {
     ///
     /// # Errors
     /// The text is invalid; the error describes why.
-    pub fn parse(text: &str) -> Result<ExpectedHeader, String> {
+    pub fn parse(text: &str) -> Result<ExpectedHeader, Complaint> {
         let (name, value) = match text.split_once(':') {
             Some((name, value)) => (name, Some(value.trim().split('*').map(str::to_owned).collect())),
             None => (text, None),
         };
         let token = |b: u8| b.is_ascii_graphic() && !b"\"(),/:;<=>?@[\\]{}".contains(&b);
         if name.is_empty() || !name.bytes().all(token) {
-            return Err(format!(
-                "\"{text}\" has no header name; write NAME: VALUE, such as Content-Type: application/json*"
+            return Err(complaint!(
+                "\"{text}\" has no header name; write NAME: VALUE, such as Content-Type: application/json*",
+                "“{text}”缺少头部名称；请写 NAME: VALUE，例如 Content-Type: application/json*"
             ));
         }
         Ok(ExpectedHeader { name: name.to_owned(), value })

@@ -78,15 +78,14 @@ impl Expectations {
     /// # Errors
     /// A rule is invalid.
     pub fn parse(texts: &CheckTexts) -> Result<Option<Expectations>, UsageError> {
-        let complain = |option: &'static str| move |trouble: String| UsageError::new(option, trouble);
         let headers = |texts: &[String], option| {
             let all: Result<Vec<_>, _> = texts.iter().map(|text| ExpectedHeader::parse(text)).collect();
-            all.map_err(complain(option))
+            all.map_err(|trouble| UsageError::new(option, trouble))
         };
         let json = texts.json.iter().map(|text| JsonRule::parse(text)).collect::<Result<Vec<_>, _>>();
         Ok(Expectations::of(
             headers(&texts.headers, "--expect-header")?,
-            json.map_err(complain("--expect-json"))?,
+            json.map_err(|trouble| UsageError::new("--expect-json", trouble))?,
             headers(&texts.trailers, "--expect-trailer")?,
         ))
     }
