@@ -284,3 +284,6 @@ fn count(summary: &Summary, judged: &JudgedObjective, allowed: &AllowedLoss) -> 
     let effect = allowed.limit.and_then(|limit| blocks?.design_effect(limit));
     GoalCount { violations: due.saturating_sub(within), due, design_effect: effect.unwrap_or(1.0) }
 }
+
+#[cfg(test)]
+mod tests;
