@@ -285,8 +285,8 @@ fn median(summary: &Summary) -> Option<(Nanos, Option<Nanos>)> {
 fn count(summary: &Summary, judged: &JudgedObjective, allowed: &AllowedLoss) -> GoalCount {
     let (within, due) = judged.counted.unwrap_or_default();
     let blocks = summary.headline().blocks;
-    let effect = allowed.limit.and_then(|limit| blocks?.design_effect(limit));
-    GoalCount { violations: due.saturating_sub(within), due, design_effect: effect.unwrap_or(1.0) }
+    let design_effect = allowed.limit.and_then(|limit| blocks?.design_effect(limit));
+    GoalCount { violations: due.saturating_sub(within), due, design_effect }
 }
 
 #[cfg(test)]
