@@ -50,7 +50,7 @@ fn one_bench_is_measured_with_many_loads_and_asks_its_first_answer_once() {
     assert_eq!((as_asked.totals.due, as_asked.totals.finished, as_asked.end), (40, 40, End::Completed));
     let rate = bench.measure(&Trial::rate(200.0, Arrivals::Constant, HALF), &stop, &mut []).unwrap();
     assert_eq!((rate.open, rate.totals.due, rate.totals.finished), (true, 100, 100));
-    let users = Trial { requests: Some(30), duration: None, ..Trial::users(3, HALF) };
+    let users = Trial { requests: Some(30), duration: None, seed: Some(99), ..Trial::users(3, HALF) };
     let mut events = Vec::new();
     let users = bench.measure(&users, &stop, &mut [&mut events]).unwrap();
     assert_eq!((users.open, users.totals.due, users.totals.finished), (false, 30, 30));
@@ -59,7 +59,7 @@ fn one_bench_is_measured_with_many_loads_and_asks_its_first_answer_once() {
     let [RunEvent::Started(started), RunEvent::FirstResponse(again), ..] = &events[..] else { panic!("{events:?}") };
     assert_eq!((again, users.probe.as_ref()), (&first, Some(&first)));
     assert!(matches!(&started.plan.load, Load::Closed { stages, .. } if stages[0].from == 3.0), "{:?}", started.plan);
-    assert_eq!(started.plan.requests, Some(30));
+    assert_eq!((started.plan.requests, started.plan.seed), (Some(30), 99));
     assert!(!format!("{events:?}").contains("hunter-22"), "secrets are masked");
 }
 

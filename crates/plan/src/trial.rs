@@ -15,12 +15,16 @@ pub struct Trial {
     pub duration: Option<Nanos>,
     /// Warm-up; requests whose intended time is within it are excluded from the results.
     pub warmup: Nanos,
+    /// Seed of its random draws; `None` for that of the plan. Repeated trials with one seed would have the same arrivals,
+    /// and say less than as many independent ones.
+    pub seed: Option<u64>,
 }
 
 impl Trial {
     /// Returns the trial described by a plan.
     pub fn from_plan(plan: &Plan) -> Trial {
-        Trial { load: plan.load.clone(), requests: plan.requests, duration: plan.duration, warmup: plan.warmup }
+        let Plan { requests, duration, warmup, .. } = *plan;
+        Trial { load: plan.load.clone(), requests, duration, warmup, seed: None }
     }
 
     /// Creates a trial with arrivals at a constant rate.
@@ -36,12 +40,12 @@ impl Trial {
 
     fn level(load: impl FnOnce(Vec<Stage>) -> Load, level: f64, lasts: Nanos) -> Trial {
         let load = load(vec![Stage { lasts, from: level, to: level }]);
-        Trial { load, requests: None, duration: Some(lasts), warmup: Nanos::ZERO }
+        Trial { load, requests: None, duration: Some(lasts), warmup: Nanos::ZERO, seed: None }
     }
 
     /// Returns the plan with the load and duration of this trial.
     pub fn apply_to(&self, plan: &Plan) -> Plan {
-        let Trial { load, requests, duration, warmup } = self.clone();
-        Plan { load, requests, duration, warmup, ..plan.clone() }
+        let Trial { load, requests, duration, warmup, seed } = self.clone();
+        Plan { load, requests, duration, warmup, seed: seed.unwrap_or(plan.seed), ..plan.clone() }
     }
 }

@@ -14,7 +14,7 @@ use brunt_contract::UsageError;
 use brunt_diagnose::Conclusion;
 use brunt_engine::Stop;
 use brunt_measure::quantile::quantile;
-use brunt_measure::{Nanos, QuantileValue};
+use brunt_measure::{Nanos, QuantileValue, Rng};
 use brunt_plan::{Load, Stage, Trial};
 use brunt_report::{AllowedLoss, Exit, Finding, JudgedObjective, Summary};
 
@@ -121,6 +121,7 @@ pub fn find(
         load: settings.intent.plan.load.clone(),
         allowed,
         lowest: plan.lowest,
+        seeds: Rng::new(settings.intent.plan.seed),
         search: Search::new(plan),
         baseline: None,
         missed: Vec::new(),
@@ -149,6 +150,8 @@ struct Finder<'a> {
     load: Load,
     allowed: Vec<AllowedLoss>,
     lowest: f64,
+    /// Seeds of the trials: no two have the same arrivals.
+    seeds: Rng,
     search: Search,
     /// Median at the lowest load before any overload.
     baseline: Option<Nanos>,
@@ -193,14 +196,15 @@ impl Finder<'_> {
     }
 
     /// Runs a load with a warm-up of its own.
-    fn measure(&self, level: f64, duration: Nanos) -> Result<Summary, UsageError> {
+    fn measure(&mut self, level: f64, duration: Nanos) -> Result<Summary, UsageError> {
         let warmup = Nanos(duration.0 / WARMING_PART);
         let stages = vec![Stage { lasts: warmup.saturating_add(duration), from: level, to: level }];
         let load = match self.load.clone() {
             Load::Open { arrivals, .. } => Load::Open { stages, arrivals },
             Load::Closed { think, together, .. } => Load::Closed { stages, think, together },
         };
-        let trial = Trial { load, requests: None, duration: Some(duration), warmup };
+        let seed = Some(self.seeds.next_u64());
+        let trial = Trial { load, requests: None, duration: Some(duration), warmup, seed };
         self.bench.measure(&trial, self.stop, &mut [])
     }
 
@@ -281,6 +285,9 @@ fn median(summary: &Summary) -> Option<(Nanos, Option<Nanos>)> {
 fn count(summary: &Summary, judged: &JudgedObjective, allowed: &AllowedLoss) -> GoalCount {
     let (within, due) = judged.counted.unwrap_or_default();
     let blocks = summary.headline().blocks;
-    let effect = allowed.limit.and_then(|limit| blocks?.design_effect(limit));
-    GoalCount { violations: due.saturating_sub(within), due, design_effect: effect.unwrap_or(1.0) }
+    let design_effect = allowed.limit.and_then(|limit| blocks?.design_effect(limit));
+    GoalCount { violations: due.saturating_sub(within), due, design_effect }
 }
+
+#[cfg(test)]
+mod tests;

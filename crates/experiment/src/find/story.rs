@@ -55,8 +55,8 @@ const INVERTED: Text = text(
     "有一个较高的负载满足目标，而较低的却未满足：服务不稳定，此处给出较低的一对上下界。",
 );
 const LIMIT: Text = text(
-    "What limited the service at {load}: {claim}. {evidence}. {remedy}",
-    "{load} 时的瓶颈：{claim}。{evidence}。{remedy}",
+    "What limited the service at {load}: {claim} ({evidence}). Remedy: {remedy}.",
+    "{load} 时的瓶颈：{claim}（{evidence}）。建议：{remedy}。",
 );
 const NO_LIMIT: Text = text(
     "What limited the service at {load}: no counter shows it. Name its process with --watch-pid, or run `brunt probe` on \

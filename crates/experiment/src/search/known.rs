@@ -8,6 +8,8 @@ use super::goal::{Bound, Goal, LossTrial, classify, conditional_throughput};
 
 /// Confidence of the decision of a single trial.
 const LEVEL: f64 = 0.95;
+/// Design effect where a trial is too short to show its own: that of a queue at about four fifths of its capacity.
+const USUAL_EFFECT: f64 = 20.0;
 
 /// Requests of a trial, as one goal sees them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,8 +18,9 @@ pub struct GoalCount {
     pub violations: u64,
     /// Requests that were due.
     pub due: u64,
-    /// Number of correlated requests that are worth one independent request, at least 1.
-    pub design_effect: f64,
+    /// Number of correlated requests that are worth one independent request, at least 1; `None` if the trial is too
+    /// short to tell.
+    pub design_effect: Option<f64>,
 }
 
 /// The outcome of a trial, or of a part of it.
@@ -54,7 +57,7 @@ impl GoalCount {
 
     /// Decides by the exact interval of the share of lost requests; `Undecided` if it contains the limit.
     pub fn decide(&self, loss_ratio: f64) -> Bound {
-        let effect = self.design_effect.max(1.0);
+        let effect = self.effect();
         let [low, high] = clopper_pearson(self.violations as f64 / effect, self.due as f64 / effect, LEVEL);
         match () {
             () if high <= loss_ratio => Bound::Lower,
@@ -63,11 +66,15 @@ impl GoalCount {
         }
     }
 
+    fn effect(&self) -> f64 {
+        self.design_effect.unwrap_or(USUAL_EFFECT).max(1.0)
+    }
+
     /// Returns the counts of two parts of one trial; the design effect is their mean, weighted by violations.
     fn with(self, other: GoalCount) -> GoalCount {
         let weight = |count: GoalCount| count.violations as f64 + f64::MIN_POSITIVE;
         let (a, b) = (weight(self), weight(other));
-        let design_effect = (self.design_effect * a + other.design_effect * b) / (a + b);
+        let design_effect = Some((self.effect() * a + other.effect() * b) / (a + b));
         let (violations, due) = (self.violations + other.violations, self.due + other.due);
         GoalCount { violations, due, design_effect }
     }
@@ -163,7 +170,7 @@ mod tests {
     const TRIAL: Nanos = Nanos::from_secs(30);
 
     fn outcome(load: f64, violations: &[u64]) -> TrialOutcome {
-        let counts = violations.iter().map(|&violations| GoalCount { violations, due: 1000, design_effect: 1.0 });
+        let counts = violations.iter().map(|&violations| GoalCount { violations, due: 1000, design_effect: Some(1.0) });
         TrialOutcome { load, duration: TRIAL, counts: counts.collect(), trusted: true }
     }
 
@@ -175,7 +182,7 @@ mod tests {
 
     #[test]
     fn correlated_requests_decide_later() {
-        let count = |violations, design_effect| GoalCount { violations, due: 10_000, design_effect };
+        let count = |violations, effect| GoalCount { violations, due: 10_000, design_effect: Some(effect) };
         let table = [
             (count(70, 1.0), Bound::Lower),
             (count(70, 20.0), Bound::Undecided),
@@ -183,8 +190,10 @@ mod tests {
             (count(140, 1.0), Bound::Upper),
             (count(140, 20.0), Bound::Undecided),
             (count(0, 1.0), Bound::Lower),
-            (GoalCount { violations: 0, due: 300, design_effect: 1.0 }, Bound::Undecided),
-            (GoalCount { violations: 0, due: 0, design_effect: 1.0 }, Bound::Undecided),
+            (GoalCount { due: 300, ..count(0, 1.0) }, Bound::Undecided),
+            (GoalCount { due: 0, ..count(0, 1.0) }, Bound::Undecided),
+            (GoalCount { design_effect: None, ..count(70, 1.0) }, Bound::Undecided),
+            (GoalCount { design_effect: None, ..count(2000, 1.0) }, Bound::Upper),
         ];
         for (count, right) in table {
             assert_eq!(count.decide(0.01), right, "{count:?}");

@@ -59,7 +59,7 @@ impl Queue {
             second.record(Nanos::from_secs_f64(response));
             violations += u64::from(response > self.limit_s);
         });
-        let design_effect = blocks.design_effect(Nanos::from_secs_f64(self.limit_s)).unwrap_or(1.0);
+        let design_effect = blocks.design_effect(Nanos::from_secs_f64(self.limit_s));
         let counts = vec![GoalCount { violations, due, design_effect }];
         let backlog = Nanos::from_secs_f64((end - seconds).max(0.0));
         (TrialOutcome { load, duration, counts, trusted: true }, backlog)

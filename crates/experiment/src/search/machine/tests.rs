@@ -22,7 +22,7 @@ fn plan() -> SearchPlan {
 fn outcome(load: f64, duration: Nanos, limits: &[f64]) -> TrialOutcome {
     let due = (load * duration.as_secs_f64()).max(2000.0) as u64;
     let count =
-        |limit: &f64| GoalCount { violations: if load > *limit { due / 2 } else { 0 }, due, design_effect: 1.0 };
+        |limit: &f64| GoalCount { violations: if load > *limit { due / 2 } else { 0 }, due, design_effect: Some(1.0) };
     TrialOutcome { load, duration, counts: limits.iter().map(count).collect(), trusted: true }
 }
 
@@ -135,7 +135,7 @@ fn an_undecided_trial_is_extended_three_times() {
     let mut lengths = Vec::new();
     while let SearchStep::Trial { load, duration } = search.next() {
         lengths.push(duration);
-        let count = GoalCount { violations: 95, due: 10_000, design_effect: 1.0 };
+        let count = GoalCount { violations: 95, due: 10_000, design_effect: Some(1.0) };
         search.add(TrialOutcome { load, duration, counts: vec![count], trusted: true });
     }
     // A short one on the way up, then one trial of three parts, long enough to decide alone.

@@ -1,0 +1,112 @@
+//! What a search says and writes, for each way in which it may end.
+
+use brunt_report::{Lang, ObjectiveOutcome};
+use serde_json::Value;
+
+use super::*;
+use crate::search::GoalBounds;
+
+fn outcome(end: SearchEnd, lower: Option<f64>, upper: Option<f64>) -> FindOutcome {
+    let bounds = GoalBounds { lower, upper, throughput: lower, inverted: false };
+    let result = SearchResult {
+        end: Some(end),
+        bounds,
+        bracket: [lower, upper],
+        goals: vec![bounds],
+        elapsed: Nanos::from_secs(200),
+        trials: 18,
+    };
+    FindOutcome {
+        result,
+        objectives: vec!["p99<50ms".into()],
+        is_rate: true,
+        width: 0.05,
+        rows: Vec::new(),
+        limit: None,
+        doubts: Vec::new(),
+        unreachable: false,
+    }
+}
+
+fn judged(text: &str, measured: &str, outcome: ObjectiveOutcome) -> JudgedObjective {
+    JudgedObjective { outcome, measured: measured.into(), ..JudgedObjective::unreadable(text) }
+}
+
+fn row() -> TrialRow {
+    TrialRow {
+        load: 1500.0,
+        duration: Nanos::from_secs(10),
+        objectives: vec![judged("p99<50ms", "p99 31.2 ms", ObjectiveOutcome::Met)],
+        trusted: true,
+        bracket: [Some(1500.0), None],
+        remaining: Nanos::from_secs(150),
+    }
+}
+
+#[test]
+fn each_end_has_its_sentence_and_its_exit_code() {
+    use SearchEnd::{Found, GeneratorLimited, HighestHeld, LowestMissed, OutOfTime, Stopped};
+    let table = [
+        (
+            outcome(Found, Some(1500.0), Some(1530.0)),
+            0,
+            "at least 1,500/s, less than 1,530/s",
+            "不低于 1,500/s，低于 1,530/s",
+        ),
+        (outcome(HighestHeld, Some(1500.0), None), 0, "the maximum was not reached", "尚未达到上限"),
+        (outcome(LowestMissed, None, Some(10.0)), 10, "Not even 10.0/s", "起始负载 10.0/s 就未满足"),
+        (outcome(GeneratorLimited, Some(1500.0), None), 20, "at least 1,500/s. Generator-limited", "受发压端限制"),
+        (
+            outcome(OutOfTime, Some(1500.0), None),
+            21,
+            "So far 1,500/s seems to keep p99<50ms, and ? does not",
+            "搜索未完成",
+        ),
+        (outcome(Stopped, None, None), 21, "it was stopped", "已被中止"),
+    ];
+    for (outcome, code, en, zh) in table {
+        assert_eq!(outcome.exit().code(), code, "{en}");
+        let [in_english, in_chinese] = [Lang::En, Lang::Zh].map(|lang| result_text(&outcome, lang));
+        assert!(in_english.contains(en), "{in_english}");
+        assert!(in_english.ends_with(&format!("18 trials in 3 min; exit code {code}.")), "{in_english}");
+        assert!(in_chinese.contains(zh) && in_chinese.contains("退出码"), "{in_chinese}");
+    }
+    let lost = FindOutcome { unreachable: true, ..outcome(Stopped, None, None) };
+    assert_eq!(lost.exit().code(), 30);
+    assert!(result_text(&lost, Lang::En).contains("the target could no longer be reached"));
+}
+
+#[test]
+fn a_trial_is_one_line() {
+    let line = trial_line(3, &row(), true, Lang::En);
+    assert_eq!(line, "  3       1,500/s   10.0 s  p99 31.2 ms  held; left: 1,500/s to ?, about 2 min");
+    let doubtful = TrialRow { trusted: false, ..row() };
+    assert!(trial_line(3, &doubtful, true, Lang::En).contains("in doubt, no evidence"));
+    let missed = TrialRow { objectives: vec![judged("p99<50ms", "p99 61 ms", ObjectiveOutcome::Missed)], ..row() };
+    assert!(trial_line(3, &missed, false, Lang::Zh).contains("1,500 个用户"), "users");
+    assert!(trial_line(3, &missed, false, Lang::Zh).contains("p99 61 ms  未满足"));
+}
+
+#[test]
+fn the_document_holds_what_the_text_says() {
+    let mut found = outcome(SearchEnd::Found, Some(1500.0), Some(1530.0));
+    found.rows.push(row());
+    found.limit = Some((1530.0, Summary::from_events([]).limits));
+    let mut text = Vec::new();
+    write_json(&found, &mut text).expect("memory");
+    let json: Value = serde_json::from_slice(&text).expect("JSON");
+    assert_eq!((&json["end"], &json["load"], &json["exit_code"]), (&"found".into(), &"rate".into(), &0.into()));
+    assert_eq!((json["bounds"]["lower"].as_f64(), json["bounds"]["upper"].as_f64()), (Some(1500.0), Some(1530.0)));
+    assert_eq!(json["objectives"][0]["objective"], "p99<50ms");
+    assert_eq!(json["objectives"][0]["upper"].as_f64(), Some(1530.0));
+    assert_eq!(json["trials"][0]["outcomes"][0], "met");
+    assert_eq!((json["limit"]["load"].as_f64(), &json["limit"]["rule"]), (Some(1530.0), &Value::Null));
+}
+
+#[test]
+fn the_limit_is_that_of_a_load_above_the_bound() {
+    let unknown = || Summary::from_events([]).limits;
+    let missed = vec![(1600.0, unknown()), (1500.0, unknown()), (3000.0, unknown())];
+    let at = |lower| limit_above(missed.clone(), lower).map(|(load, _)| load);
+    assert_eq!([at(Some(1500.0)), at(None), at(Some(4000.0))], [Some(1600.0), Some(1500.0), None]);
+}
