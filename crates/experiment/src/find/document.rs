@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use brunt_i18n::Lang;
 use serde::Serialize;
 
-use super::{FindOutcome, TrialRow};
+use super::{FindOutcome, TrialRow, service_limit};
 use crate::search::{GoalBounds, SearchEnd};
 
 /// The result of a search.
@@ -130,7 +130,7 @@ impl SearchEnd {
 pub fn write_json(outcome: &FindOutcome, out: &mut dyn Write) -> io::Result<()> {
     let result = &outcome.result;
     let limit = outcome.limit.as_ref().map(|(load, conclusion)| {
-        let found = conclusion.principal();
+        let found = service_limit(conclusion);
         SearchLimitReport {
             load: *load,
             outcome: conclusion.outcome.name(),

@@ -11,7 +11,7 @@ use std::time::Instant;
 use brunt_bench::Bench;
 use brunt_config::FindSettings;
 use brunt_contract::UsageError;
-use brunt_diagnose::Conclusion;
+use brunt_diagnose::{Conclusion, LimitFinding, PathStage};
 use brunt_engine::Stop;
 use brunt_measure::quantile::quantile;
 use brunt_measure::{Nanos, QuantileValue, Rng};
@@ -257,11 +257,16 @@ impl Finder<'_> {
     }
 }
 
+/// Returns the limit of the service; what disturbed brunt is none.
+fn service_limit(conclusion: &Conclusion) -> Option<&LimitFinding> {
+    conclusion.principal().filter(|found| found.stage != PathStage::Generator)
+}
+
 /// Chooses the diagnosis that says most about the loads above the bound.
 fn limit_above(missed: Vec<(f64, Conclusion)>, lower: Option<f64>) -> Option<(f64, Conclusion)> {
     let mut above: Vec<_> = missed.into_iter().filter(|(load, _)| lower.is_none_or(|lower| *load > lower)).collect();
     above.sort_by(|(a, one), (b, other)| {
-        other.principal().is_some().cmp(&one.principal().is_some()).then(a.total_cmp(b))
+        service_limit(other).is_some().cmp(&service_limit(one).is_some()).then(a.total_cmp(b))
     });
     above.into_iter().next()
 }

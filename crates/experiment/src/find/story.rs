@@ -5,7 +5,7 @@ use brunt_i18n::{Lang, numbers};
 use brunt_measure::Nanos;
 use brunt_report::Exit;
 
-use super::{FindOutcome, TrialRow};
+use super::{FindOutcome, TrialRow, service_limit};
 use crate::search::{GoalBounds, Search, SearchEnd, SearchPlan};
 
 const OUTLOOK: Text = text(
@@ -138,7 +138,7 @@ pub fn result_text(outcome: &FindOutcome, lang: Lang) -> String {
     lines.extend(result.bounds.inverted.then(|| lang.of(INVERTED).to_owned()));
     lines.extend(outcome.limit.as_ref().map(|(level, limit)| {
         let at = load(*level, is_rate, lang);
-        match limit.principal() {
+        match service_limit(limit) {
             Some(found) => {
                 let (claim, evidence, remedy) = (found.claim(lang), found.evidence(lang), found.remedy(lang));
                 lang.fill(LIMIT, &[("load", &at), ("claim", &claim), ("evidence", &evidence), ("remedy", &remedy)])
