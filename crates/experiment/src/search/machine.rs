@@ -195,7 +195,7 @@ impl Search {
         }
         self.untrusted = 0;
         if self.at.is_none() {
-            self.climbed.push((outcome.load, outcome.decide(&self.plan.goals) != Bound::Upper));
+            self.climbed.push((outcome.load, outcome.seems_held(&self.plan.goals)));
             self.known.add(outcome);
             return;
         }
