@@ -70,6 +70,8 @@ pub struct FindOutcome {
     pub limit: Option<(f64, Conclusion)>,
     /// Why the last trial in doubt was.
     pub doubts: Vec<Finding>,
+    /// Why the next load could not be sent from this machine at all.
+    pub refused: Option<UsageError>,
     /// Set if the target was lost.
     pub unreachable: bool,
 }
@@ -135,6 +137,7 @@ pub fn find(
             rows: Vec::new(),
             limit: None,
             doubts: Vec::new(),
+            refused: None,
             unreachable: false,
         },
     };
@@ -185,7 +188,8 @@ impl Finder<'_> {
                     Ok(measured) => measured,
                     // A load that does not fit this machine ends the search, unless it is the first.
                     Err(complaint) if self.outcome.rows.is_empty() => return Err(complaint),
-                    Err(_) => {
+                    Err(complaint) => {
+                        self.outcome.refused = Some(complaint);
                         self.search.give_up();
                         return Ok(true);
                     }
