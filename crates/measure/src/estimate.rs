@@ -58,14 +58,26 @@ impl Estimate {
             return None;
         }
         let share = (have / all).clamp(0.0, 1.0);
+        let worth = all / Estimate::design_effect(blocks)?;
+        let (alone, by_blocks) = (Estimate::wilson(share, worth), Estimate::rate(blocks)?);
+        Some(Estimate::new(share, alone.low.min(by_blocks.low), alone.high.max(by_blocks.high).min(1.0)))
+    }
+
+    /// Returns the number of observations that are worth one independent observation, at least 1: the factor by which the
+    /// hits of blocks vary more than random draws do. `None` for fewer than two blocks, or a total of zero.
+    pub fn design_effect(blocks: &[(f64, f64)]) -> Option<f64> {
+        let many = blocks.len();
+        let (have, all) = blocks.iter().fold((0.0, 0.0), |sum, block| (sum.0 + block.0, sum.1 + block.1));
+        if many < 2 || all <= 0.0 {
+            return None;
+        }
+        let share = (have / all).clamp(0.0, 1.0);
         let independent = all * share * (1.0 - share);
         let squares: f64 = blocks.iter().map(|(have, all)| (have - share * all).powi(2)).sum();
         let observed = squares * many as f64 / (many - 1) as f64;
         let together = if independent > 0.0 { (observed / independent).max(1.0) } else { 1.0 };
         // The fewer blocks there are, the less is known about their variation.
-        let worth = all / (together * (student_quantile(many - 1) / NORMAL).powi(2));
-        let (alone, by_blocks) = (Estimate::wilson(share, worth), Estimate::rate(blocks)?);
-        Some(Estimate::new(share, alone.low.min(by_blocks.low), alone.high.max(by_blocks.high).min(1.0)))
+        Some(together * (student_quantile(many - 1) / NORMAL).powi(2))
     }
 
     /// Returns the interval of a share of `of` independent observations.
@@ -133,6 +145,19 @@ mod tests {
         assert!(burst.high - burst.low > 3.0 * (spread.high - spread.low), "{spread:?} {burst:?}");
         assert!(spread.low > 0.005 && burst.low == 0.0, "one burst is one event: {burst:?}");
         assert_eq!([Estimate::share(&[(0.0, 9.0)]), Estimate::share(&[(0.0, 0.0); 5])], [None, None]);
+    }
+
+    #[test]
+    fn hits_that_come_together_are_worth_less() {
+        let effect = |blocks: &[(f64, f64)]| Estimate::design_effect(blocks).expect("an effect");
+        let (none, even) = (effect(&[(0.0, 1000.0); 10]), effect(&[(10.0, 1000.0); 10]));
+        // 2.262 ÷ 1.96 squared, for nine degrees of freedom.
+        assert!(near(none, 1.332) && even == none, "{none} {even}");
+        let mut burst = [(0.0, 1000.0); 10];
+        burst[3].0 = 100.0;
+        // Blocks vary by 100² · 0.9 · 10 ÷ 9, draws by 10,000 · 0.01 · 0.99.
+        assert!(near(effect(&burst) / none, 101.01), "{}", effect(&burst) / none);
+        assert_eq!(Estimate::design_effect(&[(1.0, 9.0)]), None);
     }
 
     #[test]

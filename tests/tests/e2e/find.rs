@@ -1,7 +1,8 @@
 //! Tests of `brunt find`: the search of a service whose capacity is known, its ends, and what it says of bad input.
 
+use brunt_tests::nginx::NginxProcess;
 use brunt_tests::program::until;
-use brunt_tests::{TargetProcess, brunt, start};
+use brunt_tests::{TargetProcess, brunt, skip, start};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -28,6 +29,35 @@ fn bounds_close_in_on_what_a_station_holds() {
 }
 
 #[test]
+fn a_limiter_is_found_at_its_rate_and_named() {
+    let zone = "limit_req_zone $server_name zone=all:1m rate=300r/s;";
+    let limited = "location / { limit_req zone=all burst=30 nodelay; limit_req_status 429; try_files /none @ok; }\n\
+                   location @ok { return 200 ok; }";
+    let Some(nginx) = NginxProcess::start(zone, "", limited) else { return skip("nginx is not installed") };
+    let (url, log) = (nginx.url(), nginx.error_log().display().to_string());
+    let line = [
+        "find",
+        "failed<1%",
+        "-r",
+        "50/s",
+        "-d",
+        "2s",
+        "--width",
+        "20%",
+        "--watch-log",
+        &log,
+        "--format",
+        "json",
+        &url,
+    ];
+    let ended = brunt(line).with_code(0);
+    let found: Value = serde_json::from_str(&ended.out).expect("JSON");
+    let lower = found["bounds"]["lower"].as_f64().expect("a bound");
+    assert!((240.0..330.0).contains(&lower), "{found}");
+    assert_eq!(found["limit"]["rule"], "P7", "{found}");
+}
+
+#[test]
 fn an_objective_that_no_load_keeps_exits_10() {
     let target = TargetProcess::with(&["--delay", "30ms"]);
     let ended = brunt(["find", "p95<10ms", "-r", "100/s", "-d", "1s", &target.address]).with_code(10);
@@ -46,11 +76,12 @@ fn a_highest_load_that_is_held_is_said() {
 fn an_interrupted_search_ends_with_what_is_known() {
     let target = TargetProcess::healthy();
     let running = start(["find", "p50<1s", "-r", "100/s", "-d", "4s", &target.address]);
-    // The warm-up and the first trial.
-    until("the second trial has begun", || target.requests() > 350);
+    // The warm-up and the first trial are about 330 requests.
+    until("the second trial has begun", || target.requests() > 430);
     running.signal(Signal::INT);
     let ended = running.end().with_code(21);
-    assert!(ended.out.contains("Not finished: it was stopped. So far 100/s seems to keep p50<1s"), "{ended:?}");
+    assert!(ended.out.contains("Not finished: it was stopped. So far "), "{ended:?}");
+    assert!(ended.out.contains("00/s seems to keep p50<1s, and ? does not."), "{ended:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use brunt_i18n::Lang;
 use serde::Serialize;
 
-use super::{FindOutcome, TrialRow};
+use super::{FindOutcome, TrialRow, service_limit};
 use crate::search::{GoalBounds, SearchEnd};
 
 /// The result of a search.
@@ -27,7 +27,7 @@ struct FindReport<'a> {
     objectives: Vec<GoalReport<'a>>,
     /// What limited the service at the lowest load that it did not hold.
     limit: Option<SearchLimitReport>,
-    /// Why trials were in doubt, if that ended the search.
+    /// Why the last trial in doubt was, or why the next load could not be sent.
     doubts: Vec<String>,
     /// All trials.
     trials: Vec<TrialReport<'a>>,
@@ -130,7 +130,7 @@ impl SearchEnd {
 pub fn write_json(outcome: &FindOutcome, out: &mut dyn Write) -> io::Result<()> {
     let result = &outcome.result;
     let limit = outcome.limit.as_ref().map(|(load, conclusion)| {
-        let found = conclusion.principal();
+        let found = service_limit(conclusion);
         SearchLimitReport {
             load: *load,
             outcome: conclusion.outcome.name(),
@@ -142,6 +142,7 @@ pub fn write_json(outcome: &FindOutcome, out: &mut dyn Write) -> io::Result<()> 
         }
     });
     let objectives = outcome.objectives.iter().zip(&result.goals);
+    let doubts = outcome.doubts.iter().map(|doubt| doubt.sentence(Lang::En));
     let report = FindReport {
         schema: "brunt-find/1",
         load: if outcome.is_rate { "rate" } else { "users" },
@@ -151,7 +152,7 @@ pub fn write_json(outcome: &FindOutcome, out: &mut dyn Write) -> io::Result<()> 
         bracket: result.bracket,
         objectives: objectives.map(|(objective, goal)| GoalReport { objective, bounds: goal.into() }).collect(),
         limit,
-        doubts: outcome.doubts.iter().map(|doubt| doubt.sentence(Lang::En)).collect(),
+        doubts: doubts.chain(outcome.refused.as_ref().map(ToString::to_string)).collect(),
         trials: outcome.rows.iter().map(TrialReport::from).collect(),
         elapsed_s: result.elapsed.as_secs_f64(),
         exit_code: outcome.exit().code(),

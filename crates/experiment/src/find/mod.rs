@@ -4,6 +4,7 @@
 //! lowest load are repeated until their median is again what it was before the search.
 
 mod document;
+mod failures;
 mod story;
 
 use std::time::Instant;
@@ -11,13 +12,14 @@ use std::time::Instant;
 use brunt_bench::Bench;
 use brunt_config::FindSettings;
 use brunt_contract::UsageError;
-use brunt_diagnose::Conclusion;
+use brunt_diagnose::{Conclusion, LimitFinding, PathStage};
 use brunt_engine::Stop;
 use brunt_measure::quantile::quantile;
 use brunt_measure::{Nanos, QuantileValue, Rng};
 use brunt_plan::{Load, Stage, Trial};
 use brunt_report::{AllowedLoss, Exit, Finding, JudgedObjective, Summary};
 
+use self::failures::FailedSeconds;
 use crate::search::{Goal, GoalCount, Search, SearchEnd, SearchPlan, SearchResult, SearchStep, TrialOutcome};
 
 pub use document::write_json;
@@ -68,6 +70,8 @@ pub struct FindOutcome {
     pub limit: Option<(f64, Conclusion)>,
     /// Why the last trial in doubt was.
     pub doubts: Vec<Finding>,
+    /// Why the next load could not be sent from this machine at all.
+    pub refused: Option<UsageError>,
     /// Set if the target was lost.
     pub unreachable: bool,
 }
@@ -133,6 +137,7 @@ pub fn find(
             rows: Vec::new(),
             limit: None,
             doubts: Vec::new(),
+            refused: None,
             unreachable: false,
         },
     };
@@ -170,7 +175,7 @@ impl Finder<'_> {
         match self.search.next() {
             SearchStep::Done(_) => return Ok(false),
             SearchStep::WarmUp { load, duration } => {
-                let summary = self.measure(load, duration)?;
+                let (summary, _) = self.measure(load, duration)?;
                 self.baseline = median(&summary).map(|(at, _)| at);
                 self.search.warmed_up(since(began));
             }
@@ -179,16 +184,17 @@ impl Finder<'_> {
                 self.search.settled(since(began));
             }
             SearchStep::Trial { load, duration } => {
-                let summary = match self.measure(load, duration) {
-                    Ok(summary) => summary,
+                let (summary, failed) = match self.measure(load, duration) {
+                    Ok(measured) => measured,
                     // A load that does not fit this machine ends the search, unless it is the first.
                     Err(complaint) if self.outcome.rows.is_empty() => return Err(complaint),
-                    Err(_) => {
+                    Err(complaint) => {
+                        self.outcome.refused = Some(complaint);
                         self.search.give_up();
                         return Ok(true);
                     }
                 };
-                self.judge(load, duration, &summary, tell);
+                self.judge((load, duration), &summary, &failed, tell);
                 self.search.spend(since(began) - duration);
             }
         }
@@ -196,7 +202,7 @@ impl Finder<'_> {
     }
 
     /// Runs a load with a warm-up of its own.
-    fn measure(&mut self, level: f64, duration: Nanos) -> Result<Summary, UsageError> {
+    fn measure(&mut self, level: f64, duration: Nanos) -> Result<(Summary, FailedSeconds), UsageError> {
         let warmup = Nanos(duration.0 / WARMING_PART);
         let stages = vec![Stage { lasts: warmup.saturating_add(duration), from: level, to: level }];
         let load = match self.load.clone() {
@@ -205,11 +211,19 @@ impl Finder<'_> {
         };
         let seed = Some(self.seeds.next_u64());
         let trial = Trial { load, requests: None, duration: Some(duration), warmup, seed };
-        self.bench.measure(&trial, self.stop, &mut [])
+        let mut failed = FailedSeconds::default();
+        let summary = self.bench.measure(&trial, self.stop, &mut [&mut failed])?;
+        Ok((summary, failed))
     }
 
     /// Turns a summary into an outcome, unless the trial was cut off.
-    fn judge(&mut self, load: f64, duration: Nanos, summary: &Summary, tell: &mut dyn FnMut(&TrialRow)) {
+    fn judge(
+        &mut self,
+        (load, duration): (f64, Nanos),
+        summary: &Summary,
+        failed: &FailedSeconds,
+        tell: &mut dyn FnMut(&TrialRow),
+    ) {
         match summary.exit {
             Exit::Unreachable => {
                 self.outcome.unreachable = true;
@@ -220,8 +234,8 @@ impl Finder<'_> {
             _ => {}
         }
         let trusted = matches!(summary.exit, Exit::Ok | Exit::Missed);
-        let counts =
-            summary.objectives.iter().zip(&self.allowed).map(|(judged, allowed)| count(summary, judged, allowed));
+        let counted = summary.objectives.iter().zip(&self.allowed);
+        let counts = counted.map(|(judged, allowed)| count(summary, failed, judged, allowed));
         let counts: Vec<GoalCount> = counts.collect();
         let is_over = counts.iter().zip(&self.allowed).any(|(count, allowed)| count.loss() > allowed.share);
         self.search.add(TrialOutcome { load, duration, counts, trusted });
@@ -246,7 +260,7 @@ impl Finder<'_> {
     fn settle(&mut self) -> Result<(), UsageError> {
         let Some(baseline) = self.baseline else { return Ok(()) };
         for _ in 0..MOST_PROBES {
-            let summary = self.measure(self.lowest, PROBE)?;
+            let (summary, _) = self.measure(self.lowest, PROBE)?;
             let most = Nanos::from_secs_f64(baseline.as_secs_f64() * RECOVERED);
             let is_higher = median(&summary).is_some_and(|(at, low)| low.unwrap_or(at) > most);
             if self.stop.requested() || !is_higher {
@@ -257,11 +271,16 @@ impl Finder<'_> {
     }
 }
 
+/// Returns the limit of the service; what disturbed brunt is none.
+fn service_limit(conclusion: &Conclusion) -> Option<&LimitFinding> {
+    conclusion.principal().filter(|found| found.stage != PathStage::Generator)
+}
+
 /// Chooses the diagnosis that says most about the loads above the bound.
 fn limit_above(missed: Vec<(f64, Conclusion)>, lower: Option<f64>) -> Option<(f64, Conclusion)> {
     let mut above: Vec<_> = missed.into_iter().filter(|(load, _)| lower.is_none_or(|lower| *load > lower)).collect();
     above.sort_by(|(a, one), (b, other)| {
-        other.principal().is_some().cmp(&one.principal().is_some()).then(a.total_cmp(b))
+        service_limit(other).is_some().cmp(&service_limit(one).is_some()).then(a.total_cmp(b))
     });
     above.into_iter().next()
 }
@@ -282,10 +301,12 @@ fn median(summary: &Summary) -> Option<(Nanos, Option<Nanos>)> {
 }
 
 /// Counts the requests that missed an objective, and how far neighbours resemble each other at its limit.
-fn count(summary: &Summary, judged: &JudgedObjective, allowed: &AllowedLoss) -> GoalCount {
+fn count(summary: &Summary, failed: &FailedSeconds, judged: &JudgedObjective, allowed: &AllowedLoss) -> GoalCount {
     let (within, due) = judged.counted.unwrap_or_default();
-    let blocks = summary.headline().blocks;
-    let design_effect = allowed.limit.and_then(|limit| blocks?.design_effect(limit));
+    let design_effect = match allowed.limit {
+        Some(limit) => summary.headline().blocks.and_then(|blocks| blocks.design_effect(limit)),
+        None => failed.design_effect(),
+    };
     GoalCount { violations: due.saturating_sub(within), due, design_effect }
 }
 

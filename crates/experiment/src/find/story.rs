@@ -5,7 +5,7 @@ use brunt_i18n::{Lang, numbers};
 use brunt_measure::Nanos;
 use brunt_report::Exit;
 
-use super::{FindOutcome, TrialRow};
+use super::{FindOutcome, TrialRow, service_limit};
 use crate::search::{GoalBounds, Search, SearchEnd, SearchPlan};
 
 const OUTLOOK: Text = text(
@@ -64,6 +64,7 @@ const NO_LIMIT: Text = text(
     "{load} 时的瓶颈：没有计数器能说明。请用 --watch-pid 指定服务进程，或在其主机上运行 `brunt probe`。",
 );
 const DOUBT: Text = text("In doubt: {why}.", "存疑：{why}。");
+const REFUSED: Text = text("The next load was not sent: {why}.", "未发送下一级负载：{why}。");
 const TOOK: Text =
     text("{n} {n|trial|trials} in {time}; exit code {code}.", "共 {n} 次试验，用时 {time}；退出码 {code}。");
 
@@ -138,7 +139,7 @@ pub fn result_text(outcome: &FindOutcome, lang: Lang) -> String {
     lines.extend(result.bounds.inverted.then(|| lang.of(INVERTED).to_owned()));
     lines.extend(outcome.limit.as_ref().map(|(level, limit)| {
         let at = load(*level, is_rate, lang);
-        match limit.principal() {
+        match service_limit(limit) {
             Some(found) => {
                 let (claim, evidence, remedy) = (found.claim(lang), found.evidence(lang), found.remedy(lang));
                 lang.fill(LIMIT, &[("load", &at), ("claim", &claim), ("evidence", &evidence), ("remedy", &remedy)])
@@ -149,6 +150,10 @@ pub fn result_text(outcome: &FindOutcome, lang: Lang) -> String {
     if result.end == Some(SearchEnd::GeneratorLimited) {
         lines.extend(outcome.doubts.iter().map(|doubt| lang.fill(DOUBT, &[("why", &doubt.sentence(lang))])));
     }
+    lines.extend(outcome.refused.as_ref().map(|refused| {
+        let why = if lang == Lang::Zh { refused.zh() } else { refused.to_string() };
+        lang.fill(REFUSED, &[("why", &why)])
+    }));
     let (n, time) = (result.trials.to_string(), about(result.elapsed, lang));
     lines.push(lang.fill(TOOK, &[("n", &n), ("time", &time), ("code", &outcome.exit().code().to_string())]));
     lines.join("\n")

@@ -24,6 +24,7 @@ fn outcome(end: SearchEnd, lower: Option<f64>, upper: Option<f64>) -> FindOutcom
         rows: Vec::new(),
         limit: None,
         doubts: Vec::new(),
+        refused: None,
         unreachable: false,
     }
 }
@@ -71,6 +72,11 @@ fn each_end_has_its_sentence_and_its_exit_code() {
         assert!(in_english.ends_with(&format!("18 trials in 3 min; exit code {code}.")), "{in_english}");
         assert!(in_chinese.contains(zh) && in_chinese.contains("退出码"), "{in_chinese}");
     }
+    let mut too_many = outcome(GeneratorLimited, Some(1500.0), None);
+    too_many.refused = Some(UsageError::new("-c", "9000 connections are too many"));
+    assert!(
+        result_text(&too_many, Lang::En).contains("The next load was not sent: -c: 9000 connections are too many.")
+    );
     let lost = FindOutcome { unreachable: true, ..outcome(Stopped, None, None) };
     assert_eq!(lost.exit().code(), 30);
     assert!(result_text(&lost, Lang::En).contains("the target could no longer be reached"));

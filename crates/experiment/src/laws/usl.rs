@@ -250,21 +250,16 @@ mod tests {
         let found = ScalabilityFit::of(&linear, true, 1).expect("a fit");
         assert_eq!(found.warnings, [ScalabilityWarning::FewPoints, ScalabilityWarning::NoPeak]);
         assert_eq!((found.peak(), found.limit()), (None, f64::INFINITY));
-        // The seed's I/O threads: 27,000/s with one, 140,000/s with four.
-        let threads = [(1.0, 27e3), (2.0, 54e3), (3.0, 80e3), (4.0, 140e3), (6.0, 150e3), (8.0, 160e3)];
         let curve = |n: f64| throughput([100.0, 0.05, 0.0001], n);
         let far: Vec<(f64, f64)> = (1..=8).map(|n| (f64::from(n), curve(f64::from(n)))).collect();
         let far = ScalabilityFit::of(&far, false, 1).expect("a fit");
         assert_eq!(far.warnings, [ScalabilityWarning::Extrapolated]);
-        let mut wrong = far_points();
+        let curve = |n: f64| throughput([100.0, 0.002, 0.0001], n);
+        let mut wrong: Vec<(f64, f64)> = (1..=24).map(|n| (f64::from(n), curve(f64::from(n)))).collect();
         wrong[3].1 *= 1.3;
         let found = ScalabilityFit::of(&wrong, true, 1).expect("a fit");
         assert!(found.warnings.contains(&ScalabilityWarning::Superlinear(4.0)), "{found:?}");
-        assert!(ScalabilityFit::of(&threads[..2], false, 1).is_none());
+        assert!(ScalabilityFit::of(&SPEC_SDM[..2], false, 1).is_none());
         assert!(ScalabilityFit::of(&[(1.0, 1.0), (2.0, 2.0), (0.0, 1.0)], false, 1).is_none());
-    }
-
-    fn far_points() -> Vec<(f64, f64)> {
-        (1..=24).map(|n| (f64::from(n), throughput([100.0, 0.002, 0.0001], f64::from(n)))).collect()
     }
 }

@@ -92,6 +92,13 @@ impl TrialOutcome {
         joint(self.counts.iter().zip(goals).map(|(count, goal)| count.decide(goal.loss_ratio)))
     }
 
+    /// Returns `true` unless a goal is missed, with requests taken for independent: a short trial only says where to look,
+    /// and an overload is worth stopping at early.
+    pub(super) fn seems_held(&self, goals: &[Goal]) -> bool {
+        let alone = |count: &GoalCount| GoalCount { design_effect: Some(1.0), ..*count };
+        self.counts.iter().zip(goals).all(|(count, goal)| alone(count).decide(goal.loss_ratio) != Bound::Upper)
+    }
+
     /// Returns `true` if a goal allows less loss than there was.
     pub(super) fn is_lossy(&self, goals: &[Goal]) -> bool {
         self.counts.iter().zip(goals).any(|(count, goal)| count.loss() > goal.loss_ratio)
@@ -198,6 +205,17 @@ mod tests {
         for (count, right) in table {
             assert_eq!(count.decide(0.01), right, "{count:?}");
         }
+    }
+
+    #[test]
+    fn a_short_trial_that_loses_a_lot_is_seen() {
+        let goals = [Goal::of_requests(0.01, TRIAL)];
+        let short = |violations, due| {
+            let counts = vec![GoalCount { violations, due, design_effect: None }];
+            TrialOutcome { counts, ..outcome(100.0, &[]) }
+        };
+        let found = [short(24, 200), short(1, 25), short(0, 25)].map(|trial| trial.seems_held(&goals));
+        assert_eq!(found, [false, true, true], "one late request of 25 is chance");
     }
 
     #[test]

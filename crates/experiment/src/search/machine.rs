@@ -195,7 +195,7 @@ impl Search {
         }
         self.untrusted = 0;
         if self.at.is_none() {
-            self.climbed.push((outcome.load, outcome.decide(&self.plan.goals) != Bound::Upper));
+            self.climbed.push((outcome.load, outcome.seems_held(&self.plan.goals)));
             self.known.add(outcome);
             return;
         }
@@ -258,10 +258,13 @@ impl Search {
             return Nanos::ZERO;
         }
         let trial = self.plan.trial.as_secs_f64();
+        // Where a single load is left, it takes as many trials as a halving.
+        let single = (1.0 + self.narrow() * 2.0, 0.0);
         let (apart, climbing) = match self.bracket() {
             [Some(low), Some(high)] => (high / low, 0.0),
+            [Some(low), None] if low >= self.plan.highest => single,
             [low, None] => (2.0, (self.plan.highest / low.unwrap_or(self.plan.lowest)).log2().ceil().clamp(1.0, 8.0)),
-            [None, Some(_)] => (1.0 + self.plan.width, 0.0),
+            [None, Some(_)] => single,
         };
         let halvings = (apart.ln() / self.narrow().ln_1p()).log2().ceil().max(0.0);
         let trials = halvings * TRIALS_A_HALVING + climbing / CLIMBING_PART as f64 + 1.0;

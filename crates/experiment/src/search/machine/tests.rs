@@ -144,6 +144,14 @@ fn an_undecided_trial_is_extended_three_times() {
 }
 
 #[test]
+fn the_highest_load_alone_takes_a_few_trials() {
+    let mut search = Search::new(SearchPlan { warm_up: Nanos::ZERO, highest: 10.0, ..plan() });
+    let SearchStep::Trial { load, duration } = search.next() else { panic!("a trial") };
+    search.add(outcome(load, duration, &[1e9]));
+    assert!(search.remaining() < Nanos(TRIAL.0 * 4), "{}", search.remaining());
+}
+
+#[test]
 fn the_estimate_of_what_remains_shrinks_with_the_bracket() {
     let mut search = Search::new(plan());
     let mut estimates = vec![search.remaining()];
