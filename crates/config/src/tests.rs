@@ -132,6 +132,20 @@ fn the_rest_of_a_plan() {
 }
 
 #[test]
+fn a_dash_as_the_file_of_a_report_is_standard_output() {
+    for (line, format, files) in [
+        ("-o - a.b", "text", &[][..]),
+        ("-o - --format json a.b", "json", &[]),
+        ("-o - -o r.json a.b", "text", &["r.json"]),
+    ] {
+        let shown = run(line).presentation;
+        assert_eq!((shown.format.name(), shown.format_given), (format, true), "{line}");
+        assert_eq!(shown.files.iter().map(|file| &*file.path).collect::<Vec<_>>(), files, "{line}");
+    }
+    assert!(!run("a.b").presentation.format_given);
+}
+
+#[test]
 fn wrong_lines_are_answered_with_a_sentence() {
     let table = [
         (
