@@ -24,6 +24,7 @@ mod language;
 mod lint_settings;
 mod load;
 mod manual;
+mod option_order;
 mod origin;
 mod other_tools;
 mod otlp;
@@ -126,7 +127,7 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
                 return Err(UsageError::new(found.tool, complaint!("in brunt, this is", "在 brunt 中写作"))
                     .with_lines(found.answer()));
             }
-            None => clap_errors::one_dash(rest).map_or(Ok(()), Err)?,
+            None => {}
         }
     }
     negative_rate(rest)?;
@@ -134,6 +135,11 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
     let lang = language::of_line(rest);
     let mut described = topics::described(command, &spoken, lang);
     described.build();
+    if command == "run" {
+        option_order::late_command(rest, &described).map_or(Ok(()), Err)?;
+        clap_errors::one_dash(rest, &described).map_or(Ok(()), Err)?;
+    }
+    option_order::negative_value(rest, &described).map_or(Ok(()), Err)?;
     let matches = match described.clone().try_get_matches_from(std::iter::once(&String::new()).chain(rest)) {
         Ok(matches) => matches,
         Err(error) if error.kind() == ErrorKind::DisplayHelp => {
