@@ -37,7 +37,8 @@ pub fn complaint(error: &clap::Error, command: &Command, line: &[String]) -> Usa
 /// Returns an error for a long option written with a single dash, as in Go tools; `None` if there is none.
 pub fn one_dash(line: &[String], command: &Command) -> Option<UsageError> {
     let own: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
-    let name = tool_options::one_dash(line, &own)?;
+    // Equivalents of other tools' options exist only for runs.
+    let name = tool_options::one_dash(line, &own).filter(|_| own.contains(&"users"))?;
     let hint = |name: &str, value| tool_options::hint(name, value, users_of(line));
     let value = value_of(line, name);
     let twice = ["-", name].concat();

@@ -161,6 +161,7 @@ fn wrong_lines_are_answered_with_a_sentence() {
         ("-c -5 a.b", "-c: `-5` is not a number of users; use one such as 100"),
         ("-c 99M a.b", "-c: 99000000 users are more than brunt can run (10000000); use 10000000 or fewer"),
         ("-n 0 a.b", "-n: `0` requests can do nothing; use 1 or more"),
+        ("plan -body x a.b", "-body: unknown option; use --data x"),
         ("-n 1 -c 10 a.b", "-n: 1 request is too few for 10 users; use -n 10 or more, or -c 1"),
         ("-d -5s a.b", "-d: `-5s` is negative; use a value such as 5s"),
         ("--timeout -1s a.b", "--timeout: `-1s` is negative; use a value such as 1s"),

@@ -494,8 +494,8 @@ pub fn credentials(text: &str, marks: &mut Placeholders) -> Result<String, Usage
         return Err(UsageError::new(
             "--user",
             complaint!(
-                "`{text}` is no NAME:PASSWORD; for {text} users, use -c {text}, or `users: {text}` in a plan",
-                "`{text}` 不是 NAME:PASSWORD；若要 {text} 个用户，请用 -c {text}，或在计划中写 `users: {text}`"
+                "takes NAME:PASSWORD, not a bare number; for {text} users, use -c {text}, or `users: {text}` in a plan",
+                "后面应为 NAME:PASSWORD，而不是数字；若要 {text} 个用户，请用 -c {text}，或在计划中写 `users: {text}`"
             ),
         ));
     }

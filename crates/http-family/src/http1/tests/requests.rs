@@ -299,7 +299,7 @@ fn mistakes_get_a_sentence() {
         (
             &[good],
             &["user=5"],
-            "--user: `5` is no NAME:PASSWORD; for 5 users, use -c 5, or `users: 5` in a plan",
+            "--user: takes NAME:PASSWORD, not a bare number; for 5 users, use -c 5, or `users: 5` in a plan",
         ),
         (&[good], &["user=me"], "--user: the password is missing; write NAME:PASSWORD"),
         (&[good], &["redirects=many"], "--redirects: \"many\" is not a number from 0 to 100; use, for example, 5"),
