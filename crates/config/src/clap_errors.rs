@@ -35,9 +35,16 @@ pub fn complaint(error: &clap::Error, command: &Command, line: &[String]) -> Usa
 }
 
 /// Returns an error for a long option written with a single dash, as in Go tools; `None` if there is none.
-pub fn one_dash(line: &[String]) -> Option<UsageError> {
-    let name = tool_options::one_dash(line)?;
-    let ours = tool_options::hint(name, value_of(line, name), users_of(line))?;
+pub fn one_dash(line: &[String], command: &Command) -> Option<UsageError> {
+    let own: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
+    // Equivalents of other tools' options exist only for runs.
+    let name = tool_options::one_dash(line, &own).filter(|_| own.contains(&"users"))?;
+    let hint = |name: &str, value| tool_options::hint(name, value, users_of(line));
+    let value = value_of(line, name);
+    let twice = ["-", name].concat();
+    let ours = hint(name, value)
+        .or_else(|| own.contains(&name.trim_start_matches('-')).then(|| complaint!("use {twice}", "请用 {twice}")))
+        .or_else(|| hint(&twice, value))?;
     Some(with_translation(UsageError::new(name, unknown_option("", &ours)), name, line))
 }
 
@@ -52,7 +59,11 @@ pub fn explain_bare_number(complaint: UsageError, line: &[String]) -> UsageError
     let bare = |name: &&str| value_of(line, name).is_some_and(|value| value.parse::<f64>().is_ok());
     match &complaint.location[..] {
         "-t" if bare(&"-t") => with_translation(complaint, "-t", line),
-        "-d" if ["-d", "--duration"].iter().any(bare) => with_translation(complaint, "-d", line),
+        // Tools to which `-d` is a body are no guess for a bare number.
+        "-d" if ["-d", "--duration"].iter().any(bare) => {
+            let timed = with_translation(complaint.clone(), "-d", line);
+            if timed.to_string().contains(" -d ") { timed } else { complaint }
+        }
         // The value may be a secret, so it is not repeated.
         "-d" if value_of(line, "-d").is_some_and(looks_like_a_body) => {
             let trouble = complaint!(
@@ -176,11 +187,11 @@ mod tests {
 
     fn said(line: &str) -> String {
         let line: Vec<String> = line.split_whitespace().map(String::from).collect();
-        if let Some(complaint) = one_dash(&line) {
-            return complaint.to_string();
-        }
         let spoken = [("http", brunt_contract::Protocol::description(&brunt_protocols::http::Http).options.to_vec())];
         let command = run_command(&spoken, brunt_report::Lang::En);
+        if let Some(complaint) = one_dash(&line, &command) {
+            return complaint.to_string();
+        }
         let error = command.clone().try_get_matches_from(std::iter::once(&String::new()).chain(&line)).unwrap_err();
         complaint(&error, &command, &line).to_string()
     }
@@ -220,6 +231,9 @@ mod tests {
             ("-a me:pw h", "-a: unknown option; use --user me:pw"),
             ("-b a=1 h", "-b: unknown option; use --cookie a=1"),
             ("-j h", "-j: unknown option; use --format json"),
+            ("-body x h", "-body: unknown option; use --data x"),
+            ("-quiet h", "-quiet: unknown option; use --quiet"),
+            ("-rate=5/s h", "-rate: unknown option; use --rate"),
         ] {
             assert_eq!(said(line), wanted, "{line}");
         }
@@ -242,6 +256,7 @@ mod tests {
             ("--objectve x h", "--objective"),
             ("--expct-status 200 h", "--expect-status"),
             ("--durration 5s h", "--duration"),
+            ("--quite h", "--quiet"),
         ] {
             assert!(said(line).ends_with(&format!("unknown option; use {near} if you meant that")), "{}", said(line));
         }

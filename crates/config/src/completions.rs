@@ -15,7 +15,7 @@ pub fn script(shell: Shell, command: &mut Command) -> String {
     let script = String::from_utf8_lossy(&script).into_owned();
     match shell {
         Shell::Fish => fish(&script, command),
-        Shell::Zsh => zsh(&script),
+        Shell::Zsh => zsh(&script, command),
         _ => script,
     }
 }
@@ -48,14 +48,22 @@ fn values(arg: &clap::Arg) -> String {
 }
 
 /// Completes commands and files in the same place: the generated script takes the first word for a URL, and whatever
-/// follows a command for options of a run.
-fn zsh(script: &str) -> String {
+/// follows a command for options of a run. Behind a URL there are options of a run, and in place of files there are
+/// files instead of the default, which is every program.
+fn zsh(script: &str, command: &Command) -> String {
     let Some(at) = script.find(ZSH_COMMANDS) else { return script.to_owned() };
     let (before, behind) = script.split_at(at);
     let kept = before.trim_end().rfind("'::target").unwrap_or(before.len());
     let behind = behind.replacen("_brunt_commands", "_brunt_first", 1).replace("$line[2]", "$line[1]");
+    let names: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
+    let chosen = format!("case ${{${{(M)line[1]:#({})}}:-run}} in", names.join("|"));
+    let behind = behind.replacen("case $line[1] in", &chosen, 1);
     let first = "(( $+functions[_brunt_first] )) ||\n_brunt_first() {\n    _brunt_commands\n    _files\n}\n\n";
-    let script = format!("{}{behind}", &before[..kept]);
+    let files = |line: &str| match line.strip_suffix(":_default' \\") {
+        Some(start) if line.starts_with("'*::") || start.ends_with(":FILE") => format!("{start}:_files' \\\n"),
+        _ => format!("{line}\n"),
+    };
+    let script: String = format!("{}{behind}", &before[..kept]).lines().map(files).collect();
     match script.find("(( $+functions[_brunt_commands] ))") {
         Some(at) => format!("{}{first}{}", &script[..at], &script[at..]),
         None => script,
@@ -73,7 +81,12 @@ mod tests {
         let tls = Arg::new("tls").long("tlsv1.2").num_args(0);
         let target = Arg::new("target").num_args(0..);
         let explain = Command::new("explain").arg(Arg::new("word").value_parser(["N1", "N2"]));
-        let mut whole = Command::new("brunt").args([lang, tls, target]).subcommand(explain);
+        let output = Arg::new("output").long("output").value_name("FILE");
+        let report = Command::new("report").args([output, Arg::new("file").num_args(0..)]);
+        let mut whole = Command::new("brunt")
+            .disable_help_subcommand(true)
+            .args([lang, tls, target])
+            .subcommands([explain, report]);
         script(shell, &mut whole)
     }
 
@@ -89,8 +102,10 @@ mod tests {
     #[test]
     fn zsh_takes_the_first_word_for_a_command_or_a_file() {
         let script = made(Shell::Zsh);
-        assert!(script.contains("\":: :_brunt_first\"") && script.contains("case $line[1] in"), "{script}");
-        assert!(!script.contains("::target") && !script.contains("$line[2]"), "{script}");
-        assert!(script.contains("_brunt_commands\n    _files\n"), "{script}");
+        assert!(script.contains("\":: :_brunt_first\"") && !script.contains("case $line"), "{script}");
+        assert!(script.contains("case ${${(M)line[1]:#(explain|report)}:-run} in"), "{script}");
+        for files in ["'--output=[]:FILE:_files' \\\n", "'*::file:_files' \\\n"] {
+            assert!(script.contains(files), "{script}");
+        }
     }
 }

@@ -189,6 +189,10 @@ pub fn no_url(values: &SettingValues) -> Complaint {
             let text = mask::url(text);
             complaint!("missing URL: `{text}` was taken as the value of {name}; use {name} VALUE {text}", "缺少 URL：`{text}` 被当作 {name} 的值；请写 {name} VALUE {text}")
         }
+        None if let Some(plan) = values.texts(&TARGET).into_iter().find(|text| urls::is_plan(text)) => complaint!(
+            "{plan} has no URL: write `urls: [http://localhost:8080/]`, or steps under `flow:`",
+            "{plan} 中没有 URL：请写 `urls: [http://localhost:8080/]`，或在 `flow:` 下写步骤"
+        ),
         None => complaint!("missing URL: give the address to send requests to, such as `brunt http://localhost:8080/`, or try `brunt demo`", "缺少 URL：请给出压测地址，例如 `brunt http://localhost:8080/`，或试试 `brunt demo`")
             .to_owned(),
     }

@@ -118,7 +118,7 @@ fn a_plan_that_is_shown_or_recorded_is_the_same_plan() {
 fn mistakes_have_a_line_and_a_column() {
     #[rustfmt::skip]
     let table = [
-        ("urls: [h]\nuser: 5", "p.yaml line 2 column 7 (user): the password is missing; write NAME:PASSWORD"),
+        ("urls: [h]\nuser: me", "p.yaml line 2 column 7 (user): the password is missing; write NAME:PASSWORD"),
         ("urls: [h]\n\"us\\r\\ners\": 5", "p.yaml line 2 column 1 (us\\r\\ners): unknown key; write `users` if you meant that"),
         ("urls: [h]\nusrs: 5", "p.yaml line 2 column 1 (usrs): unknown key; write `users` if you meant that"),
         ("urls: [h]\nfrobnicate: 5", "p.yaml line 2 column 1 (frobnicate): unknown key; `brunt plan --schema` lists all keys"),
@@ -142,9 +142,15 @@ fn mistakes_have_a_line_and_a_column() {
         ("urls:\n  - url: h\n    methd: GET", "p.yaml line 3 column 5 (methd): unknown key; write `method` if you meant that"),
         ("urls: [h]\nusers:3\nduration: 1s", "p.yaml line 2 column 1: `users:3` lacks a space after its colon; write `users: 3`"),
         ("users:3", "p.yaml line 1 column 1 (plan): `users:3` lacks a space after its colon; write `users: 3`"),
-        ("- h", "p.yaml line 1 column 1 (plan): must be a map of keys and values, such as `users: 10`"),
+        ("- h", "p.yaml line 1 column 1 (plan): is a list, but a plan is a map of keys and values; for a list of URLs write \
+            `urls:` above it, or else leave out the dashes"),
+        ("h", "p.yaml line 1 column 1 (plan): must be a map of keys and values, such as `users: 10`"),
+        ("urls: [h]\nheader: {csv a.b}", "p.yaml line 2 column 9 (header): is a map; write a value or a list of values, in quotes \
+            if it begins with a slot: '{…}'"),
+        ("urls: [h]\nheader: Authorization: Bearer x", "p.yaml line 2 column 9: the value of `header` has a colon and a space, so it \
+            needs quotes; write header: '…'"),
         ("urls: [h]\nrate: 5/s\nusers: 5", "p.yaml line 3 column 8 (users): 5 users cannot be combined with a rate (-r); leave one of them out, or limit the connections with --max-connections 5"),
-        ("urls: [h\n", "p.yaml line 2 column 1: is not YAML: while parsing a flow sequence, expected ',' or ']'"),
+        ("urls: [h\n", "p.yaml line 1 column 7: opens a [ that is never closed; add ]"),
         ("urls: [h]\nuser: '***'", "p.yaml line 2 column 7 (user): was masked (***) when the plan was saved; write \
             the real value"),
         ("urls: [h]\nheader: ['Cookie: ***']", "p.yaml line 2 column 10 (header): was masked (***) when the plan \
@@ -164,7 +170,7 @@ fn mistakes_have_a_line_and_a_column() {
     ];
     for (text, said) in table {
         match with_file(text, &[]) {
-            Ok(intent) if text.contains("user: 5") => {
+            Ok(intent) if text.contains("user: me") => {
                 let run =
                     intent.locate_error(UsageError::new("--user", "the password is missing; write NAME:PASSWORD"));
                 assert!(run.to_string().ends_with(&format!("/{said}")), "{run}");
@@ -175,6 +181,12 @@ fn mistakes_have_a_line_and_a_column() {
     }
     let own = with_file("urls:\n  - url: h\n    method: PUT\n", &["-X", "POST"]).unwrap_err().to_string();
     assert_eq!(own, "--method: is set by the URLs themselves (in the plan file or the curl command); change it there");
+}
+
+#[test]
+fn a_plan_without_urls_is_named() {
+    let complaint = with_file("users: 5\nduration: 5s", &[]).unwrap_err().to_string();
+    assert_eq!(complaint, "p.yaml has no URL: write `urls: [http://localhost:8080/]`, or steps under `flow:`");
 }
 
 #[test]

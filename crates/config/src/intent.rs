@@ -410,6 +410,9 @@ fn secrets(values: &SettingValues, plan: &Plan) -> Vec<(String, String)> {
     urls.chain(watched).chain(options).chain(commands).chain(key).filter(|(raw, shown)| raw != shown).collect()
 }
 
+/// The name of standard output in place of a file.
+const STANDARD_OUTPUT: &str = "-";
+
 /// Returns the report format for a file name.
 fn format_of_file(path: &str) -> Option<&'static dyn ReportFormat> {
     formats::format_of_extension(Path::new(path).extension()?.to_str()?)
@@ -421,7 +424,7 @@ fn format_of_file(path: &str) -> Option<&'static dyn ReportFormat> {
 /// A setting is invalid; the error names the option.
 pub fn presentation(values: &SettingValues) -> Result<Presentation, UsageError> {
     let format = values.get(&FORMAT)?;
-    let files = values.each(&OUTPUT)?;
+    let mut files = values.each(&OUTPUT)?;
     if format.is_some() && files.len() > 1 {
         let trouble = complaint!(
             "cannot be combined with several -o, whose file names tell their formats; leave it out",
@@ -429,6 +432,8 @@ pub fn presentation(values: &SettingValues) -> Result<Presentation, UsageError> 
         );
         return Err(values.wrong(&FORMAT, trouble));
     }
+    // Standard output has the report anyway, in the format of `--format`.
+    let to_standard_output = files.extract_if(.., |path| path == STANDARD_OUTPUT).count() > 0;
     if let Some(unknown) = files.iter().find(|path| format.is_none() && format_of_file(path).is_none())
         && let Some(ending) = Path::new(unknown).extension()
     {
@@ -446,7 +451,7 @@ pub fn presentation(values: &SettingValues) -> Result<Presentation, UsageError> 
         |path: String| ReportFile { format: format.or_else(|| format_of_file(&path)).unwrap_or(FORMATS[0]), path };
     Ok(Presentation {
         format: format.unwrap_or(FORMATS[0]),
-        format_given: format.is_some(),
+        format_given: format.is_some() || to_standard_output,
         files: files.into_iter().map(file).collect(),
         language: values.get(&LANG)?,
         quiet: values.has(&QUIET),

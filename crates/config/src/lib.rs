@@ -24,6 +24,7 @@ mod language;
 mod lint_settings;
 mod load;
 mod manual;
+mod option_order;
 mod origin;
 mod other_tools;
 mod otlp;
@@ -121,12 +122,9 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
     };
     if command == "run" {
         unquoted_curl::unquoted_curl(rest).map_or(Ok(()), Err)?;
-        match other_tools::translate_pasted(rest) {
-            Some(found) => {
-                return Err(UsageError::new(found.tool, complaint!("in brunt, this is", "在 brunt 中写作"))
-                    .with_lines(found.answer()));
-            }
-            None => clap_errors::one_dash(rest).map_or(Ok(()), Err)?,
+        if let Some(found) = other_tools::translate_pasted(rest) {
+            return Err(UsageError::new(found.tool, complaint!("in brunt, this is", "在 brunt 中写作"))
+                .with_lines(found.answer()));
         }
     }
     negative_rate(rest)?;
@@ -134,6 +132,11 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
     let lang = language::of_line(rest);
     let mut described = topics::described(command, &spoken, lang);
     described.build();
+    if command == "run" {
+        option_order::late_command(rest, &described).map_or(Ok(()), Err)?;
+    }
+    clap_errors::one_dash(rest, &described).map_or(Ok(()), Err)?;
+    option_order::negative_value(rest, &described).map_or(Ok(()), Err)?;
     let matches = match described.clone().try_get_matches_from(std::iter::once(&String::new()).chain(rest)) {
         Ok(matches) => matches,
         Err(error) if error.kind() == ErrorKind::DisplayHelp => {

@@ -1,6 +1,6 @@
 //! The load of a run: users or a rate, duration and stages, and the combinations that are not allowed.
 
-use brunt_cause::complaint;
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::UsageError;
 use brunt_measure::Nanos;
 use brunt_plan::stages::Level;
@@ -80,13 +80,14 @@ fn staged(values: &SettingValues) -> Result<Option<(Vec<Stage>, Level)>, UsageEr
 
 fn users(values: &SettingValues, requests: Option<u64>) -> Result<u32, UsageError> {
     match (values.get(&USERS)?, requests) {
-        (Some(users), Some(requests)) if requests < u64::from(users) => Err(values.wrong(
-            &REQUESTS,
-            complaint!(
-                "{requests} requests are too few for {users} users; use -n {users} or more, or -c {requests}",
-                "{requests} 个请求对 {users} 个用户来说太少；请用 -n {users} 或更多，或 -c {requests}"
-            ),
-        )),
+        (Some(users), Some(requests)) if requests < u64::from(users) => {
+            let are = if requests == 1 { "request is" } else { "requests are" };
+            let trouble = Complaint::new(
+                format!("{requests} {are} too few for {users} users; use -n {users} or more, or -c {requests}"),
+                format!("{requests} 个请求对 {users} 个用户来说太少；请用 -n {users} 或更多，或 -c {requests}"),
+            );
+            Err(values.wrong(&REQUESTS, trouble))
+        }
         (Some(users), _) => Ok(users),
         (None, requests) => Ok(requests.map_or(10, |n| n.min(10) as u32)),
     }

@@ -159,7 +159,7 @@ settings! {
             "text, json, csv, markdown (md), junit or html [default: by the file name of -o, else text]", "text、json、csv、markdown（md）、junit 或 html [默认：由 -o 的文件名决定，否则为 text]",
         );
         OUTPUT: String =
-            many("output", "FILE", text, "Write the report to FILE; several write several, each by its name", "把报告写入 FILE；可给出多个，格式各由文件名决定").short('o');
+            many("output", "FILE", text, "Write the report to FILE (-: standard output); several write several, each by its name", "把报告写入 FILE（- 为标准输出）；可给出多个，格式各由文件名决定").short('o');
         LANG: Lang = one("lang", "LANG", parsers::language, "en or zh [default: from the locale]", "en 或 zh [默认：由系统语言决定]");
         PROMETHEUS: SocketAddr = one(
             "prometheus", "ADDRESS", parsers::served_at,

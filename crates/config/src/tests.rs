@@ -132,6 +132,20 @@ fn the_rest_of_a_plan() {
 }
 
 #[test]
+fn a_dash_as_the_file_of_a_report_is_standard_output() {
+    for (line, format, files) in [
+        ("-o - a.b", "text", &[][..]),
+        ("-o - --format json a.b", "json", &[]),
+        ("-o - -o r.json a.b", "text", &["r.json"]),
+    ] {
+        let shown = run(line).presentation;
+        assert_eq!((shown.format.name(), shown.format_given), (format, true), "{line}");
+        assert_eq!(shown.files.iter().map(|file| &*file.path).collect::<Vec<_>>(), files, "{line}");
+    }
+    assert!(!run("a.b").presentation.format_given);
+}
+
+#[test]
 fn wrong_lines_are_answered_with_a_sentence() {
     let table = [
         (
@@ -147,6 +161,14 @@ fn wrong_lines_are_answered_with_a_sentence() {
         ("-c -5 a.b", "-c: `-5` is not a number of users; use one such as 100"),
         ("-c 99M a.b", "-c: 99000000 users are more than brunt can run (10000000); use 10000000 or fewer"),
         ("-n 0 a.b", "-n: `0` requests can do nothing; use 1 or more"),
+        ("plan -body x a.b", "-body: unknown option; use --data x"),
+        ("-n 1 -c 10 a.b", "-n: 1 request is too few for 10 users; use -n 10 or more, or -c 1"),
+        ("-d -5s a.b", "-d: `-5s` is negative; use a value such as 5s"),
+        ("--timeout -1s a.b", "--timeout: `-1s` is negative; use a value such as 1s"),
+        ("-n 5 -d 10 a.b", "-d: `10` is missing its unit; use 10s, 10ms or 10m"),
+        ("--no-color explain N2", "explain: is a command and must come first; use `brunt explain ...`"),
+        ("--no-color plan --check", "plan: is a command and must come first; use `brunt plan ...`"),
+        ("-d 5s -q report x", "report: is a command and must come first; use `brunt report ...`"),
         ("-n 5 -c 10 a.b", "-n: 5 requests are too few for 10 users; use -n 10 or more, or -c 5"),
         ("-r 0 a.b", "-r: `0` would send nothing; use a rate above zero, such as 100/s"),
         ("-r -5/s a.b", "-r: `-5/s` must be above zero; use a rate such as 100/s"),

@@ -172,16 +172,21 @@ pub fn long_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Finds a long option written with a single dash, as in Go: `-disable-keepalive` would otherwise be parsed as `-d`
-/// with a value.
-pub fn one_dash(line: &[String]) -> Option<&'static str> {
-    let known = HABITS.iter().flat_map(|habit| habit.names).copied();
-    let long = known.filter(|name| name.len() > 2 && !name.starts_with("--")).collect::<Vec<_>>();
+/// with a value. `own` are the long names of brunt.
+pub fn one_dash<'a>(line: &'a [String], own: &[&str]) -> Option<&'a str> {
+    let habits = || HABITS.iter().flat_map(|habit| habit.names).copied();
+    let is_long = |name: &str| {
+        let twice = || ["-", name].concat();
+        let bare = name.trim_start_matches('-');
+        bare.len() > 2 && (own.contains(&bare) || habits().any(|known| known == name || known == twice()))
+    };
     let mut before = "";
     line.iter().find_map(|word| {
         // A value may look like an option.
         let value = before.len() == 2 && before.starts_with('-') || before.starts_with("--") && !before.contains('=');
         before = word;
-        long.iter().find(|name| !value && **name == word.split('=').next().unwrap_or_default()).copied()
+        let name = word.split('=').next().unwrap_or_default();
+        (!value && name.starts_with('-') && !name.starts_with("--") && is_long(name)).then_some(name)
     })
 }
 

@@ -71,7 +71,7 @@ pub fn with_scheme(text: &str, schemes: &[&str]) -> Result<String, Complaint> {
                 "`{shown}` 是路径；请写 URL，例如 http://localhost:8080{shown}"
             ));
         }
-        if let Some(trouble) = no_url(text, schemes).or_else(|| short_address(text)) {
+        if let Some(trouble) = no_url(text, schemes).or_else(|| no_host(text)).or_else(|| short_address(text)) {
             return Err(trouble);
         }
         let host = if text.starts_with(':') { "localhost" } else { "" };
@@ -149,7 +149,7 @@ pub fn refuse_command_words(word: &str, commands: &[&str]) -> Result<(), UsageEr
     }
     let trouble = if word == "help" {
         complaint!("is a command and must come first; use `brunt help`", "是命令，必须写在最前面；请用 `brunt help`")
-    } else if commands.contains(&word) {
+    } else if commands.contains(&word) || TEXT_COMMANDS.contains(&word) {
         complaint!(
             "is a command and must come first; use `brunt {word} ...`",
             "是命令，必须写在最前面；请用 `brunt {word} ...`"
@@ -274,6 +274,28 @@ fn short_address(rest: &str) -> Option<Complaint> {
     })
 }
 
+/// Returns the complaint about a host with a space, or with `=` as in a field of a form, whose value may be a secret.
+fn no_host(text: &str) -> Option<Complaint> {
+    let authority = &text[..text.find(['/', '?', '#']).unwrap_or(text.len())];
+    if let [host, port, ..] = words(authority)[..] {
+        return Some(match port.parse::<u16>() {
+            Ok(port) => complaint!(
+                "`{host} {port}` has a space; for port {port} use {host}:{port}",
+                "`{host} {port}` 含有空格；若指端口 {port}，请写 {host}:{port}"
+            ),
+            Err(_) => complaint!(
+                "has a space in its host; use one URL in each word, such as localhost:8080",
+                "主机中含有空格；每个参数请写一个 URL，例如 localhost:8080"
+            ),
+        });
+    }
+    let (name, _) = authority.split_once('=').filter(|(name, _)| !name.contains(['{', '@']))?;
+    Some(complaint!(
+        "`{name}=…` is not a host; use --data or --form to send it, and put a value with spaces or & in quotes",
+        "`{name}=…` 不是主机；要发送它，请用 --data 或 --form；含空格或 & 的值要加引号"
+    ))
+}
+
 /// Splits a line at spaces, except those within a placeholder (`{random 1..9}`).
 fn words(line: &str) -> Vec<&str> {
     let (mut words, mut from, mut inside) = (Vec::new(), 0, 0);
@@ -319,6 +341,7 @@ mod tests {
             ("[::1]:80/x", "http://[::1]:80/x"),
             ("127.0.0.1:80/10.0.0", "http://127.0.0.1:80/10.0.0"),
             ("127.0.0.{random 1..9}/", "http://127.0.0.{random 1..9}/"),
+            ("a.b/x y?c=d", "http://a.b/x y?c=d"),
             ("web3.example.1a/", "http://web3.example.1a/"),
             (":8080/x", "http://localhost:8080/x"),
         ];
@@ -345,6 +368,12 @@ mod tests {
             ("http://0x7f000001:80/", "URL: `0x7f000001` is not an IPv4 address; use four numbers, as in 127.0.0.1"),
             ("redis://u:p@256.1.1.1", "URL: `redis://` is not supported; use one of http://, https://"),
             ("https://u:p@256.1.1.1/", "URL: `256.1.1.1` is not an IPv4 address; use four numbers, as in 127.0.0.1"),
+            ("127.0.0.1 8080", "URL: `127.0.0.1 8080` has a space; for port 8080 use 127.0.0.1:8080"),
+            ("a b/x y", "URL: has a space in its host; use one URL in each word, such as localhost:8080"),
+            (
+                "b=2",
+                "URL: `b=…` is not a host; use --data or --form to send it, and put a value with spaces or & in quotes",
+            ),
             ("18082", "URL: `18082` is not a host; for a port of this machine, use localhost:18082"),
             ("http:///x", "URL: `http:///x` has no host; use a URL such as http://localhost:8080/"),
         ];

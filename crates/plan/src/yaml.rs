@@ -3,7 +3,12 @@
 //! Scalars stay text, because the reader of a key interprets its value. Anchors, tags and multiple documents are
 //! rejected: a plan does not need them, and a small file must not expand to a huge one.
 
+mod remedy;
+
+use brunt_cause::{Complaint, complaint};
 use saphyr_parser::{Event, Parser, ScalarStyle};
+
+pub use remedy::missing_space_hint;
 
 /// A position in a file; line and column are counted from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,7 +42,7 @@ pub enum YamlValue {
 }
 
 /// An error in a file: its position and a message.
-pub type YamlError = (FilePosition, String);
+pub type YamlError = (FilePosition, Complaint);
 
 /// Maximum number of values, and maximum number of bytes, of a file; the parsed tree takes several times as much
 /// memory.
@@ -61,8 +66,7 @@ pub fn parse(text: &str) -> Result<YamlNode, YamlError> {
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| {
             let at = FilePosition { line: error.marker().line(), column: error.marker().col() + 1 };
-            let hint = missing_space_before(text, at.line).or_else(|| unquoted_value_before(text, at.line));
-            hint.unwrap_or_else(|| (at, format!("is not YAML: {}", error.info())))
+            remedy::remedy(text, at, error.info())
         })?;
         let at = FilePosition { line: span.start.line(), column: span.start.col() + 1 };
         values += 1;
@@ -92,7 +96,7 @@ pub fn parse(text: &str) -> Result<YamlNode, YamlError> {
             Event::Scalar(text, style, _, _) => Some(YamlNode { at, value: scalar(&text, style) }),
             Event::SequenceStart(..) | Event::MappingStart(..) => {
                 if open.len() == DEEPEST {
-                    return Err((at, format!("is nested more than {DEEPEST} deep; use fewer levels")));
+                    return Err((at, format!("is nested more than {DEEPEST} deep; use fewer levels").into()));
                 }
                 let map = matches!(event, Event::MappingStart(..));
                 open.push(OpenNode { at, map, items: Vec::new(), entries: Vec::new(), key: None });
@@ -112,54 +116,6 @@ pub fn parse(text: &str) -> Result<YamlNode, YamlError> {
             FilePosition { line: 1, column: 1 },
             "is empty; write a plan, for example `urls: [http://localhost:8080/]`".into(),
         )
-    })
-}
-
-/// Returns a hint for a key without a space after its colon, `users:3`; `None` for any other text.
-pub fn missing_space_hint(text: &str) -> Option<String> {
-    let (key, value) = text.trim_start().split_once(':')?;
-    let value = value.split_whitespace().next().filter(|word| value.starts_with(word) && !word.starts_with("//"))?;
-    let is_key = key.starts_with(|c: char| c.is_ascii_alphabetic())
-        && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
-    is_key.then(|| format!("`{key}:{value}` lacks a space after its colon; write `{key}: {value}`"))
-}
-
-/// Returns this hint for a file that is not valid YAML at this line, if the cause is a missing space on it or before
-/// it. Parsers report the error only at the next key.
-fn missing_space_before(text: &str, line: usize) -> Option<YamlError> {
-    let lines = text.lines().enumerate().take(line).filter(|(_, text)| !text.trim().is_empty());
-    let suspects: Vec<(usize, &str)> = lines.collect();
-    suspects.iter().rev().take(2).find_map(|(index, text)| {
-        let column = text.len() - text.trim_start().len() + 1;
-        Some((FilePosition { line: index + 1, column }, missing_space_hint(text)?))
-    })
-}
-
-/// Returns a hint for a file that is not valid YAML at this line, if a value within `{ }` on it or before it has a
-/// bracket and no quotes.
-fn unquoted_value_before(text: &str, line: usize) -> Option<YamlError> {
-    let lines: Vec<(usize, &str)> = text.lines().enumerate().take(line).collect();
-    let mut last = lines.iter().rev().filter(|(_, text)| !text.trim().is_empty()).take(2);
-    last.find_map(|(index, text)| {
-        let (column, value) = unquoted_value(text)?;
-        let shown = value.replace('\'', "''");
-        let trouble = format!("`{value}` has a bracket and stands within {{ }}, so it needs quotes; write '{shown}'");
-        Some((FilePosition { line: index + 1, column }, trouble))
-    })
-}
-
-/// Returns the first value of a map in braces that has no quotes and a bracket in its middle, and its column.
-fn unquoted_value(line: &str) -> Option<(usize, &str)> {
-    let open = line.find('{')?;
-    line[open..].match_indices(": ").find_map(|(at, _)| {
-        let from = open + at + 2;
-        let value = &line[from..];
-        let bracket = value.find('[').filter(|at| value[..*at].starts_with(|c: char| !"'\"{[ ".contains(c)))?;
-        // The value goes on up to the comma or brace behind its last bracket.
-        let closed = bracket + value[bracket..].find(']')?;
-        let end = value[closed..].find([',', '}']).map_or(value.len(), |end| closed + end);
-        let is_one = !value[..bracket].contains([',', '}']) && !value[..bracket].contains(": ");
-        is_one.then(|| (from + 1, value[..end].trim_end()))
     })
 }
 
@@ -196,7 +152,11 @@ impl OpenNode {
                 if let Some((_, first, _)) = self.entries.iter().find(|(known, ..)| *known == name) {
                     return Err((
                         node.at,
-                        format!("`{name}` is given more than once (first on line {}); give it once", first.line),
+                        complaint!(
+                            "`{name}` is given more than once (first on line {}); give it once",
+                            "`{name}` 重复出现（首次在第 {} 行）；只写一次",
+                            first.line
+                        ),
                     ));
                 }
                 self.key = Some((name, node.at));
@@ -244,8 +204,17 @@ mod tests {
             ("a: !!int 1", 1, 4, "has a tag (!)"),
             ("a: 1\n---\nb: 2", 2, 1, "starts a second document"),
             ("", 1, 1, "is empty"),
-            ("a: [1, 2", 0, 0, "is not YAML"),
-            ("a: b: c", 0, 0, "is not YAML"),
+            ("a: [1, 2", 1, 4, "opens a [ that is never closed; add ]"),
+            ("a: [1\nb: 2", 1, 4, "opens a [ that is never closed; add ]"),
+            ("a: \"x y\nb: 2", 1, 4, "opens a \" that is never closed; add \""),
+            ("a: b: c", 1, 4, "the value of `a` has a colon and a space, so it needs quotes; write a: '…'"),
+            ("a:\n- b: Bearer: c", 2, 6, "the value of `b` has a colon and a space, so it needs quotes; write b: '…'"),
+            ("a:\n\t- b\n", 2, 1, "is indented with a tab, which YAML does not allow; use spaces"),
+            ("users 5\nb: 2", 1, 1, "`users` lacks a colon; write `users: 5`"),
+            ("a: 1\nb: @x", 2, 4, "begins with @, so it needs quotes; write '@…'"),
+            ("a: %x", 1, 4, "begins with %, so it needs quotes; write '%…'"),
+            ("a: 1\nb: *x", 2, 4, "begins with *, so it needs quotes; write '*…'"),
+            ("a:\n  - b: 1\n   c: 2", 3, 4, "is not YAML"),
             ("a: 1\nusers:3\nb: 2", 2, 1, "`users:3` lacks a space after its colon; write `users: 3`"),
             ("a: 1\n\nusers:3\n", 3, 1, "`users:3` lacks a space after its colon; write `users: 3`"),
             ("a:\n  b: 1\n  rate:5/s\n\n  c: 2", 3, 3, "`rate:5/s` lacks a space after its colon; write `rate: 5/s`"),

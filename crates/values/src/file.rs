@@ -15,7 +15,7 @@ use std::sync::Arc;
 use brunt_contract::UsageError;
 use brunt_plan::Bundle;
 
-use crate::data::encoding::by_mark;
+use crate::data::encoding::by_start;
 use crate::{pipe, standard_input};
 
 /// The source from which the calling thread reads.
@@ -152,13 +152,13 @@ pub fn shared_body(place: &str, path: &str) -> Result<Arc<[u8]>, UsageError> {
     body(place, path).map(Arc::from)
 }
 
-/// Reads a text named by the option `place`: UTF-8, or UTF-16 with a byte-order mark, as some shells write it.
+/// Reads a text named by the option `place`: UTF-8, or UTF-16, as some shells write it.
 ///
 /// # Errors
 /// The file cannot be read, is too large, or is not text.
 pub fn text(place: &str, path: &str) -> Result<String, UsageError> {
     let text = read_bounded(place, path, TEXT_BOUND).and_then(|bytes| {
-        String::from_utf8(by_mark(bytes)).map_err(|_| format!("{path} is not text (UTF-8); name a text file"))
+        String::from_utf8(by_start(bytes)).map_err(|_| format!("{path} is not text (UTF-8); name a text file"))
     });
     text.map_err(|trouble| UsageError::new(place, trouble))
 }

@@ -60,6 +60,13 @@ const GROUPS: &[OptionGroup] = &[
          hostpubsha256 krb login-options mail-auth mail-from mail-rcpt pubkey Q,quote random-file sasl-authzid \
          service-name t,telnet-option tftp-blksize proxy-service-name upload-flags",
     ),
+    // TLS to the proxy itself: in curl, too, these change nothing without an `https://` proxy, which `-x` refuses.
+    OptionGroup(
+        OptionTreatment::Honoured,
+        "proxy-insecure proxy-http2 proxy-tlsv1 proxy-ssl-allow-beast proxy-ssl-auto-client-cert proxy-ca-native",
+        "proxy-cacert proxy-capath proxy-cert proxy-cert-type proxy-ciphers proxy-crlfile proxy-key proxy-key-type \
+         proxy-pass proxy-pinnedpubkey proxy-tls13-ciphers proxy-tlsauthtype proxy-tlspassword proxy-tlsuser",
+    ),
     OptionGroup(
         OptionTreatment::DiffersWithoutCookies(
             "cookies that responses set are not kept without --cookie-jar, which gives each user a jar of its own",
@@ -141,11 +148,8 @@ const GROUPS: &[OptionGroup] = &[
         OptionTreatment::Refused(
             "is a proxy setting that brunt does not support; use -x with http://, socks5:// or socks5h://",
         ),
-        "p,proxytunnel socks5-gssapi socks5-gssapi-nec haproxy-protocol proxy-insecure \
-         proxy-http2 proxy-tlsv1 proxy-ssl-allow-beast proxy-ssl-auto-client-cert proxy-ca-native",
-        "preproxy proxy1.0 socks4 socks4a socks5-gssapi-service haproxy-clientip proxy-header \
-         proxy-cacert proxy-capath proxy-cert proxy-cert-type proxy-ciphers proxy-crlfile proxy-key proxy-key-type \
-         proxy-pass proxy-pinnedpubkey proxy-tls13-ciphers proxy-tlsauthtype proxy-tlspassword proxy-tlsuser",
+        "p,proxytunnel socks5-gssapi socks5-gssapi-nec haproxy-protocol",
+        "preproxy proxy1.0 socks4 socks4a socks5-gssapi-service haproxy-clientip proxy-header",
     ),
     OptionGroup(
         OptionTreatment::Refused("requests a transfer coding (TE) that brunt does not support; use --compressed"),

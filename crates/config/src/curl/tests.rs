@@ -128,6 +128,18 @@ fn settings_become_flags() {
 }
 
 #[test]
+fn tls_to_a_proxy_without_tls_changes_nothing() {
+    for line in
+        ["curl --proxy-insecure http://h/", "curl --proxy-cacert ca.pem --proxy-tlsv1 -x http://p:3128 http://h/"]
+    {
+        let given = given(line);
+        assert!(given.notes.is_empty() && given.remarks.is_empty(), "{line}: {:?} {:?}", given.notes, given.remarks);
+    }
+    let wrong = read(&["curl -x https://p:1 --proxy-insecure http://h/"], "--curl").expect_err("a proxy with TLS");
+    assert!(wrong.to_string().contains("https:// to the proxy itself is not supported"), "{wrong}");
+}
+
+#[test]
 fn what_is_not_honoured_is_named() {
     let given = given("curl -so /dev/null --retry 3 -c jar --tlsv1.1 -H foo http://h | jq .");
     let notes: Vec<String> = given.notes.into_iter().map(|note| note.text).chain(given.remarks).collect();

@@ -40,7 +40,7 @@ pub fn read(path: &str, text: &str, protocols: &[Arc<dyn Protocol>]) -> Result<R
     let mut root = yaml::parse(text).map_err(wrong)?;
     let filled = FilledBlanks::of(&mut root, &|name| std::env::var(name).ok());
     if let [(at, _), ..] = filled.missing[..] {
-        return Err(wrong((at, missing_secrets(&filled.missing))));
+        return Err(wrong((at, missing_secrets(&filled.missing).into())));
     }
     let schemes = protocols.iter().flat_map(|p| p.schemes()).copied().collect();
     let mut reader = PlanFileReader {
@@ -76,7 +76,14 @@ impl PlanFileReader {
                     "必须是键和值的映射，例如 `users: 10`"
                 )
             };
-            return self.wrong(root.at, "plan", trouble.map_or_else(usual, Complaint::from));
+            let list = matches!(root.value, YamlValue::List(_)).then(|| {
+                complaint!(
+                    "is a list, but a plan is a map of keys and values; for a list of URLs write `urls:` above it, or else \
+                        leave out the dashes",
+                    "是列表，而计划是键和值的映射；若是 URL 列表，请在上面写 `urls:`，否则请去掉短横线"
+                )
+            });
+            return self.wrong(root.at, "plan", trouble.or(list).unwrap_or_else(usual));
         };
         // The file is a whole report, so use its plan.
         if let (Some((.., plan)), true) = (entry(entries, "plan"), entry(entries, "schema").is_some()) {

@@ -128,10 +128,17 @@ impl PlanFileReader {
             (YamlValue::Map(_), OptionArity::Many(_)) => self.wrong(
                 node.at,
                 name,
-                complaint!("is a map; write a value or a list of values", "是映射；请写一个值或值的列表"),
+                complaint!(
+                    "is a map; write a value or a list of values, in quotes if it begins with a slot: '{{…}}'",
+                    "是映射；请写一个值或值的列表，以占位符开头的值要加引号：'{{…}}'"
+                ),
             ),
             (YamlValue::Map(_), _) => {
-                self.wrong(node.at, name, complaint!("is a map; write a single value", "是映射；请写单个值"))
+                let trouble = complaint!(
+                    "is a map; write a single value, in quotes if it begins with a slot: '{{…}}'",
+                    "是映射；请写单个值，以占位符开头的值要加引号：'{{…}}'"
+                );
+                self.wrong(node.at, name, trouble)
             }
             (YamlValue::Null, _) => Ok(Vec::new()),
         }

@@ -190,6 +190,8 @@ impl LineTranslator {
             Equivalent::Time(flag) => return self.time(flag, values::seconds(value)),
             Equivalent::SiegeTime => return self.time("-d", values::siege_time(value)),
             Equivalent::Value(flag) => {
+                // `-redirects=-1` of vegeta counts a redirect as a success, as brunt does.
+                let value = if flag == "--redirects" && value.starts_with('-') { "0" } else { value };
                 self.say(&[flag, &mask::option(flag.trim_start_matches('-'), value)]);
                 // A number is no name of a file, but autocannon's -p.
                 return flag != "--data-file" || value.parse::<u64>().is_err();

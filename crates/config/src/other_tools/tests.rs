@@ -173,6 +173,10 @@ fn the_target_of_vegeta_comes_through_a_pipe() {
 #[test]
 fn redirects_stages_and_rates_are_those_of_the_tool() {
     for (line, wanted) in [
+        (
+            "vegeta attack -rate=50/m -redirects=-1 -duration=5s http://h/",
+            "brunt -r 50/min --redirects 0 -d 5s http://h/",
+        ),
         ("hey -disable-redirects http://h/", "brunt -c 50 -n 200 --redirects 0 http://h/"),
         ("hey -x http://p:3128 http://h/", "brunt -c 50 -n 200 -x http://p:3128 -L http://h/"),
         ("siege -c 10 -t 30S --no-follow http://h/", "brunt -c 10 -d 30s --redirects 0 --no-keepalive http://h/"),

@@ -503,6 +503,15 @@ fn check_text(text: &str, place: &str, marks: &mut Placeholders) -> Result<Strin
 /// # Errors
 /// Returns an error if the password is missing.
 pub fn credentials(text: &str, marks: &mut Placeholders) -> Result<String, UsageError> {
+    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(UsageError::new(
+            "--user",
+            complaint!(
+                "takes NAME:PASSWORD, not a bare number; for {text} users, use -c {text}, or `users: {text}` in a plan",
+                "后面应为 NAME:PASSWORD，而不是数字；若要 {text} 个用户，请用 -c {text}，或在计划中写 `users: {text}`"
+            ),
+        ));
+    }
     if !text.contains(':') {
         return Err(UsageError::new(
             "--user",

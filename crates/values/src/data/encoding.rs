@@ -7,7 +7,7 @@ use std::char::{REPLACEMENT_CHARACTER, decode_utf16};
 pub enum TextEncoding {
     /// UTF-8, with or without a byte-order mark.
     Utf8,
-    /// UTF-16 with a byte-order mark; `big` if the high byte comes first.
+    /// UTF-16; `big` if the high byte comes first.
     Utf16 {
         /// Byte order.
         big: bool,
@@ -26,11 +26,29 @@ impl TextEncoding {
             _ => (TextEncoding::Utf8, 0),
         }
     }
+
+    /// Returns the encoding of a text by its beginning, and the length of its mark. Without a mark it is UTF-16 if
+    /// every second byte tends to be zero, as of the digits, delimiters and Latin letters of a table; the other bytes
+    /// are then zero in few characters only. Text in UTF-8 has no zero bytes.
+    pub fn of_start(text: &[u8]) -> (TextEncoding, usize) {
+        let (pairs, _) = text[..text.len().min(ENCODING_SAMPLE)].as_chunks::<2>();
+        let zeros = |at: usize| pairs.iter().filter(|pair| pair[at] == 0).count();
+        let is_wide = |high: usize, low: usize| 4 * high >= pairs.len() && high > 8 * low;
+        match (TextEncoding::of_mark(text), (zeros(0), zeros(1))) {
+            (stated @ (_, 1..), _) => stated,
+            (_, (first, second)) if is_wide(second, first) => (TextEncoding::Utf16 { big: false }, 0),
+            (_, (first, second)) if is_wide(first, second) => (TextEncoding::Utf16 { big: true }, 0),
+            (stated, _) => stated,
+        }
+    }
 }
 
-/// Converts a whole text to UTF-8 by its byte-order mark. Without a mark it stays as it is.
-pub fn by_mark(text: Vec<u8>) -> Vec<u8> {
-    match TextEncoding::of_mark(&text) {
+/// Number of bytes from which an encoding is found out.
+pub const ENCODING_SAMPLE: usize = 4 << 10;
+
+/// Converts a whole text in UTF-16 to UTF-8, and strips a byte-order mark. Any other text stays as it is.
+pub fn by_start(text: Vec<u8>) -> Vec<u8> {
+    match TextEncoding::of_start(&text) {
         (TextEncoding::Utf8, 0) => text,
         (encoding, mark) => decoded(encoding, &text[mark..]),
     }
@@ -132,7 +150,7 @@ mod tests {
             [b"\xfe\xff".as_slice(), &big].concat(),
         ];
         for bytes in marked {
-            assert_eq!(by_mark(bytes.clone()), text.as_bytes(), "{bytes:x?}");
+            assert_eq!(by_start(bytes.clone()), text.as_bytes(), "{bytes:x?}");
             let (encoding, mark) = TextEncoding::of_mark(&bytes);
             for cut in mark..bytes.len() {
                 let (mut decoder, mut out) = (TextDecoder::new(encoding), Vec::new());
@@ -140,6 +158,9 @@ mod tests {
                 decoder.decode(&bytes[cut..], true, &mut out);
                 assert_eq!(out, text.as_bytes(), "{encoding:?} cut at {cut}");
             }
+        }
+        for (bytes, big) in [(&little, false), (&big, true)] {
+            assert_eq!(TextEncoding::of_start(bytes), (TextEncoding::Utf16 { big }, 0), "{bytes:x?}");
         }
         assert_eq!(decoded(TextEncoding::Windows1252, b"caf\xe9 \x80\x93"), "café €“".as_bytes());
         assert_eq!(decoded(TextEncoding::Utf16 { big: false }, b"a\0\x00\xd8b"), "a\u{fffd}".as_bytes(), "cut off");
@@ -153,5 +174,18 @@ mod tests {
             assert!(check.accepts(&text[..cut], false) && check.accepts(&text[cut..], true), "{cut}");
         }
         assert!(!Utf8Check::default().accepts(b"caf\xe9", true) && !Utf8Check::default().accepts(b"\xe9a", false));
+    }
+
+    #[test]
+    fn wide_text_without_a_mark_is_told_from_bytes() {
+        let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
+        let little = (TextEncoding::Utf16 { big: false }, 0);
+        for text in ["a", "id,name\r\n1,Zoë\r\n", "编号,姓名\r\n1001,一一\r\n1002,王小明\r\n"] {
+            assert_eq!(TextEncoding::of_start(&wide(text)), little, "{text}");
+        }
+        let other: [&[u8]; 6] = [b"", b"a", b"a,b\n1,2\n", b"a\0\0\0b\0\0\0", b"\0\0\0\0", "姓名".as_bytes()];
+        for bytes in other {
+            assert_eq!(TextEncoding::of_start(bytes), (TextEncoding::Utf8, 0), "{bytes:x?}");
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! Encoding and delimiter are found out. The columns of a small file are kept in memory; a large file is read row by row
 //! when a row is asked for, by an index of its rows, so that its size does not matter.
 
+mod binary_file;
 mod column;
 mod delimited;
 pub(crate) mod encoding;
@@ -15,6 +16,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use brunt_cause::Complaint;
 use serde_json::{Map, Value};
 
 use column::ColumnSurvey;
@@ -77,7 +79,7 @@ impl DataFile {
     ///
     /// # Errors
     /// The file cannot be used; the error describes why.
-    pub fn open(path: &str, stated: StatedFormat) -> Result<Arc<DataFile>, String> {
+    pub fn open(path: &str, stated: StatedFormat) -> Result<Arc<DataFile>, Complaint> {
         thread_local! {
             static LARGE: RefCell<Vec<(OpenedAs, Arc<DataFile>)>> = const { RefCell::new(Vec::new()) };
         }
@@ -95,7 +97,7 @@ impl DataFile {
         Ok(file)
     }
 
-    fn read(path: &str, stated: StatedFormat) -> Result<DataFile, String> {
+    fn read(path: &str, stated: StatedFormat) -> Result<DataFile, Complaint> {
         let text = DataText::open(path)?;
         let mut sample = Vec::new();
         text.read(0, SAMPLE, &mut sample).map_err(|error| unreadable(path, &error))?;
@@ -110,7 +112,7 @@ impl DataFile {
             (RowFormat::Delimited(find_delimiter(&sample, sample.len() < SAMPLE)), 0)
         };
         if stated.no_header && format == RowFormat::JsonLines {
-            return Err(format!("{path} has JSON lines, whose keys name the columns; leave out no-header"));
+            return Err(format!("{path} has JSON lines, whose keys name the columns; leave out no-header").into());
         }
         let mut file =
             DataFile { path: path.to_owned(), text, format, names: Vec::new(), first, surveys: Mutex::default() };
@@ -395,7 +397,7 @@ fn take_row(format: RowFormat, text: &[u8], last: bool, row: &mut DataRow) -> Re
 #[cfg(any(test, feature = "oracle"))]
 pub fn oracle(bytes: &[u8]) {
     let Some((cut, bytes)) = bytes.split_first() else { return };
-    let (encoding, mark) = encoding::TextEncoding::of_mark(bytes);
+    let (encoding, mark) = encoding::TextEncoding::of_start(bytes);
     let bytes = &bytes[mark..];
     let (before, after) = bytes.split_at(usize::from(*cut).min(bytes.len()));
     let (mut decoder, mut pieces) = (encoding::TextDecoder::new(encoding), Vec::new());

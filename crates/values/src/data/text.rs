@@ -6,7 +6,10 @@ use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::encoding::{self, TextDecoder, TextEncoding, Utf8Check};
+use brunt_cause::Complaint;
+
+use super::binary_file;
+use super::encoding::{self, ENCODING_SAMPLE, TextDecoder, TextEncoding, Utf8Check};
 use crate::file::{self, FileContent};
 
 /// Size of the pieces in which a file is read, in bytes.
@@ -29,24 +32,33 @@ pub enum DataText {
 }
 
 impl DataText {
-    /// Opens a file and converts it to UTF-8 if it is in another encoding: UTF-16 by its mark, and Windows-1252 if it
-    /// is not UTF-8.
+    /// Opens a file and converts it to UTF-8 if it is in another encoding: UTF-16 by its mark or its zero bytes, and
+    /// Windows-1252 if it is not UTF-8.
     ///
     /// # Errors
-    /// The file cannot be read; the error describes why.
-    pub fn open(path: &str) -> Result<DataText, String> {
-        match file::content(path)? {
-            FileContent::Memory(bytes) => Ok(DataText::Memory(in_utf_8(bytes))),
-            FileContent::File(file) => DataText::large(file)
-                .map_err(|error| format!("{path} cannot be read ({error}); write the path of a readable file")),
-        }
+    /// The file cannot be read, or is a workbook or an archive; the error describes why.
+    pub fn open(path: &str) -> Result<DataText, Complaint> {
+        let text = match file::content(path)? {
+            FileContent::Memory(bytes) => {
+                binary_file::refuse(path, &bytes)?;
+                DataText::Memory(in_utf_8(bytes))
+            }
+            FileContent::File(file) => {
+                let unreadable = |error| format!("{path} cannot be read ({error}); write the path of a readable file");
+                let mut start = vec![0; ENCODING_SAMPLE];
+                let length = file.read_at(&mut start, 0).map_err(unreadable)?;
+                binary_file::refuse(path, &start[..length])?;
+                DataText::large(file).map_err(unreadable)?
+            }
+        };
+        Ok(text)
     }
 
     fn large(file: File) -> io::Result<DataText> {
         let whole = DataText::File { length: file.metadata()?.len(), file, from: 0 };
         let mut piece = Vec::new();
-        whole.read(0, 3, &mut piece)?;
-        let (mut encoding, mark) = TextEncoding::of_mark(&piece);
+        whole.read(0, ENCODING_SAMPLE, &mut piece)?;
+        let (mut encoding, mark) = TextEncoding::of_start(&piece);
         if encoding == TextEncoding::Utf8 {
             let mut check = Utf8Check::default();
             if !whole.pieces(mark as u64, |piece, last| Ok(check.accepts(piece, last)))? {
@@ -146,7 +158,7 @@ impl DataText {
 
 /// Converts a text in memory.
 fn in_utf_8(bytes: Arc<[u8]>) -> Arc<[u8]> {
-    let (mut encoding, mark) = TextEncoding::of_mark(&bytes);
+    let (mut encoding, mark) = TextEncoding::of_start(&bytes);
     if encoding == TextEncoding::Utf8 && std::str::from_utf8(&bytes[mark..]).is_err() {
         encoding = TextEncoding::Windows1252;
     }

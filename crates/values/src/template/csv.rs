@@ -1,5 +1,6 @@
 //! Columns of data files in slots: `{csv FILE.COLUMN}`. The number of a request determines the row used by its slots.
 
+use brunt_cause::Complaint;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -44,7 +45,7 @@ impl DataFiles {
     ///
     /// # Errors
     /// The file cannot be used or has no such column; the error describes why.
-    pub fn column(&mut self, named: &str, stated: StatedFormat) -> Result<Arc<DataColumn>, String> {
+    pub fn column(&mut self, named: &str, stated: StatedFormat) -> Result<Arc<DataColumn>, Complaint> {
         let key = (named.to_owned(), stated);
         if let Some(column) = self.columns.get(&key) {
             return Ok(Arc::clone(column));

@@ -32,6 +32,7 @@ mod value;
 
 use std::ops::Range;
 
+use brunt_cause::Complaint;
 #[cfg(any(test, feature = "oracle"))]
 use brunt_contract::UserValues;
 use brunt_contract::{SlotContext, Trace, UsageError};
@@ -349,10 +350,12 @@ impl<'f> TemplateBuilder<'f> {
             self.bytes(source.bytes);
             return Ok(());
         };
-        let wrong = |trouble: String| UsageError::new(source.place, trouble);
-        for piece in split_pieces(text, known, self.scope).map_err(wrong)? {
+        let wrong = |trouble: Complaint| UsageError::new(source.place, trouble);
+        for piece in split_pieces(text, known, self.scope).map_err(|trouble| wrong(trouble.into()))? {
             match piece {
-                SlotTextPiece::Text(text) => self.bytes(&self.notation.decode(text).map_err(wrong)?),
+                SlotTextPiece::Text(text) => {
+                    self.bytes(&self.notation.decode(text).map_err(|trouble| wrong(trouble.into()))?);
+                }
                 SlotTextPiece::Slot(slot) => {
                     self.slot(slot, self.pieces.len() as u64 * SALTS, SlotGuard::None).map_err(wrong)?
                 }
@@ -371,7 +374,7 @@ impl<'f> TemplateBuilder<'f> {
     ///
     /// # Errors
     /// The slot is invalid; the error describes why.
-    pub fn slot(&mut self, text: &str, salt: u64, guard: SlotGuard) -> Result<(), String> {
+    pub fn slot(&mut self, text: &str, salt: u64, guard: SlotGuard) -> Result<(), Complaint> {
         let written = (self.notation, self.scope);
         let mut pieces = parse::slot(text, salt, written, &mut self.parts, self.files)?;
         if let SlotGuard::Url(place) = guard {
@@ -400,7 +403,7 @@ impl<'f> TemplateBuilder<'f> {
     ///
     /// # Errors
     /// A name or value cannot be resolved; the error describes why.
-    pub fn finish(self) -> Result<Template, String> {
+    pub fn finish(self) -> Result<Template, Complaint> {
         for (range, text) in &self.lines {
             if check::may_hold(&self.pieces[range.clone()], &self.parts, &emit::is_line_breaking) {
                 let mut bare = text.clone();
@@ -408,7 +411,8 @@ impl<'f> TemplateBuilder<'f> {
                 return Err(format!(
                     "{text} may contain a line break or another control character, which would break the header; \
                         use, for example, {bare} | url}}"
-                ));
+                )
+                .into());
             }
         }
         let program = resolve::program(TemplateProgram { pieces: self.pieces, parts: self.parts })?;

@@ -3,6 +3,8 @@
 //! Within a slot, literal braces must be balanced (`{body={{"id":{counter}}}}`), so that the brace that closes the slot
 //! is unambiguous.
 
+use brunt_cause::Complaint;
+
 use super::change::{self, ValueChange};
 use super::checksum::Checksum;
 use super::csv::DataFiles;
@@ -28,10 +30,10 @@ pub fn program(
     text: &str,
     (notation, scope): (Notation, SlotScope<'_>),
     files: &mut DataFiles,
-) -> Result<TemplateProgram, String> {
+) -> Result<TemplateProgram, Complaint> {
     let mut parser = TemplateParser { text, at: 0, notation, scope, parts: Vec::new(), files, salt: 0, depth: 0 };
     let pieces = parser.content(false)?;
-    resolve::program(TemplateProgram { pieces, parts: parser.parts })
+    Ok(resolve::program(TemplateProgram { pieces, parts: parser.parts })?)
 }
 
 /// Compiles one slot, including its braces, for a template builder. `parts` are the parts of the whole text so far;
@@ -45,7 +47,7 @@ pub fn slot(
     (notation, scope): (Notation, SlotScope<'_>),
     parts: &mut Vec<TemplatePart>,
     files: &mut DataFiles,
-) -> Result<Vec<TemplatePiece>, String> {
+) -> Result<Vec<TemplatePiece>, Complaint> {
     let known = std::mem::take(parts);
     let mut parser = TemplateParser { text, at: 0, notation, scope, parts: known, files, salt, depth: 0 };
     let pieces = parser.slot();
@@ -71,7 +73,7 @@ impl<'a> TemplateParser<'a> {
     }
 
     /// Parses pieces up to the end of the text, or up to the brace that closes the enclosing slot.
-    fn content(&mut self, inside: bool) -> Result<Vec<TemplatePiece>, String> {
+    fn content(&mut self, inside: bool) -> Result<Vec<TemplatePiece>, Complaint> {
         let (mut pieces, mut bytes, mut open) = (Vec::new(), Vec::new(), 0);
         loop {
             let rest = self.rest();
@@ -90,7 +92,9 @@ impl<'a> TemplateParser<'a> {
                     break;
                 }
                 let where_ = self.at + 1;
-                return Err(format!("the }} at character {where_} closes nothing; write }}}} for a literal brace"));
+                return Err(
+                    format!("the }} at character {where_} closes nothing; write }}}} for a literal brace").into()
+                );
             } else if rest.starts_with('{') {
                 if !bytes.is_empty() {
                     pieces.push(TemplatePiece::Bytes(std::mem::take(&mut bytes).into()));
@@ -107,11 +111,11 @@ impl<'a> TemplateParser<'a> {
     }
 
     /// Parses one slot, including its braces.
-    fn slot(&mut self) -> Result<Vec<TemplatePiece>, String> {
+    fn slot(&mut self) -> Result<Vec<TemplatePiece>, Complaint> {
         let from = self.at;
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(format!("slots are nested more than {DEEPEST} deep; use fewer levels"));
+            return Err(format!("slots are nested more than {DEEPEST} deep; use fewer levels").into());
         }
         self.at += 1;
         let rest = self.rest();
@@ -133,11 +137,11 @@ impl<'a> TemplateParser<'a> {
                 let words = self.words();
                 encode_pieces(named, words.split('|').skip(1))?
             }
-            _ => return Err(unknown_slot_error(&self.text[from..])),
+            _ => return Err(unknown_slot_error(&self.text[from..]).into()),
         };
         if !self.rest().starts_with('}') {
             let shown: String = self.text[from..].chars().take(24).collect();
-            return Err(format!("{shown} is not closed; write }} after it, or {{{{ for a literal brace"));
+            return Err(format!("{shown} is not closed; write }} after it, or {{{{ for a literal brace").into());
         }
         self.at += 1;
         self.depth -= 1;
@@ -145,15 +149,17 @@ impl<'a> TemplateParser<'a> {
     }
 
     /// Parses `{name=CONTENT}`.
-    fn definition(&mut self, name: &str) -> Result<TemplatePiece, String> {
+    fn definition(&mut self, name: &str) -> Result<TemplatePiece, Complaint> {
         if self.scope.is_value(name) || is_function(name) || name == "text" {
-            return Err(format!("{name} is the name of a slot and cannot name a part; use another name"));
+            return Err(format!("{name} is the name of a slot and cannot name a part; use another name").into());
         }
         if self.parts.iter().any(|part| part.name == name) {
-            return Err(format!("{name}= is given twice; name each part once, and write {{{name}}} to repeat it"));
+            return Err(
+                format!("{name}= is given twice; name each part once, and write {{{name}}} to repeat it").into()
+            );
         }
         if self.parts.len() == MOST_PARTS {
-            return Err(format!("more than {MOST_PARTS} parts are named; name fewer"));
+            return Err(format!("more than {MOST_PARTS} parts are named; name fewer").into());
         }
         let number = self.parts.len();
         self.parts.push(TemplatePart { name: name.into(), ..TemplatePart::default() });
@@ -170,13 +176,15 @@ impl<'a> TemplateParser<'a> {
         words
     }
 
-    fn value(&mut self, name: &str) -> Result<Vec<TemplatePiece>, String> {
+    fn value(&mut self, name: &str) -> Result<Vec<TemplatePiece>, Complaint> {
         let mut words = self.words().split('|');
         let of_slot = words.next().unwrap_or_default().trim();
         self.salt += 1;
         if let Some(variable) = self.scope.variable(name) {
             if !of_slot.is_empty() {
-                return Err(format!("\"{of_slot}\" is not known in {{{name}}}; write {{{name}}}, or {{{name} | url}}"));
+                return Err(
+                    format!("\"{of_slot}\" is not known in {{{name}}}; write {{{name}}}, or {{{name} | url}}").into()
+                );
             }
             return encode_pieces(vec![TemplatePiece::Value(SlotValue::Variable(variable))], words);
         }
@@ -232,9 +240,9 @@ impl<'a> TemplateParser<'a> {
         names
     }
 
-    fn whole_content(&mut self, name: &str) -> Result<Vec<TemplatePiece>, String> {
+    fn whole_content(&mut self, name: &str) -> Result<Vec<TemplatePiece>, Complaint> {
         if !self.rest().starts_with(' ') {
-            return Err(format!("{{{name}}} needs a part; write {{{name} TEXT}} or {{{name} {{PART}}}}"));
+            return Err(format!("{{{name}}} needs a part; write {{{name} TEXT}} or {{{name} {{PART}}}}").into());
         }
         self.at += 1;
         self.content(true)
@@ -249,7 +257,7 @@ impl<'a> TemplateParser<'a> {
         Some(taken)
     }
 
-    fn format(&mut self, default: NumberFormat) -> Result<NumberFormat, String> {
+    fn format(&mut self, default: NumberFormat) -> Result<NumberFormat, Complaint> {
         let mut format = self.word(NumberFormat::parse).unwrap_or(default);
         if self.word(|word| (word == "width").then_some(())).is_some() {
             let width = self.word(|word| Some(word.to_owned())).unwrap_or_default();
@@ -258,7 +266,7 @@ impl<'a> TemplateParser<'a> {
         Ok(format)
     }
 
-    fn function(&mut self, name: &str) -> Result<(TemplateFunction, Vec<TemplatePiece>), String> {
+    fn function(&mut self, name: &str) -> Result<(TemplateFunction, Vec<TemplatePiece>), Complaint> {
         let function = match name {
             "length" => {
                 let format = self.format(NumberFormat::DECIMAL)?;
@@ -279,7 +287,7 @@ impl<'a> TemplateParser<'a> {
         Ok((function, self.whole_content(name)?))
     }
 
-    fn pad(&mut self) -> Result<TemplateFunction, String> {
+    fn pad(&mut self) -> Result<TemplateFunction, Complaint> {
         let wrong = "write {pad SIZE PART}, or {pad SIZE with HH PART} for a byte other than 00";
         let size = self.word(|word| word.parse().ok()).filter(|size| *size <= LARGEST_PAD);
         let size = size.ok_or_else(|| format!("pad needs a size up to {LARGEST_PAD}; {wrong}"))?;
@@ -292,7 +300,7 @@ impl<'a> TemplateParser<'a> {
     }
 
     /// Parses `{md5 PART}` and `{hmac-md5 KEY PART}`, where a key of several words is a slot.
-    fn digest(&mut self, name: &str) -> Result<TemplateFunction, String> {
+    fn digest(&mut self, name: &str) -> Result<TemplateFunction, Complaint> {
         let digest = digest(name).ok_or_else(|| unknown_slot_error(name))?;
         if !name.starts_with("hmac-") {
             return Ok(TemplateFunction::Digest { digest, key: None });
@@ -308,12 +316,12 @@ impl<'a> TemplateParser<'a> {
         if self.rest().starts_with(' ') {
             Ok(TemplateFunction::Digest { digest, key: Some(key) })
         } else {
-            Err(missing())
+            Err(missing().into())
         }
     }
 
     /// Parses `{xor {A} {B}}`.
-    fn xor(&mut self) -> Result<(TemplateFunction, Vec<TemplatePiece>), String> {
+    fn xor(&mut self) -> Result<(TemplateFunction, Vec<TemplatePiece>), Complaint> {
         let mut two = Vec::new();
         for _ in 0..2 {
             if !self.rest().starts_with(" {") || self.rest().starts_with(" {{") {
@@ -333,7 +341,7 @@ impl<'a> TemplateParser<'a> {
 fn encode_pieces<'a>(
     pieces: Vec<TemplatePiece>,
     names: impl Iterator<Item = &'a str>,
-) -> Result<Vec<TemplatePiece>, String> {
+) -> Result<Vec<TemplatePiece>, Complaint> {
     let mut pieces = pieces;
     for name in names {
         let function = encoding(name.trim())

@@ -6,6 +6,7 @@ use super::literal_braces::is_typo;
 use super::rows::RowChoice;
 use super::value::{ALPHANUMERIC, SlotValue};
 use crate::data::StatedFormat;
+use brunt_cause::Complaint;
 
 /// Maximum number of random characters or bytes in a slot.
 const MOST_RANDOM: usize = 16 << 20;
@@ -62,7 +63,7 @@ pub fn group(words: &str, groups: usize) -> Result<usize, String> {
 ///
 /// # Errors
 /// The words are invalid; the error describes why.
-pub fn value(name: &str, words: &str, salt: u64, files: &mut DataFiles) -> Result<SlotValue, String> {
+pub fn value(name: &str, words: &str, salt: u64, files: &mut DataFiles) -> Result<SlotValue, Complaint> {
     if matches!(name, "csv" | "jsonl") {
         return row(words, name == "jsonl", files);
     }
@@ -104,7 +105,7 @@ pub fn env(name: &str) -> Result<String, String> {
     })
 }
 
-fn row(words: &str, lines: bool, files: &mut DataFiles) -> Result<SlotValue, String> {
+fn row(words: &str, lines: bool, files: &mut DataFiles) -> Result<SlotValue, Complaint> {
     let (choice, whole) = RowChoice::read(words)?;
     let (named, format) =
         match whole.rsplit_once(' ').and_then(|(named, word)| Some((named, NumberFormat::parse(word)?))) {
@@ -119,7 +120,7 @@ fn row(words: &str, lines: bool, files: &mut DataFiles) -> Result<SlotValue, Str
             Some(column) => (column, None),
             None => {
                 return Err(misspelled_keyword(named).map_or(trouble, |(word, right)| {
-                    format!("\"{word}\" is not a keyword of {{csv}}; use {right} if you meant that")
+                    format!("\"{word}\" is not a keyword of {{csv}}; use {right} if you meant that").into()
                 }));
             }
         },
@@ -128,7 +129,8 @@ fn row(words: &str, lines: bool, files: &mut DataFiles) -> Result<SlotValue, Str
     if let (Some(value), Some(_)) = (column.no_number(), format) {
         return Err(format!(
             "{named} has \"{value}\", which is not a whole number; leave out the format to send it as is"
-        ));
+        )
+        .into());
     }
     Ok(SlotValue::Row { column, format, choice, salt: csv::salt(named) })
 }

@@ -322,12 +322,13 @@ fn columns_of_files_as_spreadsheets_write_them() {
     let path = |name: &str| directory.path().join(name).display().to_string();
     let utf_16: Vec<u8> =
         "\u{feff}first name\tcity\r\nZoë\t\"São\tPaulo\"\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
-    let files: [(&str, &[u8], &str, &str); 11] = [
+    let files: [(&str, &[u8], &str, &str); 12] = [
         ("semicolon", "name;price\nZoë;1,5\n".as_bytes(), "{csv F.name}={csv F.price}", "Zoë=1,5"),
         ("tab", b"name\tage\nann\t3\n", "{csv F.age}", "3"),
         ("bar", b"name|age\nann|3\n", "{csv F.age}", "3"),
         ("stated", b"sep=^\nname^age\nann^3\n", "{csv F.age u8}", "\u{3}"),
         ("utf_16", &utf_16, "{csv F.first name}/{csv F.city}", "Zoë/São\tPaulo"),
+        ("unmarked", &utf_16[2..], "{csv F.first name}/{csv F.city}", "Zoë/São\tPaulo"),
         ("windows", b"name,paid\nZo\xeb,\x805\n", "{csv F.name}{csv F.paid}", "Zoë€5"),
         ("returns", b"name,age\rann,3\rbob,4\r", "{csv F.name}{csv F.age}", "ann3"),
         ("plain", b"ann,3\nbob,4\n", "{csv F.1 no-header}{csv F.2 no-header}", "ann3"),
@@ -365,6 +366,11 @@ fn rows_that_cannot_be_meant_are_refused_with_their_line() {
     std::fs::write(&path, "a,b\n1,2\n").unwrap();
     let said = Template::parse(&format!("{{csv {0}.1 no-header}}{{csv {0}.b}}", path.display()), "").unwrap_err();
     assert!(said.to_string().contains("are chosen in two ways"), "{said}");
+    std::fs::write(&path, "PK\u{3}\u{4}\u{14}[Content_Types].xml").unwrap();
+    let wrong = Template::parse(&format!("{{csv {}.a}}", path.display()), "--send").unwrap_err();
+    assert!(wrong.to_string().contains("f is a workbook of Excel"), "{wrong}");
+    assert!(wrong.problem.zh().contains("工作簿"), "{}", wrong.problem.zh());
+    std::fs::write(&path, "a,b\n1,2\n").unwrap();
     let said = Template::parse(&format!("{{jsonl {}.a no-header}}", path.display()), "").unwrap_err().to_string();
     assert!(said.contains("has JSON lines, whose keys name the columns; leave out no-header"), "{said}");
 }

@@ -296,6 +296,11 @@ fn mistakes_get_a_sentence() {
         (&[good], &["form=a=b;c"], "--form: \"a=b;c\" has \"c\" after its value, where only ;type= and ;filename= are allowed; leave it out, or use --form-string 'a=b;c' to send it as is"),
         (&[good], &["request-target=a b"], "--request-target: \"a b\" has spaces, which would break the request line; write it without spaces, for example /a?b"),
         (&[good], &["form==a"], "--form: \"=a\" has no name; write NAME=VALUE or NAME=@FILE"),
+        (
+            &[good],
+            &["user=5"],
+            "--user: takes NAME:PASSWORD, not a bare number; for 5 users, use -c 5, or `users: 5` in a plan",
+        ),
         (&[good], &["user=me"], "--user: the password is missing; write NAME:PASSWORD"),
         (&[good], &["redirects=many"], "--redirects: \"many\" is not a number from 0 to 100; use, for example, 5"),
         (&[good], &["expect-status=200,2x"], "--expect-status: \"2x\" is not a status; use 200, 2xx or 200-299, separated by commas"),
