@@ -29,6 +29,8 @@ struct FindReport<'a> {
     limit: Option<SearchLimitReport>,
     /// Why the last trial in doubt was, or why the next load could not be sent.
     doubts: Vec<String>,
+    /// Times that trials went on although the service was still slower than before its overload.
+    unsettled: u32,
     /// All trials.
     trials: Vec<TrialReport<'a>>,
     /// Time that was spent.
@@ -153,6 +155,7 @@ pub fn write_json(outcome: &FindOutcome, out: &mut dyn Write) -> io::Result<()> 
         objectives: objectives.map(|(objective, goal)| GoalReport { objective, bounds: goal.into() }).collect(),
         limit,
         doubts: doubts.chain(outcome.refused.as_ref().map(ToString::to_string)).collect(),
+        unsettled: outcome.unsettled,
         trials: outcome.rows.iter().map(TrialReport::from).collect(),
         elapsed_s: result.elapsed.as_secs_f64(),
         exit_code: outcome.exit().code(),

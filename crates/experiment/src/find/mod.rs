@@ -72,6 +72,8 @@ pub struct FindOutcome {
     pub doubts: Vec<Finding>,
     /// Why the next load could not be sent from this machine at all.
     pub refused: Option<UsageError>,
+    /// Times that trials went on although the service was still slower than before its overload.
+    pub unsettled: u32,
     /// Set if the target was lost.
     pub unreachable: bool,
 }
@@ -138,6 +140,7 @@ pub fn find(
             limit: None,
             doubts: Vec::new(),
             refused: None,
+            unsettled: 0,
             unreachable: false,
         },
     };
@@ -190,7 +193,7 @@ impl Finder<'_> {
                     Err(complaint) if self.outcome.rows.is_empty() => return Err(complaint),
                     Err(complaint) => {
                         self.outcome.refused = Some(complaint);
-                        self.search.give_up();
+                        self.search.limit_to_below(load);
                         return Ok(true);
                     }
                 };
@@ -264,9 +267,10 @@ impl Finder<'_> {
             let most = Nanos::from_secs_f64(baseline.as_secs_f64() * RECOVERED);
             let is_higher = median(&summary).is_some_and(|(at, low)| low.unwrap_or(at) > most);
             if self.stop.requested() || !is_higher {
-                break;
+                return Ok(());
             }
         }
+        self.outcome.unsettled += 1;
         Ok(())
     }
 }

@@ -40,6 +40,10 @@ const GENERATOR_LIMITED: Text = text(
     "Highest {what} that keeps {objectives}: at least {lower}. Generator-limited: beyond it, trials were not to be trusted.",
     "仍能满足 {objectives} 的最高{what}：不低于 {lower}。受发压端限制：超过该负载的试验不可信。",
 );
+const NOTHING_TO_TRUST: Text = text(
+    "No load was shown to keep {objectives}: trials were not to be trusted, from the lowest load on. Generator-limited.",
+    "没有任何负载被证实满足 {objectives}：从最低负载起，试验就不可信。受发压端限制。",
+);
 const UNDECIDED: Text = text(
     "Not finished: {why}. So far {low} seems to keep {objectives}, and {high} does not.",
     "搜索未完成：{why}。目前看来 {low} 满足 {objectives}，{high} 不满足。",
@@ -65,6 +69,11 @@ const NO_LIMIT: Text = text(
 );
 const DOUBT: Text = text("In doubt: {why}.", "存疑：{why}。");
 const REFUSED: Text = text("The next load was not sent: {why}.", "未发送下一级负载：{why}。");
+const UNSETTLED: Text = text(
+    "{n} {n|time|times} the service had not recovered from an overload when the next trial began: it may hold more than \
+     is said here.",
+    "有 {n} 次，下一次试验开始时服务尚未从过载中恢复：其实际上限可能高于此处所示。",
+);
 const TOOK: Text =
     text("{n} {n|trial|trials} in {time}; exit code {code}.", "共 {n} 次试验，用时 {time}；退出码 {code}。");
 
@@ -150,6 +159,9 @@ pub fn result_text(outcome: &FindOutcome, lang: Lang) -> String {
     if result.end == Some(SearchEnd::GeneratorLimited) {
         lines.extend(outcome.doubts.iter().map(|doubt| lang.fill(DOUBT, &[("why", &doubt.sentence(lang))])));
     }
+    if outcome.unsettled > 0 {
+        lines.push(lang.fill(UNSETTLED, &[("n", &outcome.unsettled.to_string())]));
+    }
     lines.extend(outcome.refused.as_ref().map(|refused| {
         let why = if lang == Lang::Zh { refused.zh() } else { refused.to_string() };
         lang.fill(REFUSED, &[("why", &why)])
@@ -167,6 +179,7 @@ fn headline(outcome: &FindOutcome, lang: Lang) -> String {
         Some(SearchEnd::Found) => FOUND,
         Some(SearchEnd::HighestHeld) => HIGHEST_HELD,
         Some(SearchEnd::LowestMissed) => LOWEST_MISSED,
+        Some(SearchEnd::GeneratorLimited) if result.bounds.lower.is_none() => NOTHING_TO_TRUST,
         Some(SearchEnd::GeneratorLimited) => GENERATOR_LIMITED,
         Some(SearchEnd::OutOfTime | SearchEnd::Stopped) | None => UNDECIDED,
     };
@@ -175,12 +188,10 @@ fn headline(outcome: &FindOutcome, lang: Lang) -> String {
         Some(SearchEnd::OutOfTime) => OUT_OF_TIME,
         _ => STOPPED,
     };
-    // Where the search ended early, what short trials showed is all there may be.
-    let lower = result.bounds.lower.or(result.bracket[0]);
     let facts = [
         ("what", what(is_rate, lang)),
         ("objectives", &*outcome.objectives.join(lang.of(AND))),
-        ("lower", &*known(lower, is_rate, lang)),
+        ("lower", &*known(result.bounds.lower, is_rate, lang)),
         ("upper", &*known(result.bounds.upper, is_rate, lang)),
         ("low", &*known(result.bracket[0], is_rate, lang)),
         ("high", &*known(result.bracket[1], is_rate, lang)),

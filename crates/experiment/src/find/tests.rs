@@ -25,6 +25,7 @@ fn outcome(end: SearchEnd, lower: Option<f64>, upper: Option<f64>) -> FindOutcom
         limit: None,
         doubts: Vec::new(),
         refused: None,
+        unsettled: 0,
         unreachable: false,
     }
 }
@@ -77,6 +78,12 @@ fn each_end_has_its_sentence_and_its_exit_code() {
     assert!(
         result_text(&too_many, Lang::En).contains("The next load was not sent: -c: 9000 connections are too many.")
     );
+    let mut from_short_trials = outcome(GeneratorLimited, None, None);
+    from_short_trials.result.bracket = [Some(1500.0), None];
+    let told = result_text(&from_short_trials, Lang::En);
+    assert!(told.starts_with("No load was shown to keep p99<50ms") && !told.contains("1,500"), "{told}");
+    let unsettled = FindOutcome { unsettled: 2, ..outcome(Found, Some(1500.0), Some(1530.0)) };
+    assert!(result_text(&unsettled, Lang::En).contains("2 times the service had not recovered"));
     let lost = FindOutcome { unreachable: true, ..outcome(Stopped, None, None) };
     assert_eq!(lost.exit().code(), 30);
     assert!(result_text(&lost, Lang::En).contains("the target could no longer be reached"));

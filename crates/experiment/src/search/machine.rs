@@ -110,6 +110,8 @@ pub struct Search {
     open: Option<(TrialOutcome, u32)>,
     /// The load that is tried until it is classified.
     at: Option<f64>,
+    /// The lowest load at which trials stayed in doubt, or that this machine cannot send.
+    ceiling: Option<f64>,
     /// The lower bound that is tried again at the end, and the one that was.
     confirming: Option<f64>,
     confirmed: Option<f64>,
@@ -132,6 +134,7 @@ impl Search {
             climbed: Vec::new(),
             open: None,
             at: None,
+            ceiling: None,
             confirming: None,
             confirmed: None,
             untrusted: 0,
@@ -189,7 +192,7 @@ impl Search {
         if !outcome.trusted {
             self.untrusted += 1;
             if self.untrusted >= MOST_UNTRUSTED {
-                self.end = Some(SearchEnd::GeneratorLimited);
+                self.limit_to_below(outcome.load);
             }
             return;
         }
@@ -223,9 +226,14 @@ impl Search {
         self.end.get_or_insert(SearchEnd::Stopped);
     }
 
-    /// Ends the search because this machine cannot send the next load.
-    pub fn give_up(&mut self) {
-        self.end.get_or_insert(SearchEnd::GeneratorLimited);
+    /// Notes that this machine cannot measure this load. What seemed held below it only in short trials is tried fully
+    /// before the search ends; where nothing was held, it ends.
+    pub fn limit_to_below(&mut self, load: f64) {
+        (self.untrusted, self.at, self.open, self.confirming) = (0, None, None, None);
+        match self.bracket()[0] {
+            Some(low) if low < load => self.ceiling = Some(load),
+            _ => self.end = self.end.or(Some(SearchEnd::GeneratorLimited)),
+        }
     }
 
     /// Returns what is known.
@@ -261,6 +269,7 @@ impl Search {
         // Where a single load is left, it takes as many trials as a halving.
         let single = (1.0 + self.narrow() * 2.0, 0.0);
         let (apart, climbing) = match self.bracket() {
+            [Some(_), high] if self.is_limited(high) => single,
             [Some(low), Some(high)] => (high / low, 0.0),
             [Some(low), None] if low >= self.plan.highest => single,
             [low, None] => (2.0, (self.plan.highest / low.unwrap_or(self.plan.lowest)).log2().ceil().clamp(1.0, 8.0)),
@@ -281,6 +290,7 @@ impl Search {
             self.at = None;
         }
         match self.bracket() {
+            [Some(low), high] if self.is_limited(high) => self.settle_on(low, SearchEnd::GeneratorLimited),
             [None, None] => Ok((self.plan.lowest, self.climbing())),
             [Some(low), None] if low >= self.plan.highest => self.settle_on(low, SearchEnd::HighestHeld),
             [Some(low), None] => Ok((self.fit((low * 2.0).min(self.plan.highest)), self.climbing())),
@@ -295,6 +305,11 @@ impl Search {
     /// Classifies the single bound that there is; the search ends with it.
     fn settle_on(&mut self, load: f64, end: SearchEnd) -> Result<(f64, Nanos), SearchEnd> {
         if self.is_undecided(load) { Ok(self.try_fully(load)) } else { Err(end) }
+    }
+
+    /// Returns `true` unless the search is already below the load that cannot be measured.
+    fn is_limited(&self, high: Option<f64>) -> bool {
+        self.ceiling.is_some_and(|ceiling| high.is_none_or(|high| ceiling <= high))
     }
 
     /// Classifies both ends of a narrow bracket by full trials, and tries the lower one again.

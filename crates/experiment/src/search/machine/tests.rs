@@ -99,6 +99,23 @@ fn trials_in_doubt_are_no_evidence() {
     let (result, _) =
         search(plan(), |load, duration| TrialOutcome { trusted: load < 300.0, ..outcome(load, duration, &[640.0]) });
     assert_eq!((result.end, result.bounds.upper), (Some(SearchEnd::GeneratorLimited), None));
+    assert_eq!(result.bounds.lower, Some(160.0), "the last load to be trusted, tried fully: {result:?}");
+}
+
+#[test]
+fn what_only_short_trials_held_is_not_said_where_the_generator_ends() {
+    // The load below the doubtful ones passes when it is short, and misses in full.
+    let slow = |load, duration: Nanos| {
+        let limit = if duration < TRIAL { 1000.0 } else { 100.0 };
+        TrialOutcome { trusted: load < 300.0, ..outcome(load, duration, &[limit]) }
+    };
+    let (result, _) = search(plan(), slow);
+    assert_eq!(result.end, Some(SearchEnd::Found), "the limit is below the doubtful loads: {result:?}");
+    assert!(result.bounds.lower <= Some(100.0) && result.bounds.upper <= Some(105.0), "{result:?}");
+    // Full trials are all in doubt: nothing is known.
+    let (result, _) =
+        search(plan(), |load, duration| TrialOutcome { trusted: duration < TRIAL, ..slow(load, duration) });
+    assert_eq!((result.end, result.bounds.lower), (Some(SearchEnd::GeneratorLimited), None), "{result:?}");
 }
 
 #[test]
