@@ -6,7 +6,8 @@
 //!
 //! That fewer are answered is no evidence of a queue: some requests may never get a response at any load. A queue is
 //! seen when the requests in flight or waiting grow over the seconds, or, if timeouts keep them from growing, when even
-//! the fastest responses take most of the timeout.
+//! the fastest responses take most of the timeout. Until the first requests are answered, those in flight grow without any
+//! queue, to rate × latency (Little's law): growth counts from then on.
 
 use brunt_measure::{Nanos, quantile, steady};
 use brunt_record::{End, Kind, Second};
@@ -52,7 +53,8 @@ impl Overload {
         if totals.finished_in_window == 0 || sustained >= KEPT * scheduled {
             return None;
         }
-        let growth = totals.backlog.growth_per_s()?;
+        let typical = headline_median(run) - plan.warmup;
+        let growth = totals.backlog.growth_per_s(typical)?;
         let last = totals.backlog.last() as f64;
         let missing = (scheduled - sustained) * run.window.as_secs_f64();
         let timed_out: u64 = totals.failures.iter().filter(|f| f.is(Kind::Timeout)).map(|f| f.count).sum();
@@ -73,6 +75,12 @@ fn shortest(run: &RunSums) -> Nanos {
     let before = run.probe.as_ref().filter(|first| first.failure.is_none() && first.requests == 1);
     let within = Nanos(run.headline().finished.min());
     before.map_or(within, |first| within.min(first.took))
+}
+
+/// Returns the median response time of the requests that ended: in an overload, at most half of the window.
+fn headline_median(run: &RunSums) -> Nanos {
+    let finished = run.headline().finished;
+    finished.at_rank(quantile::rank_of(finished.count(), 0.5)).unwrap_or_default()
 }
 
 /// Maximum number of points kept; above it, every second one is dropped.
@@ -124,17 +132,21 @@ impl Backlog {
 
     /// Returns the growth per second, as the median over all pairs of seconds: what happened only near one end of the
     /// window, such as a stall, is no growth. Nor is what happened in half of the seconds or fewer, which the median
-    /// over the pairs of a few seconds does not rule out. `None` with fewer than two seconds.
-    pub fn growth_per_s(&self) -> Option<f64> {
-        let (first, last) = (self.points.first()?, self.points.last()?);
-        let before = std::iter::once(0).chain(self.points.iter().map(|point| point.requests));
-        let growing = before.zip(&self.points).filter(|(before, point)| point.requests > *before).count();
-        if growing * 2 <= self.points.len() {
-            return (self.points.len() > 1).then_some(0.0);
+    /// over the pairs of a few seconds does not rule out. Only the time after `typical`, the usual response time, counts.
+    /// `None` with fewer than two such seconds.
+    pub fn growth_per_s(&self, typical: Nanos) -> Option<f64> {
+        let filling = self.points.partition_point(|point| point.to_ns < typical.0 as i64);
+        let (filled, points) = self.points.split_at(filling);
+        let (first, last) = (points.first()?, points.last()?);
+        let before = filled.last().map_or(0, |point| point.requests);
+        let before = std::iter::once(before).chain(points.iter().map(|point| point.requests));
+        let growing = before.zip(points).filter(|(before, point)| point.requests > *before).count();
+        if growing * 2 <= points.len() {
+            return (points.len() > 1).then_some(0.0);
         }
         let span_s = last.to_ns.saturating_sub(first.to_ns) as f64 / 1e9;
-        let steps = self.points.len().checked_sub(1).filter(|steps| *steps > 0)? as f64;
-        let requests: Vec<f64> = self.points.iter().map(|point| point.requests as f64).collect();
+        let steps = points.len().checked_sub(1).filter(|steps| *steps > 0)? as f64;
+        let requests: Vec<f64> = points.iter().map(|point| point.requests as f64).collect();
         (span_s > 0.0).then(|| steady::slope(&requests) * steps / span_s)
     }
 
@@ -164,15 +176,26 @@ mod tests {
 
     #[test]
     fn a_backlog_grows_throughout_or_not_at_all() {
-        let growth = |seconds: Vec<u32>| backlog(seconds.into_iter().map(|n| (n, 5))).growth_per_s();
+        let growth = |seconds: Vec<u32>| backlog(seconds.into_iter().map(|n| (n, 5))).growth_per_s(Nanos::ZERO);
         assert_eq!(growth((1..=10).map(|n| 80 * n).collect()), Some(80.0));
         assert_eq!(growth(vec![900; 10]), Some(0.0), "a late start is no growth");
         assert_eq!(growth(vec![3, 3, 3, 3, 3, 3, 3, 3, 103, 203]), Some(0.0), "a stall at the end");
         assert_eq!(growth(vec![0, 0, 140]), Some(0.0), "a stall at the end of a short run");
         assert_eq!(growth(vec![7]), None);
         let long = backlog((0..100_000).map(|n| (3 * n, 5)));
-        assert!(long.points.len() <= POINTS && (long.growth_per_s().unwrap() - 3.0).abs() < 0.1);
+        assert!(long.points.len() <= POINTS && (long.growth_per_s(Nanos::ZERO).unwrap() - 3.0).abs() < 0.1);
         assert_eq!(long.last(), 3 * 99_999);
+    }
+
+    #[test]
+    fn requests_in_flight_before_the_first_are_answered_are_no_queue() {
+        let growth = |seconds: &[u32], typical_ms| {
+            backlog(seconds.iter().map(|n| (*n, 5))).growth_per_s(Nanos::from_millis(typical_ms))
+        };
+        assert_eq!(growth(&[20, 40, 60, 60, 60], 3000), Some(0.0), "20/s of 3 s each");
+        assert_eq!(growth(&[10, 20, 30, 40, 45, 45, 45, 45, 45, 45], 4500), Some(0.0));
+        assert_eq!(growth(&[20, 40, 60, 70, 80], 3000), Some(10.0), "it grows on");
+        assert_eq!(growth(&[10, 20, 30], 3000), None, "nothing was answered long enough");
     }
 
     #[test]
