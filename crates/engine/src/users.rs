@@ -201,7 +201,7 @@ impl WorkerUsers {
     pub(crate) fn wake_users<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
         let (iterate, began) = (self.sources.have_iterations(), c.now());
         while let Some((until, user)) = self.sources.take_woken(c.now()) {
-            if iterate && !self.sources.of(user).users().by_arrivals() {
+            if !self.sources.of(user).users().by_arrivals() {
                 c.traffic().woken_late(until);
             }
             // The next step of an iteration is due when the pause ended, however late we are.

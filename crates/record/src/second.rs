@@ -79,7 +79,7 @@ second! {
         /// unusable (nanoseconds).
         #[serde(default)]
         kept_out_ns,
-        /// Time of the window by which pauses of flow users in closed load lasted longer than requested because brunt
+        /// Time of the window by which pauses and think times of users in closed load lasted longer than requested because brunt
         /// woke the users late (nanoseconds).
         #[serde(default)]
         woken_late_ns,

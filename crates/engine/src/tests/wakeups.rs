@@ -89,6 +89,20 @@ fn a_pace_goes_on_as_if_the_generator_had_not_stood_still() {
 }
 
 #[test]
+fn users_who_think_are_woken_late_like_those_who_pause() {
+    let think = Some((SECOND, SECOND));
+    let stages = vec![Stage { lasts: Nanos::from_secs(5), from: 200.0, to: 200.0 }];
+    let scene = scene(Vec::new()).with(|plan| {
+        (plan.flow, plan.load) = (None, Load::Closed { stages, think, together: false });
+    });
+    let stop = SimInterval { from: FROM, to: FROM + SECOND };
+    let [healthy, stopped] =
+        [vec![], vec![stop]].map(|pauses| woken_late(&scene.clone().on(|sim| sim.pauses = pauses).play(|| after(MS))));
+    // All 200 are woken in that second, half of it late on average.
+    assert!(healthy < SECOND && stopped > Nanos(80 * SECOND.0) && stopped < Nanos(120 * SECOND.0), "{healthy} {stopped}");
+}
+
+#[test]
 fn plain_closed_load_has_no_lateness() {
     let plain =
         SimPlan::closed(5, SECOND).on(|sim| sim.pauses = vec![SimInterval { from: FROM - SECOND, to: TO - SECOND }]);

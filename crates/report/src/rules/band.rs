@@ -112,7 +112,7 @@ impl BandRule {
         let stolen_ns = now.zip(self.stolen_ns).map_or(0.0, |(now, before)| now - before);
         self.stolen_ns = now.or(self.stolen_ns);
         if second.part != RunPart::Warmup {
-            self.longest = self.longest.max(Nanos(second.latency.loop_gap.max().max(second.latency.gen_late.max())));
+            self.longest = self.longest.max(longest_delay(second));
             let sum = &mut self.delays[cause_of(second, stolen_ns) as usize];
             *sum = sum.saturating_add(delays(second));
         }
@@ -161,9 +161,16 @@ fn delays(second: &Second) -> Nanos {
     Nanos(u64::try_from(delayed.sum().saturating_sub(undelayed.sum())).unwrap_or(u64::MAX))
 }
 
-/// Returns what explains most of the time for which brunt was away in a second, by its counter.
+/// Returns the longest time by which brunt was late in a second.
+fn longest_delay(second: &Second) -> Nanos {
+    Nanos(second.latency.loop_gap.max().max(second.latency.gen_late.max()))
+}
+
+/// Returns what explains most of the time for which brunt was away in a second, by its counter. Where users paused,
+/// nothing was in flight for most of a stop: the longest delay is then longer than the time away from requests.
 fn cause_of(second: &Second, stolen_ns: f64) -> DelayCause {
-    let (usage, away) = (&second.generator, second.away_ns as f64);
+    let (usage, longest) = (&second.generator, longest_delay(second));
+    let away = second.away_ns.max(longest.0) as f64;
     let explains = |ns: f64| away > 0.0 && ns >= away / 2.0;
     match () {
         () if usage.throttled > 0 => DelayCause::Quota,
@@ -292,6 +299,8 @@ mod tests {
         assert!(named(|s| s.generator.ready_ns = 40 * MS).contains("other processes"));
         assert!(named(|s| s.generator.busiest_cpu_ns = 900 * MS).contains("its own work"));
         assert!(named(|_| ()).contains("stopped"));
+        let paused = |s: &mut Second| (s.away_ns, s.away_ready_ns) = (4 * MS, 3 * MS);
+        assert!(named(paused).contains("stopped"), "users paused while it was stopped for 30 ms");
     }
 
     #[test]
