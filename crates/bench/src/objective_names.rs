@@ -1,5 +1,6 @@
 //! A check that the names in objectives exist in the run.
 
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 use brunt_engine::PreparedRun;
 use brunt_plan::Plan;
@@ -31,6 +32,7 @@ pub fn check_objectives(plan: &Plan, prepared: &PreparedRun) -> Result<(), Usage
             format!("`{}`: for a check, only failures are counted; write failed{{{name}}}<1%", objective.text);
         return Err(UsageError::new("--objective", trouble));
     }
+    check_answered(plan)?;
     let active: Vec<String> = spans.iter().map(|span| format!("{span}{}", SpanName::ACTIVE)).collect();
     let parsed = plan.objectives.iter().filter_map(|text| Objective::parse(text).ok());
     let of_active = |objective: &Objective| objective.name().is_some_and(|name| active.iter().any(|one| one == name));
@@ -62,4 +64,25 @@ pub fn check_objectives(plan: &Plan, prepared: &PreparedRun) -> Result<(), Usage
         }
     };
     Err(UsageError::new("--objective", format!("`{text}`: this run has no request named `{name}`; {right}")))
+}
+
+/// Options of protocols with which no request is answered.
+const ONE_WAY: [&str; 2] = ["no-answer", "one-way"];
+
+/// Rejects objectives on the latency of requests that are not answered. Where only some steps are, it is judged at the end.
+fn check_answered(plan: &Plan) -> Result<(), UsageError> {
+    let one_way = ONE_WAY.into_iter().find(|option| !plan.has_flows() && plan.options.contains_key(*option));
+    let mut parsed = plan.objectives.iter().filter_map(|text| Objective::parse(text).ok());
+    match (one_way, parsed.find(Objective::is_of_time)) {
+        (Some(option), Some(objective)) => Err(UsageError::new(
+            "--objective",
+            complaint!(
+                "`{}`: with --{option} no request is answered, so none has a latency; use an objective on failures or the \
+                 rate, such as failed<1% or rate>=1000/s",
+                "`{}`：使用 --{option} 时请求没有应答，也就没有延迟；请改用关于失败或速率的目标，例如 failed<1% 或 rate>=1000/s",
+                objective.text
+            ),
+        )),
+        _ => Ok(()),
+    }
 }

@@ -12,7 +12,7 @@ use brunt_record::{CounterState, HostCounters, ProbedHost, RunEvent, RunPart, Se
 
 use crate::finding::Grade;
 use crate::load_course::LoadCourse;
-use crate::overload::Overload;
+use crate::overload::{self, Overload};
 use crate::rules::outages::{Outages, ServiceOutage};
 use crate::rules::{TrustRule, dropped_iterations, held_connections};
 use crate::sentences as say;
@@ -342,14 +342,15 @@ fn run(sums: &RunSums, trust: &Trust) -> LoadResults {
 /// Share of the requests scheduled in open load that must have ended within the window for the load to be sustained,
 /// and number of others that may always be in flight.
 const SUSTAINED: f64 = 0.95;
-const IN_FLIGHT: u64 = 10;
+const IN_FLIGHT: f64 = 10.0;
 
 /// Returns `true` if requests of open load were left over at the end of the window because fewer ended than were
-/// scheduled.
+/// scheduled. Rate × shortest response time are in flight without any queue (Little's law).
 fn fell_behind(sums: &RunSums) -> bool {
     let totals = &sums.totals;
-    let left = totals.backlog.last();
-    sums.open && left >= IN_FLIGHT && left as f64 > (1.0 - SUSTAINED) * totals.due as f64
+    let in_service = sums.per_s(totals.due) * overload::shortest(sums).as_secs_f64();
+    let left = totals.backlog.last() as f64 - in_service;
+    sums.open && left >= IN_FLIGHT && left > (1.0 - SUSTAINED) * totals.due as f64
 }
 
 /// Returns what became of the connections that a run held; `lost_from` is the start of the first second in which any

@@ -12,7 +12,7 @@ mod windows;
 use std::borrow::Cow;
 
 use brunt_cause::{Complaint, complaint};
-use brunt_measure::Nanos;
+use brunt_measure::{Histogram, Nanos};
 use brunt_plan::quantity;
 use brunt_plan::scenarios::SpanName;
 use brunt_record::End;
@@ -81,8 +81,13 @@ pub struct ObjectiveInputs<'a> {
     pub throughput_per_s: f64,
     /// The same if brunt had not been away from its users' responses: an upper bound.
     pub throughput_at_most_per_s: f64,
+    /// Failures of which brunt does not know whether they are any, because it did not check the response.
+    pub unchecked: u64,
     /// The headline latency.
     pub latency: RankedLatency<'a>,
+    /// Requests that count as complete within any limit: 0 as measured, and in the better case those of which nothing
+    /// else is known.
+    granted: u64,
 }
 
 /// A judged objective.
@@ -104,23 +109,24 @@ pub struct JudgedObjective {
     pub is_of_failures: bool,
 }
 
-/// The outcome of an objective. Delays that may be brunt's own are judged both ways (`docs/measurement.md` 2.5).
+/// The outcome of an objective. What may be brunt's own, and what it does not know, is judged both ways
+/// (`docs/measurement.md` 2.5, 3.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ObjectiveOutcome {
     /// Met, even if nothing of the figure is brunt's own.
     Met,
-    /// Met without the delays that may be brunt's own, missed with them.
+    /// Met in the better case, missed in the worse; or there was nothing to judge.
     Undecided,
-    /// Missed, even without these delays.
+    /// Missed, even in the better case.
     Missed,
 }
 
 impl ObjectiveOutcome {
-    /// Returns the outcome of an objective that is met `as_measured`, or would be without brunt's own delays.
-    fn of(as_measured: bool, without_own: impl FnOnce() -> bool) -> ObjectiveOutcome {
+    /// Returns the outcome of an objective that is met `as_measured`, or would be in the better case.
+    fn of(as_measured: bool, better: impl FnOnce() -> bool) -> ObjectiveOutcome {
         match as_measured {
             true => ObjectiveOutcome::Met,
-            false if without_own() => ObjectiveOutcome::Undecided,
+            false if better() => ObjectiveOutcome::Undecided,
             false => ObjectiveOutcome::Missed,
         }
     }
@@ -316,13 +322,13 @@ impl Objective {
             Criterion::Max(limit) => {
                 let (within, due) = (self.within(facts, *limit), self.due(facts, *limit));
                 let measured = format!("max {}{}", facts.latency.max().show(), facts.dropped_note());
-                let outcome = self.outcome(facts, |facts| due > 0 && self.within(facts, *limit) == due);
-                let judged = self.judged(outcome, measured, Some((within, due)));
+                let outcome = self.outcome(facts, due, |facts| self.within(facts, *limit) == due);
+                let judged = self.judged(outcome, measured, facts.counted(within, due));
                 JudgedObjective { failed: facts.failed, ..judged }
             }
             Criterion::Mean(limit) => {
-                let outcome = self.outcome(facts, |facts| {
-                    let mean = facts.latency.mean().exact();
+                let outcome = self.outcome(facts, facts.due, |facts| {
+                    let mean = facts.latency.mean().exact().or((facts.granted > 0).then_some(Nanos::ZERO));
                     facts.dropped == 0 && mean.is_some_and(|m| if self.strict { m < *limit } else { m <= *limit })
                 });
                 // A lower bound below the limit shows neither.
@@ -335,10 +341,13 @@ impl Objective {
             }
             Criterion::Failed(limit) => {
                 let (bad, due) = facts.failures();
-                let (bad_share, limit) = (bad as f64, limit * due as f64);
-                let met = due > 0 && if self.strict { bad_share < limit } else { bad_share <= limit };
+                let limit = limit * due as f64;
+                let outcome = self.outcome(facts, due, |facts| {
+                    let bad = facts.failures().0 as f64;
+                    if self.strict { bad < limit } else { bad <= limit }
+                });
                 let measured = format!("failed {}{}", numbers::percent(bad, due), facts.dropped_note());
-                self.judged(ObjectiveOutcome::of(met, || false), measured, Some((due.saturating_sub(bad), due)))
+                self.judged(outcome, measured, Some((due.saturating_sub(bad), due)))
             }
             Criterion::Rate(limit) => {
                 let meets = |rate: f64| if self.strict { rate > *limit } else { rate >= *limit };
@@ -357,9 +366,9 @@ impl Objective {
         limit: Nanos,
     ) -> JudgedObjective {
         let (within, due) = (self.within(facts, limit), self.due(facts, limit));
-        let outcome = self.outcome(facts, |facts| {
+        let outcome = self.outcome(facts, due, |facts| {
             let within = self.within(facts, limit);
-            due > 0 && u128::from(within) * u128::from(whole) >= u128::from(due) * u128::from(share)
+            u128::from(within) * u128::from(whole) >= u128::from(due) * u128::from(share)
         });
         let quantile = facts.latency.quantile(share as f64 / whole as f64);
         let figure = quantile.figure;
@@ -368,7 +377,7 @@ impl Objective {
             _ => figure.show(),
         };
         let measured = format!("{name} {shown}{}", facts.dropped_note());
-        let mut judged = self.judged(outcome, measured, Some((within, due)));
+        let mut judged = self.judged(outcome, measured, facts.counted(within, due));
         judged.failed = facts.failed;
         judged.too_few_requests = figure == Figure::Withheld && self.within(facts, Nanos::MAX) > 0;
         judged
@@ -385,16 +394,24 @@ impl Objective {
     /// Returns the number of due requests known to have completed within the limit.
     fn within(&self, facts: &ObjectiveInputs<'_>, limit: Nanos) -> u64 {
         let limit = if self.strict { limit - Nanos(1) } else { limit };
-        facts.latency.finished.count_at_most(limit)
+        facts.latency.finished.count_at_most(limit) + facts.granted
     }
 
-    /// Judges latencies both as measured and without the delays that may be brunt's own.
-    fn outcome(&self, facts: &ObjectiveInputs<'_>, meets: impl Fn(&ObjectiveInputs<'_>) -> bool) -> ObjectiveOutcome {
+    /// Judges `due` requests both as measured and in the better case: without the delays that may be brunt's own, and
+    /// with everything good of which the contrary is not known. Of none, nothing can be told.
+    fn outcome(
+        &self,
+        facts: &ObjectiveInputs<'_>,
+        due: u64,
+        meets: impl Fn(&ObjectiveInputs<'_>) -> bool,
+    ) -> ObjectiveOutcome {
+        if due == 0 {
+            return ObjectiveOutcome::Undecided;
+        }
         ObjectiveOutcome::of(meets(facts), || {
-            facts.latency.undelayed().is_some_and(|finished| {
-                let latency = RankedLatency { finished: &finished, own: None, blocks: None, ..facts.latency };
-                meets(&ObjectiveInputs { latency, ..*facts })
-            })
+            let undelayed = facts.latency.undelayed();
+            let finished = undelayed.as_ref().unwrap_or(facts.latency.finished);
+            meets(&facts.in_the_better_case(finished))
         })
     }
 
@@ -439,6 +456,23 @@ impl<'a> ObjectiveInputs<'a> {
         (bad.saturating_sub(cut), self.due.saturating_sub(cut))
     }
 
+    /// Returns the figures with these latencies, and with all requests good of which the contrary is not known.
+    fn in_the_better_case<'b>(&'b self, finished: &'b Histogram) -> ObjectiveInputs<'b> {
+        let latency = RankedLatency { finished, own: None, blocks: None, ..self.latency };
+        let failed = self.failed.saturating_sub(self.unchecked);
+        ObjectiveInputs { latency, failed, granted: self.unchecked.saturating_add(self.unmeasured()), ..*self }
+    }
+
+    /// Returns the number of successes without a latency, as those of messages that nobody answers.
+    fn unmeasured(&self) -> u64 {
+        self.finished.saturating_sub(self.latency.finished.count())
+    }
+
+    /// Returns the requests within a limit and those due; `None` if no latency was measured.
+    fn counted(&self, within: u64, due: u64) -> Option<(u64, u64)> {
+        (self.unmeasured() == 0 || within > 0).then_some((within, due))
+    }
+
     /// Returns the figures that an objective applies to; `None` if the run has no such name.
     fn of(run: &'a RunSums, objective: &Objective) -> Option<ObjectiveInputs<'a>> {
         objective.name().map_or_else(|| Some(ObjectiveInputs::of_all(run)), |name| ObjectiveInputs::of_name(run, name))
@@ -454,7 +488,9 @@ impl<'a> ObjectiveInputs<'a> {
             finished: run.totals.finished,
             throughput_per_s: run.throughput_per_s(),
             throughput_at_most_per_s: run.throughput_at_most_per_s(),
+            unchecked: run.unchecked(),
             latency: run.headline(),
+            granted: 0,
         }
     }
 
@@ -487,7 +523,10 @@ impl<'a> ObjectiveInputs<'a> {
             finished: totals.counts.finished,
             throughput_per_s: run.per_s(totals.finished_in_window),
             throughput_at_most_per_s: run.at_most(run.per_s(totals.finished_in_window)),
+            // Kinds of failure are not counted by name.
+            unchecked: run.unchecked().min(totals.counts.failed),
             latency: totals.ranked(),
+            granted: 0,
         }
     }
 
@@ -531,7 +570,9 @@ impl<'a> ObjectiveInputs<'a> {
             finished: row.passed,
             throughput_per_s: 0.0,
             throughput_at_most_per_s: 0.0,
+            unchecked: run.unchecked().min(row.failed),
             latency: crate::name_rows::empty_totals().ranked(),
+            granted: 0,
         })
     }
 }

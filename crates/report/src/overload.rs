@@ -71,7 +71,7 @@ impl Overload {
 }
 
 /// Returns the shortest response time of the run, including that of the pre-flight request.
-fn shortest(run: &RunSums) -> Nanos {
+pub(crate) fn shortest(run: &RunSums) -> Nanos {
     let before = run.probe.as_ref().filter(|first| first.failure.is_none() && first.requests == 1);
     let within = Nanos(run.headline().finished.min());
     before.map_or(within, |first| within.min(first.took))

@@ -7,10 +7,11 @@
 use brunt_measure::Nanos;
 use brunt_plan::{Change, TrustPolicy};
 use brunt_record::{
-    ConnectionLoss, End, FailureExample, FirstResponse, HasRank, LoadChange, Notice, ProbedHost, RunEnd, RunEvent,
+    ConnectionLoss, End, FailureExample, FirstResponse, HasRank, Kind, LoadChange, Notice, ProbedHost, RunEnd, RunEvent,
     RunPart, RunStarted, Second, Subject, TraceId, TracedRequest, UsedValue, is_slow, keep_slowest,
 };
 
+use crate::failure_kind::FailureKind as _;
 use crate::name_totals::EXAMPLES;
 use crate::ranked::RankedLatency;
 use crate::reference::ReferenceTotals;
@@ -325,9 +326,15 @@ impl RunSums {
             && (totals.max_established > 0 || totals.users > 0)
     }
 
-    /// Returns `true` if a request succeeded, so that there are latencies to judge.
+    /// Returns `true` if a request that is answered succeeded, so that there are latencies to judge.
     pub fn has_latency(&self) -> bool {
-        self.totals.finished > 0 && !self.only_holds()
+        self.totals.finished > self.totals.one_way && !self.only_holds()
+    }
+
+    /// Returns the number of responses that brunt did not check, because a limit of its own was reached.
+    pub(crate) fn unchecked(&self) -> u64 {
+        let kinds = self.totals.failures.iter().filter(|failure| failure.is(Kind::Unchecked));
+        kinds.fold(0, |sum, failure| sum.saturating_add(failure.count))
     }
 
     /// Returns the number of failures that the headline excludes: all except timeouts, which rank last.

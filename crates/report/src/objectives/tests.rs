@@ -5,7 +5,7 @@ use brunt_measure::Histogram;
 
 fn check(objective: &str, facts: &ObjectiveInputs<'_>, wanted: &str) {
     let judged = Objective::parse(objective).unwrap().judge(facts);
-    let verdict = if judged.is_met() { "met" } else { "missed" };
+    let verdict = judged.outcome.name();
     let few = if judged.too_few_requests { ", few" } else { "" };
     assert_eq!(format!("{verdict}: {}{few}", judged.measured), wanted, "{objective}");
 }
@@ -29,7 +29,9 @@ fn judged_over_all_due_requests() {
         finished: 995,
         throughput_per_s: 1000.0,
         throughput_at_most_per_s: 1000.0,
+        unchecked: 0,
         latency: RankedLatency::with_unfinished(&finished, &none),
+        granted: 0,
     };
     check("p50<50ms", &good, "met: p50 10.0 ms");
     check("p99<50ms", &good, "met: p99 10.0 ms");
@@ -62,12 +64,14 @@ fn the_unfinished_cannot_meet_anything() {
         finished: 5,
         throughput_per_s: 0.5,
         throughput_at_most_per_s: 0.5,
+        unchecked: 0,
         latency,
+        granted: 0,
     };
     check("p50<50ms", &facts, "met: p50 ≥ 1.00 ms");
     check("p60<50ms", &facts, "missed: p60 ≥ 5.00 s");
     check("max<1h", &facts, "missed: max ≥ 5.00 s");
-    check("mean<1h", &facts, "missed: mean ≥ 2.50 s");
+    check("mean<1h", &facts, "undecided: mean ≥ 2.50 s");
     check("failed<1%", &facts, "missed: failed 50.0 %");
 }
 
@@ -84,7 +88,9 @@ fn what_a_stop_cut_off_before_the_limit_had_passed_misses_nothing() {
         finished: 950,
         throughput_per_s: 95.0,
         throughput_at_most_per_s: 95.0,
+        unchecked: 0,
         latency,
+        granted: 0,
     };
     check("p98<50ms", &facts, "met: p98 ≥ 20.0 ms");
     check("p99<50ms", &facts, "missed: p99 ≥ 20.0 ms");
@@ -107,7 +113,9 @@ fn a_withheld_quantile_is_judged_by_counting_and_says_so() {
         finished: 20,
         throughput_per_s: 2.0,
         throughput_at_most_per_s: 2.0,
+        unchecked: 0,
         latency: RankedLatency::finished_only(&finished),
+        granted: 0,
     };
     check("p99<50ms", &facts, "met: p99 –, few");
     check("p99<1ms", &facts, "missed: p99 –, few");
@@ -117,7 +125,7 @@ fn a_withheld_quantile_is_judged_by_counting_and_says_so() {
 }
 
 #[test]
-fn nothing_due_meets_nothing() {
+fn of_nothing_only_a_rate_can_be_told() {
     let none = Histogram::new();
     let facts = ObjectiveInputs {
         due: 0,
@@ -128,17 +136,47 @@ fn nothing_due_meets_nothing() {
         finished: 0,
         throughput_per_s: 0.0,
         throughput_at_most_per_s: 0.0,
+        unchecked: 0,
         latency: RankedLatency::finished_only(&none),
+        granted: 0,
     };
     for (objective, wanted) in [
-        ("p99<1s", "missed: p99 –"),
-        ("mean<1s", "missed: mean –"),
-        ("max<1s", "missed: max –"),
-        ("failed<1%", "missed: failed 0 %"),
+        ("p99<1s", "undecided: p99 –"),
+        ("mean<1s", "undecided: mean –"),
+        ("max<1s", "undecided: max –"),
+        ("failed<1%", "undecided: failed 0 %"),
         ("rate>1/s", "missed: rate 0/s"),
     ] {
         check(objective, &facts, wanted);
     }
+}
+
+#[test]
+fn what_brunt_does_not_know_decides_nothing() {
+    let (finished, none) = (times(&[(10, 950)]), Histogram::new());
+    let unchecked = ObjectiveInputs {
+        due: 1000,
+        failed: 50,
+        censored: 0,
+        dropped: 0,
+        cut: false,
+        finished: 950,
+        throughput_per_s: 950.0,
+        throughput_at_most_per_s: 950.0,
+        unchecked: 45,
+        latency: RankedLatency::finished_only(&finished),
+        granted: 0,
+    };
+    check("failed<1%", &unchecked, "undecided: failed 5.0 %");
+    check("p99<50ms", &unchecked, "undecided: p99 10.0 ms");
+    check("failed<0.5%", &unchecked, "missed: failed 5.0 %");
+    check("failed<6%", &unchecked, "met: failed 5.0 %");
+    let one_way = ObjectiveInputs { failed: 5, finished: 995, latency: RankedLatency::finished_only(&none), ..unchecked };
+    let one_way = ObjectiveInputs { unchecked: 0, ..one_way };
+    check("p99<50ms", &one_way, "undecided: p99 –");
+    check("p99.9<50ms", &one_way, "missed: p99.9 –");
+    check("mean<50ms", &one_way, "undecided: mean –");
+    assert_eq!(Objective::parse("p99<50ms").unwrap().judge(&one_way).counted, None, "none was measured");
 }
 
 #[test]

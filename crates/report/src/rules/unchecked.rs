@@ -1,10 +1,7 @@
 //! The rule for responses that brunt itself did not check, because a limit of its own was reached: memory for responses,
 //! or work for the checks and captures of one. Such failures are ours, and say nothing about the target.
 
-use brunt_record::Kind;
-
 use super::Evidence;
-use crate::failure_kind::FailureKind as _;
 use crate::finding::{Finding, Grade};
 use crate::numbers;
 use crate::text::{Text, text};
@@ -19,7 +16,7 @@ const UNCHECKED: Text = text(
 const FAIL: f64 = 0.05;
 
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
-    let failed = run.totals.failures.iter().filter(|f| f.is(Kind::Unchecked)).map(|f| f.count).sum();
+    let failed = run.unchecked();
     let share = failed as f64 / run.totals.due.max(1) as f64;
     let grade = if share > FAIL { Grade::Fail } else { Grade::Warn };
     (failed > 0).then(|| Finding::new("unchecked", grade, UNCHECKED, [("failed", numbers::count(failed))]))

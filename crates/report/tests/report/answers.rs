@@ -70,6 +70,25 @@ fn a_queue_that_time_outs_keep_short_is_an_overload_and_fast_failures_are_none()
     assert!(overload().ended(Some("interrupted")).json()["overload"].is_null(), "a part of a run shows no capacity");
 }
 
+#[test]
+fn a_service_that_takes_half_of_the_window_is_no_overload() {
+    let (mut slow, mut queueing) = (open(100.0, 10), open(100.0, 10));
+    for n in 0..10u64 {
+        let mut s = second(n as i64).answered(if n < 5 { 0 } else { 100 }, ms(5_000));
+        (s.due, s.in_flight) = (100, 100 * (n as u32 + 1).min(5));
+        slow = slow.second(s);
+        // The twin: it answers half, and what it answers has waited ever longer.
+        let mut s = second(n as i64).answered(50, ms(10 + 500 * n));
+        (s.due, s.in_flight) = (100, 50 * (n as u32 + 1));
+        queueing = queueing.second(s);
+    }
+    slow.probe.iter_mut().for_each(|first| first.took = ms(5_000));
+    let outcome = |run: &RunBuilder| run.json()["diagnosis"]["outcome"].clone();
+    assert!(slow.json()["overload"].is_null());
+    assert_eq!(outcome(&slow), "not_reached", "the rate times the latency is in flight");
+    assert_eq!(queueing.json()["overload"]["queue_growth_per_s"].as_f64(), Some(50.0));
+}
+
 fn refusing() -> RunBuilder {
     let mut s = second(0).failing(400, "wrong_status", "first_byte", None);
     s.latency.failed_responses.record_n(Nanos::from_micros(50), 400);
