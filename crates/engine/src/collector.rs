@@ -303,10 +303,13 @@ impl<'a> Collector<'a> {
         second.in_flight_ns += u128::from(a.area_ns);
         second.service_ns += i128::from(a.service_ns) + i128::from(a.after_ns as i64) - i128::from(a.before_ns as i64);
         second.generator.merge_worker(a.busiest_cpu_ns, a.ready_ns, (a.throttled, a.periods), a.resolution_ns);
-        let success = |since: u64| (since > 0).then(|| s.from_ns + since as i64 - 1);
-        second.first_success_ns = [second.first_success_ns, success(a.first_success)].into_iter().flatten().min();
-        second.last_success_ns = second.last_success_ns.max(success(a.last_success));
-        let looked = success(a.first_success).unwrap_or(s.to_ns);
+        let time = |since: u64| (since > 0).then(|| s.from_ns + since as i64 - 1);
+        let earlier = |known: Option<i64>, since| [known, time(since)].into_iter().flatten().min();
+        second.first_success_ns = earlier(second.first_success_ns, a.first_success);
+        second.last_success_ns = second.last_success_ns.max(time(a.last_success));
+        second.first_failure_ns = earlier(second.first_failure_ns, a.first_failure);
+        second.last_failure_ns = second.last_failure_ns.max(time(a.last_failure));
+        let looked = time(a.first_success).unwrap_or(s.to_ns);
         let busy = (a.busy_for > 0).then(|| looked - (a.busy_for as i64 - 1));
         second.busy_since_ns = [second.busy_since_ns, busy].into_iter().flatten().min();
         for (code, n) in s.codes {

@@ -263,17 +263,29 @@ impl Recorder {
         if let Some(early) = &mut self.early {
             early.finished += 1;
         }
+        let at = (now - self.second_from).0 + 1;
         let apart = &mut self.tally.counts.apart;
-        apart.last_success = (now - self.second_from).0 + 1;
+        apart.last_success = at;
         if apart.first_success == 0 {
-            apart.first_success = apart.last_success;
+            apart.first_success = at;
             apart.busy_for = (now - self.in_flight.busy_since).0 + 1;
+        }
+    }
+
+    /// Records a failure for the detection of outages.
+    fn record_failure_time(&mut self, now: Nanos) {
+        let at = (now - self.second_from).0 + 1;
+        let apart = &mut self.tally.counts.apart;
+        apart.last_failure = at;
+        if apart.first_failure == 0 {
+            apart.first_failure = at;
         }
     }
 
     /// Records a failure.
     pub fn failed(&mut self, x: &Exchange, sort: FailureClass, limits: &Limits, now: Nanos) {
         self.count_failure(sort);
+        self.record_failure_time(now);
         let timed_out = sort.kind == FaultKind::Timeout;
         if timed_out {
             self.count_unanswered(x, limits, now);

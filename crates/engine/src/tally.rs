@@ -45,6 +45,8 @@ brunt_record::counts! {
         resolution_ns,
         /// Times of the first and the last success since the second's beginning, plus one; zero if there was none.
         first_success, last_success,
+        /// The same of failures.
+        first_failure, last_failure,
         /// Duration of the current busy period at the first success or, without one, at the end of the second, plus
         /// one; zero if nothing was in flight.
         busy_for,

@@ -84,6 +84,7 @@ impl PlausibilityCheck {
     fn second(&mut self, s: &Second) -> Result<(), String> {
         check_range([Some(s.from_ns), Some(s.to_ns)])?;
         check_range([s.first_success_ns, s.last_success_ns])?;
+        check_range([s.first_failure_ns, s.last_failure_ns])?;
         check_range([s.busy_since_ns, None])?;
         self.follows(s)?;
         let area = s.in_flight_ns.max(s.service_ns.unsigned_abs());

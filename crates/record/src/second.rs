@@ -179,6 +179,12 @@ second! {
         /// End of the last success in the second, in the same format.
         #[serde(default)]
         last_success_ns: Option<i64>,
+        /// End of the first failure in the second, in the same format.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        first_failure_ns: Option<i64>,
+        /// End of the last failure in the second, in the same format.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        last_failure_ns: Option<i64>,
         /// Start of the uninterrupted period with requests in flight that includes the first success in the second, or
         /// else its end; null if none were in flight.
         #[serde(default)]

@@ -155,7 +155,8 @@ pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
         *n = word(bytes)?;
     }
     let apart = counts.apart;
-    let spans = [apart.first_success, apart.last_success, apart.busy_for].iter().all(|ns| *ns <= FARTHEST);
+    let ends = [apart.first_success, apart.last_success, apart.first_failure, apart.last_failure];
+    let spans = ends.iter().chain([&apart.busy_for]).all(|ns| *ns <= FARTHEST);
     let gauges = [apart.users, apart.in_flight, apart.waiting, apart.open].iter().all(|n| u32::try_from(*n).is_ok());
     if !moments || !spans || !gauges || to_ns < from_ns {
         return None;

@@ -32,6 +32,10 @@ const CALM_SUCCESSES: u64 = 20;
 /// Multiple of the backlog before an outage, and number of requests more, up to which it counts as drained.
 const DRAINED_TIMES: u64 = 2;
 const DRAINED_MORE: u64 = 5;
+/// Minimum number of failures in two adjacent seconds with successes, and maximum time before and after their boundary
+/// without a request that ended, for failures to have filled the time between the successes.
+const FAILURES: u64 = 10;
+const NEAR: i64 = 250_000_000;
 /// Maximum number of outages kept, longest first, to bound memory.
 const KEPT: usize = 64;
 /// Share of the window without a success above which, under closed load, the figures are invalid.
@@ -47,6 +51,9 @@ pub(crate) struct Outages {
     /// of them, and the time since when requests have been in flight without a break.
     silent: u64,
     failing: bool,
+    /// Time of the last failure in the last second with a success, and the number of its failures.
+    last_failure: Option<i64>,
+    failures: u64,
     busy_since: Option<i64>,
     /// End of the seconds seen.
     until: i64,
@@ -105,6 +112,7 @@ impl Outages {
             (self.silent, self.busy_since) = (self.silent + 1, s.busy_since_ns);
             return;
         };
+        self.failing = if self.silent == 0 { self.failed_across(s, since, first) } else { self.failing };
         self.busy_since = s.busy_since_ns;
         // Before the first success, connections are opened, which may take a retransmission (1 s).
         let is_opening = !self.succeeded && first - since < 2 * LEAST.0 as i64;
@@ -120,7 +128,16 @@ impl Outages {
         }
         self.last_success = s.last_success_ns.or(Some(s.to_ns));
         self.own_gap = 0;
+        (self.last_failure, self.failures) = (s.last_failure_ns, s.failed);
         (self.succeeded, self.silent, self.failing) = (true, 0, false);
+    }
+
+    /// Returns `true` if requests failed from one second to the next between their successes, at `since` and `first`.
+    fn failed_across(&self, next: &Second, since: i64, first: i64) -> bool {
+        let (last, soonest) = (self.last_failure.filter(|at| *at > since), next.first_failure_ns.filter(|at| *at < first));
+        let before = last.unwrap_or(since) >= next.from_ns.saturating_sub(NEAR);
+        let after = soonest.unwrap_or(first) <= next.from_ns.saturating_add(NEAR);
+        before && after && self.failures.saturating_add(next.failed) >= FAILURES
     }
 
     /// Adds the pending service times to the normal ones, or drops them if an outage followed.
@@ -134,7 +151,7 @@ impl Outages {
 
     /// Ends the time since the last success; returns `true` if it was long enough and successes were expected.
     fn close(&mut self, since: i64, at: i64) -> bool {
-        let wanted = match self.failing && self.silent > 0 {
+        let wanted = match self.failing {
             true => Some(since),
             false => self.busy_since.map(|busy| busy.max(since)),
         };
@@ -321,6 +338,33 @@ mod tests {
             assert_eq!(told(outage(seconds, 2, open)), expected, "{seconds:?}");
         }
         assert_eq!(told(outage(&calm, 2, false)), None);
+    }
+
+    #[test]
+    fn a_second_of_refused_connects_is_told_wherever_the_seconds_lie() {
+        // Each of 100 requests a second succeeds or fails at once; nothing is ever in flight for long.
+        let seen = |from: i64, to: i64, fails: fn(i64) -> bool| {
+            let seconds = (0..6_i64).map(|n| {
+                let times = |is_wanted: bool| {
+                    let is_failed = move |ms: &i64| (from..to).contains(ms) && fails(*ms);
+                    (1000 * n..1000 * (n + 1)).step_by(10).filter(move |ms| is_failed(ms) == is_wanted).collect::<Vec<_>>()
+                };
+                let (good, bad) = (times(false), times(true));
+                let ends = |of: &[i64]| [of.first(), of.last()].map(|ms| ms.map(|ms| ms * MS));
+                let mut second = Second { from_ns: 1000 * n * MS, to_ns: 1000 * (n + 1) * MS, due: 100, ..Second::default() };
+                (second.finished, second.failed) = (good.len() as u64, bad.len() as u64);
+                [second.first_success_ns, second.last_success_ns] = ends(&good);
+                [second.first_failure_ns, second.last_failure_ns] = ends(&bad);
+                second.latency.service.record_n(Nanos::from_millis(1), second.finished);
+                second
+            });
+            told(of(seconds, true))
+        };
+        for from in (2000..3000).step_by(70) {
+            assert!(seen(from, from + 950, |_| true).is_some(), "from {from} ms");
+            assert_eq!(seen(from, from + 800, |_| true), None, "too short, from {from} ms");
+            assert_eq!(seen(from, from + 950, |ms| ms % 20 == 0), None, "half of them succeed, from {from} ms");
+        }
     }
 
     #[test]

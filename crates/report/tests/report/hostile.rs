@@ -100,6 +100,7 @@ fn second(n: usize) -> impl Strategy<Value = RunEvent> {
             s.connections.open = open;
             (s.in_flight_ns, s.service_ns) = (u128::from(c[1]) << 40, -i128::from(c[2]) << 60);
             [s.first_success_ns, s.last_success_ns, s.busy_since_ns] = [first, last, busy];
+            [s.first_failure_ns, s.last_failure_ns] = [last, first];
             if has[0] {
                 s.status = BTreeMap::from([(word.clone(), c[2]), ("503".into(), c[3])]);
                 s.failures = vec![Failure { kind: word.clone(), phase: "wait".into(), errno: None, count: c[3] }];
