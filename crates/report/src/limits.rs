@@ -225,7 +225,7 @@ impl CounterCollector {
     pub fn conclude(mut self, sums: &RunSums, trust: &Trust) -> Conclusion {
         self.take_until(self.window_ends.map_or(i64::MAX, |end| end.saturating_add(AFTER)));
         let (told, hosts): (Vec<_>, Vec<_>) = self.hosts.into_iter().partition(MachineCounters::is_self_reported);
-        let outage = self.outages.found(&sums.totals, sums.open);
+        let outage = self.outages.found(sums);
         let silent = outage.iter().flat_map(|outage| told.iter().filter_map(|counts| counts.silence(outage))).collect();
         let silent_stretches = told.iter().flat_map(MachineCounters::silent_stretches).collect();
         let told = told.into_iter().map(|counts| counts.counted).collect();

@@ -6,7 +6,9 @@ use brunt_record::{RunEvent, RunPart, Second};
 
 use super::{Evidence, TrustRule};
 use crate::finding::{Finding, Grade};
+use crate::name_rows::NameTotalsRow;
 use crate::numbers;
+use crate::sums::RunSums;
 use crate::text::{Text, text};
 use crate::totals::RunTotals;
 
@@ -29,6 +31,12 @@ const DUE: f64 = 10.0;
 /// open load.
 const CALM: u64 = 3;
 const CALM_SUCCESSES: u64 = 20;
+/// Minimum number of responses of a name that show how long it usually takes, the quantiles that do (the lower one is that
+/// of responses without an outage in any case), and the multiple of the upper one that chance may reach.
+const NAMED: u64 = 10;
+const FAST: f64 = 0.1;
+const SLOW: f64 = 0.9;
+const VARIED: f64 = 1.5;
 /// Multiple of the backlog before an outage, and number of requests more, up to which it counts as drained.
 const DRAINED_TIMES: u64 = 2;
 const DRAINED_MORE: u64 = 5;
@@ -190,31 +198,44 @@ impl Outages {
 
     /// Returns the outages of a completed run, the longest first: their beginnings and ends in nanoseconds since the
     /// start of the window.
-    fn all(&self, totals: &RunTotals, open: bool) -> Vec<(i64, i64)> {
+    fn all(&self, run: &RunSums) -> Vec<(i64, i64)> {
+        let (totals, open) = (&run.totals, run.open);
         let mut all = self.clone();
         let Some(last) = all.last_success.filter(|_| all.succeeded) else { return Vec::new() };
         let lasted = all.silent > 0 && all.close(last, all.until);
         all.flush_pending(!lasted);
         let usual = all.usual(totals, open);
-        let least = LEAST_BUSY.0.max(usual.0.saturating_mul(TIMES)) as i64;
+        let usual = Nanos(usual.0.saturating_mul(TIMES));
+        let least = LEAST_BUSY.max(usual).max(slowest_name(run)).0 as i64;
         let due_per_ns = if open { totals.due as f64 / totals.window.0.max(1) as f64 } else { f64::INFINITY };
         all.stretches.retain(|(from, to)| to - from >= least && (to - from) as f64 * due_per_ns >= DUE);
         all.stretches
     }
 
     /// Returns the longest outage of a completed run.
-    pub fn found(&self, totals: &RunTotals, open: bool) -> Option<ServiceOutage> {
-        let all = self.all(totals, open);
+    pub fn found(&self, run: &RunSums) -> Option<ServiceOutage> {
+        let all = self.all(run);
         let &(from, to) = all.first()?;
         let length = |(from, to): &(i64, i64)| u64::try_from(to - from).unwrap_or(0);
         let total: u64 = all.iter().map(length).sum();
         let to_the_end = all.iter().any(|(_, to)| *to == self.until);
-        let fails = !open && (to_the_end || total as f64 > CLOSED_FAIL * totals.window.0 as f64);
+        let fails = !run.open && (to_the_end || total as f64 > CLOSED_FAIL * run.totals.window.0 as f64);
         let at = |ns: i64| Nanos(u64::try_from(ns).unwrap_or(0));
         let further = all.len() as u64 - 1;
         let grade = if fails { Grade::Fail } else { Grade::Warn };
         Some(ServiceOutage { from: at(from), to: at(to), to_the_end: to == self.until, others: further, grade })
     }
+}
+
+/// Returns the time without a success that the slowest of several names explains: all users may be in that step.
+fn slowest_name(run: &RunSums) -> Nanos {
+    let of = |row: NameTotalsRow<'_>| {
+        let times = row.totals.ranked().finished;
+        let at = |q: f64| times.at_rank(quantile::rank_of(times.count(), q)).unwrap_or_default();
+        let usual = Nanos((at(FAST).0.saturating_mul(TIMES)).min((at(SLOW).0 as f64 * VARIED) as u64));
+        if times.count() >= NAMED { usual } else { Nanos::ZERO }
+    };
+    run.by_name().map(of).max().unwrap_or_default()
 }
 
 /// The longest outage of a run.
@@ -254,11 +275,11 @@ impl TrustRule for Outages {
     }
 
     fn findings(&self, run: &Evidence<'_>) -> Vec<Finding> {
-        self.found(&run.totals, run.open).map(ServiceOutage::finding).into_iter().collect()
+        self.found(run).map(ServiceOutage::finding).into_iter().collect()
     }
 
     fn outages(&self, run: &Evidence<'_>) -> Vec<(i64, i64)> {
-        let mut all = self.all(&run.totals, run.open);
+        let mut all = self.all(run);
         all.sort_unstable();
         all
     }
@@ -267,6 +288,7 @@ impl TrustRule for Outages {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sums::SumsBuilder;
 
     const MS: i64 = 1_000_000;
 
@@ -278,12 +300,12 @@ mod tests {
     type LongestOutage = Option<(u64, u64, u64, Grade)>;
 
     fn of(seconds: impl IntoIterator<Item = Second>, open: bool) -> Option<ServiceOutage> {
-        let (mut totals, mut outages) = (RunTotals::default(), Outages::default());
+        let (mut sums, mut outages) = (SumsBuilder::default(), Outages::default());
         for second in seconds {
-            totals.add(&second);
+            sums.add_second(&second);
             outages.see(&RunEvent::Second(Box::new(second)));
         }
-        outages.found(&totals, open)
+        outages.found(&RunSums { open, ..sums.finish() })
     }
 
     fn outage(seconds: &[SecondSpec], service_ms: u64, open: bool) -> Option<ServiceOutage> {

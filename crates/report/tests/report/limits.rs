@@ -244,6 +244,33 @@ fn outage(silent: fn(i64) -> bool) -> RunBuilder {
     run
 }
 
+/// All users take quick steps and then, together, one of two seconds.
+#[test]
+fn a_step_that_always_takes_long_is_no_outage() {
+    let outages = |silent: std::ops::Range<i64>| {
+        let mut run = closed(10, 20);
+        run.names = ["quick", "slow"].map(String::from).to_vec();
+        for n in 0..20 {
+            let responds = n % 2 == 0 && !silent.contains(&n);
+            let mut second = if responds { second(n).answered(90, ms(5)).answered(10, ms(2_000)) } else { second(n) };
+            second.busy_since_ns = Some(0);
+            if responds {
+                (second.first_success_ns, second.last_success_ns) = (Some(n * S + S / 1000), Some(n * S + S / 50));
+                let of = |name, ms, n| NamedFigures {
+                    name,
+                    latency: PackedHistogram::of(Nanos::from_millis(ms), n),
+                    ..NamedFigures::default()
+                };
+                second.named = vec![of(0, 5, 90), of(1, 2_000, 10)];
+            }
+            run = run.second(second);
+        }
+        run.summary().outages.clone()
+    };
+    assert_eq!(outages(0..0), []);
+    assert_eq!(outages(7..13), [(6 * S + S / 50, 14 * S + S / 1000)], "longer than the step takes");
+}
+
 #[test]
 fn a_watched_service_that_was_silent_in_an_outage_is_its_culprit() {
     let found = |silent| {
