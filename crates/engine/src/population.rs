@@ -45,6 +45,11 @@ impl Population {
         self.0.iter().filter(|users| users.reported).map(|users| u64::from(users.alive / per_user)).sum()
     }
 
+    /// Returns `true` if the users of a scenario are those of the run.
+    pub fn is_reported(&self, scenario: ScenarioId) -> bool {
+        self.0[scenario.at()].reported
+    }
+
     /// Returns the number of users of a scenario, and its user-nanoseconds since the last call.
     pub fn take_user_time(&mut self, scenario: ScenarioId, now: Nanos) -> (u64, u64) {
         self.set(scenario, self.0[scenario.at()].alive, now);

@@ -453,7 +453,7 @@ impl Recorder {
 
     /// Passes on the second, which ends at `to`, and begins the next one.
     pub fn roll(&mut self, to: Nanos, limits: &Limits, gauges: &Gauges) {
-        self.count_users(to);
+        self.count_users(to, limits.per_user);
         let from = self.second_from;
         let (area, before, after) = self.in_flight.roll(to);
         let cpu = Clock.thread_cpu_time();

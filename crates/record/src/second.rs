@@ -79,6 +79,9 @@ second! {
         /// unusable (nanoseconds).
         #[serde(default)]
         kept_out_ns,
+        /// Time integral of the users of closed load, in user-nanoseconds; 0 in older records.
+        #[serde(default)]
+        users_ns,
         /// Time of the window by which pauses and think times of users in closed load lasted longer than requested because brunt
         /// woke the users late (nanoseconds).
         #[serde(default)]

@@ -142,7 +142,11 @@ impl LoadCourse {
 
     fn figures(&self, second: &Second) -> SecondFigures {
         let length_s = second.length().as_secs_f64();
-        let load = if self.is_open { second.due as f64 / length_s } else { f64::from(second.users) };
+        let users = match second.users_ns {
+            0 => f64::from(second.users),
+            users_ns => users_ns as f64 / 1e9 / length_s,
+        };
+        let load = if self.is_open { second.due as f64 / length_s } else { users };
         let unanswered = second.failures.iter().filter(|f| f.is(Kind::Timeout));
         let unanswered = unanswered.filter(|f| f.is_in(Phase::FirstByte) || f.is_in(Phase::Transfer));
         let latency = headline(&second.latency, self.is_open).finished;

@@ -70,8 +70,8 @@ pub struct RunTotals {
     pub heartbeats: HeartbeatCounts,
     /// Maximum number of users at the end of any second.
     pub users: u32,
-    /// User-nanoseconds of the window, computed from the larger of the user counts at the beginning and the end of each
-    /// second.
+    /// User-nanoseconds of the window; in older records, computed from the larger of the user counts at the beginning and the
+    /// end of each second.
     pub users_ns: u128,
     /// Users at the end of the previous second.
     users_before: u32,
@@ -144,7 +144,11 @@ impl RunTotals {
             }
             self.away_in_window = self.away_in_window.saturating_add(Nanos(s.away_ns));
             self.in_flight_ns = self.in_flight_ns.saturating_add(s.in_flight_ns);
-            self.users_ns = self.users_ns.saturating_add(u128::from(users) * u128::from(length.0));
+            let users_ns = match s.users_ns {
+                0 => u128::from(users) * u128::from(length.0),
+                users_ns => u128::from(users_ns),
+            };
+            self.users_ns = self.users_ns.saturating_add(users_ns);
             self.bytes_in_window.add(&s.bytes);
             self.backlog.add(s);
             self.generator.add(s);

@@ -52,10 +52,14 @@ impl Recorder {
         self.population.set(scenario, alive, now);
     }
 
-    /// Counts the users of each scenario at `to`, the end of a second, and their time in it.
-    pub(super) fn count_users(&mut self, to: Nanos) {
+    /// Counts the users of each scenario at `to`, the end of a second, and their time in it. Each keeps `per_user` requests
+    /// in flight.
+    pub(super) fn count_users(&mut self, to: Nanos, per_user: u32) {
         for scenario in self.population.scenarios() {
             let (users, users_ns) = self.population.take_user_time(scenario, to);
+            if self.population.is_reported(scenario) {
+                self.tally.counts.users_ns += users_ns / u64::from(per_user);
+            }
             if let Some(named) = &mut self.tally.named {
                 named.users(scenario, users, users_ns);
             }

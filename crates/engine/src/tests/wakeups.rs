@@ -131,3 +131,15 @@ fn beside_a_rate_what_users_are_woken_late_is_no_wait_for_a_connection() {
     assert!(count > 5 && wait.max() < 5 * MS.0, "{count} {}", wait.max());
     assert_eq!(wait.count(), played.heard);
 }
+
+#[test]
+fn users_of_a_ramp_are_counted_for_as_long_as_they_are_there() {
+    let stages = vec![Stage { lasts: Nanos::from_secs(5), from: 0.0, to: 100.0 }];
+    let scene = scene(Vec::new()).with(|plan| {
+        (plan.flow, plan.load) = (None, Load::Closed { stages, think: Some((MS, MS)), together: false });
+    });
+    let played = scene.play(|| after(MS));
+    let mean: Vec<u64> = played.seconds.iter().take(5).map(|second| second.users_ns / SECOND.0).collect();
+    let right = [9..=11, 29..=31, 49..=51, 69..=71, 89..=91];
+    assert!(mean.iter().zip(right).all(|(mean, right)| right.contains(mean)), "{mean:?}");
+}
