@@ -20,7 +20,7 @@ use brunt_record::End;
 use crate::iterations::{ScenarioRow, SpanRow};
 use crate::name_totals::NamedTotals;
 use crate::numbers;
-use crate::ranked::{Figure, RankedLatency};
+use crate::ranked::{Band, Figure, RankedLatency};
 use crate::sums::RunSums;
 use crate::text::Lang;
 
@@ -321,8 +321,9 @@ impl Objective {
             }
             Criterion::Max(limit) => {
                 let (within, due) = (self.within(facts, *limit), self.due(facts, *limit));
-                let measured = format!("max {}{}", facts.latency.max().show(), facts.dropped_note());
                 let outcome = self.outcome(facts, due, |facts| self.within(facts, *limit) == due);
+                let shown = shown(outcome, facts.latency.max(), facts.latency.max_band());
+                let measured = format!("max {shown}{}", facts.dropped_note());
                 let judged = self.judged(outcome, measured, facts.counted(within, due));
                 JudgedObjective { failed: facts.failed, ..judged }
             }
@@ -337,7 +338,8 @@ impl Objective {
                     Some(least) if least < *limit => ObjectiveOutcome::Undecided,
                     _ => outcome,
                 };
-                self.judged(outcome, format!("mean {}{}", facts.latency.mean().show(), facts.dropped_note()), None)
+                let shown = shown(outcome, facts.latency.mean(), facts.latency.mean_band());
+                self.judged(outcome, format!("mean {shown}{}", facts.dropped_note()), None)
             }
             Criterion::Failed(limit) => {
                 let (bad, due) = facts.failures();
@@ -372,11 +374,7 @@ impl Objective {
         });
         let quantile = facts.latency.quantile(share as f64 / whole as f64);
         let figure = quantile.figure;
-        let shown = match (outcome, quantile.band) {
-            (ObjectiveOutcome::Undecided, Some(band)) => band.show(Lang::En),
-            _ => figure.show(),
-        };
-        let measured = format!("{name} {shown}{}", facts.dropped_note());
+        let measured = format!("{name} {}{}", shown(outcome, figure, quantile.band), facts.dropped_note());
         let mut judged = self.judged(outcome, measured, facts.counted(within, due));
         judged.failed = facts.failed;
         judged.too_few_requests = figure == Figure::Withheld && self.within(facts, Nanos::MAX) > 0;
@@ -427,6 +425,14 @@ impl Objective {
             too_few_requests: false,
             is_of_failures: of_failures,
         }
+    }
+}
+
+/// Formats a figure, or the band that leaves its objective undecided.
+fn shown(outcome: ObjectiveOutcome, figure: Figure, band: Option<Band>) -> String {
+    match (outcome, band) {
+        (ObjectiveOutcome::Undecided, Some(band)) => band.show(Lang::En),
+        _ => figure.show(),
     }
 }
 

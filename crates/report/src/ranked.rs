@@ -253,10 +253,15 @@ impl<'a> RankedLatency<'a> {
         show(self.max(), band, band.map_or(Grade::Ok, |band| band.grade(Nanos::ZERO)), lang)
     }
 
+    /// Returns the band of the minimum; `None` if it has no width.
+    pub fn min_band(&self) -> Option<Band> {
+        let figure = |ranked: &RankedLatency<'_>| ranked.min().map_or(Figure::Withheld, Figure::Exact);
+        self.band(figure(self), figure)
+    }
+
     /// Formats the minimum for people, or its band if the minimum cannot be trusted; `None` if nothing finished.
     pub fn show_min(&self, lang: Lang) -> Option<String> {
-        let figure = |ranked: &RankedLatency<'_>| ranked.min().map_or(Figure::Withheld, Figure::Exact);
-        let (min, band) = (self.min()?, self.band(figure(self), figure));
+        let (min, band) = (self.min()?, self.min_band());
         Some(show(Figure::Exact(min), band, band.map_or(Grade::Ok, |band| band.grade(Nanos::ZERO)), lang))
     }
 

@@ -18,6 +18,9 @@ pub struct Distribution<'a> {
     /// Shortest time with a response; null if none had any, absent without requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     min_us: Option<Option<f64>>,
+    /// Band of the minimum, as of the mean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_band_us: Option<[f64; 2]>,
     /// Mean; null if a request did not finish, absent without requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     mean_us: Option<Option<f64>>,
@@ -154,6 +157,7 @@ impl<'a> Distribution<'a> {
             count: ranked.count(),
             unfinished: ranked.unfinished(),
             min_us: shown(ranked.min()),
+            min_band_us: band(ranked.min_band()),
             mean_us: shown(mean.exact()),
             mean_at_least_us: us(mean.at_least()),
             mean_band_us: band(ranked.mean_band()),

@@ -104,7 +104,10 @@ fn objectives_are_decided_by_the_band_and_figures_without_any_are_not_trusted() 
     {
         assert!(page.contains(said), "{said}: {page}");
     }
+    let most = delayed().objectives(&["max<50ms"]).written("text", Lang::En);
+    assert!(most.contains("cannot tell  max<50ms  max 20.0 ms to 100 ms"), "{most}");
     let json = delayed().json();
+    assert!(json["latency"]["response"].get("min_band_us").is_none(), "the shortest was not delayed");
     let least = json["latency"]["response"]["p99_band_us"][0].as_f64().expect("a band");
     assert!((19_900.0..20_100.0).contains(&least), "{least}");
 }
