@@ -154,6 +154,17 @@ impl PackedHistogram {
         (to.min, to.max) = (to.min.min(head.min), to.max.max(head.max));
     }
 
+    /// Returns the minimum, the maximum and the sum of the recorded values, in nanoseconds; `None` if there are none.
+    pub fn bounds_and_sum(&self) -> Option<(u64, u64, u128)> {
+        decode_head(&mut &*self.0).map(|head| (head.min, head.max, head.sum))
+    }
+
+    /// Returns the filled buckets in ascending order: middle value and count.
+    pub fn buckets(&self) -> impl Iterator<Item = (Nanos, u64)> + '_ {
+        let (min, max, _) = self.bounds_and_sum().unwrap_or_default();
+        self.pairs().map(move |(index, n)| (Nanos(middle_in::<GROUPING>(index).clamp(min, max)), n))
+    }
+
     /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &PackedHistogram) {
         let (Some(a), Some(b)) = (decode_head(&mut &*self.0), decode_head(&mut &*other.0)) else {

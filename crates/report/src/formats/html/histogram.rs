@@ -1,6 +1,8 @@
 //! Histograms in the format of pages: a list of numbers, at the resolution that fits the size limit.
 
-use brunt_measure::Histogram;
+use std::collections::BTreeMap;
+
+use brunt_measure::{Histogram, PackedHistogram};
 
 /// Finest and coarsest number of buckets per power of two, as a power of two. The finest is that of the record, with
 /// which a decoded value is off by at most 0.2 %; the error doubles with each step (1.6 % with 32 buckets).
@@ -36,6 +38,42 @@ pub(super) fn numbers(histogram: &Histogram, grouping: u32) -> Vec<u64> {
     all
 }
 
+/// A sum of packed histograms at a coarse resolution, of which only the filled buckets are held.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CoarseHistogram {
+    min: u64,
+    max: u64,
+    sum: u128,
+    counts: BTreeMap<u64, u64>,
+}
+
+impl CoarseHistogram {
+    /// Adds a histogram, with `1 << grouping` buckets per power of two: the same for all that are added.
+    pub fn add(&mut self, packed: &PackedHistogram, grouping: u32) {
+        let Some((min, max, sum)) = packed.bounds_and_sum() else { return };
+        self.min = if self.counts.is_empty() { min } else { self.min.min(min) };
+        (self.max, self.sum) = (self.max.max(max), self.sum.saturating_add(sum));
+        for (middle, n) in packed.buckets() {
+            let count = self.counts.entry(bucket_of(middle.0, grouping)).or_default();
+            *count = count.saturating_add(n);
+        }
+    }
+
+    /// Returns the same numbers as [`numbers`].
+    pub fn numbers(&self) -> Vec<u64> {
+        if self.counts.is_empty() {
+            return Vec::new();
+        }
+        let sum_us = u64::try_from(self.sum.saturating_add(500) / 1000).unwrap_or(u64::MAX);
+        let mut all = vec![self.min, self.max, sum_us];
+        let mut before = 0;
+        for (bucket, n) in &self.counts {
+            all.extend([bucket - std::mem::replace(&mut before, *bucket), *n]);
+        }
+        all
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use brunt_measure::Nanos;
@@ -50,6 +88,18 @@ mod tests {
             assert!(floor.0 == 0 || bucket_of(floor.0 - 1, FINEST) < bucket_of(floor.0, FINEST), "{value}");
         }
         assert_eq!(bucket_of(1 << 20, COARSEST), (16 << COARSEST) + 16);
+    }
+
+    #[test]
+    fn a_sum_of_packed_histograms_has_the_numbers_of_an_unpacked_one() {
+        let (mut coarse, mut unpacked) = (CoarseHistogram::default(), Histogram::new());
+        assert!(coarse.numbers().is_empty());
+        for (value, n) in [(700, 3), (1_000_000, 1), (5, 2), (123_456_789, 7), (1_003_000, 1)] {
+            let packed = PackedHistogram::of(Nanos(value), n);
+            coarse.add(&packed, 5);
+            packed.add_to(&mut unpacked);
+        }
+        assert_eq!(coarse.numbers(), numbers(&unpacked, 5));
     }
 
     #[test]

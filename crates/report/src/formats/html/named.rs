@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use brunt_measure::{Histogram, PackedHistogram};
 use brunt_record::{NamedCounts, NamedFigures, RunPart, Second};
 use serde_json::{Value, json};
 
-use super::histogram;
+use super::histogram::CoarseHistogram;
 use super::resolution::Resolution;
 
 /// The figures of one name in a block.
@@ -14,10 +13,10 @@ use super::resolution::Resolution;
 struct NameBlockRow {
     counts: NamedCounts,
     finished_in_window: u64,
-    latency: PackedHistogram,
-    at_least: PackedHistogram,
-    delayed: PackedHistogram,
-    undelayed: PackedHistogram,
+    latency: CoarseHistogram,
+    at_least: CoarseHistogram,
+    delayed: CoarseHistogram,
+    undelayed: CoarseHistogram,
 }
 
 /// The names of a run, block by block.
@@ -47,7 +46,7 @@ impl NameBlocks {
         self.block = Some(block);
         for named in second.named.iter().filter(|named| self.named.contains(&named.name)) {
             let row = self.rows.entry(named.name).or_default();
-            row.add(named, second.part);
+            row.add(named, second.part, self.grouping);
         }
         before
     }
@@ -56,14 +55,14 @@ impl NameBlocks {
     pub fn flush(&mut self) -> Option<Value> {
         let block = self.block.take()?;
         let rows = std::mem::take(&mut self.rows);
-        let rows: Vec<Value> = rows.into_iter().map(|(name, row)| row.to_json(name, self.grouping)).collect();
+        let rows: Vec<Value> = rows.into_iter().map(|(name, row)| row.to_json(name)).collect();
         let from_s = block.saturating_mul(self.block_s);
         (!rows.is_empty()).then(|| json!({ "n": from_s, "r": rows }))
     }
 }
 
 impl NameBlockRow {
-    fn add(&mut self, named: &NamedFigures, part: RunPart) {
+    fn add(&mut self, named: &NamedFigures, part: RunPart, grouping: u32) {
         self.counts.add(&named.counts);
         if part == RunPart::Window {
             let ended = named.counts.finished.saturating_add(named.counts.finished_of_warmup);
@@ -75,14 +74,14 @@ impl NameBlockRow {
             (&named.latency_delayed, &mut self.delayed),
             (&named.latency_undelayed, &mut self.undelayed),
         ];
-        histograms.into_iter().filter(|(more, _)| !more.is_empty()).for_each(|(more, to)| to.merge(more));
+        histograms.into_iter().for_each(|(more, to)| to.add(more, grouping));
     }
 
     /// Returns `[name, scheduled, succeeded, failed, unfinished, succeeded within the window, payload, latency,
     /// lower bounds, dropped (of iterations), from caches]`, and if brunt may have delayed some of them, their latency with
     /// and without the delays.
-    fn to_json(&self, name: u16, grouping: u32) -> Value {
-        let numbers = |packed: &PackedHistogram| unpacked(packed, grouping);
+    fn to_json(&self, name: u16) -> Value {
+        let numbers = CoarseHistogram::numbers;
         let c = &self.counts;
         let mut row = json!([
             name,
@@ -105,11 +104,4 @@ impl NameBlockRow {
         }
         row
     }
-}
-
-/// Returns the numbers of a packed histogram.
-fn unpacked(packed: &PackedHistogram, grouping: u32) -> Vec<u64> {
-    let mut histogram = Histogram::new();
-    packed.add_to(&mut histogram);
-    histogram::numbers(&histogram, grouping)
 }

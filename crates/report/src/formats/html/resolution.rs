@@ -32,6 +32,8 @@ const NAMED: usize = 200;
 /// Maximum number of readings of a prominent counter, and of any other.
 const TELLING: usize = 600;
 const OTHERS: usize = 80;
+/// Number of seconds of a long run whose buckets are counted; the others have about as many.
+const SURVEYED: usize = 1_200;
 /// Possible lengths of a block, in seconds.
 const LENGTHS: [u64; 14] = [1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600];
 
@@ -108,7 +110,8 @@ impl Resolution {
 
     /// Returns the resolution for a completed run.
     pub fn of(summary: &Summary, seconds: &dyn SecondsSource) -> io::Result<Resolution> {
-        let mut survey = Survey::default();
+        let length_s = summary.totals.elapsed.0 / 1_000_000_000;
+        let mut survey = Survey { apart: (length_s as usize / SURVEYED).max(1), ..Survey::default() };
         for event in seconds.events()? {
             match event? {
                 RunEvent::Second(second) => survey.second(&second, summary.open),
@@ -159,6 +162,8 @@ fn expected_names(summary: &Summary) -> BTreeSet<u16> {
 #[derive(Default)]
 struct Survey {
     seconds: usize,
+    /// Number of seconds for which one is looked at.
+    apart: usize,
     /// Numbers of filled buckets at each resolution, the finest first.
     filled: [usize; (FINEST - COARSEST + 1) as usize],
     /// Number of filled buckets of request phases.
@@ -174,7 +179,10 @@ const COUNTERS: usize = 20_000;
 impl Survey {
     fn second(&mut self, second: &brunt_record::Second, open: bool) {
         self.seconds += 1;
-        self.parts += super::phases::filled(second);
+        if !self.seconds.is_multiple_of(self.apart) {
+            return;
+        }
+        self.parts += self.apart * super::phases::filled(second);
         let ranked = headline(&second.latency, open);
         let own = ranked.own.map(|own| [own.delayed, own.undelayed]);
         for histogram in std::iter::once(ranked.finished).chain(own.into_iter().flatten()) {
@@ -184,7 +192,7 @@ impl Survey {
                     self.filled.iter_mut().zip(&mut before).zip((COARSEST..=FINEST).rev())
                 {
                     let bucket = Some(bucket_of(low.0, grouping));
-                    *filled += usize::from(std::mem::replace(before, bucket) != bucket);
+                    *filled += self.apart * usize::from(std::mem::replace(before, bucket) != bucket);
                 }
             }
         }
