@@ -15,6 +15,13 @@ export const WINDOW = 1;
 export const DRAIN = 2;
 
 /** A part of a run, in seconds since the start of its window. */
+/** The part of a plan, or of one of its scenarios, that says when its load changes; times in nanoseconds. */
+interface PlannedLoad {
+  load?: { stages?: { lasts: number }[] };
+  start?: number;
+  duration?: number | null;
+}
+
 export interface Span {
   from: number;
   to: number;
@@ -180,8 +187,13 @@ export class Run {
   get turns(): number[] {
     void this.version;
     const { report } = this.head;
-    let at = 0;
-    const stages = ((report.plan?.load?.stages ?? []) as { lasts: number }[]).map(({ lasts }) => (at += lasts / 1e9));
+    // The load of a plan with scenarios adds up those of one kind, users or arrivals; the others turn at their own times.
+    const loads = [report.plan ?? {}, ...(report.plan?.scenarios ?? [])] as PlannedLoad[];
+    const stages = loads.flatMap(({ load, start = 0, duration }) => {
+      let at = start;
+      const ends = (load?.stages ?? []).map(({ lasts }) => (at += lasts));
+      return [start, ...ends, ...(duration ? [start + duration] : [])].map((ns) => ns / 1e9);
+    });
     const changes = ((report.changes ?? []) as { at_ns: number }[]).map(({ at_ns }) => at_ns / 1e9);
     const all = report.stretches ? (report.stretches as { from_s: number }[]).map(({ from_s }) => from_s) : [...stages, ...changes, ...this.#turned];
     return [...new Set(all)].filter((one) => one > 0 && Number.isFinite(one)).sort((a, b) => a - b);

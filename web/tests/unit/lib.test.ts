@@ -205,6 +205,15 @@ describe('lines', () => {
     expect(flowOverTime(run, 0, 'dropped', true)).toEqual([7, null]);
     expect(rowOverTime(run, 1).dropped).toEqual([3.5]);
   });
+  it('turns where the load of any scenario does', () => {
+    const s = 1e9;
+    const plan = {
+      load: { stages: [{ lasts: 20 * s }] },
+      scenarios: [{ load: { stages: [{ lasts: 5 * s }, { lasts: 5 * s }] }, start: 3 * s, duration: null }, { load: { stages: [] }, start: 0, duration: 12 * s }],
+    };
+    const run = new Run({ ...head, report: { ...head.report, plan } });
+    expect(run.turns).toEqual([3, 8, 12, 13, 20]);
+  });
   it('of a span count the seconds that lie in it, and no warm-up', () => {
     const run = new Run(head);
     run.add([second(-1, 0, 100), second(0, 1, 3), second(1, 1, 4), second(2, 2, 5)]);
