@@ -15,6 +15,8 @@ pub struct SecondFigures {
     pub unanswered: u64,
     /// Number of responses that count as failures.
     pub failed_responses: u64,
+    /// Number of failures of any kind.
+    pub failed: u64,
     /// Number of requests in flight or waiting at the end.
     pub backlog: f64,
     /// Mean headline latency of the successes, in seconds; 0 without any.
@@ -182,6 +184,7 @@ pub(crate) mod tests {
             backlog = left.min(patience * capacity);
             SecondFigures {
                 failed_responses: 0,
+                failed: (left - backlog) as u64,
                 from_s: at as f64,
                 length_s: 1.0,
                 load,

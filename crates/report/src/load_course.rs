@@ -158,6 +158,7 @@ impl LoadCourse {
             succeeded: second.successes(),
             unanswered: unanswered.map(|f| f.count).fold(0, u64::saturating_add),
             failed_responses: second.latency.failed_responses.count(),
+            failed: second.failed,
             backlog: f64::from(second.in_flight) + f64::from(second.waiting),
             response_s: mean_s(latency),
             answered_in_flight: second.latency.service.sum() as f64 / 1e9 / length_s,

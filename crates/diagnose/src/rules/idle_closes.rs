@@ -43,6 +43,15 @@ const AT_ONCE: f64 = 0.9;
 /// Length in seconds below which a whole run counts as one moment.
 const MOMENT: f64 = 4.0;
 
+/// Minimum mean time in seconds for which connections rest between requests: no timeout of idle ones is shorter.
+const IDLE_S: f64 = 0.5;
+
+/// Returns the mean time for which connections rest between two requests, in seconds.
+fn idle_s(run: &LoadResults) -> f64 {
+    let connections = if run.is_open { run.opened as f64 } else { f64::from(run.users) };
+    (connections / run.ended_per_s.max(f64::MIN_POSITIVE) - run.service.mean).max(0.0)
+}
+
 fn judge(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;
     let rested = run.has_pauses || (run.is_open && !run.is_overloaded);
@@ -50,7 +59,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     // A service that ends or stalls also closes its connections.
     let away = super::gone::refused(case) > 0 || run.outage.is_some();
     let at_once = failed >= SOME && run.window_s > MOMENT && run.closed_at_once as f64 >= AT_ONCE * failed as f64;
-    if !rested || away || at_once || failed == 0 || failed as f64 > RACE * run.scheduled as f64 {
+    if !rested || idle_s(run) < IDLE_S || away || at_once || failed == 0 || failed as f64 > RACE * run.scheduled as f64 {
         return None;
     }
     let failed = numbers::count(failed);
@@ -71,6 +80,11 @@ mod tests {
         assert_eq!(judged(&RULE, failed(7, false), counted(&[])), None, "they never rested");
         assert_eq!(judged(&RULE, failed(4_000, true), counted(&[])), None, "the service went away");
         assert_eq!(judged(&RULE, failed(0, true), counted(&[])), None);
+        let busy = |run: &mut LoadResults| {
+            failed(7, true)(run);
+            run.ended_per_s = 500.0;
+        };
+        assert_eq!(judged(&RULE, busy, counted(&[])), None, "50 users, each after 50 ms: no timer is that short");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! P7: a rate limiter counts requests and rejects the rest.
 
 use super::*;
+use crate::load_seconds::SecondFigures;
 
 pub(super) const RULE: LimitRule = LimitRule {
     rule: "P7",
@@ -47,6 +48,36 @@ const EXPERIMENT_SCENARIOS: Text =
 /// Share of rejected responses above which the run is affected.
 const SHARE: f64 = 0.01;
 
+/// Minimum number of whole seconds, and of responses in each, that show by what the rejected ones are chosen, and number
+/// of standard deviations within which chance lies.
+const SECONDS: usize = 5;
+const RESPONSES: u64 = 10;
+const BY_CHANCE: f64 = 3.0;
+
+/// Returns `true` if each response was rejected by chance, whatever the rate: then the share of each second varies as that
+/// of a binomial distribution, and with arrivals by chance the successes vary as these do. A limiter lets the same number
+/// through in each second (index of dispersion near 0), and rejects what exceeds it.
+fn is_by_chance(run: &LoadResults) -> bool {
+    let answered = |s: &SecondFigures| s.succeeded + s.failed_responses;
+    let whole = |s: &&SecondFigures| s.length_s >= 0.9 && answered(s) >= RESPONSES;
+    let seconds: Vec<&SecondFigures> = run.seconds.iter().filter(whole).collect();
+    let sum = |of: fn(&SecondFigures) -> u64| seconds.iter().map(|s| of(s)).sum::<u64>() as f64;
+    let (rejected, kept) = (sum(|s| s.failed_responses), sum(|s| s.succeeded));
+    if seconds.len() < SECONDS || rejected == 0.0 || kept == 0.0 {
+        return false;
+    }
+    let (share, mean, free) = (rejected / (rejected + kept), kept / seconds.len() as f64, (seconds.len() - 1) as f64);
+    let of_shares = seconds.iter().map(|s| {
+        let n = answered(s) as f64;
+        (s.failed_responses as f64 - share * n).powi(2) / (n * share * (1.0 - share))
+    });
+    let of_successes = seconds.iter().map(|s| (s.succeeded as f64 - mean).powi(2) / mean);
+    // Wilson and Hilferty: the cube root of chi-square ÷ its degrees of freedom is nearly normal.
+    let deviation = |chi_square: f64| ((chi_square / free).cbrt() - (1.0 - 2.0 / (9.0 * free))) / (2.0 / (9.0 * free)).sqrt();
+    let is_even = run.is_open && deviation(of_successes.sum()) < -BY_CHANCE;
+    deviation(of_shares.sum()).abs() <= BY_CHANCE && !is_even
+}
+
 fn judge(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;
     let all: u64 = run.status.values().sum();
@@ -55,15 +86,16 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let logged = limits.iter().find_map(|limit| watched_log::lines(case, limit));
     let (n, text, proof) = match (told("429"), told("503")) {
         _ if run.expects_status => return None,
-        (Some(n), _) => (n, LIMITED, Proof::Proved),
         (None, Some(n)) if logged.is_some() => (n, LOGGED, Proof::Proved),
+        // A limiter lets some through, as many whatever the rate; a service that is down, none.
+        (Some(_), _) | (_, Some(_)) if run.succeeded_per_s == 0.0 => return None,
+        (Some(n), _) => (n, LIMITED, Proof::Proved),
+        (None, Some(_)) if is_by_chance(run) => return None,
         (None, Some(n)) if run.rejections.get("503") == Some(&RejectionSign::RetryLater) => {
             (n, RETRY_LATER, Proof::Proved)
         }
         // The proxy says that the service behind it failed: another rule's.
         (None, Some(_)) if run.rejections.contains_key("503") => return None,
-        // A limiter lets some through; a service that is down, none.
-        (None, Some(_)) if run.succeeded_per_s == 0.0 => return None,
         (None, Some(n)) => (n, UNAVAILABLE, Proof::Consistent),
         (None, None) => return None,
     };
@@ -100,6 +132,11 @@ mod tests {
             run.succeeded_per_s = 0.0;
         };
         assert_eq!(judged(&RULE, down, counted(&[])), None);
+        let never = |run: &mut LoadResults| {
+            answered("429", 500)(run);
+            run.succeeded_per_s = 0.0;
+        };
+        assert_eq!(judged(&RULE, never, counted(&[])), None, "no rate was let through");
         let expected = |run: &mut LoadResults| {
             answered("503", 500)(run);
             run.expects_status = true;
@@ -117,6 +154,34 @@ mod tests {
         };
         assert_eq!(judged(&RULE, answered(RejectionSign::RetryLater), counted(&[])), Some("proved"));
         assert_eq!(judged(&RULE, answered(RejectionSign::Upstream(Some("HAProxy"))), counted(&[])), None, "P5");
+    }
+
+    #[test]
+    fn what_is_rejected_by_chance_meets_no_limiter() {
+        // Seconds of about 200 responses, as arrivals come by chance.
+        let due = [214, 188, 203, 196, 179, 221, 207, 192, 205, 195];
+        let by_chance = [23, 17, 22, 20, 14, 25, 19, 18, 24, 16];
+        let rejected = |of: fn(u64, u64) -> u64| {
+            move |run: &mut LoadResults| {
+                let second = |(due, chance): (u64, u64)| {
+                    let failed_responses = of(due, chance);
+                    SecondFigures { length_s: 1.0, succeeded: due - failed_responses, failed_responses, ..Default::default() }
+                };
+                run.seconds = due.into_iter().zip(by_chance).map(second).collect();
+                let n = run.seconds.iter().map(|s| s.failed_responses).sum();
+                run.status = [("200".to_owned(), 1000), ("503".to_owned(), n)].into();
+                run.is_open = true;
+            }
+        };
+        assert_eq!(judged(&RULE, rejected(|_, chance| chance), counted(&[])), None, "a tenth");
+        assert_eq!(judged(&RULE, rejected(|due, _| due - 100), counted(&[])), Some("consistent"), "a hundred succeed");
+        let spaced = |run: &mut LoadResults| rejected(|due, _| due - 66 - due / 50 + 4)(run);
+        assert_eq!(judged(&RULE, spaced, counted(&[])), Some("consistent"), "nearly as many succeed");
+        let says_when = |run: &mut LoadResults| {
+            rejected(|_, chance| chance)(run);
+            run.rejections = [("503".to_owned(), RejectionSign::RetryLater)].into();
+        };
+        assert_eq!(judged(&RULE, says_when, counted(&[])), None, "whatever it says");
     }
 
     #[test]

@@ -88,7 +88,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let deadlocked = || Some(watched_log::found(case, DEADLOCKED, &["deadlock"])?.remedy(IN_ORDER));
     let logged = || watched_log::found(case, GAVE_UP, &["lock_timeout"]).or_else(deadlocked);
     let run = &case.run;
-    let held = || case.reported_by("mysql.").find_map(held);
+    let held = || case.reported_by("mysql.").find_map(|mysql| held(mysql, held_up(run)));
     if !run.is_saturated() {
         let suffers = !run.failures.is_empty() || run.fell_behind || run.unfinished > 0;
         return held().filter(|_| suffers).or_else(logged);
@@ -98,14 +98,25 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     case.reported_by("mysql.").find_map(|mysql| found(mysql, in_flight)).or_else(held).or_else(postgres).or_else(logged)
 }
 
-/// Judges the waits of this moment: those for a lock that is never released are in no sum.
-fn held(mysql: &CounterSummary) -> Option<RuleVerdict> {
+/// Time in seconds from which a response may have waited for a lock that is kept.
+const LONG: f64 = 1.0;
+
+/// Returns the number of requests that may have waited for a lock that is kept: those that failed, took long or did not
+/// end.
+fn held_up(run: &LoadResults) -> f64 {
+    let failed: u64 = run.failures.iter().map(|failure| failure.count).sum();
+    (failed + run.unfinished + run.times.within(LONG, f64::INFINITY)) as f64
+}
+
+/// Judges the waits of this moment: those for a lock that is never released are in no sum. At least as many requests of
+/// the run were held up, or others wait.
+fn held(mysql: &CounterSummary, held_up: f64) -> Option<RuleVerdict> {
     const CURRENT: &str = "mysql.Innodb_row_lock_current_waits";
     let (waiting, readings) = mysql.mean_within(CURRENT)?;
     let (positive, _) = mysql.positive_within(CURRENT)?;
     let ended = mysql.per_s("mysql.Innodb_row_lock_time").unwrap_or(0.0) / 1e3;
     let often = f64::from(positive) > OFTEN * f64::from(readings);
-    if readings < READINGS || !often || waiting < 1.0 || ended >= PART * waiting {
+    if readings < READINGS || !often || waiting < 1.0 || ended >= PART * waiting || held_up < PART * waiting {
         return None;
     }
     let facts = [
@@ -220,10 +231,14 @@ mod tests {
             counted
         };
         let kept = waits(&[0.0, 8.0, 10.0, 10.0, 10.0, 0.0], 0.0);
-        assert_eq!(judged_told(&RULE, |_| (), kept.clone()), Some("proved"));
+        assert_eq!(judged_told(&RULE, |run| run.unfinished = 10, kept.clone()), Some("proved"));
+        let slow = |run: &mut LoadResults| run.times = DurationCounts::new([(0.002, 20_000), (4.0, 10)]);
+        assert_eq!(judged_told(&RULE, slow, kept.clone()), Some("proved"), "it was released in the end");
+        let quick = |run: &mut LoadResults| run.times = DurationCounts::new([(0.002, 720_000)]);
+        assert_eq!(judged_told(&RULE, quick, kept.clone()), None, "others wait: no request of this run did");
         let timed_out = |run: &mut LoadResults| {
             run.is_open = true;
-            run.failures = vec![FailureCount { kind: "timeout".into(), ..FailureCount::default() }];
+            run.failures = vec![FailureCount { kind: "timeout".into(), count: 10, ..FailureCount::default() }];
         };
         assert_eq!(judged_told(&RULE, timed_out, kept.clone()), Some("proved"), "whatever the load model");
         assert_eq!(judged_told(&RULE, |run| run.is_open = true, kept), None, "the rate was kept, and nothing failed");

@@ -87,7 +87,12 @@ pub(super) fn standing(case: &Case) -> Option<StandingQueue<'_>> {
     }
     // A service that accepts all the time, one connection after the other, has a queue as well.
     let accepted_per_s = |queue: f64| (case.run.connect.count as f64 - queue).max(0.0) / case.run.window_s.max(1.0);
-    let stands = |queue: f64| queue >= WAIT_S * accepted_per_s(queue) || is_used_up();
+    // Responses to connections that came out of the queue took as long as it is.
+    let turns_over = |queue: f64| {
+        let wait_s = queue / accepted_per_s(queue).max(f64::MIN_POSITIVE);
+        case.run.times.within(wait_s / 2.0, f64::INFINITY) as f64 >= queue
+    };
+    let stands = |queue: f64| queue >= WAIT_S * accepted_per_s(queue) && !turns_over(queue) || is_used_up();
     here.name_middles("listener.", ".limit").find_map(|listener| {
         let of = |what: &str| format!("listener.{listener}.{what}");
         let (_, readings) = here.mean_within(&of("queue"))?;
@@ -138,6 +143,11 @@ mod tests {
         let connecting = |n: u64| move |run: &mut LoadResults| run.connect.count = n;
         assert_eq!(judged(&RULE, connecting(20), queue(19.0, 0.01)), Some("proved"), "one was accepted");
         assert_eq!(judged(&RULE, connecting(4_700), queue(19.0, 0.01)), None, "470 a second are accepted");
+        let in_turn = |run: &mut LoadResults| {
+            run.connect.count = 590;
+            run.times = DurationCounts::new([(2.0, 490)]);
+        };
+        assert_eq!(judged(&RULE, in_turn, queue(100.0, 0.01)), None, "49 a second, after two seconds in the queue");
     }
 
     #[test]

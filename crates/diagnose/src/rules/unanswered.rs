@@ -47,6 +47,9 @@ const APART: f64 = 1.5;
 /// Maximum ratio of the median response time to the shortest one without a queue.
 const QUICK: f64 = 3.0;
 
+/// Maximum ratio of the p95 response time to the median: in a queue that serves the latest first, few wait, but long.
+const TAIL: f64 = 10.0;
+
 /// A half of the seconds: the share of requests without a response, and the mean number of others in flight.
 struct HalfShare {
     share: f64,
@@ -78,7 +81,9 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let no_queue = many.in_flight <= ALONE
         || (few.in_flight > 0.0 && many.in_flight >= APART * few.in_flight)
         || typical <= QUICK * run.service.min;
-    if !no_queue || few.share < ALIKE * many.share {
+    let of_all = run.times.count();
+    let slow = run.times.at_rank(of_all - of_all / 20).unwrap_or(0.0);
+    if !no_queue || slow > TAIL * typical || few.share < ALIKE * many.share {
         return None;
     }
     let facts = [("share", numbers::share(share))];
@@ -120,6 +125,11 @@ mod tests {
     fn a_third_without_a_response_at_any_load() {
         assert_eq!(judged(&RULE, dropping(0.05), counted(&[])), Some("consistent"));
         assert_eq!(judged(&RULE, dropping(0.5), counted(&[])), Some("consistent"), "ten in flight, none queueing");
+        let latest_first = |run: &mut LoadResults| {
+            dropping(0.05)(run);
+            run.times = DurationCounts::new([(0.05, 180), (0.9, 20)]);
+        };
+        assert_eq!(judged(&RULE, latest_first, counted(&[])), None, "a tenth waited: it is a queue, a stack");
         let few = |run: &mut LoadResults| {
             dropping(0.05)(run);
             run.seconds.iter_mut().for_each(|s| s.unanswered = 0);

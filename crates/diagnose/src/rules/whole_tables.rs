@@ -56,6 +56,9 @@ const EACH: f64 = 1000.0;
 /// Minimum rate of scanned rows (per second): a core scans some ten million.
 const RATE: f64 = 500_000.0;
 
+/// Minimum share of the statements that scan, if it is known: a few scans are another session's.
+const SCANS: f64 = 0.05;
+
 fn judge(case: &Case) -> Option<RuleVerdict> {
     if !case.run.is_saturated() {
         return None;
@@ -69,7 +72,8 @@ fn walked(postgres: &CounterSummary) -> Option<RuleVerdict> {
     let [committed, rolled_back] =
         ["commit", "rollback"].map(|end| postgres.increase(&format!("postgres.database.xact_{end}")));
     let transactions = (committed? + rolled_back?).max(1.0);
-    if rows < EACH * transactions || rate < RATE {
+    let few = postgres.increase("postgres.tables.seq_scan").is_some_and(|scans| scans < SCANS * transactions);
+    if rows < EACH * transactions || rate < RATE || few {
         return None;
     }
     let facts = [
@@ -93,7 +97,11 @@ fn found(mysql: &CounterSummary) -> Option<RuleVerdict> {
         true => (mysql.increase("mysql.Questions")?, OLDER),
     };
     let statements = statements.max(1.0);
-    if rows < EACH * statements || rate < RATE {
+    // Only SELECT counts its scans; the rows that UPDATE and DELETE look for may be as many.
+    let [selects, scans] = ["mysql.Com_select", "mysql.Select_scan"].map(|name| mysql.increase(name));
+    let mostly_selects = selects.is_some_and(|selects| selects >= statements / 2.0);
+    let few = scans.is_some_and(|scans| mostly_selects && scans < SCANS * statements);
+    if rows < EACH * statements || rate < RATE || few {
         return None;
     }
     let claim = LocalizedSentence::new(CLAIM, [("each", whole(rows / statements))]);
@@ -132,6 +140,16 @@ mod tests {
         };
         assert_eq!(judged_told(&RULE, |_| (), among(900.0)), Some("proved"), "most queries are BEGIN and COMMIT");
         assert_eq!(judged_told(&RULE, |_| (), among(20_000.0)), None, "500 rows each");
+        let scans = |of: f64| {
+            counted(&[
+                ("mysql.Questions", 0.0, 5_000.0),
+                ("mysql.Com_select", 0.0, 5_000.0),
+                ("mysql.Select_scan", 0.0, of),
+                ("mysql.Handler_read_rnd_next", 0.0, 1e8),
+            ])
+        };
+        assert_eq!(judged_told(&RULE, |_| (), scans(4_900.0)), Some("proved"));
+        assert_eq!(judged_told(&RULE, |_| (), scans(20.0)), None, "twenty scans of another session");
     }
 
     /// Returns counters of PostgreSQL with this many transactions and scanned rows.
