@@ -19,6 +19,10 @@ struct ReadingSummary {
     /// The lowest reading between the first and the last, and how many of these were above zero.
     inner_min: f64,
     inner_positive: u32,
+    /// Time of the last reading, and the times between which the counter rose: of the reading before the first increase,
+    /// and of that after the last one.
+    read_ns: i64,
+    rose_ns: Option<[i64; 2]>,
 }
 
 impl ReadingSummary {
@@ -33,10 +37,16 @@ impl ReadingSummary {
             readings: 1,
             inner_min: f64::INFINITY,
             inner_positive: 0,
+            read_ns: from_ns,
+            rose_ns: None,
         }
     }
 
-    fn add(&mut self, value: f64) {
+    fn add(&mut self, value: f64, at_ns: i64) {
+        if value > self.last {
+            self.rose_ns = Some([self.rose_ns.map_or(self.read_ns, |[from, _]| from), at_ns]);
+        }
+        self.read_ns = at_ns;
         if self.readings > 1 {
             self.inner_min = self.inner_min.min(self.last);
             self.inner_positive += u32::from(self.last > 0.0);
@@ -71,7 +81,7 @@ impl CounterSummary {
         self.readings += 1;
         for (name, value) in values.into_iter().filter(|(_, value)| value.is_finite()) {
             match self.summaries.get_mut(name) {
-                Some(course) => course.add(value),
+                Some(course) => course.add(value, at_ns),
                 None => drop(self.summaries.insert(name.to_owned(), ReadingSummary::of(value, at_ns))),
             }
         }
@@ -80,6 +90,11 @@ impl CounterSummary {
     /// Sets the labels.
     pub fn set_labels<'a>(&mut self, names: impl IntoIterator<Item = (&'a str, &'a str)>) {
         self.labels = names.into_iter().map(|(name, word)| (name.to_owned(), word.to_owned())).collect();
+    }
+
+    /// Returns the times since the start of the window between which a counter rose, in seconds; `None` if it did not.
+    pub fn rose_within(&self, name: &str) -> Option<[f64; 2]> {
+        self.summaries.get(name)?.rose_ns.map(|times| times.map(|ns| ns as f64 / 1e9))
     }
 
     /// Returns the value of a label at the last reading.

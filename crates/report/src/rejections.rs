@@ -58,6 +58,10 @@ fn sign(status: &str, received: &str) -> Option<RejectionSign> {
     if let Some((_, proxy)) = PAGES.iter().find(|(page, _)| body.contains(page)) {
         return Some(RejectionSign::Upstream(Some(proxy)));
     }
+    // Gateways make pages for people; an application that answers in JSON chose the status itself.
+    if fields.iter().any(|(name, value)| name == "content-type" && value.contains("json")) {
+        return None;
+    }
     // 503 may also be the service's own, or that of a limiter: proxies put their name over what they pass on.
     let is_gateway = status != "503";
     let server = fields.iter().find(|(name, _)| name == "server").map(|(_, value)| value.as_str()).unwrap_or_default();
@@ -80,6 +84,8 @@ mod tests {
         assert_eq!(page("502", "Server: nginx/1.24.0\r\n", "<center>nginx</center>"), upstream(Some("nginx")));
         assert_eq!(page("503", "server: envoy\r\n", "no healthy upstream"), upstream(Some("Envoy")));
         assert_eq!(page("504", "X: y\r\n", ""), upstream(None));
+        let own = page("502", "Server: nginx\r\nContent-Type: application/problem+json\r\n", "{\"title\":\"bank is down\"}");
+        assert_eq!(own, None, "the application's own");
         assert_eq!(page("503", "Server: nginx\r\n", "503 Service Temporarily Unavailable"), None, "a limiter's, too");
         assert_eq!(page("503", "Server: nginx\r\nRetry-After: 1\r\n", ""), Some(RejectionSign::RetryLater));
         assert_eq!(page("500", "Retry-After: 1\r\n", ""), None);

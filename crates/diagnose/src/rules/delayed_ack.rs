@@ -10,8 +10,9 @@ pub(super) const RULE: LimitRule = LimitRule {
     title: text("40 ms stall after the first bytes", "首字节后停顿 40 毫秒"),
     symptom: text("a latency plateau at 40 ms while every CPU is idle", "延迟集中在 40 毫秒，而 CPU 空闲"),
     remedy: text(
-        "set TCP_NODELAY on the service's connections, or send each response in one write (headers and body together)",
-        "在服务的连接上设置 TCP_NODELAY，或一次写出整个响应（头部与正文在同一次 write 中）",
+        "set TCP_NODELAY on the service's connections, or send each response in one write (headers and body together); if it \
+            is set already, the service itself writes the rest so much later",
+        "在服务的连接上设置 TCP_NODELAY，或一次写出整个响应（头部与正文在同一次 write 中）；若已设置，则是服务自己晚写了其余部分",
     ),
     experiment: text(
         "with TCP_NODELAY the pause should be gone, and a single user's throughput should be many times higher",

@@ -33,7 +33,8 @@ const EVIDENCE: Text = text(
 fn judge(case: &Case) -> Option<RuleVerdict> {
     let logged = || Some(watched_log::found(case, LOGGED, &["redis_clients"])?.experiment(FEWER));
     let told = case.reported_by("redis.").find_map(|redis| {
-        let refused = |rejected: &f64| *rejected > 0.0 && watched_log::explains(&case.run, *rejected);
+        let meanwhile = watched_log::coincides(&case.run, redis.rose_within("redis.rejected_connections"));
+        let refused = |rejected: &f64| *rejected > 0.0 && watched_log::explains(&case.run, *rejected) && meanwhile;
         let rejected = redis.increase("redis.rejected_connections").filter(refused)?;
         let max = redis.last("redis.maxclients");
         let clients = redis.max("redis.connected_clients").unwrap_or(0.0);
@@ -72,5 +73,19 @@ mod tests {
         assert_eq!(judged_told(&RULE, failed, redis(7.0)), Some("proved"));
         assert_eq!(judged_told(&RULE, failed, redis(0.0)), None, "those of yesterday");
         assert_eq!(judged_told(&RULE, |_| (), redis(7.0)), None, "none of ours");
+        let failed_at = |at: usize| {
+            move |run: &mut crate::LoadResults| {
+                failed(run);
+                let second = |n: usize| crate::SecondFigures { from_s: n as f64, length_s: 1.0, ..Default::default() };
+                run.seconds = (0..10).map(second).collect();
+                run.seconds[at].failed = 300;
+            }
+        };
+        let mut early = crate::CounterSummary::default();
+        for (at, rejected) in [0.0, 0.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0].into_iter().enumerate() {
+            early.add_reading(at as i64 * 1_000_000_000, [("redis.rejected_connections", rejected)]);
+        }
+        assert_eq!(judged_told(&RULE, failed_at(1), early.clone()), Some("proved"));
+        assert_eq!(judged_told(&RULE, failed_at(8), early), None, "another client's, six seconds before");
     }
 }

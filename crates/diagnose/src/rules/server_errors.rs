@@ -29,9 +29,10 @@ const CLAIM: Text = text(
     "服务返回了错误：{n} 个响应为 {codes}",
 );
 const EVIDENCE: Text = text(
-    "{share} of the responses; they took {failed} on average, successes {succeeded}",
-    "占响应的 {share}；平均耗时 {failed}，成功的响应为 {succeeded}",
+    "{share} of the responses; failed responses took {failed} on average",
+    "占响应的 {share}；失败的响应平均耗时 {failed}",
 );
+const SUCCESSES: Text = text(", successes {succeeded}", "，成功的响应 {succeeded}");
 
 /// Share of the responses from which the run is affected.
 const SHARE: f64 = 0.01;
@@ -49,8 +50,12 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     }
     let claim = LocalizedSentence::new(CLAIM, [("n", numbers::count(n)), ("codes", codes.join(", "))]);
     let [failed, succeeded] = [run.failed_responses.mean, run.service.mean].map(numbers::seconds);
-    let facts = [("share", numbers::percent(n, all)), ("failed", failed), ("succeeded", succeeded)];
-    Some(proved(claim, LocalizedSentence::new(EVIDENCE, facts)).repeated_with(ExperimentLoad::Users(1)))
+    let evidence = LocalizedSentence::new(EVIDENCE, [("share", numbers::percent(n, all)), ("failed", failed)]);
+    let evidence = match run.service.count {
+        0 => evidence,
+        _ => evidence.with_clause(SUCCESSES, [("succeeded", succeeded)]),
+    };
+    Some(proved(claim, evidence).repeated_with(ExperimentLoad::Users(1)))
 }
 
 #[cfg(test)]
@@ -76,6 +81,18 @@ mod tests {
             run.expects_status = true;
         };
         assert_eq!(judged(&RULE, expected, counted(&[])), None);
+    }
+
+    #[test]
+    fn successes_are_compared_if_there_are_any() {
+        let evidence = |count: u64| {
+            let mut run = run();
+            answered("500", 300)(&mut run);
+            (run.service.count, run.failed_responses.mean) = (count, 0.003);
+            RULE.judge_host(&Case { run, ..Case::default() }).expect("errors").evidence(brunt_i18n::Lang::En)
+        };
+        assert_eq!(evidence(0), "23.1 % of the responses; failed responses took 3.00 ms on average");
+        assert!(evidence(10).ends_with("on average, successes 50.0 ms"), "{}", evidence(10));
     }
 
     #[test]

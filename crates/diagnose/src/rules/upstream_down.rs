@@ -53,16 +53,16 @@ const ANSWERED: Text = text(
     "{proxy} 没有得到后端服务的响应：{n} 个响应为 {codes}",
 );
 const ANSWERS: Text = text(
-    "{share} of the responses, after {time} on average; the kept example is a page of {proxy} itself, not of the service",
-    "占响应的 {share}，平均耗时 {time}；保留的样例是 {proxy} 自己的页面，并非来自服务",
+    "{share} of the responses, failed ones after {time} on average; the kept example is a page of {proxy} itself, not of the service",
+    "占响应的 {share}，失败的响应平均耗时 {time}；保留的样例是 {proxy} 自己的页面，并非来自服务",
 );
 const ANSWERED_SOME: Text = text(
     "a proxy got no response from the service behind it: {n} {n|response was|responses were} {codes}",
     "代理没有得到后端服务的响应：{n} 个响应为 {codes}",
 );
 const ANSWERS_SOME: Text = text(
-    "{share} of the responses, after {time} on average; only a gateway responds with such a status",
-    "占响应的 {share}，平均耗时 {time}；只有网关会返回这样的状态码",
+    "{share} of the responses, failed ones after {time} on average; such a status is meant for gateways",
+    "占响应的 {share}，失败的响应平均耗时 {time}；这样的状态码本供网关使用",
 );
 const LOOK: Text = text(
     "look at the proxy's error log (--watch-log FILE), which names the cause: refused means that the service's process is \

@@ -21,6 +21,21 @@ pub fn explains(run: &LoadResults, events: f64) -> bool {
     failed > of_the_request && events >= SHARE * (failed - of_the_request) as f64
 }
 
+/// Minimum share of the failures that must come while the events do, and the time in seconds by which readings and
+/// timeouts shift them.
+const MEANWHILE: f64 = 0.5;
+const SHIFT_S: f64 = 1.5;
+
+/// Returns `true` if most failures of the run came between these times (since the start of the window, in seconds), in
+/// which a counter of events at a service rose; others have another cause.
+pub fn coincides(run: &LoadResults, rose: Option<[f64; 2]>) -> bool {
+    let Some([from, to]) = rose else { return false };
+    let failed = |of: &dyn Fn(&&crate::SecondFigures) -> bool| run.seconds.iter().filter(of).map(|s| s.failed).sum::<u64>();
+    let all = failed(&|_| true);
+    let meanwhile = failed(&|s| s.from_s + s.length_s >= from - SHIFT_S && s.from_s <= to + SHIFT_S);
+    meanwhile as f64 >= MEANWHILE * all as f64
+}
+
 /// Lines of a watched log that name a limit.
 pub struct LimitLines {
     /// Number of lines within the window.
