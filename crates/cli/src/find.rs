@@ -1,13 +1,14 @@
 //! `brunt find`, from its settings to an exit code: the search says what it will do, each trial as it is done, and the
 //! result as text or JSON.
 
+use std::io;
 use std::sync::Arc;
 
 use brunt_bench::Bench;
 use brunt_cause::complaint;
-use brunt_config::FindSettings;
+use brunt_config::{FindSettings, Presentation};
 use brunt_contract::{Protocol, UsageError};
-use brunt_experiment::find::{FindOutcome, find as search, outlook, result_text, search_plan, trial_line, write_json};
+use brunt_experiment::find::{find as search, outlook, result_text, search_plan, trial_line, write_json};
 use brunt_plan::{Load, Plan, Stage};
 use brunt_record::GeneratorHost;
 use brunt_report::{Exit, Lang};
@@ -32,7 +33,7 @@ pub fn find(
     interrupts: &Interrupts,
 ) -> CommandResult {
     let lang = settings.intent.lang();
-    check_formats(settings)?;
+    check_formats(&settings.intent.presentation)?;
     let intent = &mut settings.intent;
     let mut bench = Bench::prepare(intent, protocol, host, Arc::new(SelfLauncher))?;
     if intent.asks_for_workers() {
@@ -69,7 +70,8 @@ pub fn find(
     })?;
     let left = bench.tear_down(stop, None).into_iter().chain(bench.after(stop, None));
     left.for_each(|said| view.notice(&said));
-    Ok(conclude(&outcome, settings, &mut view, lang))
+    let (text, shown) = (result_text(&outcome, lang), &settings.intent.presentation);
+    Ok(conclude(&text, &|out| write_json(&outcome, out), outcome.exit().code(), (shown, &mut view, lang)))
 }
 
 /// Returns the plan with a constant load of this level.
@@ -81,16 +83,15 @@ fn at_level(plan: &Plan, level: f64) -> Plan {
 }
 
 /// Rejects formats that only a single run has.
-fn check_formats(settings: &FindSettings) -> Result<(), UsageError> {
-    let shown = &settings.intent.presentation;
+pub fn check_formats(shown: &Presentation) -> Result<(), UsageError> {
     let asked = shown.files.iter().map(|file| ("-o", file.format));
     for (option, format) in asked.chain(shown.files.is_empty().then_some(("--format", shown.format))) {
         if !FORMATS.contains(&format.name()) {
             return Err(UsageError::new(
                 option,
                 complaint!(
-                    "the result of a search cannot be written as {}; use text or json, such as -o find.json",
-                    "搜索结果不能写成 {}；请用 text 或 json，例如 -o find.json",
+                    "the result of an experiment cannot be written as {}; use text or json, such as -o result.json",
+                    "实验结果不能写成 {}；请用 text 或 json，例如 -o result.json",
                     format.name()
                 ),
             ));
@@ -99,30 +100,31 @@ fn check_formats(settings: &FindSettings) -> Result<(), UsageError> {
     Ok(())
 }
 
-/// Writes and shows the result; returns the exit code.
-fn conclude(outcome: &FindOutcome, settings: &FindSettings, view: &mut View, lang: Lang) -> u8 {
-    let shown = &settings.intent.presentation;
-    let text = result_text(outcome, lang);
+/// Writes and shows the result of an experiment, as text and by a writer of JSON; returns `code`, unless it could not be
+/// written.
+pub fn conclude(
+    text: &str,
+    write_json: &dyn Fn(&mut dyn io::Write) -> io::Result<()>,
+    code: u8,
+    (shown, view, lang): (&Presentation, &mut View, Lang),
+) -> u8 {
     let mut written = true;
     for file in &shown.files {
         let filled = document::replace(&file.path, |out| match file.format.name() {
-            "json" => write_json(outcome, out),
+            "json" => write_json(out),
             _ => writeln!(out, "{text}"),
         });
         written &= filled.map_err(|error| report_output::not_written(&file.path, &error, lang)).is_ok();
     }
     if view.document_on_stdout() {
-        let filled = screen::document(|out| write_json(outcome, out));
+        let filled = screen::document(write_json);
         written &= filled.map_err(|error| screen::not_written(&error, lang)).is_ok();
     }
     view.print("");
-    view.print(&text);
+    view.print(text);
     if let Some(error) = view.take_error() {
         screen::not_written(&error, lang);
         written = false;
     }
-    match outcome.exit() {
-        Exit::Ok if !written => Exit::NotWritten.code(),
-        exit => exit.code(),
-    }
+    if code == 0 && !written { Exit::NotWritten.code() } else { code }
 }

@@ -4,6 +4,7 @@ mod calibrate;
 mod capacity;
 mod closed_output;
 mod compare;
+mod compare_sides;
 mod control_pipe;
 mod debug;
 mod delayed_actions;
@@ -144,6 +145,10 @@ fn execute(line: &[String], protocols: &[Arc<dyn Protocol>]) -> run::CommandResu
             let protocol = spoken(&settings.intent);
             let outcome = find::find(&mut settings, protocol, &host, &interrupts()?);
             outcome.map_err(|complaint| settings.intent.locate_error(complaint))
+        }
+        Command::Compare(mut settings) => {
+            settings.sides.iter().for_each(|side| side.intent.redaction.apply_to_errors());
+            compare_sides::compare(&mut settings, protocols, &host, &interrupts()?)
         }
         Command::Demo(demo) => demo::demo(&demo, protocols, &defaults, &host, &interrupts()?),
         Command::Calibrate(asked) => calibrate::calibrate(&asked, protocols, &defaults, &host, &interrupts()?),

@@ -66,6 +66,21 @@ pub const FIND: Text = text(
         brunt 自身成为瓶颈为 20，时间用尽为 21。\n\n示例：brunt find 'p99<50ms' 'failed<0.1%' http://localhost:8080/",
 );
 
+/// The text below `brunt compare --help`.
+pub const COMPARE: Text = text(
+    "Runs A B B A …, six of each, and compares the runs of one side with those of the other: throughput, p50, p95, p99 \
+        and failures, by name if there are several, with intervals. Options in front apply to both sides; a side in quotes \
+        may have its own. Exits with 0 when B is no worse, 11 when it is, 20 when nothing can be told. Of records it shows \
+        what `brunt report` shows.\n\n\
+        Example: brunt compare -c 8 -d 10s http://localhost:8080/ http://localhost:8081/\n\
+        Example: brunt compare 'http://localhost:8080/' '--no-keepalive http://localhost:8080/'",
+    "以 A B B A … 的顺序各运行六次，比较双方各次运行的吞吐量、p50、p95、p99 和失败率（有多个名称时逐个比较），并给出置信区间。\
+        写在前面的选项对双方都有效；用引号括起的一方可以另有选项。B 不差于 A 时退出码为 0，更差为 11，无法判断为 20。给出记录文件时，结果与 \
+        `brunt report` 相同。\n\n\
+        示例：brunt compare -c 8 -d 10s http://localhost:8080/ http://localhost:8081/\n\
+        示例：brunt compare 'http://localhost:8080/' '--no-keepalive http://localhost:8080/'",
+);
+
 /// The text below `brunt plan --help`.
 pub const PLAN: Text = text(
     "Example: brunt plan -c 50 -d 30s http://localhost:8080/ > plan.yaml",

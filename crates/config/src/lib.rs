@@ -7,6 +7,7 @@ mod clap_errors;
 mod command_line;
 mod command_settings;
 mod common_headers;
+mod compare_settings;
 mod completions;
 mod counter_sources;
 mod curl;
@@ -65,6 +66,7 @@ use values::SettingValues;
 pub use arithmetic_format::ArithmeticFormat;
 pub use capacity_settings::CapacitySettings;
 pub use command_line::COMMANDS;
+pub use compare_settings::{CompareSettings, ComparedSide};
 pub use command_settings::{CalibrateSettings, DemoSettings};
 pub use counter_sources::{CounterSources, LocalService, ProbeTargets};
 pub use export_settings::ExportSettings;
@@ -77,6 +79,9 @@ pub use suggestions::nearest;
 pub use target_settings::TargetSettings;
 pub use ui::UiSettings;
 
+/// Ending of the names of records.
+const RECORD_ENDING: &str = ".bruntrec";
+
 /// A parsed command line.
 #[derive(Debug)]
 pub enum Command {
@@ -84,6 +89,8 @@ pub enum Command {
     Run(Box<Intent>),
     /// `brunt find`: a search for the highest load.
     Find(Box<FindSettings>),
+    /// `brunt compare`: two sides in turn.
+    Compare(Box<CompareSettings>),
     /// `brunt demo`: duration and presentation.
     Demo(DemoSettings),
     /// `brunt calibrate`.
@@ -120,6 +127,8 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
         Some((first, rest)) if COMMANDS.contains(&first.as_str()) => (first.as_str(), rest),
         _ => ("run", words),
     };
+    let sides = (command == "compare").then(|| compare_settings::marked(rest));
+    let rest = sides.as_deref().unwrap_or(rest);
     if command == "run" {
         unquoted_curl::unquoted_curl(rest).map_or(Ok(()), Err)?;
         if let Some(found) = other_tools::translate_pasted(rest) {
@@ -144,7 +153,7 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
             return Ok(Command::Text(match command {
                 _ if is_long => topics::full(described),
                 "run" => format!("{}\n", topics::short(lang)),
-                "plan" | "doctor" | "find" => topics::own(described, &spoken, lang).render_help().to_string(),
+                "plan" | "doctor" | "find" | "compare" => topics::own(described, &spoken, lang).render_help().to_string(),
                 _ => topics::full(described),
             }));
         }
@@ -171,6 +180,18 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
             let names = command_line::names(&spoken).chain(find_settings::FIND.map(|spec| spec.name));
             find_settings::read(command_line::values(&matches, names), words, protocols, defaults)
                 .map(|found| Command::Find(Box::new(found)))
+        }
+        "compare" => {
+            let names = command_line::names(&spoken).chain(compare_settings::COMPARE.map(|spec| spec.name));
+            let values = command_line::values(&matches, names);
+            let targets: Vec<String> = values.texts(&settings::TARGET).into_iter().map(str::to_owned).collect();
+            if targets.len() > 1 && targets.iter().all(|target| target.ends_with(RECORD_ENDING)) {
+                let values = values.filtered(|name| command_settings::REPORT.iter().any(|spec| spec.name == name));
+                let (_, shown) = command_settings::report(&values)?;
+                return Ok(Command::Report(targets, shown));
+            }
+            compare_settings::read(values, words, (&spoken, protocols), defaults)
+                .map(|compared| Command::Compare(Box::new(compared)))
         }
         "capacity" => {
             let names = capacity_settings::names();

@@ -13,8 +13,7 @@ use super::setting::message;
 use super::suggestions::nearest;
 
 /// Words that are rather commands than hosts, though brunt has no such command, and what does the same.
-const NO_COMMANDS: [(&str, Text); 8] = [
-    ("compare", COMPARE),
+const NO_COMMANDS: [(&str, Text); 7] = [
     ("diff", COMPARE),
     ("replay", message("`brunt report FILE` shows a past run again", "`brunt report FILE` 可再次显示以往的压测")),
     ("sweep", RAMP),
@@ -29,7 +28,7 @@ const NO_COMMANDS: [(&str, Text); 8] = [
     ),
     ("agent", message("runs on several machines are not supported", "不支持多台机器共同压测")),
 ];
-const COMPARE: Text = message("`brunt report A B` compares past runs", "`brunt report A B` 可比较以往的压测");
+const COMPARE: Text = message("`brunt compare A B` compares two targets, or two records of past runs", "`brunt compare A B` 可比较两个目标，或以往压测的两份记录");
 const RAMP: Text = message(
     "a ramp, such as --stage 1m:100/s..5000/s, shows from which load on requests queue",
     "阶梯加压（例如 --stage 1m:100/s..5000/s）可看出从多大的负载起请求开始排队",
@@ -416,7 +415,7 @@ mod tests {
             "sweep: is not a command: a ramp, such as --stage 1m:100/s..5000/s, shows from which load on requests queue; \
                 for a host of that name, use http://sweep"
         );
-        assert!(said("compare").contains("`brunt report A B`"), "{}", said("compare"));
+        assert!(said("diff").contains("`brunt compare A B`"), "{}", said("diff"));
         assert_eq!(
             said("demmo"),
             "demmo: is neither a command nor a URL; use brunt demo, or http://demmo for a host of that name"

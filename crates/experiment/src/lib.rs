@@ -2,9 +2,11 @@
 //!
 //! [`search`] finds the highest load that keeps objectives. It is arithmetic over the outcomes of trials: no clock, no
 //! thread and no network, so that a search of minutes is simulated in milliseconds. [`find`] makes these trials with a
-//! bench, and tells the result. [`runs`] compares repeated runs of two sides, and [`laws`] are those of capacity.
+//! bench, and tells the result. [`runs`] compares repeated runs of two sides, which [`compare`] makes; [`laws`] are those of
+//! capacity.
 
 pub mod binomial;
+pub mod compare;
 pub mod find;
 pub mod laws;
 pub mod runs;

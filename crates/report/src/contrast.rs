@@ -5,6 +5,7 @@
 //! the bands of both: a change that holds whatever part of the figures is brunt's own needs no undisturbed run.
 
 mod side;
+mod words;
 
 use brunt_measure::Estimate;
 use serde::Serialize;
@@ -61,8 +62,14 @@ enum MeasureKind {
 
 impl Measure {
     /// Returns the quantile to compare; `None` for any other figure.
-    pub(crate) fn quantile(&self) -> Option<f64> {
+    pub fn quantile(&self) -> Option<f64> {
         if let MeasureKind::Quantile(q) = self.kind { Some(q) } else { None }
+    }
+
+    /// Returns the measure with another threshold for ratios; that of shares stays.
+    #[must_use]
+    pub fn with_margin(self, margin: f64) -> Measure {
+        if self.is_share { self } else { Measure { threshold: margin, ..self } }
     }
 
     /// Returns the verdict on a change within this interval: a ratio, or for shares a difference.

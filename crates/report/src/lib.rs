@@ -49,7 +49,7 @@ mod verdict_line;
 pub use brunt_i18n::{Lang, numbers, text};
 pub use brunt_record::End;
 pub use checks::CheckRow;
-pub use columns::wrap;
+pub use columns::{table, wrap};
 #[cfg(feature = "schema")]
 pub use document::schema_json;
 pub use exit::Exit;

@@ -501,7 +501,7 @@ impl<'a> ObjectiveInputs<'a> {
     }
 
     /// Returns the figures of a name; `None` if the run has no such name.
-    fn of_name(run: &'a RunSums, name: &str) -> Option<ObjectiveInputs<'a>> {
+    pub(crate) fn of_name(run: &'a RunSums, name: &str) -> Option<ObjectiveInputs<'a>> {
         if let [only] = run.names()
             && only == name
         {

@@ -4,6 +4,7 @@
 mod applications;
 mod arithmetic;
 mod captured_values;
+mod compare;
 mod composite;
 mod counters;
 mod curl;

@@ -13,7 +13,7 @@ mod input;
 mod options;
 mod request;
 mod settings;
-mod shell;
+pub(super) mod shell;
 mod target;
 #[cfg(test)]
 mod tests;

@@ -6,15 +6,16 @@
 mod order;
 mod ranks;
 
+use brunt_measure::steady::median;
 use brunt_report::contrast::{ChangeVerdict, ComparedFigures, MEASURES, Measure};
 
 pub use order::{RunSide, alternating, shuffled};
 pub use ranks::{RankTest, SampleShift, hodges_lehmann, mann_whitney};
 
 /// Runs of each side with which a rank test can tell anything at 5 %.
-const LEAST_RUNS: usize = 4;
+pub const LEAST_RUNS: usize = 4;
 /// Runs of each side beyond which no number is announced: something else than chance keeps them apart.
-const MOST_RUNS: usize = 60;
+pub const MOST_RUNS: usize = 60;
 /// Factor by which an interval must be narrower than its distance to a threshold to fall within it in 80 of 100 cases:
 /// the normal quantiles of 97.5 % and 80 %, over the first.
 const POWER: f64 = (1.96 + 0.84) / 1.96;
@@ -29,6 +30,8 @@ pub struct RunsChange {
     pub measure: Measure,
     /// Runs of each side that have the figure.
     pub runs: [usize; 2],
+    /// Median of the figure over the runs of each side; `None` without any.
+    pub medians: [Option<f64>; 2],
     /// Rank test of the values.
     pub test: RankTest,
     /// Median ratio of the second side to the first; for shares, median difference.
@@ -41,10 +44,14 @@ pub struct RunsChange {
     pub more_runs: Option<usize>,
 }
 
-/// Compares the runs of two sides, measure by measure. Runs in doubt for a reason without a size are left out.
-pub fn compare_sides(first: &[ComparedFigures], second: &[ComparedFigures]) -> [RunsChange; MEASURES.len()] {
+/// Compares the runs of two sides, measure by measure; `margin` replaces the thresholds of ratios. Runs in doubt for a
+/// reason without a size are left out.
+pub fn compare_sides(
+    [first, second]: [&[ComparedFigures]; 2],
+    margin: Option<f64>,
+) -> [RunsChange; MEASURES.len()] {
     let open = first.iter().chain(second).all(ComparedFigures::is_open);
-    MEASURES.map(|measure| {
+    MEASURES.map(|measure| margin.map_or(measure, |margin| measure.with_margin(margin))).map(|measure| {
         let of = |side: &[ComparedFigures]| -> Vec<RunFigure> {
             side.iter().filter(|run| run.is_sound()).filter_map(|run| run.value(&measure, open)).collect()
         };
@@ -70,7 +77,8 @@ pub fn compare_figures(measure: Measure, first: &[RunFigure], second: &[RunFigur
         .then(|| more_runs(&measure, runs, change.map(|change| change.value), interval))
         .flatten();
     let change = change.map(|change| change.value);
-    RunsChange { measure, runs, test: mann_whitney(&a, &b), change, interval, verdict, more_runs }
+    let medians = [&a, &b].map(|side| (!side.is_empty()).then(|| median(side)));
+    RunsChange { measure, runs, medians, test: mann_whitney(&a, &b), change, interval, verdict, more_runs }
 }
 
 /// Returns the values at one end of their bands: 0 the least, 1 the most.

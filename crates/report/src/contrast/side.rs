@@ -8,7 +8,7 @@ use brunt_record::{RunPart, Second};
 use super::{Measure, MeasureKind};
 use crate::finding::Finding;
 use crate::objectives::ObjectiveInputs;
-use crate::ranked::headline;
+use crate::ranked::{RankedLatency, headline};
 use crate::seconds::SecondsSource;
 use crate::summary::Summary;
 
@@ -22,6 +22,7 @@ const LEAST: usize = 5;
 const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
 
 /// A run to be compared.
+#[derive(Clone, Copy, Debug)]
 pub struct ComparedFigures {
     /// Set unless the run is in doubt for a reason without a size.
     pub(super) is_sound: bool,
@@ -71,21 +72,38 @@ impl ComparedFigures {
         }
         let blocks = blocks.into_merged(summary.totals.unrecorded);
         let told = |of: fn(&ContrastBlock) -> (f64, f64)| -> Vec<(f64, f64)> { blocks.iter().map(of).collect() };
-        let throughput = Estimate::rate(&told(|block| (block.finished, block.length_s)));
-        let failed = Estimate::share(&told(|block| (block.failed, block.ended)));
         let enough = blocks.len() >= LEAST;
-        let rates = [summary.throughput_per_s(), summary.throughput_at_most_per_s()];
+        let throughput = Estimate::rate(&told(|block| (block.finished, block.length_s))).filter(|_| enough);
+        let failed = Estimate::share(&told(|block| (block.failed, block.ended))).filter(|_| enough);
+        Ok(ComparedFigures::with(summary, &facts, [throughput, failed]))
+    }
+
+    /// Creates a side of which only the sums are known: its throughput and its failures have no intervals.
+    pub fn of_sums(summary: &Summary) -> ComparedFigures {
+        ComparedFigures::with(summary, &ObjectiveInputs::of_all(summary), [None; 2])
+    }
+
+    /// Creates a side from the requests of one name of a run; `None` if the run has no such name.
+    pub fn of_name(summary: &Summary, name: &str) -> Option<ComparedFigures> {
+        let ranked = summary.by_name().find(|row| row.name == name)?.totals.ranked();
+        let facts = ObjectiveInputs::of_name(summary, name)?;
+        let quantiles = QUANTILES.map(|q| known_quantile(&ranked, q));
+        Some(ComparedFigures { quantiles: [quantiles; 2], ..ComparedFigures::with(summary, &facts, [None; 2]) })
+    }
+
+    fn with(summary: &Summary, facts: &ObjectiveInputs<'_>, [rate, share]: [Option<Estimate>; 2]) -> ComparedFigures {
+        let rates = [facts.throughput_per_s, facts.throughput_at_most_per_s];
         let (bad, due) = facts.failures();
-        Ok(ComparedFigures {
+        ComparedFigures {
             is_sound: summary.trust.against().all(Finding::is_of_band),
             open: summary.open,
             throughput: KnownFigure {
                 band: (rates[0] < rates[1]).then_some(rates),
-                ..KnownFigure::of((summary.window > Nanos::ZERO).then_some(rates[0]), throughput.filter(|_| enough))
+                ..KnownFigure::of((summary.window > Nanos::ZERO).then_some(rates[0]), rate)
             },
-            failed: KnownFigure::of((due > 0).then(|| bad as f64 / due as f64), failed.filter(|_| enough)),
-            quantiles: [true, false].map(|open| QUANTILES.map(|q| quantile(summary, open, q))),
-        })
+            failed: KnownFigure::of((due > 0).then(|| bad as f64 / due as f64), share),
+            quantiles: [true, false].map(|open| QUANTILES.map(|q| known_quantile(&summary.totals.ranked(open), q))),
+        }
     }
 
     /// Returns `true` unless the run is in doubt for a reason without a size, which no band can express.
@@ -119,8 +137,8 @@ impl ComparedFigures {
 
 /// Returns a quantile in microseconds, with the same interval as in the report of the run, widened to the bounds of the
 /// buckets at its ends, since no value is known more precisely.
-fn quantile(summary: &Summary, open: bool, q: f64) -> KnownFigure {
-    let found = summary.totals.ranked(open).quantile(q);
+fn known_quantile(ranked: &RankedLatency<'_>, q: f64) -> KnownFigure {
+    let found = ranked.quantile(q);
     let micros = |time: Nanos| time.0 as f64 / 1e3;
     let ends = found.interval.map(|[low, high]| {
         [

@@ -10,7 +10,7 @@ use super::text::{figures, head};
 use super::{Style, html};
 use crate::columns::{Paint, table, wrap};
 use crate::comparison::{ComparedRun, RunComparison, RunComparisonReport, compare_runs};
-use crate::contrast::{ChangeVerdict, FigureChange};
+use crate::contrast::FigureChange;
 use crate::finding::Grade;
 use crate::numbers;
 use crate::ranked::grade_of_width;
@@ -23,13 +23,6 @@ const AGAINST: Text = text("{run} against {base}", "{run} 相对 {base}");
 const CHANGE: Text = text("change", "变化");
 const INTERVAL: Text = text("95 % interval", "95 % 置信区间");
 const VERDICT: Text = text("verdict", "结论");
-const THROUGHPUT: Text = text("throughput", "吞吐量");
-const FAILED: Text = text("failed", "失败");
-const POINTS: Text = text("{n} points", "{n} 个百分点");
-const BETTER: Text = text("better", "更好");
-const SAME: Text = text("same", "相同");
-const WORSE: Text = text("worse", "更差");
-const CANNOT_TELL: Text = text("cannot tell", "无法判断");
 const NOT_THE_SAME: Text = text("differs in: {what}", "不同之处：{what}");
 const UNTRUSTED: Text = text(
     "one of these runs is NOT TRUSTED: treat the differences with caution",
@@ -45,8 +38,6 @@ const WHAT_IT_KNOWS: Text = text(
     "区间反映每次压测中各秒之间的波动，以及可能由 brunt 自身造成的延迟；同一配置重复压测会相差多少，仅凭各一次压测无法得知。",
 );
 
-const OF_SERVICE: Text = text("{figure} (service time)", "{figure}（服务时间）");
-const OF_RESPONSE: Text = text("{figure} (response time)", "{figure}（响应时间）");
 const MIXED: Text = text(
     "one of these runs has a rate, the other users: latency is the service time of both, which excludes waiting before sending",
     "其中一次压测按速率、另一次按用户数施加负载：延迟取两者的服务时间，不含发送前的等待",
@@ -224,14 +215,14 @@ fn rows(runs: &[ComparedRun<'_>], at: usize, against: &RunComparison, lang: Lang
     let words = [CHANGE, INTERVAL, VERDICT].map(|word| lang.of(word).to_owned());
     let heading: Vec<String> = [String::new(), letter(0), letter(at)].into_iter().chain(words).collect();
     let row = |one: &FigureChange| {
-        let interval = one.interval.map(|ends| ends.map(|end| change_text(one, end, lang)).join(" … "));
+        let interval = one.interval.map(|ends| ends.map(|end| one.measure.change_text(end, lang)).join(" … "));
         vec![
-            figure_name(one, lang),
+            one.measure.words(one.latency, lang),
             figure(&runs[0], one, 0, lang),
             figure(&runs[at], one, 1, lang),
-            one.change.map_or_else(|| numbers::WITHHELD.into(), |change| change_text(one, change, lang)),
+            one.change.map_or_else(|| numbers::WITHHELD.into(), |change| one.measure.change_text(change, lang)),
             interval.unwrap_or_else(|| numbers::WITHHELD.into()),
-            lang.of(word(one.verdict)).into(),
+            lang.of(one.verdict.word()).into(),
         ]
     };
     std::iter::once(heading).chain(against.figures.iter().map(row)).collect()
@@ -240,15 +231,6 @@ fn rows(runs: &[ComparedRun<'_>], at: usize, against: &RunComparison, lang: Lang
 /// Returns `true` if only one of the two runs has response times.
 fn is_mixed(runs: &[ComparedRun<'_>], at: usize) -> bool {
     runs[0].summary.open != runs[at].summary.open
-}
-
-fn figure_name(one: &FigureChange, lang: Lang) -> String {
-    let percentile = one.measure.name.trim_end_matches("_us");
-    match one.latency {
-        Some("response") => lang.fill(OF_RESPONSE, &[("figure", percentile)]),
-        Some(_) => lang.fill(OF_SERVICE, &[("figure", percentile)]),
-        None => lang.of(if one.measure.is_share { FAILED } else { THROUGHPUT }).into(),
-    }
 }
 
 /// Formats a figure of one of the two runs, marking a lower bound.
@@ -263,38 +245,5 @@ fn figure(run: &ComparedRun<'_>, one: &FigureChange, of: usize, lang: Lang) -> S
             let ends = one.bands[of].filter(|[least, most]| grade_of_width(1.0 - least / most) == Grade::Fail);
             ends.map_or_else(|| format!("{}/s", numbers::rate(rate)), |ends| figures::show_rate_band(ends, lang))
         }
-    }
-}
-
-fn change_text(one: &FigureChange, change: f64, lang: Lang) -> String {
-    if change.is_infinite() {
-        return "∞".into();
-    }
-    if one.measure.is_share {
-        return lang.fill(POINTS, &[("n", &signed(change * 100.0, 2))]);
-    }
-    format!("{} %", signed((change - 1.0) * 100.0, 1))
-}
-
-fn signed(value: f64, digits: usize) -> String {
-    let shown = format!("{:.digits$}", value.abs());
-    let is_zero = shown.bytes().all(|byte| matches!(byte, b'0' | b'.'));
-    let sign = if is_zero {
-        ""
-    } else if value > 0.0 {
-        "+"
-    } else {
-        "-"
-    };
-    format!("{sign}{shown}")
-}
-
-/// Returns the verdict in a word or two.
-fn word(verdict: ChangeVerdict) -> Text {
-    match verdict {
-        ChangeVerdict::Better => BETTER,
-        ChangeVerdict::Same => SAME,
-        ChangeVerdict::Worse => WORSE,
-        ChangeVerdict::CannotTell => CANNOT_TELL,
     }
 }

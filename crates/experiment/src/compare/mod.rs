@@ -1,0 +1,186 @@
+//! `brunt compare A B`: runs of two sides in turn, and what differs beyond what differs between runs of one side.
+//!
+//! The order is A B B A …, or random, so that whatever drifts meanwhile falls on both sides alike. Each run has a warm-up of
+//! its own.
+
+mod document;
+mod story;
+#[cfg(test)]
+mod tests;
+
+use std::time::Instant;
+
+use brunt_bench::Bench;
+use brunt_contract::UsageError;
+use brunt_engine::Stop;
+use brunt_measure::{Nanos, Rng};
+use brunt_plan::{Load, Plan, Stage, Trial};
+use brunt_report::contrast::{ChangeVerdict, ComparedFigures, MEASURES};
+use brunt_report::{Exit, Finding, Summary};
+
+use crate::runs::{RunSide, RunsChange, alternating, compare_sides, shuffled};
+
+pub use document::write_json;
+pub use story::{outlook, result_text, run_line};
+
+/// Part of a run that its warm-up takes, unless the plan says otherwise.
+const WARMING_PART: u64 = 10;
+/// Exit code where the second side is worse.
+pub const REGRESSION: u8 = 11;
+
+/// How two sides are compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ComparePlan {
+    /// Names of the sides, as written.
+    pub names: [String; 2],
+    /// Runs of each side.
+    pub runs: usize,
+    /// Set if the order is random, by the seed.
+    pub shuffle: bool,
+    /// Seed of the order and of the runs.
+    pub seed: u64,
+    /// Change from which a ratio matters; `None` for the thresholds of the report.
+    pub margin: Option<f64>,
+    /// Time after which no further run begins; `None` for any.
+    pub time_limit: Option<Nanos>,
+}
+
+/// A run that was made.
+#[derive(Debug)]
+pub struct ComparedRunRow {
+    /// Side.
+    pub side: RunSide,
+    /// Figures of the whole run.
+    pub figures: ComparedFigures,
+    /// Figures by name, if the run has several.
+    pub named: Vec<(String, ComparedFigures)>,
+    /// Why the figures are no evidence; `None` if they are.
+    pub doubt: Option<Finding>,
+}
+
+/// The end of a comparison.
+#[derive(Debug)]
+pub struct CompareOutcome {
+    /// How it was made.
+    pub plan: ComparePlan,
+    /// All runs, in their order.
+    pub rows: Vec<ComparedRunRow>,
+    /// Changes of the whole runs.
+    pub changes: [RunsChange; MEASURES.len()],
+    /// Changes by name, for the names that both sides have.
+    pub named: Vec<(String, [RunsChange; MEASURES.len()])>,
+    /// Time that was spent.
+    pub elapsed: Nanos,
+    /// Set if a target was lost.
+    pub unreachable: bool,
+}
+
+impl CompareOutcome {
+    /// Returns the number of runs of a side that were made.
+    pub fn runs(&self, side: RunSide) -> usize {
+        self.rows.iter().filter(|row| row.side == side).count()
+    }
+
+    /// Returns `true` if all runs were made.
+    pub fn is_complete(&self) -> bool {
+        self.rows.len() == 2 * self.plan.runs
+    }
+
+    /// Returns the exit code: 11 if the second side is worse, 20 if nothing could be told.
+    pub fn exit_code(&self) -> u8 {
+        let all = || self.changes.iter().chain(self.named.iter().flat_map(|(_, changes)| changes));
+        let is = |verdict: ChangeVerdict| move |change: &RunsChange| change.verdict == verdict;
+        match () {
+            () if self.unreachable => Exit::Unreachable.code(),
+            () if !self.is_complete() => Exit::Interrupted.code(),
+            () if all().any(is(ChangeVerdict::Worse)) => REGRESSION,
+            () if self.changes.iter().all(is(ChangeVerdict::CannotTell)) => Exit::NotTrusted.code(),
+            () => Exit::Ok.code(),
+        }
+    }
+}
+
+/// Returns the trial of one run of a plan, without its seed.
+pub fn trial_of(plan: &Plan) -> Trial {
+    let trial = Trial::from_plan(plan);
+    let lasts = match plan.duration {
+        Some(lasts) if plan.warmup == Nanos::ZERO && plan.load.is_level() => lasts,
+        _ => return trial,
+    };
+    let warmup = Nanos(lasts.0 / WARMING_PART);
+    let mut load = trial.load;
+    let (Load::Open { stages, .. } | Load::Closed { stages, .. }) = &mut load;
+    let level = stages.first().map_or(0.0, |stage| stage.from);
+    *stages = vec![Stage { lasts: warmup.saturating_add(lasts), from: level, to: level }];
+    Trial { load, warmup, ..trial }
+}
+
+/// Compares two benches whose first answers are known. `around` is called before (`true`) and after each run, with its
+/// side; `tell` gets each run as it is done. `stop` ends the comparison with what is known.
+///
+/// # Errors
+/// Returns an error if a load does not fit its requests, or that of `around`.
+pub fn compare(
+    sides: [(&Bench, &Plan); 2],
+    plan: &ComparePlan,
+    stop: &Stop,
+    around: &mut dyn FnMut(RunSide, bool) -> Result<(), UsageError>,
+    tell: &mut dyn FnMut(usize, &ComparedRunRow),
+) -> Result<CompareOutcome, UsageError> {
+    let trials = sides.map(|(_, plan)| trial_of(plan));
+    let order = if plan.shuffle { shuffled(plan.runs, plan.seed) } else { alternating(plan.runs) };
+    let (mut seeds, mut rows, began, mut longest) = (Rng::new(plan.seed), Vec::new(), Instant::now(), Nanos::ZERO);
+    let mut unreachable = false;
+    for side in order {
+        let at = Instant::now();
+        let is_late = plan.time_limit.is_some_and(|limit| since(began).saturating_add(longest) > limit);
+        if stop.requested() || is_late {
+            break;
+        }
+        let trial = Trial { seed: Some(seeds.next_u64()), ..trials[side as usize].clone() };
+        around(side, true)?;
+        let summary = sides[side as usize].0.measure(&trial, stop, &mut [])?;
+        around(side, false)?;
+        longest = longest.max(since(at));
+        match summary.exit {
+            Exit::Unreachable => unreachable = true,
+            Exit::Interrupted => {}
+            _ => {
+                let row = row_of(side, &summary);
+                rows.push(row);
+                tell(rows.len(), &rows[rows.len() - 1]);
+                continue;
+            }
+        }
+        break;
+    }
+    Ok(outcome(plan.clone(), rows, since(began), unreachable))
+}
+
+fn row_of(side: RunSide, summary: &Summary) -> ComparedRunRow {
+    let names = summary.by_name().map(|row| row.name.to_owned());
+    let named = names.filter_map(|name| Some((name.clone(), ComparedFigures::of_name(summary, &name)?)));
+    let doubt = summary.trust.against().find(|finding| !finding.is_of_band()).cloned();
+    ComparedRunRow { side, figures: ComparedFigures::of_sums(summary), named: named.collect(), doubt }
+}
+
+fn outcome(plan: ComparePlan, rows: Vec<ComparedRunRow>, elapsed: Nanos, unreachable: bool) -> CompareOutcome {
+    let of = |side: RunSide| rows.iter().filter(move |row| row.side == side);
+    let changes_of = |figures: &dyn Fn(&ComparedRunRow) -> Option<ComparedFigures>| {
+        let [a, b] = [RunSide::Before, RunSide::After].map(|side| of(side).filter_map(figures).collect::<Vec<_>>());
+        compare_sides([&a, &b], plan.margin)
+    };
+    let changes = changes_of(&|row| Some(row.figures));
+    let names = of(RunSide::Before).next().map_or(&[][..], |row| &row.named);
+    let is_in_both = |name: &str| of(RunSide::After).any(|row| row.named.iter().any(|(other, _)| other == name));
+    let of_name = |name: &str, row: &ComparedRunRow| {
+        row.named.iter().find(|(other, _)| other == name).map(|(_, figures)| *figures)
+    };
+    let named = names.iter().map(|(name, _)| name).filter(|name| is_in_both(name));
+    let named = named.map(|name| (name.clone(), changes_of(&|row| of_name(name, row)))).collect();
+    CompareOutcome { changes, named, plan, rows, elapsed, unreachable }
+}
+
+fn since(began: Instant) -> Nanos {
+    Nanos(began.elapsed().as_nanos() as u64)
+}

@@ -1,0 +1,215 @@
+//! What a comparison says: before it begins, after each run, and in the end.
+
+use brunt_i18n::text::{Text, text};
+use brunt_i18n::{Lang, numbers};
+use brunt_measure::Nanos;
+use brunt_plan::Plan;
+use brunt_report::contrast::{ChangeVerdict, MEASURES, Measure};
+use brunt_report::table;
+
+use super::{CompareOutcome, ComparePlan, ComparedRunRow, trial_of};
+use crate::runs::{LEAST_RUNS, RunSide, RunsChange};
+
+const OUTLOOK: Text = text(
+    "Comparing {a} (A) with {b} (B): {n} {n|run|runs} of each in turn, of {lasts} each; about {about} in all. Ctrl-C ends \
+     it with what is known.",
+    "正在比较 {a}（A）与 {b}（B）：双方交替各运行 {n} 次，每次 {lasts}；总共约 {about}。按 Ctrl-C 结束并给出已知结果。",
+);
+const MINUTES: Text = text("{n} min", "{n} 分钟");
+const SECONDS: Text = text("{n} s", "{n} 秒");
+const ROW: Text = text("{number}  {side}  {figures}", "{number}  {side}  {figures}");
+const RATE: Text = text("{n}/s", "{n}/s");
+const FAILED: Text = text("failed {share}", "失败 {share}");
+const NO_EVIDENCE: Text = text("in doubt, no evidence: {why}", "存疑，不作为依据：{why}");
+const CHANGE: Text = text("change", "变化");
+const INTERVAL: Text = text("95 % interval", "95 % 置信区间");
+const VERDICT: Text = text("verdict", "结论");
+const OF_NAME: Text = text("{name}:", "{name}：");
+const WORSE: Text = text("B is worse than A: {what}.", "B 比 A 更差：{what}。");
+const BETTER: Text = text("B is better than A: {what}.", "B 比 A 更好：{what}。");
+const MIXED: Text = text("B is worse than A in {worse}, and better in {better}.", "B 的 {worse} 比 A 差，{better} 比 A 好。");
+const SAME: Text = text("A and B are the same, as far as matters: {what}.", "A 与 B 没有值得注意的差别：{what}。");
+const UNTOLD: Text = text("Whether A and B differ cannot be told.", "无法判断 A 与 B 是否有差别。");
+const AND: Text = text(", ", "、");
+const MORE: Text = text(
+    "{n} more {n|run|runs} of each side would likely tell about {what}: --runs {all}.",
+    "双方各再运行 {n} 次，很可能就能判断 {what}：--runs {all}。",
+);
+const INDICATIVE: Text = text(
+    "One run of each side is indicative only: it shows nothing of how much runs of one side differ. Use six or more.",
+    "双方各一次运行只能作为参考：看不出同一方各次运行之间的差异。请至少运行六次。",
+);
+const SPREAD: Text = text(
+    "Fewer than {least} runs of each side show a spread, but no interval. Use six or more.",
+    "每方少于 {least} 次运行只能看出离散程度，得不出置信区间。请至少运行六次。",
+);
+const NOT_ALL: Text = text(
+    "Not finished: {done} of {all} runs were made.",
+    "尚未完成：已运行 {done} 次，共 {all} 次。",
+);
+const LOST: Text = text("A target could no longer be reached.", "已无法连接其中一个目标。");
+const LEFT_OUT: Text = text(
+    "{n} {n|run was|runs were} left out: brunt was in doubt for a reason without a size.",
+    "有 {n} 次运行未计入：brunt 自身存疑，且影响大小未知。",
+);
+const TOOK: Text = text("{n} {n|run|runs} in {time}; exit code {code}.", "共 {n} 次运行，用时 {time}；退出码 {code}。");
+
+/// Formats a time to the minute where it is long, as estimates are.
+fn about(time: Nanos, lang: Lang) -> String {
+    match time.as_secs_f64() {
+        s if s >= 90.0 => lang.fill(MINUTES, &[("n", &format!("{:.0}", s / 60.0))]),
+        s => lang.fill(SECONDS, &[("n", &format!("{:.0}", s.ceil()))]),
+    }
+}
+
+/// Says what a comparison will do and how long it takes, before it begins.
+pub fn outlook(plan: &ComparePlan, plans: [&Plan; 2], lang: Lang) -> String {
+    let lasts = plans.map(|plan| {
+        let trial = trial_of(plan);
+        trial.warmup.saturating_add(trial.duration.unwrap_or_default())
+    });
+    let all = Nanos((lasts[0].0 + lasts[1].0).saturating_mul(plan.runs as u64));
+    let facts = [
+        ("a", &*plan.names[0]),
+        ("b", &*plan.names[1]),
+        ("n", &*plan.runs.to_string()),
+        ("lasts", &*numbers::duration(lasts[0].max(lasts[1]))),
+        ("about", &*about(all, lang)),
+    ];
+    lang.fill(OUTLOOK, &facts)
+}
+
+fn letter(side: RunSide) -> &'static str {
+    match side {
+        RunSide::Before => "A",
+        RunSide::After => "B",
+    }
+}
+
+/// Says what a run was like, in one line.
+pub fn run_line(number: usize, row: &ComparedRunRow, lang: Lang) -> String {
+    let figures = match &row.doubt {
+        Some(why) => lang.fill(NO_EVIDENCE, &[("why", &why.sentence(lang))]),
+        None => {
+            let shown = MEASURES.iter().filter_map(|measure| {
+                let (value, _) = row.figures.value(measure, row.figures.is_open())?;
+                Some(match measure.quantile() {
+                    Some(_) => format!("{} {}", percentile(measure), value_text(measure, value, lang)),
+                    None if measure.is_share => lang.fill(FAILED, &[("share", &value_text(measure, value, lang))]),
+                    None => value_text(measure, value, lang),
+                })
+            });
+            shown.collect::<Vec<_>>().join("  ")
+        }
+    };
+    lang.fill(ROW, &[("number", &format!("{number:>3}")), ("side", letter(row.side)), ("figures", &figures)])
+}
+
+fn percentile(measure: &Measure) -> &'static str {
+    measure.name.trim_end_matches("_us")
+}
+
+fn value_text(measure: &Measure, value: f64, lang: Lang) -> String {
+    match measure.quantile() {
+        Some(_) => numbers::duration(Nanos((value * 1e3) as u64)),
+        None if measure.is_share => format!("{:.2} %", value * 100.0),
+        None => lang.fill(RATE, &[("n", &numbers::rate(value))]),
+    }
+}
+
+/// Tells the result, over several lines.
+pub fn result_text(outcome: &CompareOutcome, lang: Lang) -> String {
+    let mut lines = vec![headline(&outcome.changes, lang), String::new()];
+    let is_open = outcome.rows.iter().all(|row| row.figures.is_open());
+    lines.extend(table(&rows(&outcome.changes, is_open, lang)));
+    for (name, changes) in &outcome.named {
+        lines.push(String::new());
+        lines.push(lang.fill(OF_NAME, &[("name", name)]));
+        lines.extend(table(&rows(changes, is_open, lang)));
+    }
+    lines.push(String::new());
+    lines.extend(remarks(outcome, lang));
+    let facts = [
+        ("n", outcome.rows.len().to_string()),
+        ("time", about(outcome.elapsed, lang)),
+        ("code", outcome.exit_code().to_string()),
+    ];
+    lines.push(lang.fill(TOOK, &facts.each_ref().map(|(name, value)| (*name, value.as_str()))));
+    lines.join("\n")
+}
+
+fn names_of(changes: &[RunsChange], verdict: ChangeVerdict, lang: Lang) -> Option<String> {
+    let of = changes.iter().filter(|change| change.verdict == verdict).map(|change| short_name(change, lang));
+    Some(of.collect::<Vec<_>>().join(lang.of(AND))).filter(|names| !names.is_empty())
+}
+
+fn short_name(change: &RunsChange, lang: Lang) -> String {
+    match change.measure.quantile() {
+        Some(_) => percentile(&change.measure).to_owned(),
+        None => change.measure.words(None, lang),
+    }
+}
+
+/// Tells the verdict in a sentence.
+fn headline(changes: &[RunsChange], lang: Lang) -> String {
+    let of = |verdict| names_of(changes, verdict, lang);
+    match (of(ChangeVerdict::Worse), of(ChangeVerdict::Better), of(ChangeVerdict::Same)) {
+        (Some(worse), Some(better), _) => lang.fill(MIXED, &[("worse", &worse), ("better", &better)]),
+        (Some(worse), None, _) => lang.fill(WORSE, &[("what", &worse)]),
+        (None, Some(better), _) => lang.fill(BETTER, &[("what", &better)]),
+        (None, None, Some(same)) => lang.fill(SAME, &[("what", &same)]),
+        (None, None, None) => lang.of(UNTOLD).to_owned(),
+    }
+}
+
+/// Returns the table of the changes, with its heading.
+fn rows(changes: &[RunsChange], is_open: bool, lang: Lang) -> Vec<Vec<String>> {
+    let words = [CHANGE, INTERVAL, VERDICT].map(|word| lang.of(word).to_owned());
+    let heading = [String::new(), "A".into(), "B".into()].into_iter().chain(words).collect();
+    let row = |change: &RunsChange| {
+        let measure = &change.measure;
+        let latency = measure.quantile().map(|_| if is_open { "response" } else { "service" });
+        let [a, b] = change.medians.map(|value| {
+            value.map_or_else(|| numbers::WITHHELD.to_owned(), |value| value_text(measure, value, lang))
+        });
+        let ends = change.interval.map(|ends| ends.map(|end| measure.change_text(end, lang)).join(" … "));
+        vec![
+            measure.words(latency, lang),
+            a,
+            b,
+            change.change.map_or_else(|| numbers::WITHHELD.into(), |change| measure.change_text(change, lang)),
+            ends.unwrap_or_else(|| numbers::WITHHELD.into()),
+            lang.of(change.verdict.word()).into(),
+        ]
+    };
+    std::iter::once(heading).chain(changes.iter().map(row)).collect()
+}
+
+/// Returns what the reader must know about the runs.
+fn remarks(outcome: &CompareOutcome, lang: Lang) -> Vec<String> {
+    let mut lines = Vec::new();
+    let least = outcome.runs(RunSide::Before).min(outcome.runs(RunSide::After));
+    if least == 1 {
+        lines.push(lang.of(INDICATIVE).to_owned());
+    } else if least < LEAST_RUNS {
+        lines.push(lang.fill(SPREAD, &[("least", &LEAST_RUNS.to_string())]));
+    }
+    let open = outcome.changes.iter().filter_map(|change| Some((change.more_runs?, change)));
+    let doubtful = outcome.rows.iter().filter(|row| row.doubt.is_some()).count();
+    let has_evidence = doubtful < outcome.rows.len();
+    if let Some(most) = open.clone().map(|(more, _)| more).max().filter(|_| has_evidence) {
+        let what = open.map(|(_, change)| short_name(change, lang)).collect::<Vec<_>>().join(lang.of(AND));
+        let facts = [("n", &*most.to_string()), ("what", &*what), ("all", &*(outcome.plan.runs + most).to_string())];
+        lines.push(lang.fill(MORE, &facts));
+    }
+    if doubtful > 0 {
+        lines.push(lang.fill(LEFT_OUT, &[("n", &doubtful.to_string())]));
+    }
+    if outcome.unreachable {
+        lines.push(lang.of(LOST).to_owned());
+    } else if !outcome.is_complete() {
+        let (done, all) = (outcome.rows.len().to_string(), (2 * outcome.plan.runs).to_string());
+        lines.push(lang.fill(NOT_ALL, &[("done", &done), ("all", &all)]));
+    }
+    lines
+}
