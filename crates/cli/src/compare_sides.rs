@@ -68,7 +68,11 @@ pub fn compare(
     Ok(find::conclude(&text, &|out| write_json(&outcome, out), outcome.exit_code(), (&shown, &mut view, lang)))
 }
 
-fn prepare(
+/// Prepares the bench of a side or a cell, and asks about public targets.
+///
+/// # Errors
+/// Returns an error that names the wrong option.
+pub fn prepare(
     intent: &mut brunt_config::Intent,
     protocols: &[Arc<dyn Protocol>],
     host: &GeneratorHost,

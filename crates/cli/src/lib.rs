@@ -31,6 +31,7 @@ mod second_process;
 mod serve;
 mod signals;
 mod stop_conditions;
+mod sweep;
 mod timed_writer;
 mod timer;
 mod ui;
@@ -149,6 +150,10 @@ fn execute(line: &[String], protocols: &[Arc<dyn Protocol>]) -> run::CommandResu
         Command::Compare(mut settings) => {
             settings.sides.iter().for_each(|side| side.intent.redaction.apply_to_errors());
             compare_sides::compare(&mut settings, protocols, &host, &interrupts()?)
+        }
+        Command::Sweep(mut settings) => {
+            settings.cells[0].intent.redaction.apply_to_errors();
+            sweep::sweep(&mut settings, protocols, &host, &interrupts()?)
         }
         Command::Demo(demo) => demo::demo(&demo, protocols, &defaults, &host, &interrupts()?),
         Command::Calibrate(asked) => calibrate::calibrate(&asked, protocols, &defaults, &host, &interrupts()?),

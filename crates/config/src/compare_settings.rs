@@ -120,10 +120,9 @@ pub fn read(
         return Err(UsageError::new(
             "compare",
             complaint!(
-                "{} {} given; name two sides, each a URL, a plan or '[OPTIONS] URL' in quotes",
-                "给出了 {} 个对象{}；请给出两方，各为 URL、计划文件或用引号括起的 '[选项] URL'",
-                targets.len(),
-                if targets.len() == 1 { "is" } else { "are" }
+                "{} given; name two sides, each a URL, a plan or '[OPTIONS] URL' in quotes",
+                "给出了 {} 个；请给出两方，各为 URL、计划文件或用引号括起的 '[选项] URL'",
+                targets.len()
             ),
         ));
     };

@@ -81,6 +81,20 @@ pub const COMPARE: Text = text(
         示例：brunt compare 'http://localhost:8080/' '--no-keepalive http://localhost:8080/'",
 );
 
+/// The text below `brunt sweep --help`.
+pub const SWEEP: Text = text(
+    "Runs every combination of the values of one or two options: throughput, p50, p95, p99 and failures of each. Along users \
+        it says how throughput scales (universal scalability law), from how many users on they queue for certain, and how \
+        efficient each is; along rates, which is the first that is not sustained. Exits with 0, or 20 if a cell cannot be \
+        trusted.\n\n\
+        Example: brunt sweep -c 1,2,4,8,16,32 --option no-keepalive=off,on http://localhost:8080/\n\
+        Example: brunt sweep -r 100..2000/8 -d 5s http://localhost:8080/",
+    "对一到两个选项的取值做全部组合，逐一压测：给出各自的吞吐量、p50、p95、p99 和失败率。沿用户数方向，说明吞吐量如何随用户数变化（通用可扩展性定律）、\
+        从多少用户起必然排队、各点的效率；沿速率方向，指出第一个无法维持的速率。退出码为 0；若有不可信的格则为 20。\n\n\
+        示例：brunt sweep -c 1,2,4,8,16,32 --option no-keepalive=off,on http://localhost:8080/\n\
+        示例：brunt sweep -r 100..2000/8 -d 5s http://localhost:8080/",
+);
+
 /// The text below `brunt plan --help`.
 pub const PLAN: Text = text(
     "Example: brunt plan -c 50 -d 30s http://localhost:8080/ > plan.yaml",

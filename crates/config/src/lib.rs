@@ -44,6 +44,7 @@ mod shorthand;
 mod standard_input;
 mod step_limits;
 mod suggestions;
+mod sweep_settings;
 mod target_settings;
 mod tool_options;
 mod topics;
@@ -76,6 +77,7 @@ pub use language::of_line as language_of;
 pub use lint_settings::LintSettings;
 pub use probe_settings::ProbeSettings;
 pub use suggestions::nearest;
+pub use sweep_settings::{AxisKind, SweepAxis, SweepSettings};
 pub use target_settings::TargetSettings;
 pub use ui::UiSettings;
 
@@ -91,6 +93,8 @@ pub enum Command {
     Find(Box<FindSettings>),
     /// `brunt compare`: two sides in turn.
     Compare(Box<CompareSettings>),
+    /// `brunt sweep`: a table of loads and options.
+    Sweep(Box<SweepSettings>),
     /// `brunt demo`: duration and presentation.
     Demo(DemoSettings),
     /// `brunt calibrate`.
@@ -153,7 +157,7 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
             return Ok(Command::Text(match command {
                 _ if is_long => topics::full(described),
                 "run" => format!("{}\n", topics::short(lang)),
-                "plan" | "doctor" | "find" | "compare" => topics::own(described, &spoken, lang).render_help().to_string(),
+                "plan" | "doctor" | "find" | "compare" | "sweep" => topics::own(described, &spoken, lang).render_help().to_string(),
                 _ => topics::full(described),
             }));
         }
@@ -192,6 +196,11 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
             }
             compare_settings::read(values, words, (&spoken, protocols), defaults)
                 .map(|compared| Command::Compare(Box::new(compared)))
+        }
+        "sweep" => {
+            let names = command_line::names(&spoken).chain(sweep_settings::SWEEP.map(|spec| spec.name));
+            sweep_settings::read(command_line::values(&matches, names), words, (&spoken, protocols), defaults)
+                .map(|swept| Command::Sweep(Box::new(swept)))
         }
         "capacity" => {
             let names = capacity_settings::names();

@@ -14,7 +14,7 @@ use super::setting::message;
 use super::settings::HEADINGS;
 use super::suggestions::distance;
 use super::{
-    capacity_settings, command_settings, compare_settings, examples, find_settings, help, lint_settings, manual, probe_settings,
+    capacity_settings, command_settings, compare_settings, examples, find_settings, help, lint_settings, manual, probe_settings, sweep_settings,
     target_settings, ui,
 };
 
@@ -134,6 +134,7 @@ pub fn described(command: &str, spoken: &[ProtocolOptions], lang: Lang) -> Comma
         "ui" => ui::command(lang),
         "find" => find_settings::command(spoken, lang),
         "compare" => compare_settings::command(spoken, lang),
+        "sweep" => sweep_settings::command(spoken, lang),
         "plan" => command_line::plan_command(spoken, lang),
         "doctor" => command_line::doctor_command(spoken, lang),
         "explain" => text_command("brunt explain", EXPLAIN, ("RULE", rule_names()), lang),

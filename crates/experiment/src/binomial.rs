@@ -78,6 +78,21 @@ pub fn ln_gamma(x: f64) -> f64 {
     shifted + (x - 0.5) * x.ln() - x + 0.5 * std::f64::consts::TAU.ln() + series
 }
 
+/// Returns the ranks, counted from 1, of the values between which the median lies in 95 of 100 cases, whatever their
+/// distribution; `None` with fewer than six values, whose whole range holds it less often.
+pub fn median_ranks(values: usize) -> Option<[usize; 2]> {
+    const OUTSIDE: f64 = 0.025;
+    // P(Bin(n, ½) < k): the median lies below the k-th value.
+    let (mut ways, mut below) = (0.5_f64.powi(i32::try_from(values).ok()?), 0.0);
+    let mut rank = 0;
+    while below + ways <= OUTSIDE && rank < values {
+        below += ways;
+        ways *= (values - rank) as f64 / (rank + 1) as f64;
+        rank += 1;
+    }
+    (rank > 0).then(|| [rank, values + 1 - rank])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,5 +135,14 @@ mod tests {
     fn many_requests_have_narrow_intervals() {
         let [low, high] = clopper_pearson(10_000.0, 1_000_000.0, 0.95);
         assert!((low - 0.009_806).abs() < 1e-5 && (high - 0.010_197).abs() < 1e-5, "{low} {high}");
+    }
+
+    #[test]
+    fn the_median_lies_between_order_statistics() {
+        // Conover, Practical Nonparametric Statistics, table A3 (binomial, p = 0.5).
+        let table = [(5, None), (6, Some([1, 6])), (8, Some([1, 8])), (9, Some([2, 8])), (10, Some([2, 9])), (20, Some([6, 15]))];
+        for (values, ranks) in table {
+            assert_eq!(median_ranks(values), ranks, "{values}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! [`search`] finds the highest load that keeps objectives. It is arithmetic over the outcomes of trials: no clock, no
 //! thread and no network, so that a search of minutes is simulated in milliseconds. [`find`] makes these trials with a
 //! bench, and tells the result. [`runs`] compares repeated runs of two sides, which [`compare`] makes; [`laws`] are those of
-//! capacity.
+//! capacity, and [`sweep`] holds a table of runs against them.
 
 pub mod binomial;
 pub mod compare;
@@ -11,3 +11,4 @@ pub mod find;
 pub mod laws;
 pub mod runs;
 pub mod search;
+pub mod sweep;

@@ -78,8 +78,8 @@ fn an_interrupted_comparison_ends_with_what_is_known() {
 fn bad_input_is_one_sentence() {
     let url = "http://127.0.0.1:9/";
     let table: [(&[&str], &str); 6] = [
-        (&["compare", url], "compare: 1 is given; name two sides"),
-        (&["compare", url, url, url], "compare: 3 are given; name two sides"),
+        (&["compare", url], "compare: 1 given; name two sides"),
+        (&["compare", url, url, url], "compare: 3 given; name two sides"),
         (&["compare", "--runs", "0", url, url], "--runs: `0` is not a number of runs; use 1 to 100"),
         (&["compare", "--margin", "5", url, url], "--margin: `5` is not a margin"),
         (&["compare", "--record", "x", url, url], "--record: is for a single run, not for a comparison"),

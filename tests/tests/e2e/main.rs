@@ -51,6 +51,7 @@ mod side_messages;
 mod signals;
 mod slots;
 mod tables;
+mod sweep;
 mod target;
 mod telemetry;
 mod terminal;

@@ -1,0 +1,220 @@
+//! `brunt sweep`: a table of runs, and what it says about scaling.
+
+mod document;
+mod scaling;
+mod story;
+#[cfg(test)]
+mod tests;
+
+use std::time::Instant;
+
+use brunt_bench::Bench;
+use brunt_contract::UsageError;
+use brunt_engine::Stop;
+use brunt_measure::steady::median;
+use brunt_measure::{Nanos, Rng};
+use brunt_plan::{Plan, Trial};
+use brunt_report::contrast::{ComparedFigures, MEASURES, Measure};
+use brunt_report::{Exit, Finding, Summary};
+
+use crate::binomial::median_ranks;
+use crate::compare::trial_of;
+
+pub use document::write_json;
+pub use scaling::CurveScaling;
+pub use story::{outlook, result_text, run_line};
+
+/// What the values of an axis are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AxisMeaning {
+    /// Numbers of users.
+    Users,
+    /// Requests per second.
+    Rate,
+    /// Values of any other option.
+    Other,
+}
+
+/// An axis of the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableAxis {
+    /// Name of the option.
+    pub name: String,
+    /// What its values are.
+    pub meaning: AxisMeaning,
+    /// Values, as written.
+    pub values: Vec<String>,
+}
+
+/// How a table is run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SweepPlan {
+    /// One or two axes.
+    pub axes: Vec<TableAxis>,
+    /// Runs of each cell.
+    pub repeat: usize,
+    /// Set if the order is random, by the seed.
+    pub shuffle: bool,
+    /// Seed of the order and of the runs.
+    pub seed: u64,
+    /// Time after which no further run begins; `None` for any.
+    pub time_limit: Option<Nanos>,
+}
+
+/// A cell of the table: a combination of values, and the runs of it.
+#[derive(Clone, Debug)]
+pub struct TableCell {
+    /// Index of the value on each axis.
+    pub at: Vec<usize>,
+    /// Load: users, or requests per second.
+    pub load: f64,
+    /// Figures of its runs, those in doubt left out.
+    pub runs: Vec<ComparedFigures>,
+    /// Why its last run in doubt was.
+    pub doubt: Option<Finding>,
+}
+
+/// A figure of a cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CellFigure {
+    /// Median over the runs.
+    pub median: f64,
+    /// 95 % interval of the median (order statistics), from six runs on.
+    pub interval: Option<[f64; 2]>,
+}
+
+impl TableCell {
+    /// Returns a figure over the runs; `None` if none has it.
+    pub fn figure(&self, measure: &Measure) -> Option<CellFigure> {
+        let of = |run: &ComparedFigures| run.value(measure, run.is_open()).map(|(value, _)| value);
+        let mut values: Vec<f64> = self.runs.iter().filter_map(of).collect();
+        values.sort_by(f64::total_cmp);
+        let ranks = median_ranks(values.len());
+        let interval = ranks.map(|[low, high]| [values[low - 1], values[high - 1]]);
+        (!values.is_empty()).then(|| CellFigure { median: median(&values), interval })
+    }
+
+    /// Returns the throughput over the runs, per second.
+    pub fn throughput(&self) -> Option<f64> {
+        self.figure(&MEASURES[0]).map(|figure| figure.median)
+    }
+}
+
+/// The end of a sweep.
+#[derive(Clone, Debug)]
+pub struct SweepOutcome {
+    /// How it was made.
+    pub plan: SweepPlan,
+    /// All cells, the last axis varied first.
+    pub cells: Vec<TableCell>,
+    /// How throughput scales along users or rates, for each value of the other axis.
+    pub curves: Vec<CurveScaling>,
+    /// Runs that were made.
+    pub made: usize,
+    /// Time that was spent.
+    pub elapsed: Nanos,
+    /// Set if the target was lost.
+    pub unreachable: bool,
+    /// Why a load could not be sent from this machine.
+    pub refused: Option<UsageError>,
+}
+
+impl SweepOutcome {
+    /// Returns the exit code: 20 if a cell has no run that can be trusted.
+    pub fn exit(&self) -> Exit {
+        match () {
+            () if self.unreachable => Exit::Unreachable,
+            () if self.made < self.cells.len() * self.plan.repeat => Exit::Interrupted,
+            () if self.cells.iter().any(|cell| cell.runs.is_empty()) => Exit::NotTrusted,
+            () => Exit::Ok,
+        }
+    }
+}
+
+/// Runs the cells, whose benches are in the order of the table; `tell` gets each run as it is done, with its number.
+/// `stop` ends the sweep with what is known.
+///
+/// # Errors
+/// Returns an error if the first load does not fit the requests.
+pub fn sweep(
+    benches: &[(Bench, &Plan)],
+    places: Vec<Vec<usize>>,
+    plan: &SweepPlan,
+    stop: &Stop,
+    tell: &mut dyn FnMut(usize, &TableCell, &Summary),
+) -> Result<SweepOutcome, UsageError> {
+    let cell = |(at, (_, plan)): (Vec<usize>, &(Bench, &Plan))| TableCell {
+        at,
+        load: plan.load.peak(),
+        runs: Vec::new(),
+        doubt: None,
+    };
+    let cells: Vec<TableCell> = places.into_iter().zip(benches).map(cell).collect();
+    let mut found = SweepOutcome {
+        plan: plan.clone(),
+        cells,
+        curves: Vec::new(),
+        made: 0,
+        elapsed: Nanos::ZERO,
+        unreachable: false,
+        refused: None,
+    };
+    let (mut seeds, began, mut longest) = (Rng::new(plan.seed), Instant::now(), Nanos::ZERO);
+    for at in order(found.cells.len(), plan) {
+        let run_began = Instant::now();
+        let is_late = plan.time_limit.is_some_and(|limit| since(began).saturating_add(longest) > limit);
+        if stop.requested() || is_late {
+            break;
+        }
+        let (bench, of_run) = &benches[at];
+        let trial = Trial { seed: Some(seeds.next_u64()), ..trial_of(of_run) };
+        let summary = match bench.measure(&trial, stop, &mut []) {
+            Ok(summary) => summary,
+            Err(complaint) if found.made == 0 => return Err(complaint),
+            Err(complaint) => {
+                found.refused = Some(complaint);
+                break;
+            }
+        };
+        longest = longest.max(since(run_began));
+        match summary.exit {
+            Exit::Unreachable => found.unreachable = true,
+            Exit::Interrupted => {}
+            _ => {
+                found.made += 1;
+                found.cells[at].add(&summary);
+                tell(found.made, &found.cells[at], &summary);
+                continue;
+            }
+        }
+        break;
+    }
+    found.elapsed = since(began);
+    found.curves = scaling::curves(&found);
+    Ok(found)
+}
+
+impl TableCell {
+    fn add(&mut self, summary: &Summary) {
+        match summary.trust.against().find(|finding| !finding.is_of_band()) {
+            Some(doubt) => self.doubt = Some(doubt.clone()),
+            None => self.runs.push(ComparedFigures::of_sums(summary)),
+        }
+    }
+}
+
+/// Returns the cells in the order in which they run: one after the other, each pass as many times as asked, or at random.
+fn order(cells: usize, plan: &SweepPlan) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..plan.repeat).flat_map(|_| 0..cells).collect();
+    if plan.shuffle {
+        let mut rng = Rng::new(plan.seed);
+        for last in (1..order.len()).rev() {
+            order.swap(last, rng.below(last as u64 + 1) as usize);
+        }
+    }
+    order
+}
+
+fn since(began: Instant) -> Nanos {
+    Nanos(began.elapsed().as_nanos() as u64)
+}

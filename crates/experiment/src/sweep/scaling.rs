@@ -1,0 +1,66 @@
+//! How throughput scales along an axis of users, and from which rate on a queue grows.
+
+use super::{AxisMeaning, SweepOutcome, TableCell};
+use crate::laws::bounds::Demands;
+use crate::laws::kneedle::{CurveShape, knee};
+use crate::laws::usl::ScalabilityFit;
+
+/// Share of what as many users alone would get below which the service is saturated: else the highest throughput is that of
+/// the users, and no bound.
+const SATURATED: f64 = 0.7;
+/// Share of a rate below which it was not sustained.
+const KEPT: f64 = 0.95;
+
+/// What is known of the cells along one axis, for one value of the other.
+#[derive(Clone, Debug)]
+pub struct CurveScaling {
+    /// Value of the other axis, as written; `None` if there is none.
+    pub of: Option<String>,
+    /// What the loads are.
+    pub meaning: AxisMeaning,
+    /// Loads and throughput, per second, ascending.
+    pub points: Vec<(f64, f64)>,
+    /// Universal scalability law, along users.
+    pub usl: Option<ScalabilityFit>,
+    /// Asymptotic bounds, if a single user was measured, and more than the service can serve.
+    pub bounds: Option<Demands>,
+    /// Where the curve bends to the eye.
+    pub visual_knee: Option<f64>,
+    /// Lowest rate that was not sustained.
+    pub unsustained: Option<f64>,
+}
+
+/// Returns a curve for each value of the axis beside that of the load.
+pub(super) fn curves(found: &SweepOutcome) -> Vec<CurveScaling> {
+    let axes = &found.plan.axes;
+    let Some(along) = axes.iter().position(|axis| axis.meaning != AxisMeaning::Other) else { return Vec::new() };
+    let beside = (0..axes.len()).find(|axis| *axis != along);
+    let values = beside.map_or(1, |beside| axes[beside].values.len());
+    let curve = |value: usize| {
+        let is_of = |cell: &&TableCell| beside.is_none_or(|beside| cell.at[beside] == value);
+        let mut points: Vec<(f64, f64)> =
+            found.cells.iter().filter(is_of).filter_map(|cell| Some((cell.load, cell.throughput()?))).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let of = beside.map(|beside| axes[beside].values[value].clone());
+        curve_of(of, axes[along].meaning, points, found.plan.seed)
+    };
+    (0..values).map(curve).collect()
+}
+
+pub(super) fn curve_of(
+    of: Option<String>,
+    meaning: AxisMeaning,
+    points: Vec<(f64, f64)>,
+    seed: u64,
+) -> CurveScaling {
+    let is_users = meaning == AxisMeaning::Users;
+    let highest = points.iter().map(|(_, x)| *x).fold(0.0, f64::max);
+    let alone = points.iter().find(|(n, x)| *n == 1.0 && *x > 0.0).map(|(_, x)| *x);
+    let is_saturated = |alone: &f64| points.last().is_some_and(|(n, x)| *x < SATURATED * n * alone);
+    let bounds = alone.filter(|_| is_users).filter(is_saturated).map(|alone| Demands::of_throughput(alone, highest));
+    let usl = is_users.then(|| ScalabilityFit::of(&points, true, seed)).flatten();
+    let visual_knee = if is_users { knee(&points, CurveShape::ConcaveIncreasing) } else { None };
+    let unsustained = points.iter().find(|(rate, x)| *x < KEPT * rate).map(|(rate, _)| *rate);
+    let unsustained = unsustained.filter(|_| meaning == AxisMeaning::Rate);
+    CurveScaling { of, meaning, points, usl, bounds, visual_knee, unsustained }
+}

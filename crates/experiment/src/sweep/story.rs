@@ -1,0 +1,259 @@
+//! What a sweep says: before it begins, after each run, and in the end.
+
+use brunt_i18n::text::{Text, text};
+use brunt_i18n::{Lang, numbers};
+use brunt_measure::Nanos;
+use brunt_plan::Plan;
+use brunt_report::contrast::{MEASURES, Measure};
+use brunt_report::{Summary, table};
+
+use super::{AxisMeaning, CellFigure, CurveScaling, SweepOutcome, SweepPlan, TableCell};
+use crate::compare::trial_of;
+use crate::laws::usl::{ScalabilityFit, ScalabilityWarning, ScalingLimit};
+
+const OUTLOOK: Text = text(
+    "Sweeping {axes}: {n} {n|run|runs}, about {about} in all. Ctrl-C ends it with what is known.",
+    "批量压测 {axes}：共 {n} 次运行，约 {about}。按 Ctrl-C 结束并给出已知结果。",
+);
+const MINUTES: Text = text("{n} min", "{n} 分钟");
+const SECONDS: Text = text("{n} s", "{n} 秒");
+const TIMES: Text = text(" × ", " × ");
+const RATE: Text = text("{n}/s", "{n}/s");
+const IN_DOUBT: Text = text("in doubt, not counted: {why}", "存疑，未计入：{why}");
+const THROUGHPUT: Text = text("throughput", "吞吐量");
+const FAILED: Text = text("failed", "失败");
+const EFFICIENCY: Text = text("efficiency", "效率");
+const OF: Text = text("With {value}: ", "取 {value} 时：");
+const USL: Text = text(
+    "A user alone gets {alone}/s; contention σ {sigma}, coherency κ {kappa} (universal scalability law); {peak}",
+    "单个用户的吞吐量 {alone}/s；争用 σ {sigma}，一致性 κ {kappa}（通用可扩展性定律）；{peak}",
+);
+const PEAK: Text = text("peak at {users} users{interval}, {rate}/s", "峰值在 {users} 个用户{interval}，{rate}/s");
+const PEAK_BETWEEN: Text = text(" ({low} to {high})", "（{low} 至 {high}）");
+const NO_PEAK: Text = text("no peak within the evidence", "现有数据中看不出峰值");
+const CONTENTION: Text =
+    text("; work that only one user does at a time limits it", "；限制来自同一时刻只能由一个用户执行的部分");
+const COHERENCY: Text = text("; agreement between users limits it", "；限制来自用户之间的相互协调");
+const FEW_POINTS: Text = text("; fewer than six points: indicative only", "；不足六个点，仅供参考");
+const SUPERLINEAR: Text = text(
+    "; at {n} users each did more than one alone: a point is wrong, or a cache helps",
+    "；{n} 个用户时人均超过单个用户：某个点有误，或缓存起了作用",
+);
+const EXTRAPOLATED: Text = text("; the peak is far beyond what was measured", "；峰值远在测量范围之外");
+const BOUNDS: Text = text(
+    "Users queue for certain from {knee} on: the highest throughput ÷ that of one alone",
+    "从 {knee} 个用户起必然排队：最高吞吐量 ÷ 单个用户的吞吐量",
+);
+const VISUAL: Text = text(
+    "The curve bends at {users} users to the eye, which depends on the range measured",
+    "曲线看起来在 {users} 个用户处弯折，这取决于测量范围",
+);
+const UNSUSTAINED: Text = text(
+    "From {rate}/s on the rate is not sustained: requests queue or fail",
+    "从 {rate}/s 起速率无法维持：请求排队或失败",
+);
+const SUSTAINED: Text = text("Every rate was sustained", "所有速率都能维持");
+const ONE_RUN: Text = text(
+    "One run of each cell is indicative only; --repeat 6 gives intervals.",
+    "每格只运行一次，仅供参考；用 --repeat 6 可得到置信区间。",
+);
+const FEW_RUNS: Text = text(
+    "Fewer than six runs of each cell give medians without intervals.",
+    "每格不足六次运行，只有中位数，没有置信区间。",
+);
+const NOT_ALL: Text = text("Not finished: {done} of {all} runs were made.", "尚未完成：已运行 {done} 次，共 {all} 次。");
+const LOST: Text = text("The target could no longer be reached.", "已无法连接目标。");
+const REFUSED: Text = text("The next load was not sent: {why}.", "未发送下一级负载：{why}。");
+const DOUBTFUL: Text = text("{cell}: {why}.", "{cell}：{why}。");
+const TOOK: Text = text("{n} {n|run|runs} in {time}; exit code {code}.", "共 {n} 次运行，用时 {time}；退出码 {code}。");
+
+/// Formats a time to the minute where it is long, as estimates are.
+fn about(time: Nanos, lang: Lang) -> String {
+    match time.as_secs_f64() {
+        s if s >= 90.0 => lang.fill(MINUTES, &[("n", &format!("{:.0}", s / 60.0))]),
+        s => lang.fill(SECONDS, &[("n", &format!("{:.0}", s.ceil()))]),
+    }
+}
+
+/// Says what a sweep will do and how long it takes, before it begins.
+pub fn outlook<'a>(plan: &SweepPlan, plans: impl Iterator<Item = &'a Plan>, lang: Lang) -> String {
+    let lasts = plans.map(|plan| {
+        let trial = trial_of(plan);
+        trial.warmup.saturating_add(trial.duration.unwrap_or_default()).0
+    });
+    let (cells, all) = lasts.fold((0usize, 0u64), |(cells, all), lasts| (cells + 1, all.saturating_add(lasts)));
+    let axes = plan.axes.iter().map(|axis| format!("{} {}", axis.name, axis.values.join(",")));
+    let facts = [
+        ("axes", axes.collect::<Vec<_>>().join(lang.of(TIMES))),
+        ("n", (cells * plan.repeat).to_string()),
+        ("about", about(Nanos(all.saturating_mul(plan.repeat as u64)), lang)),
+    ];
+    lang.fill(OUTLOOK, &facts.each_ref().map(|(name, value)| (*name, value.as_str())))
+}
+
+/// Returns the values of a cell, as on the command line.
+fn place(cell: &TableCell, plan: &SweepPlan) -> String {
+    let of = |(axis, at): (&super::TableAxis, &usize)| format!("{} {}", axis.name, axis.values[*at]);
+    plan.axes.iter().zip(&cell.at).map(of).collect::<Vec<_>>().join(", ")
+}
+
+/// Says what a run was like, in one line.
+pub fn run_line(number: usize, (cell, plan): (&TableCell, &SweepPlan), summary: &Summary, lang: Lang) -> String {
+    let doubt = summary.trust.against().find(|finding| !finding.is_of_band());
+    let figures = match doubt {
+        Some(why) => lang.fill(IN_DOUBT, &[("why", &why.sentence(lang))]),
+        None => {
+            let run = brunt_report::contrast::ComparedFigures::of_sums(summary);
+            let shown = MEASURES.iter().filter_map(|measure| {
+                let (value, _) = run.value(measure, run.is_open())?;
+                let name = if measure.quantile().is_some() { percentile(measure) } else { "" };
+                Some(format!("{name} {}", value_text(measure, value, lang)).trim_start().to_owned())
+            });
+            shown.collect::<Vec<_>>().join("  ")
+        }
+    };
+    format!("{number:>3}  {}  {figures}", place(cell, plan))
+}
+
+fn percentile(measure: &Measure) -> &'static str {
+    measure.name.trim_end_matches("_us")
+}
+
+fn value_text(measure: &Measure, value: f64, lang: Lang) -> String {
+    match measure.quantile() {
+        Some(_) => numbers::duration(Nanos((value * 1e3) as u64)),
+        None if measure.is_share => format!("{:.2} %", value * 100.0),
+        None => lang.fill(RATE, &[("n", &numbers::rate(value))]),
+    }
+}
+
+/// Formats a figure, with its interval in brackets.
+fn figure_text(measure: &Measure, figure: Option<CellFigure>, lang: Lang) -> String {
+    let Some(CellFigure { median, interval }) = figure else { return numbers::WITHHELD.into() };
+    let shown = value_text(measure, median, lang);
+    match interval {
+        Some(ends) => {
+            let [low, high] = ends.map(|end| value_text(measure, end, lang));
+            format!("{shown} ({low} – {high})")
+        }
+        None => shown,
+    }
+}
+
+/// Tells the result, over several lines.
+pub fn result_text(found: &SweepOutcome, lang: Lang) -> String {
+    let mut lines = table(&rows(found, lang));
+    lines.push(String::new());
+    lines.extend(found.curves.iter().flat_map(|curve| curve_lines(curve, lang)));
+    lines.extend(remarks(found, lang));
+    let code = found.exit().code().to_string();
+    let facts = [("n", &*found.made.to_string()), ("time", &*about(found.elapsed, lang)), ("code", &*code)];
+    lines.push(lang.fill(TOOK, &facts));
+    lines.join("\n")
+}
+
+fn rows(found: &SweepOutcome, lang: Lang) -> Vec<Vec<String>> {
+    let along = found.plan.axes.iter().position(|axis| axis.meaning == AxisMeaning::Users);
+    let names = found.plan.axes.iter().map(|axis| axis.name.clone());
+    let of = |measure: &Measure| match measure.quantile() {
+        Some(_) => percentile(measure).to_owned(),
+        None => lang.of(if measure.is_share { FAILED } else { THROUGHPUT }).to_owned(),
+    };
+    let scaled = along.map(|_| lang.of(EFFICIENCY).to_owned());
+    let heading: Vec<String> = names.chain(MEASURES.iter().map(of)).chain(scaled).collect();
+    let row = |cell: &TableCell| {
+        let values = found.plan.axes.iter().zip(&cell.at).map(|(axis, at)| axis.values[*at].clone());
+        let figures = MEASURES.iter().map(|measure| figure_text(measure, cell.figure(measure), lang));
+        let scaled = along.map(|_| efficiency(found, cell).map_or_else(|| numbers::WITHHELD.into(), numbers::share));
+        values.chain(figures).chain(scaled).collect()
+    };
+    std::iter::once(heading).chain(found.cells.iter().map(row)).collect()
+}
+
+/// Returns the throughput of a user of a cell ÷ that of a user in the cell with the fewest of the same curve.
+fn efficiency(found: &SweepOutcome, cell: &TableCell) -> Option<f64> {
+    let throughput = cell.throughput()?;
+    let curve = found.curves.iter().find(|curve| curve.points.contains(&(cell.load, throughput)))?;
+    let (fewest, least) = *curve.points.first()?;
+    (least > 0.0).then(|| (throughput / cell.load) / (least / fewest))
+}
+
+/// Says how a curve scales.
+fn curve_lines(curve: &CurveScaling, lang: Lang) -> Vec<String> {
+    let mut said = Vec::new();
+    said.extend(curve.usl.as_ref().map(|fit| usl_text(fit, lang)));
+    let users = |n: f64| format!("{n:.1}").trim_end_matches(".0").to_owned();
+    said.extend(curve.bounds.map(|bounds| lang.fill(BOUNDS, &[("knee", &users(bounds.knee()))])));
+    said.extend(curve.visual_knee.map(|knee| lang.fill(VISUAL, &[("users", &users(knee))])));
+    if curve.meaning == AxisMeaning::Rate && !curve.points.is_empty() {
+        said.push(match curve.unsustained {
+            Some(rate) => lang.fill(UNSUSTAINED, &[("rate", &numbers::rate(rate))]),
+            None => lang.of(SUSTAINED).to_owned(),
+        });
+    }
+    let of = curve.of.as_ref().map_or_else(String::new, |value| lang.fill(OF, &[("value", value)]));
+    said.into_iter().map(|sentence| format!("{of}{sentence}{}", if lang == Lang::Zh { "。" } else { "." })).collect()
+}
+
+fn usl_text(fit: &ScalabilityFit, lang: Lang) -> String {
+    let users = |n: f64| if n.is_finite() { format!("{n:.0}") } else { "∞".to_owned() };
+    let peak = match fit.peak() {
+        None => lang.of(NO_PEAK).to_owned(),
+        Some(at) => {
+            let between = fit.peak_interval.map_or_else(String::new, |[low, high]| {
+                lang.fill(PEAK_BETWEEN, &[("low", &users(low)), ("high", &users(high))])
+            });
+            let rate = numbers::rate(fit.throughput(at));
+            lang.fill(PEAK, &[("users", &users(at)), ("interval", &between), ("rate", &rate)])
+        }
+    };
+    let cost = |value: f64| if value < 1e-3 { format!("{value:.1e}") } else { format!("{value:.4}") };
+    let facts = [
+        ("alone", numbers::rate(fit.alone)),
+        ("sigma", cost(fit.contention)),
+        ("kappa", cost(fit.coherency)),
+        ("peak", peak),
+    ];
+    let mut said = lang.fill(USL, &facts.each_ref().map(|(name, value)| (*name, value.as_str())));
+    if fit.contention > 0.0 || fit.coherency > 0.0 {
+        said += lang.of(match fit.scaling_limit() {
+            ScalingLimit::Contention => CONTENTION,
+            ScalingLimit::Coherency => COHERENCY,
+        });
+    }
+    for warning in &fit.warnings {
+        said += &match warning {
+            ScalabilityWarning::FewPoints => lang.of(FEW_POINTS).to_owned(),
+            ScalabilityWarning::Superlinear(n) => lang.fill(SUPERLINEAR, &[("n", &users(*n))]),
+            ScalabilityWarning::Extrapolated => lang.of(EXTRAPOLATED).to_owned(),
+            // The sentence says so.
+            ScalabilityWarning::NoPeak => String::new(),
+        };
+    }
+    said
+}
+
+/// Returns what the reader must know about the runs.
+fn remarks(found: &SweepOutcome, lang: Lang) -> Vec<String> {
+    let mut lines = Vec::new();
+    match found.plan.repeat {
+        1 => lines.push(lang.of(ONE_RUN).to_owned()),
+        2..6 => lines.push(lang.of(FEW_RUNS).to_owned()),
+        _ => {}
+    }
+    for (cell, doubt) in found.cells.iter().filter_map(|cell| Some((cell, cell.doubt.as_ref()?))) {
+        let (cell, why) = (place(cell, &found.plan), lang.fill(IN_DOUBT, &[("why", &doubt.sentence(lang))]));
+        lines.push(lang.fill(DOUBTFUL, &[("cell", &cell), ("why", &why)]));
+    }
+    if let Some(refused) = &found.refused {
+        let why = if lang == Lang::Zh { refused.zh() } else { refused.to_string() };
+        lines.push(lang.fill(REFUSED, &[("why", &why)]));
+    }
+    let all = found.cells.len() * found.plan.repeat;
+    if found.unreachable {
+        lines.push(lang.of(LOST).to_owned());
+    } else if found.made < all {
+        lines.push(lang.fill(NOT_ALL, &[("done", &found.made.to_string()), ("all", &all.to_string())]));
+    }
+    lines
+}

@@ -1,0 +1,95 @@
+//! What a sweep says and writes.
+
+use brunt_report::Lang;
+use serde_json::Value;
+
+use super::scaling::curve_of;
+use super::*;
+
+fn axis(name: &str, meaning: AxisMeaning, values: &[&str]) -> TableAxis {
+    TableAxis { name: name.into(), meaning, values: values.iter().map(|value| (*value).to_owned()).collect() }
+}
+
+fn outcome(axes: Vec<TableAxis>, cells: Vec<TableCell>, repeat: usize) -> SweepOutcome {
+    let made = cells.len() * repeat;
+    SweepOutcome {
+        plan: SweepPlan { axes, repeat, shuffle: false, seed: 1, time_limit: None },
+        cells,
+        curves: Vec::new(),
+        made,
+        elapsed: Nanos::from_secs(60),
+        unreachable: false,
+        refused: None,
+    }
+}
+
+fn empty(at: Vec<usize>, load: f64) -> TableCell {
+    TableCell { at, load, runs: vec![ComparedFigures::of_sums(&Summary::from_events([])); 1], doubt: None }
+}
+
+#[test]
+fn a_curve_along_users_has_a_fit_bounds_and_a_knee() {
+    // γ 100, σ 0.05, κ 0.002: the peak is at √(0.95 ÷ 0.002) = 21.8 users.
+    let law = |n: f64| (n, 100.0 * n / (1.0 + 0.05 * (n - 1.0) + 0.002 * n * (n - 1.0)));
+    let points: Vec<(f64, f64)> = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0].map(law).to_vec();
+    let curve = curve_of(Some("on".into()), AxisMeaning::Users, points, 1);
+    let peak = curve.usl.as_ref().and_then(|fit| fit.peak()).expect("a peak");
+    assert!((peak - 21.8).abs() < 0.3, "{peak}");
+    assert!((curve.bounds.expect("a user alone").knee() - 7.4).abs() < 0.5, "{curve:?}");
+    let found = SweepOutcome { curves: vec![curve], ..outcome(Vec::new(), Vec::new(), 1) };
+    let text = result_text(&found, Lang::En);
+    let linear = curve_of(None, AxisMeaning::Users, vec![(1.0, 100.0), (2.0, 199.0)], 1);
+    assert_eq!(linear.bounds, None, "nobody queued yet");
+    for said in ["With on: A user alone gets 100/s", "peak at 22 users", "Users queue for certain from 7", "One run of each"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    assert!(result_text(&found, Lang::Zh).contains("通用可扩展性定律"));
+}
+
+#[test]
+fn a_curve_along_rates_says_from_where_on_it_is_not_sustained() {
+    let of = |points: &[(f64, f64)]| curve_of(None, AxisMeaning::Rate, points.to_vec(), 1).unsustained;
+    assert_eq!(of(&[(100.0, 99.0), (200.0, 199.0), (400.0, 260.0), (800.0, 262.0)]), Some(400.0));
+    assert_eq!(of(&[(100.0, 99.0), (200.0, 197.0)]), None);
+    assert_eq!(curve_of(None, AxisMeaning::Users, vec![(1.0, 0.5)], 1).unsustained, None, "users ask for no rate");
+}
+
+#[test]
+fn the_table_has_a_row_for_each_cell() {
+    let axes = vec![
+        axis("users", AxisMeaning::Users, &["1", "4"]),
+        axis("no-keepalive", AxisMeaning::Other, &["on", "off"]),
+    ];
+    let cells = (0..4).map(|n| empty(vec![n / 2, n % 2], if n < 2 { 1.0 } else { 4.0 })).collect();
+    let found = outcome(axes, cells, 1);
+    let text = result_text(&found, Lang::En);
+    let lines: Vec<&str> = text.lines().take(5).collect();
+    assert!(lines[0].contains("users") && lines[0].contains("no-keepalive") && lines[0].contains("efficiency"), "{text}");
+    assert!(lines[4].trim_start().starts_with('4') && lines[4].contains("off"), "{text}");
+    assert!(text.ends_with("4 runs in 60 s; exit code 0."), "{text}");
+    let mut written = Vec::new();
+    write_json(&found, &mut written).expect("memory");
+    let json: Value = serde_json::from_slice(&written).expect("JSON");
+    assert_eq!((&json["cells"][1]["of"]["no-keepalive"], &json["cells"][3]["load"]), (&"off".into(), &4.0.into()));
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let cells = vec![empty(vec![0], 1.0), TableCell { runs: Vec::new(), ..empty(vec![1], 2.0) }];
+    let found = outcome(vec![axis("users", AxisMeaning::Users, &["1", "2"])], cells, 1);
+    assert_eq!(found.exit().code(), 20, "a cell that cannot be trusted");
+    let cut = SweepOutcome { made: 1, ..found.clone() };
+    assert_eq!(cut.exit().code(), 21);
+    assert!(result_text(&cut, Lang::En).contains("Not finished: 1 of 2 runs were made."));
+    let lost = SweepOutcome { unreachable: true, ..found };
+    assert_eq!(lost.exit().code(), 30);
+}
+
+#[test]
+fn repeats_are_passes_over_the_table() {
+    let plan = outcome(Vec::new(), Vec::new(), 2).plan;
+    assert_eq!(order(3, &plan), [0, 1, 2, 0, 1, 2]);
+    let mut shuffled = order(3, &SweepPlan { shuffle: true, seed: 7, ..plan });
+    shuffled.sort_unstable();
+    assert_eq!(shuffled, [0, 0, 1, 1, 2, 2]);
+}
