@@ -70,6 +70,8 @@ pub struct TableCell {
     pub load: f64,
     /// Figures of its runs, those in doubt left out.
     pub runs: Vec<ComparedFigures>,
+    /// Requests scheduled per second in each of these runs: arrivals by chance are not exactly the rate.
+    pub scheduled_per_s: Vec<f64>,
     /// Why its last run in doubt was.
     pub doubt: Option<Finding>,
 }
@@ -147,6 +149,7 @@ pub fn sweep(
         at,
         load: plan.load.peak(),
         runs: Vec::new(),
+        scheduled_per_s: Vec::new(),
         doubt: None,
     };
     let cells: Vec<TableCell> = places.into_iter().zip(benches).map(cell).collect();
@@ -198,7 +201,10 @@ impl TableCell {
     fn add(&mut self, summary: &Summary) {
         match summary.trust.against().find(|finding| !finding.is_of_band()) {
             Some(doubt) => self.doubt = Some(doubt.clone()),
-            None => self.runs.push(ComparedFigures::of_sums(summary)),
+            None => {
+                self.runs.push(ComparedFigures::of_sums(summary));
+                self.scheduled_per_s.push(summary.per_s(summary.totals.due));
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! How throughput scales along an axis of users, and from which rate on a queue grows.
 
+use brunt_measure::steady::median;
+
 use super::{AxisMeaning, SweepOutcome, TableCell};
 use crate::laws::bounds::Demands;
 use crate::laws::kneedle::{CurveShape, knee};
@@ -26,7 +28,7 @@ pub struct CurveScaling {
     pub bounds: Option<Demands>,
     /// Where the curve bends to the eye.
     pub visual_knee: Option<f64>,
-    /// Lowest rate that was not sustained.
+    /// Lowest load at which fewer requests succeeded than were scheduled; along rates.
     pub unsustained: Option<f64>,
 }
 
@@ -38,15 +40,24 @@ pub(super) fn curves(found: &SweepOutcome) -> Vec<CurveScaling> {
     let values = beside.map_or(1, |beside| axes[beside].values.len());
     let curve = |value: usize| {
         let is_of = |cell: &&TableCell| beside.is_none_or(|beside| cell.at[beside] == value);
-        let mut points: Vec<(f64, f64)> =
-            found.cells.iter().filter(is_of).filter_map(|cell| Some((cell.load, cell.throughput()?))).collect();
+        let point = |cell: &TableCell| Some((cell.load, cell.throughput()?));
+        let mut points: Vec<(f64, f64)> = found.cells.iter().filter(is_of).filter_map(point).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let unsustained = found.cells.iter().filter(is_of).filter(|cell| is_unsustained(cell)).map(|cell| cell.load);
+        let unsustained = unsustained.reduce(f64::min).filter(|_| axes[along].meaning == AxisMeaning::Rate);
         let of = beside.map(|beside| axes[beside].values[value].clone());
-        curve_of(of, axes[along].meaning, points, found.plan.seed)
+        CurveScaling { unsustained, ..curve_of(of, axes[along].meaning, points, found.plan.seed) }
     };
     (0..values).map(curve).collect()
 }
 
+/// Returns `true` if fewer requests of a rate succeeded than were scheduled.
+pub(super) fn is_unsustained(cell: &TableCell) -> bool {
+    let scheduled = median(&cell.scheduled_per_s);
+    cell.throughput().is_some_and(|throughput| throughput < KEPT * scheduled)
+}
+
+/// Returns what the points of a curve alone say.
 pub(super) fn curve_of(
     of: Option<String>,
     meaning: AxisMeaning,
@@ -60,7 +71,5 @@ pub(super) fn curve_of(
     let bounds = alone.filter(|_| is_users).filter(is_saturated).map(|alone| Demands::of_throughput(alone, highest));
     let usl = is_users.then(|| ScalabilityFit::of(&points, true, seed)).flatten();
     let visual_knee = if is_users { knee(&points, CurveShape::ConcaveIncreasing) } else { None };
-    let unsustained = points.iter().find(|(rate, x)| *x < KEPT * rate).map(|(rate, _)| *rate);
-    let unsustained = unsustained.filter(|_| meaning == AxisMeaning::Rate);
-    CurveScaling { of, meaning, points, usl, bounds, visual_knee, unsustained }
+    CurveScaling { of, meaning, points, usl, bounds, visual_knee, unsustained: None }
 }

@@ -24,7 +24,7 @@ fn outcome(axes: Vec<TableAxis>, cells: Vec<TableCell>, repeat: usize) -> SweepO
 }
 
 fn empty(at: Vec<usize>, load: f64) -> TableCell {
-    TableCell { at, load, runs: vec![ComparedFigures::of_sums(&Summary::from_events([])); 1], doubt: None }
+    TableCell { at, load, runs: vec![ComparedFigures::of_sums(&Summary::from_events([])); 1], scheduled_per_s: vec![0.0], doubt: None }
 }
 
 #[test]
@@ -48,10 +48,20 @@ fn a_curve_along_users_has_a_fit_bounds_and_a_knee() {
 
 #[test]
 fn a_curve_along_rates_says_from_where_on_it_is_not_sustained() {
-    let of = |points: &[(f64, f64)]| curve_of(None, AxisMeaning::Rate, points.to_vec(), 1).unsustained;
-    assert_eq!(of(&[(100.0, 99.0), (200.0, 199.0), (400.0, 260.0), (800.0, 262.0)]), Some(400.0));
-    assert_eq!(of(&[(100.0, 99.0), (200.0, 197.0)]), None);
-    assert_eq!(curve_of(None, AxisMeaning::Users, vec![(1.0, 0.5)], 1).unsustained, None, "users ask for no rate");
+    // Ten successes in the one second of the run.
+    let run = |scheduled| {
+        let mut second = brunt_record::Second { to_ns: 1_000_000_000, finished: 10, due: 10, ..Default::default() };
+        second.latency.response.record_n(Nanos::from_millis(2), 10);
+        let ended = brunt_record::RunEnd { window: Nanos::from_secs(1), ..Default::default() };
+        let events = [brunt_record::RunEvent::Second(Box::new(second)), brunt_record::RunEvent::Ended(ended)];
+        let runs = vec![ComparedFigures::of_sums(&Summary::from_events(events))];
+        TableCell { runs, scheduled_per_s: vec![scheduled], ..empty(vec![0], 12.0) }
+    };
+    assert_eq!([10.0, 10.4, 12.0].map(|scheduled| scaling::is_unsustained(&run(scheduled))), [false, false, true]);
+    let axes = || vec![axis("rate", AxisMeaning::Rate, &["12"])];
+    let of = |axes, scheduled| scaling::curves(&outcome(axes, vec![run(scheduled)], 1))[0].unsustained;
+    assert_eq!((of(axes(), 12.0), of(axes(), 10.0)), (Some(12.0), None), "fewer arrivals than the rate are chance");
+    assert_eq!(of(vec![axis("users", AxisMeaning::Users, &["12"])], 12.0), None, "users ask for no rate");
 }
 
 #[test]
