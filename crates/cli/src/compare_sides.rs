@@ -57,9 +57,10 @@ pub fn compare(
     let (sides, plan) = (&settings.sides, plan(settings));
     view.print(&outlook(&plan, [&sides[0].intent.plan, &sides[1].intent.plan], lang));
     let benched = [(&benches[0], &sides[0].intent.plan), (&benches[1], &sides[1].intent.plan)];
-    let outcome = run_sides(benched, &plan, stop, &mut |side, before| around(&sides[side as usize], before), &mut |n, row| {
-        view.print(&run_line(n, row, lang));
-    })?;
+    let outcome =
+        run_sides(benched, &plan, stop, &mut |side, before| around(&sides[side as usize], before), &mut |n, row| {
+            view.print(&run_line(n, row, lang));
+        })?;
     for bench in &benches {
         let left = bench.tear_down(stop, None).into_iter().chain(bench.after(stop, None));
         left.for_each(|said| view.notice(&said));
@@ -115,6 +116,9 @@ fn around(side: &ComparedSide, before: bool) -> Result<(), UsageError> {
     };
     Err(UsageError::new(
         place,
-        complaint!("the command `{command}` failed ({why}); the comparison ends", "命令 `{command}` 失败（{why}），比较中止"),
+        complaint!(
+            "the command `{command}` failed ({why}); the comparison ends",
+            "命令 `{command}` 失败（{why}），比较中止"
+        ),
     ))
 }

@@ -6,7 +6,9 @@ use brunt_bench::{Bench, NoLoadReason};
 use brunt_config::{AxisKind, SweepSettings};
 use brunt_contract::Protocol;
 use brunt_engine::Stop;
-use brunt_experiment::sweep::{AxisMeaning, SweepPlan, TableAxis, outlook, result_text, run_line, sweep as run_table, write_json};
+use brunt_experiment::sweep::{
+    AxisMeaning, SweepPlan, TableAxis, outlook, result_text, run_line, sweep as run_table, write_json,
+};
 use brunt_record::GeneratorHost;
 use brunt_report::Exit;
 

@@ -16,8 +16,22 @@ use super::settings::{CONSOLE, DOCUMENT, HEADINGS, TARGET, all};
 use super::values::SettingValues;
 
 /// The commands.
-pub const COMMANDS: [&str; 14] =
-    ["run", "find", "compare", "sweep", "demo", "doctor", "calibrate", "report", "capacity", "lint", "target", "plan", "probe", "ui"];
+pub const COMMANDS: [&str; 14] = [
+    "run",
+    "find",
+    "compare",
+    "sweep",
+    "demo",
+    "doctor",
+    "calibrate",
+    "report",
+    "capacity",
+    "lint",
+    "target",
+    "plan",
+    "probe",
+    "ui",
+];
 
 /// The commands that only print a text.
 pub const TEXT_COMMANDS: [&str; 4] = ["explain", "help", "completions", "man"];

@@ -189,14 +189,20 @@ fn side_values(
 
 fn runs(text: &str) -> Result<usize, Complaint> {
     text.parse().ok().filter(|runs| (1..=MOST_RUNS).contains(runs)).ok_or_else(|| {
-        complaint!("`{text}` is not a number of runs; use 1 to {MOST_RUNS}", "`{text}` 不是运行次数；请用 1 到 {MOST_RUNS}")
+        complaint!(
+            "`{text}` is not a number of runs; use 1 to {MOST_RUNS}",
+            "`{text}` 不是运行次数；请用 1 到 {MOST_RUNS}"
+        )
     })
 }
 
 fn margin(text: &str) -> Result<f64, Complaint> {
     let share = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok()).map(|share| share / 100.0);
     share.filter(|share| MARGINS.contains(share)).ok_or_else(|| {
-        complaint!("`{text}` is not a margin; use 0.1% to 100%, such as 5%", "`{text}` 不是容许变化；请用 0.1% 到 100%，例如 5%")
+        complaint!(
+            "`{text}` is not a margin; use 0.1% to 100%, such as 5%",
+            "`{text}` 不是容许变化；请用 0.1% 到 100%，例如 5%"
+        )
     })
 }
 

@@ -67,8 +67,8 @@ use values::SettingValues;
 pub use arithmetic_format::ArithmeticFormat;
 pub use capacity_settings::CapacitySettings;
 pub use command_line::COMMANDS;
-pub use compare_settings::{CompareSettings, ComparedSide};
 pub use command_settings::{CalibrateSettings, DemoSettings};
+pub use compare_settings::{CompareSettings, ComparedSide};
 pub use counter_sources::{CounterSources, LocalService, ProbeTargets};
 pub use export_settings::ExportSettings;
 pub use find_settings::FindSettings;
@@ -157,7 +157,9 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
             return Ok(Command::Text(match command {
                 _ if is_long => topics::full(described),
                 "run" => format!("{}\n", topics::short(lang)),
-                "plan" | "doctor" | "find" | "compare" | "sweep" => topics::own(described, &spoken, lang).render_help().to_string(),
+                "plan" | "doctor" | "find" | "compare" | "sweep" => {
+                    topics::own(described, &spoken, lang).render_help().to_string()
+                }
                 _ => topics::full(described),
             }));
         }

@@ -221,7 +221,8 @@ fn option_axis(said: &SettingValue, spoken: &[ProtocolOptions]) -> Result<SweepA
     })?;
     let values: Vec<String> = values.split(',').map(|value| value.trim().to_owned()).collect();
     let is_switch = switches(spoken).contains(&known);
-    if let Some(odd) = values.iter().find(|value| value.is_empty() || is_switch && !["on", "off"].contains(&value.as_str()))
+    if let Some(odd) =
+        values.iter().find(|value| value.is_empty() || is_switch && !["on", "off"].contains(&value.as_str()))
     {
         return Err(wrong(complaint!(
             "`{odd}` is no value of --{known}; use {}",
@@ -235,12 +236,16 @@ fn option_axis(said: &SettingValue, spoken: &[ProtocolOptions]) -> Result<SweepA
 /// Returns the loads of a list (`1,4,16`) or of a range with a number of points (`100..2000/8`), ascending; `None` for a
 /// single load.
 fn several(text: &str, whole: bool) -> Result<Option<Vec<String>>, Complaint> {
-    let shown = |load: f64| if whole { format!("{}", load.round()) } else { format!("{}", (load * 10.0).round() / 10.0) };
+    let shown =
+        |load: f64| if whole { format!("{}", load.round()) } else { format!("{}", (load * 10.0).round() / 10.0) };
     if text.contains(',') {
         let unit = if text.trim_end().ends_with("/s") { "/s" } else { "" };
         let one = |load: &str| load.trim().trim_end_matches("/s").parse::<f64>().ok().filter(|load| *load > 0.0);
         let mut loads = text.split(',').map(one).collect::<Option<Vec<f64>>>().ok_or_else(|| {
-            complaint!("`{text}` is not a list of loads; use numbers, such as 1,4,16", "`{text}` 不是负载列表；请用数字，例如 1,4,16")
+            complaint!(
+                "`{text}` is not a list of loads; use numbers, such as 1,4,16",
+                "`{text}` 不是负载列表；请用数字，例如 1,4,16"
+            )
         })?;
         loads.sort_by(f64::total_cmp);
         loads.dedup();
@@ -254,7 +259,8 @@ fn several(text: &str, whole: bool) -> Result<Option<Vec<String>>, Complaint> {
         )
     };
     let (to, points) = rest.rsplit_once('/').ok_or_else(wrong)?;
-    let number = |text: &str| text.trim().trim_end_matches("/s").parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
+    let number =
+        |text: &str| text.trim().trim_end_matches("/s").parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
     let (from, to) = number(from).zip(number(to)).filter(|(from, to)| from < to).ok_or_else(wrong)?;
     let points: usize = points.trim().parse().ok().filter(|points| (2..=100).contains(points)).ok_or_else(wrong)?;
     let step = (to - from) / (points - 1) as f64;

@@ -28,7 +28,10 @@ const NO_COMMANDS: [(&str, Text); 7] = [
     ),
     ("agent", message("runs on several machines are not supported", "不支持多台机器共同压测")),
 ];
-const COMPARE: Text = message("`brunt compare A B` compares two targets, or two records of past runs", "`brunt compare A B` 可比较两个目标，或以往压测的两份记录");
+const COMPARE: Text = message(
+    "`brunt compare A B` compares two targets, or two records of past runs",
+    "`brunt compare A B` 可比较两个目标，或以往压测的两份记录",
+);
 const RAMP: Text = message(
     "a ramp, such as --stage 1m:100/s..5000/s, shows from which load on requests queue",
     "阶梯加压（例如 --stage 1m:100/s..5000/s）可看出从多大的负载起请求开始排队",

@@ -140,7 +140,14 @@ mod tests {
     #[test]
     fn the_median_lies_between_order_statistics() {
         // Conover, Practical Nonparametric Statistics, table A3 (binomial, p = 0.5).
-        let table = [(5, None), (6, Some([1, 6])), (8, Some([1, 8])), (9, Some([2, 8])), (10, Some([2, 9])), (20, Some([6, 15]))];
+        let table = [
+            (5, None),
+            (6, Some([1, 6])),
+            (8, Some([1, 8])),
+            (9, Some([2, 8])),
+            (10, Some([2, 9])),
+            (20, Some([6, 15])),
+        ];
         for (values, ranks) in table {
             assert_eq!(median_ranks(values), ranks, "{values}");
         }

@@ -84,7 +84,8 @@ mod tests {
         assert_eq!(page("502", "Server: nginx/1.24.0\r\n", "<center>nginx</center>"), upstream(Some("nginx")));
         assert_eq!(page("503", "server: envoy\r\n", "no healthy upstream"), upstream(Some("Envoy")));
         assert_eq!(page("504", "X: y\r\n", ""), upstream(None));
-        let own = page("502", "Server: nginx\r\nContent-Type: application/problem+json\r\n", "{\"title\":\"bank is down\"}");
+        let own =
+            page("502", "Server: nginx\r\nContent-Type: application/problem+json\r\n", "{\"title\":\"bank is down\"}");
         assert_eq!(own, None, "the application's own");
         assert_eq!(page("503", "Server: nginx\r\n", "503 Service Temporarily Unavailable"), None, "a limiter's, too");
         assert_eq!(page("503", "Server: nginx\r\nRetry-After: 1\r\n", ""), Some(RejectionSign::RetryLater));

@@ -7,8 +7,8 @@
 use brunt_measure::Nanos;
 use brunt_plan::{Change, TrustPolicy};
 use brunt_record::{
-    ConnectionLoss, End, FailureExample, FirstResponse, HasRank, Kind, LoadChange, Notice, ProbedHost, RunEnd, RunEvent,
-    RunPart, RunStarted, Second, Subject, TraceId, TracedRequest, UsedValue, is_slow, keep_slowest,
+    ConnectionLoss, End, FailureExample, FirstResponse, HasRank, Kind, LoadChange, Notice, ProbedHost, RunEnd,
+    RunEvent, RunPart, RunStarted, Second, Subject, TraceId, TracedRequest, UsedValue, is_slow, keep_slowest,
 };
 
 use crate::failure_kind::FailureKind as _;

@@ -30,7 +30,8 @@ const SHIFT_S: f64 = 1.5;
 /// which a counter of events at a service rose; others have another cause.
 pub fn coincides(run: &LoadResults, rose: Option<[f64; 2]>) -> bool {
     let Some([from, to]) = rose else { return false };
-    let failed = |of: &dyn Fn(&&crate::SecondFigures) -> bool| run.seconds.iter().filter(of).map(|s| s.failed).sum::<u64>();
+    let failed =
+        |of: &dyn Fn(&&crate::SecondFigures) -> bool| run.seconds.iter().filter(of).map(|s| s.failed).sum::<u64>();
     let all = failed(&|_| true);
     let meanwhile = failed(&|s| s.from_s + s.length_s >= from - SHIFT_S && s.from_s <= to + SHIFT_S);
     meanwhile as f64 >= MEANWHILE * all as f64

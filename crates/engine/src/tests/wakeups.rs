@@ -99,7 +99,10 @@ fn users_who_think_are_woken_late_like_those_who_pause() {
     let [healthy, stopped] =
         [vec![], vec![stop]].map(|pauses| woken_late(&scene.clone().on(|sim| sim.pauses = pauses).play(|| after(MS))));
     // All 200 are woken in that second, half of it late on average.
-    assert!(healthy < SECOND && stopped > Nanos(80 * SECOND.0) && stopped < Nanos(120 * SECOND.0), "{healthy} {stopped}");
+    assert!(
+        healthy < SECOND && stopped > Nanos(80 * SECOND.0) && stopped < Nanos(120 * SECOND.0),
+        "{healthy} {stopped}"
+    );
 }
 
 #[test]

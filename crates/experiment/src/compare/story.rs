@@ -27,7 +27,8 @@ const VERDICT: Text = text("verdict", "结论");
 const OF_NAME: Text = text("{name}:", "{name}：");
 const WORSE: Text = text("B is worse than A: {what}.", "B 比 A 更差：{what}。");
 const BETTER: Text = text("B is better than A: {what}.", "B 比 A 更好：{what}。");
-const MIXED: Text = text("B is worse than A in {worse}, and better in {better}.", "B 的 {worse} 比 A 差，{better} 比 A 好。");
+const MIXED: Text =
+    text("B is worse than A in {worse}, and better in {better}.", "B 的 {worse} 比 A 差，{better} 比 A 好。");
 const SAME: Text = text("A and B are the same, as far as matters: {what}.", "A 与 B 没有值得注意的差别：{what}。");
 const UNTOLD: Text = text("Whether A and B differ cannot be told.", "无法判断 A 与 B 是否有差别。");
 const AND: Text = text(", ", "、");
@@ -43,10 +44,8 @@ const SPREAD: Text = text(
     "Fewer than {least} runs of each side show a spread, but no interval. Use six or more.",
     "每方少于 {least} 次运行只能看出离散程度，得不出置信区间。请至少运行六次。",
 );
-const NOT_ALL: Text = text(
-    "Not finished: {done} of {all} runs were made.",
-    "尚未完成：已运行 {done} 次，共 {all} 次。",
-);
+const NOT_ALL: Text =
+    text("Not finished: {done} of {all} runs were made.", "尚未完成：已运行 {done} 次，共 {all} 次。");
 const LOST: Text = text("A target could no longer be reached.", "已无法连接其中一个目标。");
 const LEFT_OUT: Text = text(
     "{n} {n|run was|runs were} left out: brunt was in doubt for a reason without a size.",
@@ -169,9 +168,9 @@ fn rows(changes: &[RunsChange], is_open: bool, lang: Lang) -> Vec<Vec<String>> {
     let row = |change: &RunsChange| {
         let measure = &change.measure;
         let latency = measure.quantile().map(|_| if is_open { "response" } else { "service" });
-        let [a, b] = change.medians.map(|value| {
-            value.map_or_else(|| numbers::WITHHELD.to_owned(), |value| value_text(measure, value, lang))
-        });
+        let [a, b] = change
+            .medians
+            .map(|value| value.map_or_else(|| numbers::WITHHELD.to_owned(), |value| value_text(measure, value, lang)));
         let ends = change.interval.map(|ends| ends.map(|end| measure.change_text(end, lang)).join(" … "));
         vec![
             measure.words(latency, lang),

@@ -58,7 +58,9 @@ fn a_slower_side_is_named_with_the_exit_code_of_a_regression() {
 
 #[test]
 fn few_runs_are_called_indicative() {
-    let of = |runs: usize| (found(120.0, runs, 2 * runs).exit_code(), result_text(&found(120.0, runs, 2 * runs), brunt_report::Lang::En));
+    let of = |runs: usize| {
+        (found(120.0, runs, 2 * runs).exit_code(), result_text(&found(120.0, runs, 2 * runs), brunt_report::Lang::En))
+    };
     let (code, one) = of(1);
     assert_eq!(code, 20);
     assert!(one.starts_with("Whether A and B differ cannot be told.") && one.contains("indicative only"), "{one}");

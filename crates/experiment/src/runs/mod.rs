@@ -46,10 +46,7 @@ pub struct RunsChange {
 
 /// Compares the runs of two sides, measure by measure; `margin` replaces the thresholds of ratios. Runs in doubt for a
 /// reason without a size are left out.
-pub fn compare_sides(
-    [first, second]: [&[ComparedFigures]; 2],
-    margin: Option<f64>,
-) -> [RunsChange; MEASURES.len()] {
+pub fn compare_sides([first, second]: [&[ComparedFigures]; 2], margin: Option<f64>) -> [RunsChange; MEASURES.len()] {
     let open = first.iter().chain(second).all(ComparedFigures::is_open);
     MEASURES.map(|measure| margin.map_or(measure, |margin| measure.with_margin(margin))).map(|measure| {
         let of = |side: &[ComparedFigures]| -> Vec<RunFigure> {

@@ -19,7 +19,7 @@ struct SweepReport<'a> {
     /// Cells, the last axis varied first.
     cells: Vec<CellReport>,
     /// How throughput scales along users or rates, for each value of the other axis.
-    curves: Vec<CurveReport<'a>>,
+    curves: Vec<ScalingReport<'a>>,
     /// Runs of each cell that were asked for.
     repeat: usize,
     /// Runs that were made.
@@ -55,7 +55,7 @@ struct CellReport {
 }
 
 #[derive(Serialize)]
-struct CurveReport<'a> {
+struct ScalingReport<'a> {
     /// Value of the other axis; null if there is none.
     of: Option<&'a str>,
     /// Loads and throughput per second.
@@ -110,7 +110,7 @@ fn cell_report(found: &SweepOutcome, cell: &TableCell) -> CellReport {
     }
 }
 
-fn curve_report(curve: &CurveScaling) -> CurveReport<'_> {
+fn curve_report(curve: &CurveScaling) -> ScalingReport<'_> {
     let usl = curve.usl.as_ref().map(|fit| UslReport {
         alone_per_s: fit.alone,
         contention: fit.contention,
@@ -120,7 +120,7 @@ fn curve_report(curve: &CurveScaling) -> CurveReport<'_> {
         peak_interval: fit.peak_interval.map(|ends| ends.map(finite)),
         peak_per_s: fit.peak().map(|at| fit.throughput(at)),
     });
-    CurveReport {
+    ScalingReport {
         of: curve.of.as_deref(),
         points: &curve.points,
         usl,

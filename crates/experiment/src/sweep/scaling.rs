@@ -58,12 +58,7 @@ pub(super) fn is_unsustained(cell: &TableCell) -> bool {
 }
 
 /// Returns what the points of a curve alone say.
-pub(super) fn curve_of(
-    of: Option<String>,
-    meaning: AxisMeaning,
-    points: Vec<(f64, f64)>,
-    seed: u64,
-) -> CurveScaling {
+pub(super) fn curve_of(of: Option<String>, meaning: AxisMeaning, points: Vec<(f64, f64)>, seed: u64) -> CurveScaling {
     let is_users = meaning == AxisMeaning::Users;
     let highest = points.iter().map(|(_, x)| *x).fold(0.0, f64::max);
     let alone = points.iter().find(|(n, x)| *n == 1.0 && *x > 0.0).map(|(_, x)| *x);

@@ -61,7 +61,8 @@ const FEW_RUNS: Text = text(
     "Fewer than six runs of each cell give medians without intervals.",
     "每格不足六次运行，只有中位数，没有置信区间。",
 );
-const NOT_ALL: Text = text("Not finished: {done} of {all} runs were made.", "尚未完成：已运行 {done} 次，共 {all} 次。");
+const NOT_ALL: Text =
+    text("Not finished: {done} of {all} runs were made.", "尚未完成：已运行 {done} 次，共 {all} 次。");
 const LOST: Text = text("The target could no longer be reached.", "已无法连接目标。");
 const REFUSED: Text = text("The next load was not sent: {why}.", "未发送下一级负载：{why}。");
 const DOUBTFUL: Text = text("{cell}: {why}.", "{cell}：{why}。");

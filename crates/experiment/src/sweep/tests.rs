@@ -24,7 +24,13 @@ fn outcome(axes: Vec<TableAxis>, cells: Vec<TableCell>, repeat: usize) -> SweepO
 }
 
 fn empty(at: Vec<usize>, load: f64) -> TableCell {
-    TableCell { at, load, runs: vec![ComparedFigures::of_sums(&Summary::from_events([])); 1], scheduled_per_s: vec![0.0], doubt: None }
+    TableCell {
+        at,
+        load,
+        runs: vec![ComparedFigures::of_sums(&Summary::from_events([])); 1],
+        scheduled_per_s: vec![0.0],
+        doubt: None,
+    }
 }
 
 #[test]
@@ -40,7 +46,9 @@ fn a_curve_along_users_has_a_fit_bounds_and_a_knee() {
     let text = result_text(&found, Lang::En);
     let linear = curve_of(None, AxisMeaning::Users, vec![(1.0, 100.0), (2.0, 199.0)], 1);
     assert_eq!(linear.bounds, None, "nobody queued yet");
-    for said in ["With on: A user alone gets 100/s", "peak at 22 users", "Users queue for certain from 7", "One run of each"] {
+    for said in
+        ["With on: A user alone gets 100/s", "peak at 22 users", "Users queue for certain from 7", "One run of each"]
+    {
         assert!(text.contains(said), "{said}: {text}");
     }
     assert!(result_text(&found, Lang::Zh).contains("通用可扩展性定律"));
@@ -66,15 +74,16 @@ fn a_curve_along_rates_says_from_where_on_it_is_not_sustained() {
 
 #[test]
 fn the_table_has_a_row_for_each_cell() {
-    let axes = vec![
-        axis("users", AxisMeaning::Users, &["1", "4"]),
-        axis("no-keepalive", AxisMeaning::Other, &["on", "off"]),
-    ];
+    let axes =
+        vec![axis("users", AxisMeaning::Users, &["1", "4"]), axis("no-keepalive", AxisMeaning::Other, &["on", "off"])];
     let cells = (0..4).map(|n| empty(vec![n / 2, n % 2], if n < 2 { 1.0 } else { 4.0 })).collect();
     let found = outcome(axes, cells, 1);
     let text = result_text(&found, Lang::En);
     let lines: Vec<&str> = text.lines().take(5).collect();
-    assert!(lines[0].contains("users") && lines[0].contains("no-keepalive") && lines[0].contains("efficiency"), "{text}");
+    assert!(
+        lines[0].contains("users") && lines[0].contains("no-keepalive") && lines[0].contains("efficiency"),
+        "{text}"
+    );
     assert!(lines[4].trim_start().starts_with('4') && lines[4].contains("off"), "{text}");
     assert!(text.ends_with("4 runs in 60 s; exit code 0."), "{text}");
     let mut written = Vec::new();

@@ -171,7 +171,8 @@ fn what_brunt_does_not_know_decides_nothing() {
     check("p99<50ms", &unchecked, "undecided: p99 10.0 ms");
     check("failed<0.5%", &unchecked, "missed: failed 5.0 %");
     check("failed<6%", &unchecked, "met: failed 5.0 %");
-    let one_way = ObjectiveInputs { failed: 5, finished: 995, latency: RankedLatency::finished_only(&none), ..unchecked };
+    let one_way =
+        ObjectiveInputs { failed: 5, finished: 995, latency: RankedLatency::finished_only(&none), ..unchecked };
     let one_way = ObjectiveInputs { unchecked: 0, ..one_way };
     check("p99<50ms", &one_way, "undecided: p99 –");
     check("p99.9<50ms", &one_way, "missed: p99.9 –");

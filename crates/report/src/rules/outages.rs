@@ -142,7 +142,8 @@ impl Outages {
 
     /// Returns `true` if requests failed from one second to the next between their successes, at `since` and `first`.
     fn failed_across(&self, next: &Second, since: i64, first: i64) -> bool {
-        let (last, soonest) = (self.last_failure.filter(|at| *at > since), next.first_failure_ns.filter(|at| *at < first));
+        let (last, soonest) =
+            (self.last_failure.filter(|at| *at > since), next.first_failure_ns.filter(|at| *at < first));
         let before = last.unwrap_or(since) >= next.from_ns.saturating_sub(NEAR);
         let after = soonest.unwrap_or(first) <= next.from_ns.saturating_add(NEAR);
         before && after && self.failures.saturating_add(next.failed) >= FAILURES
@@ -369,11 +370,15 @@ mod tests {
             let seconds = (0..6_i64).map(|n| {
                 let times = |is_wanted: bool| {
                     let is_failed = move |ms: &i64| (from..to).contains(ms) && fails(*ms);
-                    (1000 * n..1000 * (n + 1)).step_by(10).filter(move |ms| is_failed(ms) == is_wanted).collect::<Vec<_>>()
+                    (1000 * n..1000 * (n + 1))
+                        .step_by(10)
+                        .filter(move |ms| is_failed(ms) == is_wanted)
+                        .collect::<Vec<_>>()
                 };
                 let (good, bad) = (times(false), times(true));
                 let ends = |of: &[i64]| [of.first(), of.last()].map(|ms| ms.map(|ms| ms * MS));
-                let mut second = Second { from_ns: 1000 * n * MS, to_ns: 1000 * (n + 1) * MS, due: 100, ..Second::default() };
+                let mut second =
+                    Second { from_ns: 1000 * n * MS, to_ns: 1000 * (n + 1) * MS, due: 100, ..Second::default() };
                 (second.finished, second.failed) = (good.len() as u64, bad.len() as u64);
                 [second.first_success_ns, second.last_success_ns] = ends(&good);
                 [second.first_failure_ns, second.last_failure_ns] = ends(&bad);
