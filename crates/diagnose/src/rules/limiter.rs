@@ -54,9 +54,12 @@ const SECONDS: usize = 5;
 const RESPONSES: u64 = 10;
 const BY_CHANCE: f64 = 3.0;
 
+/// Number of standard deviations from which successes are evener than chance.
+const EVEN: f64 = 2.3;
+
 /// Returns `true` if each response was rejected by chance, whatever the rate: then the share of each second varies as that
-/// of a binomial distribution, and with arrivals by chance the successes vary as these do. A limiter lets the same number
-/// through in each second (index of dispersion near 0), and rejects what exceeds it.
+/// of a binomial distribution, and so do the successes, or more if the number of responses varies. A limiter lets the same
+/// number through in each second, and rejects what exceeds it.
 fn is_by_chance(run: &LoadResults) -> bool {
     let answered = |s: &SecondFigures| s.succeeded + s.failed_responses;
     let whole = |s: &&SecondFigures| s.length_s >= 0.9 && answered(s) >= RESPONSES;
@@ -71,10 +74,10 @@ fn is_by_chance(run: &LoadResults) -> bool {
         let n = answered(s) as f64;
         (s.failed_responses as f64 - share * n).powi(2) / (n * share * (1.0 - share))
     });
-    let of_successes = seconds.iter().map(|s| (s.succeeded as f64 - mean).powi(2) / mean);
+    let of_successes = seconds.iter().map(|s| (s.succeeded as f64 - mean).powi(2) / (mean * share));
     // Wilson and Hilferty: the cube root of chi-square ÷ its degrees of freedom is nearly normal.
     let deviation = |chi_square: f64| ((chi_square / free).cbrt() - (1.0 - 2.0 / (9.0 * free))) / (2.0 / (9.0 * free)).sqrt();
-    let is_even = run.is_open && deviation(of_successes.sum()) < -BY_CHANCE;
+    let is_even = deviation(of_successes.sum()) < -EVEN;
     deviation(of_shares.sum()).abs() <= BY_CHANCE && !is_even
 }
 
@@ -177,6 +180,14 @@ mod tests {
         assert_eq!(judged(&RULE, rejected(|due, _| due - 100), counted(&[])), Some("consistent"), "a hundred succeed");
         let spaced = |run: &mut LoadResults| rejected(|due, _| due - 66 - due / 50 + 4)(run);
         assert_eq!(judged(&RULE, spaced, counted(&[])), Some("consistent"), "nearly as many succeed");
+        let closed = |run: &mut LoadResults| {
+            // Users who are rejected send again at once: 20,000 responses a second, of which a hundred succeed.
+            rejected(|due, _| due - 100)(run);
+            run.is_open = false;
+            let sent = [20_300, 19_100, 20_900, 19_700, 20_100, 18_800, 20_400, 19_900, 20_600, 19_400];
+            run.seconds.iter_mut().zip(sent).for_each(|(s, sent)| s.failed_responses = sent);
+        };
+        assert_eq!(judged(&RULE, closed, counted(&[])), Some("consistent"), "as many, of ever so many");
         let says_when = |run: &mut LoadResults| {
             rejected(|_, chance| chance)(run);
             run.rejections = [("503".to_owned(), RejectionSign::RetryLater)].into();

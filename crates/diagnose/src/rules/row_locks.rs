@@ -101,11 +101,11 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
 /// Time in seconds from which a response may have waited for a lock that is kept.
 const LONG: f64 = 1.0;
 
-/// Returns the number of requests that may have waited for a lock that is kept: those that failed, took long or did not
-/// end.
+/// Returns the number of requests that may have waited for a lock that is kept: those that timed out, took or failed
+/// after a second or more, or did not end.
 fn held_up(run: &LoadResults) -> f64 {
-    let failed: u64 = run.failures.iter().map(|failure| failure.count).sum();
-    (failed + run.unfinished + run.times.within(LONG, f64::INFINITY)) as f64
+    let failed_late = run.failed_responses.count as f64 * run.failed_responses.second_or_more;
+    failed_late + (run.failed_by("timeout") + run.unfinished + run.times.within(LONG, f64::INFINITY)) as f64
 }
 
 /// Judges the waits of this moment: those for a lock that is never released are in no sum. At least as many requests of
@@ -236,6 +236,11 @@ mod tests {
         assert_eq!(judged_told(&RULE, slow, kept.clone()), Some("proved"), "it was released in the end");
         let quick = |run: &mut LoadResults| run.times = DurationCounts::new([(0.002, 720_000)]);
         assert_eq!(judged_told(&RULE, quick, kept.clone()), None, "others wait: no request of this run did");
+        let refused = |run: &mut LoadResults| {
+            quick(run);
+            run.failures = vec![FailureCount { kind: "reset".into(), count: 40, ..FailureCount::default() }];
+        };
+        assert_eq!(judged_told(&RULE, refused, kept.clone()), None, "failures of another kind");
         let timed_out = |run: &mut LoadResults| {
             run.is_open = true;
             run.failures = vec![FailureCount { kind: "timeout".into(), count: 10, ..FailureCount::default() }];
