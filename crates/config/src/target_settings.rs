@@ -125,5 +125,5 @@ fn tls(values: &SettingValues) -> Result<Option<RustlsServer>, UsageError> {
         return Ok(given);
     }
     let made = RustlsServer::self_signed(&["localhost", "127.0.0.1", "::1"], brunt_test_server::ALPN);
-    made.map(Some).map_err(|sentence| values.wrong(&TLS, sentence))
+    made.map(Some).map_err(|wrong| values.wrong(&TLS, wrong.problem))
 }

@@ -191,6 +191,11 @@ impl UsageError {
         UsageError::new("", trouble)
     }
 
+    /// Returns `true` if [`UsageError::zh`] explains it in Chinese.
+    pub fn is_translated(&self) -> bool {
+        self.problem.is_translated()
+    }
+
     /// Returns the error in Chinese, as far as it is translated.
     pub fn zh(&self) -> String {
         self.written(self.problem.zh(), "：")

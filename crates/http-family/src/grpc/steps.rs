@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use brunt_cause::complaint;
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{ProtocolConfig, UsageError};
 
 use super::expect::GrpcChecks;
@@ -80,7 +80,10 @@ pub fn stream(config: &ProtocolConfig, index: usize) -> Result<Option<&str>, Usa
         if config.is_composite_flow { &["stream", "finish"][..] } else { &["stream", "finish", "await", "one-way"] };
     let beside = beside.iter().find(|name| config.options.contains_key(**name));
     if let Some(name) = beside {
-        return Err(UsageError::new(format!("--{name}"), "is for one step of a flow; put it at that step"));
+        return Err(UsageError::new(
+            format!("--{name}"),
+            complaint!("is for one step of a flow; put it at that step", "用于流程的单个步骤；请写在该步骤中"),
+        ));
     }
     let name = own.and_then(|own| own.get("stream")?.last()).map(|name| name.trim());
     let lonely = own.into_iter().flat_map(|own| own.keys()).find(|name| OF_STREAMS.contains(&name.as_str()));
@@ -94,8 +97,10 @@ pub fn stream(config: &ProtocolConfig, index: usize) -> Result<Option<&str>, Usa
             complaint!("names no stream; use, for example, `stream: chat`", "没有指出流；请写，例如 `stream: chat`"),
         )),
         (None, Some(lonely)) => {
-            let trouble =
-                "is for steps on a stream that is held open; write `stream: NAME` next to it, or leave it out";
+            let trouble = complaint!(
+                "is for steps on a stream that is held open; write `stream: NAME` next to it, or leave it out",
+                "用于在保持打开的流上的步骤；请在旁边写 `stream: NAME`，或去掉"
+            );
             Err(UsageError::new(place(lonely), trouble))
         }
         (name, _) => Ok(name),
@@ -119,8 +124,11 @@ impl HeldStreamPlan {
         let Some(method) = request.method.clone() else { return Ok("") };
         let (takes, gives) = (method.is_client_streaming(), method.is_server_streaming());
         if !takes && !gives {
-            let trouble =
-                format!("{} is {}: there is no stream to hold open; leave it out", method.name(), shape(&method));
+            let (name, [en, zh]) = (method.name(), shape(&method));
+            let trouble = complaint!(
+                "{name} is {en}: there is no stream to hold open; leave it out",
+                "{name} 是{zh}方法：没有可保持的流；请去掉"
+            );
             return Err(UsageError::new(place("stream"), trouble));
         }
         let url = &asked.urls[index].url;
@@ -179,7 +187,12 @@ impl HeldStreamPlan {
         url: &str,
     ) -> Result<(), UsageError> {
         if opening.url != url {
-            let trouble = format!("`{}` is already a stream of {}; use another name", opening.name, opening.url);
+            let trouble = complaint!(
+                "`{}` is already a stream of {}; use another name",
+                "`{}` 已经是 {} 的流；请换一个名称",
+                opening.name,
+                opening.url
+            );
             return Err(UsageError::new(format!("URL {}, stream", index + 1), trouble));
         }
         let own = |at: usize, name: &str| asked.url_options.get(at).and_then(|own| own.get(name));
@@ -188,7 +201,10 @@ impl HeldStreamPlan {
             .find(|name| own(index, name).is_some_and(|values| own(opening.first, name) != Some(values)));
         match other {
             Some(name) => {
-                let trouble = "is for opening the stream, which an earlier step does; move it there";
+                let trouble = complaint!(
+                    "is for opening the stream, which an earlier step does; move it there",
+                    "用于打开流，而流由前面的步骤打开；请移到那里"
+                );
                 Err(UsageError::new(format!("URL {}, {name}", index + 1), trouble))
             }
             None => Ok(()),
@@ -204,7 +220,7 @@ impl HeldStreamPlan {
         wishes: &GrpcOptions,
         own: &dyn Fn(&str) -> bool,
     ) -> Result<UncheckedStep, UsageError> {
-        let wrong = |name: &str, trouble: &str| Err(UsageError::new(place(name), trouble));
+        let wrong = |name: &str, trouble: Complaint| Err(UsageError::new(place(name), trouble));
         let (says, finish) = (!wishes.texts.is_empty(), asked.switch("finish"));
         let awaits = asked.value("await").map(|text| AwaitCondition::parse(text, &asked.variables));
         let awaits = awaits.transpose().map_err(|complaint| UsageError::new(place("await"), complaint.problem))?;
@@ -213,48 +229,76 @@ impl HeldStreamPlan {
         if wishes.lockstep {
             return wrong(
                 "lockstep",
-                "is for calls whose messages are all known in advance; leave it out, as each step waits for its own message",
+                complaint!(
+                    "is for calls whose messages are all known in advance; leave it out, as each step waits for its own message",
+                    "用于消息事先全部已知的调用；请去掉，因为每个步骤各自等待消息"
+                ),
             );
         }
         if one_way && (hears || finish) {
-            return wrong("one-way", "awaits no message, so there is nothing to check; leave out one-way");
+            return wrong(
+                "one-way",
+                complaint!(
+                    "awaits no message, so there is nothing to check; leave out one-way",
+                    "不等待消息，因此没有可检查的内容；请去掉 one-way"
+                ),
+            );
         }
         if finish && awaits.is_some() {
             return wrong(
                 "await",
-                "cannot be combined with `finish`, which reads everything to the end of the stream; write two steps",
+                complaint!(
+                    "cannot be combined with `finish`, which reads everything to the end of the stream; write two steps",
+                    "不能与 `finish` 同用，后者会读到流的末尾；请写成两个步骤"
+                ),
             );
         }
         let does = says || finish || awaits.is_some() || one_way && first;
         if !does {
             return wrong(
                 "stream",
-                "neither sends nor awaits anything here; write `data`, `await`, `finish: true`, or several of them",
+                complaint!(
+                    "neither sends nor awaits anything here; write `data`, `await`, `finish: true`, or several of them",
+                    "在这里既不发送也不等待；请写 `data`、`await`、`finish: true`，或其中几个"
+                ),
             );
         }
         if says && !first && !takes {
             return wrong(
                 "data",
-                "is for a stream that takes only one message, and the step that opens it has sent that; leave it out",
+                complaint!(
+                    "is for a stream that takes only one message, and the step that opens it has sent that; leave it out",
+                    "不适用：该流只接受一条消息，打开它的步骤已经发送；请去掉"
+                ),
             );
         }
         if !gives && !one_way && !finish {
             return wrong(
                 "stream",
-                "responds once everything has been sent: write `one-way: true` where something is sent, and `finish: true` in the last step",
+                complaint!(
+                    "responds once everything has been sent: write `one-way: true` where something is sent, and `finish: true` in the last step",
+                    "在全部发送之后才响应：请在发送处写 `one-way: true`，在最后一步写 `finish: true`"
+                ),
             );
         }
         if let Some(name) = OF_END.into_iter().find(|name| !finish && own(name)) {
-            return wrong(name, "applies to the end of a stream; move it to the step with `finish: true`");
+            return wrong(
+                name,
+                complaint!(
+                    "applies to the end of a stream; move it to the step with `finish: true`",
+                    "作用于流的末尾；请移到有 `finish: true` 的步骤"
+                ),
+            );
         }
         let of_end =
             wishes.captures.iter().find(|(_, capture)| !finish && ["trailer", "status"].contains(&capture.kind()));
         if let Some((_, capture)) = of_end {
-            let trouble = format!(
+            let trouble = complaint!(
                 "{} is known only at the end of a stream; move it to the step with `finish: true`",
+                "{} 在流的末尾才可知；请移到有 `finish: true` 的步骤",
                 capture.kind()
             );
-            return wrong("capture", &trouble);
+            return wrong("capture", trouble);
         }
         let (opens, success) = (first || says, wishes.success);
         Ok(UncheckedStep {

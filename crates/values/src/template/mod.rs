@@ -32,7 +32,7 @@ mod value;
 
 use std::ops::Range;
 
-use brunt_cause::Complaint;
+use brunt_cause::{Complaint, complaint};
 #[cfg(any(test, feature = "oracle"))]
 use brunt_contract::UserValues;
 use brunt_contract::{SlotContext, Trace, UsageError};
@@ -408,11 +408,11 @@ impl<'f> TemplateBuilder<'f> {
             if check::may_hold(&self.pieces[range.clone()], &self.parts, &emit::is_line_breaking) {
                 let mut bare = text.clone();
                 bare.pop();
-                return Err(format!(
+                return Err(complaint!(
                     "{text} may contain a line break or another control character, which would break the header; \
-                        use, for example, {bare} | url}}"
-                )
-                .into());
+                        use, for example, {bare} | url}}",
+                    "{text} 可能含有换行符或其他控制字符，会破坏头部；请写，例如 {bare} | url}}"
+                ));
             }
         }
         let program = resolve::program(TemplateProgram { pieces: self.pieces, parts: self.parts })?;
