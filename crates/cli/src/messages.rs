@@ -176,6 +176,14 @@ pub const DEBUG_ELSEWHERE: Text = text(
 pub const DEBUG_BEYOND: Text = text("--- {n} more {n|resource|resources} not fetched", "--- 另有 {n} 个资源未获取");
 pub const DEBUG_CUT: Text =
     text("--- the page is too long: the rest was not searched for resources", "--- 页面过长：其余部分未查找资源");
+/// Line about a plan that `plan --check` accepts.
+pub const CAN_BE_RUN: Text = text("can be run: {said}", "可以运行：{said}");
+/// Line about a difference from a curl command.
+pub const REMARK_ON_CURL: Text = text("curl {remark}", "curl {remark}");
+/// Line about something odd in a flow.
+pub const REMARK_ON_FLOW: Text = text("flow: {remark}", "流程：{remark}");
+/// Line about something odd in a data file.
+pub const REMARK_ON_DATA: Text = text("data: {remark}", "数据：{remark}");
 /// Comment on a plan that is shown with blanks for its secrets.
 pub const PLAN_BLANKS: Text = text(
     "Secrets are left out. To run this plan, set the environment variables {names}, or write the values in their places.",

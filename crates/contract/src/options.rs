@@ -177,7 +177,7 @@ pub struct UsageError {
     /// Explanation of what was wrong and what would be right.
     pub problem: Complaint,
     /// Lines printed below the sentence: a command to be copied.
-    pub extra_lines: Vec<String>,
+    pub extra_lines: Vec<Complaint>,
 }
 
 impl UsageError {
@@ -198,26 +198,26 @@ impl UsageError {
 
     /// Returns the error in Chinese, as far as it is translated.
     pub fn zh(&self) -> String {
-        self.written(self.problem.zh(), "：")
+        self.written(Complaint::zh, "：")
     }
 
-    fn written(&self, problem: &str, separator: &str) -> String {
+    fn written(&self, read: fn(&Complaint) -> &str, separator: &str) -> String {
         let location = clipped(&sanitize::line(&self.location)).into_owned();
         let separator = if location.is_empty() { "" } else { separator };
         // The message is always one line, whatever it quotes.
-        let line = format!("{location}{separator}{}", clipped(&sanitize::line(problem)));
-        self.extra_lines.iter().fold(line, |lines, line| format!("{lines}\n  {}", sanitize::line(line)))
+        let line = format!("{location}{separator}{}", clipped(&sanitize::line(read(&self.problem))));
+        self.extra_lines.iter().fold(line, |lines, line| format!("{lines}\n  {}", sanitize::line(read(line))))
     }
 
     /// Adds lines below the sentence.
-    pub fn with_lines(self, below: Vec<String>) -> UsageError {
+    pub fn with_lines(self, below: Vec<Complaint>) -> UsageError {
         UsageError { extra_lines: below, ..self }
     }
 }
 
 impl fmt::Display for UsageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.written(&self.problem, ": "))
+        f.write_str(&self.written(|text| text, ": "))
     }
 }
 

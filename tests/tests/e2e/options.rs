@@ -92,6 +92,17 @@ fn every_wrong_line_gets_its_sentence_and_exit_64() {
 }
 
 #[test]
+fn every_wrong_line_is_told_in_chinese_too() {
+    for (line, sentence) in WRONG {
+        // This one is about the option itself.
+        let line = line.replace("--lang de", "--lang zh --lang de");
+        let ended = prepare(line.split(' ')).env("LC_ALL", "zh_CN.UTF-8").run().with_code(64);
+        let is_chinese = ended.err.chars().any(|c| matches!(c, '\u{4e00}'..='\u{9fff}'));
+        assert!(is_chinese && ended.err.lines().count() == 1, "{sentence}: {}", ended.err);
+    }
+}
+
+#[test]
 fn a_line_of_a_file_of_urls_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let file = brunt_tests::target::text(directory.path(), "urls.txt");

@@ -245,7 +245,7 @@ mod tests {
             })
         };
         assert!(checks("{\"a\":{b}}").is_ok());
-        let refused = checks("x{heard}").expect_err("a value").to_string();
+        let refused = checks("x{heard}").map_err(crate::bilingual).expect_err("a value");
         assert!(refused.contains("`{heard}` is not filled in") && refused.contains("if: reply == heard"), "{refused}");
     }
 }

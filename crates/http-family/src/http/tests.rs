@@ -81,7 +81,7 @@ fn mistakes_are_named() {
         ),
         (&["streams=2"], "--streams: HTTP/1.1 handles one request at a time; add --http2, or leave it out"),
     ] {
-        assert_eq!(prepare("http://h/", options).unwrap_err().to_string(), complaint);
+        assert_eq!(prepare("http://h/", options).map_err(crate::bilingual).unwrap_err(), complaint);
     }
 }
 
