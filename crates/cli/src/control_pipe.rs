@@ -148,7 +148,7 @@ impl CommandReader {
 /// Returns the description of a valid plan, run by this many workers, for the controlling program.
 pub fn checked(intent: &Intent, workers: u32, unused: &[Complaint]) -> Value {
     let said = preflight::announcement(&intent.shown, workers, intent.lang());
-    let heavy = public_load::is_heavy(&intent.plan);
+    let heavy = public_load::is_heavy(&intent.plan) && !public_load::is_private(&intent.plan);
     let notes = intent.notes.iter().chain(&intent.remarks).chain(&intent.flow_remarks).chain(unused);
     let notes: Vec<&str> = notes.map(|note| in_language(note, intent.lang())).collect();
     json!({ "ok": true, "said": said, "notes": notes, "heavy": heavy, "plan": intent.shown })

@@ -35,6 +35,8 @@ pub const LENGTH_ITERATIONS: Text = text("{n} {n|iteration|iterations}", "{n} �
 pub const LENGTH_BOTH_ITERATIONS: Text = text("{time} or {n} {n|iteration|iterations}", "{time} 或 {n} 次迭代");
 /// The first URL and the number of further ones.
 pub const AND_MORE: Text = text("{url} and {n} more", "{url} 及另外 {n} 个");
+/// Several URLs, of which each request takes one.
+pub const IN_RANDOM_ORDER: Text = text("{n} URLs in random order: {urls}", "{n} 个 URL（随机顺序）：{urls}");
 /// Warm-up of a run that has one.
 pub const WARMUP: Text = text(", after {time} of warm-up", "，预热 {time}");
 /// Proxy of a run.
