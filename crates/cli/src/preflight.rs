@@ -57,9 +57,7 @@ fn targets(plan: &Plan, lang: Lang) -> String {
     let first = plan.urls.first().map_or("", |url| url.url.as_str());
     match plan.count_urls() {
         0 | 1 => first.to_owned(),
-        count if plan.has_flows() => {
-            lang.fill(messages::AND_MORE, &[("url", first), ("n", &(count - 1).to_string())])
-        }
+        count if plan.has_flows() => lang.fill(messages::AND_MORE, &[("url", first), ("n", &(count - 1).to_string())]),
         count => {
             let mut listed: Vec<&str> = plan.urls.iter().take(LISTED).map(|url| url.url.as_str()).collect();
             listed.extend((count > LISTED).then_some("…"));

@@ -14,6 +14,7 @@ use super::options::GrpcOptions;
 use super::request::{GrpcRequest, STREAMS};
 use super::schema::shape;
 use super::status::GrpcStatusSet;
+use super::step_shape::StepShape;
 use crate::await_condition::AwaitCondition;
 use crate::http2;
 use crate::http2::hpack::HeaderList;
@@ -22,9 +23,6 @@ use crate::http2::hpack::HeaderList;
 const OF_STREAMS: [&str; 3] = ["await", "one-way", "finish"];
 /// Options that concern the opening of a stream.
 const OF_OPENING: [&str; 4] = ["header", "bearer", "deadline", "compress"];
-/// Options that concern the end of a stream.
-const OF_END: [&str; 3] = ["expect-status", "expect-trailer", "expect-messages"];
-
 /// All streams that steps hold open, and all steps on them.
 #[derive(Debug, Default)]
 pub struct HeldStreamPlan {
@@ -137,15 +135,13 @@ impl HeldStreamPlan {
             Some(at) => at,
             None => {
                 let (list, head) = request.opening();
-                let (name, url) = (name.to_owned(), url.clone());
-                let marks = request.flags | if gives { STREAMS } else { 0 };
                 self.streams.push(StreamOpening {
-                    name,
-                    url,
+                    name: name.to_owned(),
+                    url: url.clone(),
                     first: index,
                     list,
                     head,
-                    flags: marks,
+                    flags: request.flags | if gives { STREAMS } else { 0 },
                     client_streaming: takes,
                     metadata: false,
                 });
@@ -168,12 +164,10 @@ impl HeldStreamPlan {
         }
         self.streams[stream].metadata |= expected.wants_metadata();
         request.step = Some(self.steps.len() as u32);
-        let does = if step.finish {
-            "FINISH"
-        } else if step.says || step.one_way {
-            "SEND"
-        } else {
-            "AWAIT"
+        let does = match () {
+            () if step.finish => "FINISH",
+            () if step.says || step.one_way => "SEND",
+            () => "AWAIT",
         };
         self.steps.push(step.with_checks(expected));
         Ok(does)
@@ -220,86 +214,23 @@ impl HeldStreamPlan {
         wishes: &GrpcOptions,
         own: &dyn Fn(&str) -> bool,
     ) -> Result<UncheckedStep, UsageError> {
-        let wrong = |name: &str, trouble: Complaint| Err(UsageError::new(place(name), trouble));
-        let (says, finish) = (!wishes.texts.is_empty(), asked.switch("finish"));
+        let wrong = |name: &str, trouble: Complaint| UsageError::new(place(name), trouble);
+        let (says, finish, one_way) = (!wishes.texts.is_empty(), asked.switch("finish"), asked.switch("one-way"));
         let awaits = asked.value("await").map(|text| AwaitCondition::parse(text, &asked.variables));
-        let awaits = awaits.transpose().map_err(|complaint| UsageError::new(place("await"), complaint.problem))?;
-        let hears = awaits.is_some() || !wishes.captures.is_empty() || own("expect-json") || own("expect-header");
-        let one_way = asked.switch("one-way");
-        if wishes.lockstep {
-            return wrong(
-                "lockstep",
-                complaint!(
-                    "is for calls whose messages are all known in advance; leave it out, as each step waits for its own message",
-                    "用于消息事先全部已知的调用；请去掉，因为每个步骤各自等待消息"
-                ),
-            );
-        }
-        if one_way && (hears || finish) {
-            return wrong(
-                "one-way",
-                complaint!(
-                    "awaits no message, so there is nothing to check; leave out one-way",
-                    "不等待消息，因此没有可检查的内容；请去掉 one-way"
-                ),
-            );
-        }
-        if finish && awaits.is_some() {
-            return wrong(
-                "await",
-                complaint!(
-                    "cannot be combined with `finish`, which reads everything to the end of the stream; write two steps",
-                    "不能与 `finish` 同用，后者会读到流的末尾；请写成两个步骤"
-                ),
-            );
-        }
-        let does = says || finish || awaits.is_some() || one_way && first;
-        if !does {
-            return wrong(
-                "stream",
-                complaint!(
-                    "neither sends nor awaits anything here; write `data`, `await`, `finish: true`, or several of them",
-                    "在这里既不发送也不等待；请写 `data`、`await`、`finish: true`，或其中几个"
-                ),
-            );
-        }
-        if says && !first && !takes {
-            return wrong(
-                "data",
-                complaint!(
-                    "is for a stream that takes only one message, and the step that opens it has sent that; leave it out",
-                    "不适用：该流只接受一条消息，打开它的步骤已经发送；请去掉"
-                ),
-            );
-        }
-        if !gives && !one_way && !finish {
-            return wrong(
-                "stream",
-                complaint!(
-                    "responds once everything has been sent: write `one-way: true` where something is sent, and `finish: true` in the last step",
-                    "在全部发送之后才响应：请在发送处写 `one-way: true`，在最后一步写 `finish: true`"
-                ),
-            );
-        }
-        if let Some(name) = OF_END.into_iter().find(|name| !finish && own(name)) {
-            return wrong(
-                name,
-                complaint!(
-                    "applies to the end of a stream; move it to the step with `finish: true`",
-                    "作用于流的末尾；请移到有 `finish: true` 的步骤"
-                ),
-            );
-        }
-        let of_end =
-            wishes.captures.iter().find(|(_, capture)| !finish && ["trailer", "status"].contains(&capture.kind()));
-        if let Some((_, capture)) = of_end {
-            let trouble = complaint!(
-                "{} is known only at the end of a stream; move it to the step with `finish: true`",
-                "{} 在流的末尾才可知；请移到有 `finish: true` 的步骤",
-                capture.kind()
-            );
-            return wrong("capture", trouble);
-        }
+        let awaits = awaits.transpose().map_err(|complaint| wrong("await", complaint.problem))?;
+        let shape = StepShape {
+            first,
+            says,
+            awaits: awaits.is_some(),
+            examines: !wishes.captures.is_empty() || own("expect-json") || own("expect-header"),
+            one_way,
+            finish,
+            lockstep: wishes.lockstep,
+            takes,
+            gives,
+        };
+        let refused = shape.contradiction().or_else(|| shape.premature(wishes, own));
+        refused.map_or(Ok(()), |(name, trouble)| Err(wrong(name, trouble)))?;
         let (opens, success) = (first || says, wishes.success);
         Ok(UncheckedStep {
             stream,

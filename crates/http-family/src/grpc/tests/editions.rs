@@ -54,7 +54,10 @@ fn an_edition_that_is_not_known_is_a_sentence() {
     {
         std::fs::write(&path, SOURCE.replace("2023", edition)).expect("written");
         let options = [("proto", path.to_str().expect("text"))];
-        let complaint = GrpcProtocol.prepare(&asked("grpc://h/e.S/Do", &options)).map_err(crate::bilingual).expect_err("a complaint");
+        let complaint = GrpcProtocol
+            .prepare(&asked("grpc://h/e.S/Do", &options))
+            .map_err(crate::bilingual)
+            .expect_err("a complaint");
         assert!(complaint.starts_with("--proto: ") && complaint.contains(trouble), "{complaint}");
     }
 }

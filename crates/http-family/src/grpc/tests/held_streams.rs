@@ -360,7 +360,8 @@ fn mistakes_are_told_at_their_step() {
         ),
     ];
     for (options, url, said) in wrong {
-        let complaint = GrpcProtocol.prepare(&asked_steps(&[chat, (url, options)])).map_err(crate::bilingual).expect_err(said);
+        let complaint =
+            GrpcProtocol.prepare(&asked_steps(&[chat, (url, options)])).map_err(crate::bilingual).expect_err(said);
         assert!(complaint.starts_with(said), "{complaint}");
     }
     let mut outside = asked_steps(&[chat]);

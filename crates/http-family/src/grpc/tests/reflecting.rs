@@ -80,7 +80,8 @@ fn a_server_that_knows_only_the_older_reflection_is_asked_by_it() {
     let unknown = CapturedResponse { status: Some(12), ..CapturedResponse::default() };
     let (service, messages) = asks(&["p.S"], std::slice::from_ref(&unknown));
     assert_eq!((service, messages.len()), (SERVICES[1], 2));
-    let said = next(&["p.S".to_owned()], &[unknown.clone(), unknown]).map_err(crate::bilingual).expect_err("no reflection");
+    let said =
+        next(&["p.S".to_owned()], &[unknown.clone(), unknown]).map_err(crate::bilingual).expect_err("no reflection");
     let right = "--proto: is missing, and the server offers no reflection; give the FILE that defines the service";
     assert_eq!(said, right);
 }

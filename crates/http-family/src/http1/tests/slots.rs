@@ -165,7 +165,9 @@ fn urls_stay_urls_and_header_lines_stay_lines() {
     let file = file.display();
     let dialogue = dialogue(&format!("http://h/{{csv {file}.q}}?q={{csv {file}.q | url}}"), &[]);
     assert!(sent(&dialogue, &fill(0)).starts_with("GET /a%20b&c?q=a%20b%26c HTTP/1.1\r\n"));
-    let complaint = |options: &[&str]| Http1.prepare(&asked(&["http://h/"], options)).map_err(crate::bilingual).expect_err("no line");
+    let complaint = |options: &[&str]| {
+        Http1.prepare(&asked(&["http://h/"], options)).map_err(crate::bilingual).expect_err("no line")
+    };
     let said = complaint(&[&format!("header=X: {{csv {file}.bad}}")]);
     assert!(said.starts_with("--header: {csv ") && said.contains("would break the header"), "{said}");
     assert!(said.ends_with(".bad | url}"), "{said}");
