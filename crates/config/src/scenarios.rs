@@ -117,8 +117,11 @@ pub(super) fn apply(
 fn unknown_scenario(plan: &Plan, name: &str) -> Complaint {
     let names: Vec<&str> = plan.scenarios.iter().map(|scenario| &*scenario.name).collect();
     let near = nearest(name, names.iter().copied());
-    let right = near.map_or_else(|| format!("one of {}", names.join(", ")), str::to_owned);
-    complaint!("there is no scenario `{name}`; use {right}", "没有场景 `{name}`；请用 {right}")
+    let (right, zh) = match near {
+        Some(near) => (near.to_owned(), near.to_owned()),
+        None => (format!("one of {}", names.join(", ")), format!("{} 之一", names.join("、"))),
+    };
+    complaint!("there is no scenario `{name}`; use {right}", "没有场景 `{name}`；请用 {zh}")
 }
 
 /// Rejects flags for the values that each scenario sets.

@@ -49,7 +49,7 @@ pub(super) fn lines_of(value: &SettingValue, flag: &str, path: &str) -> Result<V
 /// The file cannot be read, or a line is not valid for the flag.
 pub(super) fn lines(flag: &str, path: &str) -> Result<Vec<String>, UsageError> {
     let wrong = |trouble: Complaint| UsageError::new(flag, trouble);
-    let bytes = brunt_protocols::file::read_bounded(flag, path, BOUND).map_err(|trouble| wrong(trouble))?;
+    let bytes = brunt_protocols::file::read_bounded(flag, path, BOUND).map_err(&wrong)?;
     let text = String::from_utf8(bytes)
         .map_err(|_| wrong(complaint!("{path} is not text (UTF-8)", "{path} 不是文本（UTF-8）")))?;
     let mut lines = Vec::new();

@@ -52,15 +52,15 @@ settings! { SETTINGS {
 } }
 
 fn place(text: &str) -> Result<PeerAddress, Complaint> {
-    brunt_test_server::place(text).map_err(Complaint::from)
+    brunt_test_server::place(text)
 }
 
 fn share(text: &str) -> Result<f64, Complaint> {
-    brunt_test_server::share(text).map_err(Complaint::from)
+    brunt_test_server::share(text)
 }
 
-fn parsed<T: std::str::FromStr<Err = String>>(text: &str) -> Result<T, Complaint> {
-    text.parse().map_err(Complaint::from)
+fn parsed<T: std::str::FromStr<Err = Complaint>>(text: &str) -> Result<T, Complaint> {
+    text.parse()
 }
 
 /// Returns the command line of `brunt target`.

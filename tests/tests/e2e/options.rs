@@ -1,7 +1,7 @@
 //! Tests of invalid command lines: one sentence names the option, and says what is wrong and what
 //! would be right.
 
-use brunt_tests::{TargetProcess, brunt};
+use brunt_tests::{TargetProcess, brunt, prepare};
 
 /// Command lines and the complete expected output; `: … ` stands for any text.
 const WRONG: &[(&str, &str)] = &[

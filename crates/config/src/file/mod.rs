@@ -40,7 +40,7 @@ pub fn read(path: &str, text: &str, protocols: &[Arc<dyn Protocol>]) -> Result<R
     let mut root = yaml::parse(text).map_err(wrong)?;
     let filled = FilledBlanks::of(&mut root, &|name| std::env::var(name).ok());
     if let [(at, _), ..] = filled.missing[..] {
-        return Err(wrong((at, missing_secrets(&filled.missing).into())));
+        return Err(wrong((at, missing_secrets(&filled.missing))));
     }
     let schemes = protocols.iter().flat_map(|p| p.schemes()).copied().collect();
     let mut reader = PlanFileReader {

@@ -17,6 +17,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use brunt_cause::{Complaint, complaint};
+use brunt_contract::zh_place;
 use serde_json::{Map, Value};
 
 use column::ColumnSurvey;
@@ -263,16 +264,17 @@ impl DataFile {
     /// Returns the error for a row without a value.
     fn missing(&self, at: u64, name: &str, missing: &MissingValue) -> Complaint {
         let place = self.line(at);
+        let zh = zh_place(&place);
         match missing {
             MissingValue::NoObject(wrong) => complaint!(
                 "{place} is not a JSON object ({wrong}); write one per line",
-                "{place} 不是 JSON 对象（{wrong}）；请每行写一个对象"
+                "{zh}：不是 JSON 对象（{wrong}）；请每行写一个对象"
             ),
             MissingValue::Keys(keys) => {
                 let keys = keys.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
                 complaint!(
                     "{place} has no \"{name}\", but {keys}; give every line the same keys",
-                    "{place} 没有“{name}”，只有 {keys}；请让每行的键相同"
+                    "{zh}：没有“{name}”，只有 {keys}；请让每行的键相同"
                 )
             }
         }
@@ -298,16 +300,17 @@ impl DataFile {
     fn wrong_quote(&self, row: u64, fault: QuoteFault) -> Complaint {
         let (QuoteFault::Unclosed { at } | QuoteFault::ClosedWithin { at, .. }) = fault;
         let place = self.line(row + at as u64);
+        let zh = zh_place(&place);
         match fault {
             QuoteFault::Unclosed { .. } => complaint!(
                 "{place} has a quote that is never closed; double a quote that belongs to a value, and enclose the value in quotes",
-                "{place} 有引号没有闭合；属于值的引号请写两遍，并用引号括住该值"
+                "{zh}：有引号没有闭合；属于值的引号请写两遍，并用引号括住该值"
             ),
             QuoteFault::ClosedWithin { end, .. } => {
                 let end = self.text.line_breaks(row + end as u64).unwrap_or_default() + 1;
                 complaint!(
                     "{place} has a quote that is closed only on line {end}, within a value; double a quote that belongs to a value, and enclose the value in quotes",
-                    "{place} 的引号到第 {end} 行才在一个值之内闭合；属于值的引号请写两遍，并用引号括住该值"
+                    "{zh}：引号到第 {end} 行才在一个值之内闭合；属于值的引号请写两遍，并用引号括住该值"
                 )
             }
         }
@@ -381,9 +384,10 @@ impl RowCursor<'_> {
                 }
                 None if rest.len() > LONGEST_ROW => {
                     let place = self.file.line(self.at);
+                    let zh = zh_place(&place);
                     return Err(complaint!(
                         "{place} begins a row longer than {} MiB; close its quote",
-                        "{place} 开始的行超过 {} MiB；请补上缺少的引号",
+                        "{zh}：该行超过 {} MiB；请补上缺少的引号",
                         LONGEST_ROW >> 20
                     ));
                 }

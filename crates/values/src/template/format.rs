@@ -58,7 +58,7 @@ impl NumberFormat {
                 them out",
                 "width 只用于数字位数，u8 到 u64、varint 和 zigzag 各有自己的长度；请去掉其中一个"
             );
-            return Err(trouble.into());
+            return Err(trouble);
         };
         let width = text.parse().ok().filter(|n| (1..=WIDEST).contains(n));
         let width = width.ok_or_else(|| {

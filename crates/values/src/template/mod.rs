@@ -351,10 +351,10 @@ impl<'f> TemplateBuilder<'f> {
             return Ok(());
         };
         let wrong = |trouble: Complaint| UsageError::new(source.place, trouble);
-        for piece in split_pieces(text, known, self.scope).map_err(|trouble| wrong(trouble.into()))? {
+        for piece in split_pieces(text, known, self.scope).map_err(&wrong)? {
             match piece {
                 SlotTextPiece::Text(text) => {
-                    self.bytes(&self.notation.decode(text).map_err(|trouble| wrong(trouble.into()))?);
+                    self.bytes(&self.notation.decode(text).map_err(&wrong)?);
                 }
                 SlotTextPiece::Slot(slot) => {
                     self.slot(slot, self.pieces.len() as u64 * SALTS, SlotGuard::None).map_err(wrong)?

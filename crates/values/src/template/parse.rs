@@ -33,7 +33,7 @@ pub fn program(
 ) -> Result<TemplateProgram, Complaint> {
     let mut parser = TemplateParser { text, at: 0, notation, scope, parts: Vec::new(), files, salt: 0, depth: 0 };
     let pieces = parser.content(false)?;
-    Ok(resolve::program(TemplateProgram { pieces, parts: parser.parts })?)
+    resolve::program(TemplateProgram { pieces, parts: parser.parts })
 }
 
 /// Compiles one slot, including its braces, for a template builder. `parts` are the parts of the whole text so far;
@@ -141,7 +141,7 @@ impl<'a> TemplateParser<'a> {
                 let words = self.words();
                 encode_pieces(named, words.split('|').skip(1))?
             }
-            _ => return Err(unknown_slot_error(&self.text[from..]).into()),
+            _ => return Err(unknown_slot_error(&self.text[from..])),
         };
         if !self.rest().starts_with('}') {
             let shown: String = self.text[from..].chars().take(24).collect();
@@ -349,7 +349,7 @@ impl<'a> TemplateParser<'a> {
         if self.rest().starts_with(' ') {
             Ok(TemplateFunction::Digest { digest, key: Some(key) })
         } else {
-            Err(missing().into())
+            Err(missing())
         }
     }
 
@@ -363,7 +363,7 @@ impl<'a> TemplateParser<'a> {
                     a slot",
                     "xor 需要两个占位符；请写 {xor {A} {B}}，不是占位符的内容放进 {text …}",
                 );
-                return Err(trouble.into());
+                return Err(trouble);
             }
             self.at += 1;
             two.push(self.slot()?);
