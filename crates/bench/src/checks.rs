@@ -1,5 +1,6 @@
 //! Checks of a plan before anything is sent, and the options passed to its protocol.
 
+use brunt_cause::complaint;
 use std::io::ErrorKind;
 use std::net::{IpAddr, UdpSocket};
 use std::sync::Arc;
@@ -80,7 +81,10 @@ pub fn check(intent: &mut Intent, protocol: &dyn Protocol) -> Result<u32, UsageE
 /// Rejects a run that sends no messages but has a number of requests or a rate.
 pub(crate) fn check_messages(plan: &Plan, prepared: &PreparedRun) -> Result<(), UsageError> {
     let open = matches!(plan.load, Load::Open { .. }).then_some("-r");
-    let trouble = "needs messages to send; use --data TEXT, or leave it out and hold the connections with --hold";
+    let trouble = complaint!(
+        "needs messages to send; use --data TEXT, or leave it out and hold the connections with --hold",
+        "需要发送消息；请用 --data TEXT，或去掉它并用 --hold 保持连接"
+    );
     match plan.requests.map(|_| "-n").or(open) {
         Some(option) if prepared.silent() => Err(UsageError::new(option, trouble)),
         _ => Ok(()),
@@ -90,10 +94,19 @@ pub(crate) fn check_messages(plan: &Plan, prepared: &PreparedRun) -> Result<(), 
 /// Checks that a reference client has responses to time.
 pub(crate) fn reference(plan: &Plan, prepared: &PreparedRun) -> Result<(), UsageError> {
     let trouble = match plan.reference {
-        Some(_) if plan.hold.is_some() => "times responses, and --hold only holds connections; leave one of them out",
-        Some(_) if prepared.silent() => "times responses, and nothing is sent; use --data TEXT, or leave it out",
+        Some(_) if plan.hold.is_some() => complaint!(
+            "times responses, and --hold only holds connections; leave one of them out",
+            "用于测量响应，而 --hold 只保持连接；请去掉其中一个"
+        ),
+        Some(_) if prepared.silent() => complaint!(
+            "times responses, and nothing is sent; use --data TEXT, or leave it out",
+            "用于测量响应，而没有发送任何内容；请用 --data TEXT，或去掉"
+        ),
         Some(_) if prepared.requests_at_most().is_some() => {
-            "needs rows from a data file that gives each row only once; leave it out, or let the file recycle"
+            complaint!(
+                "needs rows from a data file that gives each row only once; leave it out, or let the file recycle",
+                "需要数据文件的行，而该文件每行只给一次；请去掉，或让文件循环使用"
+            )
         }
         _ => return Ok(()),
     };
@@ -105,9 +118,10 @@ pub(crate) fn descriptors(plan: &Plan, prepared: &PreparedRun) -> Result<(), Usa
     let Some((connections, most)) = prepared.too_many(plan) else { return Ok(()) };
     let option = if plan.load.is_open() { "--max-connections" } else { "-c" };
     let (limit, connections, most) = (host::descriptors(), numbers::count(connections), numbers::count(most));
-    let trouble = format!(
+    let trouble = complaint!(
         "{connections} connections are more than a run can hold: {most} with as many threads as it can use and {limit} \
-            descriptors each (ulimit -n); raise that limit, or use fewer"
+            descriptors each (ulimit -n); raise that limit, or use fewer",
+        "{connections} 个连接超出上限：用尽线程且每个进程 {limit} 个描述符（ulimit -n）时最多 {most} 个；请提高该上限，或减少连接"
     );
     Err(UsageError::new(option, trouble))
 }
@@ -119,9 +133,10 @@ pub fn workers(plan: &Plan, prepared: &PreparedRun) -> Result<(), UsageError> {
         return Ok(());
     }
     let fewer = if plan.load.is_open() { "--max-connections" } else { "-c" };
-    let trouble = format!(
+    let trouble = complaint!(
         "{asked} cannot hold that many connections with {} descriptors each (ulimit -n), of which {} are for \
             connections; raise that limit, use -w {needed}, use fewer connections ({fewer}), or leave -w out",
+        "{asked} 个工作线程容纳不下这么多连接：每个有 {} 个描述符（ulimit -n），其中 {} 个可用于连接；请提高该上限，用 -w {needed}，减少连接（{fewer}），或去掉 -w",
         host::descriptors(),
         brunt_net::tables::capacity()
     );
@@ -151,7 +166,10 @@ pub(crate) fn local_sources(plan: &Plan) -> Result<Vec<IpAddr>, UsageError> {
     for address in &all {
         let bound = UdpSocket::bind((*address, 0));
         if bound.is_err_and(|error| error.kind() == ErrorKind::AddrNotAvailable) {
-            let trouble = format!("{address} is not an address of this machine; write one that `ip addr` lists");
+            let trouble = complaint!(
+                "{address} is not an address of this machine; write one that `ip addr` lists",
+                "{address} 不是本机的地址；请写 `ip addr` 列出的地址"
+            );
             return Err(UsageError::new("--source", trouble));
         }
     }

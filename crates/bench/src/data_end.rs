@@ -1,6 +1,7 @@
 //! The end of a run when its data is used up: rows that are used only once limit the number of requests, or of
 //! iterations of a flow or a scenario.
 
+use brunt_cause::complaint;
 use brunt_contract::{Protocol, ProtocolConfig, UsageError};
 use brunt_engine::PreparedRun;
 use brunt_plan::{Plan, ScenarioPlan};
@@ -15,8 +16,10 @@ use brunt_report::numbers;
 pub fn requests(plan: &Plan, prepared: &PreparedRun) -> Result<Option<u64>, UsageError> {
     let Some(rows) = prepared.requests_at_most() else { return Ok(plan.requests) };
     if plan.warmup > brunt_measure::Nanos::ZERO {
-        let trouble =
-            "needs rows from a data file that gives each row only once; leave it out, or let the file recycle";
+        let trouble = complaint!(
+            "needs rows from a data file that gives each row only once; leave it out, or let the file recycle",
+            "需要数据文件的行，而该文件每行只给一次；请去掉，或让文件循环使用"
+        );
         return Err(UsageError::new("--warmup", trouble));
     }
     match plan.scenarios.is_empty() {

@@ -28,8 +28,11 @@ pub fn check_objectives(plan: &Plan, prepared: &PreparedRun) -> Result<(), Usage
     };
     if let Some(objective) = parsed.into_iter().find(of_check) {
         let name = objective.name().unwrap_or_default();
-        let trouble =
-            format!("`{}`: for a check, only failures are counted; write failed{{{name}}}<1%", objective.text);
+        let trouble = complaint!(
+            "`{}`: for a check, only failures are counted; write failed{{{name}}}<1%",
+            "`{}`：对检查只统计失败；请写 failed{{{name}}}<1%",
+            objective.text
+        );
         return Err(UsageError::new("--objective", trouble));
     }
     check_answered(plan)?;
@@ -37,8 +40,9 @@ pub fn check_objectives(plan: &Plan, prepared: &PreparedRun) -> Result<(), Usage
     let parsed = plan.objectives.iter().filter_map(|text| Objective::parse(text).ok());
     let of_active = |objective: &Objective| objective.name().is_some_and(|name| active.iter().any(|one| one == name));
     if let Some(objective) = parsed.into_iter().find(|objective| of_active(objective) && !objective.is_of_time()) {
-        let trouble = format!(
+        let trouble = complaint!(
             "`{}`: only times differ without pauses; leave `{}` out of the name",
+            "`{}`：去掉停顿只影响时间；请从名称中去掉 `{}`",
             objective.text,
             SpanName::ACTIVE.trim()
         );
@@ -55,15 +59,22 @@ pub fn check_objectives(plan: &Plan, prepared: &PreparedRun) -> Result<(), Usage
     };
     let known = names.iter().map(String::as_str);
     let right = match nearest(&name, known.clone()) {
-        Some(near) => format!("write {{{near}}} if you meant that"),
-        None if names.is_empty() => "leave the name out".to_owned(),
+        Some(near) => complaint!("write {{{near}}} if you meant that", "是否要写 {{{near}}}？"),
+        None if names.is_empty() => complaint!("leave the name out", "请去掉名称"),
         None => {
             let listed = known.take(LISTED).collect::<Vec<_>>().join(", ");
             let more = if names.len() > LISTED { ", …" } else { "" };
-            format!("use one of: {listed}{more}")
+            complaint!("use one of: {listed}{more}", "可用的有：{listed}{more}")
         }
     };
-    Err(UsageError::new("--objective", format!("`{text}`: this run has no request named `{name}`; {right}")))
+    let zh = right.zh();
+    Err(UsageError::new(
+        "--objective",
+        complaint!(
+            "`{text}`: this run has no request named `{name}`; {right}",
+            "`{text}`：该压测没有名为 `{name}` 的请求；{zh}"
+        ),
+    ))
 }
 
 /// Options of protocols with which no request is answered.

@@ -56,8 +56,8 @@ pub fn run_assignment(
 }
 
 fn prepare(words: &str, protocols: &[Arc<dyn Protocol>], host: &GeneratorHost) -> Result<Bench, UsageError> {
-    let ShareInput { mut plan, allowed } =
-        serde_json::from_str(words).map_err(|error| UsageError::new(WORD, format!("got no plan ({error})")))?;
+    let ShareInput { mut plan, allowed } = serde_json::from_str(words)
+        .map_err(|error| UsageError::new(WORD, complaint!("got no plan ({error})", "没有收到计划（{error}）")))?;
     let protocol = protocols.iter().find(|protocol| protocol.name() == plan.protocol);
     let protocol = protocol
         .ok_or_else(|| UsageError::new(WORD, complaint!("there is no protocol {}", "没有协议 {}", plan.protocol)))?;

@@ -2,6 +2,7 @@
 //!
 //! Each query is sent by the probe, as one request on its own connection, before the run and outside its results.
 
+use brunt_cause::complaint;
 use std::sync::Arc;
 
 use brunt_contract::{FaultKind, Protocol, ProtocolConfig, UsageError};
@@ -43,15 +44,19 @@ pub fn prepare(
             (Some(answer), _) => {
                 learnt += answer.len();
                 if learnt > MOST_BYTES {
-                    let trouble = "the target's reflection responses are larger than the limit of 8 MiB; add \
-                        --proto FILE";
+                    let trouble = complaint!(
+                        "the target's reflection responses are larger than the limit of 8 MiB; add \
+                        --proto FILE",
+                        "目标的反射响应超过 8 MiB 的上限；请加上 --proto FILE"
+                    );
                     return Err(UsageError::new("URL", trouble));
                 }
                 asked.inquiry_responses.push(answer);
             }
             (None, failure) => {
                 let why = failure.and_then(|f| f.probe.failure).unwrap_or_else(|| "it sent nothing".into());
-                let trouble = format!("the target did not respond to reflection: {why}");
+                let trouble =
+                    complaint!("the target did not respond to reflection: {why}", "目标没有响应反射请求：{why}");
                 return Err(UsageError::new("URL", trouble));
             }
         }

@@ -23,6 +23,11 @@ impl Complaint {
         self.zh.as_deref().unwrap_or(&self.en)
     }
 
+    /// Returns `true` if the text that [`Complaint::zh`] returns is Chinese, at least in part.
+    pub fn is_translated(&self) -> bool {
+        self.zh().chars().any(|c| matches!(c, '\u{4e00}'..='\u{9fff}'))
+    }
+
     /// Changes the text in each language.
     #[must_use]
     pub fn map(&self, change: impl Fn(&str) -> String) -> Complaint {
@@ -102,5 +107,6 @@ mod tests {
         assert_eq!((both.to_string(), both.zh()), ("`5x` is not a time; use 5s".into(), "“5x”不是时间；请用 5s"));
         assert!(both.contains("not a time") && both.map(str::to_uppercase).zh() == "“5X”不是时间；请用 5S");
         assert_eq!(Complaint::from("File exists").zh(), "File exists");
+        assert!(both.is_translated() && !Complaint::from("File exists").is_translated());
     }
 }

@@ -1,5 +1,6 @@
 //! `brunt report A B`: past runs side by side, or overlaid with `-o compare.html`.
 
+use brunt_cause::complaint;
 use std::path::PathBuf;
 
 use brunt_contract::UsageError;
@@ -25,7 +26,11 @@ const MOST: usize = 6;
 pub fn compare(files: &[String], shown: &Presentation) -> CommandResult {
     let lang = shown.language.unwrap_or_else(Lang::from_env);
     if files.len() > MOST {
-        let trouble = format!("{} records are too many to compare; name two to six", files.len());
+        let trouble = complaint!(
+            "{} records are too many to compare; name two to six",
+            "{} 份记录太多，无法比较；请给出两到六份",
+            files.len()
+        );
         return Err(UsageError::new("FILE", trouble));
     }
     let formats = shown.files.iter().map(|file| file.format);
@@ -61,9 +66,10 @@ pub fn compare(files: &[String], shown: &Presentation) -> CommandResult {
 
 /// Returns the error for a format that shows only a single run.
 fn not_compared(format: &str) -> UsageError {
-    let trouble = format!(
+    let trouble = complaint!(
         "several records cannot be compared as {format}; use --format text, markdown or json, or -o compare.html, or name \
-            one record"
+            one record",
+        "多份记录不能以 {format} 格式比较；请用 --format text、markdown 或 json，或 -o compare.html，或只给出一份记录"
     );
     UsageError::new("FILE", trouble)
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use brunt_cause::complaint;
+use brunt_cause::{Complaint, complaint};
 use brunt_console::{RunCommand, run_control};
 use brunt_contract::UsageError;
 use brunt_engine::Stop;
@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 
 use crate::load_control::LoadControl;
 use crate::preflight;
+use crate::run::in_language;
 use brunt_config::Intent;
 
 /// Interval between checks for the end of the run.
@@ -50,9 +51,14 @@ pub fn is_driven() -> bool {
 pub fn redirect_record(intent: &mut Intent) -> Result<(), UsageError> {
     let Some(record) = record() else { return Ok(()) };
     let (report, kept) = (!intent.presentation.files.is_empty(), intent.record.is_some());
-    for (option, given, what) in [("--output", report, "report"), ("--record", kept, "record")] {
+    for (option, given, [what, zh]) in
+        [("--output", report, ["report", "报告"]), ("--record", kept, ["record", "记录"])]
+    {
         if given {
-            let trouble = format!("is for the command line, as the console keeps every {what}; leave it out");
+            let trouble = complaint!(
+                "is for the command line, as the console keeps every {what}; leave it out",
+                "用于命令行，控制台会保存每次的{zh}；请去掉"
+            );
             return Err(UsageError::new(option, trouble));
         }
     }
@@ -140,17 +146,18 @@ impl CommandReader {
 }
 
 /// Returns the description of a valid plan, run by this many workers, for the controlling program.
-pub fn checked(intent: &Intent, workers: u32, unused: &[String]) -> Value {
+pub fn checked(intent: &Intent, workers: u32, unused: &[Complaint]) -> Value {
     let said = preflight::announcement(&intent.shown, workers, intent.lang());
-    let heavy = public_load::is_heavy(&intent.plan);
-    let notes: Vec<&String> =
-        intent.notes.iter().chain(&intent.remarks).chain(&intent.flow_remarks).chain(unused).collect();
+    let heavy = public_load::is_heavy(&intent.plan) && !public_load::is_private(&intent.plan);
+    let notes = intent.notes.iter().chain(&intent.remarks).chain(&intent.flow_remarks).chain(unused);
+    let notes: Vec<&str> = notes.map(|note| in_language(note, intent.lang())).collect();
     json!({ "ok": true, "said": said, "notes": notes, "heavy": heavy, "plan": intent.shown })
 }
 
 /// Returns the description of an error in a plan, for the controlling program.
 pub fn refused(complaint: &UsageError, lang: Lang) -> Value {
     let UsageError { location: place, problem, extra_lines: below } = complaint;
-    let trouble = if lang == Lang::Zh { problem.zh() } else { problem };
+    let trouble = in_language(problem, lang);
+    let below: Vec<&str> = below.iter().map(|line| in_language(line, lang)).collect();
     json!({ "ok": false, "place": place, "trouble": trouble, "below": below })
 }

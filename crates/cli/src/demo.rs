@@ -4,6 +4,7 @@
 //! idle, and the target takes a tenth of a second for each response: a disturbance on a busy laptop is small in
 //! comparison.
 
+use brunt_cause::complaint;
 use std::sync::Arc;
 
 use brunt_contract::{Protocol, UsageError};
@@ -118,6 +119,9 @@ pub fn parse_run(
     let line: Vec<String> = words.iter().map(ToString::to_string).collect();
     match brunt_config::read(&line, protocols, defaults)? {
         brunt_config::Command::Run(intent) => Ok(*intent),
-        _ => Err(UsageError::new(command, "is not a run; this is a bug in brunt")),
+        _ => Err(UsageError::new(
+            command,
+            complaint!("is not a run; this is a bug in brunt", "不是压测；这是 brunt 的缺陷"),
+        )),
     }
 }

@@ -1,5 +1,6 @@
 //! Export of a run's metrics to Prometheus and OpenTelemetry.
 
+use brunt_cause::complaint;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -100,7 +101,10 @@ impl Exporters {
 
 fn listen(address: SocketAddr, figures: &LiveFigures) -> Result<PrometheusServer, UsageError> {
     PrometheusServer::listen(address, figures.clone()).map_err(|why| {
-        let trouble = format!("cannot listen on {address}: {why}; use another address, or 0 for any free port");
+        let trouble = complaint!(
+            "cannot listen on {address}: {why}; use another address, or 0 for any free port",
+            "无法监听 {address}：{why}；请用其他地址，或用 0 表示任意空闲端口"
+        );
         UsageError::new("--prometheus", trouble)
     })
 }

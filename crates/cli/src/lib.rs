@@ -101,9 +101,10 @@ fn show_plan(intent: &mut brunt_config::Intent, check: bool, protocol: &dyn Prot
     let said = if check {
         let unused = intent.unused_columns();
         let workers = checks::check(intent, protocol).map_err(|complaint| intent.locate_error(complaint))?;
-        let notes: String = intent.flow_remarks.iter().map(|note| format!("flow: {note}\n")).collect();
-        let notes = unused.iter().fold(notes, |notes, unused| format!("{notes}data: {unused}\n"));
-        format!("can be run: {}\n{notes}", preflight::announcement(&intent.shown, workers, lang))
+        let can = lang.fill(messages::CAN_BE_RUN, &[("said", &preflight::announcement(&intent.shown, workers, lang))]);
+        let of_flow = intent.flow_remarks.iter().map(|note| run::remark_on(messages::REMARK_ON_FLOW, note, lang));
+        let of_data = unused.iter().map(|note| run::remark_on(messages::REMARK_ON_DATA, note, lang));
+        std::iter::once(can).chain(of_flow).chain(of_data).map(|line| line + "\n").collect()
     } else {
         let (plan, blanks) = intent.saved_plan();
         let variables = blanks.variables().join(", ");

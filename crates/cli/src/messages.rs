@@ -35,6 +35,8 @@ pub const LENGTH_ITERATIONS: Text = text("{n} {n|iteration|iterations}", "{n} �
 pub const LENGTH_BOTH_ITERATIONS: Text = text("{time} or {n} {n|iteration|iterations}", "{time} 或 {n} 次迭代");
 /// The first URL and the number of further ones.
 pub const AND_MORE: Text = text("{url} and {n} more", "{url} 及另外 {n} 个");
+/// Several URLs, of which each request takes one.
+pub const IN_RANDOM_ORDER: Text = text("{n} URLs in random order: {urls}", "{n} 个 URL（随机顺序）：{urls}");
 /// Warm-up of a run that has one.
 pub const WARMUP: Text = text(", after {time} of warm-up", "，预热 {time}");
 /// Proxy of a run.
@@ -176,6 +178,14 @@ pub const DEBUG_ELSEWHERE: Text = text(
 pub const DEBUG_BEYOND: Text = text("--- {n} more {n|resource|resources} not fetched", "--- 另有 {n} 个资源未获取");
 pub const DEBUG_CUT: Text =
     text("--- the page is too long: the rest was not searched for resources", "--- 页面过长：其余部分未查找资源");
+/// Line about a plan that `plan --check` accepts.
+pub const CAN_BE_RUN: Text = text("can be run: {said}", "可以运行：{said}");
+/// Line about a difference from a curl command.
+pub const REMARK_ON_CURL: Text = text("curl {remark}", "curl {remark}");
+/// Line about something odd in a flow.
+pub const REMARK_ON_FLOW: Text = text("flow: {remark}", "流程：{remark}");
+/// Line about something odd in a data file.
+pub const REMARK_ON_DATA: Text = text("data: {remark}", "数据：{remark}");
 /// Comment on a plan that is shown with blanks for its secrets.
 pub const PLAN_BLANKS: Text = text(
     "Secrets are left out. To run this plan, set the environment variables {names}, or write the values in their places.",

@@ -13,14 +13,12 @@ use crate::messages;
 use brunt_bench::guard::PublicAddressGuard;
 use brunt_bench::proxy_route;
 
+/// Maximum number of URLs that an announcement lists.
+const LISTED: usize = 3;
+
 /// Returns the announcement of a run with this many workers, in one line.
 pub fn announcement(plan: &Plan, workers: u32, lang: Lang) -> String {
-    let first = plan.urls.first().map_or("", |url| url.url.as_str());
-    let more = (plan.count_urls().saturating_sub(1)).to_string();
-    let url = match plan.count_urls() {
-        0 | 1 => first.to_string(),
-        _ => lang.fill(messages::AND_MORE, &[("url", first), ("n", &more)]),
-    };
+    let url = targets(plan, lang);
     let length = length(plan, lang);
     let level = level(plan);
     let names = || plan.scenarios.iter().map(|scenario| &*scenario.name).collect::<Vec<_>>().join(", ");
@@ -52,6 +50,20 @@ pub fn announcement(plan: &Plan, workers: u32, lang: Lang) -> String {
         line += &lang.fill(messages::THROUGH, &[("proxy", &proxy_route::shown_proxies(plan))]);
     }
     line + &lang.fill(messages::WORKERS, &[("n", &workers.to_string())])
+}
+
+/// Returns where the requests of a plan go. A flow has a first URL; several URLs without a flow are drawn at random.
+fn targets(plan: &Plan, lang: Lang) -> String {
+    let first = plan.urls.first().map_or("", |url| url.url.as_str());
+    match plan.count_urls() {
+        0 | 1 => first.to_owned(),
+        count if plan.has_flows() => lang.fill(messages::AND_MORE, &[("url", first), ("n", &(count - 1).to_string())]),
+        count => {
+            let mut listed: Vec<&str> = plan.urls.iter().take(LISTED).map(|url| url.url.as_str()).collect();
+            listed.extend((count > LISTED).then_some("…"));
+            lang.fill(messages::IN_RANDOM_ORDER, &[("n", &count.to_string()), ("urls", &listed.join(", "))])
+        }
+    }
 }
 
 /// Returns a note about proxies set by the environment.

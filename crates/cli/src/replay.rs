@@ -40,7 +40,11 @@ pub fn replay(file: Option<&str>, shown: &Presentation) -> CommandResult {
 /// Returns an error if the record cannot be read or was altered.
 pub fn summarize(past: &RecordFile) -> Result<Summary, UsageError> {
     if document::is_named_pipe(&past.0) {
-        let trouble = format!("{} is a named pipe, and records cannot be read from one; name a file", past.0.display());
+        let trouble = complaint!(
+            "{} is a named pipe, and records cannot be read from one; name a file",
+            "{} 是命名管道，不能从中读取记录；请写文件名",
+            past.0.display()
+        );
         return Err(UsageError::new("FILE", trouble));
     }
     let summary = Summary::from_past(past).map_err(|fault| unreadable(&past.0, &fault))?;
@@ -67,9 +71,10 @@ fn is_report(path: &Path) -> bool {
 fn contradiction(path: &Path, totals: &RunTotals) -> UsageError {
     let [due, finished, failed, censored] =
         [totals.due, totals.finished, totals.failed, totals.censored].map(brunt_report::numbers::count);
-    let trouble = format!(
+    let trouble = complaint!(
         "{} contradicts itself: {due} scheduled, but {finished} succeeded, {failed} failed, {censored} unfinished; \
             it was changed or damaged; name another record",
+        "{} 自相矛盾：安排了 {due} 个，但 {finished} 个成功、{failed} 个失败、{censored} 个未完成；它被改动或已损坏；请换一份记录",
         path.display()
     );
     UsageError::new("FILE", trouble)
@@ -78,9 +83,10 @@ fn contradiction(path: &Path, totals: &RunTotals) -> UsageError {
 fn unreadable(path: &Path, fault: &brunt_record::ReadFault) -> UsageError {
     let shown = path.display().to_string();
     if is_report(path) {
-        let trouble = format!(
+        let trouble = complaint!(
             "{shown} is a report, and only records can be shown again; name a file written by --record, or leave it \
-                out for the last run"
+                out for the last run",
+            "{shown} 是报告，只有记录才能再次显示；请写 --record 写出的文件，或省略以显示上一次压测"
         );
         return UsageError::new("FILE", trouble);
     }

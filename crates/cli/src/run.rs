@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use brunt_cause::Complaint;
 use brunt_contract::{Protocol, UsageError};
 use brunt_counters::MachineLoadMeter;
 use brunt_diagnose::doctor::CurrentLoad;
@@ -118,9 +119,24 @@ pub fn show(bench: &mut Bench, intent: &Intent, (interrupts, timer): (&Interrupt
 
 /// Shows how the run differs from curl commands, and remarks on its flow.
 pub fn remark(intent: &Intent, view: &mut View) {
-    let of_curl = intent.notes.iter().chain(&intent.remarks).map(|note| format!("curl {note}"));
-    let of_flow = intent.flow_remarks.iter().map(|note| format!("flow: {note}"));
+    let lang = intent.lang();
+    let of_curl = intent.notes.iter().chain(&intent.remarks);
+    let of_curl = of_curl.map(|note| remark_on(messages::REMARK_ON_CURL, note, lang));
+    let of_flow = intent.flow_remarks.iter().map(|note| remark_on(messages::REMARK_ON_FLOW, note, lang));
     of_curl.chain(of_flow).for_each(|note| view.print(&intent.redaction.sentence(&note)));
+}
+
+/// Returns the line for a remark on `what` a plan was read from.
+pub fn remark_on(what: Text, remark: &Complaint, lang: Lang) -> String {
+    lang.fill(what, &[("remark", in_language(remark, lang))])
+}
+
+/// Returns the text of a complaint in a language.
+pub fn in_language(complaint: &Complaint, lang: Lang) -> &str {
+    match lang {
+        Lang::En => complaint,
+        Lang::Zh => complaint.zh(),
+    }
 }
 
 /// Requests and shows the first answer; returns `Err` with a message if no load can be sent.
@@ -207,7 +223,10 @@ fn load(
     exports.listeners().for_each(|listener| journal.add_listener(listener));
     journal.add_listener(&mut remarks);
     journal.add_listener(&mut summing);
-    let differing = intent.notes.iter().map(|note| Notice::new(Subject::Curl, [("difference", note.clone())]));
+    let differing = intent
+        .notes
+        .iter()
+        .map(|note| Notice::new(Subject::Curl, [("difference", in_language(note, intent.lang()).to_owned())]));
     bench.remarks().into_iter().chain(differing).for_each(|said| journal.add_final_notice(said));
     let control = Control::default();
     let limited = !intent.yes && preflight::is_limited(&intent.plan, bench.prepared().origins(), bench.guard());

@@ -1,5 +1,6 @@
 //! Headers of the run that URLs with headers of their own get, too: each request has those that it does not set itself.
 
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 
 use super::draft::DraftUrl;
@@ -21,8 +22,10 @@ pub(super) fn add(urls: &mut [DraftUrl], common: &SettingValues) -> Result<(), U
     };
     if let Some(line) = common.named(HEADER).find(without_effect) {
         let name = header_name(&line.text);
-        let trouble =
-            format!("{name} is set by the URLs themselves (in the plan file or the curl command); change it there");
+        let trouble = complaint!(
+            "{name} is set by the URLs themselves (in the plan file or the curl command); change it there",
+            "{name} 由各 URL 自己设置（在计划文件或 curl 命令中）；请在那里修改"
+        );
         return Err(line.wrong("-H", trouble));
     }
     urls.iter_mut().for_each(|url| add_to(url, common));

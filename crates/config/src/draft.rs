@@ -1,7 +1,7 @@
 //! The description of a run before validation. Command lines, plan files and curl commands each produce a draft, and
 //! drafts are merged by precedence.
 
-use brunt_cause::complaint;
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::UsageError;
 use brunt_measure::Nanos;
 use brunt_plan::flow::Flow;
@@ -30,9 +30,9 @@ pub struct RunDraft {
     /// Differences from the curl command, which are shown and recorded.
     pub notes: Vec<CurlNote>,
     /// Remarks that do not affect the run and are only shown.
-    pub remarks: Vec<String>,
+    pub remarks: Vec<Complaint>,
     /// Hints for the author of a flow, one sentence each.
-    pub flow_remarks: Vec<String>,
+    pub flow_remarks: Vec<Complaint>,
 }
 
 /// A URL as written.
@@ -89,13 +89,13 @@ pub struct DraftScenario {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CurlNote {
     /// The sentence.
-    pub text: String,
+    pub text: Complaint,
     /// Set if the note applies only without cookies.
     pub without_cookies: bool,
 }
 
-impl From<String> for CurlNote {
-    fn from(text: String) -> CurlNote {
+impl From<Complaint> for CurlNote {
+    fn from(text: Complaint) -> CurlNote {
         CurlNote { text, without_cookies: false }
     }
 }

@@ -64,13 +64,18 @@ fn with_address((name, text): (&str, &str), url: &str) -> Result<String, UsageEr
         return Ok(text);
     }
     if !url.starts_with("http://") && !url.starts_with("https://") {
-        let trouble =
-            format!("has HTTP steps, and {url} is not an HTTP URL; use http://… or https://…, or the example `load`");
-        return Err(UsageError::new("--example", format!("`{name}` {trouble}")));
+        let trouble = complaint!(
+            "has HTTP steps, and {url} is not an HTTP URL; use http://… or https://…, or the example `load`",
+            "含有 HTTP 步骤，而 {url} 不是 HTTP URL；请用 http://… 或 https://…，或用示例 `load`"
+        );
+        return Err(UsageError::new("--example", trouble.map(|text| format!("`{name}` {text}"))));
     }
     if let Some((path, _)) = url.split_once('?') {
-        let trouble = format!("has steps at paths below the URL, so the URL must have no query; use {path}");
-        return Err(UsageError::new("--example", format!("`{name}` {trouble}")));
+        let trouble = complaint!(
+            "has steps at paths below the URL, so the URL must have no query; use {path}",
+            "含有位于该 URL 之下的路径，因此 URL 不能带查询参数；请用 {path}"
+        );
+        return Err(UsageError::new("--example", trouble.map(|text| format!("`{name}` {text}"))));
     }
     Ok(text.replace(PLACEHOLDER, url.trim_end_matches('/')))
 }

@@ -12,11 +12,11 @@ pub(super) fn with_file(text: &str, words: &[&str]) -> Result<Intent, UsageError
     std::fs::write(&path, text).expect("written");
     let shown = path.display().to_string();
     let line: Vec<String> = words.iter().map(|word| (*word).to_owned()).chain([shown.clone()]).collect();
-    let strip = |text: String| text.replace(&format!("{}/", folder.path().display()), "");
+    let strip = |text: &str| text.replace(&format!("{}/", folder.path().display()), "");
     match read(&line, &protocols(), &DEFAULTS) {
         Ok(Command::Run(intent)) => Ok(*intent),
         Ok(other) => panic!("{other:?}"),
-        Err(complaint) => Err(UsageError::new(strip(complaint.location), strip(complaint.problem.to_string()))),
+        Err(complaint) => Err(UsageError::new(strip(&complaint.location), complaint.problem.map(strip))),
     }
 }
 
@@ -27,7 +27,9 @@ pub(super) fn of_file(text: &str, words: &[&str]) -> Plan {
 /// Checks that a plan is rejected with a message that contains this text.
 #[track_caller]
 pub(super) fn is_refused(text: &str, words: &[&str], expected: &str) {
-    let said = with_file(text, words).expect_err(text).to_string();
+    let wrong = with_file(text, words).expect_err(text);
+    assert!(wrong.is_translated(), "{text}: {wrong}");
+    let said = wrong.to_string();
     assert!(said.contains(expected), "{text}: {said}");
 }
 

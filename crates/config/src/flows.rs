@@ -56,7 +56,11 @@ pub(super) fn validate(draft: &RunDraft, protocol: &dyn Protocol) -> Result<Opti
         return Ok(None);
     };
     if protocol.name() != "http" && protocol.name() != brunt_protocols::composite::NAME {
-        let trouble = format!("has steps of {}, which flows of this build do not support", protocol.name());
+        let trouble = complaint!(
+            "has steps of {}, which flows of this build do not support",
+            "含有 {} 的步骤，而本版本的流程不支持",
+            protocol.name()
+        );
         return Err(UsageError::new("flow", trouble));
     }
     if has_urls(said) {
@@ -69,7 +73,13 @@ pub(super) fn validate(draft: &RunDraft, protocol: &dyn Protocol) -> Result<Opti
         ));
     }
     if said.has(&CLEAR_COOKIES) && !said.contains("cookie-jar") {
-        return Err(said.wrong(&CLEAR_COOKIES, "has no cookies to clear; add `cookie-jar: true`"));
+        return Err(said.wrong(
+            &CLEAR_COOKIES,
+            complaint!(
+                "has no cookies to clear; add `cookie-jar: true`",
+                "没有可清除的 Cookie；请加上 `cookie-jar: true`"
+            ),
+        ));
     }
     for (setting, trouble) in [
         (
@@ -103,12 +113,16 @@ pub(super) fn validate(draft: &RunDraft, protocol: &dyn Protocol) -> Result<Opti
 /// A section of the flow is not compatible; the error names it.
 pub(super) fn check_load(plan: &Plan) -> Result<(), UsageError> {
     let Some(flow) = plan.flow.as_ref().filter(|_| plan.load.is_open()) else { return Ok(()) };
-    for (name, section, place) in [("start", &flow.start, "first"), ("end", &flow.end, "last")] {
+    for (name, section, [place, zh]) in
+        [("start", &flow.start, ["first", "开头"]), ("end", &flow.end, ["last", "末尾"])]
+    {
         let mut any = false;
         each(section, &mut |_| any = true);
         if any {
-            let trouble =
-                format!("runs once per user, and with a rate each iteration is a new user; put it {place} in `flow`");
+            let trouble = complaint!(
+                "runs once per user, and with a rate each iteration is a new user; put it {place} in `flow`",
+                "对每个用户执行一次，而按速率时每次迭代都是新用户；请放在 `flow` 的{zh}"
+            );
             return Err(UsageError::new(name, trouble));
         }
     }

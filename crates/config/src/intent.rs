@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use brunt_cause::complaint;
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{Protocol, UsageError};
 use brunt_measure::Nanos;
 use brunt_plan::mask::{self, Blanks};
@@ -100,11 +100,11 @@ pub struct Intent {
     /// Number of processes for the workers; `None` to run them as threads of this process.
     pub processes: Option<u32>,
     /// Differences of the run from its curl commands.
-    pub notes: Vec<String>,
+    pub notes: Vec<Complaint>,
     /// Parts of the curl commands that make no difference.
-    pub remarks: Vec<String>,
+    pub remarks: Vec<Complaint>,
     /// Remarks on the flow.
-    pub flow_remarks: Vec<String>,
+    pub flow_remarks: Vec<Complaint>,
     /// The draft from which the intent was built.
     draft: RunDraft,
 }
@@ -132,7 +132,7 @@ impl Intent {
 
     /// Returns remarks on the plan's data files, one sentence each. Must be called before the URLs are taken from the
     /// plan.
-    pub fn unused_columns(&self) -> Vec<String> {
+    pub fn unused_columns(&self) -> Vec<Complaint> {
         unused_columns::remarks(&self.plan, &self.draft)
     }
 
@@ -165,7 +165,10 @@ pub fn read(
     let draft = draft.merged_over(file);
     let curl = curl_commands(&draft.values)?;
     if !curl.urls.is_empty() && !draft.urls.is_empty() {
-        let trouble = "cannot be combined with the `urls`, `flow` or `scenarios` of a plan; leave one of them out";
+        let trouble = complaint!(
+            "cannot be combined with the `urls`, `flow` or `scenarios` of a plan; leave one of them out",
+            "不能与计划的 `urls`、`flow` 或 `scenarios` 同用；请去掉其中一个"
+        );
         return Err(match draft.values.has(&CURL) {
             true => draft.values.wrong(&CURL, trouble),
             false => draft.values.wrong(&CURL_FILE, trouble),

@@ -4,6 +4,7 @@
 //! A variable alone does not enable the export: it is often set for whole sessions, and the metrics of a load test are
 //! sent only on request.
 
+use brunt_cause::{Complaint, complaint};
 use std::time::Duration;
 
 use brunt_contract::UsageError;
@@ -36,7 +37,10 @@ const PREFIX: &str = "OTEL_EXPORTER_OTLP_";
 pub fn read(value: &SettingValue, variables: &dyn Fn(&str) -> Option<String>) -> Result<OtlpCollectors, UsageError> {
     let url = Some(&value.text).filter(|text| !text.eq_ignore_ascii_case(ENV));
     let given = url.map(|url| Endpoint::parse(url)).transpose();
-    let given = given.map_err(|trouble| value.wrong("--otlp", format!("{trouble}, or {ENV}")))?;
+    let given = given.map_err(|trouble| {
+        let zh = trouble.zh();
+        value.wrong("--otlp", complaint!("{trouble}, or {ENV}", "{zh}，或 {ENV}"))
+    })?;
     let of = |signal: &str| {
         let exporter = format!("OTEL_{signal}_EXPORTER");
         if variables(&exporter).is_some_and(|text| text.trim() == "none") {
@@ -72,7 +76,9 @@ impl SignalVariables<'_> {
         let plain = |name: &str| (self.variables)(name).filter(|text| !text.is_empty());
         let read = |file: EnvVariable| {
             let pem = std::fs::read(&file.value);
-            pem.map_err(|why| UsageError::new(file.name, format!("{} cannot be read: {why}", file.value)))
+            pem.map_err(|why| {
+                UsageError::new(file.name, complaint!("{} cannot be read: {why}", "{} 无法读取：{why}", file.value))
+            })
         };
         Ok(ExporterSettings {
             protocol: self.variable("PROTOCOL"),
@@ -88,10 +94,13 @@ impl SignalVariables<'_> {
     /// Returns the endpoint in the variables.
     fn endpoint(&self, settings: &ExporterSettings) -> Result<Endpoint, UsageError> {
         let Some(said) = self.variable("ENDPOINT") else {
-            let trouble = format!("{ENV} asks for {PREFIX}ENDPOINT, which is not set; set it, or write the URL here");
+            let trouble = complaint!(
+                "{ENV} asks for {PREFIX}ENDPOINT, which is not set; set it, or write the URL here",
+                "{ENV} 需要 {PREFIX}ENDPOINT，而它没有设置；请设置它，或在这里写 URL"
+            );
             return Err(self.value.wrong("--otlp", trouble));
         };
-        let wrong = |trouble: String| UsageError::new(said.name.clone(), trouble);
+        let wrong = |trouble: Complaint| UsageError::new(said.name.clone(), trouble);
         let of_all = said.name == format!("{PREFIX}ENDPOINT");
         let by_grpc = settings.protocol.as_ref().is_some_and(|protocol| protocol.value == "grpc");
         if by_grpc && !said.value.contains("://") {
@@ -108,7 +117,11 @@ impl SignalVariables<'_> {
 fn timeout(said: EnvVariable) -> Result<Duration, UsageError> {
     let number = said.value.parse().ok().filter(|ms| *ms > 0 && *ms <= 600_000);
     number.map(Duration::from_millis).ok_or_else(|| {
-        let trouble = format!("`{}` is not a time from 1 to 600000 milliseconds; use, for example, 10000", said.value);
+        let trouble = complaint!(
+            "`{}` is not a time from 1 to 600000 milliseconds; use, for example, 10000",
+            "`{}` 不是 1 到 600000 毫秒的时间；请写，例如 10000",
+            said.value
+        );
         UsageError::new(said.name, trouble)
     })
 }

@@ -1,5 +1,6 @@
 //! Validation and groups of pages that steps of a flow load with their resources.
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::UsageError;
 use brunt_plan::flow::{GROUPS, Step, is_page};
 use brunt_plan::{Plan, PlanOptions};
@@ -15,22 +16,31 @@ use super::origin::ValueOrigin;
 /// `resources` is set without a flow, without a number or on a request of a batch, or there are too many groups.
 pub(super) fn add_page_groups(mut plan: Plan, draft: &RunDraft) -> Result<Plan, UsageError> {
     let asked = |name: &str| plan.options.contains_key(name) || plan.urls.iter().any(|u| u.options.contains_key(name));
-    let wrong = |name: &str, trouble: &str| {
+    let wrong = |name: &str, trouble: Complaint| {
         let flag = format!("--{name}");
         Err(draft.option(name).next().map_or(&ValueOrigin::CommandLine, |said| &said.origin).wrong(&flag, trouble))
     };
     if asked(CACHE) && !plan.has_flows() {
-        let trouble = "is for users of a flow; write `flow` in a plan file, or leave it out";
+        let trouble = complaint!(
+            "is for users of a flow; write `flow` in a plan file, or leave it out",
+            "用于流程的用户；请在计划文件中写 `flow`，或去掉"
+        );
         return wrong(CACHE, trouble);
     }
     let Some(first) = [RESOURCES, FROM, MAY_FAIL].into_iter().find(|name| asked(name)) else { return Ok(plan) };
     if !plan.has_flows() {
-        let trouble = "only works in a flow; write the pages as steps of `flow` in a plan file, or leave it out";
+        let trouble = complaint!(
+            "only works in a flow; write the pages as steps of `flow` in a plan file, or leave it out",
+            "只能用于流程；请在计划文件中把页面写成 `flow` 的步骤，或去掉"
+        );
         return wrong(first, trouble);
     }
     if !asked(RESOURCES) {
-        let trouble = "needs `resources`, the number fetched at once; write `resources: 6` next to it, or leave it \
-            out";
+        let trouble = complaint!(
+            "needs `resources`, the number fetched at once; write `resources: 6` next to it, or leave it \
+            out",
+            "需要 `resources`，即同时下载的个数；请在旁边写 `resources: 6`，或去掉"
+        );
         return wrong(first, trouble);
     }
     let (urls, options) = (plan.urls.clone(), plan.options.clone());
@@ -48,17 +58,21 @@ pub(super) fn add_page_groups(mut plan: Plan, draft: &RunDraft) -> Result<Plan, 
             }
         });
         if let Some(url) = in_batch {
-            let trouble =
-                format!("cannot fetch the resources of `{}`, which is in a batch; make it a separate step", url.url);
-            return wrong(RESOURCES, &trouble);
+            let trouble = complaint!(
+                "cannot fetch the resources of `{}`, which is in a batch; make it a separate step",
+                "无法下载 `{}` 的资源，它在批量请求中；请写成单独的步骤",
+                url.url
+            );
+            return wrong(RESOURCES, trouble);
         }
     }
     if groups > GROUPS {
-        let trouble = format!(
+        let trouble = complaint!(
             "makes each page a group, and {groups} groups are more than {GROUPS}; give pages the same name, or use \
-                it in fewer steps"
+                it in fewer steps",
+            "会把每个页面变为组，而 {groups} 个组超过 {GROUPS} 个；请给页面相同的名称，或减少使用它的步骤"
         );
-        return wrong(RESOURCES, &trouble);
+        return wrong(RESOURCES, trouble);
     }
     Ok(plan)
 }

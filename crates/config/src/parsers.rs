@@ -169,7 +169,7 @@ pub fn port(text: &str) -> Result<u16, Complaint> {
 
 /// Parses a service with its own counters; returns it as written, and its name.
 pub fn watched(text: &str) -> Result<(String, String), Complaint> {
-    WatchedService::parse(text).map(|watched| (text.to_owned(), watched.name().to_owned())).map_err(Complaint::from)
+    WatchedService::parse(text).map(|watched| (text.to_owned(), watched.name().to_owned()))
 }
 
 /// Parses the address of a probe.

@@ -113,7 +113,7 @@ fn token(values: &SettingValues) -> Result<Option<String>, UsageError> {
         (Some(token), None) => ("--token", Some(token.to_owned())),
         (None, Some(file)) => {
             let text = std::fs::read_to_string(file);
-            let text = text.map_err(|e| values.wrong(&TOKEN_FILE, format!("{file} cannot be read: {e}")))?;
+            let text = text.map_err(|e| values.wrong(&TOKEN_FILE, brunt_protocols::file::unreadable(file, &e)))?;
             ("--token-file", Some(text.lines().next().unwrap_or_default().trim().to_owned()))
         }
         (None, None) => (TOKEN, std::env::var(TOKEN).ok()),
@@ -129,7 +129,7 @@ fn token(values: &SettingValues) -> Result<Option<String>, UsageError> {
 
 /// Returns the TLS configuration, if a certificate is given.
 pub(super) fn tls(values: &SettingValues) -> Result<Option<RustlsServer>, UsageError> {
-    shown(values, |file| std::fs::read(file).map_err(|e| format!("{file} cannot be read: {e}")), &[])
+    shown(values, |file| std::fs::read(file).map_err(|e| brunt_protocols::file::unreadable(file, &e)), &[])
 }
 
 /// Returns the TLS configuration for a certificate and a key, whose files `read` reads.
@@ -138,7 +138,7 @@ pub(super) fn tls(values: &SettingValues) -> Result<Option<RustlsServer>, UsageE
 /// One of the two is missing, cannot be read, or is invalid.
 pub(super) fn shown(
     values: &SettingValues,
-    read: impl Fn(&str) -> Result<Vec<u8>, String>,
+    read: impl Fn(&str) -> Result<Vec<u8>, Complaint>,
     alpn: &[&[u8]],
 ) -> Result<Option<RustlsServer>, UsageError> {
     match (values.text(&CERT), values.text(&KEY)) {
@@ -152,10 +152,9 @@ pub(super) fn shown(
         (Some(cert), Some(key)) => {
             let cert = read(cert).map_err(|trouble| values.wrong(&CERT, trouble))?;
             let key = read(key).map_err(|trouble| values.wrong(&KEY, trouble))?;
-            // The message begins with its option.
-            RustlsServer::new(&cert, &key, alpn).map(Some).map_err(|sentence| match sentence.split_once(": ") {
-                Some((option, trouble)) if option.starts_with("--") => UsageError::new(option, trouble),
-                _ => values.wrong(&CERT, sentence),
+            RustlsServer::new(&cert, &key, alpn).map(Some).map_err(|wrong| match &*wrong.location {
+                "" => values.wrong(&CERT, wrong.problem),
+                _ => wrong,
             })
         }
     }

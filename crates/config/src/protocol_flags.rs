@@ -118,12 +118,13 @@ pub fn refuse_others(values: &SettingValues, protocols: &[Arc<dyn Protocol>], ch
                     protocols[chosen].name(),
                     mask::url(typed)
                 ),
-                _ => complaint!(
-                    "is an option for {}, and the URL is {}; leave it out",
-                    "是 {} 的选项，而 URL 是 {}；请去掉",
-                    listed(&names),
-                    protocols[chosen].name()
-                ),
+                _ => {
+                    let (en, zh, url) = (listed(&names), names.join("、"), protocols[chosen].name());
+                    complaint!(
+                        "is an option for {en}, and the URL is {url}; leave it out",
+                        "是 {zh} 的选项，而 URL 是 {url}；请去掉"
+                    )
+                }
             };
             return Err(said.wrong(&format!("--{}", said.name), trouble));
         }

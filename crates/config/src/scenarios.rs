@@ -40,7 +40,7 @@ fn is_of_request(url: &WeightedUrl, name: &str) -> bool {
 }
 
 /// Removes the objectives that concern only scenarios left out of the plan; returns a remark on each.
-fn remove_objectives(plan: &mut Plan, whole: &Plan) -> Vec<String> {
+fn remove_objectives(plan: &mut Plan, whole: &Plan) -> Vec<Complaint> {
     let names: Vec<Option<String>> =
         plan.objectives.iter().map(|text| Objective::parse(text).ok()?.name().map(str::to_owned)).collect();
     let is_other = |name: &String| has_name(whole, name) && !has_name(plan, name);
@@ -48,7 +48,12 @@ fn remove_objectives(plan: &mut Plan, whole: &Plan) -> Vec<String> {
     let (judged, left_out): (Vec<_>, Vec<_>) =
         std::mem::take(&mut plan.objectives).into_iter().zip(others).partition(|(_, other)| !other);
     plan.objectives = judged.into_iter().map(|(text, _)| text).collect();
-    let remark = |(text, _)| format!("the objective `{text}` is about another scenario and is not judged");
+    let remark = |(text, _): (String, bool)| {
+        complaint!(
+            "the objective `{text}` is about another scenario and is not judged",
+            "目标 `{text}` 针对另一个场景，不予判定"
+        )
+    };
     left_out.into_iter().map(remark).collect()
 }
 
@@ -57,14 +62,22 @@ fn remove_objectives(plan: &mut Plan, whole: &Plan) -> Vec<String> {
 ///
 /// # Errors
 /// A setting is not allowed with scenarios or without them.
-pub(super) fn apply(draft: &RunDraft, plan: Plan, protocol: &dyn Protocol) -> Result<(Plan, Vec<String>), UsageError> {
+pub(super) fn apply(
+    draft: &RunDraft,
+    plan: Plan,
+    protocol: &dyn Protocol,
+) -> Result<(Plan, Vec<Complaint>), UsageError> {
     let said = &draft.values;
     if draft.scenarios.is_empty() {
         said.refuse(&[SCENARIO.spec], complaint!("needs a plan file with scenarios", "需要含场景的计划文件"))?;
         return Ok((pages::add_page_groups(plan, draft)?, Vec::new()));
     }
     if protocol.name() != "http" && protocol.name() != brunt_protocols::composite::NAME {
-        let trouble = format!("have steps of {}, which flows of this build do not support", protocol.name());
+        let trouble = complaint!(
+            "have steps of {}, which flows of this build do not support",
+            "含有 {} 的步骤，而本版本的流程不支持",
+            protocol.name()
+        );
         return Err(UsageError::new("scenarios", trouble));
     }
     let scenario = |written: &DraftScenario| ScenarioPlan {
@@ -90,7 +103,11 @@ pub(super) fn apply(draft: &RunDraft, plan: Plan, protocol: &dyn Protocol) -> Re
     }
     if said.has(&DEBUG) && plan.scenarios.len() > 1 {
         let names: Vec<&str> = plan.scenarios.iter().map(|scenario| scenario.name.as_str()).collect();
-        let trouble = format!("shows one scenario; choose it with --scenario: {}", names.join(", "));
+        let trouble = complaint!(
+            "shows one scenario; choose it with --scenario: {}",
+            "只显示一个场景；请用 --scenario 选择：{}",
+            names.join(", ")
+        );
         return Err(said.wrong(&DEBUG, trouble));
     }
     plan.duration = brunt_load::run_ends(&plan).map(|end| end - plan.warmup);
@@ -100,8 +117,11 @@ pub(super) fn apply(draft: &RunDraft, plan: Plan, protocol: &dyn Protocol) -> Re
 fn unknown_scenario(plan: &Plan, name: &str) -> Complaint {
     let names: Vec<&str> = plan.scenarios.iter().map(|scenario| &*scenario.name).collect();
     let near = nearest(name, names.iter().copied());
-    let right = near.map_or_else(|| format!("one of {}", names.join(", ")), str::to_owned);
-    complaint!("there is no scenario `{name}`; use {right}", "没有场景 `{name}`；请用 {right}")
+    let (right, zh) = match near {
+        Some(near) => (near.to_owned(), near.to_owned()),
+        None => (format!("one of {}", names.join(", ")), format!("{} 之一", names.join("、"))),
+    };
+    complaint!("there is no scenario `{name}`; use {right}", "没有场景 `{name}`；请用 {zh}")
 }
 
 /// Rejects flags for the values that each scenario sets.

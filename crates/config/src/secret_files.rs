@@ -49,7 +49,7 @@ pub(super) fn lines_of(value: &SettingValue, flag: &str, path: &str) -> Result<V
 /// The file cannot be read, or a line is not valid for the flag.
 pub(super) fn lines(flag: &str, path: &str) -> Result<Vec<String>, UsageError> {
     let wrong = |trouble: Complaint| UsageError::new(flag, trouble);
-    let bytes = brunt_protocols::file::read_bounded(flag, path, BOUND).map_err(|trouble| wrong(trouble.into()))?;
+    let bytes = brunt_protocols::file::read_bounded(flag, path, BOUND).map_err(&wrong)?;
     let text = String::from_utf8(bytes)
         .map_err(|_| wrong(complaint!("{path} is not text (UTF-8)", "{path} 不是文本（UTF-8）")))?;
     let mut lines = Vec::new();
@@ -62,7 +62,10 @@ pub(super) fn lines(flag: &str, path: &str) -> Result<Vec<String>, UsageError> {
             _ if line.is_empty() => {}
             None => lines.push(line.to_owned()),
             // The contents must not be shown, because they are in a file to keep them secret.
-            Some(fault) => return Err(wrong(format!("@{path} line {at} {fault}").into())),
+            Some(fault) => {
+                let zh = fault.zh();
+                return Err(wrong(complaint!("@{path} line {at} {fault}", "@{path} 第 {at} 行{zh}")));
+            }
         }
     }
     match (lines.len(), flag) {
@@ -87,26 +90,36 @@ pub(super) fn lines(flag: &str, path: &str) -> Result<Vec<String>, UsageError> {
 }
 
 /// Returns the reason why a line is invalid, without quoting it.
-fn fault(flag: &str, line: &str) -> Option<&'static str> {
+fn fault(flag: &str, line: &str) -> Option<Complaint> {
     if matches!(flag, "--user" | "--proxy-user") {
-        return (!line.contains(':')).then_some("has no colon; write NAME:PASSWORD");
+        return (!line.contains(':'))
+            .then(|| complaint!("has no colon; write NAME:PASSWORD", "没有冒号；请写 NAME:PASSWORD"));
     }
     let breaks = |c: char| c.is_ascii_control() && c != '\t';
     match flag {
-        "--bearer" => return line.contains(breaks).then_some("contains a control character; write only the token"),
+        "--bearer" => {
+            return line
+                .contains(breaks)
+                .then(|| complaint!("contains a control character; write only the token", "含有控制字符；请只写令牌"));
+        }
         "--cookie" => {
-            return (!line.contains('=')).then_some("has no `=`; write NAME=VALUE");
+            return (!line.contains('='))
+                .then(|| complaint!("has no `=`; write NAME=VALUE", "没有 `=`；请写 NAME=VALUE"));
         }
         _ => {}
     }
     // As in curl, a semicolon ends a header without a value.
     let Some(name) = line.split_once(':').map(|(name, _)| name).or_else(|| line.strip_suffix(';')) else {
-        return Some("has no colon; write NAME: VALUE");
+        return Some(complaint!("has no colon; write NAME: VALUE", "没有冒号；请写 NAME: VALUE"));
     };
     if name.is_empty() || name.contains(|c: char| !c.is_ascii_graphic()) {
-        return Some("has no valid name before the colon; write NAME: VALUE");
+        return Some(complaint!(
+            "has no valid name before the colon; write NAME: VALUE",
+            "冒号之前没有有效的名称；请写 NAME: VALUE"
+        ));
     }
-    line.contains(breaks).then_some("contains a control character; write NAME: VALUE")
+    line.contains(breaks)
+        .then(|| complaint!("contains a control character; write NAME: VALUE", "含有控制字符；请写 NAME: VALUE"))
 }
 
 #[cfg(test)]

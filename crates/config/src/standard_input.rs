@@ -1,5 +1,6 @@
 //! A check that standard input, which can be read only once, is named only once.
 
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 use brunt_protocols::standard_input::NAME;
 
@@ -22,8 +23,9 @@ pub(super) fn check(draft: &RunDraft) -> Result<(), UsageError> {
             Some(first) if first == value && value.origin != ValueOrigin::CommandLine => {}
             Some(first) => {
                 let by = first.origin.place().unwrap_or_else(|| flag(first.name));
-                let trouble = format!(
-                    "standard input is already read by {by}, and can be read only once; write the name of a file"
+                let trouble = complaint!(
+                    "standard input is already read by {by}, and can be read only once; write the name of a file",
+                    "标准输入已由 {by} 读取，且只能读取一次；请写文件名"
                 );
                 return Err(value.wrong(&flag(value.name), trouble));
             }

@@ -1,5 +1,6 @@
 //! Remarks on steps with a rate limit (`at-most`) that the load of a plan exceeds.
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::UsageError;
 use brunt_plan::flow::{AT_MOST, Flow, RepeatCount, Step};
 use brunt_plan::{Plan, WeightedUrl};
@@ -8,7 +9,7 @@ use brunt_plan::{Plan, WeightedUrl};
 const DEEPEST: usize = 32;
 
 /// Returns the remarks for the author before the run, one sentence each.
-pub(super) fn remarks(plan: &Plan) -> Vec<String> {
+pub(super) fn remarks(plan: &Plan) -> Vec<Complaint> {
     let mut all = Vec::new();
     for (at, url) in plan.urls.iter().enumerate() {
         let Some(most) = url.max_rate() else { continue };
@@ -18,8 +19,9 @@ pub(super) fn remarks(plan: &Plan) -> Vec<String> {
         let (asked, scenarios) = requested_rate(plan, name(url));
         if asked > most * 1.000_001 {
             let of = if scenarios.is_empty() { String::new() } else { format!("{}: ", scenarios.join(", ")) };
-            all.push(format!(
+            all.push(complaint!(
                 "{of}`{}` is limited to {most}/s, and the rate needs {asked}/s: a growing number of users will wait",
+                "{of}`{}` 限制为 {most}/s，而速率需要 {asked}/s：等待的用户会越来越多",
                 name(url)
             ));
         }
@@ -57,8 +59,9 @@ pub(super) fn check(plan: &Plan) -> Result<(), UsageError> {
         let Some(most) = url.max_rate() else { continue };
         let mut others = plan.urls.iter().take(at).filter(|before| name(before) == name(url));
         if let Some(other) = others.find_map(|before| before.max_rate().filter(|other| *other != most)) {
-            let trouble = format!(
+            let trouble = complaint!(
                 "is {other}/s at one step called `{0}` and {most}/s at another, and steps with the same name share one limit; use the same value, or give one of them another `name`",
+                "在名为 `{0}` 的一个步骤是 {other}/s，在另一个是 {most}/s，而同名的步骤共用一个限制；请写成一样，或给其中一个另取 `name`",
                 name(url)
             );
             return Err(UsageError::new(AT_MOST, trouble));

@@ -52,15 +52,15 @@ settings! { SETTINGS {
 } }
 
 fn place(text: &str) -> Result<PeerAddress, Complaint> {
-    brunt_test_server::place(text).map_err(Complaint::from)
+    brunt_test_server::place(text)
 }
 
 fn share(text: &str) -> Result<f64, Complaint> {
-    brunt_test_server::share(text).map_err(Complaint::from)
+    brunt_test_server::share(text)
 }
 
-fn parsed<T: std::str::FromStr<Err = String>>(text: &str) -> Result<T, Complaint> {
-    text.parse().map_err(Complaint::from)
+fn parsed<T: std::str::FromStr<Err = Complaint>>(text: &str) -> Result<T, Complaint> {
+    text.parse()
 }
 
 /// Returns the command line of `brunt target`.
@@ -125,5 +125,5 @@ fn tls(values: &SettingValues) -> Result<Option<RustlsServer>, UsageError> {
         return Ok(given);
     }
     let made = RustlsServer::self_signed(&["localhost", "127.0.0.1", "::1"], brunt_test_server::ALPN);
-    made.map(Some).map_err(|sentence| values.wrong(&TLS, sentence))
+    made.map(Some).map_err(|wrong| values.wrong(&TLS, wrong.problem))
 }

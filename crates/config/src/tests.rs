@@ -28,7 +28,9 @@ fn run(line: &str) -> Intent {
 }
 
 fn complaint(line: &str) -> String {
-    command(line).expect_err(line).to_string()
+    let wrong = command(line).expect_err(line);
+    assert!(wrong.is_translated(), "{line}: {wrong}");
+    wrong.to_string()
 }
 
 fn constant(lasts: Nanos, level: f64) -> Vec<Stage> {

@@ -131,8 +131,7 @@ fn password(values: &SettingValues) -> Result<Option<String>, UsageError> {
     let (option, password) = match values.text(&PASSWORD_FILE) {
         Some(file) => {
             let wrong = |trouble: Complaint| values.wrong(&PASSWORD_FILE, trouble);
-            let text = brunt_protocols::file::read_bounded("--password-file", file, 1 << 16)
-                .map_err(|trouble| wrong(trouble.into()))?;
+            let text = brunt_protocols::file::read_bounded("--password-file", file, 1 << 16).map_err(&wrong)?;
             let text = String::from_utf8(text)
                 .map_err(|_| wrong(complaint!("{file} is not text (UTF-8)", "{file} 不是文本（UTF-8）")))?;
             ("--password-file", Some(text.lines().next().unwrap_or_default().trim().to_owned()))

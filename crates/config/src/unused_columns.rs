@@ -1,5 +1,6 @@
 //! Remarks on unused columns and short rows of data files: too expensive before every run, but useful when a plan is only checked.
 
+use brunt_cause::{Complaint, complaint};
 use brunt_plan::Plan;
 
 use super::draft::{DraftUrl, RunDraft};
@@ -8,7 +9,7 @@ use super::draft::{DraftUrl, RunDraft};
 const NAMED: usize = 8;
 
 /// Returns remarks on the data files of a plan, one sentence each.
-pub(super) fn remarks(plan: &Plan, draft: &RunDraft) -> Vec<String> {
+pub(super) fn remarks(plan: &Plan, draft: &RunDraft) -> Vec<Complaint> {
     let options = |options: &brunt_plan::PlanOptions| -> Vec<String> { options.values().flatten().cloned().collect() };
     let mut texts = options(&plan.options);
     for url in &plan.urls {
@@ -28,18 +29,29 @@ pub(super) fn remarks(plan: &Plan, draft: &RunDraft) -> Vec<String> {
         };
         let origin = said.cloned().or_else(|| draft.urls.iter().find_map(of_url));
         let place = origin.and_then(|origin| origin.place()).map(|place| format!("{place}: ")).unwrap_or_default();
-        let more = match unused.columns.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
+        let (more, more_zh) = match unused.columns.len().saturating_sub(NAMED) {
+            0 => (String::new(), String::new()),
+            more => (format!(" and {more} more"), format!(" 等 {} 个", unused.columns.len())),
         };
         let names: Vec<String> = unused.columns.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
         let (word, verb) = if unused.columns.len() == 1 { ("column", "is") } else { ("columns", "are") };
-        format!("{place}the {word} {}{more} of {} {verb} not used", names.join(", "), unused.file)
+        complaint!(
+            "{place}the {word} {}{more} of {} {verb} not used",
+            "{place}列 {}{more_zh}（{}）没有使用",
+            names.join(", "),
+            unused.file
+        )
     };
     let short = brunt_protocols::template::short_rows(texts.iter().map(String::as_str));
-    let short = short
-        .iter()
-        .map(|row| format!("{} has {} of {} values; the missing ones are empty", row.place, row.values, row.columns));
+    let short = short.iter().map(|row| {
+        complaint!(
+            "{} has {} of {} values; the missing ones are empty",
+            "{} 有 {} 个值，而应有 {} 个；缺少的为空",
+            row.place,
+            row.values,
+            row.columns
+        )
+    });
     unused.iter().map(one).chain(short).collect()
 }
 
@@ -68,6 +80,8 @@ mod tests {
             let intent = with_file(&text, &[]).unwrap_or_else(|complaint| panic!("{complaint}"));
             let all = intent.unused_columns();
             all.into_iter()
+                .inspect(|said| assert!(said.is_translated(), "{said}"))
+                .map(String::from)
                 .map(|said| said.rsplit_once("p.yaml ").map_or(said.clone(), |(_, said)| said.to_owned()))
                 .collect::<Vec<_>>()
         };

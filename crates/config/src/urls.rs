@@ -164,10 +164,13 @@ pub fn refuse_command_words(word: &str, commands: &[&str]) -> Result<(), UsageEr
         )
     } else {
         let meant = nearest(word, commands.iter().copied().chain(TEXT_COMMANDS));
-        let right = meant.map_or_else(|| format!("one of {}", commands.join(", ")), |meant| format!("brunt {meant}"));
+        let (right, zh) = match meant {
+            Some(meant) => (format!("brunt {meant}"), format!("brunt {meant}")),
+            None => (format!("one of {}", commands.join(", ")), format!("{} 之一", commands.join("、"))),
+        };
         complaint!(
             "is neither a command nor a URL; use {right}, or http://{word} for a host of that name",
-            "既不是命令也不是 URL；请用 {right}，若确为主机名请写 http://{word}"
+            "既不是命令也不是 URL；请用 {zh}，若确为主机名请写 http://{word}"
         )
     };
     Err(UsageError::new(word, trouble))

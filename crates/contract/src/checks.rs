@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use brunt_cause::complaint;
+
 use crate::{ProtocolConfig, UsageError};
 
 /// Key in a URL's own options that assigns names to its checks. A value such as `expect-json 1 has a token` consists of
@@ -140,8 +142,9 @@ impl CheckCollector {
     fn set(&mut self, wanted: &[NamedCheck<'_>], request: &str) -> Result<u16, UsageError> {
         if wanted.len() > MAX_CHECKS {
             let place = wanted.last().map_or("", |check| check.option);
-            let trouble = format!(
+            let trouble = complaint!(
                 "is one of {} checks of a request, and at most {MAX_CHECKS} are allowed; use fewer",
+                "是一个请求的 {} 个检查之一，最多允许 {MAX_CHECKS} 个；请减少",
                 wanted.len()
             );
             return Err(UsageError::new(format!("--{place}"), trouble));

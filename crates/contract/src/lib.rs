@@ -32,6 +32,7 @@ pub use names::{MAX_NAMES, OTHER, RequestNames};
 pub use network::{ConnectParameters, ListenerId, Network, NetworkEvent, PeerAddress, ThreadStats, TurnRemainder};
 pub use options::{
     HelpText, OptionArity, OptionSpec, OptionValues, ProtocolConfig, RequestedUrl, UsageError, many, one, switch,
+    zh_place,
 };
 pub use output::OutputBuffer;
 pub use protocol::{

@@ -177,7 +177,7 @@ pub struct UsageError {
     /// Explanation of what was wrong and what would be right.
     pub problem: Complaint,
     /// Lines printed below the sentence: a command to be copied.
-    pub extra_lines: Vec<String>,
+    pub extra_lines: Vec<Complaint>,
 }
 
 impl UsageError {
@@ -191,29 +191,64 @@ impl UsageError {
         UsageError::new("", trouble)
     }
 
-    /// Returns the error in Chinese, as far as it is translated.
-    pub fn zh(&self) -> String {
-        self.written(self.problem.zh(), "：")
+    /// Returns `true` if [`UsageError::zh`] explains it in Chinese.
+    pub fn is_translated(&self) -> bool {
+        self.problem.is_translated()
     }
 
-    fn written(&self, problem: &str, separator: &str) -> String {
-        let location = clipped(&sanitize::line(&self.location)).into_owned();
+    /// Returns the error in Chinese, as far as it is translated.
+    pub fn zh(&self) -> String {
+        self.written(&zh_place(&self.location), Complaint::zh, "：")
+    }
+
+    fn written(&self, location: &str, read: fn(&Complaint) -> &str, separator: &str) -> String {
+        let location = clipped(&sanitize::line(location)).into_owned();
         let separator = if location.is_empty() { "" } else { separator };
         // The message is always one line, whatever it quotes.
-        let line = format!("{location}{separator}{}", clipped(&sanitize::line(problem)));
-        self.extra_lines.iter().fold(line, |lines, line| format!("{lines}\n  {}", sanitize::line(line)))
+        let line = format!("{location}{separator}{}", clipped(&sanitize::line(read(&self.problem))));
+        self.extra_lines.iter().fold(line, |lines, line| format!("{lines}\n  {}", sanitize::line(read(line))))
     }
 
     /// Adds lines below the sentence.
-    pub fn with_lines(self, below: Vec<String>) -> UsageError {
+    pub fn with_lines(self, below: Vec<Complaint>) -> UsageError {
         UsageError { extra_lines: below, ..self }
     }
 }
 
 impl fmt::Display for UsageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.written(&self.problem, ": "))
+        f.write_str(&self.written(&self.location, |text| text, ": "))
     }
+}
+
+/// Returns a place in a file in Chinese: `p.yaml line 2 column 8` becomes `p.yaml 第 2 行第 8 列`.
+pub fn zh_place(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut words = text.split(' ').peekable();
+    let mut follows = false;
+    while let Some(word) = words.next() {
+        let unit = match word {
+            "line" => Some("行"),
+            "column" => Some("列"),
+            _ => None,
+        };
+        let is_number = |word: &&str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
+        match (unit, words.next_if(is_number)) {
+            (Some(unit), Some(number)) => {
+                out += if out.is_empty() || follows { "" } else { " " };
+                out += &format!("第 {number} {unit}");
+                follows = true;
+            }
+            (_, number) => {
+                for word in [Some(word), number].into_iter().flatten() {
+                    out += if out.is_empty() { "" } else { " " };
+                    out += word;
+                }
+                follows = false;
+            }
+        }
+    }
+    out
 }
 
 /// Returns the text, or only its beginning and end if it is long: it may quote a whole file.
@@ -231,6 +266,21 @@ impl std::error::Error for UsageError {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_in_files_are_told_in_chinese() {
+        for (place, zh) in [
+            ("p.yaml line 2 column 8 (users)", "p.yaml 第 2 行第 8 列 (users)"),
+            ("line 3", "第 3 行"),
+            ("my line 3b 4 column", "my line 3b 4 column"),
+            ("a  b", "a  b"),
+            ("--objective", "--objective"),
+        ] {
+            assert_eq!(zh_place(place), zh);
+        }
+        let wrong = UsageError::new("u.txt line 3", brunt_cause::complaint!("is wrong", "有误"));
+        assert_eq!((wrong.to_string(), wrong.zh()), ("u.txt line 3: is wrong".into(), "u.txt 第 3 行：有误".into()));
+    }
 
     #[test]
     fn what_is_quoted_is_shown_by_its_beginning_and_its_end() {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use brunt_cause::{Cause, StaticCause};
+use brunt_cause::{Cause, Complaint, StaticCause, complaint};
 use brunt_measure::Nanos;
 
 use crate::{
@@ -92,9 +92,13 @@ pub trait Protocol: Send + Sync + 'static {
     ///
     /// # Errors
     /// Returns why they have none and what to do instead, worded to follow `--ping:`.
-    fn check_heartbeats(&self, _asked: &ProtocolConfig) -> Result<(), String> {
+    fn check_heartbeats(&self, _asked: &ProtocolConfig) -> Result<(), Complaint> {
         let ProtocolDescription { name, heartbeats, .. } = self.description();
-        if heartbeats { Ok(()) } else { Err(format!("{name} has no heartbeat; leave it out")) }
+        if heartbeats {
+            Ok(())
+        } else {
+            Err(complaint!("{name} has no heartbeat; leave it out", "{name} 没有心跳；请去掉"))
+        }
     }
     /// Returns a workload whose first request asks the target for something that is needed before requests can be
     /// prepared (a schema); [`Workload::take_inquiry_response`] then returns the response. Called again with all

@@ -1,5 +1,6 @@
 //! An OpenTelemetry collector, reached by OTLP over HTTP or gRPC: its address and its settings.
 
+use brunt_cause::{Complaint, complaint};
 use std::time::Duration;
 
 use brunt_contract::{Proxy, ProxyKind};
@@ -62,11 +63,12 @@ impl Endpoint {
     /// # Errors
     ///
     /// Returns a sentence that states what is wrong with the URL, and an accepted form.
-    pub fn parse(text: &str) -> Result<Endpoint, String> {
+    pub fn parse(text: &str) -> Result<Endpoint, Complaint> {
         let wrong = || {
-            format!(
+            complaint!(
                 "`{text}` is not the URL of a collector; use one such as http://127.0.0.1:{PORT} or \
-                    grpc://127.0.0.1:{GRPC_PORT}"
+                    grpc://127.0.0.1:{GRPC_PORT}",
+                "`{text}` 不是采集器的 URL；请写，例如 http://127.0.0.1:{PORT} 或 grpc://127.0.0.1:{GRPC_PORT}"
             )
         };
         let whole = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
@@ -102,7 +104,7 @@ impl Endpoint {
     /// # Errors
     ///
     /// Returns a sentence that states what is wrong with the URL, and an accepted form.
-    pub fn parse_exact(text: &str) -> Result<Endpoint, String> {
+    pub fn parse_exact(text: &str) -> Result<Endpoint, Complaint> {
         let read = Endpoint::parse(text)?;
         if read.grpc || !text.contains("://") {
             return Ok(read);
@@ -286,7 +288,7 @@ mod tests {
         }
         let endpoint = Endpoint::parse("https://ann:secret@h/x").unwrap();
         assert_eq!(endpoint.shown(), "https://h/x");
-        let path = |read: Result<Endpoint, String>| read.unwrap().path("traces");
+        let path = |read: Result<Endpoint, Complaint>| read.unwrap().path("traces");
         assert_eq!(path(Endpoint::parse("http://h:1/x/v1/metrics")), "/x/v1/traces");
         assert_eq!(path(Endpoint::parse_exact("http://h:1/here")), "/here");
         assert_eq!(path(Endpoint::parse_exact("http://h:1")), "/");

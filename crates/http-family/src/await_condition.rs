@@ -1,6 +1,7 @@
 //! Conditions on the message that a step of a flow awaits (`await: json $.type == "joined"`), for WebSocket and gRPC
 //! streams.
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{SlotContext, UsageError};
 use memchr::memmem;
 
@@ -42,8 +43,8 @@ impl MessageMatch {
     fn parse(
         kind: MatchKind,
         text: &str,
-        pattern: fn(&str) -> Result<GroupCaptures, String>,
-    ) -> Result<MessageMatch, String> {
+        pattern: fn(&str) -> Result<GroupCaptures, Complaint>,
+    ) -> Result<MessageMatch, Complaint> {
         match kind {
             MatchKind::Json => JsonRule::parse(text).map(MessageMatch::Json),
             MatchKind::Regex => pattern(text).map(MessageMatch::Regex),
@@ -81,7 +82,7 @@ impl AwaitCondition {
     /// # Errors
     /// Returns an error if the text names no condition, or an invalid one.
     pub fn parse(text: &str, variables: &[String]) -> Result<AwaitCondition, UsageError> {
-        let wrong = |trouble: String| UsageError::new("--await", trouble);
+        let wrong = |trouble: Complaint| UsageError::new("--await", trouble);
         let (word, rest) = text.trim().split_once(' ').map_or((text.trim(), ""), |(word, rest)| (word, rest.trim()));
         let kind = match (word, rest) {
             ("any", "") => return Ok(AwaitCondition::Any),
@@ -89,8 +90,10 @@ impl AwaitCondition {
             ("regex", _) if !rest.is_empty() => MatchKind::Regex,
             ("text", _) if !rest.is_empty() => MatchKind::Text,
             _ => {
-                let usual = "write any, json $.type == \"joined\", regex PATTERN or text TEXT";
-                return Err(wrong(format!("`{text}` is not a message to wait for; {usual}")));
+                return Err(wrong(complaint!(
+                    "`{text}` is not a message to wait for; write any, json $.type == \"joined\", regex PATTERN or text TEXT",
+                    "`{text}` 不是可等待的消息；请写 any、json $.type == \"joined\"、regex PATTERN 或 text TEXT"
+                )));
             }
         };
         let scope = SlotScope { variables, ..SlotScope::default() };
@@ -102,7 +105,7 @@ impl AwaitCondition {
     }
 
     /// Returns the condition with its slots filled, or `None` if it has no slots.
-    pub fn fill(&self, context: &SlotContext<'_>) -> Option<Result<MessageMatch, String>> {
+    pub fn fill(&self, context: &SlotContext<'_>) -> Option<Result<MessageMatch, Complaint>> {
         let AwaitCondition::WithSlots(kind, template) = self else { return None };
         let mut text = Vec::new();
         template.fill(context, &mut text);

@@ -14,3 +14,10 @@ pub mod http2;
 mod placeholders;
 pub mod resources;
 pub mod websocket;
+
+/// Returns the English text of an error, which must be there in Chinese, too.
+#[cfg(test)]
+fn bilingual(wrong: brunt_contract::UsageError) -> String {
+    assert!(wrong.is_translated(), "in English alone: {wrong}");
+    wrong.to_string()
+}

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use brunt_cause::complaint;
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{OptionSpec, ProtocolConfig, SlotContext, UsageError, switch};
 use memchr::memmem;
 use url::Url;
@@ -292,14 +292,23 @@ impl Placeholders {
         &self,
         (written, text): (&str, &str),
         [plain, secure]: [&str; 2],
-        wrong: fn(&str, &str) -> UsageError,
+        wrong: fn(&str, &Complaint) -> UsageError,
     ) -> Result<Url, UsageError> {
         if self.occur_in(authority(text).as_bytes()) {
-            return Err(wrong(written, "only {env NAME} and captured values are allowed before its path"));
+            return Err(wrong(
+                written,
+                &Complaint::new(
+                    "only {env NAME} and captured values are allowed before its path",
+                    "路径之前只能用 {env NAME} 和提取的值",
+                ),
+            ));
         }
-        let mut url = Url::parse(text).map_err(|trouble| wrong(text, &trouble.to_string()))?;
+        let mut url = Url::parse(text).map_err(|trouble| wrong(text, &trouble.to_string().into()))?;
         if url.scheme() != plain && url.scheme() != secure {
-            return Err(wrong(text, &format!("its scheme is neither {plain} nor {secure}")));
+            return Err(wrong(
+                text,
+                &complaint!("its scheme is neither {plain} nor {secure}", "协议既不是 {plain} 也不是 {secure}"),
+            ));
         }
         url.set_fragment(None);
         Ok(url)

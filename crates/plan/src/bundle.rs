@@ -1,6 +1,7 @@
 //! Files and environment variables to which a plan refers, with their contents on the machine where the plan was made.
 //! They are sent with the plan, so that processes and machines without them prepare identical requests.
 
+use brunt_cause::{Complaint, complaint};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -32,27 +33,30 @@ impl Bundle {
     ///
     /// # Errors
     /// A limit is exceeded; the error states the size and the limit.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), Complaint> {
         if self.files.len() > Bundle::FILES {
             let files = self.files.len();
-            return Err(format!(
+            return Err(complaint!(
                 "every process gets the files of the plan, and {files} files are more than the limit of {}; use fewer, or leave it out",
+                "每个进程都会得到计划的文件，而 {files} 个文件超过上限 {} 个；请减少，或去掉",
                 Bundle::FILES
             ));
         }
         let names = self.files.keys().chain(self.variables.keys());
         if let Some(name) = names.into_iter().find(|name| name.len() > Bundle::LONGEST_NAME) {
-            return Err(format!(
+            return Err(complaint!(
                 "every process gets the names in the plan, and a name of {} bytes is longer than the limit of {}; leave it out",
+                "每个进程都会得到计划中的名称，而 {} 字节的名称超过上限 {} 字节；请去掉",
                 name.len(),
                 Bundle::LONGEST_NAME
             ));
         }
         let variables: usize = self.variables.iter().map(|(name, value)| name.len() + value.len()).sum();
         if variables as u64 > Bundle::VARIABLES {
-            return Err(format!(
+            return Err(complaint!(
                 "every process gets the variables of the plan, which take {variables} bytes, and the limit is {}; use a file, or leave it \
                  out",
+                "每个进程都会得到计划的变量，它们共 {variables} 字节，上限为 {} 字节；请用文件，或去掉",
                 Bundle::VARIABLES
             ));
         }
@@ -60,9 +64,10 @@ impl Bundle {
             return Ok(());
         }
         let largest = self.files.iter().max_by_key(|(_, content)| content.len()).map_or("", |(path, _)| path);
-        Err(format!(
+        Err(complaint!(
             "every process gets the files of the plan, which take {} MiB, and the limit is {} MiB; use files smaller than {largest}, or \
              leave it out",
+            "每个进程都会得到计划的文件，它们共 {} MiB，上限为 {} MiB；请用比 {largest} 更小的文件，或去掉",
             self.bytes().div_ceil(1 << 20),
             Bundle::BOUND >> 20
         ))

@@ -3,6 +3,7 @@
 //! Users who wait for each response send as fast as the server responds. Their rate is known only if they pause, so that
 //! several users without pauses need confirmation however few they are.
 
+use crate::address::is_public;
 use crate::{Change, Load, Plan};
 
 /// Maximum rate, and maximum number of requests in flight of users who pause.
@@ -10,6 +11,29 @@ const RATE: f64 = 1000.0;
 const IN_FLIGHT: f64 = 50.0;
 /// Maximum number of requests of a run that needs no confirmation however fast they follow each other.
 const REQUESTS: u64 = 1000;
+
+/// Returns `true` if all requests of a plan lead to this machine or a private network, as far as its text tells: to
+/// literal addresses or `localhost`, directly.
+pub fn is_private(plan: &Plan) -> bool {
+    let is_direct = plan.proxies.is_none() && plan.connect_to.is_empty();
+    is_direct && plan.urls.iter().all(|url| host(&url.url).is_some_and(is_private_host))
+}
+
+/// Returns the host of a URL, without port and user.
+fn host(url: &str) -> Option<&str> {
+    let (_, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let place = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
+    match place.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').map(|(host, _)| host),
+        None => place.split(':').next(),
+    }
+}
+
+fn is_private_host(host: &str) -> bool {
+    let bare = host.split('%').next().unwrap_or_default();
+    host.eq_ignore_ascii_case("localhost") || bare.parse().is_ok_and(|address| !is_public(address))
+}
 
 /// Returns `true` if the load of a plan needs confirmation on a public address.
 pub fn is_heavy(plan: &Plan) -> bool {
@@ -60,5 +84,28 @@ fn are_heavy(in_flight: f64, pauses: bool, think_s: Option<f64>) -> bool {
         _ if in_flight > IN_FLIGHT => true,
         Some(least) => in_flight / least > RATE,
         None => !pauses && in_flight > 1.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literal_addresses_of_this_machine_and_of_private_networks_are_nobody_elses() {
+        for (url, private) in [
+            ("http://127.0.0.1:8080/", true),
+            ("http://user:secret@LOCALHOST/x?y=@8.8.8.8", true),
+            ("grpc://[::1]:50051/p.S/M", true),
+            ("http://[fe80::1%eth0]/", true),
+            ("redis://10.1.2.3", true),
+            ("http://8.8.8.8/", false),
+            ("http://127.0.0.1@8.8.8.8/", false),
+            ("http://localhost.example/", false),
+            ("http://{env HOST}/", false),
+            ("127.0.0.1", false),
+        ] {
+            assert_eq!(host(url).is_some_and(is_private_host), private, "{url}");
+        }
     }
 }

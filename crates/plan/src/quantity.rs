@@ -150,28 +150,28 @@ pub fn rate(text: &str) -> Result<f64, Complaint> {
 /// # Errors
 /// The text is invalid; the error describes why and what to write instead.
 pub fn count(text: &str, what: &str) -> Result<u64, Complaint> {
+    let zh = zh_name(what);
     let number = scaled(text.trim()).ok_or_else(|| {
         complaint!(
             "`{text}` is not a number of {what}; use one such as 100",
-            "`{text}` 不是数量（{what}）；请写，例如 100"
+            "`{text}` 不是数量（{zh}）；请写，例如 100"
         )
     })?;
     if number.fract() != 0.0 {
         return Err(complaint!(
             "`{text}` is not a whole number of {what}; write {} or {}",
-            "`{text}` 不是整数（{what}）；请写 {} 或 {}",
+            "`{text}` 不是整数（{zh}）；请写 {} 或 {}",
             number.floor(),
             number.ceil()
         ));
     }
     match number {
-        n if n < 1.0 => Err(complaint!(
-            "`{text}` {what} can do nothing; use 1 or more",
-            "`{text}` 不起作用（{what}）；请用 1 或更多"
-        )),
+        n if n < 1.0 => {
+            Err(complaint!("`{text}` {what} can do nothing; use 1 or more", "`{text}` 不起作用（{zh}）；请用 1 或更多"))
+        }
         n if n > 1e15 => Err(complaint!(
             "`{text}` is more {what} than can be counted; use a smaller number",
-            "`{text}` 过大（{what}）；请用更小的数"
+            "`{text}` 过大（{zh}）；请用更小的数"
         )),
         n => Ok(n as u64),
     }
@@ -182,13 +182,28 @@ pub fn count(text: &str, what: &str) -> Result<u64, Complaint> {
 /// # Errors
 /// See [`count`].
 pub fn bounded_count(text: &str, what: &str, most: u64) -> Result<u32, Complaint> {
+    let zh = zh_name(what);
     match count(text, what)? {
         n if n > most => Err(complaint!(
             "{n} {what} are more than brunt can run ({most}); use {most} or fewer",
-            "{n} 超出 brunt 的上限 {most}（{what}）；请用 {most} 或更少"
+            "{n} 超出 brunt 的上限 {most}（{zh}）；请用 {most} 或更少"
         )),
         n => u32::try_from(n)
-            .map_err(|_| complaint!("`{text}` is more {what} than can be counted", "`{text}` 过大（{what}）")),
+            .map_err(|_| complaint!("`{text}` is more {what} than can be counted", "`{text}` 过大（{zh}）")),
+    }
+}
+
+/// Returns the Chinese name of what is counted.
+fn zh_name(what: &str) -> &str {
+    match what {
+        "requests" => "请求数",
+        "iterations" => "迭代数",
+        "connections" => "连接数",
+        "users" => "用户数",
+        "workers" => "工作线程数",
+        "processes" => "进程数",
+        "times" => "次数",
+        other => other,
     }
 }
 

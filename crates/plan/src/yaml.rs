@@ -60,8 +60,11 @@ pub fn parse(text: &str) -> Result<YamlNode, YamlError> {
     let mut root = None;
     let (mut documents, mut values) = (0, 0);
     if text.len() > LONGEST {
-        let trouble = "is larger than 16 MiB, the limit for a plan; put long lists of URLs in a file for `urls-file`";
-        return Err((FilePosition { line: 1, column: 1 }, trouble.into()));
+        let trouble = complaint!(
+            "is larger than 16 MiB, the limit for a plan; put long lists of URLs in a file for `urls-file`",
+            "超过 16 MiB 的计划上限；长的 URL 列表请放进 `urls-file` 的文件"
+        );
+        return Err((FilePosition { line: 1, column: 1 }, trouble));
     }
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| {
@@ -71,32 +74,65 @@ pub fn parse(text: &str) -> Result<YamlNode, YamlError> {
         let at = FilePosition { line: span.start.line(), column: span.start.col() + 1 };
         values += 1;
         if values > MOST {
-            let trouble = "is where the plan exceeds the maximum number of values; put long lists of URLs in a file for `urls-file`";
-            return Err((at, trouble.into()));
+            let trouble = complaint!(
+                "is where the plan exceeds the maximum number of values; put long lists of URLs in a file for `urls-file`",
+                "处超过了计划中值的数量上限；长的 URL 列表请放进 `urls-file` 的文件"
+            );
+            return Err((at, trouble));
         }
         let done = match event {
             Event::DocumentStart(_) => {
                 documents += 1;
                 if documents > 1 {
-                    return Err((at, "starts a second document (---); write one plan per file".into()));
+                    return Err((
+                        at,
+                        complaint!(
+                            "starts a second document (---); write one plan per file",
+                            "开始了第二个文档（---）；每个文件请只写一个计划"
+                        ),
+                    ));
                 }
                 None
             }
             Event::Alias(_) => {
-                return Err((at, "refers to an anchor (*), which is not supported; write the value out".into()));
+                return Err((
+                    at,
+                    complaint!(
+                        "refers to an anchor (*), which is not supported; write the value out",
+                        "引用了锚点（*），不受支持；请写出其值"
+                    ),
+                ));
             }
             Event::Scalar(_, _, anchor, _) | Event::SequenceStart(anchor, _) | Event::MappingStart(anchor, _)
                 if anchor != 0 =>
             {
-                return Err((at, "sets an anchor (&), which is not supported; write the value out".into()));
+                return Err((
+                    at,
+                    complaint!(
+                        "sets an anchor (&), which is not supported; write the value out",
+                        "设置了锚点（&），不受支持；请写出其值"
+                    ),
+                ));
             }
             Event::Scalar(_, _, _, Some(_)) | Event::SequenceStart(_, Some(_)) | Event::MappingStart(_, Some(_)) => {
-                return Err((at, "has a tag (!), which is not supported; leave it out".into()));
+                return Err((
+                    at,
+                    complaint!(
+                        "has a tag (!), which is not supported; leave it out",
+                        "带有标签（!），不受支持；请去掉"
+                    ),
+                ));
             }
             Event::Scalar(text, style, _, _) => Some(YamlNode { at, value: scalar(&text, style) }),
             Event::SequenceStart(..) | Event::MappingStart(..) => {
                 if open.len() == DEEPEST {
-                    return Err((at, format!("is nested more than {DEEPEST} deep; use fewer levels").into()));
+                    return Err((
+                        at,
+                        complaint!(
+                            "is nested more than {DEEPEST} deep; use fewer levels",
+                            "嵌套超过 {DEEPEST} 层；请减少层数"
+                        ),
+                    ));
                 }
                 let map = matches!(event, Event::MappingStart(..));
                 open.push(OpenNode { at, map, items: Vec::new(), entries: Vec::new(), key: None });
@@ -114,7 +150,10 @@ pub fn parse(text: &str) -> Result<YamlNode, YamlError> {
     root.ok_or_else(|| {
         (
             FilePosition { line: 1, column: 1 },
-            "is empty; write a plan, for example `urls: [http://localhost:8080/]`".into(),
+            complaint!(
+                "is empty; write a plan, for example `urls: [http://localhost:8080/]`",
+                "为空；请写计划，例如 `urls: [http://localhost:8080/]`"
+            ),
         )
     })
 }
@@ -147,7 +186,10 @@ impl OpenNode {
             Some((name, at)) => self.entries.push((name, at, node)),
             None => {
                 let YamlValue::Text(name) = node.value else {
-                    return Err((node.at, "is not a key; write a word before the colon".into()));
+                    return Err((
+                        node.at,
+                        complaint!("is not a key; write a word before the colon", "不是键；请在冒号之前写一个词"),
+                    ));
                 };
                 if let Some((_, first, _)) = self.entries.iter().find(|(known, ..)| *known == name) {
                     return Err((

@@ -1,6 +1,8 @@
 //! Numeric fields at declared positions in a message, such as `at 2, 2 bytes, big`, or `at 1, varint`, whose encoding
 //! determines its length.
 
+use brunt_cause::{Complaint, complaint};
+
 /// Maximum end offset of a field, in bytes. This much of an answer that arrives in pieces is kept.
 pub const FARTHEST: usize = 4096;
 
@@ -55,7 +57,7 @@ impl RawField {
     ///
     /// # Errors
     /// Returns a description of the first part that is invalid or missing.
-    pub fn parse(text: &str) -> Result<(RawField, FieldExtras), String> {
+    pub fn parse(text: &str) -> Result<(RawField, FieldExtras), Complaint> {
         let (mut at, mut width, mut kind, mut order, mut mask, mut extras) =
             (None, None, NumberEncoding::Big, None, u64::MAX, FieldExtras::default());
         for word in text.split(',').map(str::trim) {
@@ -71,30 +73,36 @@ impl RawField {
                 ("little", "") => order = Some(NumberEncoding::Little),
                 ("mask", _) => mask = number(rest)?,
                 _ if word.starts_with(['+', '-']) => {
-                    let add = word.parse().map_err(|_| format!("\"{word}\" is not a whole number"))?;
+                    let add =
+                        word.parse().map_err(|_| complaint!("\"{word}\" is not a whole number", "“{word}”不是整数"))?;
                     extras.add = Some(add);
                 }
                 _ if word.starts_with('=') => extras.values = values(&word[1..])?,
-                _ => return Err(format!("\"{word}\" is not understood")),
+                _ => return Err(complaint!("\"{word}\" is not understood", "无法理解“{word}”")),
             }
         }
-        let at = at.ok_or("its position is missing (at 0)")?;
-        let width = width.ok_or("its size is missing (2 bytes)")?;
+        let at = at.ok_or(complaint!("its position is missing (at 0)", "缺少位置（at 0）"))?;
+        let width = width.ok_or(complaint!("its size is missing (2 bytes)", "缺少大小（2 bytes）"))?;
         match kind {
-            NumberEncoding::Digits if order.is_some() => return Err("digits have no byte order".into()),
+            NumberEncoding::Digits if order.is_some() => {
+                return Err(complaint!("digits have no byte order", "digits 没有字节序"));
+            }
             NumberEncoding::Varint | NumberEncoding::Zigzag if order.is_some() => {
-                return Err("a varint has only one byte order".into());
+                return Err(complaint!("a varint has only one byte order", "varint 只有一种字节序"));
             }
             _ => {}
         }
         let most = if kind == NumberEncoding::Digits { 20 } else { 8 };
         if !(1..=most).contains(&width) {
-            return Err(format!("a field cannot have size {width}, only 1 to {most}"));
+            return Err(complaint!(
+                "a field cannot have size {width}, only 1 to {most}",
+                "字段的大小不能是 {width}，只能是 1 到 {most}"
+            ));
         }
         let longest =
             if matches!(kind, NumberEncoding::Varint | NumberEncoding::Zigzag) { LONGEST_VARINT as u64 } else { width };
         if at.saturating_add(longest) > FARTHEST as u64 {
-            return Err(format!("it lies beyond the first {FARTHEST} bytes"));
+            return Err(complaint!("it lies beyond the first {FARTHEST} bytes", "位于前 {FARTHEST} 字节之外"));
         }
         let kind = order.unwrap_or(kind);
         Ok((RawField { at: at as usize, width: width as usize, kind, mask }, extras))
@@ -175,19 +183,23 @@ impl RawField {
 }
 
 /// Parses a whole number, decimal or `0x`.
-fn number(text: &str) -> Result<u64, String> {
+fn number(text: &str) -> Result<u64, Complaint> {
     let parsed = match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
         None => text.parse().ok(),
     };
-    parsed.ok_or_else(|| format!("\"{text}\" is not a whole number"))
+    parsed.ok_or_else(|| complaint!("\"{text}\" is not a whole number", "“{text}”不是整数"))
 }
 
-fn values(text: &str) -> Result<Vec<(u64, u64)>, String> {
+fn values(text: &str) -> Result<Vec<(u64, u64)>, Complaint> {
     let one = |text: &str| match text.trim().split_once("..") {
         Some((low, high)) => {
             let (low, high) = (number(low.trim())?, number(high.trim())?);
-            if low <= high { Ok((low, high)) } else { Err(format!("\"{}\" is not a range", text.trim())) }
+            if low <= high {
+                Ok((low, high))
+            } else {
+                Err(complaint!("\"{}\" is not a range", "“{}”不是范围", text.trim()))
+            }
         }
         None => number(text.trim()).map(|value| (value, value)),
     };

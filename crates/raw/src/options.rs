@@ -1,7 +1,7 @@
 //! The options for declared framing, and their values, which are checked before anything is sent.
 
 use base64::Engine as _;
-use brunt_cause::complaint;
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{OptionSpec, ProtocolConfig, UsageError, many, one, switch};
 use memchr::memmem::Finder;
 
@@ -120,12 +120,14 @@ pub fn templates(config: &ProtocolConfig) -> Result<Vec<Template>, UsageError> {
 }
 
 fn from_file(path: &str, slots: bool) -> Result<Template, UsageError> {
-    let wrong = |trouble: String| UsageError::new("--send-file", trouble);
+    let wrong = |trouble: Complaint| UsageError::new("--send-file", trouble);
     let bytes = file::read_bounded("--send-file", path, file::TEXT_BOUND).map_err(wrong)?;
     if !slots {
         return Ok(Template::fixed(bytes));
     }
-    let text = String::from_utf8(bytes).map_err(|_| wrong(format!("{path} is not UTF-8, as --template needs")))?;
+    let text = String::from_utf8(bytes).map_err(|_| {
+        wrong(complaint!("{path} is not UTF-8, as --template needs", "{path} 不是 UTF-8，而 --template 需要 UTF-8"))
+    })?;
     Template::parse_scoped(&text, path, Notation::Plain, SCOPE)
 }
 
@@ -138,30 +140,51 @@ pub fn rules(config: &ProtocolConfig, datagrams: bool) -> Result<RawRules, Usage
     let pipeline = config.value("pipeline").map_or(Ok(1), pipeline)?;
     let matched = matched(config)?;
     let one_shot = config.switch("no-keepalive") || matches!(end, AnswerEnd::Close);
-    let clash = |place: &str, trouble: &str| Err(UsageError::new(place, trouble));
+    let clash = |place: &str, trouble: Complaint| Err(UsageError::new(place, trouble));
     if pipeline > 1 && one_shot {
-        return clash("--pipeline", "needs keep-alive connections; leave out --until-close and --no-keepalive");
+        return clash(
+            "--pipeline",
+            complaint!(
+                "needs keep-alive connections; leave out --until-close and --no-keepalive",
+                "需要保持连接；请去掉 --until-close 和 --no-keepalive"
+            ),
+        );
     }
     if pipeline > 1 && datagrams && matched.is_none() && !one_way {
         return clash(
             "--pipeline",
-            "needs --match on UDP, where responses come in any order; use --match 'at 0, 2 bytes'",
+            complaint!(
+                "needs --match on UDP, where responses come in any order; use --match 'at 0, 2 bytes'",
+                "在 UDP 上需要 --match，因为响应的顺序不定；请用 --match 'at 0, 2 bytes'"
+            ),
         );
     }
     if matched.is_some() && (one_way || matches!(end, AnswerEnd::Close)) {
         return clash(
             "--match",
-            "is for connections with several responses, and here they have one at most; leave it out",
+            complaint!(
+                "is for connections with several responses, and here they have one at most; leave it out",
+                "用于有多个响应的连接，而这里最多只有一个；请去掉"
+            ),
         );
     }
     if config.switch("greeting") && (datagrams || matches!(end, AnswerEnd::Never | AnswerEnd::Close)) {
-        return clash("--greeting", "needs tcp:// or tls:// and an --until option that marks its end; leave it out");
+        return clash(
+            "--greeting",
+            complaint!(
+                "needs tcp:// or tls:// and an --until option that marks its end; leave it out",
+                "需要 tcp:// 或 tls://，以及标明其结束的 --until 选项；请去掉"
+            ),
+        );
     }
     let checks = checks(config)?;
     if one_way && !checks.none() {
         return clash(
             "--no-answer",
-            "leaves nothing to check; leave out --expect-bytes, --expect-regex and --expect-field",
+            complaint!(
+                "leaves nothing to check; leave out --expect-bytes, --expect-regex and --expect-field",
+                "没有可检查的内容；请去掉 --expect-bytes、--expect-regex 和 --expect-field"
+            ),
         );
     }
     let beside = side_messages(config, datagrams, &end)?;
@@ -188,8 +211,11 @@ fn side_messages(
     }
     if (beside.awaits_message() || beside.has_replies()) && matches!(end, AnswerEnd::Never | AnswerEnd::Close) {
         let place = if beside.awaits_message() { "--on-connect" } else { "--reply" };
-        let trouble = "reads messages, and nothing marks where one ends; use --until, --until-bytes, \
-            --until-length or --until-regex";
+        let trouble = complaint!(
+            "reads messages, and nothing marks where one ends; use --until, --until-bytes, \
+            --until-length or --until-regex",
+            "要读取消息，却没有标明消息在哪里结束；请用 --until、--until-bytes、--until-length 或 --until-regex"
+        );
         return Err(UsageError::new(place, trouble));
     }
     if !config.switch("greeting") {
@@ -219,13 +245,16 @@ fn until(config: &ProtocolConfig, given: &[&str], datagrams: bool) -> Result<Ans
     if let [first, second, ..] = given {
         return Err(UsageError::new(
             format!("--{second}"),
-            format!("cannot be combined with --{first}; use one of them"),
+            complaint!("cannot be combined with --{first}; use one of them", "不能与 --{first} 同用；请只用其中一个"),
         ));
     }
     let value = |name| config.value(name).unwrap_or_default();
     match given.first().copied() {
         Some(name) if datagrams => {
-            let trouble = "is for streams, and on UDP a datagram is a response; leave it out";
+            let trouble = complaint!(
+                "is for streams, and on UDP a datagram is a response; leave it out",
+                "用于字节流，而 UDP 上一个数据报就是一个响应；请去掉"
+            );
             Err(UsageError::new(format!("--{name}"), trouble))
         }
         None if datagrams => Ok(AnswerEnd::Datagram),
@@ -263,7 +292,11 @@ fn text(name: &str, config: &ProtocolConfig) -> Result<Finder<'static>, UsageErr
     let bytes = Notation::Escaped.decode(config.value(name).unwrap_or_default());
     let bytes = bytes.map_err(|trouble| UsageError::new(&place, trouble))?;
     if bytes.is_empty() || bytes.len() > TEXT_BOUND {
-        let trouble = format!("has {} bytes; use 1 to {TEXT_BOUND}, such as '\\r\\n'", bytes.len());
+        let trouble = complaint!(
+            "has {} bytes; use 1 to {TEXT_BOUND}, such as '\\r\\n'",
+            "有 {} 字节；请用 1 到 {TEXT_BOUND} 字节，例如 '\\r\\n'",
+            bytes.len()
+        );
         return Err(UsageError::new(place, trouble));
     }
     Ok(Finder::new(&bytes).into_owned())
@@ -287,8 +320,11 @@ fn until_regex(text: &str) -> Result<Regex, UsageError> {
     let place = "--until-regex";
     let regex = Regex::new(text).map_err(|trouble| UsageError::new(place, trouble))?;
     if Regex::looks_ahead(text) {
-        let trouble = "looks at what follows the end of a response ($ or \\b), where there is nothing; write the bytes it \
-                ends with";
+        let trouble = complaint!(
+            "looks at what follows the end of a response ($ or \\b), where there is nothing; write the bytes it \
+                ends with",
+            "查看响应之后的内容（$ 或 \\b），而那里没有内容；请写响应结尾的字节"
+        );
         return Err(UsageError::new(place, trouble));
     }
     if regex.matches_empty() {
@@ -305,7 +341,11 @@ fn until_regex(text: &str) -> Result<Regex, UsageError> {
 
 fn field(name: &str, text: &str, right: &str) -> Result<(RawField, FieldExtras), UsageError> {
     RawField::parse(text).map_err(|trouble| {
-        UsageError::new(format!("--{name}"), format!("\"{text}\": {trouble}; use, for example, '{right}'"))
+        let zh = trouble.zh();
+        UsageError::new(
+            format!("--{name}"),
+            complaint!("\"{text}\": {trouble}; use, for example, '{right}'", "“{text}”：{zh}；请写，例如 '{right}'"),
+        )
     })
 }
 
@@ -314,7 +354,13 @@ fn matched(config: &ProtocolConfig) -> Result<Option<(RawField, RawField)>, Usag
         let Some(text) = config.value(name) else { return Ok(None) };
         let (field, extras) = field(name, text, "at 0, 2 bytes")?;
         if extras != FieldExtras::default() {
-            return Err(UsageError::new(format!("--{name}"), "cannot have + or =; use, for example, 'at 0, 2 bytes'"));
+            return Err(UsageError::new(
+                format!("--{name}"),
+                complaint!(
+                    "cannot have + or =; use, for example, 'at 0, 2 bytes'",
+                    "不能带 + 或 =；请写，例如 'at 0, 2 bytes'"
+                ),
+            ));
         }
         Ok(Some(field))
     };
@@ -322,7 +368,10 @@ fn matched(config: &ProtocolConfig) -> Result<Option<(RawField, RawField)>, Usag
         (Some(request), answer) => Ok(Some((request, answer.unwrap_or(request)))),
         (None, None) => Ok(None),
         (None, Some(_)) => {
-            let trouble = "is where responses echo a field of the request; add --match for its position in the request";
+            let trouble = complaint!(
+                "is where responses echo a field of the request; add --match for its position in the request",
+                "是响应中回显请求字段的位置；请加上 --match，写明它在请求中的位置"
+            );
             Err(UsageError::new("--match-answer", trouble))
         }
     }
@@ -337,7 +386,10 @@ fn checks(config: &ProtocolConfig) -> Result<RawChecks, UsageError> {
         let right = "at 0, 1 byte, = 2|5..9";
         let (field, extras) = field("expect-field", text, right)?;
         if extras.values.is_empty() || extras.add.is_some() {
-            let trouble = format!("\"{text}\" has no expected values; use, for example, '{right}'");
+            let trouble = complaint!(
+                "\"{text}\" has no expected values; use, for example, '{right}'",
+                "“{text}”没有预期的值；请写，例如 '{right}'"
+            );
             return Err(UsageError::new("--expect-field", trouble));
         }
         expected = Some((field, extras.values));

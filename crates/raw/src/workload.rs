@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use brunt_cause::complaint;
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{
     EstablishedConnection, OrderedResponses, Origin, PreparedWorkload, Protocol, ProtocolConfig, ProtocolDescription,
     RequestNames, Session, SlotContext, UsageError, UserState, WeightedRequest, Workload,
@@ -28,8 +28,11 @@ impl Protocol for RawProtocol {
         }
     }
 
-    fn check_heartbeats(&self, _asked: &ProtocolConfig) -> Result<(), String> {
-        Err("tcp://, tls:// and udp:// have no standard heartbeat; leave it out".into())
+    fn check_heartbeats(&self, _asked: &ProtocolConfig) -> Result<(), Complaint> {
+        Err(complaint!(
+            "tcp://, tls:// and udp:// have no standard heartbeat; leave it out",
+            "tcp://、tls:// 和 udp:// 没有标准的心跳；请去掉"
+        ))
     }
 
     fn prepare(&self, config: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
@@ -95,9 +98,10 @@ fn check(request: &RawRequest, rules: &RawRules) -> Result<(), UsageError> {
         return Err(UsageError::new("--send", complaint!("is empty; write what to send", "为空；请写要发送的内容")));
     }
     if rules.datagrams && length > DATAGRAM_BOUND {
-        let trouble = format!(
+        let trouble = complaint!(
             "has {length} bytes, and a datagram holds at most {DATAGRAM_BOUND}; send fewer, or \
-            use tcp://"
+            use tcp://",
+            "有 {length} 字节，而一个数据报最多 {DATAGRAM_BOUND} 字节；请减少内容，或用 tcp://"
         );
         return Err(UsageError::new("--send", trouble));
     }
@@ -116,16 +120,22 @@ fn check(request: &RawRequest, rules: &RawRules) -> Result<(), UsageError> {
 
 /// Parses the origin of a URL.
 fn origin(text: &str) -> Result<Origin, UsageError> {
-    let wrong = |trouble: String| UsageError::new("URL", trouble);
+    let wrong = |trouble: Complaint| UsageError::new("URL", trouble);
     let (scheme, rest) = text.split_once("://").unwrap_or(("tcp", text));
     let rest = rest.strip_suffix('/').unwrap_or(rest);
     if rest.contains(['/', '?', '#', '@']) {
-        return Err(wrong(format!("`{text}` has more than host and port; use {scheme}://HOST:PORT")));
+        return Err(wrong(complaint!(
+            "`{text}` has more than host and port; use {scheme}://HOST:PORT",
+            "`{text}` 除主机和端口外还有其他内容；请用 {scheme}://HOST:PORT"
+        )));
     }
     let parts = rest.rsplit_once(':').filter(|(host, _)| !host.is_empty() && !host.ends_with(':'));
     let port = parts.and_then(|(_, port)| port.parse().ok()).filter(|port| *port != 0);
     let (Some((host, _)), Some(port)) = (parts, port) else {
-        return Err(wrong(format!("`{text}` has no port; use {scheme}://HOST:PORT")));
+        return Err(wrong(complaint!(
+            "`{text}` has no port; use {scheme}://HOST:PORT",
+            "`{text}` 缺少端口；请用 {scheme}://HOST:PORT"
+        )));
     };
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     Ok(Origin { datagrams: scheme == "udp", ..Origin::tcp(host, port, scheme == "tls") })

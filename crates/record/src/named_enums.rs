@@ -83,6 +83,8 @@ words! {
         DatagramsByOrder = "datagrams_by_order",
         /// The requested record can no longer be written.
         DiskFull = "disk_full",
+        /// An objective on the rate was missed because fewer arrivals were drawn than planned.
+        FewArrivals = "few_arrivals",
         /// Certificates were not verified.
         Insecure = "insecure",
         /// Unsolicited messages arrived, and responses are matched by order alone.

@@ -433,6 +433,50 @@ struct GeneratorReport<'a> {
     wake_delay: Distribution<'a>,
 }
 
+impl RequestCounts {
+    fn of(summary: &Summary) -> RequestCounts {
+        let totals = &summary.totals;
+        RequestCounts {
+            due: totals.due,
+            finished: totals.finished,
+            failed: totals.failed,
+            censored: totals.censored,
+            late: totals.late,
+            warmup: totals.warmup,
+            probe: summary.probe.as_ref().map_or(0, |p| p.requests),
+            one_way: totals.one_way,
+            resent: totals.resent,
+            hops: totals.hops,
+            declined: totals.declined,
+            released: totals.released,
+            resources_elsewhere: totals.resources_elsewhere,
+            resources_beyond: totals.resources_beyond,
+            pages_cut: totals.pages_cut,
+            from_cache: totals.from_cache,
+            not_modified: totals.not_modified,
+            cache_bytes: totals.cache_bytes,
+            not_cached: totals.not_cached,
+            limited: totals.limited,
+        }
+    }
+}
+
+impl From<Overload> for OverloadReport {
+    fn from(found: Overload) -> OverloadReport {
+        OverloadReport {
+            sustained_per_s: found.sustained_per_s,
+            scheduled_per_s: found.scheduled_per_s,
+            queue_growth_per_s: found.growth_per_s,
+        }
+    }
+}
+
+/// Returns the elements, or `None` if there are none.
+fn some_of<T>(all: impl Iterator<Item = T>) -> Option<Vec<T>> {
+    let all: Vec<T> = all.collect();
+    (!all.is_empty()).then_some(all)
+}
+
 impl<'a> Report<'a> {
     /// Creates the report of a run; the seconds are read while it is serialized.
     pub fn of(summary: &'a Summary, pass: SecondsPass<'a>) -> Report<'a> {
@@ -447,28 +491,7 @@ impl<'a> Report<'a> {
             window_s: summary.window.as_secs_f64(),
             elapsed_s: summary.elapsed.as_secs_f64(),
             exit: summary.exit.code(),
-            requests: RequestCounts {
-                due: totals.due,
-                finished: totals.finished,
-                failed: totals.failed,
-                censored: totals.censored,
-                late: totals.late,
-                warmup: totals.warmup,
-                probe: summary.probe.as_ref().map_or(0, |p| p.requests),
-                one_way: totals.one_way,
-                resent: totals.resent,
-                hops: totals.hops,
-                declined: totals.declined,
-                released: totals.released,
-                resources_elsewhere: totals.resources_elsewhere,
-                resources_beyond: totals.resources_beyond,
-                pages_cut: totals.pages_cut,
-                from_cache: totals.from_cache,
-                not_modified: totals.not_modified,
-                cache_bytes: totals.cache_bytes,
-                not_cached: totals.not_cached,
-                limited: totals.limited,
-            },
+            requests: RequestCounts::of(summary),
             throughput_per_s: summary.throughput_per_s(),
             throughput_at_most_per_s: Some(summary.throughput_at_most_per_s())
                 .filter(|most| *most > summary.throughput_per_s()),
@@ -497,23 +520,17 @@ impl<'a> Report<'a> {
             heartbeats: totals.heartbeats,
             cpu_s: totals.cpu_ns as f64 / 1e9,
             spun_s: totals.spun_ns as f64 / 1e9,
-            overload: Overload::of(summary).map(|o| OverloadReport {
-                sustained_per_s: o.sustained_per_s,
-                scheduled_per_s: o.scheduled_per_s,
-                queue_growth_per_s: o.growth_per_s,
-            }),
+            overload: Overload::of(summary).map(OverloadReport::from),
             trust: trust(summary),
             diagnosis: diagnosis::Diagnosis::of(&summary.limits),
             objectives: objectives(summary),
-            outages: Some(summary.outages.iter().map(OutageReport::from).collect::<Vec<_>>())
-                .filter(|outages| !outages.is_empty()),
+            outages: some_of(summary.outages.iter().map(OutageReport::from)),
             changes: Some(&*summary.changes).filter(|changes| !changes.is_empty()),
             notices: summary.notices.iter().map(recorded::NoticeReport::from).collect(),
             probe: summary.probe.as_ref().map(recorded::FirstAnswerReport::from),
             host: started.and_then(|s| s.host()),
             hosts: started.map(|s| &*s.hosts).filter(|hosts| hosts.len() > 1),
-            probes: Some(summary.joined.iter().map(ProbedHostReport::of).collect())
-                .filter(|all: &Vec<_>| !all.is_empty()),
+            probes: some_of(summary.joined.iter().map(ProbedHostReport::of)),
             headroom: summary.headroom().map(|headroom| headroom.times),
             headroom_is_at_least: summary.headroom().map(|headroom| headroom.is_at_least),
             generator: started.map(|s| GeneratorReport::of(s, &summary.totals)),

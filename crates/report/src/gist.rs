@@ -24,11 +24,13 @@ const FAILED_MOSTLY: Text = text(
     "{n} of {all} requests failed ({share}), mostly: {what}",
     "{all} 个请求中有 {n} 个失败（{share}），多为：{what}",
 );
-const ALL_MET: Text = text("{n} of {n} {n|objective|objectives} met", "{n} 个目标值全部达到");
+const ALL_MET: Text = text("{n} of {n} {n|objective|objectives} met", "{n} 个目标（SLO）全部通过");
 const MISSED: Text =
-    text("{n} of {all} {all|objective|objectives} missed: {which}", "{all} 个目标值中有 {n} 个未达到：{which}");
-const UNDECIDED: Text =
-    text("{n} of {all} {all|objective|objectives} undecided: {which}", "{all} 个目标值中有 {n} 个无法判断：{which}");
+    text("{n} of {all} {all|objective|objectives} missed: {which}", "{all} 个目标（SLO）中有 {n} 个未通过：{which}");
+const UNDECIDED: Text = text(
+    "{n} of {all} {all|objective|objectives} undecided: {which}",
+    "{all} 个目标（SLO）中有 {n} 个无法判断：{which}",
+);
 const ONE: Text = text("{objective} was {measured}", "{objective} 实测 {measured}");
 const SILENT: Text = text("no request succeeded from {from} to {to}", "从 {from} 到 {to} 没有请求成功");
 const SILENT_MORE: Text = text(", and {n} more {n|time|times}", "，另有 {n} 次");

@@ -17,6 +17,7 @@ mod exit;
 mod failed_addresses;
 mod failure_accounts;
 mod failure_kind;
+mod few_arrivals;
 mod finding;
 pub mod formats;
 mod gist;

@@ -308,6 +308,14 @@ impl Objective {
         matches!(self.metric, Criterion::Quantile { .. } | Criterion::Mean(_) | Criterion::Max(_))
     }
 
+    /// Returns the least rate that an objective on all requests of a whole run asks for, per second.
+    pub(crate) fn least_rate(&self) -> Option<f64> {
+        match self.metric {
+            Criterion::Rate(limit) if self.name_filter.is_none() && self.stretch.is_none() => Some(limit),
+            _ => None,
+        }
+    }
+
     /// Returns `true` if the objective concerns throughput.
     fn is_of_rate(&self) -> bool {
         matches!(self.metric, Criterion::Rate(_))

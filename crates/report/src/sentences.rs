@@ -55,7 +55,9 @@ pub(crate) const REQUESTS_ASKED: Text = text("{n} {n|request|requests}", "{n} �
 pub(crate) const AFTER_WARMUP: Text = text("after {time} of warm-up", "预热 {time} 之后");
 pub(crate) const MACHINERY: Text =
     text("{workers} {workers|worker thread|worker threads}, {net}", "{workers} 个工作线程，{net}");
-pub(crate) const MORE_URLS: Text = text("and {n} more {n|URL|URLs}", "另有 {n} 个 URL");
+pub(crate) const MORE_URLS: Text = text("and {n} more {n|URL|URLs}", "及另外 {n} 个 URL");
+pub(crate) const MORE_IN_RANDOM_ORDER: Text =
+    text("and {n} more {n|URL|URLs}, in random order", "及另外 {n} 个 URL（随机顺序）");
 pub(crate) const PROBE: Text = text(
     "First response: {status}, {bytes} in {took} from {address} ({spoken})",
     "首次响应：状态码 {status}，正文 {bytes}，用时 {took}，来自 {address}（{spoken}）",

@@ -7,6 +7,7 @@ use brunt_record::{Notice, ReadFault, ReplaySource, RunEvent, RunListener};
 
 use crate::connection_limit::ConnectionLimitWait;
 use crate::exit::Exit;
+use crate::few_arrivals;
 use crate::limits::CounterCollector;
 use crate::load_stretches::{LoadStretch, LoadStretches};
 use crate::objectives::{self, JudgedObjective, StretchObjectives};
@@ -119,6 +120,7 @@ impl SummaryBuilder {
         let limited = ConnectionLimitWait::of(&sums).map(|limited| limited.notice());
         sums.notices.extend(limited);
         let objectives = objectives::judged(&sums, &self.windows);
+        sums.notices.extend(few_arrivals::notice(&sums, &objectives));
         let trust = self.trust(&sums, &objectives);
         let exit = Exit::of(&sums, &trust, &objectives);
         let limits = self.counting.conclude(&sums, &trust);

@@ -29,6 +29,7 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
+use brunt_cause::Complaint;
 use operand::{Operand, ResolvedOperand};
 
 /// A condition whose names are resolved to value indices.
@@ -40,7 +41,7 @@ impl Condition {
     ///
     /// # Errors
     /// A sentence that states the mistake and how to correct it.
-    pub fn parse(text: &str, names: &[impl AsRef<str>]) -> Result<Condition, String> {
+    pub fn parse(text: &str, names: &[impl AsRef<str>]) -> Result<Condition, Complaint> {
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
         parse::condition(text, &names).map(Condition)
     }

@@ -1,5 +1,6 @@
 //! The configuration of a target.
 
+use brunt_cause::{Complaint, complaint};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -67,7 +68,7 @@ impl Default for Config {
 /// # Errors
 ///
 /// Returns a message that states the accepted forms.
-pub fn place(text: &str) -> Result<PeerAddress, String> {
+pub fn place(text: &str) -> Result<PeerAddress, Complaint> {
     if let Some(path) = text.strip_prefix("unix:").or_else(|| text.starts_with('/').then_some(text)) {
         return Ok(PeerAddress::Unix(Arc::new(PathBuf::from(path))));
     }
@@ -77,7 +78,10 @@ pub fn place(text: &str) -> Result<PeerAddress, String> {
         None => text.replacen("localhost:", "127.0.0.1:", 1),
     };
     full.parse().map(PeerAddress::Tcp).map_err(|_| {
-        format!("\"{text}\" is not an address to listen on: use 127.0.0.1:8080, [::1]:8080, :8080 or unix:/path")
+        complaint!(
+            "\"{text}\" is not an address to listen on: use 127.0.0.1:8080, [::1]:8080, :8080 or unix:/path",
+            "“{text}”不是可监听的地址；请用 127.0.0.1:8080、[::1]:8080、:8080 或 unix:/path"
+        )
     })
 }
 
@@ -86,10 +90,15 @@ pub fn place(text: &str) -> Result<PeerAddress, String> {
 /// # Errors
 ///
 /// Returns a message that states the accepted forms.
-pub fn share(text: &str) -> Result<f64, String> {
+pub fn share(text: &str) -> Result<f64, Complaint> {
     let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     let share = number.parse::<f64>().map(|n| n / scale).ok().filter(|n| (0.0..=1.0).contains(n));
-    share.ok_or_else(|| format!("\"{text}\" is not a share: use a number from 0 to 1, or a percentage such as 1%"))
+    share.ok_or_else(|| {
+        complaint!(
+            "\"{text}\" is not a share: use a number from 0 to 1, or a percentage such as 1%",
+            "“{text}”不是比例；请用 0 到 1 的数，或百分数，例如 1%"
+        )
+    })
 }
 
 #[cfg(test)]

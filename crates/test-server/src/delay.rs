@@ -4,6 +4,7 @@
 //! Every draw applies the quantile function to one uniform number, so that the quantiles a test expects and the values
 //! a server draws come from the same formula. Durations always carry a unit.
 
+use brunt_cause::{Complaint, complaint};
 use std::fmt;
 use std::str::FromStr;
 
@@ -58,34 +59,48 @@ impl DelayDistribution {
 }
 
 impl FromStr for DelayDistribution {
-    type Err = String;
+    type Err = Complaint;
 
     /// Parses a distribution; a bare duration (`10ms`) is a constant.
-    fn from_str(text: &str) -> Result<DelayDistribution, String> {
+    fn from_str(text: &str) -> Result<DelayDistribution, Complaint> {
         let (name, rest) = text.split_once(':').unwrap_or(("constant", text));
         match name {
             "constant" => Ok(DelayDistribution::Constant(duration(rest)?)),
             "exponential" => Ok(DelayDistribution::Exponential(duration(rest)?)),
             "uniform" => {
-                let (low, high) = rest.split_once("..").ok_or(format!("\"{text}\": write uniform:5ms..15ms"))?;
+                let (low, high) = rest.split_once("..").ok_or_else(|| {
+                    complaint!("\"{text}\": write uniform:5ms..15ms", "“{text}”：请写 uniform:5ms..15ms")
+                })?;
                 let (low, high) = (duration(low)?, duration(high)?);
                 if low > high {
-                    return Err(format!("\"{text}\": the first bound is above the second; write uniform:5ms..15ms"));
+                    return Err(complaint!(
+                        "\"{text}\": the first bound is above the second; write uniform:5ms..15ms",
+                        "“{text}”：第一个界限大于第二个；请写 uniform:5ms..15ms"
+                    ));
                 }
                 Ok(DelayDistribution::Uniform(low, high))
             }
             "lognormal" => {
-                let wrong = || format!("\"{text}\": write lognormal:MEDIAN,SIGMA, as in lognormal:10ms,0.5");
+                let wrong = || {
+                    complaint!(
+                        "\"{text}\": write lognormal:MEDIAN,SIGMA, as in lognormal:10ms,0.5",
+                        "“{text}”：请写 lognormal:MEDIAN,SIGMA，例如 lognormal:10ms,0.5"
+                    )
+                };
                 let (median, sigma) = rest.split_once(',').ok_or_else(wrong)?;
                 let sigma: f64 = sigma.parse().map_err(|_| wrong())?;
                 if !(0.0..=10.0).contains(&sigma) {
-                    return Err(format!("\"{text}\": sigma must be between 0 and 10"));
+                    return Err(complaint!(
+                        "\"{text}\": sigma must be between 0 and 10",
+                        "“{text}”：sigma 必须在 0 到 10 之间"
+                    ));
                 }
                 Ok(DelayDistribution::Lognormal(duration(median)?, sigma))
             }
-            _ => Err(format!(
+            _ => Err(complaint!(
                 "\"{text}\" is not a distribution: write constant:10ms, uniform:5ms..15ms, exponential:2ms or \
-                    lognormal:10ms,0.5"
+                    lognormal:10ms,0.5",
+                "“{text}”不是分布；请写 constant:10ms、uniform:5ms..15ms、exponential:2ms 或 lognormal:10ms,0.5"
             )),
         }
     }

@@ -3,6 +3,7 @@
 //! The path names the kind of answer; query parameters add to it and win if both set the same thing. Unknown
 //! parameters are ignored, because load tests add them to bypass caches.
 
+use brunt_cause::Complaint;
 use std::borrow::Cow;
 
 use brunt_contract::BodyFraming;
@@ -147,8 +148,8 @@ fn set(name: &str, value: &str, wish: &mut PathOptions) -> Result<(), ErrorAnswe
         "size" => number(value, 0, LARGEST).map(|n| wish.size = Some(n)),
         "cut" => number(value, 0, LARGEST).map(|n| wish.cut = Some(n)),
         "station" => number(value, 1, QueueModel::MOST_SERVERS.into()).map(|n| wish.station = Some(n as u32)),
-        "delay" => value.parse().map(|delay| wish.delay = Some(delay)),
-        "service" => value.parse().map(|delay| wish.service = Some(delay)),
+        "delay" => value.parse().map(|delay| wish.delay = Some(delay)).map_err(Complaint::into),
+        "service" => value.parse().map(|delay| wish.service = Some(delay)).map_err(Complaint::into),
         "grpc-status" => number(value, 0, 16).map(|n| wish.grpc_status = Some(n as u32)),
         "header" => header(value, wish),
         "close" => number(if value.is_empty() { "1" } else { value }, 0, 1).map(|n| wish.close = n == 1),

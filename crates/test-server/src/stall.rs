@@ -5,6 +5,7 @@
 //! and a station's servers make no progress meanwhile. Times are relative to the first request, so
 //! that a test knows where in its run the stalls fall.
 
+use brunt_cause::{Complaint, complaint};
 use std::str::FromStr;
 
 use brunt_measure::Nanos;
@@ -22,11 +23,15 @@ pub struct ServerStall {
 }
 
 impl FromStr for ServerStall {
-    type Err = String;
+    type Err = Complaint;
 
-    fn from_str(text: &str) -> Result<ServerStall, String> {
-        let wrong =
-            || format!("\"{text}\" is not a stall: use 5s+1s (at 5 s for 1 s) or 5s+1s/10s (and then every 10 s)");
+    fn from_str(text: &str) -> Result<ServerStall, Complaint> {
+        let wrong = || {
+            complaint!(
+                "\"{text}\" is not a stall: use 5s+1s (at 5 s for 1 s) or 5s+1s/10s (and then every 10 s)",
+                "“{text}”不是停顿；请用 5s+1s（第 5 s 起停 1 s）或 5s+1s/10s（此后每 10 s 一次）"
+            )
+        };
         let (after, rest) = text.split_once('+').ok_or_else(wrong)?;
         let (lasts, every) = match rest.split_once('/') {
             Some((lasts, every)) => (lasts, Some(duration(every)?)),
@@ -34,7 +39,10 @@ impl FromStr for ServerStall {
         };
         let stall = ServerStall { start: duration(after)?, length: duration(lasts)?, period: every };
         if every.is_some_and(|every| every <= stall.length) {
-            return Err(format!("\"{text}\": the period must be longer than the stall, as in 5s+1s/10s"));
+            return Err(complaint!(
+                "\"{text}\": the period must be longer than the stall, as in 5s+1s/10s",
+                "“{text}”：周期必须长于停顿，例如 5s+1s/10s"
+            ));
         }
         Ok(stall)
     }

@@ -2,16 +2,17 @@
 
 use std::ops::RangeInclusive;
 
+use brunt_cause::complaint;
 use brunt_contract::{ProtocolConfig, UsageError};
 
-/// Parses an option with a required count; `what` names what is counted. Returns `None` if the option is not set.
+/// Parses an option with a required count; `what` names what is counted, in English and in Chinese. Returns `None` if the option is not set.
 ///
 /// # Errors
 /// The value is neither a number nor a range.
 pub fn read_range(
     config: &ProtocolConfig,
     option: &str,
-    what: &str,
+    what: [&str; 2],
 ) -> Result<Option<RangeInclusive<u64>>, UsageError> {
     let Some(text) = config.value(option) else { return Ok(None) };
     let span = match text.split_once("..") {
@@ -22,7 +23,11 @@ pub fn read_range(
     match span.filter(|span| !span.is_empty()) {
         Some(span) => Ok(Some(span)),
         None => {
-            let trouble = format!("\"{text}\" is not a number of {what}; use 1, 1..5 or 1..");
+            let [en, zh] = what;
+            let trouble = complaint!(
+                "\"{text}\" is not a number of {en}; use 1, 1..5 or 1..",
+                "“{text}”不是{zh}；请用 1、1..5 或 1.."
+            );
             Err(UsageError::new(format!("--{option}"), trouble))
         }
     }

@@ -5,6 +5,7 @@
 //! that it reads into a bundle ([`gathering`]), and the others read from the bundle ([`from_bundle`]). Everything that
 //! is read while a plan is prepared must go through this module.
 
+use brunt_cause::{Complaint, complaint};
 use std::cell::RefCell;
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
@@ -51,10 +52,15 @@ fn with_source<T>(source: FileSource, prepare: impl FnOnce() -> T) -> (T, FileSo
 }
 
 /// Returns the bundled file of this name; `None` if files are read from disk.
-fn bundled(path: &str) -> Option<Result<Arc<[u8]>, String>> {
+fn bundled(path: &str) -> Option<Result<Arc<[u8]>, Complaint>> {
     SOURCE.with_borrow(|source| match source {
         FileSource::Bundle(bundle) => {
-            let missing = || format!("{path} did not come with the plan; this is a bug in brunt");
+            let missing = || {
+                complaint!(
+                    "{path} did not come with the plan; this is a bug in brunt",
+                    "{path} 没有随计划一起传送；这是 brunt 的缺陷"
+                )
+            };
             Some(bundle.files.get(path).cloned().ok_or_else(missing))
         }
         FileSource::Disk | FileSource::Gathering(_) => None,
@@ -145,9 +151,8 @@ pub fn shared_body(place: &str, path: &str) -> Result<Arc<[u8]>, UsageError> {
     {
         let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, size).collect();
         let read = Arc::get_mut(&mut bytes).map_or(Ok(()), |bytes| file.read_exact(bytes));
-        let trouble = |error| format!("{path} cannot be read ({error}); write the path of a readable file");
         gather(path, || Arc::clone(&bytes));
-        return read.map(|()| bytes).map_err(|error| UsageError::new(place, trouble(error)));
+        return read.map(|()| bytes).map_err(|error| UsageError::new(place, unreadable(path, &error)));
     }
     body(place, path).map(Arc::from)
 }
@@ -158,9 +163,19 @@ pub fn shared_body(place: &str, path: &str) -> Result<Arc<[u8]>, UsageError> {
 /// The file cannot be read, is too large, or is not text.
 pub fn text(place: &str, path: &str) -> Result<String, UsageError> {
     let text = read_bounded(place, path, TEXT_BOUND).and_then(|bytes| {
-        String::from_utf8(by_start(bytes)).map_err(|_| format!("{path} is not text (UTF-8); name a text file"))
+        String::from_utf8(by_start(bytes)).map_err(|_| {
+            complaint!("{path} is not text (UTF-8); name a text file", "{path} 不是文本（UTF-8）；请写文本文件的名称")
+        })
     });
     text.map_err(|trouble| UsageError::new(place, trouble))
+}
+
+/// Returns the complaint about a file that cannot be read.
+pub fn unreadable(path: &str, error: &io::Error) -> Complaint {
+    complaint!(
+        "{path} cannot be read ({error}); write the path of a readable file",
+        "{path} 无法读取（{error}）；请写可读文件的路径"
+    )
 }
 
 /// The byte-order mark that some editors write at the beginning of a UTF-8 file.
@@ -196,15 +211,14 @@ pub enum FileContent {
 ///
 /// # Errors
 /// The file cannot be read, or is too large.
-pub fn content(path: &str) -> Result<FileContent, String> {
+pub fn content(path: &str) -> Result<FileContent, Complaint> {
     if let Some(content) = bundled(path) {
         return content.map(FileContent::Memory);
     }
     let travels = SOURCE.with_borrow(|source| matches!(source, FileSource::Gathering(_)));
     let is_large = |data: Metadata| data.is_file() && data.len() > TEXT_BOUND;
     if !travels && std::fs::metadata(path).is_ok_and(is_large) {
-        let trouble = |error| format!("{path} cannot be read ({error}); write the path of a readable file");
-        return File::open(path).map(FileContent::File).map_err(trouble);
+        return File::open(path).map(FileContent::File).map_err(|error| unreadable(path, &error));
     }
     read_bounded("{csv …}", path, BODY_BOUND).map(|bytes| FileContent::Memory(bytes.into()))
 }
@@ -213,7 +227,7 @@ pub fn content(path: &str) -> Result<FileContent, String> {
 ///
 /// # Errors
 /// The file cannot be read, is larger than `bound`, or is standard input that another option reads.
-pub fn read_bounded(place: &str, path: &str, bound: u64) -> Result<Vec<u8>, String> {
+pub fn read_bounded(place: &str, path: &str, bound: u64) -> Result<Vec<u8>, Complaint> {
     if let Some(content) = bundled(path) {
         return content.map(|bytes| bytes.to_vec());
     }
@@ -222,7 +236,7 @@ pub fn read_bounded(place: &str, path: &str, bound: u64) -> Result<Vec<u8>, Stri
         gather(path, || Arc::clone(&content));
         return Ok(content.to_vec());
     }
-    let unreadable = |error| format!("{path} cannot be read ({error}); write the path of a readable file");
+    let unreadable = |error| unreadable(path, &error);
     let data = std::fs::metadata(path).map_err(unreadable)?;
     let bound = if data.is_file() { bound } else { bound.min(TEXT_BOUND) };
     let mut bytes = Vec::new();
@@ -233,7 +247,11 @@ pub fn read_bounded(place: &str, path: &str, bound: u64) -> Result<Vec<u8>, Stri
         file.take(bound + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     }
     if data.len() > bound || bytes.len() as u64 > bound {
-        return Err(format!("{path} is larger than {} MiB, or endless; use a smaller file", bound >> 20));
+        return Err(complaint!(
+            "{path} is larger than {} MiB, or endless; use a smaller file",
+            "{path} 超过 {} MiB，或没有尽头；请用更小的文件",
+            bound >> 20
+        ));
     }
     gather(path, || Arc::from(&bytes[..]));
     Ok(bytes)
@@ -256,7 +274,7 @@ mod tests {
         assert_eq!(read_bounded("--form", &sparse("fits", 10), 10), Ok(vec![0; 10]));
         let said = |path: &str| format!("{path} is larger than 64 MiB, or endless; use a smaller file");
         let large = sparse("large", TEXT_BOUND + 1);
-        assert_eq!(read_bounded("--form", &large, TEXT_BOUND), Err(said(&large)));
+        assert_eq!(read_bounded("--form", &large, TEXT_BOUND), Err(said(&large).into()));
         assert_eq!(body("--data-file", &large).map(|bytes| bytes.len() as u64), Ok(TEXT_BOUND + 1));
         assert_eq!(shared_body("--data-file", &sparse("held once", 10)), Ok(Arc::from([0; 10])));
         assert!(shared_body("--data-file", &sparse("too large", BODY_BOUND + 1)).is_err());

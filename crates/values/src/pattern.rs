@@ -3,6 +3,7 @@
 //! A regular expression is compiled to a dense DFA of bounded size, so that a server cannot make the search expensive
 //! by sending small pieces. Patterns match bytes: `.` is one byte, `\d` and `\w` are ASCII.
 
+use brunt_cause::{Complaint, complaint};
 use memchr::memmem::Finder;
 use regex_automata::dfa::{Automaton, StartKind, dense};
 use regex_automata::nfa::thompson;
@@ -29,7 +30,7 @@ impl Regex {
     ///
     /// # Errors
     /// The expression is invalid or too large; the error describes why.
-    pub fn new(text: &str) -> Result<Regex, String> {
+    pub fn new(text: &str) -> Result<Regex, Complaint> {
         let table = dense::Builder::new()
             .configure(
                 dense::Config::new()
@@ -41,9 +42,9 @@ impl Regex {
             .syntax(syntax::Config::new().unicode(false).utf8(false))
             .thompson(thompson::Config::new().utf8(false).nfa_size_limit(Some(STATES_BOUND)))
             .build(text);
-        let table = table.map_err(|_| complaint(text))?;
+        let table = table.map_err(|_| fault(text))?;
         let start = table.start_state(&start::Config::new().anchored(Anchored::No));
-        let start = start.map_err(|_| complaint(text))?;
+        let start = start.map_err(|_| fault(text))?;
         Ok(Regex { table, start })
     }
 
@@ -86,31 +87,37 @@ impl Regex {
 }
 
 /// Returns why a regular expression cannot be compiled: it is invalid, or else it is too large.
-pub(crate) fn complaint(text: &str) -> String {
+pub(crate) fn fault(text: &str) -> Complaint {
     use regex_syntax::Error;
     use regex_syntax::ast::ErrorKind;
     let parsed = regex_syntax::ParserBuilder::new().unicode(false).utf8(false).build().parse(text);
     let why = match parsed.err() {
         None => {
-            return format!(
-                "\"{text}\" compiles to too many states; use a shorter one, or one that repeats less ({{N}})"
+            return complaint!(
+                "\"{text}\" compiles to too many states; use a shorter one, or one that repeats less ({{N}})",
+                "“{text}”编译后状态过多；请写得更短，或减少重复次数（{{N}}）"
             );
         }
         Some(Error::Parse(error)) if *error.kind() == ErrorKind::UnsupportedLookAround => {
-            "looking ahead or behind, as with (?=…) or (?<=…), is not supported, because its time has no bound; write \
-                what stands before and after the value, and a group around the value: before(value)after"
-                .to_owned()
+            complaint!(
+                "looking ahead or behind, as with (?=…) or (?<=…), is not supported, because its time has no bound; write \
+                what stands before and after the value, and a group around the value: before(value)after",
+                "不支持 (?=…)、(?<=…) 这样的前后查找，因为其耗时没有上限；请写出该值前后的文本，并把值放进分组：before(value)after"
+            )
         }
         Some(Error::Parse(error)) if *error.kind() == ErrorKind::UnsupportedBackreference => {
-            "references to groups, as with \\1, are not supported, because their time has no bound; write the text \
-                again"
-                .to_owned()
+            complaint!(
+                "references to groups, as with \\1, are not supported, because their time has no bound; write the text \
+                again",
+                "不支持 \\1 这样的反向引用，因为其耗时没有上限；请把文本再写一遍"
+            )
         }
-        Some(Error::Parse(error)) => error.kind().to_string(),
-        Some(Error::Translate(error)) => error.kind().to_string(),
-        Some(error) => error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned(),
+        Some(Error::Parse(error)) => error.kind().to_string().into(),
+        Some(Error::Translate(error)) => error.kind().to_string().into(),
+        Some(error) => error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").into(),
     };
-    format!("\"{text}\" is not a valid regular expression ({why})")
+    let zh = why.zh();
+    complaint!("\"{text}\" is not a valid regular expression ({why})", "“{text}”不是有效的正则表达式（{zh}）")
 }
 
 /// A search for a text that may span pieces. Keeps the end of the previous pieces, one byte less than the text at most.
@@ -161,6 +168,7 @@ mod tests {
                     ({{N}})"
             );
             assert_eq!(said, wanted);
+            assert!(said.is_translated(), "{text}");
         }
         for text in ["a{1000}", "((){1000}){1000}", "[0-9]{1,200}\\r\\n"] {
             assert!(Regex::new(text).is_ok(), "{text}");

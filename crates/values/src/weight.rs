@@ -3,6 +3,7 @@
 //! The weight precedes the command, so that a single value contains both, on the command line and in a plan file. This
 //! is unambiguous, because no command of a supported protocol begins with a number and an `x`.
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::UsageError;
 
 /// Splits `3x GET key` into its weight and the command; the default weight is 1. `place` is the option named in errors.
@@ -11,9 +12,12 @@ use brunt_contract::UsageError;
 /// The weight is not a positive number, or no command follows it.
 pub fn split_weight<'a>(text: &'a str, place: &str) -> Result<(f64, &'a str), UsageError> {
     let text = text.trim();
-    let wrong = |trouble: &str| Err(UsageError::new(place, format!("\"{text}\" {trouble}")));
+    let wrong = |trouble: Complaint| {
+        let zh = trouble.zh();
+        Err(UsageError::new(place, complaint!("\"{text}\" {trouble}", "“{text}”{zh}")))
+    };
     if text.is_empty() {
-        return wrong("is empty; write what to send");
+        return wrong(complaint!("is empty; write what to send", "为空；请写要发送的内容"));
     }
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
     let Some(rest) = text[digits..].strip_prefix('x').filter(|_| digits > 0) else { return Ok((1.0, text)) };
@@ -22,10 +26,16 @@ pub fn split_weight<'a>(text: &'a str, place: &str) -> Result<(f64, &'a str), Us
     }
     match text[..digits].parse::<f64>() {
         Ok(weight) if weight > 0.0 && weight.is_finite() => match rest.trim_start() {
-            "" => wrong("has a weight and nothing after it; use, for example, 3x GET key"),
+            "" => wrong(complaint!(
+                "has a weight and nothing after it; use, for example, 3x GET key",
+                "只有权重，后面没有内容；请写，例如 3x GET key"
+            )),
             rest => Ok((weight, rest)),
         },
-        _ => wrong("starts with a weight that is not a number above zero; use, for example, 3x GET key"),
+        _ => wrong(complaint!(
+            "starts with a weight that is not a number above zero; use, for example, 3x GET key",
+            "开头的权重不是大于零的数；请写，例如 3x GET key"
+        )),
     }
 }
 
@@ -59,7 +69,9 @@ mod tests {
                     3x GET key",
             ),
         ] {
-            assert_eq!(split_weight(text, "--command").unwrap_err().to_string(), said);
+            let wrong = split_weight(text, "--command").unwrap_err();
+            assert_eq!(wrong.to_string(), said);
+            assert!(wrong.is_translated(), "{text}");
         }
     }
 }

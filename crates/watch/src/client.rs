@@ -1,6 +1,7 @@
 //! A blocking client: one connection, one request at a time, encoded by a session of the `protocols` crate, with limits
 //! on time and bytes.
 
+use brunt_cause::{Complaint, complaint};
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind};
@@ -56,12 +57,14 @@ impl WatchClient {
         place: ServiceAddress,
         (before, behind): (&str, &str),
         options: Vec<(&str, Vec<String>)>,
-    ) -> Result<WatchClient, String> {
+    ) -> Result<WatchClient, Complaint> {
         let urls = vec![RequestedUrl { url: format!("{before}{}{behind}", place.in_url()), weight: 1.0 }];
         let options = options.into_iter().map(|(name, values)| (name.to_owned(), values)).collect();
         let asked = ProtocolConfig { urls, options, returns_content: true, ..ProtocolConfig::default() };
         // The protocol's own error contains the password.
-        let no_place = |_| format!("`{}` is neither a host name nor an address", place.authority());
+        let no_place = |_| {
+            complaint!("`{}` is neither a host name nor an address", "`{}` 既不是主机名也不是地址", place.authority())
+        };
         let dialogue = protocol.prepare(&asked).map_err(no_place)?;
         Ok(WatchClient { protocol: tongue, workload: dialogue, name: place.authority(), place, link: None })
     }

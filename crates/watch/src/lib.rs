@@ -26,6 +26,7 @@ mod service_address;
 #[cfg(any(test, feature = "oracle"))]
 pub use log::oracle;
 
+use brunt_cause::{Complaint, complaint};
 use std::io;
 use std::sync::Arc;
 
@@ -77,6 +78,10 @@ const RIGHT: &str = "write redis=HOST:PORT, mysql=mysql://USER:PASSWORD@HOST:POR
                      postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE, nginx=http://HOST:PORT/stub_status or \
                      prometheus=http://HOST:PORT/metrics";
 
+const RIGHT_ZH: &str = "请写 redis=HOST:PORT、mysql=mysql://USER:PASSWORD@HOST:PORT、\
+                        postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE、nginx=http://HOST:PORT/stub_status 或 \
+                        prometheus=http://HOST:PORT/metrics";
+
 impl WatchedService {
     /// Parses `redis=127.0.0.1:6379`, `nginx=http://127.0.0.1/stub_status`,
     /// `prometheus=http://127.0.0.1:9090/metrics`.
@@ -84,16 +89,25 @@ impl WatchedService {
     /// # Errors
     ///
     /// Returns a message that says what is wrong with the text, and an accepted form.
-    pub fn parse(text: &str) -> Result<WatchedService, String> {
-        let (kind, place) =
-            text.split_once('=').ok_or_else(|| format!("`{text}` does not start with a kind of service; {RIGHT}"))?;
+    pub fn parse(text: &str) -> Result<WatchedService, Complaint> {
+        let (kind, place) = text.split_once('=').ok_or_else(|| {
+            complaint!(
+                "`{text}` does not start with a kind of service; {RIGHT}",
+                "`{text}` 没有以服务的种类开头；{RIGHT_ZH}"
+            )
+        })?;
         let mut asked = match kind {
             "redis" => WatchSource::Redis(redis::client(place)?),
             "mysql" => WatchSource::Mysql(mysql::client(place)?),
             "postgres" => WatchSource::Postgres(postgres::client(place)?),
             "nginx" => WatchSource::Nginx(page::client(place)?),
             "prometheus" => WatchSource::Prometheus(page::client(place)?),
-            _ => return Err(format!("`{kind}` is not a kind of service that can be watched; {RIGHT}")),
+            _ => {
+                return Err(complaint!(
+                    "`{kind}` is not a kind of service that can be watched; {RIGHT}",
+                    "`{kind}` 不是可监控的服务种类；{RIGHT_ZH}"
+                ));
+            }
         };
         let client = asked.client().expect("a log has an option of its own");
         let (name, tls) = (format!("{kind}={}", client.name), client.place.is_over_tls());

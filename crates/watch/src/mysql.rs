@@ -1,6 +1,7 @@
 //! `SHOW GLOBAL STATUS` of MySQL and MariaDB, and the settings that limit it, over one connection: two queries
 //! a second.
 
+use brunt_cause::Complaint;
 use std::io;
 
 use brunt_contract::DatabaseRow;
@@ -27,7 +28,10 @@ const MYSQL: DatabaseKind = DatabaseKind {
     schemes: &["mysql"],
     port: 3306,
     needs_database: false,
-    example: "write mysql=mysql://USER:PASSWORD@HOST:PORT, followed by ?ssl for TLS",
+    example: [
+        "write mysql=mysql://USER:PASSWORD@HOST:PORT, followed by ?ssl for TLS",
+        "请写 mysql=mysql://USER:PASSWORD@HOST:PORT，用 TLS 时在后面加 ?ssl",
+    ],
 };
 
 /// The server's answer: names and values as it spells them.
@@ -42,7 +46,7 @@ pub struct MysqlStatus {
 /// # Errors
 ///
 /// Returns a message that says what is wrong with the text.
-pub fn client(text: &str) -> Result<WatchClient, String> {
+pub fn client(text: &str) -> Result<WatchClient, Complaint> {
     MYSQL.client(text, &[STATUS, SETTINGS])
 }
 

@@ -2,6 +2,7 @@
 
 use super::client::{ServerProtocol, WatchClient};
 use super::service_address::ServiceAddress;
+use brunt_cause::{Complaint, complaint};
 
 const TONGUE: ServerProtocol =
     ServerProtocol { name: "HTTP", refusal: |_, status| Some(format!("it responded with status {status}")) };
@@ -11,14 +12,15 @@ const TONGUE: ServerProtocol =
 /// # Errors
 ///
 /// Returns a message that says what is wrong with the text.
-pub fn client(text: &str) -> Result<WatchClient, String> {
+pub fn client(text: &str) -> Result<WatchClient, Complaint> {
     let (tls, rest) = match (text.strip_prefix("http://"), text.strip_prefix("https://")) {
         (Some(rest), _) => (false, rest),
         (None, Some(rest)) => (true, rest),
         (None, None) => {
-            return Err(format!(
+            return Err(complaint!(
                 "`{text}` is not the URL of a page; use http://HOST:PORT/PATH, or \
-                https://"
+                https://",
+                "`{text}` 不是页面的 URL；请用 http://HOST:PORT/PATH 或 https://"
             ));
         }
     };
@@ -28,7 +30,10 @@ pub fn client(text: &str) -> Result<WatchClient, String> {
     };
     let place = ServiceAddress::parse(authority, if tls { 443 } else { 80 })?.over_tls(tls);
     if !path.bytes().all(|b| b.is_ascii_graphic()) {
-        return Err(format!("`{text}` has a path with characters that must be escaped"));
+        return Err(complaint!(
+            "`{text}` has a path with characters that must be escaped",
+            "`{text}` 的路径中有需要转义的字符"
+        ));
     }
     // Braces would be parsed as placeholders.
     let path = path.replace('{', "%7B").replace('}', "%7D");

@@ -3,6 +3,7 @@
 
 mod queries;
 
+use brunt_cause::Complaint;
 use std::io;
 
 use brunt_contract::DatabaseRow;
@@ -22,7 +23,10 @@ const POSTGRES: DatabaseKind = DatabaseKind {
     schemes: &["postgres", "postgresql"],
     port: 5432,
     needs_database: true,
-    example: "write postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE, followed by ?sslmode=require for TLS",
+    example: [
+        "write postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE, followed by ?sslmode=require for TLS",
+        "请写 postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE，用 TLS 时在后面加 ?sslmode=require",
+    ],
 };
 
 /// The server's answers, one to each query.
@@ -33,7 +37,7 @@ pub type PostgresAnswers = Vec<RowAnswer>;
 /// # Errors
 ///
 /// Returns a message that says what is wrong with the text.
-pub fn client(text: &str) -> Result<WatchClient, String> {
+pub fn client(text: &str) -> Result<WatchClient, Complaint> {
     POSTGRES.client(text, &ALL.map(|question| question.sql))
 }
 

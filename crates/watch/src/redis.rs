@@ -1,5 +1,6 @@
 //! `INFO all` of Redis (and Valkey, KeyDB), over one connection: `name:value` lines, some with several values each.
 
+use brunt_cause::{Complaint, complaint};
 use brunt_counters::CounterSink;
 
 use super::client::{ServerProtocol, WatchClient, server_error};
@@ -20,11 +21,14 @@ const TONGUE: ServerProtocol = ServerProtocol {
 /// # Errors
 ///
 /// Returns a message that says what is wrong with the text.
-pub fn client(text: &str) -> Result<WatchClient, String> {
+pub fn client(text: &str) -> Result<WatchClient, Complaint> {
     let secured = text.strip_prefix("rediss://");
     let rest = secured.or_else(|| text.strip_prefix("redis://")).unwrap_or(text);
     if rest.contains("://") {
-        return Err("its URL must start with redis:// or rediss://; write redis=HOST:PORT".to_owned());
+        return Err(complaint!(
+            "its URL must start with redis:// or rediss://; write redis=HOST:PORT",
+            "其 URL 必须以 redis:// 或 rediss:// 开头；请写 redis=HOST:PORT"
+        ));
     }
     let rest = rest.split('/').next().unwrap_or_default();
     let (who, place_of) = rest.rsplit_once('@').map_or((None, rest), |(who, place)| (Some(who), place));

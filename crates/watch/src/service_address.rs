@@ -1,5 +1,6 @@
 //! The address of a service, and the connection to it.
 
+use brunt_cause::{Complaint, complaint};
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -26,18 +27,23 @@ impl ServiceAddress {
     /// # Errors
     ///
     /// Returns a message that says what is wrong with the text.
-    pub fn parse(text: &str, usual: u16) -> Result<ServiceAddress, String> {
+    pub fn parse(text: &str, usual: u16) -> Result<ServiceAddress, Complaint> {
         let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((host, rest)) => (host, rest.strip_prefix(':')),
             None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
         };
         if host.is_empty() {
-            return Err(format!("`{text}` has no host; use HOST:PORT"));
+            return Err(complaint!("`{text}` has no host; use HOST:PORT", "`{text}` 缺少主机；请用 HOST:PORT"));
         }
         let read = |port: &str| port.parse().ok().filter(|port| *port > 0);
         let port = match port {
             None => usual,
-            Some(port) => read(port).ok_or_else(|| format!("`{port}` is not a port; use a port from 1 to 65535"))?,
+            Some(port) => read(port).ok_or_else(|| {
+                complaint!(
+                    "`{port}` is not a port; use a port from 1 to 65535",
+                    "`{port}` 不是端口；请用 1 到 65535 的端口"
+                )
+            })?,
         };
         Ok(ServiceAddress { host: host.to_owned(), port, tls: false, security: None, resolved: Vec::new() })
     }

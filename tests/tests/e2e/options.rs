@@ -1,7 +1,7 @@
 //! Tests of invalid command lines: one sentence names the option, and says what is wrong and what
 //! would be right.
 
-use brunt_tests::{TargetProcess, brunt};
+use brunt_tests::{TargetProcess, brunt, prepare};
 
 /// Command lines and the complete expected output; `: … ` stands for any text.
 const WRONG: &[(&str, &str)] = &[
@@ -88,6 +88,17 @@ fn every_wrong_line_gets_its_sentence_and_exit_64() {
         } else {
             assert_eq!(ended.err, format!("{wanted} (brunt --help)\n"), "{line}");
         }
+    }
+}
+
+#[test]
+fn every_wrong_line_is_told_in_chinese_too() {
+    for (line, sentence) in WRONG {
+        // This one is about the option itself.
+        let line = line.replace("--lang de", "--lang zh --lang de");
+        let ended = prepare(line.split(' ')).env("LC_ALL", "zh_CN.UTF-8").run().with_code(64);
+        let is_chinese = ended.err.chars().any(|c| matches!(c, '\u{4e00}'..='\u{9fff}'));
+        assert!(is_chinese && ended.err.lines().count() == 1, "{sentence}: {}", ended.err);
     }
 }
 

@@ -131,6 +131,12 @@ fn a_run_is_started_watched_steered_and_kept() {
     let checked = console.post("/api/v1/plan/check", &json!({ "plan": text })).with(200).json();
     assert_eq!((&checked["ok"], &checked["heavy"]), (&json!(true), &json!(false)), "{checked}");
     assert!(checked["said"].as_str().unwrap().contains("100/s"), "{checked}");
+    let users = |more: &str| {
+        let text = plan(&target, &format!("users: 10\nduration: 1s{more}"));
+        console.post("/api/v1/plan/check", &json!({ "plan": text })).with(200).json()
+    };
+    assert_eq!(users("")["heavy"], json!(false), "a load on this machine needs no word of anyone else's");
+    assert_eq!(users("\nproxy: http://127.0.0.1:9/")["heavy"], json!(true), "a proxy may lead anywhere");
     let asked = json!({ "plan": text, "name": "first", "tags": ["e2e"] });
     let id = console.post("/api/v1/runs", &asked).with(201).json()["id"].as_str().unwrap().to_owned();
     let change = |change: Value| console.post(&format!("/api/v1/runs/{id}/change"), &change).status;

@@ -44,6 +44,18 @@ export function planOf(form: Form): string {
   return `${out.join('\n')}\n`;
 }
 
+/** Fields of the form, as named in `words.ts`, by the key of the plan that they become. */
+const FIELDS = {
+  URL: 'url', urls: 'url', users: 'users', rate: 'rate', stage: 'from0', stages: 'from0', duration: 'duration', warmup: 'warmup', method: 'method',
+  header: 'headers', data: 'body', objective: 'objectives', objectives: 'objectives',
+} as const;
+
+/** Returns the field that the place of a complaint names: `plan line 3 column 11 (duration)`. */
+export function fieldOf(place: string | undefined): (typeof FIELDS)[keyof typeof FIELDS] | null {
+  const key = /\(([\w-]+)\)$/.exec(place ?? '')?.[1] ?? place?.replace(/^--/, '');
+  return key !== undefined && Object.hasOwn(FIELDS, key) ? FIELDS[key as keyof typeof FIELDS] : null;
+}
+
 /** A point of the planned load; time in seconds. */
 export interface Point {
   at: number;

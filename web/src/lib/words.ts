@@ -287,6 +287,7 @@ export const W = {
   // Charts of latency.
   partsOverTime: t('Phases over time', '各阶段耗时随时间变化'),
   againstRate: t('Latency vs. throughput', '延迟与吞吐量'),
+  eachPointOnPaper: t('each point is {n} s', '每点 {n} 秒'),
   eachPoint: t('each point is {n} s; click one to zoom in', '每点 {n} 秒；点击可放大查看'),
   sentPerS: t('sent per second', '每秒发送数'),
   ranges: t('Response-time ranges', '响应时间区间'),

@@ -75,6 +75,13 @@ try {
     await page.getByRole('button', { name: 'Light', exact: true }).first().click();
   };
 
+  // Who may only look is told so where runs are begun.
+  const looker = await (await browser.newContext({ locale: 'en-GB' })).newPage();
+  await looker.goto(look);
+  await looker.goto(`${origin}/new`);
+  await looker.getByText('This browser may only view.').waitFor();
+  await looker.context().close();
+
   // A wrong token leads nowhere.
   const wrong = await page.goto(`${origin}/?token=wrong`);
   assert.equal(wrong.status(), 401);
@@ -105,6 +112,13 @@ try {
   await page.getByRole('button', { name: 'Try once' }).click();
   await page.getByText('HTTP/1.1 200').first().waitFor();
   await looked('new');
+  // A complaint names the field, and the button says why it is not to be had.
+  await page.getByLabel('Duration').fill('soon');
+  await page.getByRole('alert').getByText('Duration: `soon` is not a time').waitFor();
+  await page.getByText('Correct this to start.').waitFor();
+  await page.getByLabel('Duration').fill('60s');
+  await page.getByText('can be run').waitFor();
+  assert.ok(await page.getByRole('button', { name: 'Start', exact: true }).last().isEnabled(), 'a load on this machine is nobody else\'s');
   // The editor is no part of the page: it is asked for now, once.
   assert.equal(editors.length, 0, 'nobody edits a plan yet');
   await page.getByRole('tab', { name: 'Plan' }).click();

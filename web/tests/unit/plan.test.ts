@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { curvesOf, EMPTY, planOf } from '../../src/console/plan';
+import { curvesOf, EMPTY, fieldOf, planOf } from '../../src/console/plan';
 
 describe('the form of a new run', () => {
   it('is a plan file, whatever is typed into it', () => {
@@ -9,6 +9,17 @@ describe('the form of a new run', () => {
       'urls: "http://127.0.0.1:8080/"\nstages:\n  - "30s:100/s..500/s"\nwarmup: "5s"\nmethod: POST\nheader:\n  - "A: b"\n  - "C: \\"d\\": #e"\ndata: "x: y\\n- z"\nobjectives:\n  - "p99<50ms"\n',
     );
     expect(planOf({ ...EMPTY, kind: 'rate', level: '300/min' })).toContain('rate: "300/min"');
+  });
+});
+
+describe('the place of a complaint', () => {
+  it('is a field of the form, where it has one', () => {
+    expect(fieldOf('plan line 2 column 8 (users)')).toBe('users');
+    expect(fieldOf('plan line 3 column 5 (stage)')).toBe('from0');
+    expect(fieldOf('--header')).toBe('headers');
+    expect(fieldOf('URL')).toBe('url');
+    expect(fieldOf('plan line 9 column 1 (toString)')).toBeNull();
+    expect(fieldOf(undefined)).toBeNull();
   });
 });
 

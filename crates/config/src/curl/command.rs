@@ -1,5 +1,6 @@
 //! The options of one curl command, parsed one by one, before they are combined.
 
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 
 use super::options::{self, CurlOption, OptionTreatment};
@@ -44,12 +45,16 @@ impl CurlOptions {
             (OptionTreatment::Output, _) => self.output.push(written.to_owned()),
             (fate @ (OptionTreatment::Differs(why) | OptionTreatment::DiffersWithoutCookies(why)), _) => {
                 let without_jar = matches!(fate, OptionTreatment::DiffersWithoutCookies(_));
-                let note = CurlNote { text: format!("{written}: {why}"), without_cookies: without_jar };
+                let [en, zh] = why;
+                let text = complaint!("{written}: {en}", "{written}：{zh}");
+                let note = CurlNote { text, without_cookies: without_jar };
                 if !self.notes.contains(&note) {
                     self.notes.push(note);
                 }
             }
-            (OptionTreatment::Refused(why), _) => return Err(UsageError::new(place, format!("{written} {why}"))),
+            (OptionTreatment::Refused([en, zh]), _) => {
+                return Err(UsageError::new(place, complaint!("{written} {en}", "{written} {zh}")));
+            }
         }
         Ok(())
     }
@@ -81,7 +86,13 @@ pub fn read(words: &[String], place: &str) -> Result<Vec<CurlOptions>, UsageErro
 }
 
 fn missing(written: &str, place: &str) -> UsageError {
-    UsageError::new(place, format!("{written} needs a value, but the command ends there; add it"))
+    UsageError::new(
+        place,
+        complaint!(
+            "{written} needs a value, but the command ends there; add it",
+            "{written} 需要一个值，而命令到此为止；请补上"
+        ),
+    )
 }
 
 fn long<'a>(
@@ -97,7 +108,10 @@ fn long<'a>(
             part.switches.retain(|name| *name != off.long);
             return Ok(());
         }
-        (found, _) => found.map_err(|why| UsageError::new(place, format!("{written} {why}")))?,
+        (found, _) => found.map_err(|why| {
+            let zh = why.zh();
+            UsageError::new(place, complaint!("{written} {why}", "{written} {zh}"))
+        })?,
     };
     let value = match found.takes {
         true => Some(words.next().cloned().ok_or_else(|| missing(written, place))?),
@@ -115,8 +129,9 @@ fn shorts<'a>(
 ) -> Result<(), UsageError> {
     for (at, letter) in letters.char_indices() {
         let written = format!("-{letter}");
-        let found = options::short(letter)
-            .ok_or_else(|| UsageError::new(place, format!("{written} is not an option of curl")))?;
+        let found = options::short(letter).ok_or_else(|| {
+            UsageError::new(place, complaint!("{written} is not an option of curl", "{written} 不是 curl 的选项"))
+        })?;
         if !found.takes {
             part.add(found, &written, None, place)?;
             continue;

@@ -1,5 +1,6 @@
 //! The body or the query of a curl command: `-d` and related options, combined in the same way as curl.
 
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 use brunt_protocols::file;
 
@@ -79,16 +80,20 @@ fn escaped(bytes: &[u8]) -> String {
 
 fn text(name: &str, path: &str, place: &str) -> Result<String, UsageError> {
     String::from_utf8(bytes(name, path, place)?).map_err(|_| {
-        let trouble =
-            format!("--{name} @{path}: the file is not text (UTF-8); send it alone with --data-binary @{path}");
+        let trouble = complaint!(
+            "--{name} @{path}: the file is not text (UTF-8); send it alone with --data-binary @{path}",
+            "--{name} @{path}：该文件不是文本（UTF-8）；请用 --data-binary @{path} 单独发送"
+        );
         UsageError::new(place, trouble)
     })
 }
 
 fn bytes(name: &str, path: &str, place: &str) -> Result<Vec<u8>, UsageError> {
     readable(name, path, place)?;
-    file::read_bounded(&format!("--{name} of {place}"), path, file::TEXT_BOUND)
-        .map_err(|trouble| UsageError::new(place, format!("--{name}: {trouble}")))
+    file::read_bounded(&format!("--{name} of {place}"), path, file::TEXT_BOUND).map_err(|trouble| {
+        let zh = trouble.zh();
+        UsageError::new(place, complaint!("--{name}: {trouble}", "--{name}：{zh}"))
+    })
 }
 
 /// Checks that the file named by an option can be read.
@@ -100,6 +105,9 @@ pub fn readable(name: &str, path: &str, place: &str) -> Result<(), UsageError> {
 }
 
 fn unreadable(name: &str, path: &str, error: &str, place: &str) -> UsageError {
-    let trouble = format!("--{name}: {path} cannot be read ({error}); write the path of a readable file");
+    let trouble = complaint!(
+        "--{name}: {path} cannot be read ({error}); write the path of a readable file",
+        "--{name}：{path} 无法读取（{error}）；请写可读文件的路径"
+    );
     UsageError::new(place, trouble)
 }

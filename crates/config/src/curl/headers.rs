@@ -1,5 +1,6 @@
 //! The header lines of a curl command, in curl's order: curl's own, then the user's (`Curl_http` in lib/http.c).
 
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 use brunt_protocols::file;
 
@@ -29,7 +30,7 @@ impl HeaderLines {
                 Some(path) => {
                     data::readable("header", path, place)?;
                     let text = file::text("-H", path)
-                        .map_err(|said| UsageError::new(place, format!("-H @{}", said.problem)))?;
+                        .map_err(|said| UsageError::new(place, said.problem.map(|text| format!("-H @{text}"))))?;
                     users.extend(text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned));
                 }
                 None => users.push(header.to_owned()),
@@ -39,7 +40,13 @@ impl HeaderLines {
             let empty = || line.split_once(';').is_some_and(|(_, rest)| rest.trim().is_empty());
             let sent = if line.contains(':') { !line.starts_with(':') } else { empty() };
             if !sent {
-                notes.push(format!("-H '{line}': is not a header; curl ignores it, and so does brunt").into());
+                notes.push(
+                    complaint!(
+                        "-H '{line}': is not a header; curl ignores it, and so does brunt",
+                        "-H '{line}'：不是头部；curl 会忽略它，brunt 也一样"
+                    )
+                    .into(),
+                );
             }
             sent
         });

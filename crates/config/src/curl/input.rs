@@ -1,5 +1,6 @@
 //! Standard input that a command is given by its shell (`< FILE`, here-documents), in place of `-` in its options.
 
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 use brunt_protocols::standard_input::NAME;
 
@@ -59,8 +60,10 @@ fn with_text(
             vec![(name, format!("{before}={text}"))]
         }
         _ => {
-            let trouble =
-                format!("--{name} cannot take standard input from the command itself; write the text to a file");
+            let trouble = complaint!(
+                "--{name} cannot take standard input from the command itself; write the text to a file",
+                "--{name} 不能使用命令自身的标准输入；请把文本写入文件"
+            );
             return Err(UsageError::new(place, trouble));
         }
     })

@@ -19,6 +19,7 @@ mod target;
 mod tests;
 mod windows;
 
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 
 use crate::draft::{CurlNote, DraftUrl, RunDraft};
@@ -37,7 +38,13 @@ pub fn read(texts: &[&str], source: &str) -> Result<RunDraft, UsageError> {
         commands.extend(found);
     }
     if commands.is_empty() {
-        return Err(UsageError::new(source, "has no command; use one such as 'curl http://localhost:8080/'"));
+        return Err(UsageError::new(
+            source,
+            complaint!(
+                "has no command; use one such as 'curl http://localhost:8080/'",
+                "没有命令；请写，例如 'curl http://localhost:8080/'"
+            ),
+        ));
     }
     let single = commands.len() == 1;
     let mut draft = RunDraft::default();
@@ -67,14 +74,30 @@ fn one(
     let origin = ValueOrigin::Curl(place.into());
     let (program, words) = command.words.split_first().expect("a command has a word");
     if !matches!(program.rsplit(['/', '\\']).next(), Some("curl" | "curl.exe")) {
-        return Err(UsageError::new(place, format!("`{program}` is not curl; write commands that start with curl")));
+        return Err(UsageError::new(
+            place,
+            complaint!(
+                "`{program}` is not curl; write commands that start with curl",
+                "`{program}` 不是 curl；请写以 curl 开头的命令"
+            ),
+        ));
     }
     for what in &command.left_out {
-        draft.remarks.push(format!("`{what}` works on curl's output, which a load test does not have"));
+        draft.remarks.push(complaint!(
+            "`{what}` works on curl's output, which a load test does not have",
+            "`{what}` 处理 curl 的输出，而压测没有这种输出"
+        ));
     }
     let mut output = Vec::new();
     if command.words.iter().any(|word| word == "--http2") && words.iter().any(|word| word.starts_with("http://")) {
-        note(draft, "--http2: on http:// curl asks to upgrade to HTTP/2; brunt uses HTTP/1.1".to_owned().into());
+        note(
+            draft,
+            complaint!(
+                "--http2: on http:// curl asks to upgrade to HTTP/2; brunt uses HTTP/1.1",
+                "--http2：curl 在 http:// 上会请求升级到 HTTP/2；brunt 使用 HTTP/1.1"
+            )
+            .into(),
+        );
     }
     for mut asked in command::read(words, place)? {
         command.input.iter().try_for_each(|input| input::apply(&mut asked, input, place))?;
@@ -101,7 +124,11 @@ fn one(
         }
     }
     if !output.is_empty() {
-        draft.remarks.push(format!("{}: only affects curl's own output", output.join(" ")));
+        draft.remarks.push(complaint!(
+            "{}: only affects curl's own output",
+            "{}：只影响 curl 自己的输出",
+            output.join(" ")
+        ));
     }
     Ok(())
 }

@@ -3,6 +3,8 @@
 //! An option that changes the request and cannot be honoured is rejected, because the load would differ from the
 //! command. An option that changes how curl handles the response or the connection is only reported.
 
+use brunt_cause::{Complaint, complaint};
+
 /// The treatment of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionTreatment {
@@ -10,12 +12,12 @@ pub enum OptionTreatment {
     Honoured,
     /// Affects only curl's own output or files, not the load.
     Output,
-    /// The load differs from curl in this respect.
-    Differs(&'static str),
+    /// The load differs from curl in this respect, in English and in Chinese.
+    Differs([&'static str; 2]),
     /// The load differs from curl if users keep no cookies.
-    DiffersWithoutCookies(&'static str),
-    /// The command cannot be executed; holds the reason and an alternative.
-    Refused(&'static str),
+    DiffersWithoutCookies([&'static str; 2]),
+    /// The command cannot be executed; holds the reason and an alternative, in English and in Chinese.
+    Refused([&'static str; 2]),
 }
 
 /// A known option.
@@ -68,118 +70,170 @@ const GROUPS: &[OptionGroup] = &[
          proxy-pass proxy-pinnedpubkey proxy-tls13-ciphers proxy-tlsauthtype proxy-tlspassword proxy-tlsuser",
     ),
     OptionGroup(
-        OptionTreatment::DiffersWithoutCookies(
+        OptionTreatment::DiffersWithoutCookies([
             "cookies that responses set are not kept without --cookie-jar, which gives each user a jar of its own",
-        ),
+            "没有 --cookie-jar 时不保留响应设置的 Cookie；加上它，每个用户各有一个",
+        ]),
         "",
         "c,cookie-jar",
     ),
-    OptionGroup(OptionTreatment::Differs("all cookies of the file are sent"), "j,junk-session-cookies", ""),
     OptionGroup(
-        OptionTreatment::Differs("failed requests are not retried"),
+        OptionTreatment::Differs(["all cookies of the file are sent", "文件中的所有 Cookie 都会发送"]),
+        "j,junk-session-cookies",
+        "",
+    ),
+    OptionGroup(
+        OptionTreatment::Differs(["failed requests are not retried", "失败的请求不重试"]),
         "retry-all-errors retry-connrefused",
         "retry retry-delay retry-max-time",
     ),
     OptionGroup(
-        OptionTreatment::Differs("the load sets how fast requests are sent"),
+        OptionTreatment::Differs(["the load sets how fast requests are sent", "发送的快慢由负载决定"]),
         "",
         "limit-rate Y,speed-limit y,speed-time rate max-filesize",
     ),
     OptionGroup(
-        OptionTreatment::Differs("connections keep the kernel's defaults"),
+        OptionTreatment::Differs(["connections keep the kernel's defaults", "连接使用内核的默认设置"]),
         "no-keepalive tcp-fastopen mptcp",
         "keepalive-time keepalive-cnt local-port ip-tos vlan-priority",
     ),
     OptionGroup(
-        OptionTreatment::Differs("--continue-wait says how long a body waits for 100 Continue: 1 s without it"),
+        OptionTreatment::Differs([
+            "--continue-wait says how long a body waits for 100 Continue: 1 s without it",
+            "正文等待 100 Continue 的时间由 --continue-wait 决定，默认 1 s",
+        ]),
         "",
         "expect100-timeout",
     ),
     OptionGroup(
-        OptionTreatment::Differs("names are resolved by this system, and all addresses are used"),
+        OptionTreatment::Differs([
+            "names are resolved by this system, and all addresses are used",
+            "域名由本机系统解析，并使用其全部地址",
+        ]),
         "4,ipv4 6,ipv6 doh-insecure doh-cert-status",
         "doh-url dns-servers dns-interface dns-ipv4-addr dns-ipv6-addr happy-eyeballs-timeout-ms",
     ),
     OptionGroup(
-        OptionTreatment::Differs(
+        OptionTreatment::Differs([
             "a redirect to another host is followed without credentials, and 301, 302 and 303 turn a POST into a GET",
-        ),
+            "重定向到其他主机时不带凭据，301、302 和 303 会把 POST 变为 GET",
+        ]),
         "location-trusted post301 post302 post303 follow",
         "",
     ),
     OptionGroup(
-        OptionTreatment::Differs(
+        OptionTreatment::Differs([
             "TLS 1.2 and 1.3 are offered with brunt's own ciphers, and certificates are checked against the roots only",
-        ),
+            "使用 TLS 1.2 和 1.3 及 brunt 自己的加密套件，证书只对照根证书检查",
+        ]),
         "1,tlsv1 tlsv1.0 tlsv1.1 no-alpn no-npn false-start cert-status ca-native ech-none",
         "ciphers tls13-ciphers curves crlfile pinnedpubkey capath cert-type key-type tls-earlydata ech sigalgs",
     ),
-    OptionGroup(OptionTreatment::Differs("hosts are reached as given in the URLs"), "", "alt-svc hsts"),
     OptionGroup(
-        OptionTreatment::Differs("the length that the server sends is trusted"),
+        OptionTreatment::Differs(["hosts are reached as given in the URLs", "按 URL 中写的主机连接"]),
+        "",
+        "alt-svc hsts",
+    ),
+    OptionGroup(
+        OptionTreatment::Differs(["the length that the server sends is trusted", "以服务器发送的长度为准"]),
         "ignore-content-length http0.9",
         "",
     ),
-    OptionGroup(OptionTreatment::Differs("quotes in the names of form fields are written %22"), "form-escape", ""),
     OptionGroup(
-        OptionTreatment::Refused(
+        OptionTreatment::Differs(["quotes in the names of form fields are written %22", "表单字段名中的引号写作 %22"]),
+        "form-escape",
+        "",
+    ),
+    OptionGroup(
+        OptionTreatment::Refused([
             "needs a challenge from the server first, which brunt does not support; use -u with basic \
                 authentication, or a header",
-        ),
+            "需要服务器先发出质询，brunt 不支持；请用 -u 基本认证，或写请求头",
+        ]),
         "anyauth digest ntlm ntlm-wb negotiate proxy-anyauth proxy-digest proxy-ntlm proxy-negotiate",
         "",
     ),
     OptionGroup(
-        OptionTreatment::Refused("signs every request, which is not supported yet; write the signed headers with -H"),
+        OptionTreatment::Refused([
+            "signs every request, which is not supported yet; write the signed headers with -H",
+            "要为每个请求签名，目前不支持；请用 -H 写已签名的请求头",
+        ]),
         "",
         "aws-sigv4",
     ),
     OptionGroup(
-        OptionTreatment::Refused("reads credentials or options from another file; put them in the command"),
+        OptionTreatment::Refused([
+            "reads credentials or options from another file; put them in the command",
+            "要从其他文件读取凭据或选项；请写在命令中",
+        ]),
         "n,netrc netrc-optional",
         "netrc-file K,config",
     ),
     OptionGroup(
-        OptionTreatment::Refused("is a version of HTTP that brunt does not support; leave it out"),
+        OptionTreatment::Refused([
+            "is a version of HTTP that brunt does not support; leave it out",
+            "是 brunt 不支持的 HTTP 或 SSL 版本；请去掉",
+        ]),
         "http3 http3-only 3,sslv3 2,sslv2",
         "",
     ),
     OptionGroup(
-        OptionTreatment::Refused(
+        OptionTreatment::Refused([
             "is a proxy setting that brunt does not support; use -x with http://, socks5:// or socks5h://",
-        ),
+            "是 brunt 不支持的代理设置；请用 -x 加 http://、socks5:// 或 socks5h://",
+        ]),
         "p,proxytunnel socks5-gssapi socks5-gssapi-nec haproxy-protocol",
         "preproxy proxy1.0 socks4 socks4a socks5-gssapi-service haproxy-clientip proxy-header",
     ),
     OptionGroup(
-        OptionTreatment::Refused("requests a transfer coding (TE) that brunt does not support; use --compressed"),
+        OptionTreatment::Refused([
+            "requests a transfer coding (TE) that brunt does not support; use --compressed",
+            "要求 brunt 不支持的传输编码（TE）；请用 --compressed",
+        ]),
         "tr-encoding",
         "",
     ),
-    OptionGroup(OptionTreatment::Refused("changes the line breaks of a body; convert the file before"), "crlf", ""),
     OptionGroup(
-        OptionTreatment::Refused("is expanded by curl itself; write the value"),
+        OptionTreatment::Refused([
+            "changes the line breaks of a body; convert the file before",
+            "会改变正文的换行符；请事先转换文件",
+        ]),
+        "crlf",
+        "",
+    ),
+    OptionGroup(
+        OptionTreatment::Refused(["is expanded by curl itself; write the value", "由 curl 自己展开；请写出其值"]),
         "",
         "variable expand-url expand-data expand-header expand-user expand-data-raw expand-json",
     ),
     OptionGroup(
-        OptionTreatment::Refused("connects to an abstract Unix socket, which brunt cannot; use --unix-socket PATH"),
+        OptionTreatment::Refused([
+            "connects to an abstract Unix socket, which brunt cannot; use --unix-socket PATH",
+            "连接抽象 Unix 套接字，brunt 不支持；请用 --unix-socket PATH",
+        ]),
         "",
         "abstract-unix-socket",
     ),
     OptionGroup(
-        OptionTreatment::Refused("is not supported; use a PEM key without a passphrase"),
+        OptionTreatment::Refused([
+            "is not supported; use a PEM key without a passphrase",
+            "不受支持；请用没有密码的 PEM 私钥",
+        ]),
         "",
         "pass tlsauthtype tlspassword tlsuser",
     ),
-    OptionGroup(OptionTreatment::Refused("is not supported; leave it out"), "disallow-username-in-url", ""),
+    OptionGroup(
+        OptionTreatment::Refused(["is not supported; leave it out", "不受支持；请去掉"]),
+        "disallow-username-in-url",
+        "",
+    ),
 ];
 
 /// Returns the option with this long name, which may be abbreviated as in curl.
 ///
 /// # Errors
 /// The name is unknown or ambiguous.
-pub fn long(name: &str) -> Result<CurlOption, String> {
+pub fn long(name: &str) -> Result<CurlOption, Complaint> {
     let mut near: Vec<CurlOption> = Vec::new();
     for found in all() {
         if found.1.long == name {
@@ -191,9 +245,10 @@ pub fn long(name: &str) -> Result<CurlOption, String> {
     }
     match near[..] {
         [one] => Ok(one),
-        [] => Err("is not an option of curl".into()),
-        _ => Err(format!(
+        [] => Err(complaint!("is not an option of curl", "不是 curl 的选项")),
+        _ => Err(complaint!(
             "could be {}; write it out",
+            "可能是 {}；请写全",
             near.iter().map(|f| format!("--{}", f.long)).collect::<Vec<_>>().join(" or ")
         )),
     }

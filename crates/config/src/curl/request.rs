@@ -1,5 +1,6 @@
 //! Translation of a command to URLs, each with its own options.
 
+use brunt_cause::{Complaint, complaint};
 use std::fs;
 
 use brunt_contract::UsageError;
@@ -19,11 +20,21 @@ use crate::values::SettingValues;
 const EXPECTS_FROM: u64 = 1024 * 1024;
 
 /// Note for requests for which curl may send `Expect: 100-continue`, unlike brunt.
-const AT_ONCE: &str = "a body above 1 MiB: over HTTP/1.1 curl sends Expect: 100-continue and waits; brunt sends it \
-    at once";
+fn at_once() -> Complaint {
+    complaint!(
+        "a body above 1 MiB: over HTTP/1.1 curl sends Expect: 100-continue and waits; brunt sends it \
+    at once",
+        "正文超过 1 MiB：在 HTTP/1.1 上 curl 会发送 Expect: 100-continue 并等待；brunt 立即发送"
+    )
+}
 
 /// Note for a body of unknown length.
-const IN_CHUNKS: &str = "-T -: curl sends standard input in chunks; brunt reads it before the run and sends its length";
+fn in_chunks() -> Complaint {
+    complaint!(
+        "-T -: curl sends standard input in chunks; brunt reads it before the run and sends its length",
+        "-T -：curl 分块发送标准输入；brunt 在压测前读取，并发送其长度"
+    )
+}
 
 /// The requests of one part of a command.
 #[derive(Debug, Default)]
@@ -39,9 +50,9 @@ pub struct CurlRequests {
 /// # Errors
 /// An option cannot be honoured; the error states the consequence.
 pub fn requests(asked: &CurlOptions, place: &str, origin: &ValueOrigin) -> Result<CurlRequests, UsageError> {
-    let wrong = |trouble: &str| Err(UsageError::new(place, trouble));
+    let wrong = |trouble: Complaint| Err(UsageError::new(place, trouble));
     if asked.urls.is_empty() {
-        return wrong("has no URL; write one after the options");
+        return wrong(complaint!("has no URL; write one after the options", "没有 URL；请写在选项之后"));
     }
     let data = data::of(asked, place)?;
     let forms = forms(asked);
@@ -49,9 +60,10 @@ pub fn requests(asked: &CurlOptions, place: &str, origin: &ValueOrigin) -> Resul
     let (get, head) = (asked.has("get"), asked.has("head"));
     let bodies = [data.is_some() && !get, !forms.is_empty(), !uploads.is_empty(), head && !get];
     if bodies.iter().filter(|given| **given).count() > 1 {
-        return wrong(
+        return wrong(complaint!(
             "has more than one of -d, -F, -T and -I, but a request has only one method and one body; keep one of them",
-        );
+            "同时有 -d、-F、-T 和 -I 中的多个，而一个请求只有一种方法和一个正文；请只保留一个"
+        ));
     }
     let mut all = CurlRequests::default();
     for (index, written) in asked.urls.iter().enumerate() {
@@ -64,13 +76,13 @@ pub fn requests(asked: &CurlOptions, place: &str, origin: &ValueOrigin) -> Resul
             queries(asked, &mut target, data.as_ref().filter(|_| get), place)?;
             let method = body(&mut options, (&data, &forms, upload), &mut target, (get, head), place)?;
             if upload.is_some_and(|path| matches!(path, "-" | ".")) {
-                notes.push(IN_CHUNKS.to_owned().into());
+                notes.push(in_chunks().into());
             }
             let mut lines = lines(asked, &target, (&options, &mut notes), place)?;
             if expects_continue(asked, upload, &options, &lines) {
                 match uses_http1(asked, &target) {
                     true => options.say("expect-continue", ""),
-                    false => notes.push(AT_ONCE.to_owned().into()),
+                    false => notes.push(at_once().into()),
                 }
             }
             let method = asked.value("request").unwrap_or(method).to_owned();
@@ -141,8 +153,10 @@ fn queries(
     match data {
         Some(CurlData::Text(text)) => target.add_query(text),
         Some(CurlData::File(path)) => {
-            let text = file::text("-G", path)
-                .map_err(|said| UsageError::new(place, format!("{said}, or send it without -G")))?;
+            let text = file::text("-G", path).map_err(|said| {
+                let (said, zh) = (said.to_string(), said.zh());
+                UsageError::new(place, complaint!("{said}, or send it without -G", "{zh}，或不用 -G 发送"))
+            })?;
             target.add_query(&text);
         }
         None => {}
@@ -251,7 +265,10 @@ fn resumed(asked: &CurlOptions, place: &str) -> Result<Option<String>, UsageErro
         Ok(0) => Ok(None),
         Ok(offset) => Ok(Some(format!("{offset}-"))),
         Err(_) => {
-            let trouble = format!("-C {offset} continues curl's own output file; write the offset, such as -C 1000");
+            let trouble = complaint!(
+                "-C {offset} continues curl's own output file; write the offset, such as -C 1000",
+                "-C {offset} 是接着 curl 自己的输出文件下载；请写偏移量，例如 -C 1000"
+            );
             Err(UsageError::new(place, trouble))
         }
     }
@@ -273,8 +290,13 @@ fn time_condition(asked: &CurlOptions, lines: &mut HeaderLines, notes: &mut Vec<
     match date::seconds(text).or_else(of_file) {
         Some(seconds) => lines.add_default(name, &date::of_http(seconds)),
         None => {
-            notes
-                .push(format!("-z {written}: is neither a date nor a file, so no header is sent, as with curl").into());
+            notes.push(
+                complaint!(
+                    "-z {written}: is neither a date nor a file, so no header is sent, as with curl",
+                    "-z {written}：既不是日期也不是文件，因此不发送头部，与 curl 相同"
+                )
+                .into(),
+            );
         }
     }
 }
@@ -314,8 +336,11 @@ fn check_form_content_type(lines: &HeaderLines, place: &str) -> Result<(), Usage
     if lines.value("Content-Type").is_none_or(is_form) {
         return Ok(());
     }
-    let trouble = "-H 'Content-Type: …' with -F makes curl send the parts as attachments, and brunt sends a form; \
-        leave it out";
+    let trouble = complaint!(
+        "-H 'Content-Type: …' with -F makes curl send the parts as attachments, and brunt sends a form; \
+        leave it out",
+        "-H 'Content-Type: …' 与 -F 同用时 curl 会把各部分作为附件发送，而 brunt 发送表单；请去掉"
+    );
     Err(UsageError::new(place, trouble))
 }
 
@@ -338,10 +363,19 @@ fn cookie(asked: &CurlOptions, target: &CurlTarget, lines: &mut HeaderLines, not
             texts.push(value);
         } else if let Ok(text) = file::text("-b", value) {
             jar.extend(cookies::of_file(&text, target.host(), &target.path, target.scheme == "https"));
-            let text = format!("-b {value}: cookies that responses set are not kept without --cookie-jar");
+            let text = complaint!(
+                "-b {value}: cookies that responses set are not kept without --cookie-jar",
+                "-b {value}：没有 --cookie-jar 时不保留响应设置的 Cookie"
+            );
             notes.push(CurlNote { text, without_cookies: true });
         } else if !value.is_empty() {
-            notes.push(format!("-b {value}: there is no such file, so no cookie is sent, as with curl").into());
+            notes.push(
+                complaint!(
+                    "-b {value}: there is no such file, so no cookie is sent, as with curl",
+                    "-b {value}：没有这个文件，因此不发送 Cookie，与 curl 相同"
+                )
+                .into(),
+            );
         }
     }
     jar.extend((!texts.is_empty()).then(|| texts.join(";")));
@@ -362,8 +396,9 @@ fn user(
     }
     match (asked.value("user"), &target.user) {
         (Some(user), _) if !user.contains(':') => {
-            let trouble = format!(
-                "-u {user} has no password, and curl would ask for it; use -u '{user}:PASSWORD', or -u '{user}:'"
+            let trouble = complaint!(
+                "-u {user} has no password, and curl would ask for it; use -u '{user}:PASSWORD', or -u '{user}:'",
+                "-u {user} 没有密码，curl 会询问；请用 -u '{user}:PASSWORD' 或 -u '{user}:'"
             );
             Err(UsageError::new(place, trouble))
         }

@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 use std::path::Path;
 
-use brunt_cause::Complaint;
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{Proxy, UsageError};
 
 use super::command::CurlOptions;
@@ -36,9 +36,10 @@ impl CurlSettings {
         match differs(self, other).or_else(|| differs(other, self)) {
             None => Ok(()),
             Some(name) => {
-                let trouble = format!(
+                let trouble = complaint!(
                     "differs from the first command ({first}) in --{name}, which applies to the whole run; make it \
-                        the same in all commands, or use two runs"
+                        the same in all commands, or use two runs",
+                    "的 --{name} 与第一条命令（{first}）不同，而它作用于整个压测；请在所有命令中写成一样，或分两次压测"
                 );
                 Err(UsageError::new(place, trouble))
             }
@@ -63,8 +64,9 @@ pub fn run_settings(options: &CurlOptions, place: &str) -> Result<CurlSettings, 
     }
     if let Some(path) = options.value("cert") {
         if let (Some((file, _)), false) = (path.rsplit_once(':'), Path::new(path).exists()) {
-            let trouble = format!(
-                "-E {file}:*** has a passphrase, which is not supported; use a PEM certificate and key without one"
+            let trouble = complaint!(
+                "-E {file}:*** has a passphrase, which is not supported; use a PEM certificate and key without one",
+                "-E {file}:*** 带有密码，不受支持；请用不带密码的 PEM 证书和私钥"
             );
             return Err(UsageError::new(place, trouble));
         }
@@ -88,8 +90,10 @@ pub fn run_settings(options: &CurlOptions, place: &str) -> Result<CurlSettings, 
     if let Some(name) = options.value("interface") {
         let address = name.rsplit('!').next().unwrap_or(name);
         if address.parse::<IpAddr>().is_err() {
-            let trouble =
-                format!("--interface {name} names a device; write the address to connect from, such as 127.0.0.2");
+            let trouble = complaint!(
+                "--interface {name} names a device; write the address to connect from, such as 127.0.0.2",
+                "--interface {name} 是设备名；请写连接所用的本机地址，例如 127.0.0.2"
+            );
             return Err(UsageError::new(place, trouble));
         }
         all.push(("source", address.to_owned()));
@@ -105,7 +109,10 @@ fn limits(options: &CurlOptions, place: &str, all: &mut Vec<(&'static str, Strin
             let seconds = seconds.ok_or_else(|| {
                 UsageError::new(
                     place,
-                    format!("--{option} {text} is not a number of seconds; use one such as 5 or 2.5"),
+                    complaint!(
+                        "--{option} {text} is not a number of seconds; use one such as 5 or 2.5",
+                        "--{option} {text} 不是秒数；请写，例如 5 或 2.5"
+                    ),
                 )
             })?;
             if seconds > 0.0 {
@@ -118,7 +125,13 @@ fn limits(options: &CurlOptions, place: &str, all: &mut Vec<(&'static str, Strin
             None => REDIRECTS,
             Some(text) => {
                 text.parse::<i64>().ok().map(|n| u32::try_from(n).unwrap_or(MOST_REDIRECTS)).ok_or_else(|| {
-                    UsageError::new(place, format!("--max-redirs {text} is not a number; use one such as 5"))
+                    UsageError::new(
+                        place,
+                        complaint!(
+                            "--max-redirs {text} is not a number; use one such as 5",
+                            "--max-redirs {text} 不是数字；请写，例如 5"
+                        ),
+                    )
                 })?
             }
         };
@@ -157,8 +170,10 @@ pub fn redirections(options: &CurlOptions, place: &str) -> Result<Vec<String>, U
         }
         let mut parts = text.splitn(3, ':');
         let (Some(host), Some(port), Some(addresses)) = (parts.next(), parts.next(), parts.next()) else {
-            let trouble =
-                format!("--resolve {text} is not HOST:PORT:ADDRESS; use one such as example.com:443:127.0.0.1");
+            let trouble = complaint!(
+                "--resolve {text} is not HOST:PORT:ADDRESS; use one such as example.com:443:127.0.0.1",
+                "--resolve {text} 不是 HOST:PORT:ADDRESS；请写，例如 example.com:443:127.0.0.1"
+            );
             return Err(UsageError::new(place, trouble));
         };
         let address = addresses.split(',').next().unwrap_or_default().trim_matches(['[', ']']);

@@ -3,6 +3,7 @@
 //! Nothing is executed. Text after `|` or `>` affects only curl's output, so it is ignored and reported. What `<`, `<<` and
 //! `<<<` give as standard input is kept with the command. Syntax that a shell would execute (`$(…)`) is rejected.
 
+use brunt_cause::{Complaint, complaint};
 use std::collections::HashMap;
 
 /// Maximum size of a word after expansion in bytes, the same as for a text file. Variables that contain variables can
@@ -47,7 +48,7 @@ struct HereDocument {
 }
 
 /// The line of an error, and its message.
-pub type ShellError = (usize, String);
+pub type ShellError = (usize, Complaint);
 
 /// Splits a text in Bash notation into commands.
 ///
@@ -132,8 +133,10 @@ impl ShellReader<'_> {
                             command.input = Some(ShellInput::Text(self.here_document(&document)?));
                         }
                         Some(HereDocument { line, end, .. }) => {
-                            let trouble =
-                                format!("another command follows <<{end} on its line; write it on a line of its own");
+                            let trouble = complaint!(
+                                "another command follows <<{end} on its line; write it on a line of its own",
+                                "<<{end} 同一行后面还有另一条命令；请另起一行"
+                            );
                             return Err((line, trouble));
                         }
                         None => {}
@@ -161,7 +164,13 @@ impl ShellReader<'_> {
             }
         }
         if let Some(HereDocument { line, end, .. }) = self.document.take() {
-            return Err((line, format!("the text of <<{end} is missing; write it on the lines below")));
+            return Err((
+                line,
+                complaint!(
+                    "the text of <<{end} is missing; write it on the lines below",
+                    "缺少 <<{end} 的文本；请写在下面各行"
+                ),
+            ));
         }
         Ok((!command.words.is_empty()).then_some(command))
     }
@@ -201,9 +210,11 @@ impl ShellReader<'_> {
             self.skip();
         }
         if matches!(self.peek(0), Some('(' | '&' | '>')) {
-            let trouble =
-                "a shell would run another command for curl here (<); write its output to a file and use -d @FILE";
-            return Err((line, trouble.into()));
+            let trouble = complaint!(
+                "a shell would run another command for curl here (<); write its output to a file and use -d @FILE",
+                "shell 会在此为 curl 运行另一条命令（<）；请把它的输出写入文件，并用 -d @FILE"
+            );
+            return Err((line, trouble));
         }
         while self.peek(0).is_some_and(|c| c == ' ' || c == '\t') {
             self.next();
@@ -223,7 +234,11 @@ impl ShellReader<'_> {
         let (first, mut text) = (self.line, String::new());
         loop {
             if self.peek(0).is_none() {
-                let trouble = format!("the text of <<{0} has no end; write {0} on a line of its own", document.end);
+                let trouble = complaint!(
+                    "the text of <<{0} has no end; write {0} on a line of its own",
+                    "<<{0} 的文本没有结尾；请另起一行写 {0}",
+                    document.end
+                );
                 return Err((document.line, trouble));
             }
             let from = self.at;
@@ -331,7 +346,9 @@ impl ShellReader<'_> {
             match self.next() {
                 Some('\'') => return Ok(()),
                 Some(c) => word.push(c),
-                None => return Err((line, "a single quote is not closed; close it".into())),
+                None => {
+                    return Err((line, complaint!("a single quote is not closed; close it", "单引号没有闭合；请补上")));
+                }
             }
         }
     }
@@ -341,7 +358,9 @@ impl ShellReader<'_> {
         self.next();
         loop {
             match self.peek(0) {
-                None => return Err((line, "a double quote is not closed; close it".into())),
+                None => {
+                    return Err((line, complaint!("a double quote is not closed; close it", "双引号没有闭合；请补上")));
+                }
                 Some('"') => {
                     self.next();
                     return Ok(());
@@ -370,9 +389,11 @@ impl ShellReader<'_> {
     fn expansion(&mut self, word: &mut String) -> Result<(), ShellError> {
         let line = self.line;
         if self.peek(0) == Some('`') || self.peek(1) == Some('(') {
-            let trouble =
-                "a shell would run another command here (`…` or $(…)), which brunt does not; write its output instead";
-            return Err((line, trouble.into()));
+            let trouble = complaint!(
+                "a shell would run another command here (`…` or $(…)), which brunt does not; write its output instead",
+                "shell 会在此运行另一条命令（`…` 或 $(…)），brunt 不会；请写出它的输出"
+            );
+            return Err((line, trouble));
         }
         self.next();
         let braces = self.peek(0) == Some('{');
@@ -385,7 +406,13 @@ impl ShellReader<'_> {
             self.next();
         }
         if braces && self.next() != Some('}') {
-            return Err((line, format!("${{{name}… is more than a plain variable; write the value itself")));
+            return Err((
+                line,
+                complaint!(
+                    "${{{name}… is more than a plain variable; write the value itself",
+                    "${{{name}… 不只是普通变量；请写出其值"
+                ),
+            ));
         }
         if name.is_empty() {
             word.push('$');
@@ -393,16 +420,32 @@ impl ShellReader<'_> {
         }
         let own = std::env::var(&name).ok();
         let Some(value) = self.variables.get(&name).or(own.as_ref()) else {
-            return Err((line, format!("the variable ${name} is not set; set it, or write its value")));
+            return Err((
+                line,
+                complaint!(
+                    "the variable ${name} is not set; set it, or write its value",
+                    "变量 ${name} 没有设置；请设置它，或写出其值"
+                ),
+            ));
         };
         if word.len() + value.len() > WORD_BOUND {
-            let trouble = "expands to a word of more than 64 MiB; put long values in a file and use -d @FILE";
-            return Err((line, format!("the variable ${name} {trouble}")));
+            return Err((
+                line,
+                complaint!(
+                    "the variable ${name} expands to a word of more than 64 MiB; put long values in a file and use -d @FILE",
+                    "变量 ${name} 展开后的词超过 64 MiB；长的值请放进文件，并用 -d @FILE"
+                ),
+            ));
         }
         self.values += value.len();
         if self.values > VALUES_BOUND {
-            let trouble = "and those before it add up to more than 256 MiB; put long values in files and use -d @FILE";
-            return Err((line, format!("the variable ${name} {trouble}")));
+            return Err((
+                line,
+                complaint!(
+                    "the variable ${name} and those before it add up to more than 256 MiB; put long values in files and use -d @FILE",
+                    "变量 ${name} 与之前的变量合计超过 256 MiB；长的值请放进文件，并用 -d @FILE"
+                ),
+            ));
         }
         word.push_str(value);
         Ok(())
@@ -414,7 +457,8 @@ impl ShellReader<'_> {
         self.takes("$'");
         let mut bytes = Vec::new();
         loop {
-            let c = self.next().ok_or_else(|| (line, "a $' is not closed; close it".to_owned()))?;
+            let c =
+                self.next().ok_or_else(|| (line, complaint!("a $' is not closed; close it", "$' 没有闭合；请补上")))?;
             match c {
                 '\'' => break,
                 '\\' => self.escape(&mut bytes),
@@ -424,7 +468,10 @@ impl ShellReader<'_> {
         let text = String::from_utf8(bytes).map_err(|_| {
             (
                 line,
-                "$'…' contains bytes that are not text (UTF-8); put them in a file and use --data-binary @FILE".into(),
+                complaint!(
+                    "$'…' contains bytes that are not text (UTF-8); put them in a file and use --data-binary @FILE",
+                    "$'…' 含有非文本（UTF-8）的字节；请放进文件，并用 --data-binary @FILE"
+                ),
             )
         })?;
         word.push_str(&text);

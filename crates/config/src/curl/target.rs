@@ -3,6 +3,7 @@
 //! curl sends a path almost unmodified: it only resolves `.` and `..` and encodes non-ASCII characters. brunt follows
 //! the URL standard of browsers, which encodes more. If the results differ, the request target is set explicitly.
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::UsageError;
 use brunt_protocols::template::slot_length;
 use url::Url;
@@ -31,15 +32,23 @@ impl CurlTarget {
     /// # Errors
     /// curl or brunt rejects a part of the URL.
     pub fn parse(text: &str, as_is: bool, place: &str) -> Result<CurlTarget, UsageError> {
-        let wrong =
-            |trouble: &str| UsageError::new(place, format!("the URL `{}` {trouble}", brunt_plan::mask::url(text)));
+        let wrong = |trouble: Complaint| {
+            let zh = trouble.zh();
+            UsageError::new(place, complaint!("the URL `{}` {trouble}", "URL `{}` {zh}", brunt_plan::mask::url(text)))
+        };
         if outside_slots(text).any(|c| c <= ' ' || c == '\x7f') {
-            return Err(wrong("contains a space or another character that ends it; write %20"));
+            return Err(wrong(complaint!(
+                "contains a space or another character that ends it; write %20",
+                "含有空格或其他使其中断的字符；请写 %20"
+            )));
         }
         let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
         let scheme = scheme.to_ascii_lowercase();
         if scheme != "http" && scheme != "https" {
-            return Err(wrong("is neither http nor https; only these are supported in curl commands"));
+            return Err(wrong(complaint!(
+                "is neither http nor https; only these are supported in curl commands",
+                "既不是 http 也不是 https；curl 命令只支持这两种"
+            )));
         }
         let rest = rest.split('#').next().unwrap_or_default();
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
@@ -49,7 +58,7 @@ impl CurlTarget {
             None => (None, authority.to_owned()),
         };
         if authority.is_empty() || authority.starts_with(':') {
-            return Err(wrong("has no host"));
+            return Err(wrong(complaint!("has no host", "缺少主机")));
         }
         let (path, query) = match rest.split_once('?') {
             Some((path, query)) => (path, Some(query.to_owned())),
@@ -169,8 +178,9 @@ pub fn globbed(text: &str, place: &str) -> Result<Vec<String>, UsageError> {
         let (before, glob) = rest.split_at(at);
         let close = if glob.starts_with('{') { '}' } else { ']' };
         let wrong = || {
-            let trouble = format!(
+            let trouble = complaint!(
                 "the URL `{}` has a {} that does not open a list; add -g to send it literally",
+                "URL `{}` 中的 {} 没有构成列表；若要原样发送请加 -g",
                 brunt_plan::mask::url(text),
                 &glob[..1]
             );
@@ -182,7 +192,10 @@ pub fn globbed(text: &str, place: &str) -> Result<Vec<String>, UsageError> {
         };
         let values: Vec<String> = values.filter(|values| !values.is_empty()).ok_or_else(wrong)?;
         if all.len() * values.len() > MOST {
-            let trouble = format!("the URL expands to more than {MOST} URLs; use --urls FILE for so many");
+            let trouble = complaint!(
+                "the URL expands to more than {MOST} URLs; use --urls FILE for so many",
+                "该 URL 展开后超过 {MOST} 个；这么多请用 --urls FILE"
+            );
             return Err(UsageError::new(place, trouble));
         }
         all = all.iter().flat_map(|start| values.iter().map(move |v| format!("{start}{before}{v}"))).collect();

@@ -1,6 +1,7 @@
 //! Tables of commands with their results or error messages.
 
 use super::*;
+use brunt_cause::Complaint;
 
 fn given(text: &str) -> RunDraft {
     read(&[text], "--curl").unwrap_or_else(|complaint| panic!("{text}: {complaint}"))
@@ -142,7 +143,8 @@ fn tls_to_a_proxy_without_tls_changes_nothing() {
 #[test]
 fn what_is_not_honoured_is_named() {
     let given = given("curl -so /dev/null --retry 3 -c jar --tlsv1.1 -H foo http://h | jq .");
-    let notes: Vec<String> = given.notes.into_iter().map(|note| note.text).chain(given.remarks).collect();
+    let notes: Vec<Complaint> = given.notes.into_iter().map(|note| note.text).chain(given.remarks).collect();
+    assert!(notes.iter().all(Complaint::is_translated), "{notes:?}");
     for said in [
         "-s -o: only affects curl's own output",
         "--retry: failed requests are not retried",

@@ -4,6 +4,7 @@
 //! runtime of the program processes double quotes and backslashes (Microsoft, "Parsing C command-line arguments").
 
 use super::shell::{ShellCommand, ShellError};
+use brunt_cause::complaint;
 
 /// Returns `true` for a text in the caret notation of `cmd`.
 pub fn is_caret_notation(text: &str) -> bool {
@@ -81,7 +82,7 @@ fn split(text: &str, line: usize) -> Result<Option<ShellCommand>, ShellError> {
     }
     words.extend(word);
     if quoted {
-        return Err((line, "a double quote is not closed; close it".into()));
+        return Err((line, complaint!("a double quote is not closed; close it", "双引号没有闭合；请补上")));
     }
     Ok((!words.is_empty()).then_some(ShellCommand { line, words, ..ShellCommand::default() }))
 }

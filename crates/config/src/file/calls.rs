@@ -25,7 +25,14 @@ impl PlanFileReader {
         let name = self.value_name("for-each", node)?;
         let (lists, rest): (Vec<&PlanFileEntry>, Vec<&PlanFileEntry>) = rest.iter().partition(|(key, ..)| key == "in");
         let [(_, _, of)] = lists[..] else {
-            return self.wrong(at, "for-each", "needs `in`; write the name of a captured list, or [a, b, c]");
+            return self.wrong(
+                at,
+                "for-each",
+                complaint!(
+                    "needs `in`; write the name of a captured list, or [a, b, c]",
+                    "需要 `in`；请写提取的列表的名称，或 [a, b, c]"
+                ),
+            );
         };
         let list = match &of.value {
             YamlValue::List(items) => {
@@ -68,13 +75,29 @@ impl PlanFileReader {
             let server = self.scalar("close", item)?;
             match server.as_str() {
                 "all" if items.len() == 1 => return Ok(Step::Close { servers: Vec::new() }),
-                "all" => return self.wrong(item.at, "close", "lists `all` together with others; write `close: all`"),
+                "all" => {
+                    return self.wrong(
+                        item.at,
+                        "close",
+                        complaint!(
+                            "lists `all` together with others; write `close: all`",
+                            "把 `all` 与其他项写在一起；请写 `close: all`"
+                        ),
+                    );
+                }
                 _ => self.deferred.push((DeferredCheck::Server(server.clone()), item.at)),
             }
             servers.push(server);
         }
         match servers.is_empty() {
-            true => self.wrong(node.at, "close", "names no server; write `close: all`, or the URL of one"),
+            true => self.wrong(
+                node.at,
+                "close",
+                complaint!(
+                    "names no server; write `close: all`, or the URL of one",
+                    "没有指出服务器；请写 `close: all`，或其中一个的 URL"
+                ),
+            ),
             false => Ok(Step::Close { servers }),
         }
     }
@@ -90,7 +113,10 @@ impl PlanFileReader {
         let mut with = std::collections::BTreeMap::new();
         for (key, at, node) in rest {
             let (true, YamlValue::Map(entries)) = (key == "with", &node.value) else {
-                let usual = "is not a key of a call; it takes only `with: {name: value}`";
+                let usual = Complaint::new(
+                    "is not a key of a call; it takes only `with: {name: value}`",
+                    "不是调用的键；调用只有 `with: {name: value}`",
+                );
                 return self.wrong(*at, key, usual);
             };
             for (name, at, node) in entries {
@@ -106,10 +132,21 @@ impl PlanFileReader {
     /// Reads `flows`: names, each with its steps.
     pub(super) fn called_flows(&mut self, node: &YamlNode) -> Result<Vec<NamedFlow>, UsageError> {
         let YamlValue::Map(entries) = &node.value else {
-            return self.wrong(node.at, "flows", "must be a map; write `NAME:` and its steps below it");
+            return self.wrong(
+                node.at,
+                "flows",
+                complaint!(
+                    "must be a map; write `NAME:` and its steps below it",
+                    "必须是映射；请写 `NAME:`，并在其下写步骤"
+                ),
+            );
         };
         if entries.len() > FLOWS {
-            return self.wrong(node.at, "flows", format!("are more than {FLOWS}; use fewer"));
+            return self.wrong(
+                node.at,
+                "flows",
+                complaint!("are more than {FLOWS}; use fewer", "超过 {FLOWS} 个；请减少"),
+            );
         }
         let mut all = Vec::new();
         for (name, at, node) in entries {
@@ -137,28 +174,30 @@ impl PlanFileReader {
         Ok(text)
     }
 
-    fn unknown_server(&self, server: &str) -> Option<String> {
+    fn unknown_server(&self, server: &str) -> Option<Complaint> {
         let mut known: Vec<String> = self.draft.urls.iter().map(|url| server_of(&url.url)).collect();
         if known.contains(&server_of(server)) {
             return None;
         }
         known.sort_unstable();
         known.dedup();
-        Some(format!("no step sends anything to `{server}`; write all, or {}", known.join(", ")))
+        Some(complaint!(
+            "no step sends anything to `{server}`; write all, or {}",
+            "没有步骤向 `{server}` 发送内容；请写 all，或 {}",
+            known.join(", ")
+        ))
     }
 
     /// Checks everything that needs the complete flow.
     pub(super) fn check_flow(&self, flow: &Flow) -> Result<(), UsageError> {
         for (later, at) in &self.deferred {
             let (name, trouble) = match later {
-                DeferredCheck::Condition(text) => {
-                    ("condition", Condition::parse(text, &flow.variables).err().map(Complaint::from))
-                }
-                DeferredCheck::List(name) => ("in", unknown_list(name, flow).map(Complaint::from)),
+                DeferredCheck::Condition(text) => ("condition", Condition::parse(text, &flow.variables).err()),
+                DeferredCheck::List(name) => ("in", unknown_list(name, flow)),
                 DeferredCheck::Count(name) => ("repeat", unknown_count(name, flow)),
                 DeferredCheck::Call(name) => ("call", unknown_flow(name, flow)),
-                DeferredCheck::Text(text) => ("with", placeholder_error(text).map(Complaint::from)),
-                DeferredCheck::Server(server) => ("close", self.unknown_server(server).map(Complaint::from)),
+                DeferredCheck::Text(text) => ("with", placeholder_error(text)),
+                DeferredCheck::Server(server) => ("close", self.unknown_server(server)),
                 DeferredCheck::Called(_) => continue,
             };
             if let Some(trouble) = trouble {
@@ -176,16 +215,23 @@ impl PlanFileReader {
     }
 }
 
-fn unknown_list(name: &str, flow: &Flow) -> Option<String> {
+fn unknown_list(name: &str, flow: &Flow) -> Option<Complaint> {
     let known = flow.variables.iter().any(|known| known == name);
     (!known).then(|| match nearest(name, flow.variables.iter().map(String::as_str)) {
-        Some(near) => format!("no step captures `{name}`; write `{near}` if you meant that"),
+        Some(near) => complaint!(
+            "no step captures `{name}`; write `{near}` if you meant that",
+            "没有步骤提取 `{name}`；是否要写 `{near}`？"
+        ),
         None if !brunt_protocols::capture::is_word(name) => {
-            format!("`{name}` is not a captured list; write [a, b, c], or a name that a step captures with `| all`")
+            complaint!(
+                "`{name}` is not a captured list; write [a, b, c], or a name that a step captures with `| all`",
+                "`{name}` 不是提取的列表；请写 [a, b, c]，或写步骤用 `| all` 提取的名称"
+            )
         }
-        None => format!(
+        None => complaint!(
             "no step captures `{name}`; add `capture: {{{name}: json $.items[*].id | all}}` to an earlier step, or \
-                write [a, b, c]"
+                write [a, b, c]",
+            "没有步骤提取 `{name}`；请在前面的步骤加 `capture: {{{name}: json $.items[*].id | all}}`，或写 [a, b, c]"
         ),
     })
 }
@@ -217,34 +263,41 @@ fn unknown_flow(name: &str, flow: &Flow) -> Option<Complaint> {
 }
 
 /// Returns an error if the text contains a placeholder that is filled in for each request.
-fn placeholder_error(text: &str) -> Option<String> {
+fn placeholder_error(text: &str) -> Option<Complaint> {
     let slots = text.match_indices('{').filter_map(|(at, _)| text[at + 1..].split(['}', ' ', ':', '=']).next());
     let slot = slots.into_iter().find(|word| brunt_protocols::template::is_reserved(word))?;
-    Some(format!(
+    Some(complaint!(
         "contains {{{slot} …}}, which differs in each request; write the slot in the request and only \
-        values here"
+        values here",
+        "含有 {{{slot} …}}，其值随请求变化；请把占位符写在请求中，这里只写值"
     ))
 }
 
 /// Returns an error if a flow calls itself, or has an argument with the same name as an argument of a flow that it
 /// calls.
-fn recursion_error(name: &str, flow: &Flow) -> Option<String> {
+fn recursion_error(name: &str, flow: &Flow) -> Option<Complaint> {
     let called = flow.named_flow(name)?;
     let inner = calls(&called.steps);
     let all = reached(&inner, flow)?;
     if all.contains(&name) {
-        return Some("calls itself; use a `while` loop to repeat steps".into());
+        return Some(complaint!(
+            "calls itself; use a `while` loop to repeat steps",
+            "调用了自身；重复步骤请用 `while` 循环"
+        ));
     }
     let own = arguments_of(name, flow);
     let again = all.iter().flat_map(|other| arguments_of(other, flow)).find(|given| own.contains(given));
     if let Some(given) = again {
-        return Some(format!("takes `{given}`, and so does a flow that it calls; rename one of them"));
+        return Some(complaint!(
+            "takes `{given}`, and so does a flow that it calls; rename one of them",
+            "有参数 `{given}`，而它调用的流程也有；请给其中一个改名"
+        ));
     }
     None
 }
 
 /// Returns a group that contains a call of the flow and also occurs in that flow or in a flow that it calls.
-fn enclosing_group(name: &str, flow: &Flow) -> Option<String> {
+fn enclosing_group(name: &str, flow: &Flow) -> Option<Complaint> {
     let mut inner = Vec::new();
     for reached in reached(&[name], flow)? {
         each(&flow.named_flow(reached)?.steps, &mut |step| {
@@ -260,7 +313,12 @@ fn enclosing_group(name: &str, flow: &Flow) -> Option<String> {
         }
         _ => {}
     });
-    again.map(|group| format!("is called inside the group `{group}` and has a group of that name; rename one of them"))
+    again.map(|group| {
+        complaint!(
+            "is called inside the group `{group}` and has a group of that name; rename one of them",
+            "在组 `{group}` 内调用，而其中也有同名的组；请给其中一个改名"
+        )
+    })
 }
 
 /// Returns the names of the flows called from these steps.

@@ -40,7 +40,7 @@ pub fn read(path: &str, text: &str, protocols: &[Arc<dyn Protocol>]) -> Result<R
     let mut root = yaml::parse(text).map_err(wrong)?;
     let filled = FilledBlanks::of(&mut root, &|name| std::env::var(name).ok());
     if let [(at, _), ..] = filled.missing[..] {
-        return Err(wrong((at, missing_secrets(&filled.missing).into())));
+        return Err(wrong((at, missing_secrets(&filled.missing))));
     }
     let schemes = protocols.iter().flat_map(|p| p.schemes()).copied().collect();
     let mut reader = PlanFileReader {
@@ -57,11 +57,12 @@ pub fn read(path: &str, text: &str, protocols: &[Arc<dyn Protocol>]) -> Result<R
 }
 
 /// Describes the secrets that a plan has blanks for, and how to give them.
-fn missing_secrets(missing: &[(FilePosition, String)]) -> String {
+fn missing_secrets(missing: &[(FilePosition, String)]) -> Complaint {
     let named: Vec<String> = missing.iter().map(|(at, name)| format!("{name} (line {})", at.line)).collect();
-    format!(
+    complaint!(
         "has blanks for secrets that were left out when the plan was saved; set the environment variables {}, or write \
          the values in their places",
+        "中有保存计划时留空的密钥；请设置环境变量 {}，或在相应位置写出其值",
         named.join(", ")
     )
 }
@@ -115,7 +116,14 @@ impl PlanFileReader {
                 Some(KeyKind::Flow) => self.flow(*at, node, entries)?,
                 Some(KeyKind::FlowSection) if side_by_side || entry(entries, "flow").is_some() => {}
                 Some(KeyKind::FlowSection) => {
-                    return self.wrong(*at, written, "needs a `flow` or `scenarios`; add one, or leave it out");
+                    return self.wrong(
+                        *at,
+                        written,
+                        complaint!(
+                            "needs a `flow` or `scenarios`; add one, or leave it out",
+                            "需要 `flow` 或 `scenarios`；请加上其一，或去掉"
+                        ),
+                    );
                 }
                 Some(KeyKind::Scenarios) => self.scenarios(*at, node, entries)?,
                 Some(KeyKind::Protocol) => {}
@@ -183,10 +191,28 @@ impl PlanFileReader {
             ("resume", "false") => self.say("no-resume", "", (at, key)),
             ("version", "1.2") => self.say("tls-max", "1.2", (at, key)),
             ("version", "1.3") => self.say("tlsv1.3", "", (at, key)),
-            ("version", _) => return self.wrong(at, key, "is not a TLS version; write \"1.2\" or \"1.3\""),
+            ("version", _) => {
+                return self.wrong(
+                    at,
+                    key,
+                    complaint!(
+                        "is not a TLS version; write \"1.2\" or \"1.3\"",
+                        "不是 TLS 版本；请写 \"1.2\" 或 \"1.3\""
+                    ),
+                );
+            }
             _ => match VALUED.iter().find(|known| **known == key) {
                 Some(name) => return self.setting(name, at, node),
-                None => return self.wrong(at, key, "is not one of insecure, cacert, cert, key, resume, version"),
+                None => {
+                    return self.wrong(
+                        at,
+                        key,
+                        complaint!(
+                            "is not one of insecure, cacert, cert, key, resume, version",
+                            "不是 insecure、cacert、cert、key、resume、version 之一"
+                        ),
+                    );
+                }
             },
         }
         Ok(())
@@ -202,7 +228,11 @@ impl PlanFileReader {
             return self.wrong(node.at, "load", trouble);
         }
         let load: brunt_plan::Load = serde_json::from_value(report_plan::json_of(node)).or_else(|error| {
-            self.wrong(node.at, "load", format!("is not a load in the form used by reports: {error}"))
+            self.wrong(
+                node.at,
+                "load",
+                complaint!("is not a load in the form used by reports: {error}", "不是报告所用格式的负载：{error}"),
+            )
         })?;
         let place = (node.at, "load");
         let open = load.is_open();

@@ -1,5 +1,6 @@
 //! Positions of the steps of a plan file, for remarks before the run.
 
+use brunt_cause::{Complaint, complaint};
 use brunt_plan::yaml::FilePosition;
 
 /// A section of steps.
@@ -88,11 +89,14 @@ impl StepPositions {
 pub(super) const NOWHERE: FilePosition = FilePosition { line: 0, column: 0 };
 
 /// Formats remarks with their positions, sorted by line.
-pub(super) fn format_remarks(mut all: Vec<(FilePosition, String)>) -> Vec<String> {
+pub(super) fn format_remarks(mut all: Vec<(FilePosition, Complaint)>) -> Vec<Complaint> {
     all.sort_by_key(|(at, _)| at.line);
-    let one = |(at, sentence): (FilePosition, String)| match at.line {
+    let one = |(at, sentence): (FilePosition, Complaint)| match at.line {
         0 => sentence,
-        line => format!("line {line}: {sentence}"),
+        line => {
+            let zh = sentence.zh();
+            complaint!("line {line}: {sentence}", "第 {line} 行：{zh}")
+        }
     };
     all.into_iter().map(one).collect()
 }

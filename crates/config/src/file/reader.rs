@@ -149,9 +149,7 @@ impl PlanFileReader {
             YamlValue::Text(text) => self.revealed(name, text, node.at),
             // The notation of k6: `{duration: 1m, target: 50}`.
             YamlValue::Map(_) if name == "stage" => {
-                let usual =
-                    "write `1m:50` (users) or `1m:10/s..100/s` (a rate), which begins where the stage before it ended";
-                self.wrong(node.at, name, format!("is a map; {usual}"))
+                self.wrong(node.at, name, complaint!("is a map; write `1m:50` (users) or `1m:10/s..100/s` (a rate), which begins where the stage before it ended", "是映射；请写 `1m:50`（用户数）或 `1m:10/s..100/s`（速率），起点是上一阶段的终点"))
             }
             _ => self.wrong(
                 node.at,
@@ -175,7 +173,14 @@ impl PlanFileReader {
             );
         }
         if !self.recorded && brunt_plan::mask::is_masked(name, text) {
-            return self.wrong(at, name, "was masked (***) when the plan was saved; write the real value");
+            return self.wrong(
+                at,
+                name,
+                complaint!(
+                    "was masked (***) when the plan was saved; write the real value",
+                    "在保存计划时已被隐去（***）；请写真实的值"
+                ),
+            );
         }
         Ok(text.to_owned())
     }
@@ -237,7 +242,14 @@ impl PlanFileReader {
             }
         }
         if url.url.is_empty() {
-            return self.wrong(item.at, "urls", "has no `url`; write `- url: http://localhost:8080/`");
+            return self.wrong(
+                item.at,
+                "urls",
+                complaint!(
+                    "has no `url`; write `- url: http://localhost:8080/`",
+                    "没有 `url`；请写 `- url: http://localhost:8080/`"
+                ),
+            );
         }
         Ok(url)
     }
@@ -263,7 +275,10 @@ impl PlanFileReader {
         let Some(name) = of_step.or_else(|| self.keys.of_one_url(name)) else {
             let trouble = match self.keys.find(name) {
                 Some(_) if ["await", "push"].contains(&name) => {
-                    "is for steps that send or await messages, such as those of ws:// URLs; leave it out here".into()
+                    complaint!(
+                        "is for steps that send or await messages, such as those of ws:// URLs; leave it out here",
+                        "用于发送或等待消息的步骤，例如 ws:// URL 的步骤；请在这里去掉"
+                    )
                 }
                 Some(_) => complaint!(
                     "applies to the whole run; put it at the top of the plan, not at one URL or step",
@@ -299,7 +314,14 @@ impl PlanFileReader {
         let mut names = url.own.take(CHECK_NAMES);
         for (which, (check, at, _)) in entries.iter().enumerate() {
             if check.trim().is_empty() || check.len() > 100 {
-                return self.wrong(*at, check, "cannot be the name of a check; use at most 100 characters");
+                return self.wrong(
+                    *at,
+                    check,
+                    complaint!(
+                        "cannot be the name of a check; use at most 100 characters",
+                        "不能用作检查的名称；请用至多 100 个字符"
+                    ),
+                );
             }
             let text = format!("{name} {which} {check}");
             names.push(SettingValue { name: CHECK_NAMES, text, origin: self.origin(*at, name) });
@@ -317,7 +339,11 @@ impl PlanFileReader {
                 self.wrong(
                     node.at,
                     "weight",
-                    format!("`{}` is not a weight; use a number above zero, such as 3", text_of(node)),
+                    complaint!(
+                        "`{}` is not a weight; use a number above zero, such as 3",
+                        "`{}` 不是权重；请用大于零的数，例如 3",
+                        text_of(node)
+                    ),
                 )
             },
             Ok,

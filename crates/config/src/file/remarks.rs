@@ -1,6 +1,7 @@
 //! Remarks on a flow before anything is sent: values that are unused or used before they are captured, unreachable
 //! steps, and flows that are never called.
 
+use brunt_cause::{Complaint, complaint};
 use brunt_plan::WeightedUrl;
 use brunt_plan::flow::{Flow, Step};
 use brunt_plan::yaml::FilePosition;
@@ -9,7 +10,7 @@ use super::positions::{Section, StepPositions, format_remarks};
 use super::single_pass::{FlowPass, captured_in};
 
 /// Returns the remarks on a flow, one sentence each.
-pub(super) fn of_flow(flow: &Flow, urls: &[WeightedUrl], places: &StepPositions) -> Vec<String> {
+pub(super) fn of_flow(flow: &Flow, urls: &[WeightedUrl], places: &StepPositions) -> Vec<Complaint> {
     let sections = [
         ("setup", &flow.setup),
         ("start", &flow.start),
@@ -19,11 +20,15 @@ pub(super) fn of_flow(flow: &Flow, urls: &[WeightedUrl], places: &StepPositions)
     ];
     let sections = sections.map(|(name, steps)| (Section::Own("", name), &steps[..]));
     let reader = FlowPass::read((flow, urls, places), &sections, Vec::new());
-    let mut all: Vec<(FilePosition, String)> = reader.unused().into_iter().map(|unused| unused_one(&unused)).collect();
+    let mut all: Vec<(FilePosition, Complaint)> =
+        reader.unused().into_iter().map(|unused| unused_one(&unused)).collect();
     all.extend(uncalled(flow, &reader.called, places));
-    all.extend(
-        reader.into_remarks(|name| format!("`{{{name}}}` is not a slot and no step captures it; it is sent literally")),
-    );
+    all.extend(reader.into_remarks(|name| {
+        complaint!(
+            "`{{{name}}}` is not a slot and no step captures it; it is sent literally",
+            "`{{{name}}}` 不是占位符，也没有步骤提取它；会原样发送"
+        )
+    }));
     format_remarks(all)
 }
 
@@ -33,7 +38,7 @@ pub(super) fn of_scenarios(
     scenarios: &[(&str, &Flow)],
     urls: &[WeightedUrl],
     places: &StepPositions,
-) -> Vec<String> {
+) -> Vec<Complaint> {
     // Scenarios do not share values, so each has its own names in addition to the common ones.
     let own = |flow: &Flow| {
         let around = Flow { setup: common.setup.clone(), teardown: common.teardown.clone(), ..flow.clone() };
@@ -57,42 +62,60 @@ pub(super) fn of_scenarios(
         readers.iter().chain([&around]).flat_map(|reader| reader.called.iter().copied()).collect();
     let used_by_any = |name: &str| readers.iter().any(|reader| reader.used.iter().any(|used| *used == name));
     let unused = around.unused().into_iter().filter(|(name, ..)| !used_by_any(name));
-    let mut all: Vec<(FilePosition, String)> = unused.map(|unused| unused_one(&unused)).collect();
+    let mut all: Vec<(FilePosition, Complaint)> = unused.map(|unused| unused_one(&unused)).collect();
     all.extend(uncalled(common, &called, places));
     all.extend(around.into_remarks(|name| {
-        format!("`{{{name}}}` is not a slot and `setup` does not capture it; it is sent literally")
+        complaint!(
+            "`{{{name}}}` is not a slot and `setup` does not capture it; it is sent literally",
+            "`{{{name}}}` 不是占位符，`setup` 也没有提取它；会原样发送"
+        )
     }));
     for ((name, _), reader) in scenarios.iter().zip(readers) {
-        let of_it = |(at, sentence): (FilePosition, String)| (at, format!("{name}: {sentence}"));
+        let of_it = |(at, sentence): (FilePosition, Complaint)| (at, sentence.map(|text| format!("{name}: {text}")));
         let unused = reader.unused().into_iter().filter(|(known, ..)| !of_setup.contains(known));
         all.extend(unused.map(|unused| of_it(unused_one(&unused))));
         let unknown = |word: &str| match flows.iter().any(|flow| flow.variables.iter().any(|known| known == word)) {
-            true => format!("`{{{word}}}` is captured only in another scenario; it is empty here"),
-            false => format!("`{{{word}}}` is not a slot and no step captures it; it is sent literally"),
+            true => complaint!(
+                "`{{{word}}}` is captured only in another scenario; it is empty here",
+                "`{{{word}}}` 只在另一个场景中提取；在这里为空"
+            ),
+            false => complaint!(
+                "`{{{word}}}` is not a slot and no step captures it; it is sent literally",
+                "`{{{word}}}` 不是占位符，也没有步骤提取它；会原样发送"
+            ),
         };
         all.extend(reader.into_remarks(unknown).map(of_it));
     }
     format_remarks(all)
 }
 
-fn unused_one((name, at, captured): &(&str, FilePosition, bool)) -> (FilePosition, String) {
-    let how = if *captured { "captured" } else { "given" };
-    (*at, format!("`{name}` is {how}, but no step uses it"))
+fn unused_one((name, at, captured): &(&str, FilePosition, bool)) -> (FilePosition, Complaint) {
+    let (how, zh) = if *captured { ("captured", "被提取") } else { ("given", "已给出") };
+    (*at, complaint!("`{name}` is {how}, but no step uses it", "`{name}` {zh}，但没有步骤使用"))
 }
 
-fn uncalled(flow: &Flow, called: &[(&str, bool)], places: &StepPositions) -> Vec<(FilePosition, String)> {
+fn uncalled(flow: &Flow, called: &[(&str, bool)], places: &StepPositions) -> Vec<(FilePosition, Complaint)> {
     let uncalled = flow.flows.iter().filter(|other| !called.iter().any(|(name, _)| *name == other.name));
     uncalled
-        .map(|other| (places.of_called(&other.name), format!("the flow `{}` is never called", other.name)))
+        .map(|other| {
+            (
+                places.of_called(&other.name),
+                complaint!("the flow `{}` is never called", "流程 `{}` 从未被调用", other.name),
+            )
+        })
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use brunt_cause::Complaint;
+
     use crate::file_tests::with_file;
 
     fn remarks(flow: &str) -> Vec<String> {
-        with_file(&format!("flow:\n{flow}"), &[]).unwrap_or_else(|complaint| panic!("{complaint}")).flow_remarks
+        let read = with_file(&format!("flow:\n{flow}"), &[]).unwrap_or_else(|complaint| panic!("{complaint}"));
+        assert!(read.flow_remarks.iter().all(Complaint::is_translated), "{:?}", read.flow_remarks);
+        read.flow_remarks.into_iter().map(String::from).collect()
     }
 
     #[test]

@@ -56,25 +56,41 @@ impl PlanFileReader {
             return self.recorded_scenarios(at, node);
         }
         if !self.draft.urls.is_empty() {
-            let trouble = "cannot be combined with `urls` or `flow` at the top level; move those into a scenario";
+            let trouble = complaint!(
+                "cannot be combined with `urls` or `flow` at the top level; move those into a scenario",
+                "不能与最上层的 `urls` 或 `flow` 同用；请把它们移入某个场景"
+            );
             return self.wrong(at, "scenarios", trouble);
         }
         let named: Vec<(String, FilePosition, &YamlNode)> = match &node.value {
             YamlValue::Map(entries) => entries.iter().map(|(name, at, node)| (name.clone(), *at, node)).collect(),
             YamlValue::List(items) => items.iter().map(|item| self.named_item(item)).collect::<Result<_, _>>()?,
             _ => {
-                return self.wrong(at, "scenarios", "must be a map of names, each with its users and flow");
+                return self.wrong(
+                    at,
+                    "scenarios",
+                    complaint!(
+                        "must be a map of names, each with its users and flow",
+                        "必须是名称的映射，每个名称有自己的用户和流程"
+                    ),
+                );
             }
         };
         let mut all: Vec<DraftScenario> = Vec::new();
         for (name, at, node) in named {
             if name.trim().is_empty() || name.len() > LONGEST || name.contains(['{', '}']) {
-                let trouble =
-                    format!("cannot be the name of a scenario; use at most {LONGEST} characters and no braces");
+                let trouble = complaint!(
+                    "cannot be the name of a scenario; use at most {LONGEST} characters and no braces",
+                    "不能用作场景的名称；请用至多 {LONGEST} 个字符，且不含花括号"
+                );
                 return self.wrong(at, &name, trouble);
             }
             if all.iter().any(|written| written.scenario.name == name) {
-                return self.wrong(at, &name, "is the name of two scenarios; rename one");
+                return self.wrong(
+                    at,
+                    &name,
+                    complaint!("is the name of two scenarios; rename one", "是两个场景的名称；请改掉一个"),
+                );
             }
             all.push(self.scenario(name, at, node)?);
         }
@@ -89,16 +105,26 @@ impl PlanFileReader {
     /// Reads the common part of a report's scenarios.
     pub(super) fn recorded_common(&mut self, at: FilePosition, node: &YamlNode) -> Result<(), UsageError> {
         let common = serde_json::from_value(report_plan::flow(node));
-        let common =
-            common.or_else(|error| self.wrong(at, "common", format!("is not in the form used by reports: {error}")))?;
+        let common = common.or_else(|error| {
+            self.wrong(
+                at,
+                "common",
+                complaint!("is not in the form used by reports: {error}", "不是报告所用的格式：{error}"),
+            )
+        })?;
         self.draft.common = Some(common);
         Ok(())
     }
 
     fn recorded_scenarios(&mut self, at: FilePosition, node: &YamlNode) -> Result<(), UsageError> {
         let read: Result<Vec<ScenarioPlan>, _> = serde_json::from_value(report_plan::scenarios(node));
-        let all =
-            read.or_else(|error| self.wrong(at, "scenarios", format!("are not in the form used by reports: {error}")))?;
+        let all = read.or_else(|error| {
+            self.wrong(
+                at,
+                "scenarios",
+                complaint!("are not in the form used by reports: {error}", "不是报告所用的格式：{error}"),
+            )
+        })?;
         let written = |scenario: ScenarioPlan| {
             let (graceful_stop, most) = (Some(scenario.graceful_stop), Some(scenario.max_connections));
             DraftScenario { scenario, graceful_stop, max_connections: most }
@@ -112,12 +138,19 @@ impl PlanFileReader {
             return self.wrong(
                 item.at,
                 "scenarios",
-                "has an item that is not a map; write `- name: shop`, and its keys below it",
+                complaint!(
+                    "has an item that is not a map; write `- name: shop`, and its keys below it",
+                    "中有一项不是映射；请写 `- name: shop`，并在其下写各键"
+                ),
             );
         };
         match entries.iter().find(|(key, ..)| key == "name") {
             Some((_, at, node)) => Ok((self.scalar("name", node)?, *at, item)),
-            None => self.wrong(item.at, "scenarios", "has an item without a name; write `- name: shop`"),
+            None => self.wrong(
+                item.at,
+                "scenarios",
+                complaint!("has an item without a name; write `- name: shop`", "中有一项没有名称；请写 `- name: shop`"),
+            ),
         }
     }
 
@@ -129,7 +162,11 @@ impl PlanFileReader {
         common: &mut Flow,
     ) -> Result<(), UsageError> {
         if all.is_empty() || all.len() > SCENARIOS {
-            return self.wrong(at, "scenarios", format!("there are {}; use 1 to {SCENARIOS}", all.len()));
+            return self.wrong(
+                at,
+                "scenarios",
+                complaint!("there are {}; use 1 to {SCENARIOS}", "共有 {} 个；请用 1 到 {SCENARIOS} 个", all.len()),
+            );
         }
         let steps =
             |of: fn(&Flow) -> &[Step]| all.iter().flat_map(|written| of(&written.scenario.flow).to_vec()).collect();
@@ -144,7 +181,10 @@ impl PlanFileReader {
         }
         let groups: usize = all.iter().map(|written| written.scenario.flow.groups().len()).sum();
         if self.draft.urls.len() > REQUESTS || groups > GROUPS {
-            let trouble = format!("have more than {REQUESTS} requests or {GROUPS} groups in all; use fewer, or loops");
+            let trouble = complaint!(
+                "have more than {REQUESTS} requests or {GROUPS} groups in all; use fewer, or loops",
+                "合计超过 {REQUESTS} 个请求或 {GROUPS} 个组；请减少，或用循环"
+            );
             return self.wrong(at, "scenarios", trouble);
         }
         let flows: Vec<(&str, &Flow)> = all.iter().map(|w| (w.scenario.name.as_str(), &w.scenario.flow)).collect();
@@ -159,7 +199,14 @@ impl PlanFileReader {
 
     fn scenario(&mut self, name: String, at: FilePosition, node: &YamlNode) -> Result<DraftScenario, UsageError> {
         let YamlValue::Map(entries) = &node.value else {
-            return self.wrong(at, &name, "must be a map; write `users: 10` and a `flow` below it");
+            return self.wrong(
+                at,
+                &name,
+                complaint!(
+                    "must be a map; write `users: 10` and a `flow` below it",
+                    "必须是映射；请在其下写 `users: 10` 和 `flow`"
+                ),
+            );
         };
         // Keys in the form of reports are accepted as well.
         let entries: Vec<PlanFileEntry> =
@@ -229,9 +276,14 @@ impl PlanFileReader {
     fn start_time(&self, entries: &[PlanFileEntry]) -> Result<Nanos, UsageError> {
         let time = self.read(entries, "start-time", quantity::duration)?;
         match find(entries, "start") {
-            Some((_, at, YamlNode { value: YamlValue::Text(_), .. })) if time.is_some() => {
-                self.wrong(*at, "start", "gives a time here, and so does `start-time`; leave one of them out")
-            }
+            Some((_, at, YamlNode { value: YamlValue::Text(_), .. })) if time.is_some() => self.wrong(
+                *at,
+                "start",
+                complaint!(
+                    "gives a time here, and so does `start-time`; leave one of them out",
+                    "在这里给出了时间，而 `start-time` 也给出了；请去掉其中一个"
+                ),
+            ),
             Some((.., YamlNode { value: YamlValue::Text(_), .. })) => {
                 Ok(self.read(entries, "start", quantity::duration)?.unwrap_or_default())
             }
@@ -241,10 +293,11 @@ impl PlanFileReader {
 
     /// Rejects `start` and `end` for a rate, where each iteration is a new user.
     fn refuse_of_users(&self, entries: &[PlanFileEntry]) -> Result<(), UsageError> {
-        for (key, place) in [("start", "first"), ("end", "last")] {
+        for (key, [place, zh]) in [("start", ["first", "开头"]), ("end", ["last", "末尾"])] {
             if let Some((_, at, YamlNode { value: YamlValue::List(_), .. })) = find(entries, key) {
-                let trouble = format!(
-                    "runs once per user, and with a rate each iteration is a new user; put it {place} in `flow`"
+                let trouble = complaint!(
+                    "runs once per user, and with a rate each iteration is a new user; put it {place} in `flow`",
+                    "对每个用户执行一次，而按速率时每次迭代都是新用户；请放在 `flow` 的{zh}"
                 );
                 return self.wrong(*at, key, trouble);
             }
@@ -269,50 +322,98 @@ impl PlanFileReader {
         let open =
             find(entries, "rate").is_some() || self.stages_of(entries)?.is_some_and(|(_, level)| level == Level::Rate);
         let staged = find(entries, "stages").is_some();
-        let users_only = "is for a number of users and cannot be combined with a rate; leave it out";
-        let rate_only = "is for a rate; write `rate: 10/s` instead of `users`, or leave it out";
+        let users_only = complaint!(
+            "is for a number of users and cannot be combined with a rate; leave it out",
+            "用于用户数，不能与速率同用；请去掉"
+        );
+        let rate_only = complaint!(
+            "is for a rate; write `rate: 10/s` instead of `users`, or leave it out",
+            "用于速率；请用 `rate: 10/s` 代替 `users`，或去掉"
+        );
         let clashes = [
             (
                 "rate",
                 find(entries, "users").is_some(),
-                "cannot be combined with `users`: the load is a number of users or a rate; leave one out",
+                complaint!(
+                    "cannot be combined with `users`: the load is a number of users or a rate; leave one out",
+                    "不能与 `users` 同用：负载要么是用户数，要么是速率；请去掉一个"
+                ),
             ),
             (
                 "stages",
                 find(entries, "users").or(find(entries, "rate")).is_some(),
-                "give the number of users or the rate themselves; leave out `users` and `rate`",
+                complaint!(
+                    "give the number of users or the rate themselves; leave out `users` and `rate`",
+                    "自己给出用户数或速率；请去掉 `users` 和 `rate`"
+                ),
             ),
-            ("duration", staged, "cannot be combined with `stages`, which have their own times; leave one of them out"),
-            ("iterations-per-user", open, users_only),
-            ("iterations-per-user", staged, "needs a constant number of users; write `users: 10` instead of `stages`"),
+            (
+                "duration",
+                staged,
+                complaint!(
+                    "cannot be combined with `stages`, which have their own times; leave one of them out",
+                    "不能与 `stages` 同用，各阶段有自己的时间；请去掉其中一个"
+                ),
+            ),
+            ("iterations-per-user", open, users_only.clone()),
+            (
+                "iterations-per-user",
+                staged,
+                complaint!(
+                    "needs a constant number of users; write `users: 10` instead of `stages`",
+                    "需要固定的用户数；请用 `users: 10` 代替 `stages`"
+                ),
+            ),
             (
                 "iterations-per-user",
                 find(entries, "iterations").is_some(),
-                "cannot be combined with `iterations`, which all users share; leave one out",
+                complaint!(
+                    "cannot be combined with `iterations`, which all users share; leave one out",
+                    "不能与 `iterations` 同用，后者由所有用户共享；请去掉一个"
+                ),
             ),
             ("spawn-rate", open, users_only),
             (
                 "spawn-rate",
                 staged,
-                "cannot be combined with `stages`, which say how fast users start; leave one of them out",
+                complaint!(
+                    "cannot be combined with `stages`, which say how fast users start; leave one of them out",
+                    "不能与 `stages` 同用，后者决定用户启动的快慢；请去掉其中一个"
+                ),
             ),
-            ("arrivals", !open, rate_only),
-            ("max-users", !open, "is for a rate; leave it out, or write `rate: 10/s` instead of `users`"),
+            ("arrivals", !open, rate_only.clone()),
+            (
+                "max-users",
+                !open,
+                complaint!(
+                    "is for a rate; leave it out, or write `rate: 10/s` instead of `users`",
+                    "用于速率；请去掉，或用 `rate: 10/s` 代替 `users`"
+                ),
+            ),
             ("max-connections", !open, rate_only),
             (
                 "think",
                 find(entries, "flow").is_some(),
-                "is the pause between requests of `urls`; in a flow, add `pause` steps",
+                complaint!(
+                    "is the pause between requests of `urls`; in a flow, add `pause` steps",
+                    "是 `urls` 的请求之间的停顿；流程中请加 `pause` 步骤"
+                ),
             ),
             (
                 "urls",
                 find(entries, "flow").is_some(),
-                "cannot be combined with `flow`; make each a step of it, or leave one out",
+                complaint!(
+                    "cannot be combined with `flow`; make each a step of it, or leave one out",
+                    "不能与 `flow` 同用；请把每个写成它的步骤，或去掉一个"
+                ),
             ),
             (
                 "url",
                 find(entries, "flow").is_some(),
-                "cannot be combined with `flow`; make it a step of it, or leave one out",
+                complaint!(
+                    "cannot be combined with `flow`; make it a step of it, or leave one out",
+                    "不能与 `flow` 同用；请写成它的步骤，或去掉一个"
+                ),
             ),
         ];
         match clashes.into_iter().find(|(key, clash, _)| *clash && find(entries, key).is_some()) {

@@ -41,7 +41,14 @@ impl PlanFileReader {
     pub(super) fn scenario_sections(&mut self, entries: &[PlanFileEntry], common: &mut Flow) -> Result<(), UsageError> {
         let of_users = entries.iter().find(|(key, ..)| key == "start" || key == "end");
         if let Some((key, at, _)) = of_users {
-            return self.wrong(*at, key, "runs once per user; put it in the scenario it belongs to");
+            return self.wrong(
+                *at,
+                key,
+                complaint!(
+                    "runs once per user; put it in the scenario it belongs to",
+                    "对每个用户执行一次；请写在它所属的场景中"
+                ),
+            );
         }
         self.flow_sections(entries, common)
     }
@@ -67,7 +74,10 @@ impl PlanFileReader {
                         "on-failure" => on_failure = self.on_failure((key, *at), node)?,
                         "requests" => requests = Some(node),
                         _ => {
-                            let usual = "is not a key of a batch; write `requests`, `at-most` or `on-failure`";
+                            let usual = complaint!(
+                                "is not a key of a batch; write `requests`, `at-most` or `on-failure`",
+                                "不是批量请求的键；请写 `requests`、`at-most` 或 `on-failure`"
+                            );
                             return self.wrong(*at, key, usual);
                         }
                     }
@@ -76,10 +86,21 @@ impl PlanFileReader {
             _ => {}
         }
         let Some(YamlNode { value: YamlValue::List(items), at }) = requests else {
-            return self.wrong(node.at, "batch", "needs a list of requests; write `batch: [URL, URL]`");
+            return self.wrong(
+                node.at,
+                "batch",
+                complaint!(
+                    "needs a list of requests; write `batch: [URL, URL]`",
+                    "需要请求的列表；请写 `batch: [URL, URL]`"
+                ),
+            );
         };
         if items.is_empty() {
-            return self.wrong(*at, "batch", "has no requests; write `batch: [URL, URL]`");
+            return self.wrong(
+                *at,
+                "batch",
+                complaint!("has no requests; write `batch: [URL, URL]`", "没有请求；请写 `batch: [URL, URL]`"),
+            );
         }
         let requests = items.iter().map(|item| self.request_of_batch(item)).collect::<Result<Vec<_>, _>>()?;
         let (urls, mut own): (Vec<u32>, Vec<Option<OnFailure>>) = requests.into_iter().unzip();
@@ -96,7 +117,10 @@ impl PlanFileReader {
             YamlValue::Map(entries) => {
                 says_so = entries.iter().any(|(key, ..)| key.replace('_', "-") == "on-failure");
                 if let Some((key, at, _)) = entries.iter().find(|(key, ..)| key.replace('_', "-") == AT_MOST) {
-                    let trouble = "is inside a batch, where requests do not wait; move it to a step";
+                    let trouble = complaint!(
+                        "is inside a batch, where requests do not wait; move it to a step",
+                        "位于批量请求中，其中的请求不等待；请移到步骤中"
+                    );
                     return self.wrong(*at, key, trouble);
                 }
                 let other = entries.iter().find(|(key, ..)| key != "url" && KINDS.contains(&key.as_str()));
@@ -104,7 +128,10 @@ impl PlanFileReader {
                     return self.wrong(
                         *at,
                         key,
-                        "is not a request, and a batch has only requests; move it before or after the batch",
+                        complaint!(
+                            "is not a request, and a batch has only requests; move it before or after the batch",
+                            "不是请求，而批量请求只能含有请求；请移到它之前或之后"
+                        ),
                     );
                 }
                 self.request_step(item, entries)?
@@ -117,7 +144,14 @@ impl PlanFileReader {
         // In other protocols, the connection of a user sends one request at a time.
         let is_http = |url: &DraftUrl| url.url.starts_with("http://") || url.url.starts_with("https://");
         if !self.draft.urls.last().is_some_and(is_http) {
-            return self.wrong(item.at, "batch", "takes only HTTP requests; make the others separate steps");
+            return self.wrong(
+                item.at,
+                "batch",
+                complaint!(
+                    "takes only HTTP requests; make the others separate steps",
+                    "只能含有 HTTP 请求；其他的请写成单独的步骤"
+                ),
+            );
         }
         let (url, on_failure) = step.requests().next().unwrap_or_default();
         Ok((url, says_so.then_some(on_failure)))

@@ -1,6 +1,7 @@
 //! A single pass over the steps of a flow in execution order, for remarks before anything is sent: values used before
 //! they are set, and unreachable steps.
 
+use brunt_cause::{Complaint, complaint};
 use std::collections::BTreeMap;
 
 use brunt_measure::Nanos;
@@ -32,7 +33,7 @@ pub(super) struct FlowPass<'a> {
     /// Flows visited so far; the flag is set if they return.
     pub(super) called: Vec<(&'a str, bool)>,
     /// Remarks found.
-    remarks: Vec<(FilePosition, String)>,
+    remarks: Vec<(FilePosition, Complaint)>,
 }
 
 impl<'a> FlowPass<'a> {
@@ -67,8 +68,11 @@ impl<'a> FlowPass<'a> {
     }
 
     /// Returns the remarks, except those on unused values.
-    pub(super) fn into_remarks(self, unknown: impl Fn(&str) -> String) -> impl Iterator<Item = (FilePosition, String)> {
-        let unknown: Vec<(FilePosition, String)> =
+    pub(super) fn into_remarks(
+        self,
+        unknown: impl Fn(&str) -> Complaint,
+    ) -> impl Iterator<Item = (FilePosition, Complaint)> {
+        let unknown: Vec<(FilePosition, Complaint)> =
             self.unknown.into_iter().map(|(name, at)| (at, unknown(name))).collect();
         self.remarks.into_iter().chain(unknown)
     }
@@ -90,8 +94,17 @@ impl<'a> FlowPass<'a> {
         for step in steps {
             self.at = self.ahead.next().copied().unwrap_or(NOWHERE);
             if !goes_on && !told {
-                let of = if self.endless.line == 0 { String::new() } else { format!(" of line {}", self.endless.line) };
-                self.add_remark(format!("no user ever reaches this step, as the loop{of} before it never ends"));
+                let line = self.endless.line;
+                self.add_remark(match line {
+                    0 => complaint!(
+                        "no user ever reaches this step, as the loop before it never ends",
+                        "没有用户会到达该步骤，因为之前的循环永不结束"
+                    ),
+                    _ => complaint!(
+                        "no user ever reaches this step, as the loop of line {line} before it never ends",
+                        "没有用户会到达该步骤，因为之前第 {line} 行的循环永不结束"
+                    ),
+                });
                 told = true;
             }
             goes_on &= self.step(step);
@@ -99,7 +112,7 @@ impl<'a> FlowPass<'a> {
         goes_on
     }
 
-    fn add_remark(&mut self, sentence: String) {
+    fn add_remark(&mut self, sentence: Complaint) {
         self.remarks.push((self.at, sentence));
     }
 
@@ -119,7 +132,9 @@ impl<'a> FlowPass<'a> {
             Step::Group { steps, .. } | Step::Once { steps } => return self.steps(steps),
             Step::Repeat { times, steps } => {
                 match times {
-                    RepeatCount::Times(0) => self.add_remark("the steps of `repeat: 0` never run".to_owned()),
+                    RepeatCount::Times(0) => {
+                        self.add_remark(complaint!("the steps of `repeat: 0` never run", "`repeat: 0` 的步骤从不执行"))
+                    }
                     RepeatCount::Times(_) => {}
                     RepeatCount::Value(name) => self.uses(|known| known == name),
                 }
@@ -150,7 +165,10 @@ impl<'a> FlowPass<'a> {
             LoopList::Fixed(texts) => {
                 texts.iter().for_each(|text| self.text(text));
                 if texts.is_empty() {
-                    self.add_remark(format!("the steps of `for-each: {name}` never run: its list is empty"));
+                    self.add_remark(complaint!(
+                        "the steps of `for-each: {name}` never run: its list is empty",
+                        "`for-each: {name}` 的步骤从不执行：其列表为空"
+                    ));
                 }
                 !texts.is_empty()
             }
@@ -163,9 +181,10 @@ impl<'a> FlowPass<'a> {
     fn loops(&mut self, condition: &'a str, steps: &'a [Step]) -> bool {
         let at = self.at;
         if !always_takes_time(self.flow, steps) {
-            self.add_remark(format!(
+            self.add_remark(complaint!(
                 "the steps of `while: {condition}` may send nothing, and then the loop never ends; put a request or \
-                    a pause outside its conditions"
+                    a pause outside its conditions",
+                "`while: {condition}` 的步骤可能什么也不发送，这样循环永不结束；请在其条件之外放一个请求或停顿"
             ));
         }
         let set = set_in(self.flow, steps, self.urls);
@@ -176,15 +195,18 @@ impl<'a> FlowPass<'a> {
         let changes = looked_at.iter().any(|name| set.contains(name));
         let names = looked_at.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         match always {
-            Some(false) => self.add_remark(format!(
-                "the steps of `while: {condition}` never run: no step captures {names} before them"
+            Some(false) => self.add_remark(complaint!(
+                "the steps of `while: {condition}` never run: no step captures {names} before them",
+                "`while: {condition}` 的步骤从不执行：之前没有步骤提取 {names}"
             )),
-            Some(true) => {
-                self.add_remark(format!("`while: {condition}` never ends: none of its steps captures {names}"))
-            }
+            Some(true) => self.add_remark(complaint!(
+                "`while: {condition}` never ends: none of its steps captures {names}",
+                "`while: {condition}` 永不结束：其中没有步骤提取 {names}"
+            )),
             None if !changes => {
-                self.add_remark(format!(
-                    "`while: {condition}` never ends once it holds: none of its steps captures {names}"
+                self.add_remark(complaint!(
+                    "`while: {condition}` never ends once it holds: none of its steps captures {names}",
+                    "`while: {condition}` 一旦成立便永不结束：其中没有步骤提取 {names}"
                 ));
             }
             None => {}
@@ -202,13 +224,15 @@ impl<'a> FlowPass<'a> {
         let names = self.tested_values(condition).iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         match always {
             Some(false) if !steps.is_empty() => {
-                self.add_remark(format!(
-                    "the steps of `if: {condition}` never run: no step captures {names} before it"
+                self.add_remark(complaint!(
+                    "the steps of `if: {condition}` never run: no step captures {names} before it",
+                    "`if: {condition}` 的步骤从不执行：之前没有步骤提取 {names}"
                 ));
             }
             Some(true) if !otherwise.is_empty() => {
-                self.add_remark(format!(
-                    "the `else` of `if: {condition}` never runs: no step captures {names} before it"
+                self.add_remark(complaint!(
+                    "the `else` of `if: {condition}` never runs: no step captures {names} before it",
+                    "`if: {condition}` 的 `else` 从不执行：之前没有步骤提取 {names}"
                 ));
             }
             _ => {}
@@ -261,8 +285,9 @@ impl<'a> FlowPass<'a> {
             named.is_some_and(|source| !source.contains('|') && !may_be_array(source))
         };
         if sources.any(|text| one(&text)) {
-            self.add_remark(format!(
-                "`for-each: {name}` runs once, as `{list}` holds one value; capture it with `| all`"
+            self.add_remark(complaint!(
+                "`for-each: {name}` runs once, as `{list}` holds one value; capture it with `| all`",
+                "`for-each: {name}` 只执行一次，因为 `{list}` 只有一个值；请用 `| all` 提取"
             ));
         }
     }
@@ -323,8 +348,9 @@ impl<'a> FlowPass<'a> {
             self.used.push(name);
             if !self.known.contains(&name.as_str()) && !self.early.contains(&name.as_str()) {
                 self.early.push(name);
-                self.add_remark(format!(
-                    "`{name}` is used before any step of the iteration has captured it, and is empty there"
+                self.add_remark(complaint!(
+                    "`{name}` is used before any step of the iteration has captured it, and is empty there",
+                    "`{name}` 在本次迭代的任何步骤提取它之前就被使用，在那里为空"
                 ));
             }
         }

@@ -32,7 +32,11 @@ impl PlanFileReader {
         if self.recorded {
             let flow = serde_json::from_value(report_plan::flow(node));
             self.draft.flow = Some(flow.or_else(|error| {
-                self.wrong(at, "flow", format!("is not a flow in the form used by reports: {error}"))
+                self.wrong(
+                    at,
+                    "flow",
+                    complaint!("is not a flow in the form used by reports: {error}", "不是报告所用格式的流程：{error}"),
+                )
             })?);
             return Ok(());
         }
@@ -40,7 +44,10 @@ impl PlanFileReader {
             return self.wrong(
                 at,
                 "flow",
-                "cannot be combined with `urls`; make each URL a step of the flow, or leave one out",
+                complaint!(
+                    "cannot be combined with `urls`; make each URL a step of the flow, or leave one out",
+                    "不能与 `urls` 同用；请把每个 URL 写成流程的步骤，或去掉一个"
+                ),
             );
         }
         let steps = self.section(&Section::Own("", "flow"), node)?;
@@ -49,7 +56,14 @@ impl PlanFileReader {
         let urls = self.weighted();
         let flow = flow.with_variables(&urls);
         if flow.urls().len() > REQUESTS {
-            return self.wrong(at, "flow", format!("has more than {REQUESTS} requests; use fewer, or loops"));
+            return self.wrong(
+                at,
+                "flow",
+                complaint!(
+                    "has more than {REQUESTS} requests; use fewer, or loops",
+                    "超过 {REQUESTS} 个请求；请减少，或用循环"
+                ),
+            );
         }
         self.check_flow(&flow)?;
         if flow.with_steps(&flow.steps).urls().is_empty() {
@@ -63,7 +77,11 @@ impl PlanFileReader {
             );
         }
         if flow.groups().len() > GROUPS {
-            return self.wrong(at, "flow", format!("has more than {GROUPS} groups; use fewer"));
+            return self.wrong(
+                at,
+                "flow",
+                complaint!("has more than {GROUPS} groups; use fewer", "超过 {GROUPS} 个组；请减少"),
+            );
         }
         self.draft.flow_remarks = remarks::of_flow(&flow, &urls, &self.places);
         self.draft.flow = Some(flow);
@@ -90,7 +108,14 @@ impl PlanFileReader {
             );
         };
         if within.depth > DEEPEST {
-            return self.wrong(node.at, "steps", format!("are nested more than {DEEPEST} deep; use fewer levels"));
+            return self.wrong(
+                node.at,
+                "steps",
+                complaint!(
+                    "are nested more than {DEEPEST} deep; use fewer levels",
+                    "嵌套超过 {DEEPEST} 层；请减少层数"
+                ),
+            );
         }
         within.depth += 1;
         let steps = items.iter().map(|item| self.flow_step(item, within)).collect();
@@ -106,14 +131,27 @@ impl PlanFileReader {
                 let url = self.plain_url(item)?;
                 return self.request(item.at, url, OnFailure::default());
             }
-            _ => return self.wrong(item.at, "step", "is neither a URL nor a map; write `- url: …`"),
+            _ => {
+                return self.wrong(
+                    item.at,
+                    "step",
+                    complaint!(
+                        "is neither a URL nor a map; write `- url: …`",
+                        "既不是 URL 也不是映射；请写 `- url: …`"
+                    ),
+                );
+            }
         };
         let kinds: Vec<&PlanFileEntry> = entries.iter().filter(|(key, ..)| KINDS.contains(&key.as_str())).collect();
         let (kind, at, node) = match kinds[..] {
             [(kind, at, node)] => (kind.as_str(), *at, node),
             [] => return self.unknown_step(item.at, entries),
             [_, (second, at, _), ..] => {
-                return self.wrong(*at, second, "starts another step; put `- ` in front of it");
+                return self.wrong(
+                    *at,
+                    second,
+                    complaint!("starts another step; put `- ` in front of it", "是另一个步骤的开始；请在前面写 `- `"),
+                );
             }
         };
         let rest: Vec<&PlanFileEntry> = entries.iter().filter(|(key, ..)| key != kind).collect();
@@ -153,8 +191,17 @@ impl PlanFileReader {
     ) -> Result<Step, UsageError> {
         let name = self.scalar("group", node)?;
         if name.trim().is_empty() || within.groups.contains(&name) {
-            let trouble = if name.trim().is_empty() { "has no name" } else { "is inside a group of the same name" };
-            return self.wrong(at, "group", format!("{trouble}; give it a name of its own"));
+            let trouble = if name.trim().is_empty() {
+                complaint!("has no name", "没有名称")
+            } else {
+                complaint!("is inside a group of the same name", "位于同名的组之内")
+            };
+            let zh = trouble.zh();
+            return self.wrong(
+                at,
+                "group",
+                complaint!("{trouble}; give it a name of its own", "{zh}；请给它单独的名称"),
+            );
         }
         within.groups.push(name.clone());
         let steps = self.nested_steps("group", at, rest, within)?;
@@ -180,13 +227,22 @@ impl PlanFileReader {
     }
 
     fn unknown_step<T>(&self, at: FilePosition, entries: &[PlanFileEntry]) -> Result<T, UsageError> {
-        let Some((key, at, _)) = entries.first() else { return self.wrong(at, "step", "is empty; write `- url: …`") };
+        let Some((key, at, _)) = entries.first() else {
+            return self.wrong(at, "step", complaint!("is empty; write `- url: …`", "为空；请写 `- url: …`"));
+        };
         let of_request = |(key, ..): &&PlanFileEntry| {
             [CAPTURE, TIMEOUT, AT_MOST, "name", "on-failure", "on_failure"].contains(&key.as_str())
                 || self.keys.of_one_url(&key.replace('_', "-")).is_some()
         };
         if let Some((key, at, _)) = entries.iter().find(of_request) {
-            return self.wrong(*at, key, "is for a request, and this step has no `url`; write `- url: …`");
+            return self.wrong(
+                *at,
+                key,
+                complaint!(
+                    "is for a request, and this step has no `url`; write `- url: …`",
+                    "用于请求，而该步骤没有 `url`；请写 `- url: …`"
+                ),
+            );
         }
         let near = entries.iter().find_map(|(key, at, _)| Some((key, at, nearest(key, KINDS.into_iter())?)));
         match near {
@@ -195,7 +251,15 @@ impl PlanFileReader {
                 key,
                 complaint!("unknown key; write `{kind}` if you meant that", "未知的键；是否要写 `{kind}`？"),
             ),
-            None => self.wrong(*at, key, format!("is not a kind of step; a step has one of {}", KINDS.join(", "))),
+            None => self.wrong(
+                *at,
+                key,
+                complaint!(
+                    "is not a kind of step; a step has one of {}",
+                    "不是步骤的种类；步骤须有以下之一：{}",
+                    KINDS.join(", ")
+                ),
+            ),
         }
     }
 
@@ -203,7 +267,11 @@ impl PlanFileReader {
     fn refuse_other_keys(&self, rest: &[&PlanFileEntry]) -> Result<(), UsageError> {
         match rest.first() {
             None => Ok(()),
-            Some((key, at, _)) => self.wrong(*at, key, "does not belong to this step; put `- ` in front of it"),
+            Some((key, at, _)) => self.wrong(
+                *at,
+                key,
+                complaint!("does not belong to this step; put `- ` in front of it", "不属于该步骤；请在前面写 `- `"),
+            ),
         }
     }
 
@@ -217,11 +285,17 @@ impl PlanFileReader {
         match rest {
             // An `if` may have an `else` branch only.
             [(key, at, node)] if key == "steps" => match self.steps(node, within)?.as_slice() {
-                [] if kind != "if" && kind != "choose" => self.wrong(*at, key, "is empty; write a step below it"),
+                [] if kind != "if" && kind != "choose" => {
+                    self.wrong(*at, key, complaint!("is empty; write a step below it", "为空；请在其下写步骤"))
+                }
                 steps => Ok(steps.to_vec()),
             },
-            [] => self.wrong(at, kind, "needs `steps`; write them below it"),
-            [(key, at, _), ..] => self.wrong(*at, key, "is not a key of this step; it takes only `steps`"),
+            [] => self.wrong(at, kind, complaint!("needs `steps`; write them below it", "需要 `steps`；请写在其下")),
+            [(key, at, _), ..] => self.wrong(
+                *at,
+                key,
+                complaint!("is not a key of this step; it takes only `steps`", "不是该步骤的键；它只有 `steps`"),
+            ),
         }
     }
 
@@ -230,7 +304,14 @@ impl PlanFileReader {
         let of_url: Vec<PlanFileEntry> =
             entries.iter().filter(|(key, ..)| !of_flow.contains(&key.as_str())).cloned().collect();
         if let Some((key, at, _)) = of_url.iter().find(|(key, ..)| key == "weight") {
-            return self.wrong(*at, key, "is for URLs that share a load; in a flow, use `choose`");
+            return self.wrong(
+                *at,
+                key,
+                complaint!(
+                    "is for URLs that share a load; in a flow, use `choose`",
+                    "用于分担负载的 URL；流程中请用 `choose`"
+                ),
+            );
         }
         let mut url = self.url(item, &of_url)?;
         let mut on_failure = OnFailure::default();
@@ -260,7 +341,9 @@ impl PlanFileReader {
         let words = OnFailure::WORDS.map(|(word, _)| word).join(", ");
         match word {
             Some((_, meant)) => Ok(*meant),
-            None => self.wrong(at, key, format!("`{}` is not one of {words}", text_of(node))),
+            None => {
+                self.wrong(at, key, complaint!("`{}` is not one of {words}", "`{}` 不是 {words} 之一", text_of(node)))
+            }
         }
     }
 
@@ -277,7 +360,14 @@ impl PlanFileReader {
     /// Reads `capture: {token: json $.token}`; each entry becomes a value `token json $.token`.
     fn captures(&mut self, at: FilePosition, node: &YamlNode, own: &mut SettingValues) -> Result<(), UsageError> {
         let YamlValue::Map(entries) = &node.value else {
-            return self.wrong(at, CAPTURE, "must be a map; use, for example, `capture: {token: json $.token}`");
+            return self.wrong(
+                at,
+                CAPTURE,
+                Complaint::new(
+                    "must be a map; use, for example, `capture: {token: json $.token}`",
+                    "必须是映射；请写，例如 `capture: {token: json $.token}`",
+                ),
+            );
         };
         for (name, at, node) in entries {
             if let Err(trouble) = brunt_protocols::capture::valid_name(name) {
@@ -295,12 +385,26 @@ impl PlanFileReader {
 
     fn ways(&mut self, node: &YamlNode, within: &mut StepContext) -> Result<Vec<Branch>, UsageError> {
         let YamlValue::List(items) = &node.value else {
-            return self.wrong(node.at, "choose", "must be a list; write `- weight: 3` and `steps` for each branch");
+            return self.wrong(
+                node.at,
+                "choose",
+                complaint!(
+                    "must be a list; write `- weight: 3` and `steps` for each branch",
+                    "必须是列表；每个分支请写 `- weight: 3` 和 `steps`"
+                ),
+            );
         };
         let mut ways = Vec::new();
         for item in items {
             let YamlValue::Map(entries) = &item.value else {
-                return self.wrong(item.at, "choose", "must be a map; write `- weight: 3` and `steps` for each branch");
+                return self.wrong(
+                    item.at,
+                    "choose",
+                    complaint!(
+                        "must be a map; write `- weight: 3` and `steps` for each branch",
+                        "必须是映射；每个分支请写 `- weight: 3` 和 `steps`"
+                    ),
+                );
             };
             let weight = match entries.iter().find(|(key, ..)| key == "weight") {
                 Some((.., node)) => self.weight(node)?,
@@ -311,7 +415,14 @@ impl PlanFileReader {
             ways.push(Branch { weight, steps });
         }
         if ways.is_empty() {
-            return self.wrong(node.at, "choose", "has no branches; write `- steps: [...]` for each");
+            return self.wrong(
+                node.at,
+                "choose",
+                complaint!(
+                    "has no branches; write `- steps: [...]` for each",
+                    "没有分支；每个分支请写 `- steps: [...]`"
+                ),
+            );
         }
         Ok(ways)
     }

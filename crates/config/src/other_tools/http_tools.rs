@@ -15,7 +15,10 @@ pub const WRK: LoadTool = LoadTool {
         (&["-L", "-U", "--latency", "--u_latency"], Equivalent::Nothing),
         (
             &["-s", "--script"],
-            Equivalent::NoteOf("brunt runs no scripts; -H, --data and slots such as {counter} vary requests"),
+            Equivalent::NoteOf([
+                "brunt runs no scripts; -H, --data and slots such as {counter} vary requests",
+                "brunt 不运行脚本；可用 -H、--data 和 {counter} 等占位符让请求各不相同",
+            ]),
         ),
     ],
     ..TOOL
@@ -42,13 +45,13 @@ pub const AB: LoadTool = LoadTool {
         (&["-m"], Equivalent::Value("-X")),
         (&["-i"], Equivalent::Words(&["-X", "HEAD"])),
         (&["-B"], Equivalent::Value("--source")),
-        (&["-E"], Equivalent::NoteOf("use --cert FILE --key FILE")),
+        (&["-E"], Equivalent::NoteOf(["use --cert FILE --key FILE", "请用 --cert FILE --key FILE"])),
         (&["-X"], Equivalent::Value("-x")),
         (&["-P"], NO_PROXY),
         (&["-e", "-g"], Equivalent::NoteOf(SHOWN)),
         (&["-w"], Equivalent::Note(SHOWN)),
-        (&["-v"], Equivalent::NoteOf("--debug shows one whole exchange")),
-        (&["-Z", "-f", "-b", "-x", "-y", "-z"], Equivalent::NoteOf("has no counterpart")),
+        (&["-v"], Equivalent::NoteOf(["--debug shows one whole exchange", "--debug 显示一次完整的请求与响应"])),
+        (&["-Z", "-f", "-b", "-x", "-y", "-z"], Equivalent::NoteOf(["has no counterpart", "没有对应的选项"])),
         (&["-r", "-q", "-l", "-d", "-S", "-I"], Equivalent::Nothing),
     ],
     ..TOOL
@@ -109,9 +112,15 @@ pub const H2LOAD: LoadTool = LoadTool {
         (&["--warm-up-time"], Equivalent::Time("--warmup")),
         (&["-r", "--rate"], Equivalent::Value("--connect-rate")),
         (&["--h1"], Equivalent::Words(&["--http", "1.1"])),
-        (&["-p", "--no-tls-proto", "--npn-list", "--alpn-list"], Equivalent::NoteOf("use --http 1.1 or --http 2")),
-        (&["-N", "-T", "-w", "-W", "-B", "-f"], Equivalent::NoteOf("has no counterpart")),
-        (&["-v", "--verbose"], Equivalent::Note("--debug shows one whole exchange")),
+        (
+            &["-p", "--no-tls-proto", "--npn-list", "--alpn-list"],
+            Equivalent::NoteOf(["use --http 1.1 or --http 2", "请用 --http 1.1 或 --http 2"]),
+        ),
+        (&["-N", "-T", "-w", "-W", "-B", "-f"], Equivalent::NoteOf(["has no counterpart", "没有对应的选项"])),
+        (
+            &["-v", "--verbose"],
+            Equivalent::Note(["--debug shows one whole exchange", "--debug 显示一次完整的请求与响应"]),
+        ),
     ],
     ..TOOL
 };
@@ -138,9 +147,21 @@ pub const GO_STRESS: LoadTool = LoadTool {
         (&["-cpuNumber"], Equivalent::Threads),
         (&["-http2"], Equivalent::Words(&["--http", "2"])),
         (&["-redirect"], Equivalent::Nothing),
-        (&["-d"], Equivalent::NoteOf("--debug shows one whole exchange")),
-        (&["-m"], Equivalent::NoteOf("users have one connection each; with -r, use --max-connections N")),
-        (&["-v"], Equivalent::NoteOf("checks are --expect-status, --expect-body and --expect-json '$.code == 200'")),
+        (&["-d"], Equivalent::NoteOf(["--debug shows one whole exchange", "--debug 显示一次完整的请求与响应"])),
+        (
+            &["-m"],
+            Equivalent::NoteOf([
+                "users have one connection each; with -r, use --max-connections N",
+                "每个用户一个连接；有 -r 时请用 --max-connections N",
+            ]),
+        ),
+        (
+            &["-v"],
+            Equivalent::NoteOf([
+                "checks are --expect-status, --expect-body and --expect-json '$.code == 200'",
+                "检查用 --expect-status、--expect-body 和 --expect-json '$.code == 200'",
+            ]),
+        ),
     ],
     ..TOOL
 };
@@ -185,7 +206,7 @@ pub const OHA: LoadTool = LoadTool {
         (&["-j", "--json"], Equivalent::Words(&["--format", "json"])),
         (&["-o", "--output"], Equivalent::Value("-o")),
         (&["--output-format", "--db-url", "-u", "--time-unit"], Equivalent::NoteOf(SHOWN)),
-        (&["--fps", "--burst-delay", "--burst-rate"], Equivalent::NoteOf("has no counterpart")),
+        (&["--fps", "--burst-delay", "--burst-rate"], Equivalent::NoteOf(["has no counterpart", "没有对应的选项"])),
         (
             &["--no-tui", "--latency-correction", "-w", "--wait-ongoing-requests-after-deadline", "--no-color"],
             Equivalent::Nothing,
@@ -243,9 +264,15 @@ pub const PLOW: LoadTool = LoadTool {
         (&["--dial-timeout"], Equivalent::Time("--connect-timeout")),
         (&["--socks5"], Equivalent::Prefixed("-x", "socks5://")),
         (&["--json"], Equivalent::Words(&["--format", "json"])),
-        (&["--listen"], Equivalent::NoteOf("`brunt ui` opens the console in the browser")),
-        (&["--req-timeout", "--resp-timeout"], Equivalent::NoteOf("use -t TIME for the whole request")),
-        (&["-i", "--interval"], Equivalent::NoteOf("has no counterpart")),
+        (
+            &["--listen"],
+            Equivalent::NoteOf(["`brunt ui` opens the console in the browser", "`brunt ui` 在浏览器中打开控制台"]),
+        ),
+        (
+            &["--req-timeout", "--resp-timeout"],
+            Equivalent::NoteOf(["use -t TIME for the whole request", "整个请求的超时请用 -t TIME"]),
+        ),
+        (&["-i", "--interval"], Equivalent::NoteOf(["has no counterpart", "没有对应的选项"])),
         (&["--stream", "--seconds", "--auto-open-browser", "--clean", "--summary"], Equivalent::Nothing),
     ],
     ..TOOL
@@ -270,11 +297,17 @@ pub const AUTOCANNON: LoadTool = LoadTool {
         (&["-E", "--expectBody"], Equivalent::Value("--expect-body")),
         (
             &["-p", "--pipelining"],
-            Equivalent::NoteOf("brunt waits for a response before the next request of a connection"),
+            Equivalent::NoteOf([
+                "brunt waits for a response before the next request of a connection",
+                "brunt 等到响应后才在同一连接上发下一个请求",
+            ]),
         ),
         (&["-j", "--json"], Equivalent::Words(&["--format", "json"])),
-        (&["-W", "--warmup"], Equivalent::NoteOf("use --warmup TIME")),
-        (&["-T", "--title", "-F", "--form", "-D", "--reconnectRate"], Equivalent::NoteOf("has no counterpart")),
+        (&["-W", "--warmup"], Equivalent::NoteOf(["use --warmup TIME", "请用 --warmup TIME"])),
+        (
+            &["-T", "--title", "-F", "--form", "-D", "--reconnectRate"],
+            Equivalent::NoteOf(["has no counterpart", "没有对应的选项"]),
+        ),
         (&["-l", "--latency", "-n", "--no-progress", "--renderStatusCodes"], Equivalent::Nothing),
     ],
     ..TOOL
@@ -301,9 +334,12 @@ pub const SIEGE: LoadTool = LoadTool {
         (&["-g", "--get"], Equivalent::Words(&["--debug"])),
         (&["-q", "--quiet"], Equivalent::Words(&["--quiet"])),
         (&["-j", "--json-output"], Equivalent::Words(&["--format", "json"])),
-        (&["-R", "--rc", "-m", "--mark"], Equivalent::NoteOf("has no counterpart")),
+        (&["-R", "--rc", "-m", "--mark"], Equivalent::NoteOf(["has no counterpart", "没有对应的选项"])),
         (&["-l", "--log"], Equivalent::Note(SHOWN)),
-        (&["-p", "--print"], Equivalent::Note("--debug shows one whole exchange")),
+        (
+            &["-p", "--print"],
+            Equivalent::Note(["--debug shows one whole exchange", "--debug 显示一次完整的请求与响应"]),
+        ),
         (&["-b", "--benchmark", "-i", "--internet", "-v", "--verbose", "-N", "--no-parser"], Equivalent::Nothing),
         (&["--no-follow"], NO_REDIRECTS),
     ],
@@ -321,13 +357,19 @@ pub const VEGETA: LoadTool = LoadTool {
     options: &[
         (&["-rate"], Equivalent::RateOver),
         (&["-duration"], Equivalent::Time("-d")),
-        (&["-targets"], Equivalent::NoteOf("write its URLs, one per line without the method, for --urls FILE")),
+        (
+            &["-targets"],
+            Equivalent::NoteOf([
+                "write its URLs, one per line without the method, for --urls FILE",
+                "请把其中的 URL 写进 --urls FILE，每行一个，不带方法",
+            ]),
+        ),
         (&["-body"], Equivalent::Value("--data-file")),
         (&["-header"], Equivalent::Header("")),
         (&["-timeout"], Equivalent::Time("-t")),
         (
             &["-workers", "-max-workers", "-connections"],
-            Equivalent::NoteOf("brunt opens the connections that the rate needs"),
+            Equivalent::NoteOf(["brunt opens the connections that the rate needs", "brunt 按速率的需要打开连接"]),
         ),
         (&["-max-connections"], Equivalent::Value("--max-connections")),
         (&["-keepalive"], Equivalent::Keepalive(true)),
@@ -342,7 +384,10 @@ pub const VEGETA: LoadTool = LoadTool {
         (&["-laddr"], Equivalent::Value("--source")),
         (&["-name"], Equivalent::Value("--name")),
         (&["-output", "-format"], Equivalent::NoteOf(SHOWN)),
-        (&["-max-body", "-proxy-header", "-resolvers", "-prometheus-addr"], Equivalent::NoteOf("has no counterpart")),
+        (
+            &["-max-body", "-proxy-header", "-resolvers", "-prometheus-addr"],
+            Equivalent::NoteOf(["has no counterpart", "没有对应的选项"]),
+        ),
     ],
     ..TOOL
 };

@@ -10,6 +10,7 @@ mod targets;
 mod tools;
 mod values;
 
+use brunt_cause::{Complaint, complaint};
 use brunt_plan::{mask, quantity};
 
 use self::redis_commands::RedisCommands;
@@ -24,7 +25,7 @@ pub struct Translation {
     /// The words of the brunt command.
     words: Vec<String>,
     /// Differences, and options without an equivalent.
-    pub notes: Vec<String>,
+    pub notes: Vec<Complaint>,
 }
 
 impl Translation {
@@ -34,8 +35,9 @@ impl Translation {
     }
 
     /// Returns a line with the command and a line for each note.
-    pub fn answer(&self) -> Vec<String> {
-        std::iter::once(self.command()).chain(self.notes.iter().map(|note| format!("({note})"))).collect()
+    pub fn answer(&self) -> Vec<Complaint> {
+        let notes = self.notes.iter().map(|note| Complaint::new(format!("({note})"), format!("（{}）", note.zh())));
+        std::iter::once(self.command().into()).chain(notes).collect()
     }
 }
 
@@ -98,7 +100,7 @@ struct LineTranslator {
     keepalive: bool,
     timed: bool,
     words: Vec<String>,
-    notes: Vec<String>,
+    notes: Vec<Complaint>,
 }
 
 impl LineTranslator {
@@ -134,7 +136,11 @@ impl LineTranslator {
                 if strict {
                     return None;
                 }
-                reading.notes.push(format!("brunt does not know {word} from {}", tool.name));
+                reading.notes.push(complaint!(
+                    "brunt does not know {word} from {}",
+                    "brunt 不认识 {} 的 {word}",
+                    tool.name
+                ));
                 continue;
             };
             let value = match (becomes.takes(), value) {
@@ -166,9 +172,9 @@ impl LineTranslator {
     }
 
     /// Adds a note, unless it says what another one said.
-    fn note(&mut self, word: &str, why: &str) {
+    fn note(&mut self, word: &str, [why, zh]: [&str; 2]) {
         if !self.notes.iter().any(|note| note.ends_with(why)) {
-            self.notes.push(format!("{word}: {why}"));
+            self.notes.push(complaint!("{word}: {why}", "{word}：{zh}"));
         }
     }
 
@@ -203,7 +209,8 @@ impl LineTranslator {
             Equivalent::Url => self.url = Some(mask::url(value)),
             Equivalent::Keepalive(on) => self.keepalive = on && value != "false",
             Equivalent::Nothing => {}
-            Equivalent::Threads => self.note(word, "brunt has a worker for each core; -w sets fewer"),
+            Equivalent::Threads => self
+                .note(word, ["brunt has a worker for each core; -w sets fewer", "brunt 每个核一个工作线程；-w 可减少"]),
             Equivalent::Note(why) | Equivalent::NoteOf(why) => self.note(word, why),
             Equivalent::RedisTests => self.redis.tests = value.to_owned(),
             Equivalent::RedisSize => self.redis.size = value.parse().ok(),

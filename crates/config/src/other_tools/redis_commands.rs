@@ -1,5 +1,7 @@
 //! The commands of redis-benchmark.
 
+use brunt_cause::{Complaint, complaint};
+
 /// What redis-benchmark sends.
 #[derive(Debug, Default)]
 pub struct RedisCommands {
@@ -35,7 +37,7 @@ const TESTS: &[(&str, &str)] = &[
 
 impl RedisCommands {
     /// Returns the options of brunt for these commands; what they leave out is added to the notes.
-    pub fn options(&self, notes: &mut Vec<String>) -> Vec<String> {
+    pub fn options(&self, notes: &mut Vec<Complaint>) -> Vec<String> {
         let key = self.keys.filter(|keys| *keys > 1).map_or("1".into(), |keys| format!("{{random 0..{}}}", keys - 1));
         let data = format!("{{random {}}}", self.size.unwrap_or(3));
         if !self.command.is_empty() {
@@ -44,9 +46,10 @@ impl RedisCommands {
         }
         let names: Vec<String> = self.tests.split(',').map(|name| name.trim().to_ascii_lowercase()).collect();
         if names.iter().filter(|name| !name.is_empty()).count() > 1 {
-            let mixed =
-                "brunt mixes these commands in one run, and runs them one after another if each has a run of its own";
-            notes.push(format!("-t: {mixed}"));
+            notes.push(complaint!(
+                "-t: brunt mixes these commands in one run, and runs them one after another if each has a run of its own",
+                "-t：brunt 在一次压测中混合这些命令；若要逐个执行，请分别压测"
+            ));
         }
         let mut options = Vec::new();
         for name in names.iter().filter(|name| !name.is_empty()) {
@@ -54,7 +57,7 @@ impl RedisCommands {
                 Some((_, line)) => {
                     options.extend(["--command".into(), line.replace("KEY", &key).replace("DATA", &data)]);
                 }
-                None => notes.push(format!("{name}: write it as --command LINE")),
+                None => notes.push(complaint!("{name}: write it as --command LINE", "{name}：请写成 --command LINE")),
             }
         }
         options

@@ -2,9 +2,11 @@
 
 use super::tools::{Equivalent, FOLLOWS, LoadTool, PlainWords, SHOWN, TOOL, TargetSchemes};
 
-const NO_SCRIPTS: &str =
-    "brunt runs no scripts: give the URL, or write the steps of a user as a flow (`brunt plan --example flow`)";
-const ONE_MACHINE: &str = "brunt runs on one machine";
+const NO_SCRIPTS: [&str; 2] = [
+    "brunt runs no scripts: give the URL, or write the steps of a user as a flow (`brunt plan --example flow`)",
+    "brunt 不运行脚本：请给出 URL，或把用户的步骤写成流程（`brunt plan --example flow`）",
+];
+const ONE_MACHINE: [&str; 2] = ["brunt runs on one machine", "brunt 只在一台机器上运行"];
 
 pub const K6: LoadTool = LoadTool {
     name: "k6",
@@ -27,8 +29,11 @@ pub const K6: LoadTool = LoadTool {
         (&["--no-connection-reuse", "--no-vu-connection-reuse"], Equivalent::Keepalive(false)),
         (&["-q", "--quiet"], Equivalent::Words(&["--quiet"])),
         (&["-o", "--out", "--summary-export", "--summary-trend-stats"], Equivalent::NoteOf(SHOWN)),
-        (&["--http-debug"], Equivalent::Note("--debug shows one whole exchange")),
-        (&["-e", "--env", "--tag", "-c", "--config", "--batch"], Equivalent::NoteOf("has no counterpart")),
+        (&["--http-debug"], Equivalent::Note(["--debug shows one whole exchange", "--debug 显示一次完整的请求与响应"])),
+        (
+            &["-e", "--env", "--tag", "-c", "--config", "--batch"],
+            Equivalent::NoteOf(["has no counterpart", "没有对应的选项"]),
+        ),
         (&["--no-summary", "--no-usage-report", "--no-thresholds", "-v", "--verbose"], Equivalent::Nothing),
     ],
     ..TOOL
@@ -52,7 +57,7 @@ pub const LOCUST: LoadTool = LoadTool {
         (&["--master", "--worker"], Equivalent::Note(ONE_MACHINE)),
         (
             &["--master-host", "--expect-workers", "-T", "--tags", "-L", "--loglevel"],
-            Equivalent::NoteOf("has no counterpart"),
+            Equivalent::NoteOf(["has no counterpart", "没有对应的选项"]),
         ),
         (&["--headless", "--only-summary", "--autostart", "--autoquit"], Equivalent::Nothing),
     ],
@@ -66,18 +71,28 @@ pub const JMETER: LoadTool = LoadTool {
     options: &[
         (
             &["-t", "--testfile"],
-            Equivalent::NoteOf(
+            Equivalent::NoteOf([
                 "brunt reads no JMX: give the URL, or the requests as curl commands with --curl-file FILE --as-flow",
-            ),
+                "brunt 不读取 JMX：请给出 URL，或用 --curl-file FILE --as-flow 给出 curl 命令",
+            ]),
         ),
-        (&["-J", "-G", "-D"], Equivalent::NoteOf("threads are -c, and the duration is -d")),
+        (
+            &["-J", "-G", "-D"],
+            Equivalent::NoteOf(["threads are -c, and the duration is -d", "线程数是 -c，持续时间是 -d"]),
+        ),
         (
             &["-l", "--logfile", "-o", "--reportoutputfolder", "-j"],
-            Equivalent::NoteOf("use -o report.html, .json, .csv, .md or .xml"),
+            Equivalent::NoteOf([
+                "use -o report.html, .json, .csv, .md or .xml",
+                "请用 -o report.html、.json、.csv、.md 或 .xml",
+            ]),
         ),
         (&["-R", "--remotestart"], Equivalent::NoteOf(ONE_MACHINE)),
-        (&["-H", "--proxyHost", "-P", "--proxyPort"], Equivalent::NoteOf("use -x http://HOST:PORT")),
-        (&["-q", "--addprop", "-p", "--propfile"], Equivalent::NoteOf("has no counterpart")),
+        (
+            &["-H", "--proxyHost", "-P", "--proxyPort"],
+            Equivalent::NoteOf(["use -x http://HOST:PORT", "请用 -x http://HOST:PORT"]),
+        ),
+        (&["-q", "--addprop", "-p", "--propfile"], Equivalent::NoteOf(["has no counterpart", "没有对应的选项"])),
         (&["-n", "--nongui", "-e", "--reportatendofloadtests", "-f", "-r"], Equivalent::Nothing),
     ],
     ..TOOL
@@ -107,9 +122,12 @@ pub const GHZ: LoadTool = LoadTool {
         (&["--key"], Equivalent::Value("--key")),
         (&["--cpus"], Equivalent::Threads),
         (&["--connect-timeout"], Equivalent::Time("--connect-timeout")),
-        (&["-m", "--metadata"], Equivalent::NoteOf("use -H 'NAME: VALUE' for each entry")),
+        (
+            &["-m", "--metadata"],
+            Equivalent::NoteOf(["use -H 'NAME: VALUE' for each entry", "每一项请用 -H 'NAME: VALUE'"]),
+        ),
         (&["-i", "--import-paths"], Equivalent::Value("--import-path")),
-        (&["--protoset", "--config", "--name", "--tags"], Equivalent::NoteOf("has no counterpart")),
+        (&["--protoset", "--config", "--name", "--tags"], Equivalent::NoteOf(["has no counterpart", "没有对应的选项"])),
         (&["-O", "--format", "-o", "--output"], Equivalent::NoteOf(SHOWN)),
         (&["--async"], Equivalent::Nothing),
     ],
@@ -141,10 +159,16 @@ pub const REDIS_BENCHMARK: LoadTool = LoadTool {
         (&["--key"], Equivalent::Value("--key")),
         (&["-3"], Equivalent::Words(&["--resp", "3"])),
         (&["-u"], Equivalent::Url),
-        (&["-a", "--user"], Equivalent::NoteOf("write redis://USER:PASSWORD@HOST:PORT")),
+        (
+            &["-a", "--user"],
+            Equivalent::NoteOf(["write redis://USER:PASSWORD@HOST:PORT", "请写 redis://USER:PASSWORD@HOST:PORT"]),
+        ),
         (&["-q"], Equivalent::Words(&["--quiet"])),
-        (&["-k"], Equivalent::NoteOf("has no counterpart")),
-        (&["--dbnum", "--cluster", "--precision", "--seed"], Equivalent::NoteOf("has no counterpart")),
+        (&["-k"], Equivalent::NoteOf(["has no counterpart", "没有对应的选项"])),
+        (
+            &["--dbnum", "--cluster", "--precision", "--seed"],
+            Equivalent::NoteOf(["has no counterpart", "没有对应的选项"]),
+        ),
         (&["--csv"], Equivalent::Note(SHOWN)),
         (&["-e", "-l", "-I", "--enable-tracking"], Equivalent::Nothing),
     ],

@@ -43,7 +43,7 @@ pub enum PlainWords {
     /// A URL, or an address without a scheme.
     Url,
     /// A script or a plan, which brunt does not read, for the given reason.
-    Script(&'static str),
+    Script([&'static str; 2]),
     /// A command of Redis.
     Command,
 }
@@ -140,9 +140,9 @@ pub enum Equivalent {
     RedisSize,
     RedisKeys,
     /// Unsupported, for the given reason; takes no value.
-    Note(&'static str),
+    Note([&'static str; 2]),
     /// Unsupported, for the given reason; takes a value.
-    NoteOf(&'static str),
+    NoteOf([&'static str; 2]),
 }
 
 impl Equivalent {
@@ -187,8 +187,11 @@ impl LoadTool {
 /// The options of a tool that follows redirects unless it is told not to.
 pub const FOLLOWS: &[&str] = &["-L"];
 pub const NO_REDIRECTS: Equivalent = Equivalent::Words(&["--redirects", "0"]);
-pub const NO_PROXY: Equivalent = Equivalent::NoteOf("use -x PROXY");
-pub const SHOWN: &str = "brunt writes one report: -o report.json, .csv, .md or .xml";
+pub const NO_PROXY: Equivalent = Equivalent::NoteOf(["use -x PROXY", "请用 -x PROXY"]);
+pub const SHOWN: [&str; 2] = [
+    "brunt writes one report: -o report.json, .csv, .md or .xml",
+    "brunt 只写一份报告：-o report.json、.csv、.md 或 .xml",
+];
 
 /// All tools; for an ambiguous line, the first one takes precedence.
 pub const TOOLS: [&LoadTool; 16] = [

@@ -3,12 +3,13 @@
 //! Not supported: DELIMITER (a statement that creates a routine is never split) and NO_BACKSLASH_ESCAPES.
 
 use crate::sql::{SqlPiece, SqlScanner};
+use brunt_cause::Complaint;
 
 /// Splits a text into statements and each into pieces; empty statements are dropped.
 ///
 /// # Errors
 /// Returns what is wrong with the text.
-pub fn statements(text: &str) -> Result<Vec<Vec<SqlPiece>>, String> {
+pub fn statements(text: &str) -> Result<Vec<Vec<SqlPiece>>, Complaint> {
     let mut scan = SqlScanner::new(text);
     let whole = creates_routine(text);
     while let Some(next) = scan.peek() {
@@ -17,7 +18,10 @@ pub fn statements(text: &str) -> Result<Vec<Vec<SqlPiece>>, String> {
             '\'' | '"' => scan.literal(next, Some(decode_escape))?,
             '`' => scan.quoted_name(next)?,
             '?' => {
-                return Err("? is never filled in; write a slot instead, such as {counter} or {random 1..1000}".into());
+                return Err(Complaint::new(
+                    "? is never filled in; write a slot instead, such as {counter} or {random 1..1000}",
+                    "? 不会被填充；请改写占位符，例如 {counter} 或 {random 1..1000}",
+                ));
             }
             // `@{user}` is the name of a user variable.
             '{' => scan.bare_brace(&['@'])?,

@@ -87,8 +87,12 @@ impl MysqlCompiler {
         let plain = pieces.iter().all(|piece| matches!(piece, SqlPiece::Sql(_)));
         let named = pieces.iter().any(|piece| matches!(piece, SqlPiece::Name(_)));
         if named && way == StatementMode::Prepared {
-            let trouble = "a slot inside a name cannot be a parameter of a prepared statement; leave out --prepared";
-            return Err(UsageError::new(place, format!("\"{shown}\": {trouble}")));
+            let trouble = complaint!(
+                "a slot inside a name cannot be a parameter of a prepared statement; leave out --prepared",
+                "名称中的占位符不能作为预处理语句的参数；请去掉 --prepared"
+            );
+            let zh = trouble.zh();
+            return Err(UsageError::new(place, complaint!("\"{shown}\": {trouble}", "“{shown}”：{zh}")));
         }
         let how = match way {
             StatementMode::Text | StatementMode::Auto if plain || named || way == StatementMode::Text => {
@@ -124,8 +128,11 @@ impl MysqlCompiler {
             parameters.push(StatementParameter { slot: self.slots.slot(&text, place)?, integer });
         }
         if parameters.len() > usize::from(u16::MAX) {
-            let trouble =
-                format!("{} slots are more parameters than a statement can have; use at most 65535", parameters.len());
+            let trouble = complaint!(
+                "{} slots are more parameters than a statement can have; use at most 65535",
+                "{} 个占位符超过一条语句的参数上限；最多用 65535 个",
+                parameters.len()
+            );
             return Err(UsageError::new(place, trouble));
         }
         if sql.len() + 1 >= WHOLE {

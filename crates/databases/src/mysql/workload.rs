@@ -1,5 +1,6 @@
 //! The MySQL plug-in: URL schemes, options, and the workload of a run compiled before it starts.
 
+use brunt_cause::{Complaint, complaint};
 use std::sync::Arc;
 
 use brunt_contract::{
@@ -70,10 +71,16 @@ fn script(
     around: bool,
     place: &str,
 ) -> Result<Box<[MysqlStatement]>, UsageError> {
-    let wrong = |trouble: &str| UsageError::new(place, format!("\"{text}\": {trouble}"));
+    let wrong = |trouble: &Complaint| {
+        let zh = trouble.zh();
+        UsageError::new(place, complaint!("\"{text}\": {trouble}", "“{text}”：{zh}"))
+    };
     let mut statements = statements(text).map_err(|trouble| wrong(&trouble))?;
     if statements.is_empty() {
-        return Err(wrong("has no statement; add one, such as SELECT 1"));
+        return Err(wrong(&complaint!(
+            "has no statement; add one, such as SELECT 1",
+            "没有语句；请加上，例如 SELECT 1"
+        )));
     }
     if around {
         statements.insert(0, vec![SqlPiece::Sql("START TRANSACTION".to_owned())]);

@@ -2,12 +2,13 @@
 //! names, dollar quotes, nested comments. `E'…'` strings and dollar quotes cannot contain slots.
 
 use crate::sql::{SqlPiece, SqlScanner, is_word, unclosed_error};
+use brunt_cause::{Complaint, complaint};
 
 /// Splits a text into statements and each into pieces; empty statements are dropped.
 ///
 /// # Errors
 /// Returns what is wrong with the text.
-pub fn statements(text: &str) -> Result<Vec<Vec<SqlPiece>>, String> {
+pub fn statements(text: &str) -> Result<Vec<Vec<SqlPiece>>, Complaint> {
     let mut scan = SqlScanner::new(text);
     while let Some(next) = scan.peek() {
         let (rest, copied) = (scan.rest(), scan.copied());
@@ -20,7 +21,10 @@ pub fn statements(text: &str) -> Result<Vec<Vec<SqlPiece>>, String> {
             '\'' => scan.literal(next, None)?,
             '"' => scan.quoted_name(next)?,
             '$' if !in_word && rest[1..].starts_with(|c: char| c.is_ascii_digit()) => {
-                return Err("$1 is never filled in; write a slot instead, such as {counter}".into());
+                return Err(Complaint::new(
+                    "$1 is never filled in; write a slot instead, such as {counter}",
+                    "$1 不会被填充；请改写占位符，例如 {counter}",
+                ));
             }
             '$' if !in_word => scan.copy(dollar_quote_length(rest)?.unwrap_or(1)),
             '{' => scan.bare_brace(&[])?,
@@ -60,7 +64,7 @@ fn comment_length(rest: &str) -> Option<usize> {
 }
 
 /// Returns the length of the quoted part of `E'…'`, in which a backslash escapes the next character.
-fn escape_string_length(rest: &str) -> Result<usize, String> {
+fn escape_string_length(rest: &str) -> Result<usize, Complaint> {
     let mut escaped = false;
     let end = rest[1..].bytes().position(|byte| {
         let closes = byte == b'\'' && !escaped;
@@ -71,7 +75,7 @@ fn escape_string_length(rest: &str) -> Result<usize, String> {
 }
 
 /// Returns the length of `$$…$$` or `$tag$…$tag$` at the beginning of `rest`, if there is one.
-fn dollar_quote_length(rest: &str) -> Result<Option<usize>, String> {
+fn dollar_quote_length(rest: &str) -> Result<Option<usize>, Complaint> {
     let Some(tag) = rest[1..].find('$').map(|end| &rest[..end + 2]) else { return Ok(None) };
     let inner = &tag[1..tag.len() - 1];
     if inner.starts_with(|c: char| c.is_ascii_digit()) || !inner.chars().all(is_word) {
@@ -79,6 +83,6 @@ fn dollar_quote_length(rest: &str) -> Result<Option<usize>, String> {
     }
     match rest[tag.len()..].find(tag) {
         Some(end) => Ok(Some(end + 2 * tag.len())),
-        None => Err(format!("{tag} has no matching end; write both")),
+        None => Err(complaint!("{tag} has no matching end; write both", "{tag} 没有对应的结尾；请两端都写")),
     }
 }

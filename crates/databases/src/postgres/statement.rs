@@ -5,6 +5,7 @@
 //! the server infers. A text without slots, a text with a slot inside a name, and every text with `--text` is a simple
 //! query. Several statements of a text are one exchange and one server transaction either way.
 
+use brunt_cause::{Complaint, complaint};
 use std::sync::Arc;
 
 use brunt_contract::{SlotContext, UsageError};
@@ -74,10 +75,16 @@ impl PostgresCompiler {
         around: bool,
         place: &str,
     ) -> Result<PostgresScript, UsageError> {
-        let wrong = |trouble: &str| UsageError::new(place, format!("\"{sql}\": {trouble}"));
+        let wrong = |trouble: &Complaint| {
+            let zh = trouble.zh();
+            UsageError::new(place, complaint!("\"{sql}\": {trouble}", "“{sql}”：{zh}"))
+        };
         let mut statements = dialect::statements(sql).map_err(|trouble| wrong(&trouble))?;
         if statements.is_empty() {
-            return Err(wrong("has no statement; add one, such as SELECT 1"));
+            return Err(wrong(&complaint!(
+                "has no statement; add one, such as SELECT 1",
+                "没有语句；请加上，例如 SELECT 1"
+            )));
         }
         if around {
             statements.insert(0, vec![SqlPiece::Sql("BEGIN".to_owned())]);
@@ -86,9 +93,10 @@ impl PostgresCompiler {
         let any = |test: fn(&SqlPiece) -> bool| statements.iter().flatten().any(test);
         let (plain, named) = (!any(|p| !matches!(p, SqlPiece::Sql(_))), any(|p| matches!(p, SqlPiece::Name(_))));
         if named && way == StatementMode::Prepared {
-            return Err(wrong(
+            return Err(wrong(&complaint!(
                 "a slot inside a name cannot be a parameter of a prepared statement; leave out --prepared",
-            ));
+                "名称中的占位符不能作为预处理语句的参数；请去掉 --prepared"
+            )));
         }
         let how = match way {
             StatementMode::Prepared => self.prepared(&statements, place)?,
@@ -119,8 +127,11 @@ impl PostgresCompiler {
             sql.push_str(&format!("${}", parameters.len()));
         }
         let Ok(count) = i16::try_from(parameters.len()) else {
-            let trouble =
-                format!("{} slots are more parameters than a statement can have; use at most 32767", parameters.len());
+            let trouble = complaint!(
+                "{} slots are more parameters than a statement can have; use at most 32767",
+                "{} 个占位符超过一条语句的参数上限；最多用 32767 个",
+                parameters.len()
+            );
             return Err(UsageError::new(place, trouble));
         };
         let number = self.texts.iter().position(|known| *known == sql).unwrap_or_else(|| {

@@ -3,6 +3,7 @@
 //! Words are separated by white space, except within a slot. Double quotes support escapes and slots, single quotes
 //! neither, as in a shell. A `;` at the end of a bare word ends a command: all commands of a line are one exchange.
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::UsageError;
 
 /// The quoting of a piece of a word.
@@ -33,43 +34,63 @@ pub type CommandWord = Vec<WordPiece>;
 /// # Errors
 /// Returns a usage error for an unclosed quote or a command without words.
 pub fn split_commands(line: &str, place: &str) -> Result<Vec<Vec<CommandWord>>, UsageError> {
-    let wrong = |trouble: &str| Err(UsageError::new(place, format!("\"{line}\" {trouble}")));
+    let wrong = |trouble: &Complaint| {
+        let zh = trouble.zh();
+        Err(UsageError::new(place, complaint!("\"{line}\" {trouble}", "“{line}”{zh}")))
+    };
     let mut commands = vec![Vec::new()];
     let mut rest = line.trim();
     while !rest.is_empty() {
         let (word, after, ends) = match parse_word(rest) {
             Ok(read) => read,
-            Err(trouble) => return wrong(trouble),
+            Err(trouble) => return wrong(&trouble),
         };
         let command = commands.last_mut().map_or(0, |command| {
             command.extend((!word.is_empty()).then_some(word));
             command.len()
         });
         if ends && command == 0 {
-            return wrong("has a `;` with no command before it; write commands between them, or quote it");
+            return wrong(&complaint!(
+                "has a `;` with no command before it; write commands between them, or quote it",
+                "的 `;` 之前没有命令；请在其间写命令，或给它加引号"
+            ));
         }
         rest = after.trim_start();
         if ends && !rest.is_empty() {
             commands.push(Vec::new());
         }
     }
-    if commands[0].is_empty() { wrong("has no command; use, for example, GET key") } else { Ok(commands) }
+    if commands[0].is_empty() {
+        wrong(&complaint!("has no command; use, for example, GET key", "没有命令；请写，例如 GET key"))
+    } else {
+        Ok(commands)
+    }
 }
 
 /// Parses the first word of a text; returns it with the remaining text and whether it ends its command.
-fn parse_word(text: &str) -> Result<(CommandWord, &str, bool), &'static str> {
+fn parse_word(text: &str) -> Result<(CommandWord, &str, bool), Complaint> {
     let (mut word, mut rest) = (CommandWord::new(), text);
     loop {
         match rest.chars().next() {
             None => return Ok((word, rest, false)),
             Some(c) if c.is_whitespace() => return Ok((word, rest, false)),
             Some('"') => {
-                let end = closing_quote(&rest[1..]).ok_or("has a \" that is not closed; write another \" after it")?;
+                let end = closing_quote(&rest[1..]).ok_or_else(|| {
+                    complaint!(
+                        "has a \" that is not closed; write another \" after it",
+                        "的 \" 没有闭合；请在后面再写一个 \""
+                    )
+                })?;
                 word.push(WordPiece { text: rest[1..=end].to_owned(), quote: QuoteStyle::Double });
                 rest = &rest[end + 2..];
             }
             Some('\'') => {
-                let end = rest[1..].find('\'').ok_or("has a ' that is not closed; write another ' after it")?;
+                let end = rest[1..].find('\'').ok_or_else(|| {
+                    complaint!(
+                        "has a ' that is not closed; write another ' after it",
+                        "的 ' 没有闭合；请在后面再写一个 '"
+                    )
+                })?;
                 word.push(WordPiece { text: rest[1..=end].to_owned(), quote: QuoteStyle::Single });
                 rest = &rest[end + 2..];
             }

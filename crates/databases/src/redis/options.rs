@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use brunt_cause::complaint;
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{OptionSpec, Origin, ProtocolConfig, UsageError, many, one};
 use memchr::memmem::Finder;
 use url::Url;
@@ -100,14 +100,15 @@ impl RedisChecks {
         let expect = config.value("expect-body").filter(|text| !text.is_empty());
         let holds = |name: &&String| expect.is_some_and(|text| text.contains(&format!("{{{name}}}")));
         if let Some(name) = config.variables.iter().find(holds) {
-            let trouble = format!(
+            let trouble = complaint!(
                 "`{{{name}}}` is not filled in for Redis replies; capture the reply (`capture: {{reply: body}}`) \
-                    and compare it with `if: reply == {name}`"
+                    and compare it with `if: reply == {name}`",
+                "`{{{name}}}` 在 Redis 应答的检查中不会被填充；请提取应答（`capture: {{reply: body}}`），再用 `if: reply == {name}` 比较"
             );
             return Err(UsageError::new("--expect-body", trouble));
         }
         let expect = expect.map(|text| Finder::new(text.as_bytes()).into_owned());
-        let captures = capture::parse_captures(config, ("a Redis reply", KNOWN))?;
+        let captures = capture::parse_captures(config, (["a Redis reply", "Redis 应答"], KNOWN))?;
         Ok(RedisChecks { expect, captures, answers: config.returns_content })
     }
 }
@@ -180,36 +181,50 @@ impl RedisTarget {
     /// # Errors
     /// Returns what is wrong with the URL.
     pub fn read(text: &str) -> Result<RedisTarget, UsageError> {
-        let wrong = |trouble: String| {
+        let wrong = |trouble: Complaint| {
+            let zh = trouble.zh();
             UsageError::new(
                 "URL",
                 complaint!(
                     "\"{text}\" cannot be used ({trouble}); use redis://host:port/database",
-                    "无法使用“{text}”（{trouble}）；请写 redis://host:port/database"
+                    "无法使用“{text}”（{zh}）；请写 redis://host:port/database"
                 ),
             )
         };
-        let url = Url::parse(text).map_err(|trouble| wrong(trouble.to_string()))?;
+        let url = Url::parse(text).map_err(|trouble| wrong(trouble.to_string().into()))?;
         let tls = match url.scheme() {
             "redis" => false,
             "rediss" => true,
-            _ => return Err(wrong("its scheme is neither redis nor rediss".to_owned())),
+            _ => {
+                return Err(wrong(complaint!(
+                    "its scheme is neither redis nor rediss",
+                    "协议既不是 redis 也不是 rediss"
+                )));
+            }
         };
-        let host = percent::host(&url).ok_or_else(|| wrong("it has no host".to_owned()))?;
+        let host = percent::host(&url).ok_or_else(|| wrong(complaint!("it has no host", "缺少主机")))?;
         if url.query().is_some() || url.fragment().is_some() {
-            return Err(wrong("it has a query or fragment, which Redis URLs do not have".to_owned()));
+            return Err(wrong(complaint!(
+                "it has a query or fragment, which Redis URLs do not have",
+                "带有查询参数或片段，而 Redis 的 URL 没有这些"
+            )));
         }
         let login = match (url.username(), url.password()) {
             ("", None) => None,
             (_, None) => {
-                let trouble = "the password is missing after the name; a password alone is written as :password@";
+                let trouble = complaint!(
+                    "the password is missing after the name; a password alone is written as :password@",
+                    "用户名之后缺少密码；只有密码时写作 :password@"
+                );
                 return Err(wrong(trouble.to_owned()));
             }
             (name, Some(password)) => Some((percent::decoded(name), percent::decoded(password))),
         };
         let database = match url.path().trim_start_matches('/') {
             "" => 0,
-            number => number.parse().map_err(|_| wrong(format!("\"{number}\" is not a database number")))?,
+            number => number
+                .parse()
+                .map_err(|_| wrong(complaint!("\"{number}\" is not a database number", "“{number}”不是数据库编号")))?,
         };
         Ok(RedisTarget { origin: Origin::tcp(host, url.port().unwrap_or(6379), tls), login, database })
     }
@@ -230,7 +245,7 @@ mod tests {
             })
         };
         assert!(checks("{\"a\":{b}}").is_ok());
-        let refused = checks("x{heard}").expect_err("a value").to_string();
+        let refused = checks("x{heard}").map_err(crate::bilingual).expect_err("a value");
         assert!(refused.contains("`{heard}` is not filled in") && refused.contains("if: reply == heard"), "{refused}");
     }
 }

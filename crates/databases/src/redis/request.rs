@@ -247,15 +247,17 @@ fn reject_streaming(command: &[CommandWord], line: &str, place: &str) -> Result<
         ));
     }
     if STREAMING.contains(&name.as_str()) {
-        let trouble = format!(
+        let trouble = complaint!(
             "\"{line}\": {name} gets an endless stream of messages and cannot be measured as an exchange; use \
-                another command"
+                another command",
+            "“{line}”：{name} 会收到无尽的消息流，无法作为一次请求应答来测量；请用其他命令"
         );
         return Err(UsageError::new(place, trouble));
     }
     if name == "CLIENT" && second == "REPLY" {
-        let trouble = format!(
-            "\"{line}\": CLIENT REPLY makes the server silent, and every exchange would time out; leave it out"
+        let trouble = complaint!(
+            "\"{line}\": CLIENT REPLY makes the server silent, and every exchange would time out; leave it out",
+            "“{line}”：CLIENT REPLY 会让服务器不再应答，每次请求都会超时；请去掉"
         );
         return Err(UsageError::new(place, trouble));
     }

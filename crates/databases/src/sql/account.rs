@@ -1,6 +1,6 @@
 //! The URL of a database: its address and account.
 
-use brunt_cause::complaint;
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{Origin, RequestedUrl, UsageError};
 use url::Url;
 
@@ -36,7 +36,10 @@ impl DatabaseUrls {
     pub fn parse_all(&self, urls: &[RequestedUrl]) -> Result<(Vec<Origin>, Vec<DatabaseAccount>), UsageError> {
         if urls.is_empty() {
             let DatabaseUrls { schemes: [scheme, _], port, .. } = self;
-            let trouble = format!("none given; add one, such as {scheme}://user:password@127.0.0.1:{port}/test");
+            let trouble = complaint!(
+                "none given; add one, such as {scheme}://user:password@127.0.0.1:{port}/test",
+                "没有给出；请加上，例如 {scheme}://user:password@127.0.0.1:{port}/test"
+            );
             return Err(UsageError::new("URL", trouble));
         }
         let (mut origins, mut accounts) = (Vec::new(), Vec::new());
@@ -50,27 +53,36 @@ impl DatabaseUrls {
 
     fn parse(&self, text: &str) -> Result<(Origin, DatabaseAccount), UsageError> {
         let DatabaseUrls { schemes: [scheme, other], port, password_nul_terminated: password_ends } = self;
-        let wrong = |trouble: &str| {
-            let right = format!("use {scheme}://user:password@host:{port}/database");
+        let wrong = |trouble: Complaint| {
+            let (zh, right) = (trouble.zh(), format!("{scheme}://user:password@host:{port}/database"));
             UsageError::new(
                 "URL",
-                complaint!("\"{text}\" cannot be used ({trouble}); {right}", "无法使用“{text}”（{trouble}）；{right}"),
+                complaint!(
+                    "\"{text}\" cannot be used ({trouble}); use {right}",
+                    "无法使用“{text}”（{zh}）；请写 {right}"
+                ),
             )
         };
-        let url = Url::parse(text).map_err(|trouble| wrong(&trouble.to_string()))?;
+        let url = Url::parse(text).map_err(|trouble| wrong(trouble.to_string().into()))?;
         if !self.schemes.contains(&url.scheme()) {
-            return Err(wrong(&format!("its scheme is neither {scheme} nor {other}")));
+            return Err(wrong(complaint!(
+                "its scheme is neither {scheme} nor {other}",
+                "协议既不是 {scheme} 也不是 {other}"
+            )));
         }
-        let host = percent::host(&url).ok_or_else(|| wrong("it has no host"))?;
+        let host = percent::host(&url).ok_or_else(|| wrong(complaint!("it has no host", "缺少主机")))?;
         if url.query().is_some() || url.fragment().is_some() {
-            return Err(wrong("options are given as flags, for example --ssl"));
+            return Err(wrong(complaint!(
+                "options are given as flags, for example --ssl",
+                "选项应写成命令行参数，例如 --ssl"
+            )));
         }
         if url.username().is_empty() {
-            return Err(wrong("it has no user"));
+            return Err(wrong(complaint!("it has no user", "缺少用户名")));
         }
         let database = url.path().trim_start_matches('/');
         if database.contains('/') {
-            return Err(wrong("a database is a single word"));
+            return Err(wrong(complaint!("a database is a single word", "数据库名是一个词")));
         }
         let account = DatabaseAccount {
             user: decoded(url.username()),
@@ -79,7 +91,7 @@ impl DatabaseUrls {
         };
         let cut = |part: &[u8]| part.contains(&0);
         if cut(&account.user) || cut(&account.database) || (*password_ends && cut(&account.password)) {
-            return Err(wrong("names cannot contain a zero byte"));
+            return Err(wrong(complaint!("names cannot contain a zero byte", "名称不能含有零字节")));
         }
         Ok((Origin::tcp(host, url.port().unwrap_or(*port), false), account))
     }

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use brunt_cause::Cause;
+use brunt_cause::{Cause, complaint};
 use brunt_contract::{Event, EventBuffer, ExchangeId, ProtocolConfig, ResponseContent, UsageError};
 
 use super::options::{StatementMode, expected_rows, statement_mode};
@@ -33,7 +33,7 @@ impl SqlChecks {
     /// # Errors
     /// Returns a usage error.
     pub fn read(config: &ProtocolConfig) -> Result<SqlChecks, UsageError> {
-        let captures = capture::parse_captures(config, ("a database response", KNOWN))?;
+        let captures = capture::parse_captures(config, (["a database response", "数据库响应"], KNOWN))?;
         Ok(SqlChecks { rows: expected_rows(config)?, captures, answers: config.returns_content })
     }
 
@@ -45,7 +45,8 @@ impl SqlChecks {
         match statement_mode(config)? {
             way if !self.captures_rows() => Ok(way),
             StatementMode::Prepared => {
-                let trouble = "captures need SQL sent as text; leave it out";
+                let trouble =
+                    complaint!("captures need SQL sent as text; leave it out", "提取值需要以文本发送 SQL；请去掉");
                 Err(UsageError::new("--prepared", trouble))
             }
             StatementMode::Auto | StatementMode::Text => Ok(StatementMode::Text),

@@ -82,5 +82,5 @@ pub fn row_count_mismatch(asked: &RangeInclusive<u64>, found: u64) -> Cause {
 /// # Errors
 /// Returns a usage error if the value is neither a number nor a range.
 pub fn expected_rows(config: &ProtocolConfig) -> Result<Option<RangeInclusive<u64>>, UsageError> {
-    count_range::read_range(config, "expect-rows", "rows")
+    count_range::read_range(config, "expect-rows", ["rows", "行数"])
 }

@@ -4,6 +4,8 @@
 //! a letter. The end of a statement, quotes and comments differ between databases, so each database has its own
 //! scanning loop.
 
+use brunt_cause::{Complaint, complaint};
+
 /// One piece of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SqlPiece {
@@ -99,7 +101,7 @@ impl<'a> SqlScanner<'a> {
     }
 
     /// Returns the text between the braces of a slot that begins here, and the size of the whole slot.
-    fn slot(&self) -> Result<Option<(String, usize)>, String> {
+    fn slot(&self) -> Result<Option<(String, usize)>, Complaint> {
         let rest = self.rest();
         if !rest[1..].starts_with(|c: char| c.is_ascii_alphabetic()) {
             return Ok(None);
@@ -116,14 +118,17 @@ impl<'a> SqlScanner<'a> {
             }
         }
         let shown: String = rest.chars().take(20).collect();
-        Err(format!("the slot \"{shown}\" is not closed; write }} after it, or {{{{ for a brace before a letter"))
+        Err(complaint!(
+            "the slot \"{shown}\" is not closed; write }} after it, or {{{{ for a brace before a letter",
+            "占位符“{shown}”没有结束；请在其后写 }}，字母前的花括号本身请写作 {{{{"
+        ))
     }
 
     /// Handles a brace outside of quotes. `sigils` are characters that precede a name.
     ///
     /// # Errors
     /// Returns an error if the brace begins a slot that is not closed.
-    pub fn bare_brace(&mut self, sigils: &[char]) -> Result<(), String> {
+    pub fn bare_brace(&mut self, sigils: &[char]) -> Result<(), Complaint> {
         let Some((slot, size)) = self.slot()? else {
             self.at += usize::from(self.rest().starts_with("{{"));
             self.copy(1);
@@ -145,7 +150,7 @@ impl<'a> SqlScanner<'a> {
     ///
     /// # Errors
     /// Returns an error if the name, or a slot inside it, is not closed.
-    pub fn quoted_name(&mut self, quote: char) -> Result<(), String> {
+    pub fn quoted_name(&mut self, quote: char) -> Result<(), Complaint> {
         self.copy(quote.len_utf8());
         loop {
             match self.peek() {
@@ -172,7 +177,7 @@ impl<'a> SqlScanner<'a> {
     ///
     /// # Errors
     /// Returns an error if the literal, or a slot inside it, is not closed.
-    pub fn literal(&mut self, quote: char, escaped: Option<fn(char) -> String>) -> Result<(), String> {
+    pub fn literal(&mut self, quote: char, escaped: Option<fn(char) -> String>) -> Result<(), Complaint> {
         let from = self.at;
         self.at += 1;
         let (mut parts, mut text, mut slots) = (Vec::new(), String::new(), false);
@@ -214,8 +219,8 @@ impl<'a> SqlScanner<'a> {
 }
 
 /// Returns the error message for an unclosed quote.
-pub fn unclosed_error(quote: impl std::fmt::Display) -> String {
-    format!("a {quote} has no matching end; write both")
+pub fn unclosed_error(quote: impl std::fmt::Display) -> Complaint {
+    complaint!("a {quote} has no matching end; write both", "{quote} 没有对应的结尾；请两端都写")
 }
 
 /// Returns `true` for word characters.

@@ -11,6 +11,7 @@ mod observer;
 #[cfg(test)]
 mod tests;
 
+use brunt_cause::complaint;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -75,7 +76,10 @@ impl CacheSettings {
             "per-iteration" => rule(true),
             "no" | "false" => Ok(None),
             _ => {
-                let trouble = format!("\"{word}\" is not a kind of cache; write per-user, per-iteration or no");
+                let trouble = complaint!(
+                    "\"{word}\" is not a kind of cache; write per-user, per-iteration or no",
+                    "“{word}”不是缓存方式；请写 per-user、per-iteration 或 no"
+                );
                 Err(UsageError::new(format!("--{CACHE}"), trouble))
             }
         }

@@ -160,7 +160,9 @@ fn answers_have_what_is_looked_at_and_caches_are_emptied_with_iterations_where_a
         let read = CacheSettings::read(&asked);
         match expected {
             None => assert!(read.expect("read").is_none()),
-            Some(said) => assert!(read.expect_err("wrong").to_string().starts_with(&format!("--cache: {said}"))),
+            Some(said) => {
+                assert!(read.map_err(crate::bilingual).expect_err("wrong").starts_with(&format!("--cache: {said}")))
+            }
         }
     }
 }

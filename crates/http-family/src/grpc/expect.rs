@@ -11,7 +11,7 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use brunt_cause::{Cause, grpc};
+use brunt_cause::{Cause, Complaint, complaint, grpc};
 use brunt_contract::{FailedChecks, FaultKind, SlotContext};
 use prost_reflect::{DynamicMessage, Kind, MessageDescriptor, SerializeOptions};
 
@@ -86,13 +86,13 @@ impl GrpcChecks {
     ///
     /// # Errors
     /// Fails if a rule names a field that the message type does not have.
-    pub fn new(wishes: &GrpcOptions, kind: MessageDescriptor, streams: bool) -> Result<GrpcChecks, String> {
+    pub fn new(wishes: &GrpcOptions, kind: MessageDescriptor, streams: bool) -> Result<GrpcChecks, Complaint> {
         let rules = Arc::clone(&wishes.expected);
         rules.iter().try_for_each(|rule| check_rule_names(rule, &kind, streams))?;
         let captures = match streams {
             true => {
                 let in_list = wishes.captures.iter().map(|(at, capture)| Ok((*at, capture.in_list()?)));
-                in_list.collect::<Result<_, String>>()?
+                in_list.collect::<Result<_, Complaint>>()?
             }
             false => Arc::clone(&wishes.captures),
         };
@@ -113,7 +113,7 @@ impl GrpcChecks {
             let mut text = Vec::new();
             template.fill(context, &mut text);
             let text = String::from_utf8_lossy(&text);
-            JsonRule::parse(&text).unwrap_or_else(|why| JsonRule::never(&text, why))
+            JsonRule::parse(&text).unwrap_or_else(|why| JsonRule::never(&text, why.into()))
         });
         Some(Arc::new(GrpcChecks {
             rules: rules.collect(),
@@ -129,7 +129,7 @@ impl GrpcChecks {
     }
 
     /// Like [`GrpcChecks::new`], for one message of a stream whose end and message count are not known yet.
-    pub fn for_one_message(wishes: &GrpcOptions, kind: MessageDescriptor) -> Result<GrpcChecks, String> {
+    pub fn for_one_message(wishes: &GrpcOptions, kind: MessageDescriptor) -> Result<GrpcChecks, Complaint> {
         let all = GrpcChecks::new(wishes, kind, false)?;
         Ok(GrpcChecks { count: None, lines: Arc::new([all.lines[0].clone(), Vec::new()]), ..all })
     }
@@ -284,7 +284,7 @@ impl GrpcChecks {
     ///
     /// # Errors
     /// Fails if one of the fields does not exist.
-    pub fn check_names(&self, like: &MessageMatch) -> Result<(), String> {
+    pub fn check_names(&self, like: &MessageMatch) -> Result<(), Complaint> {
         if let MessageMatch::Json(rule) = like { check_rule_names(rule, &self.kind, false) } else { Ok(()) }
     }
 
@@ -396,7 +396,7 @@ impl MessageBuffer {
 
 /// Checks the names of a rule as far as the schema describes them. After a map, a list of values or a type with its own
 /// JSON form (`google.protobuf.Struct`) anything may follow.
-fn check_rule_names(rule: &JsonRule, kind: &MessageDescriptor, streams: bool) -> Result<(), String> {
+fn check_rule_names(rule: &JsonRule, kind: &MessageDescriptor, streams: bool) -> Result<(), Complaint> {
     let mut at = Some(kind.clone());
     let mut steps = rule.path().iter();
     if streams && begins_with_items(rule.path()) {
@@ -427,15 +427,21 @@ fn check_rule_names(rule: &JsonRule, kind: &MessageDescriptor, streams: bool) ->
     Ok(())
 }
 
-fn unknown(rule: &JsonRule, kind: &MessageDescriptor, name: &str) -> String {
+fn unknown(rule: &JsonRule, kind: &MessageDescriptor, name: &str) -> Complaint {
     let fields: Vec<String> = kind.fields().map(|field| field.json_name().to_owned()).collect();
     // The name as the schema spells it, which JSON does not accept.
     let meant = kind.get_field_by_name(name).map(|field| field.json_name().to_owned());
     let meant = meant.or_else(|| nearest(name, fields.iter().map(String::as_str)).map(str::to_owned));
     let right = match meant {
-        Some(meant) => format!("write \"{meant}\""),
-        None if fields.is_empty() => "it has no fields".to_owned(),
-        None => format!("it has {}", fields.join(", ")),
+        Some(meant) => complaint!("write \"{meant}\"", "请写“{meant}”"),
+        None if fields.is_empty() => complaint!("it has no fields", "它没有任何字段"),
+        None => complaint!("it has {}", "它的字段有 {}", fields.join(", ")),
     };
-    format!("\"{}\": {} has no field \"{name}\"; {right}", rule.text(), kind.full_name())
+    let zh = right.zh();
+    complaint!(
+        "\"{}\": {} has no field \"{name}\"; {right}",
+        "“{}”：{} 没有字段“{name}”；{zh}",
+        rule.text(),
+        kind.full_name()
+    )
 }

@@ -2,7 +2,7 @@
 //!
 //! An error names the line, the field and a correct alternative.
 
-use brunt_cause::complaint;
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::UsageError;
 use prost_reflect::prost::Message as _;
 use prost_reflect::{
@@ -77,20 +77,20 @@ pub fn messages(
 }
 
 /// Encodes one message; the error is a line number within it and a description.
-pub fn encode(kind: &MessageDescriptor, json: &str) -> Result<Vec<u8>, (usize, String)> {
+pub fn encode(kind: &MessageDescriptor, json: &str) -> Result<Vec<u8>, (usize, Complaint)> {
     let message = read(kind, json)?;
     match missing(&message) {
         None => Ok(message.encode_to_vec()),
-        Some(field) => Err((1, format!("{field} is required and missing; write it"))),
+        Some(field) => Err((1, complaint!("{field} is required and missing; write it", "缺少必需的 {field}；请写上"))),
     }
 }
 
 /// Encodes some of a message's fields; the others are encoded elsewhere.
-pub fn encode_part(kind: &MessageDescriptor, json: &str) -> Result<Vec<u8>, (usize, String)> {
+pub fn encode_part(kind: &MessageDescriptor, json: &str) -> Result<Vec<u8>, (usize, Complaint)> {
     read(kind, json).map(|message| message.encode_to_vec())
 }
 
-fn read(kind: &MessageDescriptor, json: &str) -> Result<DynamicMessage, (usize, String)> {
+fn read(kind: &MessageDescriptor, json: &str) -> Result<DynamicMessage, (usize, Complaint)> {
     let mut text = Deserializer::from_str(json);
     let mut track = serde_path_to_error::Track::new();
     let tracked = serde_path_to_error::Deserializer::new(&mut text, &mut track);
@@ -100,23 +100,29 @@ fn read(kind: &MessageDescriptor, json: &str) -> Result<DynamicMessage, (usize, 
 }
 
 /// Describes an error together with a correct alternative.
-fn describe_error(kind: &MessageDescriptor, path: &Path, said: &str) -> String {
+fn describe_error(kind: &MessageDescriptor, path: &Path, said: &str) -> Complaint {
     if let Some(name) = said.strip_prefix("unrecognized field name '").and_then(|s| s.strip_suffix('\'')) {
         // The path ends with the unknown name, if it was reported at all.
         let holder = holder(kind, path, name).unwrap_or_else(|| kind.clone());
         let fields: Vec<String> = holder.fields().map(|f| f.json_name().to_owned()).collect();
         let right = match nearest(name, fields.iter().map(String::as_str)) {
-            Some(meant) => format!("write \"{meant}\""),
-            None if fields.is_empty() => "it has none; write {}".to_owned(),
-            None => format!("use one of {}", fields.join(", ")),
+            Some(meant) => complaint!("write \"{meant}\"", "请写“{meant}”"),
+            None if fields.is_empty() => Complaint::new("it has none; write {}", "它没有字段；请写 {}"),
+            None => complaint!("use one of {}", "可用的有 {}", fields.join(", ")),
         };
-        return format!("{} has no field \"{name}\"; {right}", holder.full_name());
+        let zh = right.zh();
+        return complaint!("{} has no field \"{name}\"; {right}", "{} 没有字段“{name}”；{zh}", holder.full_name());
     }
     let field = path.to_string();
     if field == "." {
-        return format!("{said}; write {} as a JSON object, such as {}", kind.full_name(), example(kind));
+        return complaint!(
+            "{said}; write {} as a JSON object, such as {}",
+            "{said}；请把 {} 写成 JSON 对象，例如 {}",
+            kind.full_name(),
+            example(kind)
+        );
     }
-    format!("{field} of {}: {said}", kind.full_name())
+    complaint!("{field} of {}: {said}", "{} 的 {field}：{said}", kind.full_name())
 }
 
 /// Returns the message type that a path leads to, ignoring the last name if it is the unknown one.

@@ -27,6 +27,7 @@ mod session;
 mod slots;
 mod sources;
 mod status;
+mod step_shape;
 mod steps;
 mod suggestion;
 #[cfg(test)]

@@ -208,12 +208,12 @@ impl GrpcOptions {
             says_status: config.value("expect-status").is_some(),
             expected: expected.into(),
             rule_templates: rule_templates.into(),
-            messages: count_range::read_range(config, "expect-messages", "messages")?,
+            messages: count_range::read_range(config, "expect-messages", ["messages", "消息数"])?,
             metadata_expected: Arc::new([
                 parse_headers(config, "expect-header")?,
                 parse_headers(config, "expect-trailer")?,
             ]),
-            captures: capture::parse_captures(config, ("a gRPC response", KNOWN))?.into(),
+            captures: capture::parse_captures(config, (["a gRPC response", "gRPC 响应"], KNOWN))?.into(),
         })
     }
 }
@@ -248,7 +248,10 @@ fn texts(config: &ProtocolConfig) -> Result<Vec<(String, String)>, UsageError> {
     }
     if let Some(path) = config.value("data-file") {
         if !texts.is_empty() {
-            let trouble = "cannot be combined with --data; put all messages in the file, or none";
+            let trouble = complaint!(
+                "cannot be combined with --data; put all messages in the file, or none",
+                "不能与 --data 同用；请把所有消息都放进文件，或都不放"
+            );
             return Err(UsageError::new("--data-file", trouble));
         }
         let text = file::text("--data-file", path)?;
@@ -271,7 +274,10 @@ fn streams(text: &str) -> Result<u32, UsageError> {
 
 fn statuses(text: &str) -> Result<GrpcStatusSet, UsageError> {
     GrpcStatusSet::parse(text).map_err(|part| {
-        let trouble = format!("\"{part}\" is not a gRPC status; write names separated by commas, such as OK,NOT_FOUND");
+        let trouble = complaint!(
+            "\"{part}\" is not a gRPC status; write names separated by commas, such as OK,NOT_FOUND",
+            "“{part}”不是 gRPC 状态；请写名称，以逗号分隔，例如 OK,NOT_FOUND"
+        );
         UsageError::new("--expect-status", trouble)
     })
 }

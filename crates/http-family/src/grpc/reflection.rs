@@ -76,7 +76,7 @@ pub fn next(wanted: &[String], answers: &[CapturedResponse]) -> Result<Reflectio
     let wanted: Vec<String> = if wanted.is_empty() { services.clone() } else { wanted.to_vec() };
     let unheard = |service: &&String| !told.defines(service);
     if let Some(missing) = wanted.iter().find(|s| unheard(s) && !services.contains(s)) {
-        return Err(UsageError::new("URL", unknown("service", missing, services)));
+        return Err(UsageError::new("URL", unknown(["service", "服务"], missing, services)));
     }
     let mut questions: Vec<ReflectionQuestion> =
         wanted.iter().filter(unheard).cloned().map(ReflectionQuestion::Symbol).collect();
@@ -97,8 +97,15 @@ pub fn next(wanted: &[String], answers: &[CapturedResponse]) -> Result<Reflectio
     // A question that was refused would be refused again.
     let in_vain = answers.len() > version + 1 && !told.refused.is_empty();
     if in_vain || told.files.len() + questions.len() > MOST {
-        let why = told.refused.first().map_or("there are too many", String::as_str);
-        let trouble = format!("the server does not return all of its descriptors ({why}); give --proto FILE");
+        let why = told
+            .refused
+            .first()
+            .map_or_else(|| complaint!("there are too many", "数量过多"), |why| why.as_str().into());
+        let zh = why.zh();
+        let trouble = complaint!(
+            "the server does not return all of its descriptors ({why}); give --proto FILE",
+            "服务器没有返回全部描述符（{zh}）；请给出 --proto FILE"
+        );
         return Err(UsageError::new("URL", trouble));
     }
     Ok(ReflectionStep::Ask(SERVICES[version], kinds.encode(&questions)))
@@ -108,12 +115,22 @@ fn refused(answer: &CapturedResponse) -> UsageError {
     let said = if answer.message.is_empty() { String::new() } else { format!(": {}", answer.message) };
     let trouble = match answer.status {
         Some(status::UNIMPLEMENTED) => {
-            "is missing, and the server offers no reflection; give the FILE that defines the service".to_owned()
+            complaint!(
+                "is missing, and the server offers no reflection; give the FILE that defines the service",
+                "没有给出，而服务器不提供反射；请给出定义该服务的 FILE"
+            )
         }
         Some(other) => {
-            format!("is missing, and reflection failed with {}{said}; give the FILE", status::name(other))
+            complaint!(
+                "is missing, and reflection failed with {}{said}; give the FILE",
+                "没有给出，而反射失败，状态为 {}{said}；请给出 FILE",
+                status::name(other)
+            )
         }
-        None => format!("is missing, and the reflection response was not gRPC{said}; give the FILE"),
+        None => complaint!(
+            "is missing, and the reflection response was not gRPC{said}; give the FILE",
+            "没有给出，而反射的响应不是 gRPC{said}；请给出 FILE"
+        ),
     };
     UsageError::new("--proto", trouble)
 }

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 
-use brunt_cause::{Cause, complaint};
+use brunt_cause::{Cause, Complaint, complaint};
 use brunt_contract::{Origin, SlotContext, UsageError};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -147,25 +147,37 @@ impl GrpcUrl {
     /// # Errors
     /// Fails if the URL is invalid.
     pub fn read(text: &str) -> Result<GrpcUrl, UsageError> {
-        let wrong = |trouble: &str| {
-            let right = "use grpc://host:port/package.Service/Method";
+        let wrong = |trouble: Complaint| {
+            let zh = trouble.zh();
             UsageError::new(
                 "URL",
-                complaint!("\"{text}\" cannot be used ({trouble}); {right}", "无法使用“{text}”（{trouble}）；{right}"),
+                complaint!(
+                    "\"{text}\" cannot be used ({trouble}); use grpc://host:port/package.Service/Method",
+                    "无法使用“{text}”（{zh}）；请写 grpc://host:port/package.Service/Method"
+                ),
             )
         };
-        let url = Url::parse(text).map_err(|error| wrong(&error.to_string()))?;
+        let url = Url::parse(text).map_err(|error| wrong(error.to_string().into()))?;
         let (tls, port) = match url.scheme() {
             "grpc" => (false, PORT),
             "grpcs" => (true, SECURE_PORT),
-            _ => return Err(wrong("its scheme is neither grpc nor grpcs")),
+            _ => return Err(wrong(complaint!("its scheme is neither grpc nor grpcs", "协议既不是 grpc 也不是 grpcs"))),
         };
-        let host = url.host_str().filter(|host| !host.is_empty()).ok_or_else(|| wrong("it has no host"))?;
+        let host = url
+            .host_str()
+            .filter(|host| !host.is_empty())
+            .ok_or_else(|| wrong(complaint!("it has no host", "缺少主机")))?;
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(wrong("gRPC URLs have no user; send metadata with -H"));
+            return Err(wrong(complaint!(
+                "gRPC URLs have no user; send metadata with -H",
+                "gRPC 的 URL 中没有用户；请用 -H 发送元数据"
+            )));
         }
         if url.query().is_some() || url.fragment().is_some() {
-            return Err(wrong("a call has no query; write its message with --data"));
+            return Err(wrong(complaint!(
+                "a call has no query; write its message with --data",
+                "调用没有查询参数；请用 --data 写消息"
+            )));
         }
         let authority = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -175,9 +187,10 @@ impl GrpcUrl {
             return Ok(GrpcUrl { origin, authority, method: None, dotted: false });
         }
         let parts = path.split_once('/').or_else(|| path.rsplit_once('.'));
-        let (service, method) = parts.ok_or_else(|| wrong("its path has a service but no method"))?;
+        let (service, method) =
+            parts.ok_or_else(|| wrong(complaint!("its path has a service but no method", "路径中有服务但没有方法")))?;
         if service.is_empty() || method.is_empty() || method.contains('/') {
-            return Err(wrong("its path is not a service and method"));
+            return Err(wrong(complaint!("its path is not a service and method", "路径不是服务和方法")));
         }
         let dotted = !path.contains('/');
         Ok(GrpcUrl { origin, authority, method: Some((service.to_owned(), method.to_owned())), dotted })
@@ -211,12 +224,17 @@ impl CallBuilder {
         let (list, head) = self.head(place, &path, wishes, marks)?;
         let filled = messages.iter().any(|message| matches!(message, PreparedMessage::Filled(_)));
         if filled && lockstep {
-            let trouble =
-                "sends messages one by one and cannot be combined with slots in messages; leave out one of them";
+            let trouble = complaint!(
+                "sends messages one by one and cannot be combined with slots in messages; leave out one of them",
+                "逐条发送消息，不能与消息中的占位符同用；请去掉其中一个"
+            );
             return Err(UsageError::new("--lockstep", trouble));
         }
         if filled && wishes.compress {
-            let trouble = "compresses messages before the run and cannot be combined with slots in messages; leave out one of them";
+            let trouble = complaint!(
+                "compresses messages before the run and cannot be combined with slots in messages; leave out one of them",
+                "在压测前压缩消息，不能与消息中的占位符同用；请去掉其中一个"
+            );
             return Err(UsageError::new("--compress", trouble));
         }
         let (fixed, messages) = if filled { (Vec::new(), messages) } else { (messages, Vec::new()) };

@@ -1,6 +1,7 @@
 //! The known services and methods: from `.proto` files, read without protoc, or from descriptors received from a
 //! server.
 
+use brunt_cause::{Complaint, complaint};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -68,8 +69,11 @@ impl Schema {
     pub fn of_files(files: &[String], imports: &[String]) -> Result<Schema, UsageError> {
         let mut roots: Vec<PathBuf> = imports.iter().map(PathBuf::from).collect();
         if let Some(missing) = roots.iter().find(|root| !file::is_directory(root)) {
-            let trouble =
-                format!("{} is not a directory; write the directory that imports start from", missing.display());
+            let trouble = complaint!(
+                "{} is not a directory; write the directory that imports start from",
+                "{} 不是目录；请写 import 所在的根目录",
+                missing.display()
+            );
             return Err(UsageError::new("--import-path", trouble));
         }
         let own = files.iter().map(|file| match Path::new(file).parent() {
@@ -105,7 +109,7 @@ impl Schema {
     ///
     /// # Errors
     /// Fails if a file is invalid or refers to one that is missing.
-    pub fn of_descriptors<'a>(files: impl IntoIterator<Item = &'a [u8]>) -> Result<Schema, String> {
+    pub fn of_descriptors<'a>(files: impl IntoIterator<Item = &'a [u8]>) -> Result<Schema, Complaint> {
         // FileDescriptorSet: repeated FileDescriptorProto file = 1.
         let mut set = Vec::new();
         for file in files {
@@ -129,12 +133,15 @@ impl Schema {
                 return Err(UsageError::new("URL", no_method(&alone)));
             }
             let services: Vec<String> = self.pool.services().map(|s| s.full_name().to_owned()).collect();
-            return Err(UsageError::new(self.source, unknown("service", service, &services)));
+            return Err(UsageError::new(self.source, unknown(["service", "服务"], service, &services)));
         };
         let found = known.methods().find(|m| m.name() == method);
         found.ok_or_else(|| {
             let methods: Vec<String> = known.methods().map(|m| m.name().to_owned()).collect();
-            UsageError::new("URL", unknown(&format!("method of {service}"), method, &methods))
+            UsageError::new(
+                "URL",
+                unknown([&format!("method of {service}"), &format!("{service} 的方法")], method, &methods),
+            )
         })
     }
 
@@ -145,39 +152,44 @@ impl Schema {
 
     /// Lists every method as written in a URL, with its kind of streaming.
     pub fn listing(&self) -> Vec<String> {
-        let line = |m: MethodDescriptor| format!("{}/{} ({})", m.parent_service().full_name(), m.name(), shape(&m));
+        let line = |m: MethodDescriptor| format!("{}/{} ({})", m.parent_service().full_name(), m.name(), shape(&m)[0]);
         self.pool.services().flat_map(|s: ServiceDescriptor| s.methods().map(line).collect::<Vec<_>>()).collect()
     }
 }
 
-/// Returns the kind of streaming of a method, in words.
-pub fn shape(method: &MethodDescriptor) -> &'static str {
+/// Returns the kind of streaming of a method, in words: English and Chinese.
+pub fn shape(method: &MethodDescriptor) -> [&'static str; 2] {
     match (method.is_client_streaming(), method.is_server_streaming()) {
-        (false, false) => "unary",
-        (true, false) => "client streaming",
-        (false, true) => "server streaming",
-        (true, true) => "bidirectional streaming",
+        (false, false) => ["unary", "一元"],
+        (true, false) => ["client streaming", "客户端流"],
+        (false, true) => ["server streaming", "服务器流"],
+        (true, true) => ["bidirectional streaming", "双向流"],
     }
 }
 
 /// Describes the error of a URL that names only a service, listing its methods.
-fn no_method(service: &ServiceDescriptor) -> String {
+fn no_method(service: &ServiceDescriptor) -> Complaint {
     let name = service.full_name();
-    let methods: Vec<String> = service.methods().map(|m| format!("{name}/{} ({})", m.name(), shape(&m))).collect();
-    format!("names the service {name} but no method; use one of: {}", methods.join(", "))
+    let methods: Vec<String> = service.methods().map(|m| format!("{name}/{} ({})", m.name(), shape(&m)[0])).collect();
+    complaint!(
+        "names the service {name} but no method; use one of: {}",
+        "写了服务 {name}，但没有方法；可用的有 {}",
+        methods.join(", ")
+    )
 }
 
-/// Describes an unknown name, with a suggestion.
-pub fn unknown(what: &str, name: &str, known: &[String]) -> String {
+/// Describes an unknown name, with a suggestion. `what` says in English and in Chinese what has the name.
+pub fn unknown([what, zh]: [&str; 2], name: &str, known: &[String]) -> Complaint {
     if let Some(meant) = nearest(name, known.iter().map(String::as_str)) {
-        return format!("there is no {what} {name}; use {meant}");
+        return complaint!("there is no {what} {name}; use {meant}", "没有{zh} {name}；是否要写 {meant}？");
     }
     if known.is_empty() {
-        return format!("there is no {what} {name}, nor any other");
+        return complaint!("there is no {what} {name}, nor any other", "没有{zh} {name}，也没有其他任何{zh}");
     }
-    let more = if known.len() > 12 { ", ..." } else { "" };
+    let (more, more_zh) = if known.len() > 12 { (", ...", " 等") } else { ("", "") };
     let some: Vec<&str> = known.iter().take(12).map(String::as_str).collect();
-    format!("there is no {what} {name}; use one of {}{more}", some.join(", "))
+    let some = some.join(", ");
+    complaint!("there is no {what} {name}; use one of {some}{more}", "没有{zh} {name}；可用的有 {some}{more_zh}")
 }
 
 /// Describes an error in a `.proto` file in one sentence that names file and line, and the imports that are `missing`.
@@ -195,14 +207,17 @@ fn not_compiled(file: &str, error: &protox::Error, missing: &[String]) -> UsageE
     let close: Vec<&String> = missing.iter().filter(of_type).collect();
     let missing = if close.is_empty() { missing.iter().collect() } else { close };
     let advice = match &missing[..] {
-        [] => "fix the file".to_owned(),
-        [import] => format!(
-            "its import {import} was not found: use --import-path DIR for the directory that imports start from"
+        [] => complaint!("fix the file", "请改正该文件"),
+        [import] => complaint!(
+            "its import {import} was not found: use --import-path DIR for the directory that imports start from",
+            "找不到它的 import {import}：请用 --import-path DIR 给出 import 所在的根目录"
         ),
-        _ => format!(
+        _ => complaint!(
             "its imports {} were not found: use --import-path DIR for the directory that imports start from",
+            "找不到它的 import {}：请用 --import-path DIR 给出 import 所在的根目录",
             missing.iter().map(|import| import.as_str()).collect::<Vec<_>>().join(", ")
         ),
     };
-    UsageError::new("--proto", format!("{place}: {said}; {advice}"))
+    let zh = advice.zh();
+    UsageError::new("--proto", complaint!("{place}: {said}; {advice}", "{place}：{said}；{zh}"))
 }

@@ -123,7 +123,9 @@ impl GrpcSession {
         let step = &rules.steps[number];
         let like = match step.awaits.fill(context).transpose() {
             Ok(like) => like,
-            Err(why) => return held.reject(id, FaultKind::WrongBody, brunt_cause::checks::awaited_unreadable(why)),
+            Err(why) => {
+                return held.reject(id, FaultKind::WrongBody, brunt_cause::checks::awaited_unreadable(why.to_string()));
+            }
         };
         let [scratch, body] = &mut self.scratch;
         body.clear();

@@ -4,6 +4,7 @@
 //! (`{"at": "{time iso}"}`). Fields without slots are encoded like those of any other message. Values that are known
 //! before the run are tried then; captured ones are checked when they are sent.
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{SlotContext, UsageError};
 use prost_reflect::prost::encoding::encode_varint;
 use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
@@ -32,16 +33,24 @@ pub fn compiled(
     place: &str,
     marks: &mut Placeholders,
 ) -> Result<MessageTemplate, UsageError> {
-    let wrong = |trouble: String| UsageError::new(place, trouble);
-    let value: Value = serde_json::from_str(json).map_err(|error| wrong(format!("this is not JSON ({error})")))?;
+    let wrong = |trouble: Complaint| UsageError::new(place, trouble);
+    let value: Value = serde_json::from_str(json)
+        .map_err(|error| wrong(complaint!("this is not JSON ({error})", "这不是 JSON（{error}）")))?;
     let Value::Object(object) = value else {
-        return Err(wrong(format!("a slot cannot stand for all of {}; write it as a JSON object", kind.full_name())));
+        return Err(wrong(complaint!(
+            "a slot cannot stand for all of {}; write it as a JSON object",
+            "占位符不能代表整个 {}；请写成 JSON 对象",
+            kind.full_name()
+        )));
     };
     let mut compiler = MessageCompiler { marks, texts: Vec::new(), typed: Vec::new() };
     let nodes = compiler.message(kind, object).map_err(wrong)?;
     let MessageCompiler { texts, typed, .. } = compiler;
     if texts.len() > MOST_MARKS {
-        return Err(wrong(format!("more than {MOST_MARKS} fields have slots; use fewer")));
+        return Err(wrong(complaint!(
+            "more than {MOST_MARKS} fields have slots; use fewer",
+            "含占位符的字段超过 {MOST_MARKS} 个；请减少"
+        )));
     }
     let known: Vec<&TypedSlot> = typed.iter().filter(|slot| !marks.hold_variable(texts[slot.at].as_bytes())).collect();
     let pieces: Vec<_> = texts.iter().map(|text| marks.split(text.as_bytes())).collect();
@@ -66,7 +75,7 @@ pub fn compiled(
 ///
 /// # Errors
 /// Returns a description of the first value that is not of its type.
-fn try_values(template: Template, slots: &[&TypedSlot]) -> Result<(), String> {
+fn try_values(template: Template, slots: &[&TypedSlot]) -> Result<(), Complaint> {
     let (template, all_rows) = template.for_rehearsal();
     let (mut bytes, mut ends, mut out) = (Vec::new(), [0; MOST_MARKS], Vec::new());
     let trials = (0..=TRIALS.max(all_rows)).map(|number| SlotContext {
@@ -82,8 +91,9 @@ fn try_values(template: Template, slots: &[&TypedSlot]) -> Result<(), String> {
             out.clear();
             if !scalar.put(values.get(*at), &mut out) {
                 let value = String::from_utf8_lossy(values.get(*at)).into_owned();
-                return Err(format!(
-                    "{field} is {kind}, but its slot yields \"{value}\"; use a slot that yields such a value"
+                return Err(complaint!(
+                    "{field} is {kind}, but its slot yields \"{value}\"; use a slot that yields such a value",
+                    "{field} 的类型为 {kind}，而占位符给出“{value}”；请用能给出这种值的占位符"
                 ));
             }
         }
@@ -110,7 +120,7 @@ impl MessageCompiler<'_> {
         }
     }
 
-    fn message(&mut self, kind: &MessageDescriptor, object: Map<String, Value>) -> Result<Vec<MessageNode>, String> {
+    fn message(&mut self, kind: &MessageDescriptor, object: Map<String, Value>) -> Result<Vec<MessageNode>, Complaint> {
         let (varying, fixed): (Vec<_>, Vec<_>) =
             object.into_iter().partition(|(name, value)| self.marks.occur_in(name.as_bytes()) || self.varies(value));
         let mut nodes = Vec::new();
@@ -122,7 +132,10 @@ impl MessageCompiler<'_> {
             match known {
                 Some(field) => self.field(&field, value, &mut nodes)?,
                 None if self.marks.occur_in(name.as_bytes()) => {
-                    return Err(format!("the field name \"{name}\" has a slot; write field names without slots"));
+                    return Err(complaint!(
+                        "the field name \"{name}\" has a slot; write field names without slots",
+                        "字段名“{name}”含有占位符；字段名中不能写占位符"
+                    ));
                 }
                 // An unknown field gives the same error as in any other message.
                 None => nodes.push(encoded(kind, Map::from_iter([(name, Value::Null)]))?),
@@ -131,7 +144,7 @@ impl MessageCompiler<'_> {
         Ok(nodes)
     }
 
-    fn field(&mut self, field: &FieldDescriptor, value: Value, nodes: &mut Vec<MessageNode>) -> Result<(), String> {
+    fn field(&mut self, field: &FieldDescriptor, value: Value, nodes: &mut Vec<MessageNode>) -> Result<(), Complaint> {
         match (field.kind(), value) {
             (Kind::Message(entry), Value::Object(object)) if field.is_map() => {
                 let (key, held) = (entry.map_entry_key_field(), entry.map_entry_value_field());
@@ -146,9 +159,11 @@ impl MessageCompiler<'_> {
             (_, Value::Array(values)) if field.is_list() => {
                 values.into_iter().try_for_each(|value| self.single_value(field, value, nodes))
             }
-            (_, _) if field.is_list() || field.is_map() => {
-                Err(format!("{} is a list or a map; write slots for its values, not for the whole", field.json_name()))
-            }
+            (_, _) if field.is_list() || field.is_map() => Err(complaint!(
+                "{} is a list or a map; write slots for its values, not for the whole",
+                "{} 是列表或映射；请为其中的各个值写占位符，而不是整体",
+                field.json_name()
+            )),
             (_, value) => self.single_value(field, value, nodes),
         }
     }
@@ -158,7 +173,7 @@ impl MessageCompiler<'_> {
         field: &FieldDescriptor,
         value: Value,
         nodes: &mut Vec<MessageNode>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Complaint> {
         let name = field.json_name();
         if !self.varies(&value) {
             let value = if field.is_list() { Value::Array(vec![value]) } else { value };
@@ -167,7 +182,11 @@ impl MessageCompiler<'_> {
         }
         let node = match (field.kind(), value) {
             (Kind::Message(inner), _) if field.is_group() => {
-                return Err(format!("{name} is a group ({}), which cannot have slots", inner.full_name()));
+                return Err(complaint!(
+                    "{name} is a group ({}), which cannot have slots",
+                    "{name} 是 group（{}），不能含有占位符",
+                    inner.full_name()
+                ));
             }
             (Kind::Message(inner), value) if is_wrapper(inner.full_name()) => {
                 let mut nodes = Vec::new();
@@ -186,7 +205,10 @@ impl MessageCompiler<'_> {
             }
             (Kind::Message(inner), _) => {
                 let all = inner.full_name();
-                return Err(format!("{name} is {all}, and slots do not work inside it; write the value itself"));
+                return Err(complaint!(
+                    "{name} is {all}, and slots do not work inside it; write the value itself",
+                    "{name} 的类型为 {all}，其中不能用占位符；请写值本身"
+                ));
             }
             (Kind::String, Value::String(text)) => MessageNode::Text(tag(field, 2), self.text(text)),
             (Kind::Bytes, Value::String(text)) => match self.marks.without_encoding(&text, "base64") {
@@ -195,16 +217,25 @@ impl MessageCompiler<'_> {
                     self.number(field, ScalarEncoding::Base64, BASE64_BYTES.to_owned(), text)
                 }
                 None => {
-                    return Err(format!(
-                        "{name} is {BASE64_BYTES}; write one slot and its encoding, as in {{random 16 bytes | base64}}"
+                    return Err(complaint!(
+                        "{name} is {BASE64_BYTES}; write one slot and its encoding, as in {{random 16 bytes | base64}}",
+                        "{name} 的类型为 bytes，在 JSON 中用 Base64 表示；请写一个占位符及其编码，例如 {{random 16 bytes | base64}}"
                     ));
                 }
             },
             (kind, Value::String(text)) => {
-                let Some(scalar) = scalar(&kind) else { return Err(format!("{name} cannot have a slot")) };
+                let Some(scalar) = scalar(&kind) else {
+                    return Err(complaint!("{name} cannot have a slot", "{name} 不能含有占位符"));
+                };
                 self.number(field, scalar, kind_name(&kind), text)
             }
-            (kind, _) => return Err(format!("{name} is {}; write a value, not a list or object", kind_name(&kind))),
+            (kind, _) => {
+                return Err(complaint!(
+                    "{name} is {}; write a value, not a list or object",
+                    "{name} 的类型为 {}；请写值，而不是列表或对象",
+                    kind_name(&kind)
+                ));
+            }
         };
         nodes.push(node);
         Ok(())
@@ -223,7 +254,7 @@ impl MessageCompiler<'_> {
     }
 }
 
-fn encoded(kind: &MessageDescriptor, fields: Map<String, Value>) -> Result<MessageNode, String> {
+fn encoded(kind: &MessageDescriptor, fields: Map<String, Value>) -> Result<MessageNode, Complaint> {
     let json = Value::Object(fields).to_string();
     json::encode_part(kind, &json).map(|bytes| MessageNode::Bytes(bytes.into())).map_err(|(_, trouble)| trouble)
 }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use brunt_cause::complaint;
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{ProtocolConfig, UsageError};
 
 use super::expect::GrpcChecks;
@@ -14,6 +14,7 @@ use super::options::GrpcOptions;
 use super::request::{GrpcRequest, STREAMS};
 use super::schema::shape;
 use super::status::GrpcStatusSet;
+use super::step_shape::StepShape;
 use crate::await_condition::AwaitCondition;
 use crate::http2;
 use crate::http2::hpack::HeaderList;
@@ -22,9 +23,6 @@ use crate::http2::hpack::HeaderList;
 const OF_STREAMS: [&str; 3] = ["await", "one-way", "finish"];
 /// Options that concern the opening of a stream.
 const OF_OPENING: [&str; 4] = ["header", "bearer", "deadline", "compress"];
-/// Options that concern the end of a stream.
-const OF_END: [&str; 3] = ["expect-status", "expect-trailer", "expect-messages"];
-
 /// All streams that steps hold open, and all steps on them.
 #[derive(Debug, Default)]
 pub struct HeldStreamPlan {
@@ -80,7 +78,10 @@ pub fn stream(config: &ProtocolConfig, index: usize) -> Result<Option<&str>, Usa
         if config.is_composite_flow { &["stream", "finish"][..] } else { &["stream", "finish", "await", "one-way"] };
     let beside = beside.iter().find(|name| config.options.contains_key(**name));
     if let Some(name) = beside {
-        return Err(UsageError::new(format!("--{name}"), "is for one step of a flow; put it at that step"));
+        return Err(UsageError::new(
+            format!("--{name}"),
+            complaint!("is for one step of a flow; put it at that step", "用于流程的单个步骤；请写在该步骤中"),
+        ));
     }
     let name = own.and_then(|own| own.get("stream")?.last()).map(|name| name.trim());
     let lonely = own.into_iter().flat_map(|own| own.keys()).find(|name| OF_STREAMS.contains(&name.as_str()));
@@ -94,8 +95,10 @@ pub fn stream(config: &ProtocolConfig, index: usize) -> Result<Option<&str>, Usa
             complaint!("names no stream; use, for example, `stream: chat`", "没有指出流；请写，例如 `stream: chat`"),
         )),
         (None, Some(lonely)) => {
-            let trouble =
-                "is for steps on a stream that is held open; write `stream: NAME` next to it, or leave it out";
+            let trouble = complaint!(
+                "is for steps on a stream that is held open; write `stream: NAME` next to it, or leave it out",
+                "用于在保持打开的流上的步骤；请在旁边写 `stream: NAME`，或去掉"
+            );
             Err(UsageError::new(place(lonely), trouble))
         }
         (name, _) => Ok(name),
@@ -119,8 +122,11 @@ impl HeldStreamPlan {
         let Some(method) = request.method.clone() else { return Ok("") };
         let (takes, gives) = (method.is_client_streaming(), method.is_server_streaming());
         if !takes && !gives {
-            let trouble =
-                format!("{} is {}: there is no stream to hold open; leave it out", method.name(), shape(&method));
+            let (name, [en, zh]) = (method.name(), shape(&method));
+            let trouble = complaint!(
+                "{name} is {en}: there is no stream to hold open; leave it out",
+                "{name} 是{zh}方法：没有可保持的流；请去掉"
+            );
             return Err(UsageError::new(place("stream"), trouble));
         }
         let url = &asked.urls[index].url;
@@ -129,15 +135,13 @@ impl HeldStreamPlan {
             Some(at) => at,
             None => {
                 let (list, head) = request.opening();
-                let (name, url) = (name.to_owned(), url.clone());
-                let marks = request.flags | if gives { STREAMS } else { 0 };
                 self.streams.push(StreamOpening {
-                    name,
-                    url,
+                    name: name.to_owned(),
+                    url: url.clone(),
                     first: index,
                     list,
                     head,
-                    flags: marks,
+                    flags: request.flags | if gives { STREAMS } else { 0 },
                     client_streaming: takes,
                     metadata: false,
                 });
@@ -160,12 +164,10 @@ impl HeldStreamPlan {
         }
         self.streams[stream].metadata |= expected.wants_metadata();
         request.step = Some(self.steps.len() as u32);
-        let does = if step.finish {
-            "FINISH"
-        } else if step.says || step.one_way {
-            "SEND"
-        } else {
-            "AWAIT"
+        let does = match () {
+            () if step.finish => "FINISH",
+            () if step.says || step.one_way => "SEND",
+            () => "AWAIT",
         };
         self.steps.push(step.with_checks(expected));
         Ok(does)
@@ -179,7 +181,12 @@ impl HeldStreamPlan {
         url: &str,
     ) -> Result<(), UsageError> {
         if opening.url != url {
-            let trouble = format!("`{}` is already a stream of {}; use another name", opening.name, opening.url);
+            let trouble = complaint!(
+                "`{}` is already a stream of {}; use another name",
+                "`{}` 已经是 {} 的流；请换一个名称",
+                opening.name,
+                opening.url
+            );
             return Err(UsageError::new(format!("URL {}, stream", index + 1), trouble));
         }
         let own = |at: usize, name: &str| asked.url_options.get(at).and_then(|own| own.get(name));
@@ -188,7 +195,10 @@ impl HeldStreamPlan {
             .find(|name| own(index, name).is_some_and(|values| own(opening.first, name) != Some(values)));
         match other {
             Some(name) => {
-                let trouble = "is for opening the stream, which an earlier step does; move it there";
+                let trouble = complaint!(
+                    "is for opening the stream, which an earlier step does; move it there",
+                    "用于打开流，而流由前面的步骤打开；请移到那里"
+                );
                 Err(UsageError::new(format!("URL {}, {name}", index + 1), trouble))
             }
             None => Ok(()),
@@ -204,58 +214,23 @@ impl HeldStreamPlan {
         wishes: &GrpcOptions,
         own: &dyn Fn(&str) -> bool,
     ) -> Result<UncheckedStep, UsageError> {
-        let wrong = |name: &str, trouble: &str| Err(UsageError::new(place(name), trouble));
-        let (says, finish) = (!wishes.texts.is_empty(), asked.switch("finish"));
+        let wrong = |name: &str, trouble: Complaint| UsageError::new(place(name), trouble);
+        let (says, finish, one_way) = (!wishes.texts.is_empty(), asked.switch("finish"), asked.switch("one-way"));
         let awaits = asked.value("await").map(|text| AwaitCondition::parse(text, &asked.variables));
-        let awaits = awaits.transpose().map_err(|complaint| UsageError::new(place("await"), complaint.problem))?;
-        let hears = awaits.is_some() || !wishes.captures.is_empty() || own("expect-json") || own("expect-header");
-        let one_way = asked.switch("one-way");
-        if wishes.lockstep {
-            return wrong(
-                "lockstep",
-                "is for calls whose messages are all known in advance; leave it out, as each step waits for its own message",
-            );
-        }
-        if one_way && (hears || finish) {
-            return wrong("one-way", "awaits no message, so there is nothing to check; leave out one-way");
-        }
-        if finish && awaits.is_some() {
-            return wrong(
-                "await",
-                "cannot be combined with `finish`, which reads everything to the end of the stream; write two steps",
-            );
-        }
-        let does = says || finish || awaits.is_some() || one_way && first;
-        if !does {
-            return wrong(
-                "stream",
-                "neither sends nor awaits anything here; write `data`, `await`, `finish: true`, or several of them",
-            );
-        }
-        if says && !first && !takes {
-            return wrong(
-                "data",
-                "is for a stream that takes only one message, and the step that opens it has sent that; leave it out",
-            );
-        }
-        if !gives && !one_way && !finish {
-            return wrong(
-                "stream",
-                "responds once everything has been sent: write `one-way: true` where something is sent, and `finish: true` in the last step",
-            );
-        }
-        if let Some(name) = OF_END.into_iter().find(|name| !finish && own(name)) {
-            return wrong(name, "applies to the end of a stream; move it to the step with `finish: true`");
-        }
-        let of_end =
-            wishes.captures.iter().find(|(_, capture)| !finish && ["trailer", "status"].contains(&capture.kind()));
-        if let Some((_, capture)) = of_end {
-            let trouble = format!(
-                "{} is known only at the end of a stream; move it to the step with `finish: true`",
-                capture.kind()
-            );
-            return wrong("capture", &trouble);
-        }
+        let awaits = awaits.transpose().map_err(|complaint| wrong("await", complaint.problem))?;
+        let shape = StepShape {
+            first,
+            says,
+            awaits: awaits.is_some(),
+            examines: !wishes.captures.is_empty() || own("expect-json") || own("expect-header"),
+            one_way,
+            finish,
+            lockstep: wishes.lockstep,
+            takes,
+            gives,
+        };
+        let refused = shape.contradiction().or_else(|| shape.premature(wishes, own));
+        refused.map_or(Ok(()), |(name, trouble)| Err(wrong(name, trouble)))?;
         let (opens, success) = (first || says, wishes.success);
         Ok(UncheckedStep {
             stream,

@@ -54,10 +54,12 @@ impl Protocol for GrpcProtocol {
         }
         let Some(first) = places.first() else { return Ok(None) };
         if let Some(other) = places.iter().find(|place| place.origin != first.origin) {
-            let trouble = format!(
+            let trouble = complaint!(
                 "is missing: {} and {} are two servers, and reflection works with only one; give the FILE that \
                     defines their services",
-                first.authority, other.authority
+                "没有给出：{} 和 {} 是两个服务器，而反射只能用于一个；请给出定义其服务的 FILE",
+                first.authority,
+                other.authority
             );
             return Err(UsageError::new("--proto", trouble));
         }
@@ -108,8 +110,13 @@ fn prepared(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<GrpcWor
         requests.extend(calls.into_iter().map(|request| WeightedRequest::new(request, origin, weight)));
     }
     if requests.is_empty() {
-        let right = "add one, such as grpc://127.0.0.1:50051/grpc.health.v1.Health/Check";
-        return Err(UsageError::new("URL", format!("none given; {right}")));
+        return Err(UsageError::new(
+            "URL",
+            complaint!(
+                "none given; add one, such as grpc://127.0.0.1:50051/grpc.health.v1.Health/Check",
+                "没有给出；请加上，例如 grpc://127.0.0.1:50051/grpc.health.v1.Health/Check"
+            ),
+        ));
     }
     let prepared = PreparedWorkload {
         exchanges_per_connection: wishes.streams,
@@ -184,7 +191,11 @@ fn method(schema: &Schema, place: &GrpcUrl) -> Result<MethodDescriptor, UsageErr
         None => {
             let all = schema.listing().join(", ");
             let scheme = if place.origin.tls { "grpcs" } else { "grpc" };
-            let trouble = format!("does not name a method; use {scheme}://{}/ and one of: {all}", place.authority);
+            let trouble = complaint!(
+                "does not name a method; use {scheme}://{}/ and one of: {all}",
+                "没有写方法；请用 {scheme}://{}/ 加上其中之一：{all}",
+                place.authority
+            );
             Err(UsageError::new("URL", trouble))
         }
     }
@@ -215,7 +226,11 @@ fn calls(
         messages.push(PreparedMessage::Fixed(Vec::new()));
     }
     if wishes.lockstep && !(takes_stream && gives_stream) {
-        let trouble = format!("is for bidirectional streams, and {} is {}; leave it out", method.name(), shape(method));
+        let (name, [en, zh]) = (method.name(), shape(method));
+        let trouble = complaint!(
+            "is for bidirectional streams, and {name} is {en}; leave it out",
+            "用于双向流，而 {name} 是{zh}方法；请去掉"
+        );
         return Err(UsageError::new("--lockstep", trouble));
     }
     let mut calls = match takes_stream {

@@ -87,7 +87,10 @@ pub fn streams(config: &ProtocolConfig, version: HttpVersion) -> Result<u32, Usa
         )
     })?;
     if streams > 1 && version == HttpVersion::Http1 {
-        let trouble = "HTTP/1.1 handles one request at a time; add --http2, or leave it out";
+        let trouble = complaint!(
+            "HTTP/1.1 handles one request at a time; add --http2, or leave it out",
+            "HTTP/1.1 一次只处理一个请求；请加上 --http2，或去掉"
+        );
         return Err(UsageError::new("--streams", trouble));
     }
     Ok(streams)

@@ -62,8 +62,8 @@ fn streams_are_for_a_version_that_has_them() {
 fn heartbeats_are_for_a_version_that_has_them() {
     let told = |url, options: &[&str]| Http.check_heartbeats(&asked(url, options));
     let plain = "HTTP/1.1 has no heartbeat; add --http2, or leave it out";
-    assert_eq!(told("http://h/", &[]), Err(plain.to_owned()));
-    assert_eq!(told("https://h/", &["http=1.1"]), Err(plain.to_owned()));
+    assert_eq!(told("http://h/", &[]), Err(plain.into()));
+    assert_eq!(told("https://h/", &["http=1.1"]), Err(plain.into()));
     assert!(told("http://h/", &["http=auto"]).is_err_and(|why| why.contains("on http://")));
     assert_eq!((told("https://h/", &["http=auto"]), told("http://h/", &["http2"])), (Ok(()), Ok(())));
 }
@@ -81,7 +81,7 @@ fn mistakes_are_named() {
         ),
         (&["streams=2"], "--streams: HTTP/1.1 handles one request at a time; add --http2, or leave it out"),
     ] {
-        assert_eq!(prepare("http://h/", options).unwrap_err().to_string(), complaint);
+        assert_eq!(prepare("http://h/", options).map_err(crate::bilingual).unwrap_err(), complaint);
     }
 }
 

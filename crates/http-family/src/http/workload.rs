@@ -1,5 +1,6 @@
 //! The workload of the HTTP protocol, prepared for both versions.
 
+use brunt_cause::{Complaint, complaint};
 use std::sync::Arc;
 
 use brunt_contract::{
@@ -25,14 +26,18 @@ impl Protocol for Http {
         }
     }
 
-    fn check_heartbeats(&self, config: &ProtocolConfig) -> Result<(), String> {
+    fn check_heartbeats(&self, config: &ProtocolConfig) -> Result<(), Complaint> {
         // Without TLS there is no ALPN, so `auto` means 1.1.
         let tls = config.urls.iter().any(|url| url.url.starts_with("https:"));
         match options::version(config) {
-            Ok(HttpVersion::Http1) => Err("HTTP/1.1 has no heartbeat; add --http2, or leave it out".into()),
-            Ok(HttpVersion::Auto) if !tls => {
-                Err("--http auto uses HTTP/1.1 on http://, which has no heartbeat; use --http2, or leave it out".into())
-            }
+            Ok(HttpVersion::Http1) => Err(complaint!(
+                "HTTP/1.1 has no heartbeat; add --http2, or leave it out",
+                "HTTP/1.1 没有心跳；请加上 --http2，或去掉"
+            )),
+            Ok(HttpVersion::Auto) if !tls => Err(complaint!(
+                "--http auto uses HTTP/1.1 on http://, which has no heartbeat; use --http2, or leave it out",
+                "--http auto 对 http:// 使用 HTTP/1.1，没有心跳；请用 --http2，或去掉"
+            )),
             // An invalid version is reported elsewhere.
             Ok(_) | Err(_) => Ok(()),
         }
@@ -60,8 +65,11 @@ impl Http {
         let proxies = if version == HttpVersion::Http2 { Arc::default() } else { Arc::clone(&config.proxies) };
         let (mut one, mut requests) = Http1.prepare_with(config, proxies, marks)?;
         if streams > 1 && one.prepared.one_exchange_per_connection {
-            let trouble = "cannot be combined with --no-keepalive, where requests never share a connection; leave one of \
-                them out";
+            let trouble = complaint!(
+                "cannot be combined with --no-keepalive, where requests never share a connection; leave one of \
+                them out",
+                "不能与 --no-keepalive 同用，因为那时请求从不共用连接；请去掉其中一个"
+            );
             return Err(UsageError::new("--streams", trouble));
         }
         let mut preparer = Http2Preparer::new(one.prepared.keeps_state);

@@ -1,5 +1,6 @@
 //! Request bodies, built from the options that describe them.
 
+use brunt_cause::{Complaint, complaint};
 use std::sync::Arc;
 
 use brunt_contract::{ProtocolConfig, UsageError};
@@ -39,7 +40,10 @@ pub fn content(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<Opti
         }
         [first, .., last] => Err(UsageError::new(
             format!("--{last}"),
-            format!("cannot be combined with --{first}, as a request has one body; leave one of them out"),
+            complaint!(
+                "cannot be combined with --{first}, as a request has one body; leave one of them out",
+                "不能与 --{first} 同用，因为一个请求只有一个正文；请去掉其中一个"
+            ),
         )),
         [_] => Ok(None),
     }
@@ -47,7 +51,8 @@ pub fn content(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<Opti
 
 fn form_text(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<RequestBody, UsageError> {
     if let Some(file) = config.values("data").iter().find_map(|t| t.strip_prefix('@')) {
-        let trouble = format!("files are not read here; use --data-file {file}");
+        let trouble =
+            complaint!("files are not read here; use --data-file {file}", "这里不读取文件；请用 --data-file {file}");
         return Err(UsageError::new("--data", trouble));
     }
     let kind = Some("application/x-www-form-urlencoded".to_owned());
@@ -72,18 +77,28 @@ pub fn apply_chunked(
 ) -> Result<(), UsageError> {
     let is_coding = |wish: &&HeaderOverride| wish.name().eq_ignore_ascii_case("transfer-encoding");
     let Some(HeaderOverride::Set(_, value)) = headers.iter().find(is_coding) else { return Ok(()) };
-    let wrong = |trouble: &str| Err(UsageError::new("--header", trouble));
+    let wrong = |trouble: Complaint| Err(UsageError::new("--header", trouble));
     if !value.trim().eq_ignore_ascii_case("chunked") {
-        return wrong("Transfer-Encoding can only be chunked; write `Transfer-Encoding: chunked`, or leave it out");
+        return wrong(complaint!(
+            "Transfer-Encoding can only be chunked; write `Transfer-Encoding: chunked`, or leave it out",
+            "Transfer-Encoding 只能是 chunked；请写 `Transfer-Encoding: chunked`，或去掉"
+        ));
     }
     if config.switch("http2") || !matches!(config.value("http"), None | Some("1.1" | "1")) {
-        return wrong("Transfer-Encoding: chunked is HTTP/1.1 only; leave it out, or use --http 1.1");
+        return wrong(complaint!(
+            "Transfer-Encoding: chunked is HTTP/1.1 only; leave it out, or use --http 1.1",
+            "Transfer-Encoding: chunked 只用于 HTTP/1.1；请去掉，或用 --http 1.1"
+        ));
     }
     match content {
-        None => wrong("Transfer-Encoding: chunked needs a body; add --data, or leave it out"),
-        Some(content) if content.length.is_some() => {
-            wrong("Transfer-Encoding: chunked cannot be combined with a body with slots; leave one of them out")
-        }
+        None => wrong(complaint!(
+            "Transfer-Encoding: chunked needs a body; add --data, or leave it out",
+            "Transfer-Encoding: chunked 需要正文；请加上 --data，或去掉"
+        )),
+        Some(content) if content.length.is_some() => wrong(complaint!(
+            "Transfer-Encoding: chunked cannot be combined with a body with slots; leave one of them out",
+            "Transfer-Encoding: chunked 不能与含占位符的正文同用；请去掉其中一个"
+        )),
         Some(content) => {
             (content.bytes, content.chunked) = (Arc::from(chunks(&content.bytes)), true);
             Ok(())

@@ -17,7 +17,7 @@ const KNOWN: &[&str] = &["json", "css", "xpath", "regex", "between", "header", "
 /// # Errors
 /// Returns an error for an unknown source or variable.
 pub fn requested(config: &ProtocolConfig) -> Result<Vec<(u16, Capture)>, UsageError> {
-    capture::parse_captures(config, ("an HTTP response", KNOWN))
+    capture::parse_captures(config, (["an HTTP response", "HTTP 响应"], KNOWN))
 }
 
 /// Returns `true` if trailers are checked or used by a capture.

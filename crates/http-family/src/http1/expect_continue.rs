@@ -6,8 +6,7 @@
 
 use std::sync::Arc;
 
-use brunt_cause::Cause;
-use brunt_cause::complaint;
+use brunt_cause::{Cause, Complaint, complaint};
 use brunt_contract::{OptionSpec, OutputBuffer, ProtocolConfig, SlotContext, UsageError, one, switch};
 use brunt_measure::Nanos;
 
@@ -61,21 +60,33 @@ pub fn wait(config: &ProtocolConfig) -> Result<Nanos, UsageError> {
 /// # Errors
 /// Returns an error if they do not fit.
 pub fn check(config: &ProtocolConfig, any: bool) -> Result<(), UsageError> {
-    let wrong = |option: &str, trouble: &str| Err(UsageError::new(option, trouble));
+    let wrong = |option: &str, trouble: Complaint| Err(UsageError::new(option, trouble));
     match (config.switch("expect-continue"), any) {
-        (true, _) if config.value("http") == Some("1.0") => {
-            wrong("--expect-continue", "HTTP/1.0 has no 100 Continue; leave it out, or use --http 1.1")
-        }
-        (true, _) if config.switch("http2") || matches!(config.value("http"), Some("2" | "auto")) => {
-            wrong("--expect-continue", "it works with HTTP/1.1 only; leave it out, or use --http 1.1")
-        }
+        (true, _) if config.value("http") == Some("1.0") => wrong(
+            "--expect-continue",
+            complaint!(
+                "HTTP/1.0 has no 100 Continue; leave it out, or use --http 1.1",
+                "HTTP/1.0 没有 100 Continue；请去掉，或用 --http 1.1"
+            ),
+        ),
+        (true, _) if config.switch("http2") || matches!(config.value("http"), Some("2" | "auto")) => wrong(
+            "--expect-continue",
+            complaint!(
+                "it works with HTTP/1.1 only; leave it out, or use --http 1.1",
+                "只能用于 HTTP/1.1；请去掉，或用 --http 1.1"
+            ),
+        ),
         (true, false) => wrong(
             "--expect-continue",
-            "it has no effect: no request has a body, or -H removes Expect; add --data, or leave it out",
+            complaint!(
+                "it has no effect: no request has a body, or -H removes Expect; add --data, or leave it out",
+                "不起作用：没有请求带正文，或 -H 去掉了 Expect；请加上 --data，或去掉"
+            ),
         ),
-        (false, false) if config.switch("continue-wait") => {
-            wrong("--continue-wait", "needs --expect-continue; add it, or leave it out")
-        }
+        (false, false) if config.switch("continue-wait") => wrong(
+            "--continue-wait",
+            complaint!("needs --expect-continue; add it, or leave it out", "需要 --expect-continue；请加上，或去掉"),
+        ),
         _ => Ok(()),
     }
 }

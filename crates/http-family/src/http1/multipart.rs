@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use brunt_cause::Complaint;
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::UsageError;
 
 use super::request::RequestBody;
@@ -92,7 +92,7 @@ fn put(boundary: &str, disposition: &str, item: &FormItem, body: &mut Vec<u8>) {
 fn named<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), UsageError> {
     let wrong = |trouble: &str, zh: &str| {
         let said = Complaint::new(
-            format!("\"{text}\" {trouble}; write NAME=VALUE or NAME=@FILE"),
+            complaint!("\"{text}\" {trouble}; write NAME=VALUE or NAME=@FILE", "“{text}”{zh}"),
             format!("“{text}”{zh}；请写 NAME=VALUE 或 NAME=@FILE"),
         );
         UsageError::new(option, said)
@@ -137,26 +137,39 @@ fn files_of(text: &str) -> Vec<&str> {
 
 /// Parses one value or file of the field `text`, with its parameters.
 fn item(text: &str, source: Option<char>, rest: &str, marks: &Placeholders) -> Result<FormItem, UsageError> {
-    let wrong = |trouble: String| UsageError::new("--form", format!("\"{text}\" {trouble}"));
+    let wrong = |trouble: Complaint| {
+        let zh = trouble.zh();
+        UsageError::new("--form", complaint!("\"{text}\" {trouble}", "“{text}”{zh}"))
+    };
     let (content, rest) = parse_value(rest);
     if source.is_some() && marks.occur_in(content.as_bytes()) {
-        return Err(wrong(
-            "has a slot in a file path, and files are read once before the run; write the path itself".into(),
-        ));
+        return Err(wrong(complaint!(
+            "has a slot in a file path, and files are read once before the run; write the path itself",
+            "的文件路径中有占位符，而文件在压测前只读取一次；请写路径本身"
+        )));
     }
     let (mut kind, mut file_name) = (None, None);
     for parameter in parameters(rest) {
         match parameter.split_once('=') {
-            Some(("type", "")) => return Err(wrong("has no type after type=; write type=text/plain".into())),
+            Some(("type", "")) => {
+                return Err(wrong(complaint!(
+                    "has no type after type=; write type=text/plain",
+                    "的 type= 之后缺少类型；请写 type=text/plain"
+                )));
+            }
             Some(("type", value)) if value.bytes().any(|b| !(b' '..=b'~').contains(&b)) => {
-                return Err(wrong("has a type that is not a MIME type; write type=text/plain".into()));
+                return Err(wrong(complaint!(
+                    "has a type that is not a MIME type; write type=text/plain",
+                    "的类型不是 MIME 类型；请写 type=text/plain"
+                )));
             }
             Some(("type", value)) => kind = Some(value.to_owned()),
             Some(("filename", value)) => file_name = Some(parse_value(value).0),
             _ => {
-                return Err(wrong(format!(
+                return Err(wrong(complaint!(
                     "has \"{parameter}\" after its value, where only ;type= and ;filename= are allowed; leave it \
-                        out, or use --form-string '{text}' to send it as is"
+                        out, or use --form-string '{text}' to send it as is",
+                    "的值之后有“{parameter}”，那里只能写 ;type= 和 ;filename=；请去掉，若要原样发送请用 --form-string '{text}'"
                 )));
             }
         }

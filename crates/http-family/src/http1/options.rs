@@ -375,8 +375,10 @@ fn target(text: &str) -> Result<String, UsageError> {
     if !text.is_empty() && text.bytes().all(|b| b > b' ' && b != 0x7f) {
         return Ok(text.to_owned());
     }
-    let trouble =
-        format!("\"{text}\" has spaces, which would break the request line; write it without spaces, for example /a?b");
+    let trouble = complaint!(
+        "\"{text}\" has spaces, which would break the request line; write it without spaces, for example /a?b",
+        "“{text}”含有空格，会破坏请求行；请去掉空格，例如 /a?b"
+    );
     Err(UsageError::new(TARGET, trouble))
 }
 
@@ -387,7 +389,10 @@ fn target(text: &str) -> Result<String, UsageError> {
 pub fn header_with(text: &str, marks: &mut Placeholders) -> Result<HeaderOverride, UsageError> {
     let wish = header(&marks.replace_slots(text, "--header", SlotGuard::Line)?)?;
     if marks.occur_in(wish.name().as_bytes()) {
-        let trouble = format!("\"{text}\" has a slot in its name; write NAME: VALUE with slots in the value only");
+        let trouble = complaint!(
+            "\"{text}\" has a slot in its name; write NAME: VALUE with slots in the value only",
+            "“{text}”的名称中有占位符；请写 NAME: VALUE，占位符只能放在值中"
+        );
         return Err(UsageError::new("--header", trouble));
     }
     Ok(wish)
@@ -398,19 +403,29 @@ pub fn header_with(text: &str, marks: &mut Placeholders) -> Result<HeaderOverrid
 /// # Errors
 /// Returns an error if it is not a header line.
 pub fn header(text: &str) -> Result<HeaderOverride, UsageError> {
-    let wrong = |trouble: &str| UsageError::new("--header", format!("\"{text}\" {trouble}; write NAME: VALUE"));
+    let wrong = |trouble: Complaint| {
+        let zh = trouble.zh();
+        UsageError::new(
+            "--header",
+            complaint!("\"{text}\" {trouble}; write NAME: VALUE", "“{text}”{zh}；请写 NAME: VALUE"),
+        )
+    };
     let (name, value) = match text.split_once(':') {
         Some(pair) => pair,
         None => {
             let name = text.trim_end().strip_suffix(';').ok_or_else(|| UsageError::new("--header", no_colon()))?;
             return named(name)
                 .map(|name| HeaderOverride::Set(name, String::new()))
-                .ok_or_else(|| wrong("is not a name"));
+                .ok_or_else(|| wrong(complaint!("is not a name", "不是名称")));
         }
     };
-    let name = named(name).ok_or_else(|| wrong("has no valid name before the colon"))?;
+    let name =
+        named(name).ok_or_else(|| wrong(complaint!("has no valid name before the colon", "冒号之前没有有效的名称")))?;
     if value.bytes().any(|b| (b < 0x20 && b != b'\t') || b == 0x7f) {
-        return Err(wrong("contains a line break or another control character"));
+        return Err(wrong(complaint!(
+            "contains a line break or another control character",
+            "含有换行符或其他控制字符"
+        )));
     }
     Ok(if value.trim().is_empty() { HeaderOverride::Remove(name) } else { HeaderOverride::Set(name, value.to_owned()) })
 }
@@ -441,22 +456,33 @@ fn check_framing(headers: &[HeaderOverride], content: Option<&RequestBody>) -> R
     for header in headers {
         let trouble = match header {
             HeaderOverride::Set(name, _) if name.eq_ignore_ascii_case("content-length") && chunked => {
-                "Content-Length cannot be combined with Transfer-Encoding: chunked; leave one of them out".to_owned()
+                complaint!(
+                    "Content-Length cannot be combined with Transfer-Encoding: chunked; leave one of them out",
+                    "Content-Length 不能与 Transfer-Encoding: chunked 同用；请去掉其中一个"
+                )
             }
             HeaderOverride::Set(name, value) if name.eq_ignore_ascii_case("content-length") => {
                 let value = value.trim();
                 if varies {
-                    let trouble =
-                        "Content-Length cannot be set for a body with slots, which change its length; leave it out";
+                    let trouble = complaint!(
+                        "Content-Length cannot be set for a body with slots, which change its length; leave it out",
+                        "正文含有占位符、长度会变，不能设置 Content-Length；请去掉"
+                    );
                     return Err(UsageError::new("--header", trouble));
                 }
                 if value.parse() == Ok(length) {
                     continue;
                 }
-                format!("Content-Length: {value} does not match the body of {length} bytes; leave it out")
+                complaint!(
+                    "Content-Length: {value} does not match the body of {length} bytes; leave it out",
+                    "Content-Length: {value} 与 {length} 字节的正文不符；请去掉"
+                )
             }
             HeaderOverride::Remove(name) if name.eq_ignore_ascii_case("content-length") && length > 0 && !chunked => {
-                "Content-Length cannot be left out of a request with a body".to_owned()
+                complaint!(
+                    "Content-Length cannot be left out of a request with a body",
+                    "有正文的请求不能去掉 Content-Length"
+                )
             }
             _ => continue,
         };
@@ -489,9 +515,10 @@ fn check_text(text: &str, place: &str, marks: &mut Placeholders) -> Result<Strin
     if let Some(slot) = marks.slots_in(text.as_bytes()).find(random) {
         // As it was written.
         let slot = slot.replace(" | json}", "}");
-        let trouble = format!(
+        let trouble = complaint!(
             "{slot} differs here from the one in the request, so no response would have it; give it a name there, \
-                {{id={slot}}}, and write {{id}} here"
+                {{id={slot}}}, and write {{id}} here",
+            "{slot} 在这里的值与请求中的不同，响应不会含有它；请在请求中命名，写作 {{id={slot}}}，在这里写 {{id}}"
         );
         return Err(UsageError::new(place, trouble));
     }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use brunt_cause::{Cause, connecting, http1};
+use brunt_cause::{Cause, complaint, connecting, http1};
 use brunt_contract::{OutputBuffer, SlotContext, Trace, UsageError, UserValues};
 use url::Url;
 
@@ -196,7 +196,10 @@ pub fn compile(
     let behind = |texts: &CheckTexts| {
         let parts: Vec<_> = texts.all().map(|text| marks.split(text.as_bytes())).collect();
         if parts.len() > MOST_MARKS {
-            let trouble = format!("has slots beside more than {MOST_MARKS} other checks; use fewer");
+            let trouble = complaint!(
+                "has slots beside more than {MOST_MARKS} other checks; use fewer",
+                "除它之外含占位符的检查超过 {MOST_MARKS} 个；请减少"
+            );
             return Err(UsageError::new("--expect-json", trouble));
         }
         let template = marks.template(|building| {

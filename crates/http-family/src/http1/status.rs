@@ -1,6 +1,6 @@
 //! Sets of status codes, which define the successful responses.
 
-use brunt_cause::complaint;
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::UsageError;
 
 /// Bit set of the status codes from 0 to 1023, so that a lookup is one load.
@@ -19,7 +19,7 @@ impl StatusSet {
     ///
     /// # Errors
     /// Returns the invalid part.
-    pub fn parse(text: &str) -> Result<StatusSet, String> {
+    pub fn parse(text: &str) -> Result<StatusSet, Complaint> {
         let mut set = StatusSet([0; 16]);
         for part in text.split(',').map(str::trim) {
             let (low, high) = range(part).ok_or_else(|| part.to_owned())?;

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use brunt_cause::complaint;
 use brunt_cause::{Cause, connecting};
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{
     CacheHit, EstablishedConnection, FollowUp, MAX_SHOWN_BYTES, Origin, PreparedWorkload, Protocol, ProtocolConfig,
     ProtocolDescription, ProxyRules, RequestDraft, RequestNames, ResourceSearch, Session, SlotContext, Trace,
@@ -86,7 +86,9 @@ impl Http1 {
                 others.push(own.checks());
                 recipe.checks = u16::try_from(others.len()).map_err(|_| too_many())?;
             }
-            let place = recipe.route_through(&proxies).ok_or_else(|| no_url(&url.url, "it has no host"))?;
+            let place = recipe
+                .route_through(&proxies)
+                .ok_or_else(|| no_url(&url.url, &complaint!("it has no host", "缺少主机")))?;
             let origin = origins.iter().position(|o| *o == place).unwrap_or_else(|| {
                 origins.push(place);
                 origins.len() - 1
@@ -486,17 +488,21 @@ fn base_url(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<Url, Us
             return Ok(url);
         }
     }
-    let trouble = "leads where a captured value says, and so does every other; write one with a host, from which the \
-        value comes";
+    let trouble = complaint!(
+        "leads where a captured value says, and so does every other; write one with a host, from which the \
+        value comes",
+        "由提取的值决定，其他 URL 也都如此；请写一个带主机的 URL，用来取得该值"
+    );
     Err(UsageError::new("URL", trouble))
 }
 
-fn no_url(text: &str, trouble: &str) -> UsageError {
+fn no_url(text: &str, trouble: &Complaint) -> UsageError {
+    let zh = trouble.zh();
     UsageError::new(
         "URL",
         complaint!(
             "\"{text}\" cannot be used ({trouble}); use http://host:port/path",
-            "无法使用“{text}”（{trouble}）；请写 http://host:port/path"
+            "无法使用“{text}”（{zh}）；请写 http://host:port/path"
         ),
     )
 }

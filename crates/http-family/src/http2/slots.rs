@@ -1,6 +1,7 @@
 //! HTTP/2 requests with slots. Constant fields are listed before the run like those of any other request; fields with
 //! slots follow as literals that the peer does not index.
 
+use brunt_cause::complaint;
 use brunt_contract::{SlotContext, Trace, UsageError};
 
 use super::hpack::{HeaderList, HpackEncoder, Lexicon, named, value};
@@ -64,7 +65,10 @@ impl Http2Template {
             }
         }
         if filled.len() > MOST_MARKS {
-            let trouble = format!("more than {MOST_MARKS} headers have slots; use fewer");
+            let trouble = complaint!(
+                "more than {MOST_MARKS} headers have slots; use fewer",
+                "含占位符的头部超过 {MOST_MARKS} 个；请减少"
+            );
             return Err(UsageError::new("--header", trouble));
         }
         let varies = marks.occur_in(body);

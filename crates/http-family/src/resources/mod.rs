@@ -5,6 +5,7 @@ mod srcset;
 #[cfg(test)]
 mod tests;
 
+use brunt_cause::complaint;
 use std::sync::Arc;
 
 use brunt_contract::{
@@ -77,14 +78,20 @@ impl ResourceSettings {
 fn at_once(text: &str) -> Result<u32, UsageError> {
     let number = text.trim().strip_suffix("at once").unwrap_or(text).trim();
     number.parse().ok().filter(|n| *n <= MOST_AT_ONCE).ok_or_else(|| {
-        let trouble = format!("\"{text}\" is not a number from 0 to {MOST_AT_ONCE}; use, for example, 6");
+        let trouble = complaint!(
+            "\"{text}\" is not a number from 0 to {MOST_AT_ONCE}; use, for example, 6",
+            "“{text}”不是 0 到 {MOST_AT_ONCE} 的数；请写，例如 6"
+        );
         UsageError::new(format!("--{RESOURCES}"), trouble)
     })
 }
 
 fn named_host(text: &str) -> Result<(String, Option<u16>), UsageError> {
     let wrong = || {
-        let trouble = format!("\"{text}\" is not a host; write cdn.example.com, or cdn.example.com:8443");
+        let trouble = complaint!(
+            "\"{text}\" is not a host; write cdn.example.com, or cdn.example.com:8443",
+            "“{text}”不是主机；请写 cdn.example.com 或 cdn.example.com:8443"
+        );
         UsageError::new(format!("--{FROM}"), trouble)
     };
     let clean = !text.is_empty() && !text.contains(['/', '@', '?', '#', '\\']) && !text.contains(char::is_whitespace);

@@ -4,7 +4,7 @@
 //! is literal, so JSON needs no quoting. With `--escapes`, a backslash begins an escape.
 
 use base64::Engine as _;
-use brunt_cause::complaint;
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{ProtocolConfig, UsageError};
 
 use crate::placeholders::NO_SLOTS;
@@ -13,8 +13,6 @@ use brunt_values::template::{Notation, SlotScope, Template, TemplateText};
 
 /// The slots allowed in messages.
 pub const SCOPE: SlotScope<'static> = SlotScope { sequence: true, captured: None, variables: &[] };
-const NO_TEXT: &str = "is not UTF-8, as a text message must be; add --binary";
-
 /// Returns the notation of message texts.
 pub fn notation(config: &ProtocolConfig) -> Notation {
     if config.switch("escapes") { Notation::Escaped } else { Notation::Plain }
@@ -90,7 +88,7 @@ impl MessageSource {
     /// Fails for a text message that is not UTF-8.
     pub fn check(&self, payload: &[u8]) -> Result<(), UsageError> {
         let odd = !self.binary && self.notation == Notation::Escaped && std::str::from_utf8(payload).is_err();
-        if odd { Err(UsageError::new(&self.place, NO_TEXT)) } else { Ok(()) }
+        if odd { Err(UsageError::new(&self.place, no_text())) } else { Ok(()) }
     }
 }
 
@@ -132,7 +130,7 @@ fn from_file(path: &str, config: &ProtocolConfig) -> Result<Vec<MessageSource>, 
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let place = format!("{path} line {}", number + 1);
         if !config.switch("binary") && std::str::from_utf8(line).is_err() {
-            return Err(UsageError::new(place, NO_TEXT));
+            return Err(UsageError::new(place, no_text()));
         }
         if !line.is_empty() {
             all.push(MessageSource { bytes: line.to_vec(), ..MessageSource::of_text("", &place, config) });
@@ -166,4 +164,8 @@ fn from_hex(text: &str) -> Result<Vec<u8>, UsageError> {
         }
     });
     pairs.collect::<Option<Vec<u8>>>().ok_or_else(wrong)
+}
+
+fn no_text() -> Complaint {
+    complaint!("is not UTF-8, as a text message must be; add --binary", "不是 UTF-8，而文本消息必须是；请加上 --binary")
 }

@@ -1,5 +1,6 @@
 //! The text expected in answers (`--expect-body`): the same for all answers, or filled with the values of the message.
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{ProtocolConfig, UsageError};
 
 use super::content::{MessageSource, SCOPE, notation};
@@ -28,7 +29,7 @@ impl ExpectedText {
         let Some(text) = config.value("expect-body").filter(|text| !text.is_empty()) else {
             return Ok(ExpectedText::None);
         };
-        let wrong = |trouble: String| UsageError::new(PLACE, trouble);
+        let wrong = |trouble: Complaint| UsageError::new(PLACE, trouble);
         if config.switch(NO_SLOTS.name) {
             return notation(config).decode(text).map(ExpectedText::Constant).map_err(wrong);
         }
@@ -45,9 +46,10 @@ impl ExpectedText {
             return Ok(ExpectedText::Constant(template.fixed_bytes().unwrap_or_default().to_vec()));
         }
         if let Some(slot) = slots.iter().find(|slot| ["{random", "{uuid"].iter().any(|s| slot.starts_with(s))) {
-            return Err(wrong(format!(
+            return Err(wrong(complaint!(
                 "{slot} differs here from the one in the message, so no response would contain it; give it a name \
-                    there, {{id={slot}}}, and write {{id}} here"
+                    there, {{id={slot}}}, and write {{id}} here",
+                "{slot} 在这里的值与消息中的不同，响应不会含有它；请在消息中命名，写作 {{id={slot}}}，在这里写 {{id}}"
             )));
         }
         Ok(ExpectedText::WithSlots(text.to_owned()))

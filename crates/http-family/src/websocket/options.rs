@@ -1,6 +1,6 @@
 //! The options of WebSocket, and their values, which are checked before anything is sent.
 
-use brunt_cause::complaint;
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{OptionSpec, ProtocolConfig, UsageError, many, one, switch};
 
 use super::json_path::JsonPath;
@@ -111,7 +111,10 @@ impl WebSocketOptions {
         let one_way = config.switch("one-way");
         for name in ["match-field", "expect-body"] {
             if one_way && config.options.contains_key(name) {
-                let trouble = "is for responses, and --one-way has none; leave one of them out";
+                let trouble = complaint!(
+                    "is for responses, and --one-way has none; leave one of them out",
+                    "用于响应，而 --one-way 没有响应；请去掉其中一个"
+                );
                 return Err(UsageError::new(format!("--{name}"), trouble));
             }
         }
@@ -146,9 +149,10 @@ pub fn constant_text(marked: &str, place: &str, marks: &mut Placeholders) -> Res
     }
     let text = marks.fill_environment(marked)?;
     if marks.occur_in(text.as_bytes()) {
-        let trouble = format!(
+        let trouble = complaint!(
             "\"{}\" has a slot that differs for each message, and the handshake comes first; only {{env NAME}} \
                 works here",
+            "“{}”含有随消息变化的占位符，而握手在消息之前；这里只能用 {{env NAME}}",
             marks.restore(marked.trim())
         );
         return Err(UsageError::new(place, trouble));
@@ -160,23 +164,32 @@ pub fn constant_text(marked: &str, place: &str, marks: &mut Placeholders) -> Res
 fn checked(wish: HeaderOverride) -> Result<HeaderOverride, UsageError> {
     let name = wish.name().to_ascii_lowercase();
     let instead = match name.as_str() {
-        "sec-websocket-protocol" => "use --subprotocol NAME instead",
-        "sec-websocket-extensions" => "use --compress instead, the only supported extension",
-        "connection" | "upgrade" | "content-length" | "transfer-encoding" => "leave it out",
-        name if name.starts_with("sec-websocket-") => "leave it out",
+        "sec-websocket-protocol" => complaint!("use --subprotocol NAME instead", "请改用 --subprotocol NAME"),
+        "sec-websocket-extensions" => {
+            complaint!("use --compress instead, the only supported extension", "请改用 --compress，这是唯一支持的扩展")
+        }
+        "connection" | "upgrade" | "content-length" | "transfer-encoding" => complaint!("leave it out", "请去掉"),
+        name if name.starts_with("sec-websocket-") => complaint!("leave it out", "请去掉"),
         _ => return Ok(wish),
     };
-    Err(UsageError::new("--header", format!("{} is set by brunt for the handshake; {instead}", wish.name())))
+    let zh = instead.zh();
+    Err(UsageError::new(
+        "--header",
+        complaint!("{} is set by brunt for the handshake; {instead}", "{} 由 brunt 在握手时设置；{zh}", wish.name()),
+    ))
 }
 
 fn subprotocols(names: &[String]) -> Result<Vec<String>, UsageError> {
-    let wrong = |trouble: String| Err(UsageError::new("--subprotocol", trouble));
+    let wrong = |trouble: Complaint| Err(UsageError::new("--subprotocol", trouble));
     for (at, name) in names.iter().enumerate() {
         if name.is_empty() || !name.bytes().all(is_token) {
-            return wrong(format!("\"{name}\" is not the name of a subprotocol; write one word, for example chat"));
+            return wrong(complaint!(
+                "\"{name}\" is not the name of a subprotocol; write one word, for example chat",
+                "“{name}”不是子协议的名称；请写一个词，例如 chat"
+            ));
         }
         if names[..at].contains(name) {
-            return wrong(format!("\"{name}\" is offered twice; give it once"));
+            return wrong(complaint!("\"{name}\" is offered twice; give it once", "“{name}”重复出现；只写一次"));
         }
     }
     Ok(names.to_vec())

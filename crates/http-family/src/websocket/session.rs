@@ -237,33 +237,51 @@ impl WebSocketSession {
             self.receive_for_step(size, content, done);
             return Ok(());
         }
+        if let Some(id) = self.owner_of(size, content, done)? {
+            self.end_exchange(id, (size, content), done);
+        }
+        Ok(())
+    }
+
+    /// Returns the exchange that a message answers; `None` if it is dealt with already: a late answer, one that is
+    /// replied to, or a push.
+    #[inline]
+    fn owner_of(
+        &mut self,
+        size: u64,
+        content: &[u8],
+        done: &mut EventBuffer,
+    ) -> Result<Option<ExchangeId>, ProtocolError> {
         let WebSocketSession { rules, extras: own, pending: asked, .. } = self;
         let mut own = own.as_deref_mut();
         let whose = match &rules.field {
             // When matching by order, a message that is replied to is never an answer.
-            None if handle_prompt(rules, own.as_deref_mut(), (size, content), done)? => return Ok(()),
+            None if handle_prompt(rules, own.as_deref_mut(), (size, content), done)? => return Ok(None),
             None => asked.match_oldest(),
             Some(field) => field.key(content).map_or(AnswerOwner::None, |key| asked.match_key(key)),
         };
-        let id = match whose {
-            AnswerOwner::Exchange(id) => id,
-            AnswerOwner::GivenUp => return Ok(()),
-            AnswerOwner::None
-                if rules.field.is_some() && handle_prompt(rules, own.as_deref_mut(), (size, content), done)? =>
-            {
-                return Ok(());
-            }
+        match whose {
+            AnswerOwner::Exchange(id) => Ok(Some(id)),
+            AnswerOwner::GivenUp => Ok(None),
+            AnswerOwner::None if rules.field.is_some() && handle_prompt(rules, own, (size, content), done)? => Ok(None),
             AnswerOwner::None if rules.push => {
                 done.push_unsolicited(size, content);
-                return Ok(());
+                Ok(None)
             }
             AnswerOwner::None => {
                 if rules.field.is_none() {
                     done.push(Event::SurplusResponse(u32::try_from(size).unwrap_or(u32::MAX)));
                 }
-                return Err(UNASKED);
+                Err(UNASKED)
             }
-        };
+        }
+    }
+
+    /// Ends an exchange with its answer, which is checked.
+    #[inline]
+    fn end_exchange(&mut self, id: ExchangeId, (size, content): (u64, &[u8]), done: &mut EventBuffer) {
+        let WebSocketSession { rules, extras: own, .. } = self;
+        let mut own = own.as_deref_mut();
         let filled = own.as_mut().and_then(|own| own.expected.take(id));
         let missing = match (&rules.expect, &filled) {
             (Some(text), _) => text.find(content).is_none(),
@@ -296,7 +314,6 @@ impl WebSocketSession {
             follow_up: None,
             cause: why,
         }));
-        Ok(())
     }
 
     fn read(&mut self, bytes: &[u8], out: &mut OutputBuffer, done: &mut EventBuffer) -> Result<(), ProtocolError> {

@@ -74,14 +74,20 @@ impl WebSocketStep {
     fn read(config: &ProtocolConfig, says: bool) -> Result<WebSocketStep, UsageError> {
         let one_way = config.switch("one-way");
         let awaits = config.value("await").map(|text| AwaitCondition::parse(text, &config.variables)).transpose()?;
-        let captures = capture::parse_captures(config, ("a WebSocket message", KNOWN))?;
+        let captures = capture::parse_captures(config, (["a WebSocket message", "WebSocket 消息"], KNOWN))?;
         if !says && awaits.is_none() {
-            let trouble = "neither sends nor awaits a message; write `data`, `await` or both";
+            let trouble = complaint!(
+                "neither sends nor awaits a message; write `data`, `await` or both",
+                "既不发送也不等待消息；请写 `data`、`await` 或两者"
+            );
             return Err(UsageError::new("URL", trouble));
         }
         let hears = awaits.is_some() || !captures.is_empty() || config.value("expect-body").is_some();
         if one_way && (hears || !says) {
-            let trouble = "awaits no message, so there is nothing to check; leave out one-way";
+            let trouble = complaint!(
+                "awaits no message, so there is nothing to check; leave out one-way",
+                "不等待消息，因此没有可检查的内容；请去掉 one-way"
+            );
             return Err(UsageError::new("--one-way", trouble));
         }
         let scope = SlotScope { variables: &config.variables, ..SlotScope::default() };
@@ -194,7 +200,10 @@ fn upgrade(
     for at in others {
         let own = of_step(at);
         if let Some((name, _)) = own.first().filter(|_| own != first) {
-            let trouble = "is for opening the connection, which an earlier step does; move it there";
+            let trouble = complaint!(
+                "is for opening the connection, which an earlier step does; move it there",
+                "用于打开连接，而连接由前面的步骤打开；请移到那里"
+            );
             return Err(UsageError::new(format!("URL {}, {name}", at + 1), trouble));
         }
     }
@@ -321,7 +330,7 @@ impl WebSocketSession {
         let (like, cannot) = match step.awaits.fill(context) {
             None => (None, None),
             Some(Ok(like)) => (Some(like), None),
-            Some(Err(why)) => (None, Some(awaited_unreadable(why))),
+            Some(Err(why)) => (None, Some(awaited_unreadable(why.to_string()))),
         };
         let awaiting = AwaitingStep { id, step: number, random: context.random, like, expected };
         let inbox = &mut own.inbox;

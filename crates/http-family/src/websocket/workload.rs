@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use brunt_cause::complaint;
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{
     ConnectionOwner, EstablishedConnection, OrderedResponses, Origin, PreparedWorkload, Protocol, ProtocolConfig,
     ProtocolDescription, RequestNames, Session, SlotContext, UsageError, UserState, WeightedRequest, Workload,
@@ -63,7 +63,10 @@ impl Protocol for WebSocketProtocol {
         for (number, asked) in config.urls.iter().enumerate() {
             let url = parse_url(&asked.url, &mut marks, false)?;
             // A connection is bound to its URL.
-            origins.push(origin(&url, number as u32).ok_or_else(|| invalid_url(&asked.url, "it has no host"))?);
+            origins.push(
+                origin(&url, number as u32)
+                    .ok_or_else(|| invalid_url(&asked.url, &complaint!("it has no host", "缺少主机")))?,
+            );
             upgrades.push(HandshakeRequest::new(&url, &wishes));
             for content in &contents {
                 let weight = asked.weight / contents.len() as f64;
@@ -120,7 +123,10 @@ fn reject_step_options(config: &ProtocolConfig) -> Result<(), UsageError> {
     let own = config.url_options.iter().flat_map(|own| own.keys()).map(String::as_str);
     match own.chain(config.options.contains_key("await").then_some("await")).next() {
         Some(name) => {
-            let trouble = "is for steps of a flow; elsewhere all connections send the same: put it next to the URLs";
+            let trouble = complaint!(
+                "is for steps of a flow; elsewhere all connections send the same: put it next to the URLs",
+                "用于流程的步骤；在流程之外所有连接发送相同的内容：请写在各 URL 旁"
+            );
             Err(UsageError::new(format!("--{name}"), trouble))
         }
         None => Ok(()),
@@ -141,7 +147,10 @@ fn message(
         None => 0,
         Some(_) if content.place.is_empty() => 0,
         Some(field) => field.key(&sample).ok_or_else(|| {
-            let trouble = "the message does not have the field of --match-field, so no response would match it";
+            let trouble = complaint!(
+                "the message does not have the field of --match-field, so no response would match it",
+                "消息中没有 --match-field 的字段，因此不会有响应与之匹配"
+            );
             UsageError::new(&content.place, trouble)
         })?,
     };
@@ -213,12 +222,13 @@ pub(super) fn origin(url: &Url, bound: u32) -> Option<Origin> {
     Some(Origin { bound, ..Origin::tcp(host(url)?, url.port_or_known_default()?, url.scheme() == "wss") })
 }
 
-fn invalid_url(text: &str, trouble: &str) -> UsageError {
+fn invalid_url(text: &str, trouble: &Complaint) -> UsageError {
+    let zh = trouble.zh();
     UsageError::new(
         "URL",
         complaint!(
             "\"{text}\" cannot be used ({trouble}); use ws://host:port/path",
-            "无法使用“{text}”（{trouble}）；请写 ws://host:port/path"
+            "无法使用“{text}”（{zh}）；请写 ws://host:port/path"
         ),
     )
 }

@@ -140,8 +140,14 @@ fn private_key(cert: &[u8], key: &[u8]) -> Result<PrivateKeyDer<'static>, UsageE
     if cert != key {
         return pem::private_key("--key", key);
     }
-    let apart = |wrong: UsageError| format!("{}; or add --key FILE for a key in a file of its own", wrong.problem);
-    pem::private_key("--cert", key).map_err(|wrong| UsageError::new("--cert", apart(wrong)))
+    pem::private_key("--cert", key).map_err(|UsageError { problem, .. }| {
+        let zh = problem.zh();
+        let trouble = complaint!(
+            "{problem}; or add --key FILE for a key in a file of its own",
+            "{zh}；若私钥在单独的文件中，请加上 --key FILE"
+        );
+        UsageError::new("--cert", trouble)
+    })
 }
 
 /// Returns a verifier that trusts only the authorities of `--cacert` (as curl does) and the certificates in its file

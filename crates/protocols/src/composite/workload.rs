@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use brunt_cause::complaint;
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{
     CacheHit, ConnectionOwner, EstablishedConnection, FollowUp, OptionArity, OptionSpec, OptionValues, Origin,
     PageResources, PreparedWorkload, Protocol, ProtocolConfig, ProtocolDescription, RequestDraft, RequestNames,
@@ -16,16 +16,22 @@ use super::session::CompositeSession;
 use brunt_values::capture;
 use brunt_values::capture::CAPTURE;
 
-/// Options that apply only to runs of a single protocol, and what to write instead.
-const OF_ONE: [(&str, &str); 8] = [
-    ("before", "make it a step in `once`"),
-    ("after", "leave it out"),
-    ("pipeline", "users of a flow wait for each response; leave it out"),
-    ("streams", "users of a flow each have their own connection; leave it out"),
-    ("on-connect", "make it the first step on that connection"),
-    ("match-field", "write `await` at the step"),
-    ("push", "messages that no step awaits are counted as pushes anyway; leave it out"),
-    ("reply", "make it a step after one that awaits a message"),
+/// Options that apply only to runs of a single protocol, and what to write instead, in English and in Chinese.
+const OF_ONE: [(&str, [&str; 2]); 8] = [
+    ("before", ["make it a step in `once`", "请写成 `once` 中的步骤"]),
+    ("after", ["leave it out", "请去掉"]),
+    ("pipeline", ["users of a flow wait for each response; leave it out", "流程的用户会等待每个响应；请去掉"]),
+    ("streams", ["users of a flow each have their own connection; leave it out", "流程的每个用户有自己的连接；请去掉"]),
+    ("on-connect", ["make it the first step on that connection", "请写成该连接上的第一个步骤"]),
+    ("match-field", ["write `await` at the step", "请在步骤中写 `await`"]),
+    (
+        "push",
+        [
+            "messages that no step awaits are counted as pushes anyway; leave it out",
+            "没有步骤等待的消息本来就计为推送；请去掉",
+        ],
+    ),
+    ("reply", ["make it a step after one that awaits a message", "请写成等待消息之后的步骤"]),
 ];
 
 /// The name in plans and reports.
@@ -78,8 +84,11 @@ impl Protocol for CompositeProtocol {
         let spoken = self.protocols.iter().find(|protocol| protocol.schemes().contains(&scheme));
         spoken.map_or(&[], |protocol| protocol.checks(url))
     }
-    fn check_heartbeats(&self, config: &ProtocolConfig) -> Result<(), String> {
-        let mut why = Err("none of the protocols of this flow has a heartbeat; leave it out".to_owned());
+    fn check_heartbeats(&self, config: &ProtocolConfig) -> Result<(), Complaint> {
+        let mut why = Err(complaint!(
+            "none of the protocols of this flow has a heartbeat; leave it out",
+            "该流程的协议都没有心跳；请去掉"
+        ));
         for protocol in &self.protocols {
             if let Some(own) = member_settings(&**protocol, config)? {
                 why = why.or_else(|_| protocol.check_heartbeats(&own.config));
@@ -129,7 +138,7 @@ impl MemberSettings {
 }
 
 /// Returns the settings for one protocol; `None` if it has no URLs.
-fn member_settings(protocol: &dyn Protocol, config: &ProtocolConfig) -> Result<Option<MemberSettings>, String> {
+fn member_settings(protocol: &dyn Protocol, config: &ProtocolConfig) -> Result<Option<MemberSettings>, Complaint> {
     let is_own = |url: &str| url.split_once("://").is_some_and(|(scheme, _)| protocol.schemes().contains(&scheme));
     let urls: Vec<usize> = (0..config.urls.len()).filter(|at| is_own(&config.urls[*at].url)).collect();
     if urls.is_empty() {
@@ -146,8 +155,18 @@ fn member_settings(protocol: &dyn Protocol, config: &ProtocolConfig) -> Result<O
     for at in &urls {
         let known = protocol.options_of_one_url();
         if let Some(name) = own(at).keys().find(|name| !known.contains(&name.as_str())) {
-            let why = if name == CAPTURE { "captures nothing from responses" } else { "has no such option at a step" };
-            return Err(format!("step {}, {name}: {} {why}; leave it out", at + 1, protocol.name()));
+            let why = if name == CAPTURE {
+                complaint!("captures nothing from responses", "不能从响应中提取值")
+            } else {
+                complaint!("has no such option at a step", "在步骤中没有这个选项")
+            };
+            let zh = why.zh();
+            return Err(complaint!(
+                "step {}, {name}: {} {why}; leave it out",
+                "步骤 {}，{name}：{} {zh}；请去掉",
+                at + 1,
+                protocol.name()
+            ));
         }
     }
     let asked = ProtocolConfig {
@@ -176,13 +195,19 @@ impl CompositeProtocol {
             config.urls.iter().any(|url| protocol.schemes().iter().any(|scheme| is_its(&url.url, scheme)))
         };
         for name in config.options.keys() {
-            if let Some((_, instead)) = OF_ONE.iter().find(|(known, _)| known == name) {
-                let trouble = format!("is for runs of a single protocol, and this flow mixes several; {instead}");
+            if let Some((_, [instead, zh])) = OF_ONE.iter().find(|(known, _)| known == name) {
+                let trouble = complaint!(
+                    "is for runs of a single protocol, and this flow mixes several; {instead}",
+                    "用于只有一种协议的压测，而该流程混用多种；{zh}"
+                );
                 return Err(UsageError::new(format!("--{name}"), trouble));
             }
             let mut options = self.protocols.iter().filter(speaks).flat_map(|protocol| protocol.options());
             if !options.any(|spec| spec.name == name) {
-                let trouble = "is not an option of any protocol in this flow; leave it out";
+                let trouble = complaint!(
+                    "is not an option of any protocol in this flow; leave it out",
+                    "不是该流程中任何协议的选项；请去掉"
+                );
                 return Err(UsageError::new(format!("--{name}"), trouble));
             }
         }
@@ -255,7 +280,10 @@ impl CompositeBuilder {
         let first = self.origins.len();
         self.origins.extend(workload.origins().iter().map(|origin| to_composite(part, origin)));
         if workload.requests().len() != urls.len() {
-            let trouble = "has a step that picks one of several at random; make each a step, in `choose`";
+            let trouble = complaint!(
+                "has a step that picks one of several at random; make each a step, in `choose`",
+                "有步骤会随机选择多者之一；请在 `choose` 中把每个写成步骤"
+            );
             return Err(UsageError::new("flow", trouble));
         }
         let names = workload.names();

@@ -1,7 +1,7 @@
 //! Exit codes and their precedence.
 
 use brunt_plan::TrustPolicy;
-use brunt_record::FirstResponse;
+use brunt_record::{FirstResponse, Subject};
 use brunt_report::{Grade, Lang};
 
 use crate::run_builder::{FillSecond, RunBuilder, closed, ms, open, second};
@@ -399,4 +399,24 @@ fn lateness_that_is_a_part_of_the_mean_is_a_caution() {
     assert_eq!((late(400, 4).trust.verdict(), late(400, 4).exit.code()), (Grade::Warn, 0));
     // An idle core wakes up late. The delay is large compared with the response time of a fast server, but expected.
     assert_eq!(late(98, 1).trust.verdict(), Grade::Ok);
+}
+
+#[test]
+fn a_rate_that_the_draw_of_the_arrivals_alone_missed_is_told_apart() {
+    let told = |rate: f64, arrived: u64, objective: &str| {
+        let run = open(rate, 1).objectives(&[objective]).second(second(0).answered(arrived, ms(20)));
+        let summary = run.summary();
+        let said = summary.sums.notices.iter().any(|notice| notice.subject() == Some(Subject::FewArrivals));
+        (summary.exit.code(), said)
+    };
+    assert_eq!(told(1000.0, 980, "rate>=1000/s"), (10, true), "980 arrivals make no 1000/s");
+    assert_eq!(told(1000.0, 1003, "rate>=1000/s"), (0, false), "enough were drawn");
+    assert!(!told(1000.0, 980, "rate>=1200/s").1, "no draw was to be expected to reach it");
+    assert!(!told(1000.0, 980, "p99<1ms").1, "it is about time");
+    let changed = open(1000.0, 1).objectives(&["rate>=1000/s"]).second(second(0).answered(400, ms(20)));
+    let said = changed.ended(Some("interrupted")).summary().sums.notices;
+    assert!(said.iter().all(|notice| notice.subject() != Some(Subject::FewArrivals)), "it was cut short");
+    let failing = second(0).answered(900, ms(20)).failing(110, "refused", "connect", Some("ECONNREFUSED"));
+    let said = open(1000.0, 1).objectives(&["rate>=1000/s"]).second(failing).summary().sums.notices;
+    assert!(said.iter().all(|notice| notice.subject() != Some(Subject::FewArrivals)), "failures are the cause");
 }

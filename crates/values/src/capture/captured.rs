@@ -1,7 +1,6 @@
 //! Values captured from a response and their storage in the user's state.
 
-use brunt_cause::Cause;
-use brunt_cause::complaint;
+use brunt_cause::{Cause, complaint};
 use brunt_contract::{ProtocolConfig, UsageError, UserState};
 
 use super::CAPTURE;
@@ -64,7 +63,7 @@ impl CapturedValues {
 /// The source is unknown or not available in responses of this protocol, or a capture is used outside a flow.
 pub fn parse_captures(
     config: &ProtocolConfig,
-    (whose, known): (&str, &[&str]),
+    ([whose, whose_zh], known): ([&str; 2], &[&str]),
 ) -> Result<Vec<(u16, Capture)>, UsageError> {
     let mut all = Vec::new();
     for text in config.values(CAPTURE) {
@@ -79,7 +78,12 @@ pub fn parse_captures(
         })?;
         let capture = Capture::parse(source).map_err(|trouble| UsageError::new(place(), trouble))?;
         if !known.contains(&capture.kind()) {
-            let trouble = format!("{whose} has no {}; use one of {}", capture.kind(), known.join(", "));
+            let trouble = complaint!(
+                "{whose} has no {}; use one of {}",
+                "{whose_zh}没有 {}；可用的有 {}",
+                capture.kind(),
+                known.join(", ")
+            );
             return Err(UsageError::new(place(), trouble));
         }
         all.push((at as u16, capture));

@@ -1,5 +1,6 @@
 //! `css input[name=csrf] @value`: the text or an attribute of HTML elements found by a CSS selector.
 
+use brunt_cause::{Complaint, complaint};
 use scraper::selector::{Parser, Simple};
 use scraper::{ElementRef, Html, Node};
 use selectors::matching::{
@@ -28,7 +29,7 @@ impl CssSelector {
     ///
     /// # Errors
     /// The selector is invalid; the error describes why.
-    pub fn parse(text: &str) -> Result<CssSelector, String> {
+    pub fn parse(text: &str) -> Result<CssSelector, Complaint> {
         let is_name = |name: &str| !name.is_empty() && !name.contains(['"', '\'', ']', ')', ' ', '@']);
         let (selector, attribute) = match text.rsplit_once(" @") {
             Some((selector, name)) if is_name(name) => (selector.trim(), Some(name.to_ascii_lowercase())),
@@ -37,8 +38,12 @@ impl CssSelector {
         let selector = unquoted(selector);
         let parsed = SelectorList::parse(&Parser, &mut cssparser::Parser::new(selector), ParseRelative::No);
         let selectors = parsed.map_err(|error| {
-            let (shown, why) = (excerpt(selector.as_bytes()), complaint(&error.kind));
-            format!("`{shown}` is not a CSS selector ({why}); use, for example, css input[name=csrf] @value")
+            let (shown, why) = (excerpt(selector.as_bytes()), fault(&error.kind));
+            let zh = why.zh();
+            complaint!(
+                "`{shown}` is not a CSS selector ({why}); use, for example, css input[name=csrf] @value",
+                "`{shown}` 不是 CSS 选择器（{zh}）；请写，例如 css input[name=csrf] @value"
+            )
         })?;
         Ok(CssSelector { selectors, attribute })
     }
@@ -100,34 +105,47 @@ fn text_of(element: ElementRef<'_>, steps: &StepBudget) -> Result<String, OutOfS
 }
 
 /// Says what is wrong with a selector.
-fn complaint(error: &cssparser::ParseErrorKind<SelectorParseErrorKind>) -> &'static str {
+fn fault(error: &cssparser::ParseErrorKind<SelectorParseErrorKind>) -> Complaint {
     use SelectorParseErrorKind as Kind;
     use cssparser::BasicParseErrorKind as Basic;
     use cssparser::ParseErrorKind::{Basic as Token, Custom};
     match error {
-        Token(Basic::EndOfInput) | Custom(Kind::DanglingCombinator) => "it ends where another part must follow",
-        Token(_) => "a character is not allowed where it stands",
+        Token(Basic::EndOfInput) | Custom(Kind::DanglingCombinator) => {
+            complaint!("it ends where another part must follow", "末尾还缺一部分")
+        }
+        Token(_) => complaint!("a character is not allowed where it stands", "有字符出现在不允许的位置"),
         Custom(kind) => match kind {
-            Kind::EmptySelector => "a part of it is empty",
-            Kind::NonCompoundSelector => "spaces, >, + and ~ are not allowed within this pseudo-class",
+            Kind::EmptySelector => complaint!("a part of it is empty", "其中一部分为空"),
+            Kind::NonCompoundSelector => complaint!(
+                "spaces, >, + and ~ are not allowed within this pseudo-class",
+                "该伪类内不允许使用空格、>、+ 和 ~"
+            ),
             Kind::UnsupportedPseudoClassOrElement | Kind::NoIdentForPseudo => {
-                "of pseudo-classes and pseudo-elements, only :has(), :is(), :where(), :not(), :nth-…() and the like are \
-                    supported"
+                complaint!(
+                    "of pseudo-classes and pseudo-elements, only :has(), :is(), :where(), :not(), :nth-…() and the like are \
+                    supported",
+                    "伪类和伪元素只支持 :has()、:is()、:where()、:not()、:nth-…() 等"
+                )
             }
             Kind::PseudoElementExpectedColon | Kind::PseudoElementExpectedIdent => {
-                "pseudo-elements (::name) are not supported"
+                complaint!("pseudo-elements (::name) are not supported", "不支持伪元素（::name）")
             }
-            Kind::ExpectedNamespace => "namespaces (name|) are not supported",
+            Kind::ExpectedNamespace => complaint!("namespaces (name|) are not supported", "不支持命名空间（name|）"),
             Kind::NoQualifiedNameInAttributeSelector
             | Kind::InvalidQualNameInAttr
             | Kind::ExpectedBarInAttr
-            | Kind::ExplicitNamespaceUnexpectedToken => "the name of an attribute is missing between [ and ]",
-            Kind::UnexpectedTokenInAttributeSelector | Kind::BadValueInAttr => {
-                "an attribute is written [name], [name=value] or [name='value with spaces']"
+            | Kind::ExplicitNamespaceUnexpectedToken => {
+                complaint!("the name of an attribute is missing between [ and ]", "[ 和 ] 之间缺少属性名")
             }
-            Kind::ClassNeedsIdent => "the name of a class must follow the dot",
-            Kind::UnexpectedIdent => "a word is not allowed where it stands",
-            _ => "its parts do not go together",
+            Kind::UnexpectedTokenInAttributeSelector | Kind::BadValueInAttr => {
+                complaint!(
+                    "an attribute is written [name], [name=value] or [name='value with spaces']",
+                    "属性应写作 [name]、[name=value] 或 [name='value with spaces']"
+                )
+            }
+            Kind::ClassNeedsIdent => complaint!("the name of a class must follow the dot", "点号后缺少类名"),
+            Kind::UnexpectedIdent => complaint!("a word is not allowed where it stands", "有单词出现在不允许的位置"),
+            _ => complaint!("its parts do not go together", "各部分无法组合"),
         },
     }
 }

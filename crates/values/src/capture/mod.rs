@@ -38,7 +38,7 @@ pub mod source;
 mod tests;
 mod xpath;
 
-use brunt_cause::{Cause, captures};
+use brunt_cause::{Cause, Complaint, captures, complaint};
 
 use crate::template::{self, MOST_OF_A_VALUE};
 pub use documents::BodyDocuments;
@@ -110,19 +110,25 @@ impl Capture {
     ///
     /// # Errors
     /// The capture is invalid; the error describes why and gives the correct syntax.
-    pub fn parse(text: &str) -> Result<Capture, String> {
+    pub fn parse(text: &str) -> Result<Capture, Complaint> {
         let (mut rest, mut pick, mut default) = (text.trim(), None, None);
         while let Some((before, ending)) = split_ending(rest) {
             match parse_ending(ending.trim())? {
                 Some(CaptureEnding::Pick(which)) if pick.is_none() => pick = Some(which),
                 Some(CaptureEnding::Default(text)) if default.is_none() => default = Some(text.into_bytes()),
-                Some(_) => return Err(format!("`{ending}` is given more than once; give it once")),
+                Some(_) => {
+                    return Err(complaint!(
+                        "`{ending}` is given more than once; give it once",
+                        "`{ending}` 重复出现；只写一次"
+                    ));
+                }
                 // In these languages, it may be an alternative.
                 None if rest.starts_with("regex ") || rest.starts_with("xpath ") => break,
                 None if template::is_change(ending.trim()) => {
                     let ending = ending.trim();
-                    return Err(format!(
-                        "`{ending}` does not belong to a capture; write it where the value is used, as in {{NAME | {ending}}}"
+                    return Err(complaint!(
+                        "`{ending}` does not belong to a capture; write it where the value is used, as in {{NAME | {ending}}}",
+                        "`{ending}` 不属于提取规则；请写在使用该值的地方，例如 {{NAME | {ending}}}"
                     ));
                 }
                 None => break,
@@ -140,7 +146,7 @@ impl Capture {
     ///
     /// # Errors
     /// See [`Capture::parse`]; not expected, because it has already accepted the text.
-    pub fn in_list(&self) -> Result<Capture, String> {
+    pub fn in_list(&self) -> Result<Capture, Complaint> {
         let again = Capture::parse(&self.text)?;
         Ok(Capture { source: again.source.in_list(), ..again })
     }
@@ -264,7 +270,7 @@ fn split_ending(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Parses an ending; `None` if the text is not an ending and therefore belongs to the source.
-fn parse_ending(text: &str) -> Result<Option<CaptureEnding>, String> {
+fn parse_ending(text: &str) -> Result<Option<CaptureEnding>, Complaint> {
     let (word, rest) = text.split_once(' ').map_or((text, ""), |(word, rest)| (word, rest.trim()));
     Ok(Some(match (word, rest) {
         ("first", "") => CaptureEnding::Pick(CapturePick::First),
@@ -274,7 +280,12 @@ fn parse_ending(text: &str) -> Result<Option<CaptureEnding>, String> {
         ("count", "") => CaptureEnding::Pick(CapturePick::Count),
         ("nth", number) => match number.parse() {
             Ok(n @ 1..) => CaptureEnding::Pick(CapturePick::Nth(n)),
-            _ => return Err(format!("`{text}` is not a position; use, for example, `nth 2`, counted from 1")),
+            _ => {
+                return Err(complaint!(
+                    "`{text}` is not a position; use, for example, `nth 2`, counted from 1",
+                    "`{text}` 不是位置；请写，例如 `nth 2`，从 1 数起"
+                ));
+            }
         },
         ("default", text) => CaptureEnding::Default(source::unquoted(text).to_owned()),
         _ => return Ok(None),
@@ -291,15 +302,19 @@ pub fn is_word(name: &str) -> bool {
 ///
 /// # Errors
 /// The name is invalid; the error describes why.
-pub fn valid_name(name: &str) -> Result<(), String> {
+pub fn valid_name(name: &str) -> Result<(), Complaint> {
     if !is_word(name) {
-        return Err(format!(
+        return Err(complaint!(
             "`{name}` cannot be the name of a value; use letters, digits, _ and -, starting with a \
-            letter"
+            letter",
+            "`{name}` 不能用作值的名称；请用字母、数字、_ 和 -，并以字母开头"
         ));
     }
     if template::is_reserved(name) {
-        return Err(format!("`{name}` is the name of a slot ({{{name}}}); use another name"));
+        return Err(complaint!(
+            "`{name}` is the name of a slot ({{{name}}}); use another name",
+            "`{name}` 是占位符（{{{name}}}）的名称；请换一个名称"
+        ));
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use brunt_cause::{Cause, captures, checks};
+use brunt_cause::{Cause, Complaint, captures, checks, complaint};
 use memchr::memmem;
 use serde_json::value::RawValue;
 
@@ -77,6 +77,9 @@ pub(super) enum CaptureSource {
 const KINDS: &str = "json $.PATH, css SELECTOR, xpath EXPRESSION, regex PATTERN, between 'A' 'B', header NAME, header NAME regex PATTERN, trailer NAME, \
     cookie NAME, status or body; other protocols have message, reply, element N, column NAME and rows";
 
+const KINDS_ZH: &str = "json $.PATH、css SELECTOR、xpath EXPRESSION、regex PATTERN、between 'A' 'B'、header NAME、header NAME regex PATTERN、trailer NAME、\
+    cookie NAME、status 或 body；其他协议还有 message、reply、element N、column NAME 和 rows";
+
 /// Passes the values at the end of a JSON path to `more`, or with `items` those of the lists there.
 fn json_values(
     place: &BodyPath,
@@ -143,9 +146,9 @@ impl CaptureSource {
     ///
     /// # Errors
     /// The source is invalid; the error describes why.
-    pub fn parse(text: &str) -> Result<CaptureSource, String> {
+    pub fn parse(text: &str) -> Result<CaptureSource, Complaint> {
         let (word, rest) = text.split_once(' ').map_or((text, ""), |(word, rest)| (word, rest.trim()));
-        let missing = || Err(format!("`{text}` is incomplete; use {KINDS}"));
+        let missing = || Err(complaint!("`{text}` is incomplete; use {KINDS}", "`{text}` 不完整；请用 {KINDS_ZH}"));
         match (word, rest) {
             ("status", "") => Ok(CaptureSource::Status),
             ("body" | "message" | "reply", "") => Ok(CaptureSource::Body),
@@ -157,9 +160,10 @@ impl CaptureSource {
             ("column", name) => Ok(CaptureSource::Column(ColumnSelector::parse(unquoted(name)))),
             ("element", number) => match number.parse() {
                 Ok(number @ 1..) => Ok(CaptureSource::Element(number)),
-                _ => Err(format!(
+                _ => Err(complaint!(
                     "`{number}` is not the position of an element; use, for example, element 2, \
-                    counted from 1"
+                    counted from 1",
+                    "`{number}` 不是元素的位置；请写，例如 element 2，从 1 数起"
                 )),
             },
             ("json", path) => BodyPath::parse(path).map(|path| CaptureSource::Json(path, false)),
@@ -169,7 +173,11 @@ impl CaptureSource {
             ("cookie", name) => Ok(CaptureSource::Cookie(name.to_owned())),
             ("css", selector) => CssSelector::parse(selector).map(CaptureSource::Css),
             ("xpath", expression) => XPathExpression::parse(expression).map(CaptureSource::XPath),
-            _ => Err(format!("`{}` is not a source of a value; use {KINDS}", excerpt(text.as_bytes()))),
+            _ => Err(complaint!(
+                "`{}` is not a source of a value; use {KINDS}",
+                "`{}` 不是值的来源；请用 {KINDS_ZH}",
+                excerpt(text.as_bytes())
+            )),
         }
     }
 
@@ -298,19 +306,28 @@ impl CaptureSource {
 }
 
 /// Parses `NAME regex PATTERN`, after the word for the kind of the source.
-fn parse_matches(kind: &str, text: &str) -> Result<CaptureSource, String> {
+fn parse_matches(kind: &str, text: &str) -> Result<CaptureSource, Complaint> {
     let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
     let Some(pattern) = rest.trim_start().strip_prefix("regex ").map(str::trim).filter(|text| !text.is_empty()) else {
-        let trouble = format!("`{}` is more than the name of a {kind}", excerpt(text.as_bytes()));
-        return Err(format!("{trouble}; for a part of its value, write {kind} {name} regex PATTERN"));
+        let shown = excerpt(text.as_bytes());
+        return Err(complaint!(
+            "`{shown}` is more than the name of a {kind}; for a part of its value, write {kind} {name} regex PATTERN",
+            "`{shown}` 不只是 {kind} 的名称；若只取其值的一部分，请写 {kind} {name} regex PATTERN"
+        ));
     };
     let within = CaptureSource::parse(&format!("{kind} {name}"))?;
     Ok(CaptureSource::Matches(Box::new(within), GroupCaptures::new(unquoted(pattern))?))
 }
 
 /// Parses `'A' 'B'`.
-fn parse_between(texts: &str) -> Result<CaptureSource, String> {
-    let wrong = || format!("`{}` is not two texts; write between 'A' 'B'", excerpt(texts.as_bytes()));
+fn parse_between(texts: &str) -> Result<CaptureSource, Complaint> {
+    let wrong = || {
+        complaint!(
+            "`{}` is not two texts; write between 'A' 'B'",
+            "`{}` 不是两段文本；请写 between 'A' 'B'",
+            excerpt(texts.as_bytes())
+        )
+    };
     let quote = texts.chars().next().filter(|c| matches!(c, '\'' | '"')).ok_or_else(wrong)?;
     let (left, rest) = texts[1..].split_once(quote).ok_or_else(wrong)?;
     let rest = rest.trim();

@@ -3,7 +3,7 @@
 //! Namespace prefixes are those of the document. A name without a prefix matches regardless of the default namespace,
 //! so that `//item` finds the items of a feed.
 
-use brunt_cause::{Cause, captures};
+use brunt_cause::{Cause, Complaint, captures, complaint};
 use scraper::{Html, Node};
 use uppsala::{Attribute, Document, NodeId, NodeKind, Parser, QName, XPathEvaluator, XPathValue};
 
@@ -32,14 +32,15 @@ impl XPathExpression {
     ///
     /// # Errors
     /// The expression is invalid; the error describes why.
-    pub fn parse(text: &str) -> Result<XPathExpression, String> {
+    pub fn parse(text: &str) -> Result<XPathExpression, Complaint> {
         let nothing = Document::new();
         let expression = XPathExpression { written: text.to_owned(), escaped: escape_operator_names(text) };
         let read = XPathEvaluator::new().evaluate(&nothing, nothing.root(), &expression.escaped);
         read.map_err(|error| {
             let shown = excerpt(text.as_bytes());
-            format!(
+            complaint!(
                 "`{shown}` is not an XPath expression ({}); use, for example, xpath //input[@name='csrf']/@value",
+                "`{shown}` 不是 XPath 表达式（{}）；请写，例如 xpath //input[@name='csrf']/@value",
                 error_text(&error)
             )
         })?;

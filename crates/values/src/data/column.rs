@@ -1,5 +1,6 @@
 //! The values of one column: in memory, or read from a large file by an index of its rows.
 
+use brunt_cause::Complaint;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -55,7 +56,7 @@ impl ColumnSurvey {
     ///
     /// # Errors
     /// The file cannot be read, or a row does not fit.
-    pub fn of(file: &DataFile, name: &str, place: &ColumnPlace) -> Result<ColumnSurvey, String> {
+    pub fn of(file: &DataFile, name: &str, place: &ColumnPlace) -> Result<ColumnSurvey, Complaint> {
         let mut survey = ColumnSurvey::default();
         file.each_value(name, place, |at, value| {
             if survey.marks.last().is_none_or(|mark| at - mark.at >= MARK_DISTANCE) {
@@ -86,7 +87,7 @@ impl DataColumn {
     ///
     /// # Errors
     /// A row does not fit.
-    pub(super) fn held(file: &DataFile, name: &str, place: &ColumnPlace) -> Result<DataColumn, String> {
+    pub(super) fn held(file: &DataFile, name: &str, place: &ColumnPlace) -> Result<DataColumn, Complaint> {
         let (mut survey, mut bytes, mut ends) = (ColumnSurvey::default(), Vec::new(), Vec::new());
         file.each_value(name, place, |_, value| {
             bytes.extend_from_slice(value);

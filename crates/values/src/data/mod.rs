@@ -16,13 +16,16 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use brunt_cause::Complaint;
+use brunt_cause::{Complaint, complaint};
+use brunt_contract::zh_place;
 use serde_json::{Map, Value};
 
 use column::ColumnSurvey;
 pub use column::{DataColumn, whole_number};
 use delimited::{DataRow, QuoteFault, find_delimiter, read_row, stated_delimiter};
 use text::{DataText, PIECE};
+
+use crate::file::unreadable;
 
 /// Maximum length of a row in bytes.
 const LONGEST_ROW: usize = 64 << 20;
@@ -112,7 +115,10 @@ impl DataFile {
             (RowFormat::Delimited(find_delimiter(&sample, sample.len() < SAMPLE)), 0)
         };
         if stated.no_header && format == RowFormat::JsonLines {
-            return Err(format!("{path} has JSON lines, whose keys name the columns; leave out no-header").into());
+            return Err(complaint!(
+                "{path} has JSON lines, whose keys name the columns; leave out no-header",
+                "{path} 是 JSON Lines，列名取自各键；请去掉 no-header"
+            ));
         }
         let mut file =
             DataFile { path: path.to_owned(), text, format, names: Vec::new(), first, surveys: Mutex::default() };
@@ -143,7 +149,7 @@ impl DataFile {
     ///
     /// # Errors
     /// The file has no such column, or a row does not fit; the error describes why.
-    pub fn column(self: &Arc<DataFile>, name: &str) -> Result<DataColumn, String> {
+    pub fn column(self: &Arc<DataFile>, name: &str) -> Result<DataColumn, Complaint> {
         let place = self.place(name)?;
         if self.text.is_in_memory() {
             return DataColumn::held(self, name, &place);
@@ -178,7 +184,7 @@ impl DataFile {
     ///
     /// # Errors
     /// The file cannot be read, or a row does not fit.
-    fn each_value(&self, name: &str, place: &ColumnPlace, mut take: impl FnMut(u64, &[u8])) -> Result<(), String> {
+    fn each_value(&self, name: &str, place: &ColumnPlace, mut take: impl FnMut(u64, &[u8])) -> Result<(), Complaint> {
         let (mut row, mut rows, mut value, mut any) = (DataRow::default(), self.rows(), Vec::new(), false);
         while let Some(at) = rows.next(&mut row)? {
             value.clear();
@@ -190,7 +196,7 @@ impl DataFile {
     }
 
     /// Finds a column by its name, without the spaces around it if need be. One without a name has its number.
-    fn place(&self, name: &str) -> Result<ColumnPlace, String> {
+    fn place(&self, name: &str) -> Result<ColumnPlace, Complaint> {
         if self.format == RowFormat::JsonLines {
             return Ok(ColumnPlace::Key(name.to_owned()));
         }
@@ -204,21 +210,26 @@ impl DataFile {
         found.map(ColumnPlace::Number).ok_or_else(|| self.no_column(name))
     }
 
-    fn no_column(&self, name: &str) -> String {
+    fn no_column(&self, name: &str) -> Complaint {
         if self.names.is_empty() {
-            return format!(
+            return complaint!(
                 "{} is empty; write the names of the columns in its first row, and rows below it",
+                "{} 为空；请在第一行写列名，在其后各行写数据",
                 self.path
             );
         }
         let names = self.names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
         let path = &self.path;
         match name.parse::<usize>() {
-            Ok(number) if number > 0 => format!(
+            Ok(number) if number > 0 => complaint!(
                 "{path} has no column \"{name}\"; its first row names {names}; if that row has values, write {{csv \
-                    {path}.{name} no-header}}"
+                    {path}.{name} no-header}}",
+                "{path} 没有列“{name}”；第一行的列名为 {names}；如果该行是数据，请写 {{csv {path}.{name} no-header}}"
             ),
-            _ => format!("{path} has no column \"{name}\"; its first row names {names}"),
+            _ => complaint!(
+                "{path} has no column \"{name}\"; its first row names {names}",
+                "{path} 没有列“{name}”；第一行的列名为 {names}"
+            ),
         }
     }
 
@@ -251,22 +262,33 @@ impl DataFile {
     }
 
     /// Returns the error for a row without a value.
-    fn missing(&self, at: u64, name: &str, missing: &MissingValue) -> String {
+    fn missing(&self, at: u64, name: &str, missing: &MissingValue) -> Complaint {
         let place = self.line(at);
+        let zh = zh_place(&place);
         match missing {
-            MissingValue::NoObject(wrong) => format!("{place} is not a JSON object ({wrong}); write one per line"),
+            MissingValue::NoObject(wrong) => complaint!(
+                "{place} is not a JSON object ({wrong}); write one per line",
+                "{zh}：不是 JSON 对象（{wrong}）；请每行写一个对象"
+            ),
             MissingValue::Keys(keys) => {
                 let keys = keys.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-                format!("{place} has no \"{name}\", but {keys}; give every line the same keys")
+                complaint!(
+                    "{place} has no \"{name}\", but {keys}; give every line the same keys",
+                    "{zh}：没有“{name}”，只有 {keys}；请让每行的键相同"
+                )
             }
         }
     }
 
     /// Returns the error for a file without rows.
-    fn no_rows(&self) -> String {
+    fn no_rows(&self) -> Complaint {
         match self.format {
-            RowFormat::JsonLines => format!("{} is empty; write one JSON object per line", self.path),
-            RowFormat::Delimited(_) => format!("{} has no rows below the header", self.path),
+            RowFormat::JsonLines => {
+                complaint!("{} is empty; write one JSON object per line", "{} 为空；请每行写一个 JSON 对象", self.path)
+            }
+            RowFormat::Delimited(_) => {
+                complaint!("{} has no rows below the header", "{} 在表头之下没有数据行", self.path)
+            }
         }
     }
 
@@ -275,22 +297,24 @@ impl DataFile {
         breaks.map_or_else(|_| self.path.clone(), |breaks| format!("{} line {}", self.path, breaks + 1))
     }
 
-    fn wrong_quote(&self, row: u64, fault: QuoteFault) -> String {
+    fn wrong_quote(&self, row: u64, fault: QuoteFault) -> Complaint {
         let (QuoteFault::Unclosed { at } | QuoteFault::ClosedWithin { at, .. }) = fault;
         let place = self.line(row + at as u64);
-        let advice = "double a quote that belongs to a value, and enclose the value in quotes";
+        let zh = zh_place(&place);
         match fault {
-            QuoteFault::Unclosed { .. } => format!("{place} has a quote that is never closed; {advice}"),
+            QuoteFault::Unclosed { .. } => complaint!(
+                "{place} has a quote that is never closed; double a quote that belongs to a value, and enclose the value in quotes",
+                "{zh}：有引号没有闭合；属于值的引号请写两遍，并用引号括住该值"
+            ),
             QuoteFault::ClosedWithin { end, .. } => {
                 let end = self.text.line_breaks(row + end as u64).unwrap_or_default() + 1;
-                format!("{place} has a quote that is closed only on line {end}, within a value; {advice}")
+                complaint!(
+                    "{place} has a quote that is closed only on line {end}, within a value; double a quote that belongs to a value, and enclose the value in quotes",
+                    "{zh}：引号到第 {end} 行才在一个值之内闭合；属于值的引号请写两遍，并用引号括住该值"
+                )
             }
         }
     }
-}
-
-fn unreadable(path: &str, error: &std::io::Error) -> String {
-    format!("{path} cannot be read ({error}); write the path of a readable file")
 }
 
 /// Why a row has no value of a column.
@@ -340,7 +364,7 @@ impl RowCursor<'_> {
     ///
     /// # Errors
     /// The file cannot be read, or a quote does not enclose a value.
-    fn next(&mut self, row: &mut DataRow) -> Result<Option<u64>, String> {
+    fn next(&mut self, row: &mut DataRow) -> Result<Option<u64>, Complaint> {
         loop {
             let rest = &self.window[self.used..];
             if rest.is_empty() && self.last {
@@ -360,7 +384,12 @@ impl RowCursor<'_> {
                 }
                 None if rest.len() > LONGEST_ROW => {
                     let place = self.file.line(self.at);
-                    return Err(format!("{place} begins a row longer than {} MiB; close its quote", LONGEST_ROW >> 20));
+                    let zh = zh_place(&place);
+                    return Err(complaint!(
+                        "{place} begins a row longer than {} MiB; close its quote",
+                        "{zh}：该行超过 {} MiB；请补上缺少的引号",
+                        LONGEST_ROW >> 20
+                    ));
                 }
                 None => self.extend()?,
             }
@@ -368,7 +397,7 @@ impl RowCursor<'_> {
     }
 
     /// Extends the window, by as much as it has already if a row is long.
-    fn extend(&mut self) -> Result<(), String> {
+    fn extend(&mut self) -> Result<(), Complaint> {
         self.window.drain(..self.used);
         self.used = 0;
         let (before, count) = (self.window.len(), self.window.len().max(PIECE));

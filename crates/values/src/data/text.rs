@@ -44,7 +44,7 @@ impl DataText {
                 DataText::Memory(in_utf_8(bytes))
             }
             FileContent::File(file) => {
-                let unreadable = |error| format!("{path} cannot be read ({error}); write the path of a readable file");
+                let unreadable = |error| file::unreadable(path, &error);
                 let mut start = vec![0; ENCODING_SAMPLE];
                 let length = file.read_at(&mut start, 0).map_err(unreadable)?;
                 binary_file::refuse(path, &start[..length])?;

@@ -6,6 +6,7 @@
 
 mod machine;
 
+use brunt_cause::{Complaint, complaint};
 use std::cell::RefCell;
 
 use regex_automata::dfa::{Automaton, StartKind, dense, regex};
@@ -43,7 +44,7 @@ impl GroupCaptures {
     ///
     /// # Errors
     /// The pattern is invalid or too large; the error describes why.
-    pub fn new(text: &str) -> Result<GroupCaptures, String> {
+    pub fn new(text: &str) -> Result<GroupCaptures, Complaint> {
         let captures = GroupCaptures::for_one_text(text)?;
         let size = Some(TABLE_BOUND);
         let config = dense::Config::new().start_kind(StartKind::Unanchored).dfa_size_limit(size);
@@ -59,15 +60,18 @@ impl GroupCaptures {
     ///
     /// # Errors
     /// See [`GroupCaptures::new`].
-    pub fn for_one_text(text: &str) -> Result<GroupCaptures, String> {
+    pub fn for_one_text(text: &str) -> Result<GroupCaptures, Complaint> {
         let nfa = thompson::Compiler::new()
             .syntax(bytes_syntax())
             .configure(thompson::Config::new().utf8(false).nfa_size_limit(Some(SIZE_BOUND)))
             .build(text)
-            .map_err(|_| pattern::complaint(text))?;
+            .map_err(|_| pattern::fault(text))?;
         let captures = GroupCaptures { nfa, tables: None };
         if captures.groups() > MOST_GROUPS {
-            return Err(format!("\"{text}\" has more than {MOST_GROUPS} groups; write (?:…) for unused ones"));
+            return Err(complaint!(
+                "\"{text}\" has more than {MOST_GROUPS} groups; write (?:…) for unused ones",
+                "“{text}”的分组超过 {MOST_GROUPS} 个；不用的分组请写 (?:…)"
+            ));
         }
         Ok(captures)
     }

@@ -9,6 +9,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::{OptionSpec, ProtocolConfig, UsageError, many};
 
 use crate::group_captures::GroupCaptures;
@@ -102,7 +103,7 @@ impl<M: SideMessage> SideMessages<M> {
     ///
     /// # Errors
     /// Fails only if the empty pattern cannot be compiled.
-    pub fn with_peer_greeting(mut self) -> Result<SideMessages<M>, String> {
+    pub fn with_peer_greeting(mut self) -> Result<SideMessages<M>, Complaint> {
         self.openings.insert(0, OpeningMessage { message: None, awaits: Some(Box::new(Regex::new("")?)) });
         Ok(self)
     }
@@ -140,10 +141,10 @@ fn parse_opening<M: SideMessage>(
     compile: &mut impl FnMut(&str, &str, SlotScope<'static>) -> Result<M, UsageError>,
 ) -> Result<OpeningMessage<M>, UsageError> {
     const PLACE: &str = "--on-connect";
-    let wrong = |trouble: String| UsageError::new(PLACE, trouble);
+    let wrong = |trouble: Complaint| UsageError::new(PLACE, trouble);
     let (text, answer) = text.split_once(ARROW).map_or((text, None), |(text, answer)| (text, Some(answer)));
     if text.is_empty() && answer.is_none() {
-        return Err(wrong("is empty; use, for example, 'LOGIN me=>OK'".into()));
+        return Err(wrong(complaint!("is empty; use, for example, 'LOGIN me=>OK'", "为空；请写，例如 'LOGIN me=>OK'")));
     }
     let scope = SlotScope { sequence: true, captured: None, variables: &[] };
     let said = (!text.is_empty()).then(|| compile(text, PLACE, scope)).transpose()?;
@@ -157,14 +158,18 @@ fn parse_reply<M: SideMessage>(
     compile: &mut impl FnMut(&str, &str, SlotScope<'static>) -> Result<M, UsageError>,
 ) -> Result<AutoReply<M>, UsageError> {
     const PLACE: &str = "--reply";
-    let wrong = |trouble: String| UsageError::new(PLACE, trouble);
-    let (pattern, text) = text
-        .split_once(ARROW)
-        .ok_or_else(|| wrong(format!("\"{text}\" has no reply; write PATTERN=>TEXT, for example '^ping$=>pong'")))?;
+    let wrong = |trouble: Complaint| UsageError::new(PLACE, trouble);
+    let (pattern, text) = text.split_once(ARROW).ok_or_else(|| {
+        wrong(complaint!(
+            "\"{text}\" has no reply; write PATTERN=>TEXT, for example '^ping$=>pong'",
+            "“{text}”没有回复；请写 PATTERN=>TEXT，例如 '^ping$=>pong'"
+        ))
+    })?;
     if pattern.is_empty() {
-        return Err(wrong(
-            "has an empty pattern, which matches every message; use, for example, '^ping$=>pong'".into(),
-        ));
+        return Err(wrong(complaint!(
+            "has an empty pattern, which matches every message; use, for example, '^ping$=>pong'",
+            "的匹配模式为空，会匹配所有消息；请写，例如 '^ping$=>pong'"
+        )));
     }
     let compiled = Box::new(Regex::new(pattern).map_err(wrong)?);
     let captures = GroupCaptures::new(pattern).map_err(wrong)?;
@@ -180,8 +185,11 @@ fn parse_reply<M: SideMessage>(
 /// messages.
 fn reject_finite_data<M: SideMessage>(said: Option<&M>, place: &str) -> Result<(), UsageError> {
     if said.and_then(SideMessage::template).is_some_and(|template| template.data_end().is_some()) {
-        let trouble = "uses each row of a file once, and the run would end when the rows run out; leave out stop and \
-            unique here";
+        let trouble = complaint!(
+            "uses each row of a file once, and the run would end when the rows run out; leave out stop and \
+            unique here",
+            "对文件的每行只用一次，数据用完压测就会结束；请在这里去掉 stop 和 unique"
+        );
         return Err(UsageError::new(place, trouble));
     }
     Ok(())

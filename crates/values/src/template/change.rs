@@ -27,8 +27,11 @@ pub enum ValueChange {
     Unurl,
 }
 
-/// Names of encodings and changes for error messages.
-pub const WORDS: &str = "url, json, base64, base64url, hex, unurl, upper, lower, trim, add N or slice A..B";
+/// Names of encodings and changes for error messages, in English and in Chinese.
+pub const WORDS: [&str; 2] = [
+    "url, json, base64, base64url, hex, unurl, upper, lower, trim, add N or slice A..B",
+    "url、json、base64、base64url、hex、unurl、upper、lower、trim、add N 或 slice A..B",
+];
 
 impl ValueChange {
     /// Parses a change.

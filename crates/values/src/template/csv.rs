@@ -1,6 +1,6 @@
 //! Columns of data files in slots: `{csv FILE.COLUMN}`. The number of a request determines the row used by its slots.
 
-use brunt_cause::Complaint;
+use brunt_cause::{Complaint, complaint};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -52,7 +52,10 @@ impl DataFiles {
         }
         missing_column_error(named, stated).map_or(Ok(()), Err)?;
         let (path, name) = split_column(named).ok_or_else(|| {
-            format!("\"{named}\" is not a column; write {{csv FILE.COLUMN}}, as in {{csv users.csv.name}}")
+            complaint!(
+                "\"{named}\" is not a column; write {{csv FILE.COLUMN}}, as in {{csv users.csv.name}}",
+                "“{named}”不是列；请写 {{csv FILE.COLUMN}}，例如 {{csv users.csv.name}}"
+            )
         })?;
         let file = match self.files.get(&(path.to_owned(), stated)) {
             Some(file) => Arc::clone(file),
@@ -77,14 +80,15 @@ impl DataFiles {
     ///
     /// # Errors
     /// The slots of a file disagree.
-    pub fn record_choice(&mut self, named: &str, choice: RowChoice, rows: u64) -> Result<(), String> {
+    pub fn record_choice(&mut self, named: &str, choice: RowChoice, rows: u64) -> Result<(), Complaint> {
         let file = split_column(named).map_or(named, |(file, _)| file);
         let uses = self.choices.entry(file.to_owned()).or_default();
         let mut others = uses.iter().filter(|other| other.concerns(&self.users));
         if others.any(|other| other.choice != choice) {
-            return Err(format!(
+            return Err(complaint!(
                 "rows of {file} are chosen in two ways; write the same words (random, shuffle, unique …) in each of \
-                    its slots, so that a request uses one row"
+                    its slots, so that a request uses one row",
+                "{file} 的行有两种选取方式；请在它的每个占位符中写相同的词（random、shuffle、unique 等），使一个请求只用一行"
             ));
         }
         if !uses.iter().any(|other| other.choice == choice && other.users == self.users) {
@@ -118,7 +122,7 @@ pub fn column_names(file: &str, stated: StatedFormat) -> Option<Vec<String>> {
 }
 
 /// Returns the error message for a slot that names a file but no column; `None` if this is not the problem.
-fn missing_column_error(named: &str, stated: StatedFormat) -> Option<String> {
+fn missing_column_error(named: &str, stated: StatedFormat) -> Option<Complaint> {
     let (before, ending) = named.rsplit_once('.')?;
     let of_data = ["csv", "tsv", "jsonl", "ndjson"].contains(&ending);
     if !of_data && !exists(named) || split_column(named).is_some_and(|(file, _)| exists(file)) || before.is_empty() {
@@ -127,10 +131,18 @@ fn missing_column_error(named: &str, stated: StatedFormat) -> Option<String> {
     let names = column_names(named, stated).unwrap_or_default();
     let first = names.first().map_or("COLUMN", String::as_str);
     let there = match names.len() {
-        0 => String::new(),
-        _ => format!("; its columns are {}", names.iter().take(20).map(String::as_str).collect::<Vec<_>>().join(", ")),
+        0 => Complaint::default(),
+        _ => complaint!(
+            "; its columns are {}",
+            "；它的列有 {}",
+            names.iter().take(20).map(String::as_str).collect::<Vec<_>>().join(", ")
+        ),
     };
-    Some(format!("{{csv {named}}} names a file but no column; write {{csv {named}.{first}}}{there}"))
+    let zh = there.zh();
+    Some(complaint!(
+        "{{csv {named}}} names a file but no column; write {{csv {named}.{first}}}{there}",
+        "{{csv {named}}} 只写了文件，没有写列；请写 {{csv {named}.{first}}}{zh}"
+    ))
 }
 
 /// Returns the salt that makes the row orders of two files differ.

@@ -1,5 +1,7 @@
 //! Number formats: decimal or hexadecimal digits, fixed-size integers, and variable-length integers.
 
+use brunt_cause::{Complaint, complaint};
+
 /// A number format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberFormat {
@@ -49,14 +51,22 @@ impl NumberFormat {
     ///
     /// # Errors
     /// The width is invalid; the error describes why.
-    pub fn with_width(self, text: &str) -> Result<NumberFormat, String> {
+    pub fn with_width(self, text: &str) -> Result<NumberFormat, Complaint> {
         let NumberFormat::Digits { base, .. } = self else {
-            let trouble = "a width is for digits, and u8 to u64, varint and zigzag have their own; leave one of \
-                them out";
-            return Err(trouble.into());
+            let trouble = complaint!(
+                "a width is for digits, and u8 to u64, varint and zigzag have their own; leave one of \
+                them out",
+                "width 只用于数字位数，u8 到 u64、varint 和 zigzag 各有自己的长度；请去掉其中一个"
+            );
+            return Err(trouble);
         };
         let width = text.parse().ok().filter(|n| (1..=WIDEST).contains(n));
-        let width = width.ok_or_else(|| format!("\"{text}\" is not a width; use a number from 1 to {WIDEST}"))?;
+        let width = width.ok_or_else(|| {
+            complaint!(
+                "\"{text}\" is not a width; use a number from 1 to {WIDEST}",
+                "“{text}”不是宽度；请用 1 到 {WIDEST} 的数"
+            )
+        })?;
         Ok(NumberFormat::Digits { base, width })
     }
 

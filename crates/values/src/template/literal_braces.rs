@@ -12,6 +12,7 @@
 use super::parse::{is_function, is_name, program};
 use super::slots::{SlotScope, VALUES};
 use super::{DataFiles, Notation};
+use brunt_cause::{Complaint, complaint};
 
 /// A piece of a text with literal braces.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +52,7 @@ pub fn split_pieces<'a>(
     text: &'a str,
     names: &[String],
     scope: SlotScope<'_>,
-) -> Result<Vec<SlotTextPiece<'a>>, String> {
+) -> Result<Vec<SlotTextPiece<'a>>, Complaint> {
     let (mut all, mut from, mut at) = (Vec::new(), 0, 0);
     while let Some(brace) = memchr::memchr(b'{', &text.as_bytes()[at..]).map(|found| at + found) {
         let rest = &text[brace..];
@@ -180,7 +181,7 @@ fn holds_slot(content: &str, names: &[String], scope: SlotScope<'_>) -> bool {
 ///
 /// # Errors
 /// The word after this brace is one typo away from the name of a slot that is possible there.
-fn reject_misspelled(rest: &str, names: &[String], scope: SlotScope<'_>) -> Result<(), String> {
+fn reject_misspelled(rest: &str, names: &[String], scope: SlotScope<'_>) -> Result<(), Complaint> {
     let name = leading_name(rest);
     let behind = &rest[1 + name.len().min(rest.len() - 1)..];
     if name.len() < 3 || is_reserved_name(name, scope) {
@@ -191,9 +192,10 @@ fn reject_misspelled(rest: &str, names: &[String], scope: SlotScope<'_>) -> Resu
         && let Some(slot) = balanced_slot(rest)
         && (is_one_line(&slot[2 + name.len()..]) || holds_slot(&slot[2 + name.len()..], names, scope))
     {
-        return Err(format!(
+        return Err(complaint!(
             "{{{name} …}} is not a slot; use {{base64 …}}, {{md5 …}}, {{sha1 …}}, {{sha256 …}}, {{hmac-sha256 KEY …}} or \
-                {{crc32 …}}, or {{text {{{{{name}}}}}}} to send such a brace as it is"
+                {{crc32 …}}, or {{text {{{{{name}}}}}}} to send such a brace as it is",
+            "{{{name} …}} 不是占位符；请用 {{base64 …}}、{{md5 …}}、{{sha1 …}}、{{sha256 …}}、{{hmac-sha256 KEY …}} 或 {{crc32 …}}；若要原样发送这个花括号，请写 {{text {{{{{name}}}}}}}"
         ));
     }
     let known = VALUES.into_iter().chain(scope.extra_names()).find(|right| is_typo(name, right));
@@ -216,7 +218,10 @@ fn reject_misspelled(rest: &str, names: &[String], scope: SlotScope<'_>) -> Resu
     let wrong = format!("{{{name}{words}}}");
     let (right, wrong) =
         if right == "random" && words.is_empty() { ("{random 16}", wrong) } else { (&*corrected, wrong) };
-    Err(format!("{wrong} is not a slot; use {right}, or {{text {{{wrong}}}}} to send it as is"))
+    Err(complaint!(
+        "{wrong} is not a slot; use {right}, or {{text {{{wrong}}}}} to send it as is",
+        "{wrong} 不是占位符；请用 {right}，若要原样发送请写 {{text {{{wrong}}}}}"
+    ))
 }
 
 /// Returns `true` if the words differ only in case or by one letter (missing, added, replaced or swapped with its

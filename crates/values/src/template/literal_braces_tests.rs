@@ -103,8 +103,9 @@ fn a_word_that_was_meant_to_be_a_slot_is_a_complaint_with_the_nearest_name() {
         ("{env BRUNT_NO_SUCH_VARIABLE}", "{env BRUNT_NO_SUCH_VARIABLE} is not set; write BRUNT_NO_SUCH_VARIABLE=…"),
     ];
     for (text, wanted) in table {
-        let said =
-            Template::parse_text(text, "--data", Notation::Plain, SlotScope::default()).expect_err(text).to_string();
+        let wrong = Template::parse_text(text, "--data", Notation::Plain, SlotScope::default()).expect_err(text);
+        assert!(wrong.is_translated(), "{text}");
+        let said = wrong.to_string();
         assert!(said.starts_with("--data: ") && said.contains(wanted), "{text}: {said}");
     }
 }

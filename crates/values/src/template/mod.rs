@@ -32,7 +32,7 @@ mod value;
 
 use std::ops::Range;
 
-use brunt_cause::Complaint;
+use brunt_cause::{Complaint, complaint};
 #[cfg(any(test, feature = "oracle"))]
 use brunt_contract::UserValues;
 use brunt_contract::{SlotContext, Trace, UsageError};
@@ -351,10 +351,10 @@ impl<'f> TemplateBuilder<'f> {
             return Ok(());
         };
         let wrong = |trouble: Complaint| UsageError::new(source.place, trouble);
-        for piece in split_pieces(text, known, self.scope).map_err(|trouble| wrong(trouble.into()))? {
+        for piece in split_pieces(text, known, self.scope).map_err(&wrong)? {
             match piece {
                 SlotTextPiece::Text(text) => {
-                    self.bytes(&self.notation.decode(text).map_err(|trouble| wrong(trouble.into()))?);
+                    self.bytes(&self.notation.decode(text).map_err(&wrong)?);
                 }
                 SlotTextPiece::Slot(slot) => {
                     self.slot(slot, self.pieces.len() as u64 * SALTS, SlotGuard::None).map_err(wrong)?
@@ -408,11 +408,11 @@ impl<'f> TemplateBuilder<'f> {
             if check::may_hold(&self.pieces[range.clone()], &self.parts, &emit::is_line_breaking) {
                 let mut bare = text.clone();
                 bare.pop();
-                return Err(format!(
+                return Err(complaint!(
                     "{text} may contain a line break or another control character, which would break the header; \
-                        use, for example, {bare} | url}}"
-                )
-                .into());
+                        use, for example, {bare} | url}}",
+                    "{text} 可能含有换行符或其他控制字符，会破坏头部；请写，例如 {bare} | url}}"
+                ));
             }
         }
         let program = resolve::program(TemplateProgram { pieces: self.pieces, parts: self.parts })?;

@@ -3,7 +3,7 @@
 //! Within a slot, literal braces must be balanced (`{body={{"id":{counter}}}}`), so that the brace that closes the slot
 //! is unambiguous.
 
-use brunt_cause::Complaint;
+use brunt_cause::{Complaint, complaint};
 
 use super::change::{self, ValueChange};
 use super::checksum::Checksum;
@@ -33,7 +33,7 @@ pub fn program(
 ) -> Result<TemplateProgram, Complaint> {
     let mut parser = TemplateParser { text, at: 0, notation, scope, parts: Vec::new(), files, salt: 0, depth: 0 };
     let pieces = parser.content(false)?;
-    Ok(resolve::program(TemplateProgram { pieces, parts: parser.parts })?)
+    resolve::program(TemplateProgram { pieces, parts: parser.parts })
 }
 
 /// Compiles one slot, including its braces, for a template builder. `parts` are the parts of the whole text so far;
@@ -92,9 +92,10 @@ impl<'a> TemplateParser<'a> {
                     break;
                 }
                 let where_ = self.at + 1;
-                return Err(
-                    format!("the }} at character {where_} closes nothing; write }}}} for a literal brace").into()
-                );
+                return Err(complaint!(
+                    "the }} at character {where_} closes nothing; write }}}} for a literal brace",
+                    "第 {where_} 个字符处的 }} 没有对应的左花括号；花括号本身请写作 }}}}"
+                ));
             } else if rest.starts_with('{') {
                 if !bytes.is_empty() {
                     pieces.push(TemplatePiece::Bytes(std::mem::take(&mut bytes).into()));
@@ -115,7 +116,10 @@ impl<'a> TemplateParser<'a> {
         let from = self.at;
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(format!("slots are nested more than {DEEPEST} deep; use fewer levels").into());
+            return Err(complaint!(
+                "slots are nested more than {DEEPEST} deep; use fewer levels",
+                "占位符嵌套超过 {DEEPEST} 层；请减少层数"
+            ));
         }
         self.at += 1;
         let rest = self.rest();
@@ -137,11 +141,14 @@ impl<'a> TemplateParser<'a> {
                 let words = self.words();
                 encode_pieces(named, words.split('|').skip(1))?
             }
-            _ => return Err(unknown_slot_error(&self.text[from..]).into()),
+            _ => return Err(unknown_slot_error(&self.text[from..])),
         };
         if !self.rest().starts_with('}') {
             let shown: String = self.text[from..].chars().take(24).collect();
-            return Err(format!("{shown} is not closed; write }} after it, or {{{{ for a literal brace").into());
+            return Err(complaint!(
+                "{shown} is not closed; write }} after it, or {{{{ for a literal brace",
+                "{shown} 没有结束；请在其后写 }}，花括号本身请写作 {{{{"
+            ));
         }
         self.at += 1;
         self.depth -= 1;
@@ -151,15 +158,22 @@ impl<'a> TemplateParser<'a> {
     /// Parses `{name=CONTENT}`.
     fn definition(&mut self, name: &str) -> Result<TemplatePiece, Complaint> {
         if self.scope.is_value(name) || is_function(name) || name == "text" {
-            return Err(format!("{name} is the name of a slot and cannot name a part; use another name").into());
+            return Err(complaint!(
+                "{name} is the name of a slot and cannot name a part; use another name",
+                "{name} 是占位符的名称，不能用来命名部分；请换一个名称"
+            ));
         }
         if self.parts.iter().any(|part| part.name == name) {
-            return Err(
-                format!("{name}= is given twice; name each part once, and write {{{name}}} to repeat it").into()
-            );
+            return Err(complaint!(
+                "{name}= is given twice; name each part once, and write {{{name}}} to repeat it",
+                "{name}= 重复出现；每个部分只命名一次，再次使用请写 {{{name}}}"
+            ));
         }
         if self.parts.len() == MOST_PARTS {
-            return Err(format!("more than {MOST_PARTS} parts are named; name fewer").into());
+            return Err(complaint!(
+                "more than {MOST_PARTS} parts are named; name fewer",
+                "命名的部分超过 {MOST_PARTS} 个；请减少"
+            ));
         }
         let number = self.parts.len();
         self.parts.push(TemplatePart { name: name.into(), ..TemplatePart::default() });
@@ -182,9 +196,10 @@ impl<'a> TemplateParser<'a> {
         self.salt += 1;
         if let Some(variable) = self.scope.variable(name) {
             if !of_slot.is_empty() {
-                return Err(
-                    format!("\"{of_slot}\" is not known in {{{name}}}; write {{{name}}}, or {{{name} | url}}").into()
-                );
+                return Err(complaint!(
+                    "\"{of_slot}\" is not known in {{{name}}}; write {{{name}}}, or {{{name} | url}}",
+                    "{{{name}}} 中不能写“{of_slot}”；请写 {{{name}}} 或 {{{name} | url}}"
+                ));
             }
             return encode_pieces(vec![TemplatePiece::Value(SlotValue::Variable(variable))], words);
         }
@@ -242,7 +257,10 @@ impl<'a> TemplateParser<'a> {
 
     fn whole_content(&mut self, name: &str) -> Result<Vec<TemplatePiece>, Complaint> {
         if !self.rest().starts_with(' ') {
-            return Err(format!("{{{name}}} needs a part; write {{{name} TEXT}} or {{{name} {{PART}}}}").into());
+            return Err(complaint!(
+                "{{{name}}} needs a part; write {{{name} TEXT}} or {{{name} {{PART}}}}",
+                "{{{name}}} 需要内容；请写 {{{name} TEXT}} 或 {{{name} {{PART}}}}"
+            ));
         }
         self.at += 1;
         self.content(true)
@@ -288,13 +306,23 @@ impl<'a> TemplateParser<'a> {
     }
 
     fn pad(&mut self) -> Result<TemplateFunction, Complaint> {
-        let wrong = "write {pad SIZE PART}, or {pad SIZE with HH PART} for a byte other than 00";
+        let (wrong, zh) = (
+            "write {pad SIZE PART}, or {pad SIZE with HH PART} for a byte other than 00",
+            "请写 {pad SIZE PART}，若字节不是 00 请写 {pad SIZE with HH PART}",
+        );
         let size = self.word(|word| word.parse().ok()).filter(|size| *size <= LARGEST_PAD);
-        let size = size.ok_or_else(|| format!("pad needs a size up to {LARGEST_PAD}; {wrong}"))?;
+        let size = size.ok_or_else(|| {
+            complaint!("pad needs a size up to {LARGEST_PAD}; {wrong}", "pad 需要不超过 {LARGEST_PAD} 的长度；{zh}")
+        })?;
         let mut with = 0;
         if self.word(|word| (word == "with").then_some(())).is_some() {
             let byte = self.word(|word| u8::from_str_radix(word, 16).ok());
-            with = byte.ok_or_else(|| format!("pad needs a byte in hexadecimal after with; {wrong}"))?;
+            with = byte.ok_or_else(|| {
+                complaint!(
+                    "pad needs a byte in hexadecimal after with; {wrong}",
+                    "pad 的 with 之后需要一个十六进制字节；{zh}"
+                )
+            })?;
         }
         Ok(TemplateFunction::Pad { size, with })
     }
@@ -305,7 +333,12 @@ impl<'a> TemplateParser<'a> {
         if !name.starts_with("hmac-") {
             return Ok(TemplateFunction::Digest { digest, key: None });
         }
-        let missing = || format!("{name} needs a key and a part; write {{{name} KEY PART}}");
+        let missing = || {
+            complaint!(
+                "{name} needs a key and a part; write {{{name} KEY PART}}",
+                "{name} 需要密钥和内容；请写 {{{name} KEY PART}}"
+            )
+        };
         let key = if self.rest().starts_with(" {") && !self.rest().starts_with(" {{") {
             self.at += 1;
             self.slot()?
@@ -316,7 +349,7 @@ impl<'a> TemplateParser<'a> {
         if self.rest().starts_with(' ') {
             Ok(TemplateFunction::Digest { digest, key: Some(key) })
         } else {
-            Err(missing().into())
+            Err(missing())
         }
     }
 
@@ -325,9 +358,12 @@ impl<'a> TemplateParser<'a> {
         let mut two = Vec::new();
         for _ in 0..2 {
             if !self.rest().starts_with(" {") || self.rest().starts_with(" {{") {
-                let trouble = "xor takes two slots; write {xor {A} {B}}, with {text …} around anything that is not \
-                    a slot";
-                return Err(trouble.into());
+                let trouble = Complaint::new(
+                    "xor takes two slots; write {xor {A} {B}}, with {text …} around anything that is not \
+                    a slot",
+                    "xor 需要两个占位符；请写 {xor {A} {B}}，不是占位符的内容放进 {text …}",
+                );
+                return Err(trouble);
             }
             self.at += 1;
             two.push(self.slot()?);
@@ -343,9 +379,15 @@ fn encode_pieces<'a>(
     names: impl Iterator<Item = &'a str>,
 ) -> Result<Vec<TemplatePiece>, Complaint> {
     let mut pieces = pieces;
+    let [known, known_zh] = change::WORDS;
     for name in names {
-        let function = encoding(name.trim())
-            .ok_or_else(|| format!("\"{}\" is not an encoding; after | write {}", name.trim(), change::WORDS))?;
+        let name = name.trim();
+        let function = encoding(name).ok_or_else(|| {
+            complaint!(
+                "\"{name}\" is not an encoding; after | write {known}",
+                "“{name}”不是编码；| 之后请写 {known_zh}"
+            )
+        })?;
         pieces = vec![TemplatePiece::Call(Box::new(FunctionCall { function, content: pieces }))];
     }
     Ok(pieces)
@@ -380,11 +422,12 @@ fn digest(name: &str) -> Option<DigestAlgorithm> {
 }
 
 /// Returns the error message for braces that do not contain a slot.
-pub fn unknown_slot_error(text: &str) -> String {
+pub fn unknown_slot_error(text: &str) -> Complaint {
     let shown: String = text.chars().take(24).collect();
     let shown = shown.split_inclusive('}').next().unwrap_or_default();
-    format!(
+    complaint!(
         "{shown} is not a slot; use {{counter}}, {{random 16}}, {{random 1..100}}, {{user}}, {{time}}, {{uuid}}, \
-         {{csv FILE.COLUMN}} and others (see the guide), and {{{{ and }}}} for literal braces"
+         {{csv FILE.COLUMN}} and others (see the guide), and {{{{ and }}}} for literal braces",
+        "{shown} 不是占位符；请用 {{counter}}、{{random 16}}、{{random 1..100}}、{{user}}、{{time}}、{{uuid}}、{{csv FILE.COLUMN}} 等（见指南），花括号本身写作 {{{{ 和 }}}}"
     )
 }

@@ -8,6 +8,7 @@ use super::piece::{
     FunctionCall, MOST_PATCHES, Patch, TemplateFunction, TemplatePart, TemplatePiece, TemplateProgram, fixed,
 };
 use super::{emit, sizes};
+use brunt_cause::{Complaint, complaint};
 
 /// Maximum number of pieces of a template with all parts expanded.
 const MOST_PIECES: u64 = 100_000;
@@ -16,7 +17,7 @@ const MOST_PIECES: u64 = 100_000;
 ///
 /// # Errors
 /// A name is undefined, or a value cannot be computed.
-pub fn program(program: TemplateProgram) -> Result<TemplateProgram, String> {
+pub fn program(program: TemplateProgram) -> Result<TemplateProgram, Complaint> {
     let names = program.parts.iter().map(|part| part.name.clone()).collect();
     let mut resolver = NameResolver { names, parts: program.parts, enclosing: Vec::new(), owners: Vec::new() };
     let pieces = resolver.resolve_all(program.pieces)?;
@@ -48,7 +49,7 @@ struct NameResolver {
 }
 
 impl NameResolver {
-    fn resolve_all(&mut self, pieces: Vec<TemplatePiece>) -> Result<Vec<TemplatePiece>, String> {
+    fn resolve_all(&mut self, pieces: Vec<TemplatePiece>) -> Result<Vec<TemplatePiece>, Complaint> {
         let mut resolved: Vec<TemplatePiece> = Vec::with_capacity(pieces.len());
         for piece in pieces {
             match (self.resolve_piece(piece)?, resolved.last_mut()) {
@@ -61,7 +62,7 @@ impl NameResolver {
         Ok(resolved)
     }
 
-    fn resolve_piece(&mut self, piece: TemplatePiece) -> Result<TemplatePiece, String> {
+    fn resolve_piece(&mut self, piece: TemplatePiece) -> Result<TemplatePiece, Complaint> {
         match piece {
             TemplatePiece::Part(number) => {
                 self.enclosing.push(Enclosure::Part(number));
@@ -73,8 +74,9 @@ impl NameResolver {
             TemplatePiece::Name { name, at } => {
                 let number = self.part_index(&name, at)?;
                 if self.enclosing.contains(&Enclosure::Part(number)) {
-                    return Err(format!(
-                        "{{{name}}} at character {at} would contain itself; only its length or checksum can"
+                    return Err(complaint!(
+                        "{{{name}}} at character {at} would contain itself; only its length or checksum can",
+                        "第 {at} 个字符处的 {{{name}}} 会包含自身；只能用它的长度或校验和"
                     ));
                 }
                 Ok(TemplatePiece::Part(number))
@@ -84,17 +86,16 @@ impl NameResolver {
         }
     }
 
-    fn part_index(&self, name: &str, at: usize) -> Result<usize, String> {
+    fn part_index(&self, name: &str, at: usize) -> Result<usize, Complaint> {
         let found = self.names.iter().position(|other| other == name);
         found.ok_or_else(|| {
-            format!(
-                "{{{name}}} at character {at} names neither a slot nor a part; write {{{name}=…}} around a part to \
-                    name it, and {{{{ and }}}} for literal braces"
+            complaint!("{{{name}}} at character {at} names neither a slot nor a part; write {{{name}=…}} around a part to \
+                    name it, and {{{{ and }}}} for literal braces", "第 {at} 个字符处的 {{{name}}} 既不是占位符也不是已命名的部分；命名一个部分请写 {{{name}=…}}，花括号本身写作 {{{{ 和 }}}}"
             )
         })
     }
 
-    fn resolve_call(&mut self, made: FunctionCall) -> Result<TemplatePiece, String> {
+    fn resolve_call(&mut self, made: FunctionCall) -> Result<TemplatePiece, Complaint> {
         if let [TemplatePiece::Name { name, at }] = &made.content[..] {
             let (number, at) = (self.part_index(name, *at)?, *at);
             if let Some(depth) = self.enclosing.iter().position(|around| *around == Enclosure::Part(number)) {
@@ -111,7 +112,7 @@ impl NameResolver {
         Ok(fold_constant(FunctionCall { function, content }))
     }
 
-    fn function(&mut self, function: TemplateFunction) -> Result<TemplateFunction, String> {
+    fn function(&mut self, function: TemplateFunction) -> Result<TemplateFunction, Complaint> {
         Ok(match function {
             TemplateFunction::Xor { other } => TemplateFunction::Xor { other: self.resolve_all(other)? },
             TemplateFunction::Digest { digest, key: Some(key) } => {
@@ -127,24 +128,25 @@ impl NameResolver {
         number: usize,
         depth: usize,
         at: usize,
-    ) -> Result<TemplatePiece, String> {
+    ) -> Result<TemplatePiece, Complaint> {
         let name = &self.names[number];
         if self.enclosing[depth..].contains(&Enclosure::Function) {
-            return Err(format!(
+            return Err(complaint!(
                 "the slot computed from {{{name}}} at character {at} is inside another slot computed from that \
-                    part; move it out"
+                    part; move it out",
+                "第 {at} 个字符处由 {{{name}}} 计算的占位符位于另一个由同一部分计算的占位符之内；请移到外面"
             ));
         }
         let size = function.fixed_size().ok_or_else(|| {
-            format!(
-                "the slot computed from {{{name}}} at character {at} is inside {name} and needs a fixed size; write \
-                    for instance {{length u16 {{{name}}}}} or {{length width 4 {{{name}}}}}"
+            complaint!("the slot computed from {{{name}}} at character {at} is inside {name} and needs a fixed size; write \
+                    for instance {{length u16 {{{name}}}}} or {{length width 4 {{{name}}}}}", "第 {at} 个字符处由 {{{name}}} 计算的占位符位于 {name} 之内，需要固定长度；请写，例如 {{length u16 {{{name}}}}} 或 {{length width 4 {{{name}}}}}"
             )
         })?;
         let place = self.owners.len();
         if place == MOST_PATCHES {
-            return Err(format!(
-                "more than {MOST_PATCHES} lengths and checksums are inside their own parts; use fewer"
+            return Err(complaint!(
+                "more than {MOST_PATCHES} lengths and checksums are inside their own parts; use fewer",
+                "位于自身部分之内的长度和校验和超过 {MOST_PATCHES} 个；请减少"
             ));
         }
         self.owners.push(number);
@@ -176,18 +178,26 @@ impl RepeatCheck<'_> {
     /// # Errors
     /// Parts contain each other, expand to too many pieces, or are repeated although their bytes depend on their
     /// position.
-    fn check(&self, pieces: &[TemplatePiece]) -> Result<(), String> {
+    fn check(&self, pieces: &[TemplatePiece]) -> Result<(), Complaint> {
         let mut sizes = vec![None; self.parts.len()];
         let whole = self.expanded_size(pieces, &mut sizes, 0)?;
         if whole > MOST_PIECES {
-            return Err(format!("its parts come to more than {MOST_PIECES} pieces; repeat fewer"));
+            return Err(complaint!(
+                "its parts come to more than {MOST_PIECES} pieces; repeat fewer",
+                "各部分展开后超过 {MOST_PIECES} 段；请减少重复"
+            ));
         }
         let mut seen = vec![false; self.parts.len()];
         self.check_repeats(pieces, &mut seen)
     }
 
     /// Returns the number of pieces with every part expanded.
-    fn expanded_size(&self, pieces: &[TemplatePiece], sizes: &mut [Option<u64>], depth: usize) -> Result<u64, String> {
+    fn expanded_size(
+        &self,
+        pieces: &[TemplatePiece],
+        sizes: &mut [Option<u64>],
+        depth: usize,
+    ) -> Result<u64, Complaint> {
         let mut sum = 0u64;
         for piece in pieces {
             let size = match piece {
@@ -195,7 +205,10 @@ impl RepeatCheck<'_> {
                     Some(size) => size,
                     None if depth > self.parts.len() => {
                         let name = &self.parts[*number].name;
-                        return Err(format!("the part {name} depends on itself; write it without that"));
+                        return Err(complaint!(
+                            "the part {name} depends on itself; write it without that",
+                            "部分 {name} 依赖自身；请去掉这种依赖"
+                        ));
                     }
                     None => {
                         let part = &self.parts[*number];
@@ -223,14 +236,15 @@ impl RepeatCheck<'_> {
     }
 
     /// Rejects repeated parts that contain places of an enclosing part.
-    fn check_repeats(&self, pieces: &[TemplatePiece], seen: &mut [bool]) -> Result<(), String> {
+    fn check_repeats(&self, pieces: &[TemplatePiece], seen: &mut [bool]) -> Result<(), Complaint> {
         for piece in pieces {
             match piece {
                 TemplatePiece::Part(number) if self.depends(*number) && seen[*number] => {
                     let name = &self.parts[*number].name;
-                    return Err(format!(
+                    return Err(complaint!(
                         "{{{name}}} contains a length or checksum of the part around it and cannot be repeated; \
-                            name a part without it"
+                            name a part without it",
+                        "{{{name}}} 含有其外层部分的长度或校验和，不能重复使用；请命名一个不含它的部分"
                     ));
                 }
                 TemplatePiece::Part(number) => {

@@ -2,6 +2,7 @@
 //! flow, every iteration) has its own number, so that only `random` reuses rows before all have been taken, whatever
 //! the number of workers and processes.
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::SlotContext;
 
 /// The order in which rows are taken.
@@ -35,7 +36,7 @@ impl RowChoice {
     ///
     /// # Errors
     /// Keywords contradict each other.
-    pub fn read(words: &str) -> Result<(RowChoice, &str), String> {
+    pub fn read(words: &str) -> Result<(RowChoice, &str), Complaint> {
         let (mut order, mut end, mut unique, mut no_header) = (None, None, false, false);
         let mut rest = words.trim_end();
         while let Some((before, word)) = rest.rsplit_once(' ') {
@@ -50,9 +51,10 @@ impl RowChoice {
                 _ => break,
             };
             if twice {
-                return Err(format!(
+                return Err(complaint!(
                     "{{csv {words}}} says twice how rows are chosen; use one of sequential, shuffle and random, \
-                        one of recycle, stop and unique, and no-header once"
+                        one of recycle, stop and unique, and no-header once",
+                    "{{csv {words}}} 重复指定了行的选取方式；sequential、shuffle、random 任选其一，recycle、stop、unique 任选其一，no-header 只写一次"
                 ));
             }
             rest = before.trim_end();
@@ -60,12 +62,16 @@ impl RowChoice {
         let stops = unique || end == Some(true);
         let order = order.map_or(RowOrder::Sequential, |(order, _)| order);
         if unique && end == Some(false) {
-            return Err(format!("{{csv {words}}}: unique uses rows once, and recycle reuses them; leave one out"));
+            return Err(complaint!(
+                "{{csv {words}}}: unique uses rows once, and recycle reuses them; leave one out",
+                "{{csv {words}}}：unique 让每行只用一次，recycle 则重复使用；请去掉其中一个"
+            ));
         }
         if stops && order == RowOrder::Random {
-            return Err(format!(
+            return Err(complaint!(
                 "{{csv {words}}}: random rows never run out; write shuffle for each row once in \
-                random order"
+                random order",
+                "{{csv {words}}}：随机取行永远取不完；若要乱序且每行一次，请写 shuffle"
             ));
         }
         Ok((RowChoice { order, stops, no_header }, rest))
@@ -166,7 +172,8 @@ mod tests {
             ("u.csv.a unique recycle", "leave one out"),
             ("u.csv.a random stop", "random rows never run out"),
         ] {
-            assert!(read(words).expect_err(words).contains(wanted), "{words}");
+            let wrong = read(words).expect_err(words);
+            assert!(wrong.contains(wanted) && wrong.is_translated(), "{words}");
         }
     }
 }

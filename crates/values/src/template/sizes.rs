@@ -6,12 +6,13 @@
 use super::format::NumberFormat;
 use super::piece::{FunctionCall, MOST_CAPTURED, MOST_OF_A_VALUE, TemplateFunction, TemplatePart, TemplatePiece};
 use super::value::SlotValue;
+use brunt_cause::{Complaint, complaint};
 
 /// Checks all lengths.
 ///
 /// # Errors
 /// A length may exceed the maximum of its format; the error reports the first.
-pub fn check(pieces: &[TemplatePiece], parts: &[TemplatePart]) -> Result<(), String> {
+pub fn check(pieces: &[TemplatePiece], parts: &[TemplatePart]) -> Result<(), Complaint> {
     let mut sizes = SizeCheck { parts, known: vec![None; parts.len()] };
     sizes.check_lengths(pieces)?;
     for part in parts {
@@ -30,15 +31,16 @@ pub fn check(pieces: &[TemplatePiece], parts: &[TemplatePart]) -> Result<(), Str
     Ok(())
 }
 
-fn check_fit(function: &TemplateFunction, size: u64, room: u64) -> Result<(), String> {
+fn check_fit(function: &TemplateFunction, size: u64, room: u64) -> Result<(), Complaint> {
     let TemplateFunction::Length { add, .. } = function else { return Ok(()) };
     let largest = size.saturating_add_signed(*add);
     if largest <= room {
         return Ok(());
     }
-    Err(format!(
+    Err(complaint!(
         "a length may reach {largest}, and this format only goes up to {room}; write it wider, such as u32, or make the \
-            part shorter ({{counter below N}} has fewer digits than {{counter}})"
+            part shorter ({{counter below N}} has fewer digits than {{counter}})",
+        "长度可能达到 {largest}，而该格式最多表示 {room}；请用更宽的格式，例如 u32，或缩短该部分（{{counter below N}} 的位数少于 {{counter}}）"
     ))
 }
 
@@ -50,7 +52,7 @@ struct SizeCheck<'a> {
 
 impl SizeCheck<'_> {
     /// Checks the lengths among these pieces, at any depth except within parts.
-    fn check_lengths(&mut self, pieces: &[TemplatePiece]) -> Result<(), String> {
+    fn check_lengths(&mut self, pieces: &[TemplatePiece]) -> Result<(), Complaint> {
         for piece in pieces {
             let TemplatePiece::Call(made) = piece else { continue };
             self.check_lengths(&made.content)?;

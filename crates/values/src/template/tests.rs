@@ -1,6 +1,6 @@
 //! Tables of template tests: text, context and bytes, or text and error.
 
-use brunt_contract::SlotContext;
+use brunt_contract::{SlotContext, UsageError};
 use proptest::prelude::*;
 
 use super::rows::RowChoice;
@@ -15,6 +15,12 @@ const FILL: SlotContext<'static> = SlotContext {
     sequence: 5,
     values: brunt_contract::UserValues::NONE,
 };
+
+/// Returns the English text of an error that there is in Chinese, too.
+fn bilingual(wrong: UsageError) -> String {
+    assert!(wrong.is_translated(), "in English alone: {wrong}");
+    wrong.to_string()
+}
 
 fn filled(text: &str, notation: Notation, context: &SlotContext) -> Vec<u8> {
     let mut out = b"before".to_vec();
@@ -295,7 +301,7 @@ fn columns_of_files() {
         let fill = SlotContext { number: number as u64 + 1, ..FILL };
         assert_eq!(filled(&text, Notation::Plain, &fill), wanted);
     }
-    let complaint = |text: String| Template::parse(&text, "--send").unwrap_err().to_string();
+    let complaint = |text: String| Template::parse(&text, "--send").map_err(bilingual).unwrap_err();
     let said = complaint(format!("{{csv {file}.age}}"));
     assert_eq!(said, format!("--send: {file} has no column \"age\"; its first row names id, name"));
     assert!(complaint(format!("{{csv {file}.name u16}}")).contains("which is not a whole number"));
@@ -360,7 +366,8 @@ fn rows_that_cannot_be_meant_are_refused_with_their_line() {
     ];
     for (content, column, wanted) in table {
         std::fs::write(&path, content).unwrap();
-        let said = Template::parse(&format!("{{csv {}.{column}}}", path.display()), "--send").unwrap_err().to_string();
+        let said =
+            Template::parse(&format!("{{csv {}.{column}}}", path.display()), "--send").map_err(bilingual).unwrap_err();
         assert!(said.contains(wanted), "{said}");
     }
     std::fs::write(&path, "a,b\n1,2\n").unwrap();
@@ -371,7 +378,8 @@ fn rows_that_cannot_be_meant_are_refused_with_their_line() {
     assert!(wrong.to_string().contains("f is a workbook of Excel"), "{wrong}");
     assert!(wrong.problem.zh().contains("工作簿"), "{}", wrong.problem.zh());
     std::fs::write(&path, "a,b\n1,2\n").unwrap();
-    let said = Template::parse(&format!("{{jsonl {}.a no-header}}", path.display()), "").unwrap_err().to_string();
+    let said =
+        Template::parse(&format!("{{jsonl {}.a no-header}}", path.display()), "").map_err(bilingual).unwrap_err();
     assert!(said.contains("has JSON lines, whose keys name the columns; leave out no-header"), "{said}");
 }
 
@@ -405,7 +413,7 @@ fn values_of_a_large_file_are_read_when_they_are_needed() {
             assert_eq!(out, [&(n as u32).to_be_bytes(), text.as_bytes()].concat(), "{name} {n}");
         }
     }
-    let said = Template::parse(&format!("{{csv {}.text u8}}", path("utf-8.csv")), "").unwrap_err().to_string();
+    let said = Template::parse(&format!("{{csv {}.text u8}}", path("utf-8.csv")), "").map_err(bilingual).unwrap_err();
     assert!(said.contains("which is not a whole number"), "{said}");
 }
 
@@ -424,7 +432,7 @@ fn columns_of_json_lines() {
         assert_eq!(of(2), b"2.5=;{\"a\":true}");
         assert_eq!((of(3), of(1)), (of(1), of(0)), "the first answer has the first row, and so has the first request");
     }
-    let complaint = |text: String| Template::parse(&text, "--send").unwrap_err().to_string();
+    let complaint = |text: String| Template::parse(&text, "--send").map_err(bilingual).unwrap_err();
     let said = complaint(format!("{{csv {file}.age}}"));
     assert!(said.ends_with("line 1 has no \"age\", but id, name, tags; give every line the same keys"), "{said}");
     std::fs::write(directory.path().join("odd"), "{}\n[]\n").unwrap();
@@ -455,8 +463,9 @@ fn all_columns_of_a_file_are_of_one_row() {
         assert_eq!(rows.len() == 50, words != " random", "{words}");
         assert_eq!(template.data_end(), (words.contains("stop") || words.contains("unique")).then_some(50), "{words}");
     }
-    let said =
-        Template::parse(&format!("{{csv {file}.id random}}{{csv {file}.name}}"), "--send").unwrap_err().to_string();
+    let said = Template::parse(&format!("{{csv {file}.id random}}{{csv {file}.name}}"), "--send")
+        .map_err(bilingual)
+        .unwrap_err();
     assert!(said.contains("are chosen in two ways"), "{said}");
 }
 
@@ -501,7 +510,7 @@ fn a_length_that_does_not_fit_is_refused() {
         ("{b=x{length u8 {a}}}{a={c}{c}}{c={random 128}}", "may reach 256"),
     ];
     for (text, wanted) in refused {
-        let said = Template::parse(text, "--send").expect_err(text).to_string();
+        let said = Template::parse(text, "--send").map_err(bilingual).expect_err(text);
         assert!(said.starts_with("--send: a length ") && said.contains(wanted), "{text}: {said}");
     }
     let taken = [
@@ -562,16 +571,16 @@ fn complaints() {
         ("{k={p={hmac-md5 {k} {p}}}}", "would contain itself"),
     ];
     for (text, wanted) in table {
-        let said = Template::parse(text, "--send").expect_err(text).to_string();
+        let said = Template::parse(text, "--send").map_err(bilingual).expect_err(text);
         assert!(said.starts_with("--send: ") && said.contains(wanted), "{text}: {said}");
     }
     let table =
         [("\\q", "\\q is not an escape"), ("\\x0", "\\x must be followed by two"), ("a\\", "\\ is not an escape")];
     for (text, wanted) in table {
-        let said = Template::parse_as(text, "--send", Notation::Escaped).unwrap_err().to_string();
+        let said = Template::parse_as(text, "--send", Notation::Escaped).map_err(bilingual).unwrap_err();
         assert!(said.contains(wanted), "{text}: {said}");
     }
-    let said = Template::parse_as("0d0", "--send-hex", Notation::Hex).unwrap_err().to_string();
+    let said = Template::parse_as("0d0", "--send-hex", Notation::Hex).map_err(bilingual).unwrap_err();
     assert_eq!(said, "--send-hex: \"0\" is not a pair of hexadecimal digits; write bytes as 0d0a or 0d 0a");
 }
 
@@ -582,9 +591,9 @@ fn a_text_that_explodes_is_refused() {
     for n in 1..60 {
         text += &format!("{{p{n}={{p{0}}}{{p{0}}}}}", n - 1);
     }
-    let said = Template::parse(&text, "--send").unwrap_err().to_string();
+    let said = Template::parse(&text, "--send").map_err(bilingual).unwrap_err();
     assert!(said.contains("more than 100000 pieces"), "{said}");
-    let said = Template::parse(&"{hex ".repeat(100), "--send").unwrap_err().to_string();
+    let said = Template::parse(&"{hex ".repeat(100), "--send").map_err(bilingual).unwrap_err();
     assert!(said.contains("nested more than 32 deep"), "{said}");
 }
 

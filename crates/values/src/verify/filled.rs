@@ -54,7 +54,7 @@ impl CheckTexts {
         };
         let header = |text: &String| ExpectedHeader::parse(text).unwrap_or_else(|_| ExpectedHeader::never(text));
         let headers = next(self.headers.len()).iter().map(header).collect();
-        let json = |text: String| JsonRule::parse(&text).unwrap_or_else(|why| JsonRule::never(&text, why));
+        let json = |text: String| JsonRule::parse(&text).unwrap_or_else(|why| JsonRule::never(&text, why.into()));
         let json = next(self.json.len()).into_iter().map(json).collect();
         let trailers = next(self.trailers.len()).iter().map(header).collect();
         FilledChecks { text, expected: Expectations::of(headers, json, trailers) }

@@ -1,6 +1,7 @@
 //! Filters of a path: `[?@.price < 10 && (@.size == 'L' || !@.sold)]` (RFC 9535 2.3.5), with a literal on the right of
 //! a comparison.
 
+use brunt_cause::{Complaint, complaint};
 use serde_json::value::RawValue;
 
 use super::json::{CompareOp, ExpectedValue, PathStep, parse_comparison, path, satisfies, walk};
@@ -25,7 +26,7 @@ impl PathFilter {
     ///
     /// # Errors
     /// The filter is invalid; the error describes why.
-    pub fn parse(text: &str, deepest: usize) -> Result<(PathFilter, &str), String> {
+    pub fn parse(text: &str, deepest: usize) -> Result<(PathFilter, &str), Complaint> {
         let reader = FilterReader { text };
         let deeper = deepest.checked_sub(1).ok_or_else(|| reader.error())?;
         let end = sign_positions(text, &["]"]).first().copied().ok_or_else(|| reader.error())?;
@@ -57,12 +58,15 @@ struct FilterReader<'a> {
 }
 
 impl FilterReader<'_> {
-    fn error(&self) -> String {
+    fn error(&self) -> Complaint {
         let text = self.text;
-        format!("has a filter that cannot be read ({text}); use, for example, [?@.price < 10 && @.stock > 0]")
+        complaint!(
+            "has a filter that cannot be read ({text}); use, for example, [?@.price < 10 && @.stock > 0]",
+            "的过滤条件无法解析（{text}）；请写，例如 [?@.price < 10 && @.stock > 0]"
+        )
     }
 
-    fn any(&self, text: &str, deepest: usize) -> Result<PathFilter, String> {
+    fn any(&self, text: &str, deepest: usize) -> Result<PathFilter, Complaint> {
         self.several(text, "||", PathFilter::Any, &|part| {
             self.several(part, "&&", PathFilter::All, &|part| self.one(part, deepest))
         })
@@ -74,8 +78,8 @@ impl FilterReader<'_> {
         text: &str,
         sign: &str,
         together: fn(Vec<PathFilter>) -> PathFilter,
-        one: &dyn Fn(&str) -> Result<PathFilter, String>,
-    ) -> Result<PathFilter, String> {
+        one: &dyn Fn(&str) -> Result<PathFilter, Complaint>,
+    ) -> Result<PathFilter, Complaint> {
         let (mut parts, mut from) = (Vec::new(), 0);
         for at in sign_positions(text, &[sign]) {
             parts.push(one(&text[from..at])?);
@@ -89,7 +93,7 @@ impl FilterReader<'_> {
         Ok(together(parts))
     }
 
-    fn one(&self, text: &str, deepest: usize) -> Result<PathFilter, String> {
+    fn one(&self, text: &str, deepest: usize) -> Result<PathFilter, Complaint> {
         let text = text.trim();
         let deeper = || deepest.checked_sub(1).ok_or_else(|| self.error());
         if let Some(rest) = text.strip_prefix('!') {

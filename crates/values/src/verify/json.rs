@@ -8,7 +8,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use brunt_cause::{Cause, checks};
+use brunt_cause::{Cause, Complaint, checks, complaint};
 use serde_json::value::RawValue;
 
 use super::filter::PathFilter;
@@ -25,12 +25,22 @@ impl BodyPath {
     ///
     /// # Errors
     /// The text is invalid; the error describes why.
-    pub fn parse(text: &str) -> Result<BodyPath, String> {
-        let wrong = |what: &str| format!("\"{text}\" {what}; write a path such as $.token or $.items[0].id");
-        let rest = text.strip_prefix('$').ok_or_else(|| wrong("does not start with $"))?;
+    pub fn parse(text: &str) -> Result<BodyPath, Complaint> {
+        let wrong = |what: &Complaint| {
+            let zh = what.zh();
+            complaint!(
+                "\"{text}\" {what}; write a path such as $.token or $.items[0].id",
+                "“{text}”{zh}；请写路径，例如 $.token 或 $.items[0].id"
+            )
+        };
+        let rest =
+            text.strip_prefix('$').ok_or_else(|| wrong(&complaint!("does not start with $", "没有以 $ 开头")))?;
         match path(rest, DEEPEST).map_err(|what| wrong(&what))? {
             (path, "") => Ok(BodyPath(path)),
-            (_, rest) => Err(wrong(&format!("continues with \"{rest}\", which is not part of a path"))),
+            (_, rest) => Err(wrong(&complaint!(
+                "continues with \"{rest}\", which is not part of a path",
+                "后面的“{rest}”不是路径的一部分"
+            ))),
         }
     }
 
@@ -173,9 +183,18 @@ impl JsonRule {
     ///
     /// # Errors
     /// The text is invalid; the error describes why.
-    pub fn parse(text: &str) -> Result<JsonRule, String> {
-        let wrong = |what: &str| format!("\"{text}\" {what}; write a rule such as $.code == 200 or $.items[0].id");
-        let rest = text.trim().strip_prefix('$').ok_or_else(|| wrong("does not start with $"))?;
+    pub fn parse(text: &str) -> Result<JsonRule, Complaint> {
+        let wrong = |what: &Complaint| {
+            let zh = what.zh();
+            complaint!(
+                "\"{text}\" {what}; write a rule such as $.code == 200 or $.items[0].id",
+                "“{text}”{zh}；请写规则，例如 $.code == 200 或 $.items[0].id"
+            )
+        };
+        let rest = text
+            .trim()
+            .strip_prefix('$')
+            .ok_or_else(|| wrong(&complaint!("does not start with $", "没有以 $ 开头")))?;
         let (path, rest) = path(rest, DEEPEST).map_err(|what| wrong(&what))?;
         let rule = text.trim().to_owned();
         let place = rule[..rule.len() - rest.trim_end().len()].to_owned();
@@ -184,7 +203,11 @@ impl JsonRule {
             return Ok(JsonRule { rule, place, path, test: None, unreadable: None });
         }
         if rest.starts_with('=') && !rest.starts_with("==") {
-            return Err(format!("\"{text}\" has a single =; write == to compare: {place} =={}", &rest[1..]));
+            return Err(complaint!(
+                "\"{text}\" has a single =; write == to compare: {place} =={}",
+                "“{text}”只有一个 =；比较请写 ==：{place} =={}",
+                &rest[1..]
+            ));
         }
         let test = parse_comparison(rest).map_err(|what| wrong(&what))?;
         Ok(JsonRule { rule, place, path, test: Some(test), unreadable: None })
@@ -250,18 +273,26 @@ impl JsonRule {
 ///
 /// # Errors
 /// The text is invalid; the error describes why.
-pub(super) fn parse_comparison(text: &str) -> Result<(CompareOp, ExpectedValue), String> {
+pub(super) fn parse_comparison(text: &str) -> Result<(CompareOp, ExpectedValue), Complaint> {
     let (compare, value) = COMPARISONS
         .iter()
         .find_map(|(sign, compare)| Some((*compare, text.strip_prefix(sign)?.trim())))
-        .ok_or("has no comparison (==, !=, <, <=, >, >=, contains) after its path")?;
+        .ok_or(complaint!(
+            "has no comparison (==, !=, <, <=, >, >=, contains) after its path",
+            "的路径之后没有比较运算符（==、!=、<、<=、>、>=、contains）"
+        ))?;
     if value.is_empty() {
-        return Err("compares with nothing".into());
+        return Err(complaint!("compares with nothing", "没有写要比较的值"));
     }
-    let value = parse_literal(value).ok_or_else(|| format!("compares with JSON nested more than {DEEPEST} deep"))?;
+    let value = parse_literal(value).ok_or_else(|| {
+        complaint!("compares with JSON nested more than {DEEPEST} deep", "所比较的 JSON 嵌套超过 {DEEPEST} 层")
+    })?;
     let ordered = matches!(compare, CompareOp::Less | CompareOp::AtMost | CompareOp::Greater | CompareOp::AtLeast);
     if ordered && !matches!(value, ExpectedValue::Number(_)) {
-        return Err("uses <, <=, > or >= with something that is not a number".into());
+        return Err(complaint!(
+            "uses <, <=, > or >= with something that is not a number",
+            "对非数字使用了 <、<=、> 或 >="
+        ));
     }
     Ok((compare, value))
 }
@@ -271,7 +302,7 @@ pub(super) fn parse_comparison(text: &str) -> Result<(CompareOp, ExpectedValue),
 ///
 /// # Errors
 /// The path is invalid; the error describes why.
-pub(super) fn path(text: &str, deepest: usize) -> Result<(Vec<PathStep>, &str), String> {
+pub(super) fn path(text: &str, deepest: usize) -> Result<(Vec<PathStep>, &str), Complaint> {
     let (mut path, mut rest) = (Vec::new(), text);
     loop {
         if let Some(behind) = rest.strip_prefix("..") {
@@ -283,14 +314,16 @@ pub(super) fn path(text: &str, deepest: usize) -> Result<(Vec<PathStep>, &str), 
             let (filter, after) = PathFilter::parse(rest, deepest)?;
             path.push(PathStep::Filter(filter));
             rest = after;
-        } else if let Some((step, after)) = parse_step(rest).ok_or("has a path that cannot be read")? {
+        } else if let Some((step, after)) =
+            parse_step(rest).ok_or(complaint!("has a path that cannot be read", "的路径无法解析"))?
+        {
             path.push(step);
             rest = after;
         } else {
             return Ok((path, rest));
         }
         if path.len() > DEEPEST {
-            return Err(format!("has a path of more than {DEEPEST} steps"));
+            return Err(complaint!("has a path of more than {DEEPEST} steps", "的路径超过 {DEEPEST} 步"));
         }
     }
 }

@@ -121,7 +121,7 @@ fn json_rules() {
         ("$.code < abc", "uses <, <=, > or >= with something that is not a number"),
     ] {
         let complaint = JsonRule::parse(rule).expect_err(rule);
-        assert!(complaint.contains(said), "{complaint}");
+        assert!(complaint.contains(said) && complaint.is_translated(), "{complaint}");
     }
 }
 

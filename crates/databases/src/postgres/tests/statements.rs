@@ -177,6 +177,6 @@ fn mistakes_are_answered_by_one_sentence() {
             "--expect-rows: \"2..1\" is not a number of rows; use 1, 1..5 or 1..".into(),
         ),
     ] {
-        assert_eq!(prepared(url, options).unwrap_err().to_string(), said);
+        assert_eq!(prepared(url, options).map_err(crate::bilingual).unwrap_err(), said);
     }
 }

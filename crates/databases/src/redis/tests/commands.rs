@@ -99,8 +99,8 @@ fn mistakes_are_answered_by_one_sentence() {
         ("pipeline=0", "--pipeline: \"0\" is not a number from 1 to 10000; use, for example, 16"),
         ("resp=4", "--resp: \"4\" is not a protocol version; use 2 or 3"),
     ] {
-        assert_eq!(prepared("redis://h", &[option]).unwrap_err().to_string(), said);
+        assert_eq!(prepared("redis://h", &[option]).map_err(crate::bilingual).unwrap_err(), said);
     }
-    let slot = prepared("redis://h", &["after=SET k {nonsense}"]).unwrap_err().to_string();
+    let slot = prepared("redis://h", &["after=SET k {nonsense}"]).map_err(crate::bilingual).unwrap_err();
     assert!(slot.starts_with("--after: {nonsense}"), "{slot}");
 }

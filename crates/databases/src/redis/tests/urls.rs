@@ -35,7 +35,7 @@ fn mistakes_are_answered_by_one_sentence() {
         ("redis://h/1?x=1", "it has a query or fragment, which Redis URLs do not have"),
         ("redis://h:99999", "invalid port number"),
     ] {
-        let said = prepared(url, &[]).unwrap_err().to_string();
+        let said = prepared(url, &[]).map_err(crate::bilingual).unwrap_err();
         assert_eq!(said, format!("URL: \"{url}\" cannot be used ({trouble}); use redis://host:port/database"));
     }
 }

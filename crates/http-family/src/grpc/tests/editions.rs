@@ -54,7 +54,10 @@ fn an_edition_that_is_not_known_is_a_sentence() {
     {
         std::fs::write(&path, SOURCE.replace("2023", edition)).expect("written");
         let options = [("proto", path.to_str().expect("text"))];
-        let complaint = GrpcProtocol.prepare(&asked("grpc://h/e.S/Do", &options)).expect_err("a complaint").to_string();
+        let complaint = GrpcProtocol
+            .prepare(&asked("grpc://h/e.S/Do", &options))
+            .map_err(crate::bilingual)
+            .expect_err("a complaint");
         assert!(complaint.starts_with("--proto: ") && complaint.contains(trouble), "{complaint}");
     }
 }
@@ -89,7 +92,7 @@ fn a_service_of_an_edition_is_known_by_reflection() {
         assert!(input.get_field(1).is_some_and(|field| field.is_packed()));
         assert!(input.get_field(2).is_some_and(|field| field.is_map()));
     }
-    let complaint = told_by(1002).expect_err("a complaint").to_string();
+    let complaint = told_by(1002).map_err(crate::bilingual).expect_err("a complaint");
     assert!(complaint.contains("an edition after 2024") && complaint.contains("give --proto FILE"), "{complaint}");
 }
 

@@ -360,11 +360,12 @@ fn mistakes_are_told_at_their_step() {
         ),
     ];
     for (options, url, said) in wrong {
-        let complaint = GrpcProtocol.prepare(&asked_steps(&[chat, (url, options)])).expect_err(said).to_string();
+        let complaint =
+            GrpcProtocol.prepare(&asked_steps(&[chat, (url, options)])).map_err(crate::bilingual).expect_err(said);
         assert!(complaint.starts_with(said), "{complaint}");
     }
     let mut outside = asked_steps(&[chat]);
     outside.is_composite_flow = false;
-    let complaint = GrpcProtocol.prepare(&outside).expect_err("outside of a flow").to_string();
+    let complaint = GrpcProtocol.prepare(&outside).map_err(crate::bilingual).expect_err("outside of a flow");
     assert_eq!(complaint, "URL 1, stream: is for steps of a flow; leave it out");
 }

@@ -4,7 +4,7 @@ use super::*;
 
 /// Returns the error of an invalid run.
 fn complaint(url: &str, options: &[(&str, &str)]) -> String {
-    GrpcProtocol.prepare(&asked(url, options)).expect_err("a complaint").to_string()
+    GrpcProtocol.prepare(&asked(url, options)).map_err(crate::bilingual).expect_err("a complaint")
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn a_url_may_have_messages_of_its_own() {
     let bodies: Vec<&[u8]> = made.requests().iter().map(|r| &*r.request.downcast::<GrpcRequest>().body).collect();
     assert_eq!(bodies, [&[0, 0, 0, 0, 0][..], &[0, 0, 0, 0, 2, 16, 1]]);
     two.url_options[1] = [("streams".to_owned(), vec!["2".to_owned()])].into();
-    let said = GrpcProtocol.prepare(&two).expect_err("a complaint").to_string();
+    let said = GrpcProtocol.prepare(&two).map_err(crate::bilingual).expect_err("a complaint");
     assert_eq!(said, "URL 2, streams: applies to the whole run; put it next to the URLs, not inside one");
 }
 

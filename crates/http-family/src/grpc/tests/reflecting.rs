@@ -80,7 +80,8 @@ fn a_server_that_knows_only_the_older_reflection_is_asked_by_it() {
     let unknown = CapturedResponse { status: Some(12), ..CapturedResponse::default() };
     let (service, messages) = asks(&["p.S"], std::slice::from_ref(&unknown));
     assert_eq!((service, messages.len()), (SERVICES[1], 2));
-    let said = next(&["p.S".to_owned()], &[unknown.clone(), unknown]).expect_err("no reflection").to_string();
+    let said =
+        next(&["p.S".to_owned()], &[unknown.clone(), unknown]).map_err(crate::bilingual).expect_err("no reflection");
     let right = "--proto: is missing, and the server offers no reflection; give the FILE that defines the service";
     assert_eq!(said, right);
 }
@@ -88,7 +89,7 @@ fn a_server_that_knows_only_the_older_reflection_is_asked_by_it() {
 #[test]
 fn a_service_the_server_does_not_have_is_told_with_those_it_has() {
     let refused = answer(&[services(&["p.Serve", "q.Other"]), refusal(&field(4, b"p.Server"))]);
-    let said = next(&["p.Server".to_owned()], &[refused]).expect_err("no such service").to_string();
+    let said = next(&["p.Server".to_owned()], &[refused]).map_err(crate::bilingual).expect_err("no such service");
     assert_eq!(said, "URL: there is no service p.Server; use p.Serve");
 }
 
@@ -97,14 +98,14 @@ fn what_is_asked_in_vain_is_not_asked_for_ever() {
     let [_, s] = two_files();
     let first = answer(&[services(&["p.S"]), file(&s)]);
     let vain = answer(&[refusal(&field(3, b"m.proto"))]);
-    let said = next(&["p.S".to_owned()], &[first, vain]).expect_err("not whole").to_string();
+    let said = next(&["p.S".to_owned()], &[first, vain]).map_err(crate::bilingual).expect_err("not whole");
     assert_eq!(said, "URL: the server does not return all of its descriptors (not here); give --proto FILE");
 }
 
 #[test]
 fn other_statuses_and_garbage_are_complaints() {
     let denied = CapturedResponse { status: Some(7), message: "go away".to_owned(), body: vec![] };
-    let said = next(&[], &[denied]).expect_err("denied").to_string();
+    let said = next(&[], &[denied]).map_err(crate::bilingual).expect_err("denied");
     let right = "--proto: is missing, and reflection failed with PERMISSION_DENIED: go away; give the FILE";
     assert_eq!(said, right);
     let broken = CapturedResponse::decode(b"xy");

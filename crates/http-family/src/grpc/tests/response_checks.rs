@@ -185,7 +185,9 @@ fn a_response_too_large_to_be_looked_into_says_so() {
 
 #[test]
 fn a_rule_about_a_field_that_is_none_is_a_complaint_with_the_nearest_name() {
-    let complaint = |rule: &str| GrpcProtocol.prepare(&asked(UNARY, &[("expect-json", rule)])).unwrap_err().to_string();
+    let complaint = |rule: &str| {
+        GrpcProtocol.prepare(&asked(UNARY, &[("expect-json", rule)])).map_err(crate::bilingual).unwrap_err()
+    };
     let said = complaint("$.txt == ab");
     assert!(
         said.contains("--expect-json") && said.contains("brunt.Payload has no field \"txt\"; write \"text\""),

@@ -283,8 +283,10 @@ fn streams_have_slots_and_lockstep_has_none() {
     let dialogue = dialogue(CLIENT, &data);
     let shown = dialogue.encoded_with(&dialogue.requests()[0].request, &fill(3), None);
     assert_eq!(shown, b"POST /brunt.Target/ClientStream\n\n\x02a3\n\n\x01b\n");
-    let said =
-        GrpcProtocol.prepare(&asked(BIDI, &[data[0], data[1], ("lockstep", "")])).expect_err("one by one").to_string();
+    let said = GrpcProtocol
+        .prepare(&asked(BIDI, &[data[0], data[1], ("lockstep", "")]))
+        .map_err(crate::bilingual)
+        .expect_err("one by one");
     assert!(said.starts_with("--lockstep: sends messages one by one"), "{said}");
 }
 

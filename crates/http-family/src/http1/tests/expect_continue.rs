@@ -201,7 +201,7 @@ fn mistakes_are_named() {
             "--continue-wait: \"soon\" is not a time from 1ms to 1h; use, for example, 1s",
         ),
     ] {
-        let said = Http1.prepare(&asked(&["http://h/"], options)).expect_err("a mistake").to_string();
+        let said = Http1.prepare(&asked(&["http://h/"], options)).map_err(crate::bilingual).expect_err("a mistake");
         assert_eq!(said, complaint);
     }
 }

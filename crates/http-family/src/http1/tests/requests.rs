@@ -23,7 +23,7 @@ fn lines(url: &str, options: &[&str]) -> String {
 }
 
 fn complaint(urls: &[&str], options: &[&str]) -> String {
-    Http1.prepare(&asked(urls, options)).expect_err("a complaint").to_string()
+    Http1.prepare(&asked(urls, options)).map_err(crate::bilingual).expect_err("a complaint")
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn a_url_may_have_options_of_its_own() {
         ("method", "URL 2, --method: \"a b\" is not a method; write one word, for example PUT"),
     ] {
         asked.url_options[1] = [(name.to_owned(), vec!["a b".to_owned()])].into();
-        assert_eq!(Http1.prepare(&asked).expect_err("a complaint").to_string(), said);
+        assert_eq!(Http1.prepare(&asked).map_err(crate::bilingual).expect_err("a complaint"), said);
     }
 }
 

@@ -165,7 +165,9 @@ fn urls_stay_urls_and_header_lines_stay_lines() {
     let file = file.display();
     let dialogue = dialogue(&format!("http://h/{{csv {file}.q}}?q={{csv {file}.q | url}}"), &[]);
     assert!(sent(&dialogue, &fill(0)).starts_with("GET /a%20b&c?q=a%20b%26c HTTP/1.1\r\n"));
-    let complaint = |options: &[&str]| Http1.prepare(&asked(&["http://h/"], options)).expect_err("no line").to_string();
+    let complaint = |options: &[&str]| {
+        Http1.prepare(&asked(&["http://h/"], options)).map_err(crate::bilingual).expect_err("no line")
+    };
     let said = complaint(&[&format!("header=X: {{csv {file}.bad}}")]);
     assert!(said.starts_with("--header: {csv ") && said.contains("would break the header"), "{said}");
     assert!(said.ends_with(".bad | url}"), "{said}");
@@ -234,7 +236,7 @@ fn complaints_show_slots_as_they_were_written() {
         ("http://h/", &["header=X: {env BRUNT_NO_SUCH_VARIABLE}"], "--header: {env BRUNT_NO_SUCH_VARIABLE} is not set"),
     ];
     for (url, options, wanted) in table {
-        let said = Http1.prepare(&asked(&[url], options)).expect_err(url).to_string();
+        let said = Http1.prepare(&asked(&[url], options)).map_err(crate::bilingual).expect_err(url);
         assert!(said.starts_with(wanted), "{said}");
     }
 }

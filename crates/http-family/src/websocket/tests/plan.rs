@@ -119,7 +119,8 @@ fn slots_among_braces_that_are_none() {
     let (url, options) = ("ws://h/{env PATH | hex}", &["header=X-Path: {env PATH}", "header=X-Q: {q}"]);
     assert!(WebSocketProtocol.prepare(&asked(&[url], options)).is_ok(), "known before the run");
     for (url, option) in [("ws://h/{user}", "data=x"), ("ws://h/", "header=X: {user}"), ("ws://h/", "user=a:{user}")] {
-        let said = WebSocketProtocol.prepare(&asked(&[url], &[option])).expect_err("a mistake").to_string();
+        let said =
+            WebSocketProtocol.prepare(&asked(&[url], &[option])).map_err(crate::bilingual).expect_err("a mistake");
         assert!(said.contains("{user}") && said.ends_with("only {env NAME} works here"), "{said}");
     }
     let off = WebSocketProtocol
@@ -129,8 +130,10 @@ fn slots_among_braces_that_are_none() {
         (off.requests()[0].request.downcast::<WebSocketMessage>().payload(&fill), off.prepared().has_slots),
         (b"{counter}".to_vec(), false)
     );
-    let complaint =
-        WebSocketProtocol.prepare(&asked(&["ws://h/"], &["data={countr}"])).expect_err("a mistake").to_string();
+    let complaint = WebSocketProtocol
+        .prepare(&asked(&["ws://h/"], &["data={countr}"]))
+        .map_err(crate::bilingual)
+        .expect_err("a mistake");
     assert!(complaint.starts_with("--data: "), "{complaint}");
 }
 

@@ -184,7 +184,11 @@ fn escapes_in_all_that_is_said_and_expected() {
     assert_eq!(feed(&mut session, &[&frame(0x82, b"p"), &frame(0x82, b"x\xff\n")]).events, ["ReplyDue", "0 0 of 3"]);
     assert_eq!(pay(&mut session), [(0x82, b"\xd0".to_vec())]);
     let complaint = |options: &[&str]| {
-        WebSocketProtocol.prepare(&asked(&["ws://h/"], options)).map(|_| ()).expect_err("a mistake").to_string()
+        WebSocketProtocol
+            .prepare(&asked(&["ws://h/"], options))
+            .map(|_| ())
+            .map_err(crate::bilingual)
+            .expect_err("a mistake")
     };
     for (options, wanted) in [
         (&["escapes", "data=\\xff"][..], "--data: is not UTF-8, as a text message must be; add --binary"),

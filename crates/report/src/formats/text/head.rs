@@ -48,7 +48,11 @@ pub(crate) fn target(plan: &Plan, lang: Lang) -> String {
     let first = plan.urls.first().map_or(String::new(), |u| u.url.clone());
     match plan.count_urls() {
         0 | 1 => first,
-        n => format!("{first} {}", lang.fill(say::MORE_URLS, &[("n", &numbers::count(n as u64 - 1))])),
+        n => {
+            // A flow begins with its first URL; without one, each request draws its own.
+            let more = if plan.has_flows() { say::MORE_URLS } else { say::MORE_IN_RANDOM_ORDER };
+            format!("{first} {}", lang.fill(more, &[("n", &numbers::count(n as u64 - 1))]))
+        }
     }
 }
 
