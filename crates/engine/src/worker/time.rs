@@ -144,9 +144,8 @@ impl<N: Network> Worker<N> {
         self.users.censor_unsent(&mut self.connections, until);
         self.connections.traffic().censor_all();
         self.connections.read_finally(stop);
-        self.connections.take_leave(stop);
         self.users.end_all_iterations(&mut self.connections);
-        self.connections.finish(now, interrupted);
+        self.connections.finish(now, interrupted, stop);
         self.over = true;
     }
 
