@@ -1,5 +1,7 @@
 //! Remarks on a flow before anything is sent: values that are unused or used before they are captured, unreachable
-//! steps, and flows that are never called.
+//! steps, flows that are never called, and streams that are closed on their messages.
+
+use std::collections::BTreeMap;
 
 use brunt_plan::WeightedUrl;
 use brunt_plan::flow::{Flow, Step};
@@ -21,6 +23,7 @@ pub(super) fn of_flow(flow: &Flow, urls: &[WeightedUrl], places: &StepPositions)
     let reader = FlowPass::read((flow, urls, places), &sections, Vec::new());
     let mut all: Vec<(FilePosition, String)> = reader.unused().into_iter().map(|unused| unused_one(&unused)).collect();
     all.extend(uncalled(flow, &reader.called, places));
+    all.extend(unfinished(urls, places));
     all.extend(
         reader.into_remarks(|name| format!("`{{{name}}}` is not a slot and no step captures it; it is sent literally")),
     );
@@ -59,6 +62,7 @@ pub(super) fn of_scenarios(
     let unused = around.unused().into_iter().filter(|(name, ..)| !used_by_any(name));
     let mut all: Vec<(FilePosition, String)> = unused.map(|unused| unused_one(&unused)).collect();
     all.extend(uncalled(common, &called, places));
+    all.extend(unfinished(urls, places));
     all.extend(around.into_remarks(|name| {
         format!("`{{{name}}}` is not a slot and `setup` does not capture it; it is sent literally")
     }));
@@ -85,6 +89,25 @@ fn uncalled(flow: &Flow, called: &[(&str, bool)], places: &StepPositions) -> Vec
     uncalled
         .map(|other| (places.of_called(&other.name), format!("the flow `{}` is never called", other.name)))
         .collect()
+}
+
+/// Remarks on streams whose last step sends a message that nothing waits for. The stream is closed with the iteration, and
+/// the server may drop what it has not read: no response shows that it has.
+fn unfinished(urls: &[WeightedUrl], places: &StepPositions) -> Vec<(FilePosition, String)> {
+    let mut last = BTreeMap::new();
+    for (number, url) in urls.iter().enumerate() {
+        for name in url.options.get("stream").into_iter().flatten() {
+            last.insert((&url.url, name), (number as u32, url.options.contains_key("one-way")));
+        }
+    }
+    let one_way = last.into_iter().filter(|(_, (_, one_way))| *one_way);
+    let sentence = |name: &str| {
+        format!(
+            "nothing follows the one-way messages of the stream `{name}`, so that the server may drop what it has not \
+            read when the iteration ends; end the stream with a step that has `finish: true`"
+        )
+    };
+    one_way.map(|((_, name), (number, _))| (places.of_url(number), sentence(name))).collect()
 }
 
 #[cfg(test)]
@@ -210,6 +233,22 @@ mod tests {
         ] {
             assert_eq!(remarks(&flow), said, "{flow}");
         }
+    }
+
+    #[test]
+    fn streams_that_end_on_a_message_nobody_confirms_are_told() {
+        let step = |options: &str| format!(" - {{url: 'grpc://h/a.S/B', stream: up{options}}}\n");
+        let sends = step(", one-way: true, data: '{}'");
+        let told = remarks(&sends);
+        assert!(
+            matches!(&told[..], [one] if one.starts_with("line 2: nothing follows the one-way messages of the stream `up`,")),
+            "{told:?}"
+        );
+        for confirms in [step(", finish: true"), step(", await: any")] {
+            assert_eq!(remarks(&format!("{sends}{confirms}")), [""; 0]);
+        }
+        let other = sends.replace("up", "down");
+        assert_eq!(remarks(&format!("{sends}{other}{}", step(", finish: true"))).len(), 1, "that of `down`");
     }
 
     #[test]
