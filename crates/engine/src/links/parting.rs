@@ -12,8 +12,9 @@ use brunt_measure::Nanos;
 use super::Links;
 use crate::pool::Conn;
 
-/// Maximum number of connections that part at a time: each holds a descriptor. The oldest then ends at once.
-const MOST: usize = 1024;
+/// Maximum number of connections of a worker that part at a time, because each holds a descriptor that no limit of the run
+/// counts. The oldest then ends at once.
+const MOST: usize = 256;
 /// Time after which a peer that does not close is no longer waited for.
 const LONGEST: Nanos = Nanos::from_secs(5);
 
