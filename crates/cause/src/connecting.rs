@@ -3,6 +3,8 @@
 crate::sentences! { "reaching":
     no_connection(who, why) = "no connection to {who}: {why}", "无法连接 {who}：{why}", before;
     not_within(who, time) = "{who} did not respond within {time}", "{who} 在 {time} 内没有响应", before;
+    not_whole_within(who, time) =
+        "{who} sent part of a response, but not all of it within {time}", "{who} 在 {time} 内只发送了部分响应，没有发完", before;
     none_like_within(awaited, time) = "no message matching {awaited} came within {time}", "等待 {time} 仍未收到符合 {awaited} 的消息", before;
     none_like(awaited) = "no message matching {awaited} came in time", "超时前没有收到符合 {awaited} 的消息", before;
     run_timeout(who) =

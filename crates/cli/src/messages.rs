@@ -138,7 +138,7 @@ pub const OUT_OF_TIME: Text = text(
     "brunt: 按 --run-timeout 的要求在 {time} 后停止，尚未收到首次响应，没有发出负载。",
 );
 /// Message for exit code 30 with `--debug`.
-pub const NO_ANSWER: Text = text("brunt: no response: {failure}.", "brunt: 没有响应。\n  {failure}");
+pub const NO_ANSWER: Text = text("brunt: no complete response: {failure}.", "brunt: 没有完整的响应。\n  {failure}");
 /// Address in the first line of --debug.
 pub const DEBUG_THROUGH: Text = text("the proxy {proxy}", "代理 {proxy}");
 /// Heading of the bytes sent in --debug.

@@ -172,8 +172,10 @@ fn side_values(
         values.push(TARGET.spec.name, said.text.clone(), said.origin.clone());
         return Ok(values);
     }
-    let wrong = |why: Complaint| UsageError::new("compare", why);
-    let unreadable = |why: String| wrong(Complaint::from(format!("`{}`: {why}", said.text)));
+    let unreadable = |why: Complaint| {
+        let why = Complaint::new(format!("`{}`: {why}", said.text), format!("`{}`：{}", said.text, why.zh()));
+        UsageError::new("compare", why)
+    };
     let commands = shell::commands(&said.text).map_err(|(_, why)| unreadable(why))?;
     let words: Vec<String> = commands.into_iter().flat_map(|command| command.words).collect();
     let words = words.strip_prefix(&[PROGRAM.to_owned()][..]).unwrap_or(&words).to_vec();

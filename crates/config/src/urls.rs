@@ -66,6 +66,14 @@ pub fn with_scheme(text: &str, schemes: &[&str]) -> Result<String, Complaint> {
                 "`{shown}` 的冒号后没有端口；请写端口，或写协议，例如 {meant}://{rest}"
             ));
         }
+        if is_compressed_file(text) {
+            let shown = mask::url(text);
+            return Err(complaint!(
+                "`{shown}` is a compressed file, such as the record of a run; use `brunt report {shown}` to show a \
+                record, or the plan file that it was made with",
+                "`{shown}` 是压缩文件，例如一次压测的记录；要查看记录请用 `brunt report {shown}`，要压测请用当时的计划文件"
+            ));
+        }
         if text.starts_with('/') {
             let shown = mask::url(text);
             return Err(complaint!(
@@ -104,6 +112,16 @@ pub fn with_scheme(text: &str, schemes: &[&str]) -> Result<String, Complaint> {
 /// File extensions that are not top-level domains; script extensions suggest other tools.
 const FILES: [&str; 12] =
     [".js", ".lua", ".jmx", ".har", ".json", ".jsonl", ".toml", ".txt", ".csv", ".html", ".xml", ".zst"];
+
+/// Returns `true` for a file in the format of records (RFC 8878 3.1.1).
+fn is_compressed_file(word: &str) -> bool {
+    use std::io::Read as _;
+    let mut magic = [0; 4];
+    let read = |mut file: std::fs::File| file.read_exact(&mut magic);
+    std::path::Path::new(word).is_file()
+        && std::fs::File::open(word).and_then(read).is_ok()
+        && magic == 0xfd2f_b528_u32.to_le_bytes()
+}
 
 /// Returns an error for a word without `://` that can hardly be a host.
 fn no_url(text: &str, schemes: &[&str]) -> Option<Complaint> {
@@ -353,6 +371,11 @@ mod tests {
         for (typed, url) in table {
             assert_eq!(with_scheme(typed, &SCHEMES).as_deref(), Ok(url), "{typed}");
         }
+        let record = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(record.path(), b"\x28\xb5\x2f\xfd and so on").expect("written");
+        let name = record.path().to_str().expect("UTF-8");
+        let error = with_scheme(name, &SCHEMES).map_err(|error| error.to_string());
+        assert!(error.is_err_and(|error| error.contains(&format!("use `brunt report {name}`"))), "{name}");
         let wrong = [
             ("", "URL: is empty; use a URL such as http://localhost:8080/"),
             ("/x", "URL: `/x` is a path; use a URL such as http://localhost:8080/x"),

@@ -98,6 +98,12 @@ pub trait Network {
     fn abort(&mut self, conn: ConnId) {
         self.close(conn);
     }
+    /// Tells the peer that nothing more is sent (shutdown(2)); the connection can still be read. Returns `false` as long
+    /// as something is unsent, and nothing is told. Networks that cannot tell do nothing: their peers learn of the end by
+    /// `close` alone.
+    fn end_sending(&mut self, _conn: ConnId) -> bool {
+        true
+    }
     /// Listens; `backlog` as in listen(2), `shared` lets several workers listen on the same address.
     ///
     /// # Errors

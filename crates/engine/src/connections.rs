@@ -13,6 +13,7 @@ mod final_read;
 mod fixed_connections;
 mod health;
 mod heartbeat;
+mod leave;
 mod one_way;
 mod opening;
 mod reconnect;

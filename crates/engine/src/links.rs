@@ -7,6 +7,7 @@
 //! or figures.
 
 mod closing;
+mod parting;
 mod pieces;
 mod requests;
 
@@ -22,6 +23,7 @@ use brunt_contract::{
 use brunt_measure::Nanos;
 use brunt_measure::random::Rng;
 
+use self::parting::PartingConnections;
 use crate::ids::{PoolId, UserId};
 use crate::opening_timers::OpeningTimers;
 use crate::pool::{Channel, Conn, ConnStage};
@@ -113,6 +115,7 @@ pub(crate) struct Links<N: Network> {
     plain: Vec<u8>,
     done: EventBuffer,
     tap: Option<Box<dyn Tap>>,
+    parting: PartingConnections,
 }
 
 impl<N: Network> Links<N> {
@@ -146,6 +149,7 @@ impl<N: Network> Links<N> {
             plain: Vec::new(),
             done: EventBuffer::default(),
             tap: None,
+            parting: PartingConnections::default(),
         }
     }
 
@@ -245,7 +249,21 @@ impl<N: Network> Links<N> {
     #[inline]
     pub fn next(&mut self) -> Option<LinkEvent> {
         loop {
-            let (conn, count, fed) = match self.net.next()? {
+            let Some(event) = self.net.next() else {
+                if self.parting_heard_at().is_some() {
+                    self.continue_parting();
+                }
+                return None;
+            };
+            let (conn, count, fed) = match event {
+                NetworkEvent::Closed(conn, _) if self.parting.includes(conn) => {
+                    self.heard_from_parting(conn, true);
+                    continue;
+                }
+                NetworkEvent::Received(conn, _) | NetworkEvent::Sent(conn) if self.parting.includes(conn) => {
+                    self.heard_from_parting(conn, false);
+                    continue;
+                }
                 NetworkEvent::Connected(conn) => return Some(LinkEvent::Connected(conn)),
                 NetworkEvent::Closed(conn, why) => return Some(LinkEvent::Closed(conn, why)),
                 NetworkEvent::Sent(conn) => match self.seal_piece(conn) {

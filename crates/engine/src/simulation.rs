@@ -94,6 +94,9 @@ impl<N: Network> Network for &mut DrainingNetwork<'_, '_, N> {
     fn send(&mut self, conn: ConnId, out: &mut OutputBuffer) {
         self.net.send(conn, out);
     }
+    fn end_sending(&mut self, conn: ConnId) -> bool {
+        self.net.end_sending(conn)
+    }
     fn close(&mut self, conn: ConnId) {
         self.net.close(conn);
     }

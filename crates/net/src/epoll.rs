@@ -334,6 +334,14 @@ impl Network for Epoll {
         out.clear();
     }
 
+    fn end_sending(&mut self, conn: ConnId) -> bool {
+        let s = self.slots[conn.0 as usize];
+        if s.state == EpollState::Open && !s.backlog {
+            socket::end_sending(self.fd(conn.0));
+        }
+        !s.backlog
+    }
+
     fn close(&mut self, conn: ConnId) {
         self.release(conn, false);
     }

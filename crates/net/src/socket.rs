@@ -96,6 +96,11 @@ pub fn listener(at: &PeerAddress, backlog: u32, shared: bool) -> Result<OwnedFd,
     Ok(fd)
 }
 
+/// Tells the peer that nothing more is sent. A connection that has just ended has no peer to be told.
+pub(crate) fn end_sending(fd: impl std::os::fd::AsFd) {
+    let _ = rustix::net::shutdown(fd, rustix::net::Shutdown::Write);
+}
+
 /// Returns the address a socket is bound to; `None` for Unix sockets.
 pub fn address(socket: impl std::os::fd::AsFd) -> Option<SocketAddr> {
     rustix::net::getsockname(socket).ok()?.try_into().ok()

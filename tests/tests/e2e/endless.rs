@@ -3,7 +3,7 @@
 
 use brunt_tests::program::until;
 use brunt_tests::report::report_if_possible;
-use brunt_tests::{ScriptedPeer, TargetProcess, TestReport, start};
+use brunt_tests::{ScriptedPeer, TargetProcess, TestReport, brunt, start};
 use rustix::process::Signal;
 
 const NETWORKS: [&str; 2] = ["epoll", "uring"];
@@ -41,6 +41,22 @@ fn an_endless_answer_times_out_and_the_run_ends_in_time() {
         let Some(report) = report_if_possible(&[&line[..], &["--net", net, &peer.url()]].concat()) else { continue };
         time_was_kept(&report);
     }
+}
+
+#[test]
+fn an_answer_that_is_not_all_there_in_time_is_not_called_none() {
+    let peer = ScriptedPeer::new(|mut connection| {
+        if connection.request().is_some() && connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx") {
+            connection.wait_for_close();
+        }
+    });
+    let ended = brunt(["--debug", "-t", "300ms", &peer.url()]).with_code(30);
+    ended.containing("sent part of a response, but not all of it within 300 ms");
+    let silent = ScriptedPeer::new(|mut connection| {
+        connection.request();
+        connection.wait_for_close();
+    });
+    brunt(["--debug", "-t", "300ms", &silent.url()]).with_code(30).containing("did not respond within 300 ms");
 }
 
 #[test]

@@ -88,6 +88,25 @@ fn one_way_messages_have_no_latency_and_all_arrive() {
 }
 
 #[test]
+fn one_way_messages_all_arrive_at_a_server_that_talks() {
+    // What was not read when a connection ends must not reset it: at the end of a user, of an iteration, of the run.
+    for load in ["users: 5", "rate: 50/s"] {
+        for net in ["epoll", "uring"] {
+            for server in servers() {
+                let folder = tempfile::tempdir().expect("a folder");
+                let path = folder.path().join("flow.yaml");
+                let step = format!("{{url: \"{}\", one-way: true, data: {}}}", server.url("echo"), "x".repeat(2000));
+                let text = format!("{load}\niterations: 20\nnet: {net}\nflow:\n  - repeat: 100\n    steps: [{step}]\n");
+                std::fs::write(&path, text).expect("written");
+                let report = report(&[path.to_str().expect("UTF-8")]).with_code(0);
+                assert_eq!(report.requests(), [2000, 2000, 0, 0], "{report}");
+                agree(&report, &server.counts());
+            }
+        }
+    }
+}
+
+#[test]
 fn pushes_are_counted_apart() {
     for server in servers() {
         let line = ["-c", "4", "-n", "40", "--push", "--data", "{\"seq\":1}", "--match-field", "seq"];

@@ -1,5 +1,7 @@
 //! Remarks on a flow before anything is sent: values that are unused or used before they are captured, unreachable
-//! steps, and flows that are never called.
+//! steps, flows that are never called, and streams that are closed on their messages.
+
+use std::collections::BTreeMap;
 
 use brunt_cause::{Complaint, complaint};
 use brunt_plan::WeightedUrl;
@@ -23,6 +25,7 @@ pub(super) fn of_flow(flow: &Flow, urls: &[WeightedUrl], places: &StepPositions)
     let mut all: Vec<(FilePosition, Complaint)> =
         reader.unused().into_iter().map(|unused| unused_one(&unused)).collect();
     all.extend(uncalled(flow, &reader.called, places));
+    all.extend(unfinished(urls, places));
     all.extend(reader.into_remarks(|name| {
         complaint!(
             "`{{{name}}}` is not a slot and no step captures it; it is sent literally",
@@ -64,6 +67,7 @@ pub(super) fn of_scenarios(
     let unused = around.unused().into_iter().filter(|(name, ..)| !used_by_any(name));
     let mut all: Vec<(FilePosition, Complaint)> = unused.map(|unused| unused_one(&unused)).collect();
     all.extend(uncalled(common, &called, places));
+    all.extend(unfinished(urls, places));
     all.extend(around.into_remarks(|name| {
         complaint!(
             "`{{{name}}}` is not a slot and `setup` does not capture it; it is sent literally",
@@ -104,6 +108,26 @@ fn uncalled(flow: &Flow, called: &[(&str, bool)], places: &StepPositions) -> Vec
             )
         })
         .collect()
+}
+
+/// Remarks on streams whose last step sends a message that nothing waits for. The stream is closed with the iteration, and
+/// the server may drop what it has not read: no response shows that it has.
+fn unfinished(urls: &[WeightedUrl], places: &StepPositions) -> Vec<(FilePosition, Complaint)> {
+    let mut last = BTreeMap::new();
+    for (number, url) in urls.iter().enumerate() {
+        for name in url.options.get("stream").into_iter().flatten() {
+            last.insert((&url.url, name), (number as u32, url.options.contains_key("one-way")));
+        }
+    }
+    let one_way = last.into_iter().filter(|(_, (_, one_way))| *one_way);
+    let sentence = |name: &str| {
+        complaint!(
+            "nothing follows the one-way messages of the stream `{name}`, so that the server may drop what it has not \
+            read when the iteration ends; end the stream with a step that has `finish: true`",
+            "流 `{name}` 的单向消息之后没有任何步骤，迭代结束时服务器可能丢弃尚未读取的消息；请用带 `finish: true` 的步骤结束该流"
+        )
+    };
+    one_way.map(|((_, name), (number, _))| (places.of_url(number), sentence(name))).collect()
 }
 
 #[cfg(test)]
@@ -233,6 +257,22 @@ mod tests {
         ] {
             assert_eq!(remarks(&flow), said, "{flow}");
         }
+    }
+
+    #[test]
+    fn streams_that_end_on_a_message_nobody_confirms_are_told() {
+        let step = |options: &str| format!(" - {{url: 'grpc://h/a.S/B', stream: up{options}}}\n");
+        let sends = step(", one-way: true, data: '{}'");
+        let told = remarks(&sends);
+        assert!(
+            matches!(&told[..], [one] if one.starts_with("line 2: nothing follows the one-way messages of the stream `up`,")),
+            "{told:?}"
+        );
+        for confirms in [step(", finish: true"), step(", await: any")] {
+            assert_eq!(remarks(&format!("{sends}{confirms}")), [""; 0]);
+        }
+        let other = sends.replace("up", "down");
+        assert_eq!(remarks(&format!("{sends}{other}{}", step(", finish: true"))).len(), 1, "that of `down`");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use brunt_contract::{FaultKind, Network};
 use brunt_measure::Nanos;
 
+use crate::Stop;
 use crate::exchange::{Exchange, ExchangeState};
 use crate::ids::{ConnId, ExchangeId};
 use crate::pool::ConnStage;
@@ -258,7 +259,7 @@ impl<N: Network> WorkerConnections<N> {
     }
 
     /// Ends the run at `now`: everything counted is passed on, and all connections are closed.
-    pub fn finish(&mut self, now: Nanos, interrupted: bool) {
+    pub fn finish(&mut self, now: Nanos, interrupted: bool, stop: &Stop) {
         self.roll_seconds();
         if self.fixed.is_some() && now > self.traffic.recorder.second_began() {
             // The gauges of the last second still include the connections that are closed below.
@@ -272,6 +273,7 @@ impl<N: Network> WorkerConnections<N> {
         let limits = &self.traffic.limits;
         let window = limits.end.map_or(now, |end| end.min(now)) - limits.window;
         self.traffic.recorder.report(WorkerMessage::Over { window, interrupted });
+        self.take_leave(stop);
         self.links.close_all();
     }
 

@@ -22,6 +22,16 @@ pub(crate) fn fail_truncated(events: &mut [Event], came: Box<[u8]>) {
     }
 }
 
+/// How a connection's socket ends.
+#[derive(Clone, Copy)]
+enum SocketEnding {
+    Closed,
+    /// The peer sees a reset.
+    Aborted,
+    /// Closed once the peer has closed it.
+    Parted,
+}
+
 impl<N: Network> WorkerConnections<N> {
     /// Abandons a request as unfinished, and drops its connection if the request cannot be cancelled on it.
     pub fn abandon_request(&mut self, id: ExchangeId) {
@@ -126,7 +136,7 @@ impl<N: Network> WorkerConnections<N> {
             let came = Some(self.links.partial_response(conn)).filter(|came| !came.is_empty());
             self.traffic.keep_example(&cause.with_code(0), None, came.as_deref());
         }
-        self.discard(conn, true);
+        self.discard(conn, SocketEnding::Aborted);
         self.consider_lookup(pool_id);
         if owner == ExchangeId::NONE && user != UserId::NONE && self.users_send_on_own() {
             self.traffic.outcomes.push(UserOutcome::NotSent { user, why: NotSentCause::of(cause) });
@@ -176,7 +186,8 @@ impl<N: Network> WorkerConnections<N> {
             self.traffic.keep_example(&cause.in_phase(Phase::Hold), None, Some(&came));
         }
         // A connection that the peer closed gracefully is closed gracefully; a broken one is aborted.
-        self.discard(conn, kind != FaultKind::Closed);
+        let end = if kind == FaultKind::Closed { SocketEnding::Closed } else { SocketEnding::Aborted };
+        self.discard(conn, end);
         let came = Some(&came[..]).filter(|came| !came.is_empty());
         for id in on_it {
             let begun = self.traffic.in_flight.get(id).first_byte != brunt_measure::Nanos::ZERO;
@@ -228,7 +239,9 @@ impl<N: Network> WorkerConnections<N> {
             let came = Some(self.links.partial_response(conn)).filter(|came| !came.is_empty());
             self.traffic.keep_example(&cause.with_details(words.as_ref()), None, came.as_deref());
         }
-        self.close_and_grow(conn);
+        self.links.close_gracefully(conn);
+        self.discard(conn, SocketEnding::Closed);
+        self.grow_after(pool_id);
         if lost && user != UserId::NONE {
             self.traffic.outcomes.push(UserOutcome::Lost { user, stood: true, in_vain });
         }
@@ -238,6 +251,11 @@ impl<N: Network> WorkerConnections<N> {
     pub(crate) fn close_and_grow(&mut self, conn: ConnId) {
         let pool_id = self.links.conn(conn).pool;
         self.close_gracefully(conn);
+        self.grow_after(pool_id);
+    }
+
+    /// Opens connections for waiting requests after one of this pool has ended.
+    fn grow_after(&mut self, pool_id: PoolId) {
         if self.pools.group(pool_id).by_arrivals && !self.pools.get(pool_id).waiting.is_empty() {
             self.grow(pool_id);
         }
@@ -245,12 +263,13 @@ impl<N: Network> WorkerConnections<N> {
     }
 
     pub(crate) fn close_gracefully(&mut self, conn: ConnId) {
+        let end = if self.parts(conn) { SocketEnding::Parted } else { SocketEnding::Closed };
         self.links.close_gracefully(conn);
-        self.discard(conn, false);
+        self.discard(conn, end);
     }
 
     /// Detaches a connection from its user and its pool, and releases it.
-    fn discard(&mut self, conn: ConnId, abort: bool) {
+    fn discard(&mut self, conn: ConnId, end: SocketEnding) {
         self.traffic.recorder.counts().heartbeats.open += self.heartbeat_unanswered(conn);
         let c = self.links.conn(conn);
         let (pool_id, stage, owner, user) = (c.pool, c.stage, c.last, c.user);
@@ -271,7 +290,11 @@ impl<N: Network> WorkerConnections<N> {
             _ => {}
         }
         self.one_way.forget(conn);
-        self.links.discard(conn, abort);
+        match end {
+            SocketEnding::Closed => self.links.discard(conn, false),
+            SocketEnding::Aborted => self.links.discard(conn, true),
+            SocketEnding::Parted => self.links.part(conn),
+        }
     }
 
     /// Fails the exchanges that timed out while they waited for a connection, including those that a peer did not
@@ -297,7 +320,7 @@ impl<N: Network> WorkerConnections<N> {
     /// Aborts a connection whose request was abandoned, because nothing more can be sent on it.
     pub(crate) fn abandon(&mut self, conn: ConnId) {
         if self.links.conn(conn).stage != ConnStage::Vacant {
-            self.discard(conn, true);
+            self.discard(conn, SocketEnding::Aborted);
         }
     }
 

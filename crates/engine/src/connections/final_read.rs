@@ -28,7 +28,8 @@ impl<N: Network> WorkerConnections<N> {
     pub(crate) fn is_kept_for_final_read(&self, conn: ConnId, ending: bool) -> bool {
         let ending = ending || self.closing;
         let pool_id = self.links.conn(conn).pool;
-        ending && (self.pools.get(pool_id).origin.datagrams || self.traffic.workload.prepared().by_order.is_some())
+        let of_order = self.traffic.workload.prepared().by_order.is_some();
+        ending && (self.pools.get(pool_id).origin.datagrams || of_order || self.one_way.any_sent())
     }
 
     /// Reads the remaining data, once all requests have ended and no user continues. It waits briefly for a refusal or

@@ -39,7 +39,8 @@ impl OneShotConversation<'_> {
             _ if self.one_shot.deadline < self.deadline => (connecting::run_timeout(name), None),
             // Other messages may have arrived, so "no answer" would be wrong.
             Some(awaited) => (connecting::none_like_within(awaited, span), Some(FaultKind::Timeout)),
-            None => (connecting::not_within(name, span), None),
+            None if self.links.partial_response(self.conn).is_empty() => (connecting::not_within(name, span), None),
+            None => (connecting::not_whole_within(name, span), None),
         };
         OneShotError { why, unreachable: self.links.session(self.conn).is_none(), fault, refused: false }
     }

@@ -38,14 +38,19 @@ impl<N: Network> Links<N> {
             self.out_for = ConnId::NONE;
         }
         let gone = std::mem::replace(&mut self.conns[conn.at()], Conn::vacant());
-        if let Some(session) = gone.session.filter(|_| self.once && self.idle_sessions.len() < MAX_IDLE_SESSIONS) {
-            self.idle_sessions.push((gone.pool, session));
-        }
+        self.keep_session(gone);
         self.count -= 1;
         if abort { self.net.abort(conn) } else { self.net.close(conn) }
     }
 
-    /// Closes all remaining connections.
+    /// Keeps the session of a connection that has ended, if others can use it.
+    pub(super) fn keep_session(&mut self, gone: Conn) {
+        if let Some(session) = gone.session.filter(|_| self.once && self.idle_sessions.len() < MAX_IDLE_SESSIONS) {
+            self.idle_sessions.push((gone.pool, session));
+        }
+    }
+
+    /// Closes all remaining connections, also those that part: the network closes what it still holds.
     pub fn close_all(&mut self) {
         for conn in (0..self.conns.len()).map(ConnId::of) {
             if self.conns[conn.at()].stage != ConnStage::Vacant {

@@ -93,6 +93,9 @@ impl<N: Network> Network for WatchedNetwork<N> {
         self.told = true;
         self.net.send(conn, out);
     }
+    fn end_sending(&mut self, conn: ConnId) -> bool {
+        self.net.end_sending(conn)
+    }
     fn close(&mut self, conn: ConnId) {
         self.net.close(conn);
     }

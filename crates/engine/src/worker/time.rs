@@ -145,7 +145,7 @@ impl<N: Network> Worker<N> {
         self.connections.traffic().censor_all();
         self.connections.read_finally(stop);
         self.users.end_all_iterations(&mut self.connections);
-        self.connections.finish(now, interrupted);
+        self.connections.finish(now, interrupted, stop);
         self.over = true;
     }
 

@@ -16,8 +16,6 @@ use brunt_values::side_messages::SideMessages;
 pub struct WebSocketRules {
     /// The upgrade request for each URL.
     pub upgrades: Vec<HandshakeRequest>,
-    /// Offered subprotocols.
-    pub subprotocols: Vec<String>,
     /// The field by which answers are matched.
     pub field: Option<JsonPath>,
     /// The text expected in every answer.
@@ -30,8 +28,6 @@ pub struct WebSocketRules {
     pub one_way: bool,
     /// Set if unsolicited messages are allowed.
     pub push: bool,
-    /// Set if compression is offered.
-    pub compress: bool,
     /// The memory budget for kept answers.
     pub budget: MemoryBudget,
     /// The steps of a flow; empty in other runs.
@@ -46,7 +42,7 @@ impl WebSocketRules {
         expect: ExpectedText,
         beside: SideMessages<WebSocketMessage>,
     ) -> WebSocketRules {
-        let WebSocketOptions { subprotocols, field, one_way, push, compress, .. } = wishes;
+        let WebSocketOptions { field, one_way, push, .. } = wishes;
         let kept = MemoryBudget::default();
         let expects_filled = expect.filled().is_some();
         let expect =
@@ -54,14 +50,12 @@ impl WebSocketRules {
         let steps = Vec::new();
         WebSocketRules {
             upgrades,
-            subprotocols,
             field,
             expect,
             expects_filled,
             side_messages: beside,
             one_way,
             push,
-            compress,
             budget: kept,
             steps,
         }

@@ -23,7 +23,7 @@ use super::opening::handle_prompt;
 use super::pending::{AnswerOwner, PendingMessages};
 use super::request::{MessageInput, WebSocketMessage, put_frame};
 use super::rules::WebSocketRules;
-use super::upgrade::{agreed, refusal};
+use super::upgrade::refusal;
 use crate::detect::{DetectedProtocol, detect};
 use crate::http1::codec::{HttpHead, response_head, unfolded};
 use brunt_values::budget::{BudgetedBuffer, NO_ROOM_FOR_HEADS};
@@ -130,11 +130,10 @@ impl WebSocketSession {
             self.stage = ClientStage::Refused;
             return Err(refusal(rare.head.status));
         }
-        let rules = &self.rules;
         let plain = rare.head.folded.then(|| unfolded(&rare.consent));
         let consent = plain.as_deref().unwrap_or(&rare.consent);
-        let deflate = agreed(consent, self.masks.seed(), &rules.subprotocols, rules.compress)?;
-        if let Some(agreement) = deflate {
+        let upgrade = &self.rules.upgrades[self.path as usize];
+        if let Some(agreement) = upgrade.agreed(consent, self.masks.seed())? {
             self.extras.get_or_insert_default().deflate = Some(DeflateStreams::new(agreement));
         }
         (self.stage, self.receiving) = (ClientStage::SendingOpening, None);

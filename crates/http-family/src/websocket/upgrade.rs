@@ -24,11 +24,15 @@ const KEY: usize = 24;
 /// A placeholder for the key.
 const NO_KEY: &str = "AAAAAAAAAAAAAAAAAAAAAA==";
 
-/// An upgrade request.
+/// An upgrade request, with what it offers: each step of a flow may open a connection with offers of its own.
 #[derive(Debug)]
 pub struct HandshakeRequest {
     bytes: Box<[u8]>,
     key_at: usize,
+    /// Offered subprotocols.
+    subprotocols: Vec<String>,
+    /// Set if compression is offered.
+    compress: bool,
     /// The whole request as a template, if it has slots.
     slots: Option<Template>,
 }
@@ -76,7 +80,13 @@ impl HandshakeRequest {
         };
         let bytes = encode_listed(&recipe, 0).bytes;
         let key_at = key_at(&bytes);
-        HandshakeRequest { bytes, key_at, slots: None }
+        HandshakeRequest {
+            bytes,
+            key_at,
+            subprotocols: wishes.subprotocols.clone(),
+            compress: wishes.compress,
+            slots: None,
+        }
     }
 
     /// Compiles the slots at the placeholders, to be filled for each connection.
@@ -107,6 +117,36 @@ impl HandshakeRequest {
         if let Some(place) = out.get_mut(from + at..from + at + KEY) {
             place.copy_from_slice(&key(seed));
         }
+    }
+
+    /// Validates a 101 response (4.1) and returns the agreed compression.
+    ///
+    /// # Errors
+    /// Fails if the response does not accept this upgrade.
+    pub fn agreed(&self, head: &[u8], seed: u64) -> Result<Option<DeflateParameters>, ProtocolError> {
+        let has = |name, word: &[u8]| elements(head, name).any(|element| element.eq_ignore_ascii_case(word));
+        if !has("Upgrade", b"websocket") {
+            return Err(ProtocolError(brunt_cause::websocket::other_protocol()));
+        }
+        if !has("Connection", b"upgrade") {
+            return Err(ProtocolError(brunt_cause::websocket::no_connection_upgrade()));
+        }
+        let mut accepts = values(head, "Sec-WebSocket-Accept");
+        if accepts.next() != Some(&accept(&key(seed))) || accepts.next().is_some() {
+            return Err(ProtocolError(brunt_cause::websocket::wrong_accept()));
+        }
+        let mut chosen = elements(head, "Sec-WebSocket-Protocol");
+        match (chosen.next(), chosen.next()) {
+            (None, _) if self.subprotocols.is_empty() => {}
+            (None, _) => return Err(ProtocolError(brunt_cause::websocket::no_subprotocol())),
+            (Some(name), None) if self.subprotocols.iter().any(|offered| offered.as_bytes() == name) => {}
+            _ => return Err(ProtocolError(brunt_cause::websocket::other_subprotocol())),
+        }
+        let mut extensions = elements(head, "Sec-WebSocket-Extensions").peekable();
+        if !self.compress && extensions.peek().is_some() {
+            return Err(ProtocolError(brunt_cause::websocket::other_extension()));
+        }
+        deflate::agreement(extensions)
     }
 }
 
@@ -148,41 +188,6 @@ pub fn values<'a>(head: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a [u8
 pub fn elements<'a>(head: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
     let parts = values(head, name).flat_map(|value| value.split(|&b| b == b',').map(<[u8]>::trim_ascii));
     parts.filter(|element| !element.is_empty())
-}
-
-/// Validates a 101 response (4.1) and returns the agreed compression.
-///
-/// # Errors
-/// Fails if the response does not accept the upgrade.
-pub fn agreed(
-    head: &[u8],
-    seed: u64,
-    subprotocols: &[String],
-    compress: bool,
-) -> Result<Option<DeflateParameters>, ProtocolError> {
-    let has = |name, word: &[u8]| elements(head, name).any(|element| element.eq_ignore_ascii_case(word));
-    if !has("Upgrade", b"websocket") {
-        return Err(ProtocolError(brunt_cause::websocket::other_protocol()));
-    }
-    if !has("Connection", b"upgrade") {
-        return Err(ProtocolError(brunt_cause::websocket::no_connection_upgrade()));
-    }
-    let mut accepts = values(head, "Sec-WebSocket-Accept");
-    if accepts.next() != Some(&accept(&key(seed))) || accepts.next().is_some() {
-        return Err(ProtocolError(brunt_cause::websocket::wrong_accept()));
-    }
-    let mut chosen = elements(head, "Sec-WebSocket-Protocol");
-    match (chosen.next(), chosen.next()) {
-        (None, _) if subprotocols.is_empty() => {}
-        (None, _) => return Err(ProtocolError(brunt_cause::websocket::no_subprotocol())),
-        (Some(name), None) if subprotocols.iter().any(|offered| offered.as_bytes() == name) => {}
-        _ => return Err(ProtocolError(brunt_cause::websocket::other_subprotocol())),
-    }
-    let mut extensions = elements(head, "Sec-WebSocket-Extensions").peekable();
-    if !compress && extensions.peek().is_some() {
-        return Err(ProtocolError(brunt_cause::websocket::other_extension()));
-    }
-    deflate::agreement(extensions)
 }
 
 /// Causes for statuses that explain a refusal.

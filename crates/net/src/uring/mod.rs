@@ -349,6 +349,14 @@ impl Network for Uring {
         out.clear();
     }
 
+    fn end_sending(&mut self, conn: ConnId) -> bool {
+        let all_sent = self.queued == 0 && self.unsent(conn) == 0;
+        if all_sent && self.slots[conn.0 as usize].state == UringState::Open {
+            socket::end_sending(self.fd(conn.0));
+        }
+        all_sent
+    }
+
     fn close(&mut self, conn: ConnId) {
         self.release(conn, false);
     }

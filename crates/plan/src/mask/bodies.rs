@@ -3,7 +3,7 @@
 use super::json::{self, ScalarKind};
 use super::names::{describes_secret, is_doubtful, is_secret, is_secret_header};
 use super::positions::{SecretSpans, TextOrigin};
-use super::sql;
+use super::{slots, sql};
 
 /// Operators of comparisons in checks and conditions.
 const COMPARED: [&str; 4] = ["==", "!=", "=~", " contains "];
@@ -70,10 +70,7 @@ impl<'a> SecretSpans<'a> {
                 Some(quote) => value[1..].split(quote).next().unwrap_or_default(),
                 // With spaces around `=`, only quoted text counts as a value.
                 None if spaced.len() < before.len() || value.len() < after.len() => continue,
-                None => {
-                    let end = after.find(|c: char| c.is_whitespace() || "&;\"'`<>\\".contains(c));
-                    after[..end.unwrap_or(after.len())].trim_end_matches([',', '.', ')', ']', '}', ':'])
-                }
+                None => unquoted(after, self.origin() == TextOrigin::Plan),
             };
             seen = at + 1 + value.len();
             if is_secret(name, value) {
@@ -179,6 +176,14 @@ impl<'a> SecretSpans<'a> {
         }
     }
 
+    /// Searches an option `name=value` of a form, whose value goes to the end, or to its type.
+    pub fn form_field(&mut self, text: &'a str) {
+        let Some((name, value)) = text.split_once('=') else { return };
+        if is_secret(name.trim(), value) {
+            self.hide(value.split(";type=").next().unwrap_or_default());
+        }
+    }
+
     /// Searches the parts of multipart/form-data.
     pub fn form_parts(&mut self, text: &'a str) {
         for (at, _) in text.match_indices("name=\"") {
@@ -229,6 +234,24 @@ fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
         quote @ ('"' | '\'') => value[1..].split(quote).next(),
         _ => value.split(char::is_whitespace).next(),
     }
+}
+
+/// Returns the value without quotes at the beginning of a text. In a plan, a placeholder is part of it as a whole, whatever
+/// characters it has.
+fn unquoted(text: &str, in_plan: bool) -> &str {
+    let (mut end, mut placed) = (0, 0);
+    while let Some(next) = text[end..].chars().next() {
+        if let Some(slot) = slots::slot_at(&text[end..]).filter(|_| in_plan) {
+            (end, placed) = (end + slot.len(), end + slot.len());
+            continue;
+        }
+        if next.is_whitespace() || "&;\"'`<>\\".contains(next) {
+            break;
+        }
+        end += next.len_utf8();
+    }
+    let behind = text[placed..end].trim_end_matches([',', '.', ')', ']', '}', ':']);
+    &text[..placed + behind.len()]
 }
 
 /// Returns the part of a text that is searched for one tag or form part. The bound keeps the time linear for a text

@@ -8,6 +8,7 @@
 
 mod blanks;
 mod bodies;
+mod inserts;
 mod json;
 mod names;
 mod needles;

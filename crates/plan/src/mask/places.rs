@@ -46,6 +46,9 @@ fn option<'a>(name: &str, value: &'a str) -> SecretSpans<'a> {
             if matches!(name, "data" | "data-raw" | "data-urlencode") {
                 spans.form(value);
             }
+            if matches!(name, "form" | "form-string") {
+                spans.form_field(value);
+            }
             if matches!(name, "command" | "before" | "after" | "on-connect") {
                 redis::commands(&mut spans, value);
             }

@@ -1,5 +1,6 @@
-//! Secret literals in SQL: those after PASSWORD and IDENTIFIED BY.
+//! Secret literals in SQL: those after PASSWORD and IDENTIFIED BY, and those [inserted](inserts) into a column.
 
+use super::inserts;
 use super::positions::SecretSpans;
 
 /// Words allowed between the keyword and the literal.
@@ -15,6 +16,7 @@ pub fn literals<'a>(spans: &mut SecretSpans<'a>, text: &'a str) {
         }
         from = end.max(at + 1);
     }
+    inserts::literals(spans, text);
 }
 
 /// Returns the range of the next PASSWORD or IDENTIFIED.
@@ -80,7 +82,7 @@ fn behind_name(text: &str) -> Option<&str> {
 }
 
 /// Splits off the first literal, without its quotes. Doubled quotes are one quote.
-fn literal(text: &str) -> (&str, &str) {
+pub(super) fn literal(text: &str) -> (&str, &str) {
     let quote = text.as_bytes()[0];
     let bytes = text.as_bytes();
     let mut at = 1;

@@ -115,6 +115,11 @@ fn options() {
         ("data", "<title>Password</title><token/><code>OK</code>", "<title>Password</title><token/><code>OK</code>"),
         ("data", r#"{"clientSecret": "a\"b", "n": 1}"#, r#"{"clientSecret": "***", "n": 1}"#),
         ("form", "private_key=abc", "private_key=***"),
+        ("form", "password=correct horse \"battery\"", "password=***"),
+        ("form", "pwd=one;two;type=text/plain", "pwd=***;type=text/plain"),
+        ("form", "pwd=pw+u{user}", "pwd=***{user}"),
+        ("expect-body", "token=a{csv t.csv.b | url}.", "token=***{csv t.csv.b | url}."),
+        ("expect-body", "(token=a1).", "(token=***)."),
         ("user", "ann:pw", "***"),
         ("expect-json", "$.code == 200", "$.code == 200"),
         ("expect-json", "$.user.password == hunter 2", "$.user.password == ***"),
@@ -218,6 +223,17 @@ fn literals_of_sql() {
             "UPDATE u SET password = '***', api_token='***' WHERE name='bob'",
         ),
         ("SELECT password FROM u WHERE name = 'bob'", "SELECT password FROM u WHERE name = 'bob'"),
+        (
+            "INSERT INTO u (name, `password`, n) VALUES ('ann', 'a''b, c', 1), (LOWER('Bob, B'), SHA2('x(', 256), 2)",
+            "INSERT INTO u (name, `password`, n) VALUES ('ann', '***', 1), (LOWER('Bob, B'), SHA2('***', 256), 2)",
+        ),
+        (
+            "replace into t(api_token,note)values('a',''),(NULL,'values (');",
+            "replace into t(api_token,note)values('***',''),(NULL,'values (');",
+        ),
+        ("INSERT INTO kv (key, value) VALUES ('a', 'b')", "INSERT INTO kv (key, value) VALUES ('a', 'b')"),
+        ("INSERT INTO u VALUES ('ann', 'b')", "INSERT INTO u VALUES ('ann', 'b')"),
+        ("INSERT INTO u (password) VALUES ('unfinished", "INSERT INTO u (password) VALUES ('***"),
         ("password authentication failed for user \"app\"", "password authentication failed for user \"app\""),
     ];
     for (raw, shown) in table {
@@ -321,6 +337,7 @@ fn whatever_stands_around_a_secret_it_is_hidden() {
         "AUTH",
         "PASSWORD",
         "IDENTIFIED BY",
+        "(name,password) VALUES ('",
         "SET",
         "name=\"key\"",
         "\n\r\n",

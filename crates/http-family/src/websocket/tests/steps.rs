@@ -81,6 +81,28 @@ fn the_upgrade_holds_what_its_user_knows() {
 }
 
 #[test]
+fn an_upgrade_is_held_to_the_offers_of_the_step_that_opens_it() {
+    let mut asked = asked(&["ws://h:9/deflated", "ws://h:9/plain"], &[]);
+    asked.is_composite_flow = true;
+    let options: [&[&str]; 2] = [&["data=hi", "compress", "subprotocol=chat"], &["data=hi"]];
+    asked.url_options = options.map(|own| super::asked(&[], own).options).into();
+    let dialogue = WebSocketProtocol.prepare(&asked).expect("a good plan");
+    let established = EstablishedConnection { seed: SEED, ..EstablishedConnection::default() };
+    let accepts = |origin: usize, more: &str| {
+        let mut session = dialogue.session(&dialogue.origins()[origin], &established);
+        let heard = session.receive(&consent(more), &mut OutputBuffer::default(), &mut EventBuffer::default());
+        heard.map_err(|broken| broken.to_string())
+    };
+    let deflate = "Sec-WebSocket-Extensions: permessage-deflate\r\n";
+    let both = format!("Sec-WebSocket-Protocol: chat\r\n{deflate}");
+    let not = |what: &str| Err(what.to_owned());
+    assert_eq!(accepts(0, &both), Ok(()), "both were offered");
+    assert_eq!(accepts(0, deflate), not("the server chose none of the offered subprotocols"));
+    assert_eq!(accepts(1, ""), Ok(()), "nothing was offered");
+    assert_eq!(accepts(1, deflate), not("the server responds with an extension that was not offered"));
+}
+
+#[test]
 fn a_step_ends_with_the_message_it_awaits_and_the_others_wait_for_theirs() {
     let (dialogue, mut session) = steps(&[
         &["data=hi", "await=json $.re == 1", "capture=mine json $.id"],
