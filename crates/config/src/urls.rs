@@ -13,12 +13,10 @@ use super::setting::message;
 use super::suggestions::nearest;
 
 /// Words that are rather commands than hosts, though brunt has no such command, and what does the same.
-const NO_COMMANDS: [(&str, Text); 7] = [
+const NO_COMMANDS: [(&str, Text); 5] = [
     ("diff", COMPARE),
     ("replay", message("`brunt report FILE` shows a past run again", "`brunt report FILE` 可再次显示以往的压测")),
-    ("sweep", RAMP),
     ("ladder", RAMP),
-    ("capacity", RAMP),
     (
         "import",
         message(
@@ -440,9 +438,9 @@ mod tests {
         }
         let said = |word: &str| refuse_command_words(word, &commands).unwrap_err().to_string();
         assert_eq!(
-            said("sweep"),
-            "sweep: is not a command: a ramp, such as --stage 1m:100/s..5000/s, shows from which load on requests queue; \
-                for a host of that name, use http://sweep"
+            said("ladder"),
+            "ladder: is not a command: a ramp, such as --stage 1m:100/s..5000/s, shows from which load on requests queue; \
+                for a host of that name, use http://ladder"
         );
         assert!(said("diff").contains("`brunt compare A B`"), "{}", said("diff"));
         assert_eq!(
