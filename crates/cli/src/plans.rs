@@ -4,16 +4,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use brunt_bench::checks;
+use brunt_cause::complaint;
 use brunt_config::{Command, Defaults};
 use brunt_console::PlanService;
 use brunt_contract::{Protocol, UsageError};
 use brunt_measure::sanitize;
+use brunt_report::Lang;
 use serde_json::Value;
 
 use crate::control_pipe;
 
-/// The error message for a file that is not a plan.
-const NO_PLAN: &str = "is not a plan";
+/// Returns the error about a file that is not a plan.
+fn no_plan() -> UsageError {
+    UsageError::new("plan", complaint!("is not a plan", "不是计划"))
+}
 
 /// A parser of plans with these protocols.
 pub struct PlanParser {
@@ -31,7 +35,7 @@ impl PlanParser {
 
     /// Returns the description of a plan that can be run.
     fn checked(&self, words: &[&str]) -> Result<Value, UsageError> {
-        let Command::Plan(mut intent, _) = self.read(words)? else { return Err(UsageError::new("plan", NO_PLAN)) };
+        let Command::Plan(mut intent, _) = self.read(words)? else { return Err(no_plan()) };
         let unused = intent.unused_columns();
         let protocol = Arc::clone(&self.protocols[intent.protocol]);
         let workers = checks::check(&mut intent, &*protocol).map_err(|complaint| intent.locate_error(complaint))?;
@@ -51,11 +55,17 @@ impl PlanService for PlanParser {
         // The person who typed the commands also reads the plan, so their secrets need no masking.
         let mut words = vec!["plan", "--show", "--keep-secrets", "--lang", lang, "--curl-file", &file];
         words.extend(as_flow.then_some("--as-flow"));
-        match self.read(&words) {
-            Ok(Command::Plan(intent, _)) => Ok(sanitize::text(&brunt_plan::document::yaml(&intent.shown)).into_owned()),
-            Ok(_) => Err(NO_PLAN.into()),
-            Err(complaint) => Err(complaint.to_string()),
-        }
+        let wrong = match self.read(&words) {
+            Ok(Command::Plan(intent, _)) => {
+                return Ok(sanitize::text(&brunt_plan::document::yaml(&intent.shown)).into_owned());
+            }
+            Ok(_) => no_plan(),
+            Err(wrong) => wrong,
+        };
+        Err(match lang.parse() {
+            Ok(Lang::Zh) => wrong.zh(),
+            _ => wrong.to_string(),
+        })
     }
 
     fn schema(&self) -> String {

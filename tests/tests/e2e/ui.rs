@@ -300,6 +300,9 @@ fn what_cannot_be_run_is_said_with_its_line() {
     assert!(made.contains("POST") && made.contains("s3cr3t"), "{made}");
     assert_eq!(console.post("/api/v1/plan/check", &json!({ "plan": made })).json()["ok"], true, "{made}");
     assert_eq!(console.post("/api/v1/plan/from-curl", &json!({ "curl": "curl --nonsense x" })).status, 422);
+    let wrong = json!({ "curl": "curl http://h/\ncurl --digest x", "lang": "zh" });
+    let said = console.post("/api/v1/plan/from-curl", &wrong).with(422).json().to_string();
+    assert!(said.contains("第 2 行") && said.contains("--digest 需要") && !said.contains("plan"), "{said}");
     assert!(console.get("/api/v1/plan/schema").with(200).json()["properties"].is_object());
 }
 

@@ -97,7 +97,8 @@ pub async fn from_curl(
         let file = TemporaryPlan::new(app, &curl, "curl")?;
         let path = file.path().to_owned();
         let made = app.plans.run(move |plans| plans.plan_of_curl(&path, as_flow, language(lang.as_deref())))?;
-        let unfit = |said: String| Problem::unfit("curl", file.without_path(said.trim()).replace("plan line", "line"));
+        let without_path = |said: &str| file.without_path(said).replace("plan line", "line").replace("plan 第", "第");
+        let unfit = |said: String| Problem::unfit("curl", without_path(said.trim()));
         made.map(|plan| Json(json!({ "plan": plan }))).map_err(unfit)
     })
     .await
