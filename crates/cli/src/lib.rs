@@ -16,6 +16,7 @@ mod exporters;
 mod find;
 mod kept_runs;
 mod keyboard;
+mod ladder;
 mod lint;
 mod load_control;
 mod messages;
@@ -34,6 +35,7 @@ mod stop_conditions;
 mod sweep;
 mod timed_writer;
 mod timer;
+mod trend;
 mod ui;
 mod view;
 mod worker;
@@ -156,6 +158,10 @@ fn execute(line: &[String], protocols: &[Arc<dyn Protocol>]) -> run::CommandResu
             settings.cells[0].intent.redaction.apply_to_errors();
             sweep::sweep(&mut settings, protocols, &host, &interrupts()?)
         }
+        Command::Ladder(mut settings) => {
+            settings.rungs.iter().for_each(|rung| rung.intent.redaction.apply_to_errors());
+            ladder::ladder(&mut settings, protocols, &host, &interrupts()?)
+        }
         Command::Demo(demo) => demo::demo(&demo, protocols, &defaults, &host, &interrupts()?),
         Command::Calibrate(asked) => calibrate::calibrate(&asked, protocols, &defaults, &host, &interrupts()?),
         Command::Plan(mut intent, check) => {
@@ -170,6 +176,7 @@ fn execute(line: &[String], protocols: &[Arc<dyn Protocol>]) -> run::CommandResu
         }
         Command::Report(files, shown) if files.len() > 1 => compare::compare(&files, &shown),
         Command::Report(files, shown) => replay::replay(files.first().map(String::as_str), &shown),
+        Command::Trend(files, shown) => trend::trend(&files, &shown),
         Command::Capacity(asked) => capacity::capacity(*asked),
         Command::Lint(asked) => lint::lint(&asked),
         Command::Target(serving) => serve::serve(*serving),

@@ -16,15 +16,16 @@ use super::settings::{CONSOLE, DOCUMENT, HEADINGS, TARGET, all};
 use super::values::SettingValues;
 
 /// The commands.
-pub const COMMANDS: [&str; 14] = [
+pub const COMMANDS: [&str; 16] = [
     "run",
     "find",
     "compare",
-    "sweep",
+    "sweep", "ladder",
     "demo",
     "doctor",
     "calibrate",
     "report",
+    "trend",
     "capacity",
     "lint",
     "target",

@@ -133,7 +133,19 @@ pub fn report_command(lang: Lang) -> clap::Command {
         .args(command_line::document(lang))
 }
 
-/// Reads the files and the presentation of `brunt report`.
+/// Returns the command line of `brunt trend`, which has the options of `brunt report`.
+pub fn trend_command(lang: Lang) -> clap::Command {
+    command_line::bare("brunt trend", lang)
+        .about(lang.of(message(
+            "Show the history of a test in its records, or directories of them, and where its figures changed.",
+            "按记录文件（或存放记录的目录）显示一个测试的历史，并指出各项数据从何时起改变。",
+        )))
+        .after_help(lang.of(help::TREND))
+        .arg(command_line::words(&FILE.spec, lang).num_args(0..))
+        .args(command_line::document(lang))
+}
+
+/// Reads the files and the presentation of `brunt report`, and of `brunt trend`.
 ///
 /// # Errors
 /// A setting is invalid; the error names the option.

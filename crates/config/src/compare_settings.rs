@@ -162,7 +162,7 @@ pub fn marked(words: &[String]) -> Vec<String> {
 }
 
 /// Returns the values of a side: those of both, and over them its own, if it is a command line.
-fn side_values(
+pub(super) fn side_values(
     said: &super::values::SettingValue,
     shared: &SettingValues,
     spoken: &[ProtocolOptions],

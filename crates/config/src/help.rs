@@ -95,6 +95,27 @@ pub const SWEEP: Text = text(
         示例：brunt sweep -r 100..2000/8 -d 5s http://localhost:8080/",
 );
 
+/// The text below `brunt ladder --help`.
+pub const LADDER: Text = text(
+    "Runs each rung with 1, 2, 4 … users until throughput stops rising, or an objective is missed. Says what each adds to \
+        the response of a user alone and to the CPU of a request, which share of the capacity it keeps, and why: free, CPU, one \
+        at a time, a pool (--pool N). A rung may be a command line in quotes. Exits with 0, or 20 if a rung cannot be \
+        told.\n\n\
+        Example: brunt ladder --watch-port 8080 empty=http://localhost:8080/empty redis=http://localhost:8080/redis",
+    "每一级依次用 1、2、4……个用户压测，直到吞吐量不再上升或某个目标未满足。给出每一级使单个用户的响应和每请求 CPU 增加多少、容量保留多少，以及原因：\
+        没有代价、CPU、一次只处理一个、池（--pool N）。一级也可以是用引号括起的命令行。退出码为 0；若有一级无法判断则为 20。\n\n\
+        示例：brunt ladder --watch-port 8080 empty=http://localhost:8080/empty redis=http://localhost:8080/redis",
+);
+
+/// The text below `brunt trend --help`.
+pub const TREND: Text = text(
+    "The latest record says which test it is; records of another plan, load or target are left out. A change is found by the \
+        whole history (change points of E-divisive, from eight runs on), not by the last run against the one before it.\n\n\
+        Example: brunt trend records/",
+    "以最新的记录确定是哪个测试；计划、负载或目标不同的记录不计入。变化由整个历史判断（E-divisive 变点检测，至少八次运行），而不是只拿最近一次与前一次相比。\n\n\
+        示例：brunt trend records/",
+);
+
 /// The text below `brunt plan --help`.
 pub const PLAN: Text = text(
     "Example: brunt plan -c 50 -d 30s http://localhost:8080/ > plan.yaml",

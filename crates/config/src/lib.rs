@@ -21,6 +21,7 @@ mod find_settings;
 mod flows;
 mod help;
 mod intent;
+mod ladder_settings;
 mod language;
 mod lint_settings;
 mod load;
@@ -74,6 +75,7 @@ pub use export_settings::ExportSettings;
 pub use find_settings::FindSettings;
 pub use intent::{Defaults, Intent, Presentation, ReportFile};
 pub use language::of_line as language_of;
+pub use ladder_settings::{LadderSettings, RungSettings};
 pub use lint_settings::LintSettings;
 pub use probe_settings::ProbeSettings;
 pub use suggestions::nearest;
@@ -95,12 +97,16 @@ pub enum Command {
     Compare(Box<CompareSettings>),
     /// `brunt sweep`: a table of loads and options.
     Sweep(Box<SweepSettings>),
+    /// `brunt ladder`: rungs that each do one thing more.
+    Ladder(Box<LadderSettings>),
     /// `brunt demo`: duration and presentation.
     Demo(DemoSettings),
     /// `brunt calibrate`.
     Calibrate(CalibrateSettings),
     /// `brunt report [FILE…]`.
     Report(Vec<String>, Presentation),
+    /// `brunt trend FILE…`.
+    Trend(Vec<String>, Presentation),
     /// `brunt doctor`: the planned run, if any.
     Doctor(Option<Box<Intent>>),
     /// `brunt target`.
@@ -157,7 +163,7 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
             return Ok(Command::Text(match command {
                 _ if is_long => topics::full(described),
                 "run" => format!("{}\n", topics::short(lang)),
-                "plan" | "doctor" | "find" | "compare" | "sweep" => {
+                "plan" | "doctor" | "find" | "compare" | "sweep" | "ladder" => {
                     topics::own(described, &spoken, lang).render_help().to_string()
                 }
                 _ => topics::full(described),
@@ -176,6 +182,9 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
         "calibrate" => command_settings::calibrate(&of(&command_settings::CALIBRATE)).map(Command::Calibrate),
         "report" => {
             command_settings::report(&of(&command_settings::REPORT)).map(|(files, shown)| Command::Report(files, shown))
+        }
+        "trend" => {
+            command_settings::report(&of(&command_settings::REPORT)).map(|(files, shown)| Command::Trend(files, shown))
         }
         "target" => {
             target_settings::read(&of(target_settings::SETTINGS)).map(|serving| Command::Target(Box::new(serving)))
@@ -203,6 +212,11 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
             let names = command_line::names(&spoken).chain(sweep_settings::SWEEP.map(|spec| spec.name));
             sweep_settings::read(command_line::values(&matches, names), words, (&spoken, protocols), defaults)
                 .map(|swept| Command::Sweep(Box::new(swept)))
+        }
+        "ladder" => {
+            let names = command_line::names(&spoken).chain(ladder_settings::LADDER.map(|spec| spec.name));
+            ladder_settings::read(command_line::values(&matches, names), words, (&spoken, protocols), defaults)
+                .map(|climbed| Command::Ladder(Box::new(climbed)))
         }
         "capacity" => {
             let names = capacity_settings::names();

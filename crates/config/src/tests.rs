@@ -251,9 +251,9 @@ fn wrong_lines_are_answered_with_a_sentence() {
              rediss://, mysql://, mariadb://, postgres://, postgresql://, tcp://, tls://, udp://",
         ),
         (
-            "ladder",
-            "ladder: is not a command: a ramp, such as --stage 1m:100/s..5000/s, shows from which load on requests queue; \
-                for a host of that name, use http://ladder",
+            "ramp",
+            "ramp: is not a command: a ramp, such as --stage 1m:100/s..5000/s, shows from which load on requests queue; \
+                for a host of that name, use http://ramp",
         ),
         ("--quiet demo", "demo: is a command and must come first; use `brunt demo ...`"),
         (

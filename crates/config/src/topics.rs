@@ -14,7 +14,7 @@ use super::setting::message;
 use super::settings::HEADINGS;
 use super::suggestions::distance;
 use super::{
-    capacity_settings, command_settings, compare_settings, examples, find_settings, help, lint_settings, manual,
+    capacity_settings, command_settings, compare_settings, examples, find_settings, help, ladder_settings, lint_settings, manual,
     probe_settings, sweep_settings, target_settings, ui,
 };
 
@@ -127,6 +127,7 @@ pub fn described(command: &str, spoken: &[ProtocolOptions], lang: Lang) -> Comma
         "demo" => command_settings::demo_command(lang),
         "calibrate" => command_settings::calibrate_command(lang),
         "report" => command_settings::report_command(lang),
+        "trend" => command_settings::trend_command(lang),
         "capacity" => capacity_settings::command(lang),
         "lint" => lint_settings::command(lang),
         "target" => target_settings::command(lang),
@@ -135,6 +136,7 @@ pub fn described(command: &str, spoken: &[ProtocolOptions], lang: Lang) -> Comma
         "find" => find_settings::command(spoken, lang),
         "compare" => compare_settings::command(spoken, lang),
         "sweep" => sweep_settings::command(spoken, lang),
+        "ladder" => ladder_settings::command(spoken, lang),
         "plan" => command_line::plan_command(spoken, lang),
         "doctor" => command_line::doctor_command(spoken, lang),
         "explain" => text_command("brunt explain", EXPLAIN, ("RULE", rule_names()), lang),

@@ -16,7 +16,7 @@ use super::suggestions::nearest;
 const NO_COMMANDS: [(&str, Text); 5] = [
     ("diff", COMPARE),
     ("replay", message("`brunt report FILE` shows a past run again", "`brunt report FILE` 可再次显示以往的压测")),
-    ("ladder", RAMP),
+    ("ramp", RAMP),
     (
         "import",
         message(
@@ -438,9 +438,9 @@ mod tests {
         }
         let said = |word: &str| refuse_command_words(word, &commands).unwrap_err().to_string();
         assert_eq!(
-            said("ladder"),
-            "ladder: is not a command: a ramp, such as --stage 1m:100/s..5000/s, shows from which load on requests queue; \
-                for a host of that name, use http://ladder"
+            said("ramp"),
+            "ramp: is not a command: a ramp, such as --stage 1m:100/s..5000/s, shows from which load on requests queue; \
+                for a host of that name, use http://ramp"
         );
         assert!(said("diff").contains("`brunt compare A B`"), "{}", said("diff"));
         assert_eq!(

@@ -3,12 +3,14 @@
 //! [`search`] finds the highest load that keeps objectives. It is arithmetic over the outcomes of trials: no clock, no
 //! thread and no network, so that a search of minutes is simulated in milliseconds. [`find`] makes these trials with a
 //! bench, and tells the result. [`runs`] compares repeated runs of two sides, which [`compare`] makes; [`laws`] are those of
-//! capacity, and [`sweep`] holds a table of runs against them.
+//! capacity, against which [`sweep`] holds a table of runs, and [`ladder`] rungs. [`trend`] looks at the history of a test.
 
 pub mod binomial;
 pub mod compare;
 pub mod find;
+pub mod ladder;
 pub mod laws;
 pub mod runs;
 pub mod search;
 pub mod sweep;
+pub mod trend;

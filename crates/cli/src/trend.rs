@@ -1,0 +1,76 @@
+//! `brunt trend`: the history of a test in its records, and where its figures changed.
+
+use std::path::{Path, PathBuf};
+
+use brunt_cause::complaint;
+use brunt_config::Presentation;
+use brunt_contract::UsageError;
+use brunt_experiment::trend::{TestHistory, result_text, write_json};
+use brunt_record::RecordFile;
+use brunt_report::{Exit, Lang};
+
+use crate::replay::summarize;
+use crate::run::CommandResult;
+use crate::view::View;
+use crate::{find, report_output};
+
+/// Seed of the permutation tests: one history has one result.
+const SEED: u64 = 0;
+/// Most records read: each is summarized in memory.
+const MOST: usize = 2000;
+/// Endings of the names of records in a directory.
+const ENDINGS: [&str; 2] = [".bruntrec", ".brunt.zst"];
+
+/// Shows the history in these records, and in those of these directories.
+///
+/// # Errors
+/// Returns an error if a record cannot be read, or there are none.
+pub fn trend(files: &[String], shown: &Presentation) -> CommandResult {
+    let lang = shown.language.unwrap_or_else(Lang::from_env);
+    find::check_formats(shown)?;
+    report_output::check_files(&shown.files, None)?;
+    let mut paths = Vec::new();
+    for file in files {
+        let path = PathBuf::from(file);
+        if path.is_dir() { paths.extend(records_in(&path)?) } else { paths.push(path) }
+    }
+    if paths.is_empty() || paths.len() > MOST {
+        return Err(UsageError::new(
+            "FILE",
+            complaint!(
+                "{} records are named; use 1 to {MOST}, or directories that hold them",
+                "给出了 {} 份记录；请给出 1 到 {MOST} 份，或存放它们的目录",
+                paths.len()
+            ),
+        ));
+    }
+    let read = |path: PathBuf| Ok((path.display().to_string(), summarize(&RecordFile(path))?));
+    let records = paths.into_iter().map(read).collect::<Result<Vec<_>, UsageError>>()?;
+    let history = TestHistory::of(records, SEED);
+    let mut view = View::new(shown, lang);
+    let text = result_text(&history, lang);
+    Ok(find::conclude(&text, &|out| write_json(&history, out), Exit::Ok.code(), (shown, &mut view, lang)))
+}
+
+fn records_in(directory: &Path) -> Result<Vec<PathBuf>, UsageError> {
+    let unreadable = |error: std::io::Error| {
+        UsageError::new(
+            "FILE",
+            complaint!(
+                "{} cannot be read ({error}); name records or a directory of records",
+                "无法读取 {}（{error}）；请给出记录文件或其目录",
+                directory.display()
+            ),
+        )
+    };
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        let is_record = |name: &std::ffi::OsStr| ENDINGS.iter().any(|ending| name.to_string_lossy().ends_with(ending));
+        if path.file_name().is_some_and(is_record) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}

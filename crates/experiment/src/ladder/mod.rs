@@ -1,0 +1,223 @@
+//! `brunt ladder`: rungs that each do one thing more, measured with 1, 2, 4 … users until throughput stops rising.
+
+mod document;
+mod story;
+#[cfg(test)]
+mod tests;
+
+use std::time::Instant;
+
+use brunt_bench::Bench;
+use brunt_contract::UsageError;
+use brunt_engine::Stop;
+use brunt_measure::quantile::quantile;
+use brunt_measure::{Histogram, Nanos, QuantileValue, Rng};
+use brunt_plan::{Load, Plan, Stage, Trial};
+use brunt_report::{Exit, Finding, Summary};
+
+use crate::compare::trial_of;
+use crate::laws::ladder::{LadderRung, LadderStep, step};
+
+pub use document::write_json;
+pub use story::{outlook, result_text, run_line};
+
+/// Gain of throughput by twice as many users below which a rung is at its capacity.
+const RISING: f64 = 0.05;
+/// Share of the highest throughput up to which the CPU of a request is measured: queues and retries would add to it.
+const MODERATE: f64 = 0.8;
+
+/// How a ladder is climbed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LadderPlan {
+    /// Names of the rungs, the lowest first.
+    pub names: Vec<String>,
+    /// Highest number of users.
+    pub up_to: u32,
+    /// Sizes of pools that the services have.
+    pub pools: Vec<u32>,
+    /// Seed of the runs.
+    pub seed: u64,
+    /// Time after which no further run begins; `None` for any.
+    pub time_limit: Option<Nanos>,
+}
+
+/// A run of a rung.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RungRun {
+    /// Users.
+    pub users: u32,
+    /// Successes per second.
+    pub throughput_per_s: f64,
+    /// Median service time, in seconds; `None` if withheld.
+    pub median_s: Option<f64>,
+    /// CPU seconds of the watched service for a request; `None` if it is not watched.
+    pub cpu_s: Option<f64>,
+    /// Set if its objectives, if there are any, were met.
+    pub is_met: bool,
+    /// Why it is no evidence.
+    pub doubt: Option<Finding>,
+}
+
+/// A rung with its runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClimbedRung {
+    /// Name.
+    pub name: String,
+    /// Runs, by users, ascending.
+    pub runs: Vec<RungRun>,
+    /// Set if throughput had stopped rising, or an objective was missed: then the highest throughput is the capacity.
+    pub is_full: bool,
+}
+
+impl ClimbedRung {
+    /// Returns the rung as the rules see it; `None` if a user alone was not measured, or nothing succeeded.
+    pub fn measured(&self) -> Option<LadderRung> {
+        let sound = || self.runs.iter().filter(|run| run.doubt.is_none());
+        let alone_s = sound().find(|run| run.users == 1)?.median_s?;
+        let capacity_per_s = sound().filter(|run| run.is_met).map(|run| run.throughput_per_s).reduce(f64::max)?;
+        let moderate = sound().filter(|run| run.throughput_per_s <= MODERATE * capacity_per_s);
+        let moderate = moderate.max_by(|a, b| a.throughput_per_s.total_cmp(&b.throughput_per_s));
+        let cpu_s = moderate.or_else(|| sound().next()).and_then(|run| run.cpu_s);
+        (capacity_per_s > 0.0).then_some(LadderRung { alone_s, capacity_per_s, cpu_s })
+    }
+}
+
+/// The end of a ladder.
+#[derive(Clone, Debug)]
+pub struct LadderOutcome {
+    /// How it was climbed.
+    pub plan: LadderPlan,
+    /// Rungs that were measured, the lowest first.
+    pub rungs: Vec<ClimbedRung>,
+    /// Cores of the machine of the service; `None` if it was not watched.
+    pub cores: Option<f64>,
+    /// Time that was spent.
+    pub elapsed: Nanos,
+    /// Set if a target was lost.
+    pub unreachable: bool,
+    /// Set if all rungs were climbed.
+    pub is_complete: bool,
+}
+
+impl LadderOutcome {
+    /// Returns what each rung but the lowest adds; `None` for one that cannot be told.
+    pub fn steps(&self) -> Vec<Option<LadderStep>> {
+        let measured: Vec<Option<LadderRung>> = self.rungs.iter().map(ClimbedRung::measured).collect();
+        let pair = |pair: &[Option<LadderRung>]| {
+            Some(step(&pair[0]?, &pair[1]?, self.cores.unwrap_or(f64::INFINITY), &self.plan.pools))
+        };
+        measured.windows(2).map(pair).collect()
+    }
+
+    /// Returns the exit code: 20 if a rung cannot be told.
+    pub fn exit(&self) -> Exit {
+        match () {
+            () if self.unreachable => Exit::Unreachable,
+            () if !self.is_complete => Exit::Interrupted,
+            () if self.rungs.iter().any(|rung| rung.measured().is_none()) => Exit::NotTrusted,
+            () => Exit::Ok,
+        }
+    }
+}
+
+/// Climbs the rungs, one after the other; `tell` gets each run as it is done, with the name of its rung. `stop` ends it with
+/// what is known.
+///
+/// # Errors
+/// Returns an error if the first load does not fit the requests.
+pub fn climb(
+    benches: &[(Bench, &Plan)],
+    plan: &LadderPlan,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&str, &RungRun),
+) -> Result<LadderOutcome, UsageError> {
+    let mut found = LadderOutcome {
+        plan: plan.clone(),
+        rungs: Vec::new(),
+        cores: None,
+        elapsed: Nanos::ZERO,
+        unreachable: false,
+        is_complete: false,
+    };
+    let (mut seeds, began) = (Rng::new(plan.seed), Instant::now());
+    'rungs: for ((bench, of_rung), name) in benches.iter().zip(&plan.names) {
+        found.rungs.push(ClimbedRung { name: name.clone(), runs: Vec::new(), is_full: false });
+        let mut users = 1;
+        while users <= plan.up_to && !found.rungs.last().is_some_and(|rung| rung.is_full) {
+            if stop.requested() || plan.time_limit.is_some_and(|limit| since(began) >= limit) {
+                break 'rungs;
+            }
+            let trial = Trial { seed: Some(seeds.next_u64()), ..with_users(of_rung, users) };
+            let summary = match bench.measure(&trial, stop, &mut []) {
+                Ok(summary) => summary,
+                Err(complaint) if users == 1 => return Err(complaint),
+                // More users do not fit this machine: what was reached is what is known.
+                Err(_) => break,
+            };
+            match summary.exit {
+                Exit::Unreachable => found.unreachable = true,
+                Exit::Interrupted => {}
+                _ => {
+                    found.add(users, &summary);
+                    found.rungs.last().and_then(|rung| rung.runs.last()).into_iter().for_each(|run| tell(name, run));
+                    users = users.saturating_mul(2);
+                    continue;
+                }
+            }
+            break 'rungs;
+        }
+        found.is_complete = found.rungs.len() == benches.len();
+    }
+    found.elapsed = since(began);
+    Ok(found)
+}
+
+impl LadderOutcome {
+    fn add(&mut self, users: u32, summary: &Summary) {
+        let shares = summary.limits.core_shares;
+        self.cores = self.cores.or(shares.map(|shares| shares.cores));
+        let Some(rung) = self.rungs.last_mut() else { return };
+        let run = run_of(users, summary);
+        let sound = rung.runs.iter().filter(|before| before.doubt.is_none());
+        let highest = sound.map(|before| before.throughput_per_s).fold(0.0, f64::max);
+        // One run that is in doubt, or hardly better by chance, does not end the rung.
+        let has_stopped = run.doubt.is_none() && highest > 0.0 && run.throughput_per_s < (1.0 + RISING) * highest;
+        rung.is_full = has_stopped || !run.is_met;
+        rung.runs.push(run);
+    }
+}
+
+fn run_of(users: u32, summary: &Summary) -> RungRun {
+    let ranked = summary.headline();
+    let none = Histogram::new();
+    let median_s = match quantile(ranked.finished, ranked.at_least.unwrap_or(&none), 0.5).value {
+        QuantileValue::Value(at) => Some(at.as_secs_f64()),
+        QuantileValue::AtLeast(_) | QuantileValue::Withheld => None,
+    };
+    let throughput_per_s = summary.throughput_per_s();
+    let service = summary.limits.core_shares.map(|shares| shares.service);
+    RungRun {
+        users,
+        throughput_per_s,
+        median_s,
+        cpu_s: service.filter(|_| throughput_per_s > 0.0).map(|cores| cores / throughput_per_s),
+        is_met: summary.objectives.iter().all(|judged| judged.is_met()),
+        doubt: summary.trust.against().find(|finding| !finding.is_of_band()).cloned(),
+    }
+}
+
+/// Returns the trial of a plan with this many users.
+fn with_users(plan: &Plan, users: u32) -> Trial {
+    let level = f64::from(users);
+    let mut plan = plan.clone();
+    let lasts = plan.duration.unwrap_or(Nanos::from_secs(10));
+    plan.duration = Some(lasts);
+    if let Load::Closed { stages, .. } = &mut plan.load {
+        *stages = vec![Stage { lasts, from: level, to: level }];
+    }
+    trial_of(&plan)
+}
+
+fn since(began: Instant) -> Nanos {
+    Nanos(began.elapsed().as_nanos() as u64)
+}
