@@ -22,8 +22,22 @@ Generated from `brunt --help` and `brunt plan --schema` by `cargo xtask generate
 ";
 
 /// Commands that have options of their own.
-const COMMANDS: [&str; 14] =
-    ["find", "compare", "sweep", "ladder", "report", "trend", "plan", "demo", "calibrate", "capacity", "lint", "target", "probe", "ui"];
+const COMMANDS: [&str; 14] = [
+    "find",
+    "compare",
+    "sweep",
+    "ladder",
+    "report",
+    "trend",
+    "plan",
+    "demo",
+    "calibrate",
+    "capacity",
+    "lint",
+    "target",
+    "probe",
+    "ui",
+];
 /// The heading in `--help` of the options that every command has, and of those that only one
 /// command has.
 const EVERYWHERE: &str = "Options";

@@ -39,13 +39,8 @@ pub struct LadderSettings {
     pub pools: Vec<u32>,
 }
 
-const UP_TO: TypedSetting<u32> = one(
-    "up-to",
-    "N",
-    parsers::users,
-    "Try no more than N users [default: 1024]",
-    "最多试到 N 个用户 [默认：1024]",
-);
+const UP_TO: TypedSetting<u32> =
+    one("up-to", "N", parsers::users, "Try no more than N users [default: 1024]", "最多试到 N 个用户 [默认：1024]");
 const POOL: TypedSetting<u32> = many(
     "pool",
     "N",
@@ -134,7 +129,9 @@ fn of_one_load(name: &str) -> Complaint {
 
 /// Splits `redis=http://h/` into name and target; a target without a name is its own.
 fn named(text: &str) -> (&str, &str) {
-    let is_name = |name: &str| !name.is_empty() && !name.starts_with('-') && name.chars().all(|c| c.is_alphanumeric() || "-_.+ ".contains(c));
+    let is_name = |name: &str| {
+        !name.is_empty() && !name.starts_with('-') && name.chars().all(|c| c.is_alphanumeric() || "-_.+ ".contains(c))
+    };
     match text.split_once('=') {
         Some((name, target)) if is_name(name) && !target.is_empty() => (name, target),
         _ => (text, text),

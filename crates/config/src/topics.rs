@@ -14,8 +14,8 @@ use super::setting::message;
 use super::settings::HEADINGS;
 use super::suggestions::distance;
 use super::{
-    capacity_settings, command_settings, compare_settings, examples, find_settings, help, ladder_settings, lint_settings, manual,
-    probe_settings, sweep_settings, target_settings, ui,
+    capacity_settings, command_settings, compare_settings, examples, find_settings, help, ladder_settings,
+    lint_settings, manual, probe_settings, sweep_settings, target_settings, ui,
 };
 
 /// Topics with a text of their own.

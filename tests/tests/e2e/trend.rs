@@ -15,7 +15,8 @@ fn records_of_a_directory_are_a_history_by_time_and_test() {
     record("b", "2");
     record("a", "2");
     let path = dir.path().display().to_string();
-    let found: Value = serde_json::from_str(&brunt(["trend", "--format", "json", &path]).with_code(0).out).expect("JSON");
+    let found: Value =
+        serde_json::from_str(&brunt(["trend", "--format", "json", &path]).with_code(0).out).expect("JSON");
     let names: Vec<&str> = found["runs"].as_array().unwrap().iter().map(|run| run["name"].as_str().unwrap()).collect();
     assert_eq!(found["others"], 1, "another number of users is another test: {found}");
     let sound = names.len() + found["doubtful"].as_u64().unwrap() as usize;

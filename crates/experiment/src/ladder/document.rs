@@ -49,7 +49,7 @@ struct StepReport {
     added_cpu_s: Option<f64>,
     /// Capacity ÷ that of the rung below.
     kept: f64,
-    /// What limits it: `free`, `cpu`, `serial`, `pool` or `unexplained`.
+    /// What limits it: `free`, `cpu`, `serial`, `pool`, `shorter` or `unexplained`.
     cost: &'static str,
     /// Size of the pool, or the number of requests in what it adds at a time.
     at_once: Option<f64>,
@@ -73,6 +73,7 @@ impl From<LadderStep> for StepReport {
         let (cost, at_once) = match cost {
             StepCost::Free => ("free", None),
             StepCost::Cpu => ("cpu", None),
+            StepCost::Shorter => ("shorter", None),
             StepCost::Serial => ("serial", Some(1.0)),
             StepCost::Pool(size) => ("pool", Some(f64::from(size))),
             StepCost::Unexplained(at_once) => ("unexplained", Some(at_once)),

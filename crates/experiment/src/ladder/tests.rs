@@ -54,7 +54,9 @@ fn a_rung_in_doubt_or_still_rising_is_said() {
     doubtful.runs[0].median_s = None;
     let found = ladder(vec![rising, doubtful], &[]);
     let text = result_text(&found, Lang::En);
-    for said in ["a was still rising at 2 users", "b: cannot be told.", "The CPU of a request is not known", "exit code 20"] {
+    for said in
+        ["a was still rising at 2 users", "b: cannot be told.", "The CPU of a request is not known", "exit code 20"]
+    {
         assert!(text.contains(said), "{said}: {text}");
     }
     let cut = LadderOutcome { is_complete: false, ..found };

@@ -8,8 +8,8 @@ mod story;
 #[cfg(test)]
 mod tests;
 
-use brunt_measure::steady::{change_points, median};
 use brunt_measure::Rng;
+use brunt_measure::steady::{change_points, median};
 use brunt_plan::Plan;
 use brunt_report::Summary;
 use brunt_report::contrast::{ChangeVerdict, ComparedFigures, MEASURES, Measure};

@@ -56,7 +56,8 @@ pub fn result_text(history: &TestHistory, lang: Lang) -> String {
     let row = |(at, run): (usize, &super::TrendRun)| {
         let shown = MEASURES.iter().map(|measure| {
             let value = run.figures.value(measure, run.figures.is_open());
-            let shown = value.map_or_else(|| numbers::WITHHELD.to_owned(), |(value, _)| value_text(measure, value, lang));
+            let shown =
+                value.map_or_else(|| numbers::WITHHELD.to_owned(), |(value, _)| value_text(measure, value, lang));
             let mark = changes.iter().find(|change| change.at == at && change.measure.name == measure.name);
             match mark.map(|change| change.verdict) {
                 Some(ChangeVerdict::Worse) => format!("▲ {shown}"),

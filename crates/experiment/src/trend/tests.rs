@@ -27,7 +27,10 @@ fn a_level_that_changed_is_named_with_the_run_it_began_at() {
     assert_eq!(of_p50.len(), 1, "{:?}", history.changes);
     assert_eq!((of_p50[0].at, of_p50[0].verdict), (15, ChangeVerdict::Worse));
     let text = result_text(&history, Lang::En);
-    assert!(text.contains("p50 changed at 15.bruntrec: 1.02 ms before, 1.43 ms from there on (+40.0 %): worse."), "{text}");
+    assert!(
+        text.contains("p50 changed at 15.bruntrec: 1.02 ms before, 1.43 ms from there on (+40.0 %): worse."),
+        "{text}"
+    );
     assert!(text.lines().nth(16).is_some_and(|row| row.contains("15.bruntrec") && row.contains('▲')), "{text}");
     assert!(result_text(&history, Lang::Zh).contains("自 15.bruntrec 起改变"));
 }
