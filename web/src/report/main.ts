@@ -5,6 +5,7 @@ import '../styles/base.css';
 import { mount } from 'svelte';
 import { looked } from '../lib/address';
 import { againstOf, type Against } from '../lib/contrast';
+import { setIcon } from '../lib/icon';
 import { runsOf, type Run, type Span } from '../lib/run.svelte';
 import { View } from '../lib/view.svelte';
 import App from './App.svelte';
@@ -37,6 +38,7 @@ async function begin(): Promise<void> {
   }
   const target = document.getElementById('app');
   if (!target) return;
+  setIcon();
   mount(App, { target, props: { view, runs, against, trouble } });
   Object.defineProperty(window, 'brunt', { value: Object.freeze({ figures: () => figures(runs, view.span), look: (span: Span | null) => view.look(span, runs[0].extent) }) });
   document.documentElement.dataset.ready = 'yes';
