@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use brunt_bench::{Bench, NoLoadReason};
-use brunt_config::{AxisKind, SweepSettings};
+use brunt_config::SweepSettings;
 use brunt_contract::Protocol;
 use brunt_engine::Stop;
-use brunt_experiment::sweep::{
-    AxisMeaning, SweepPlan, TableAxis, outlook, result_text, run_line, sweep as run_table, write_json,
-};
+use brunt_experiment::sweep::{SweepPlan, outlook, result_text, run_line, sweep as run_table, write_json};
 use brunt_record::GeneratorHost;
 use brunt_report::Exit;
 
@@ -82,18 +80,8 @@ fn begin(bench: &mut Bench, stop: &Stop) -> Result<(), Box<NoLoadReason>> {
 
 fn plan(settings: &SweepSettings) -> SweepPlan {
     let first = &settings.cells[0].intent;
-    let meaning = |kind| match kind {
-        AxisKind::Users => AxisMeaning::Users,
-        AxisKind::Rate => AxisMeaning::Rate,
-        AxisKind::Other => AxisMeaning::Other,
-    };
-    let axis = |axis: &brunt_config::SweepAxis| TableAxis {
-        name: axis.name.to_owned(),
-        meaning: meaning(axis.kind),
-        values: axis.values.clone(),
-    };
     SweepPlan {
-        axes: settings.axes.iter().map(axis).collect(),
+        axes: settings.axes.clone(),
         repeat: settings.repeat,
         shuffle: settings.shuffle,
         seed: first.plan.seed,

@@ -60,6 +60,7 @@ use std::sync::Arc;
 
 use brunt_cause::complaint;
 use brunt_contract::{Protocol, UsageError};
+use brunt_report::Lang;
 use clap::error::ErrorKind;
 
 use setting::SettingSpec;
@@ -160,14 +161,7 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
         Ok(matches) => matches,
         Err(error) if error.kind() == ErrorKind::DisplayHelp => {
             let is_long = rest.iter().any(|word| word == "--help");
-            return Ok(Command::Text(match command {
-                _ if is_long => topics::full(described),
-                "run" => format!("{}\n", topics::short(lang)),
-                "plan" | "doctor" | "find" | "compare" | "sweep" | "ladder" => {
-                    topics::own(described, &spoken, lang).render_help().to_string()
-                }
-                _ => topics::full(described),
-            }));
+            return Ok(Command::Text(help_text(command, described, is_long, (&spoken, lang))));
         }
         Err(error) if !error.use_stderr() => return Ok(Command::Text(error.render().to_string())),
         Err(error) => return Err(clap_errors::complaint(&error, &described, rest)),
@@ -191,33 +185,7 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
         }
         "probe" => probe_settings::read(&of(probe_settings::SETTINGS)).map(|probing| Command::Probe(Box::new(probing))),
         "ui" => ui::read(&of(ui::SETTINGS)).map(|asked| Command::Ui(Box::new(asked))),
-        "find" => {
-            let names = command_line::names(&spoken).chain(find_settings::FIND.map(|spec| spec.name));
-            find_settings::read(command_line::values(&matches, names), words, protocols, defaults)
-                .map(|found| Command::Find(Box::new(found)))
-        }
-        "compare" => {
-            let names = command_line::names(&spoken).chain(compare_settings::COMPARE.map(|spec| spec.name));
-            let values = command_line::values(&matches, names);
-            let targets: Vec<String> = values.texts(&settings::TARGET).into_iter().map(str::to_owned).collect();
-            if targets.len() > 1 && targets.iter().all(|target| target.ends_with(RECORD_ENDING)) {
-                let values = values.filtered(|name| command_settings::REPORT.iter().any(|spec| spec.name == name));
-                let (_, shown) = command_settings::report(&values)?;
-                return Ok(Command::Report(targets, shown));
-            }
-            compare_settings::read(values, words, (&spoken, protocols), defaults)
-                .map(|compared| Command::Compare(Box::new(compared)))
-        }
-        "sweep" => {
-            let names = command_line::names(&spoken).chain(sweep_settings::SWEEP.map(|spec| spec.name));
-            sweep_settings::read(command_line::values(&matches, names), words, (&spoken, protocols), defaults)
-                .map(|swept| Command::Sweep(Box::new(swept)))
-        }
-        "ladder" => {
-            let names = command_line::names(&spoken).chain(ladder_settings::LADDER.map(|spec| spec.name));
-            ladder_settings::read(command_line::values(&matches, names), words, (&spoken, protocols), defaults)
-                .map(|climbed| Command::Ladder(Box::new(climbed)))
-        }
+        "find" | "compare" | "sweep" | "ladder" => experiment(command, &matches, words, (&spoken, protocols), defaults),
         "capacity" => {
             let names = capacity_settings::names();
             let values = command_line::values(&matches, names);
@@ -231,6 +199,55 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
         "doctor" if rest.is_empty() => Ok(Command::Doctor(None)),
         "doctor" => run().map(|intent| Command::Doctor(Some(intent))),
         _ => run().map(Command::Run).map_err(|complaint| clap_errors::explain_bare_number(complaint, rest)),
+    }
+}
+
+/// Returns the text of `-h`, or of `--help` if it is long.
+fn help_text(
+    command: &str,
+    described: clap::Command,
+    is_long: bool,
+    (spoken, lang): (&[protocol_flags::ProtocolOptions], Lang),
+) -> String {
+    match command {
+        _ if is_long => topics::full(described),
+        "run" => format!("{}\n", topics::short(lang)),
+        "plan" | "doctor" | "find" | "compare" | "sweep" | "ladder" => {
+            topics::own(described, spoken, lang).render_help().to_string()
+        }
+        _ => topics::full(described),
+    }
+}
+
+/// Reads a command that makes several runs: the options of a run, and its own.
+fn experiment(
+    command: &str,
+    matches: &clap::ArgMatches,
+    words: &[String],
+    (spoken, protocols): (&[protocol_flags::ProtocolOptions], &[Arc<dyn Protocol>]),
+    defaults: &Defaults,
+) -> Result<Command, UsageError> {
+    let own: &[SettingSpec] = match command {
+        "find" => &find_settings::FIND,
+        "compare" => &compare_settings::COMPARE,
+        "sweep" => &sweep_settings::SWEEP,
+        _ => &ladder_settings::LADDER,
+    };
+    let names = command_line::names(spoken).chain(own.iter().map(|spec| spec.name));
+    let (values, spoken) = (command_line::values(matches, names), (spoken, protocols));
+    match command {
+        "find" => find_settings::read(values, words, protocols, defaults).map(|found| Command::Find(Box::new(found))),
+        "compare" => {
+            let targets: Vec<String> = values.texts(&settings::TARGET).into_iter().map(str::to_owned).collect();
+            if targets.len() > 1 && targets.iter().all(|target| target.ends_with(RECORD_ENDING)) {
+                let values = values.filtered(|name| command_settings::REPORT.iter().any(|spec| spec.name == name));
+                let (_, shown) = command_settings::report(&values)?;
+                return Ok(Command::Report(targets, shown));
+            }
+            compare_settings::read(values, words, spoken, defaults).map(|sides| Command::Compare(Box::new(sides)))
+        }
+        "sweep" => sweep_settings::read(values, words, spoken, defaults).map(|swept| Command::Sweep(Box::new(swept))),
+        _ => ladder_settings::read(values, words, spoken, defaults).map(|rungs| Command::Ladder(Box::new(rungs))),
     }
 }
 

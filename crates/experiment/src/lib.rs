@@ -14,3 +14,4 @@ pub mod runs;
 pub mod search;
 pub mod sweep;
 pub mod trend;
+mod words;

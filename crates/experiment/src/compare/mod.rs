@@ -19,6 +19,7 @@ use brunt_report::contrast::{ChangeVerdict, ComparedFigures, MEASURES};
 use brunt_report::{Exit, Finding, Summary};
 
 use crate::runs::{RunSide, RunsChange, alternating, compare_sides, shuffled};
+use crate::words::since;
 
 pub use document::write_json;
 pub use story::{outlook, result_text, run_line};
@@ -179,8 +180,4 @@ fn outcome(plan: ComparePlan, rows: Vec<ComparedRunRow>, elapsed: Nanos, unreach
     let named = names.iter().map(|(name, _)| name).filter(|name| is_in_both(name));
     let named = named.map(|name| (name.clone(), changes_of(&|row| of_name(name, row)))).collect();
     CompareOutcome { changes, named, plan, rows, elapsed, unreachable }
-}
-
-fn since(began: Instant) -> Nanos {
-    Nanos(began.elapsed().as_nanos() as u64)
 }

@@ -4,21 +4,19 @@ use brunt_i18n::text::{Text, text};
 use brunt_i18n::{Lang, numbers};
 use brunt_measure::Nanos;
 use brunt_plan::Plan;
-use brunt_report::contrast::{ChangeVerdict, MEASURES, Measure};
+use brunt_report::contrast::{ChangeVerdict, MEASURES};
 use brunt_report::table;
 
 use super::{CompareOutcome, ComparePlan, ComparedRunRow, trial_of};
 use crate::runs::{LEAST_RUNS, RunSide, RunsChange};
+use crate::words::{about, short_name, took, value_text};
 
 const OUTLOOK: Text = text(
     "Comparing {a} (A) with {b} (B): {n} {n|run|runs} of each in turn, of {lasts} each; about {about} in all. Ctrl-C ends \
      it with what is known.",
     "正在比较 {a}（A）与 {b}（B）：双方交替各运行 {n} 次，每次 {lasts}；总共约 {about}。按 Ctrl-C 结束并给出已知结果。",
 );
-const MINUTES: Text = text("{n} min", "{n} 分钟");
-const SECONDS: Text = text("{n} s", "{n} 秒");
 const ROW: Text = text("{number}  {side}  {figures}", "{number}  {side}  {figures}");
-const RATE: Text = text("{n}/s", "{n}/s");
 const FAILED: Text = text("failed {share}", "失败 {share}");
 const NO_EVIDENCE: Text = text("in doubt, no evidence: {why}", "存疑，不作为依据：{why}");
 const CHANGE: Text = text("change", "变化");
@@ -51,15 +49,6 @@ const LEFT_OUT: Text = text(
     "{n} {n|run was|runs were} left out: brunt was in doubt for a reason without a size.",
     "有 {n} 次运行未计入：brunt 自身存疑，且影响大小未知。",
 );
-const TOOK: Text = text("{n} {n|run|runs} in {time}; exit code {code}.", "共 {n} 次运行，用时 {time}；退出码 {code}。");
-
-/// Formats a time to the minute where it is long, as estimates are.
-fn about(time: Nanos, lang: Lang) -> String {
-    match time.as_secs_f64() {
-        s if s >= 90.0 => lang.fill(MINUTES, &[("n", &format!("{:.0}", s / 60.0))]),
-        s => lang.fill(SECONDS, &[("n", &format!("{:.0}", s.ceil()))]),
-    }
-}
 
 /// Says what a comparison will do and how long it takes, before it begins.
 pub fn outlook(plan: &ComparePlan, plans: [&Plan; 2], lang: Lang) -> String {
@@ -93,7 +82,7 @@ pub fn run_line(number: usize, row: &ComparedRunRow, lang: Lang) -> String {
             let shown = MEASURES.iter().filter_map(|measure| {
                 let (value, _) = row.figures.value(measure, row.figures.is_open())?;
                 Some(match measure.quantile() {
-                    Some(_) => format!("{} {}", percentile(measure), value_text(measure, value, lang)),
+                    Some(_) => format!("{} {}", short_name(measure, lang), value_text(measure, value, lang)),
                     None if measure.is_share => lang.fill(FAILED, &[("share", &value_text(measure, value, lang))]),
                     None => value_text(measure, value, lang),
                 })
@@ -102,18 +91,6 @@ pub fn run_line(number: usize, row: &ComparedRunRow, lang: Lang) -> String {
         }
     };
     lang.fill(ROW, &[("number", &format!("{number:>3}")), ("side", letter(row.side)), ("figures", &figures)])
-}
-
-fn percentile(measure: &Measure) -> &'static str {
-    measure.name.trim_end_matches("_us")
-}
-
-fn value_text(measure: &Measure, value: f64, lang: Lang) -> String {
-    match measure.quantile() {
-        Some(_) => numbers::duration(Nanos((value * 1e3) as u64)),
-        None if measure.is_share => format!("{:.2} %", value * 100.0),
-        None => lang.fill(RATE, &[("n", &numbers::rate(value))]),
-    }
 }
 
 /// Tells the result, over several lines.
@@ -128,25 +105,13 @@ pub fn result_text(outcome: &CompareOutcome, lang: Lang) -> String {
     }
     lines.push(String::new());
     lines.extend(remarks(outcome, lang));
-    let facts = [
-        ("n", outcome.rows.len().to_string()),
-        ("time", about(outcome.elapsed, lang)),
-        ("code", outcome.exit_code().to_string()),
-    ];
-    lines.push(lang.fill(TOOK, &facts.each_ref().map(|(name, value)| (*name, value.as_str()))));
+    lines.push(took(outcome.rows.len(), outcome.elapsed, outcome.exit_code(), lang));
     lines.join("\n")
 }
 
 fn names_of(changes: &[RunsChange], verdict: ChangeVerdict, lang: Lang) -> Option<String> {
-    let of = changes.iter().filter(|change| change.verdict == verdict).map(|change| short_name(change, lang));
+    let of = changes.iter().filter(|change| change.verdict == verdict).map(|change| short_name(&change.measure, lang));
     Some(of.collect::<Vec<_>>().join(lang.of(AND))).filter(|names| !names.is_empty())
-}
-
-fn short_name(change: &RunsChange, lang: Lang) -> String {
-    match change.measure.quantile() {
-        Some(_) => percentile(&change.measure).to_owned(),
-        None => change.measure.words(None, lang),
-    }
 }
 
 /// Tells the verdict in a sentence.
@@ -197,7 +162,7 @@ fn remarks(outcome: &CompareOutcome, lang: Lang) -> Vec<String> {
     let doubtful = outcome.rows.iter().filter(|row| row.doubt.is_some()).count();
     let has_evidence = doubtful < outcome.rows.len();
     if let Some(most) = open.clone().map(|(more, _)| more).max().filter(|_| has_evidence) {
-        let what = open.map(|(_, change)| short_name(change, lang)).collect::<Vec<_>>().join(lang.of(AND));
+        let what = open.map(|(_, change)| short_name(&change.measure, lang)).collect::<Vec<_>>().join(lang.of(AND));
         let facts = [("n", &*most.to_string()), ("what", &*what), ("all", &*(outcome.plan.runs + most).to_string())];
         lines.push(lang.fill(MORE, &facts));
     }

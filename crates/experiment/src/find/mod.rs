@@ -21,6 +21,7 @@ use brunt_report::{AllowedLoss, Exit, Finding, JudgedObjective, Summary};
 
 use self::failures::FailedSeconds;
 use crate::search::{Goal, GoalCount, Search, SearchEnd, SearchPlan, SearchResult, SearchStep, TrialOutcome};
+use crate::words::since;
 
 pub use document::write_json;
 pub use story::{outlook, result_text, trial_line};
@@ -287,10 +288,6 @@ fn limit_above(missed: Vec<(f64, Conclusion)>, lower: Option<f64>) -> Option<(f6
         service_limit(other).is_some().cmp(&service_limit(one).is_some()).then(a.total_cmp(b))
     });
     above.into_iter().next()
-}
-
-fn since(began: Instant) -> Nanos {
-    Nanos(began.elapsed().as_nanos() as u64)
 }
 
 /// Returns the median of a run and the lower end of its interval; `None` if it has too few requests.

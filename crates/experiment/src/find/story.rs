@@ -2,11 +2,11 @@
 
 use brunt_i18n::text::{Text, text};
 use brunt_i18n::{Lang, numbers};
-use brunt_measure::Nanos;
 use brunt_report::Exit;
 
 use super::{FindOutcome, TrialRow, service_limit};
 use crate::search::{GoalBounds, Search, SearchEnd, SearchPlan};
+use crate::words::about;
 
 const OUTLOOK: Text = text(
     "Searching the highest {what} that keeps {objectives}: from {lowest} up by doubling, then by halving, until the \
@@ -92,16 +92,6 @@ fn known(known: Option<f64>, is_rate: bool, lang: Lang) -> String {
 
 fn what(is_rate: bool, lang: Lang) -> &'static str {
     lang.of(if is_rate { RATE } else { USERS_SOUGHT })
-}
-
-/// Formats a time to the minute where it is long, as estimates are.
-fn about(time: Nanos, lang: Lang) -> String {
-    const MINUTES: Text = text("{n} min", "{n} 分钟");
-    const SECONDS: Text = text("{n} s", "{n} 秒");
-    match time.as_secs_f64() {
-        s if s >= 90.0 => lang.fill(MINUTES, &[("n", &format!("{:.0}", s / 60.0))]),
-        s => lang.fill(SECONDS, &[("n", &format!("{:.0}", s.ceil()))]),
-    }
 }
 
 /// Says what a search will do and how long it takes, before it begins.

@@ -17,6 +17,7 @@ use brunt_report::{Exit, Finding, Summary};
 
 use crate::compare::trial_of;
 use crate::laws::ladder::{LadderRung, LadderStep, step};
+use crate::words::since;
 
 pub use document::write_json;
 pub use story::{outlook, result_text, run_line};
@@ -216,8 +217,4 @@ fn with_users(plan: &Plan, users: u32) -> Trial {
         *stages = vec![Stage { lasts, from: level, to: level }];
     }
     trial_of(&plan)
-}
-
-fn since(began: Instant) -> Nanos {
-    Nanos(began.elapsed().as_nanos() as u64)
 }

@@ -7,6 +7,7 @@ use brunt_report::table;
 
 use super::{LadderOutcome, LadderPlan, RungRun};
 use crate::laws::ladder::{LadderStep, StepCost};
+use crate::words::{rate_text, took};
 
 const OUTLOOK: Text = text(
     "Climbing {names}: 1, 2, 4 … users of each until throughput stops rising, {up_to} at most. Ctrl-C ends it with what is \
@@ -15,7 +16,6 @@ const OUTLOOK: Text = text(
 );
 const ARROW: Text = text(" → ", " → ");
 const USERS: Text = text("{n} {n|user|users}", "{n} 个用户");
-const RATE: Text = text("{n}/s", "{n}/s");
 const IN_DOUBT: Text = text("in doubt, not counted: {why}", "存疑，未计入：{why}");
 const MISSED: Text = text("objectives missed", "未满足目标");
 const RUNG: Text = text("rung", "级");
@@ -55,16 +55,11 @@ const NO_CPU: Text = text(
 );
 const NOT_ALL: Text = text("Not finished: {n} of {all} rungs were begun.", "尚未完成：共 {all} 级，已开始 {n} 级。");
 const LOST: Text = text("A target could no longer be reached.", "已无法连接其中一个目标。");
-const TOOK: Text = text("{n} {n|run|runs} in {time}; exit code {code}.", "共 {n} 次运行，用时 {time}；退出码 {code}。");
 
 /// Says what a ladder will do, before it begins.
 pub fn outlook(plan: &LadderPlan, lang: Lang) -> String {
     let names = plan.names.join(lang.of(ARROW));
     lang.fill(OUTLOOK, &[("names", &names), ("up_to", &plan.up_to.to_string())])
-}
-
-fn rate(per_s: f64, lang: Lang) -> String {
-    lang.fill(RATE, &[("n", &numbers::rate(per_s))])
 }
 
 /// Says what a run was like, in one line.
@@ -75,7 +70,7 @@ pub fn run_line(rung: &str, run: &RungRun, lang: Lang) -> String {
         None => {
             let median = run.median_s.map_or_else(|| numbers::WITHHELD.to_owned(), numbers::seconds);
             let missed = if run.is_met { String::new() } else { format!("  {}", lang.of(MISSED)) };
-            format!("{}  p50 {median}{missed}", rate(run.throughput_per_s, lang))
+            format!("{}  p50 {median}{missed}", rate_text(run.throughput_per_s, lang))
         }
     };
     format!("  {rung}  {users}  {figures}")
@@ -94,9 +89,7 @@ pub fn result_text(found: &LadderOutcome, lang: Lang) -> String {
     }
     lines.extend(remarks(found, lang));
     let made: usize = found.rungs.iter().map(|rung| rung.runs.len()).sum();
-    let time = format!("{:.0} s", found.elapsed.as_secs_f64());
-    let code = found.exit().code().to_string();
-    lines.push(lang.fill(TOOK, &[("n", &made.to_string()), ("time", &time), ("code", &code)]));
+    lines.push(took(made, found.elapsed, found.exit().code(), lang));
     lines.join("\n")
 }
 
@@ -109,7 +102,7 @@ fn rows(found: &LadderOutcome, steps: &[Option<LadderStep>], lang: Lang) -> Vec<
         vec![
             rung.name.clone(),
             measured.map_or_else(withheld, |rung| numbers::seconds(rung.alone_s)),
-            measured.map_or_else(withheld, |rung| rate(rung.capacity_per_s, lang)),
+            measured.map_or_else(withheld, |rung| rate_text(rung.capacity_per_s, lang)),
             measured.and_then(|rung| rung.cpu_s).map_or_else(withheld, numbers::seconds),
             step.map_or_else(withheld, |step| signed_seconds(step.added_s)),
             step.map_or_else(withheld, |step| numbers::share(step.kept)),

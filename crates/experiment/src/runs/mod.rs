@@ -9,6 +9,7 @@ mod ranks;
 use brunt_measure::steady::median;
 use brunt_report::contrast::{ChangeVerdict, ComparedFigures, MEASURES, Measure};
 
+pub(crate) use order::shuffle;
 pub use order::{RunSide, alternating, shuffled};
 pub use ranks::{RankTest, SampleShift, hodges_lehmann, mann_whitney};
 

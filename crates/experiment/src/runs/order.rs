@@ -22,11 +22,16 @@ pub fn alternating(runs: usize) -> Vec<RunSide> {
 /// both alike.
 pub fn shuffled(runs: usize, seed: u64) -> Vec<RunSide> {
     let mut order = alternating(runs);
+    shuffle(&mut order, seed);
+    order
+}
+
+/// Puts runs into a random order, the same for the same seed (Fisher and Yates).
+pub(crate) fn shuffle<T>(order: &mut [T], seed: u64) {
     let mut rng = Rng::new(seed);
     for last in (1..order.len()).rev() {
         order.swap(last, rng.below(last as u64 + 1) as usize);
     }
-    order
 }
 
 #[cfg(test)]

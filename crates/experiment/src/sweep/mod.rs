@@ -9,6 +9,7 @@ mod tests;
 use std::time::Instant;
 
 use brunt_bench::Bench;
+use brunt_config::SweepAxis;
 use brunt_contract::UsageError;
 use brunt_engine::Stop;
 use brunt_measure::steady::median;
@@ -19,38 +20,18 @@ use brunt_report::{Exit, Finding, Summary};
 
 use crate::binomial::median_ranks;
 use crate::compare::trial_of;
+use crate::runs::shuffle;
+use crate::words::since;
 
 pub use document::write_json;
 pub use scaling::CurveScaling;
 pub use story::{outlook, result_text, run_line};
 
-/// What the values of an axis are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AxisMeaning {
-    /// Numbers of users.
-    Users,
-    /// Requests per second.
-    Rate,
-    /// Values of any other option.
-    Other,
-}
-
-/// An axis of the table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TableAxis {
-    /// Name of the option.
-    pub name: String,
-    /// What its values are.
-    pub meaning: AxisMeaning,
-    /// Values, as written.
-    pub values: Vec<String>,
-}
-
 /// How a table is run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SweepPlan {
     /// One or two axes.
-    pub axes: Vec<TableAxis>,
+    pub axes: Vec<SweepAxis>,
     /// Runs of each cell.
     pub repeat: usize,
     /// Set if the order is random, by the seed.
@@ -213,14 +194,7 @@ impl TableCell {
 fn order(cells: usize, plan: &SweepPlan) -> Vec<usize> {
     let mut order: Vec<usize> = (0..plan.repeat).flat_map(|_| 0..cells).collect();
     if plan.shuffle {
-        let mut rng = Rng::new(plan.seed);
-        for last in (1..order.len()).rev() {
-            order.swap(last, rng.below(last as u64 + 1) as usize);
-        }
+        shuffle(&mut order, plan.seed);
     }
     order
-}
-
-fn since(began: Instant) -> Nanos {
-    Nanos(began.elapsed().as_nanos() as u64)
 }

@@ -1,8 +1,9 @@
 //! How throughput scales along an axis of users, and from which rate on a queue grows.
 
+use brunt_config::AxisKind;
 use brunt_measure::steady::median;
 
-use super::{AxisMeaning, SweepOutcome, TableCell};
+use super::{SweepOutcome, TableCell};
 use crate::laws::bounds::Demands;
 use crate::laws::kneedle::{CurveShape, knee};
 use crate::laws::usl::ScalabilityFit;
@@ -19,7 +20,7 @@ pub struct CurveScaling {
     /// Value of the other axis, as written; `None` if there is none.
     pub of: Option<String>,
     /// What the loads are.
-    pub meaning: AxisMeaning,
+    pub kind: AxisKind,
     /// Loads and throughput, per second, ascending.
     pub points: Vec<(f64, f64)>,
     /// Universal scalability law, along users.
@@ -35,7 +36,7 @@ pub struct CurveScaling {
 /// Returns a curve for each value of the axis beside that of the load.
 pub(super) fn curves(found: &SweepOutcome) -> Vec<CurveScaling> {
     let axes = &found.plan.axes;
-    let Some(along) = axes.iter().position(|axis| axis.meaning != AxisMeaning::Other) else { return Vec::new() };
+    let Some(along) = axes.iter().position(|axis| axis.kind != AxisKind::Other) else { return Vec::new() };
     let beside = (0..axes.len()).find(|axis| *axis != along);
     let values = beside.map_or(1, |beside| axes[beside].values.len());
     let curve = |value: usize| {
@@ -44,9 +45,9 @@ pub(super) fn curves(found: &SweepOutcome) -> Vec<CurveScaling> {
         let mut points: Vec<(f64, f64)> = found.cells.iter().filter(is_of).filter_map(point).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let unsustained = found.cells.iter().filter(is_of).filter(|cell| is_unsustained(cell)).map(|cell| cell.load);
-        let unsustained = unsustained.reduce(f64::min).filter(|_| axes[along].meaning == AxisMeaning::Rate);
+        let unsustained = unsustained.reduce(f64::min).filter(|_| axes[along].kind == AxisKind::Rate);
         let of = beside.map(|beside| axes[beside].values[value].clone());
-        CurveScaling { unsustained, ..curve_of(of, axes[along].meaning, points, found.plan.seed) }
+        CurveScaling { unsustained, ..curve_of(of, axes[along].kind, points, found.plan.seed) }
     };
     (0..values).map(curve).collect()
 }
@@ -58,13 +59,13 @@ pub(super) fn is_unsustained(cell: &TableCell) -> bool {
 }
 
 /// Returns what the points of a curve alone say.
-pub(super) fn curve_of(of: Option<String>, meaning: AxisMeaning, points: Vec<(f64, f64)>, seed: u64) -> CurveScaling {
-    let is_users = meaning == AxisMeaning::Users;
+pub(super) fn curve_of(of: Option<String>, kind: AxisKind, points: Vec<(f64, f64)>, seed: u64) -> CurveScaling {
+    let is_users = kind == AxisKind::Users;
     let highest = points.iter().map(|(_, x)| *x).fold(0.0, f64::max);
     let alone = points.iter().find(|(n, x)| *n == 1.0 && *x > 0.0).map(|(_, x)| *x);
     let is_saturated = |alone: &f64| points.last().is_some_and(|(n, x)| *x < SATURATED * n * alone);
     let bounds = alone.filter(|_| is_users).filter(is_saturated).map(|alone| Demands::of_throughput(alone, highest));
     let usl = is_users.then(|| ScalabilityFit::of(&points, true, seed)).flatten();
     let visual_knee = if is_users { knee(&points, CurveShape::ConcaveIncreasing) } else { None };
-    CurveScaling { of, meaning, points, usl, bounds, visual_knee, unsustained: None }
+    CurveScaling { of, kind, points, usl, bounds, visual_knee, unsustained: None }
 }

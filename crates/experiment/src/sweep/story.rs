@@ -7,21 +7,19 @@ use brunt_plan::Plan;
 use brunt_report::contrast::{MEASURES, Measure};
 use brunt_report::{Summary, table};
 
-use super::{AxisMeaning, CellFigure, CurveScaling, SweepOutcome, SweepPlan, TableCell};
+use super::{CellFigure, CurveScaling, SweepOutcome, SweepPlan, TableCell};
+use brunt_config::{AxisKind, SweepAxis};
+
 use crate::compare::trial_of;
 use crate::laws::usl::{ScalabilityFit, ScalabilityWarning, ScalingLimit};
+use crate::words::{about, short_name, took, value_text};
 
 const OUTLOOK: Text = text(
     "Sweeping {axes}: {n} {n|run|runs}, about {about} in all. Ctrl-C ends it with what is known.",
     "批量压测 {axes}：共 {n} 次运行，约 {about}。按 Ctrl-C 结束并给出已知结果。",
 );
-const MINUTES: Text = text("{n} min", "{n} 分钟");
-const SECONDS: Text = text("{n} s", "{n} 秒");
 const TIMES: Text = text(" × ", " × ");
-const RATE: Text = text("{n}/s", "{n}/s");
 const IN_DOUBT: Text = text("in doubt, not counted: {why}", "存疑，未计入：{why}");
-const THROUGHPUT: Text = text("throughput", "吞吐量");
-const FAILED: Text = text("failed", "失败");
 const EFFICIENCY: Text = text("efficiency", "效率");
 const OF: Text = text("With {value}: ", "取 {value} 时：");
 const USL: Text = text(
@@ -66,15 +64,6 @@ const NOT_ALL: Text =
 const LOST: Text = text("The target could no longer be reached.", "已无法连接目标。");
 const REFUSED: Text = text("The next load was not sent: {why}.", "未发送下一级负载：{why}。");
 const DOUBTFUL: Text = text("{cell}: {why}.", "{cell}：{why}。");
-const TOOK: Text = text("{n} {n|run|runs} in {time}; exit code {code}.", "共 {n} 次运行，用时 {time}；退出码 {code}。");
-
-/// Formats a time to the minute where it is long, as estimates are.
-fn about(time: Nanos, lang: Lang) -> String {
-    match time.as_secs_f64() {
-        s if s >= 90.0 => lang.fill(MINUTES, &[("n", &format!("{:.0}", s / 60.0))]),
-        s => lang.fill(SECONDS, &[("n", &format!("{:.0}", s.ceil()))]),
-    }
-}
 
 /// Says what a sweep will do and how long it takes, before it begins.
 pub fn outlook<'a>(plan: &SweepPlan, plans: impl Iterator<Item = &'a Plan>, lang: Lang) -> String {
@@ -94,7 +83,7 @@ pub fn outlook<'a>(plan: &SweepPlan, plans: impl Iterator<Item = &'a Plan>, lang
 
 /// Returns the values of a cell, as on the command line.
 fn place(cell: &TableCell, plan: &SweepPlan) -> String {
-    let of = |(axis, at): (&super::TableAxis, &usize)| format!("{} {}", axis.name, axis.values[*at]);
+    let of = |(axis, at): (&SweepAxis, &usize)| format!("{} {}", axis.name, axis.values[*at]);
     plan.axes.iter().zip(&cell.at).map(of).collect::<Vec<_>>().join(", ")
 }
 
@@ -107,25 +96,13 @@ pub fn run_line(number: usize, (cell, plan): (&TableCell, &SweepPlan), summary: 
             let run = brunt_report::contrast::ComparedFigures::of_sums(summary);
             let shown = MEASURES.iter().filter_map(|measure| {
                 let (value, _) = run.value(measure, run.is_open())?;
-                let name = if measure.quantile().is_some() { percentile(measure) } else { "" };
+                let name = if measure.quantile().is_some() { short_name(measure, lang) } else { String::new() };
                 Some(format!("{name} {}", value_text(measure, value, lang)).trim_start().to_owned())
             });
             shown.collect::<Vec<_>>().join("  ")
         }
     };
     format!("{number:>3}  {}  {figures}", place(cell, plan))
-}
-
-fn percentile(measure: &Measure) -> &'static str {
-    measure.name.trim_end_matches("_us")
-}
-
-fn value_text(measure: &Measure, value: f64, lang: Lang) -> String {
-    match measure.quantile() {
-        Some(_) => numbers::duration(Nanos((value * 1e3) as u64)),
-        None if measure.is_share => format!("{:.2} %", value * 100.0),
-        None => lang.fill(RATE, &[("n", &numbers::rate(value))]),
-    }
 }
 
 /// Formats a figure, with its interval in brackets.
@@ -147,19 +124,14 @@ pub fn result_text(found: &SweepOutcome, lang: Lang) -> String {
     lines.push(String::new());
     lines.extend(found.curves.iter().flat_map(|curve| curve_lines(curve, lang)));
     lines.extend(remarks(found, lang));
-    let code = found.exit().code().to_string();
-    let facts = [("n", &*found.made.to_string()), ("time", &*about(found.elapsed, lang)), ("code", &*code)];
-    lines.push(lang.fill(TOOK, &facts));
+    lines.push(took(found.made, found.elapsed, found.exit().code(), lang));
     lines.join("\n")
 }
 
 fn rows(found: &SweepOutcome, lang: Lang) -> Vec<Vec<String>> {
-    let along = found.plan.axes.iter().position(|axis| axis.meaning == AxisMeaning::Users);
-    let names = found.plan.axes.iter().map(|axis| axis.name.clone());
-    let of = |measure: &Measure| match measure.quantile() {
-        Some(_) => percentile(measure).to_owned(),
-        None => lang.of(if measure.is_share { FAILED } else { THROUGHPUT }).to_owned(),
-    };
+    let along = found.plan.axes.iter().position(|axis| axis.kind == AxisKind::Users);
+    let names = found.plan.axes.iter().map(|axis| axis.name.to_owned());
+    let of = |measure: &Measure| short_name(measure, lang);
     let scaled = along.map(|_| lang.of(EFFICIENCY).to_owned());
     let heading: Vec<String> = names.chain(MEASURES.iter().map(of)).chain(scaled).collect();
     let row = |cell: &TableCell| {
@@ -186,7 +158,7 @@ fn curve_lines(curve: &CurveScaling, lang: Lang) -> Vec<String> {
     let users = |n: f64| format!("{n:.1}").trim_end_matches(".0").to_owned();
     said.extend(curve.bounds.map(|bounds| lang.fill(BOUNDS, &[("knee", &users(bounds.knee()))])));
     said.extend(curve.visual_knee.map(|knee| lang.fill(VISUAL, &[("users", &users(knee))])));
-    if curve.meaning == AxisMeaning::Rate && !curve.points.is_empty() {
+    if curve.kind == AxisKind::Rate && !curve.points.is_empty() {
         said.push(match curve.unsustained {
             Some(rate) => lang.fill(UNSUSTAINED, &[("rate", &numbers::rate(rate))]),
             None => lang.of(SUSTAINED).to_owned(),

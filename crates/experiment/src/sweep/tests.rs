@@ -1,16 +1,17 @@
 //! What a sweep says and writes.
 
+use brunt_config::AxisKind;
 use brunt_report::Lang;
 use serde_json::Value;
 
 use super::scaling::curve_of;
 use super::*;
 
-fn axis(name: &str, meaning: AxisMeaning, values: &[&str]) -> TableAxis {
-    TableAxis { name: name.into(), meaning, values: values.iter().map(|value| (*value).to_owned()).collect() }
+fn axis(name: &'static str, kind: AxisKind, values: &[&str]) -> SweepAxis {
+    SweepAxis { name, kind, values: values.iter().map(|value| (*value).to_owned()).collect() }
 }
 
-fn outcome(axes: Vec<TableAxis>, cells: Vec<TableCell>, repeat: usize) -> SweepOutcome {
+fn outcome(axes: Vec<SweepAxis>, cells: Vec<TableCell>, repeat: usize) -> SweepOutcome {
     let made = cells.len() * repeat;
     SweepOutcome {
         plan: SweepPlan { axes, repeat, shuffle: false, seed: 1, time_limit: None },
@@ -38,13 +39,13 @@ fn a_curve_along_users_has_a_fit_bounds_and_a_knee() {
     // γ 100, σ 0.05, κ 0.002: the peak is at √(0.95 ÷ 0.002) = 21.8 users.
     let law = |n: f64| (n, 100.0 * n / (1.0 + 0.05 * (n - 1.0) + 0.002 * n * (n - 1.0)));
     let points: Vec<(f64, f64)> = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0].map(law).to_vec();
-    let curve = curve_of(Some("on".into()), AxisMeaning::Users, points, 1);
+    let curve = curve_of(Some("on".into()), AxisKind::Users, points, 1);
     let peak = curve.usl.as_ref().and_then(|fit| fit.peak()).expect("a peak");
     assert!((peak - 21.8).abs() < 0.3, "{peak}");
     assert!((curve.bounds.expect("a user alone").knee() - 7.4).abs() < 0.5, "{curve:?}");
     let found = SweepOutcome { curves: vec![curve], ..outcome(Vec::new(), Vec::new(), 1) };
     let text = result_text(&found, Lang::En);
-    let linear = curve_of(None, AxisMeaning::Users, vec![(1.0, 100.0), (2.0, 199.0)], 1);
+    let linear = curve_of(None, AxisKind::Users, vec![(1.0, 100.0), (2.0, 199.0)], 1);
     assert_eq!(linear.bounds, None, "nobody queued yet");
     for said in
         ["With on: A user alone gets 100/s", "peak at 22 users", "Users queue for certain from 7", "One run of each"]
@@ -66,16 +67,15 @@ fn a_curve_along_rates_says_from_where_on_it_is_not_sustained() {
         TableCell { runs, scheduled_per_s: vec![scheduled], ..empty(vec![0], 12.0) }
     };
     assert_eq!([10.0, 10.4, 12.0].map(|scheduled| scaling::is_unsustained(&run(scheduled))), [false, false, true]);
-    let axes = || vec![axis("rate", AxisMeaning::Rate, &["12"])];
+    let axes = || vec![axis("rate", AxisKind::Rate, &["12"])];
     let of = |axes, scheduled| scaling::curves(&outcome(axes, vec![run(scheduled)], 1))[0].unsustained;
     assert_eq!((of(axes(), 12.0), of(axes(), 10.0)), (Some(12.0), None), "fewer arrivals than the rate are chance");
-    assert_eq!(of(vec![axis("users", AxisMeaning::Users, &["12"])], 12.0), None, "users ask for no rate");
+    assert_eq!(of(vec![axis("users", AxisKind::Users, &["12"])], 12.0), None, "users ask for no rate");
 }
 
 #[test]
 fn the_table_has_a_row_for_each_cell() {
-    let axes =
-        vec![axis("users", AxisMeaning::Users, &["1", "4"]), axis("no-keepalive", AxisMeaning::Other, &["on", "off"])];
+    let axes = vec![axis("users", AxisKind::Users, &["1", "4"]), axis("no-keepalive", AxisKind::Other, &["on", "off"])];
     let cells = (0..4).map(|n| empty(vec![n / 2, n % 2], if n < 2 { 1.0 } else { 4.0 })).collect();
     let found = outcome(axes, cells, 1);
     let text = result_text(&found, Lang::En);
@@ -95,7 +95,7 @@ fn the_table_has_a_row_for_each_cell() {
 #[test]
 fn what_is_missing_is_said() {
     let cells = vec![empty(vec![0], 1.0), TableCell { runs: Vec::new(), ..empty(vec![1], 2.0) }];
-    let found = outcome(vec![axis("users", AxisMeaning::Users, &["1", "2"])], cells, 1);
+    let found = outcome(vec![axis("users", AxisKind::Users, &["1", "2"])], cells, 1);
     assert_eq!(found.exit().code(), 20, "a cell that cannot be trusted");
     let cut = SweepOutcome { made: 1, ..found.clone() };
     assert_eq!(cut.exit().code(), 21);

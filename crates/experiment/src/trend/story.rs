@@ -2,15 +2,14 @@
 
 use brunt_i18n::text::{Text, text};
 use brunt_i18n::{Lang, numbers};
-use brunt_measure::Nanos;
-use brunt_report::contrast::{ChangeVerdict, MEASURES, Measure};
+use brunt_report::contrast::{ChangeVerdict, MEASURES};
 use brunt_report::table;
 
 use super::{LEAST_RUNS, LevelChange, TestHistory};
+use crate::words::{short_name, value_text};
 
 const START: Text = text("start (UTC)", "开始（UTC）");
 const RECORD: Text = text("record", "记录");
-const RATE: Text = text("{n}/s", "{n}/s");
 const CHANGED: Text = text(
     "{figure} changed at {record}: {before} before, {after} from there on ({change}): {verdict}.",
     "{figure} 自 {record} 起改变：此前 {before}，此后 {after}（{change}）：{verdict}。",
@@ -32,27 +31,12 @@ const DOUBTFUL: Text = text(
 const SHOWN: usize = 40;
 const EARLIER: Text = text("({n} earlier runs are not shown)", "（更早的 {n} 次运行未列出）");
 
-fn value_text(measure: &Measure, value: f64, lang: Lang) -> String {
-    match measure.quantile() {
-        Some(_) => numbers::duration(Nanos((value * 1e3) as u64)),
-        None if measure.is_share => format!("{:.2} %", value * 100.0),
-        None => lang.fill(RATE, &[("n", &numbers::rate(value))]),
-    }
-}
-
-fn name_of(measure: &Measure, lang: Lang) -> String {
-    match measure.quantile() {
-        Some(_) => measure.name.trim_end_matches("_us").to_owned(),
-        None => measure.words(None, lang),
-    }
-}
-
 /// Tells the history: its runs, and where figures changed.
 pub fn result_text(history: &TestHistory, lang: Lang) -> String {
     let (runs, changes) = (&history.runs, &history.changes);
     let hidden = runs.len().saturating_sub(SHOWN);
     let heading = [START, RECORD].map(|word| lang.of(word).to_owned()).into_iter();
-    let heading: Vec<String> = heading.chain(MEASURES.iter().map(|measure| name_of(measure, lang))).collect();
+    let heading: Vec<String> = heading.chain(MEASURES.iter().map(|measure| short_name(measure, lang))).collect();
     let row = |(at, run): (usize, &super::TrendRun)| {
         let shown = MEASURES.iter().map(|measure| {
             let value = run.figures.value(measure, run.figures.is_open());
@@ -92,7 +76,7 @@ fn change_text(history: &TestHistory, change: &LevelChange, lang: Lang) -> Strin
     let [before, after] = levels.map(|level| value_text(measure, level, lang));
     let by = if measure.is_share { levels[1] - levels[0] } else { levels[1] / levels[0] };
     let facts = [
-        ("figure", name_of(measure, lang)),
+        ("figure", short_name(measure, lang)),
         ("record", history.runs[*at].name.clone()),
         ("before", before),
         ("after", after),
