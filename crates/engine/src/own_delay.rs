@@ -27,7 +27,7 @@ const SLEPT: Nanos = Nanos::from_micros(10);
 const SLEPT_THOUGH_DISTURBED: Nanos = Nanos::from_micros(100);
 /// Divisor of a usual service time that gives the length of a wait above which the scheduler's counter is read, and its
 /// bounds in nanoseconds: shorter waits cannot hide more, and a reading costs about a microsecond.
-const COUNTED_DIVISOR: f64 = 10.0;
+const COUNTED_DIVISOR: f64 = 50.0;
 const COUNTED_BOUNDS: (f64, f64) = (50e3, 1e6);
 /// Longest delay of a timer that is ordinary on a virtual machine (a later one may have begun before the timer), and
 /// longest ordinary time between two readings of the clock.
@@ -192,12 +192,17 @@ impl ReadGaps {
         last.max(pieces) + self.began_late(x.written)
     }
 
-    /// Records the end of a response, read at `read` after `service`.
+    /// Records the end of a response, read at `read` after `service`, to a request that was delayed before it was sent
+    /// by `delayed`.
     #[inline]
-    pub fn record_response(&mut self, read: Nanos, service: Nanos) {
+    pub fn record_response(&mut self, read: Nanos, service: Nanos, delayed: Nanos) {
+        approach_median(&mut self.service_ns, service);
+        if delayed > ORDINARY {
+            // The turns that work off a backlog are part of what caused it.
+            return;
+        }
         approach_median(&mut self.resolution_ns, read - self.turn_since);
         approach_median(&mut self.wake_ns, read - self.since);
-        approach_median(&mut self.service_ns, service);
         self.resolution_ns = self.resolution_ns.min(LONGEST_TURN);
         self.wake_ns = self.wake_ns.min(ORDINARY.0 as f64);
     }
@@ -386,13 +391,14 @@ mod tests {
             it.wait((now + 10, now + 9_000, now + 4_000), 3_000);
             let turn = if n % 10 == 0 { 5_000 } else { 40 + n % 21 };
             now += 4_000 + turn;
-            it.gaps.record_response(SteppedLoop::at(now), us(2_000));
+            it.gaps.record_response(SteppedLoop::at(now), us(2_000), us(n % 150));
+            it.gaps.record_response(SteppedLoop::at(now + 900), us(2_000), us(1_000));
         }
         let resolution = it.gaps.resolution();
         assert!(resolution >= us(190) && resolution <= ORDINARY, "an ordinary wake-up at most: {resolution:?}");
         assert_eq!(it.read_late(now), us(3_000) + us(40 + 1_999 % 21) - resolution);
         assert_eq!(it.gaps.longest_wait(), Nanos(500_000), "an eighth, but not less");
-        (0..1_000).for_each(|_| it.gaps.record_response(SteppedLoop::at(now), us(40_000)));
+        (0..1_000).for_each(|_| it.gaps.record_response(SteppedLoop::at(now), us(40_000), Nanos::ZERO));
         let longest = it.gaps.longest_wait();
         assert!(longest > us(4_700) && longest < us(5_300), "{longest:?}");
     }

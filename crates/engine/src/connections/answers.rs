@@ -106,8 +106,9 @@ impl<N: Network> WorkerConnections<N> {
         }
         let c = self.links.conn(conn);
         let late_by = self.gaps.delay_of(&x, c.is_set(SENT_IN_PIECES), self.traffic.stamp);
-        self.freed_late = self.freed_late.max(late_by + x.delayed.get());
-        self.gaps.record_response(self.traffic.stamp, self.traffic.stamp - x.timed_from());
+        let (now, delayed) = (self.traffic.stamp, x.delayed.get());
+        self.freed_late = self.freed_late.max(late_by + delayed);
+        self.gaps.record_response(now, now - x.timed_from(), delayed);
         self.traffic.ended(&x, ended, (late, broken), late_by, self.links.done());
     }
 
