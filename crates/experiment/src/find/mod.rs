@@ -21,6 +21,8 @@ use self::failures::FailedSeconds;
 use crate::runner::{RunOf, RunResult, TrialRunner};
 use crate::search::{Goal, GoalCount, Search, SearchEnd, SearchPlan, SearchResult, SearchStep, TrialOutcome};
 
+#[cfg(feature = "schema")]
+pub(crate) use document::FindReport;
 pub use story::{outlook, trial_line};
 
 /// Part of a trial that its warm-up takes.
