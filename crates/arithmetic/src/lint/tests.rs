@@ -121,6 +121,28 @@ fn each_check_finds_its_mistake() {
         (GO_STRESS.replace("│   10.00│200", "│    8.00│200"), "little"),
         (WRK.replace("Requests/sec:  10000.00", "Requests/sec:  20000.00").replace("10.00ms", "5.00ms"), "rate"),
         (HEY.replace("Fastest:\t0.0010", "Fastest:\t0.0200"), "order"),
+        (
+            HEY.replace("Latency distribution", "  0.001 [9000] |■■■\n  0.050 [1000] |■\nLatency distribution")
+                .replace("Fastest:\t0.0010", "Fastest:\t0.0050"),
+            "order",
+        ),
+        (
+            AB.replace("5   20   9.7     18      65", "0    1   9.7      1      65")
+                .replace("50%     18", "50%      1"),
+            "little",
+        ),
+        (
+            WRK.replace("Running 30s", "Running 10s")
+                .replace("in 30.00s", "in 51.00h")
+                .replace("Requests/sec:  10000.00", "Requests/sec:      1.63"),
+            "rate",
+        ),
+        (
+            WRK.replace("in 30.00s", "in 2.00ms")
+                .replace("Requests/sec:  10000.00", "Requests/sec:  150000000.00")
+                .replace("10.00ms", "1.00us"),
+            "rate",
+        ),
         (AB.replace("100%     65", "100%     55").replace("99%     60", "99%     80"), "order"),
         (format!("{WEBBENCH}\nQPS: 24525\n"), "units"),
         (format!("{WEBBENCH}\n24525 pages/min (QPS: 24525 pages/min)\n"), "units"),
@@ -171,6 +193,57 @@ fn hey_keeps_the_first_million_only() {
     let report = report(&text.replace("-c 50", "-c 100").replace("Fastest:\t0.0010", "Fastest:\t0.0000"));
     let said = report.findings.iter().find(|found| found.check == "rate").map(|found| found.text(Lang::En));
     assert!(said.as_ref().is_some_and(|said| said.contains("1.4 times too high")), "{said:?}");
+}
+
+#[test]
+fn old_versions_of_go_stress_testing_divide_the_mean_by_the_users() {
+    let report = report(&GO_STRESS.replace("│   10.00│200", "│    1.00│200"));
+    let said = report.findings.iter().find(|found| found.check == "little").map(|found| found.text(Lang::En));
+    assert!(
+        said.as_ref().is_some_and(|said| said.contains("÷ the 10 users") && said.contains("took 10 ms")),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn pipelined_requests_are_more_than_the_connections() {
+    let many = WRK.replace("100 connections", "10 connections");
+    assert_eq!(found(&many), ["little"]);
+    assert!(report(&many).text(Lang::En).contains("(unless a script pipelined requests)"));
+    let told = format!("wrk -t2 -c10 -d30s -s post.lua http://127.0.0.1:8080/\n{many}");
+    assert_eq!(found(&told), ["little"]);
+    assert_eq!(found(&told.replace("post", "pipeline")), Vec::<&str>::new());
+}
+
+#[test]
+fn a_page_that_is_no_2xx_is_an_error_or_a_redirect() {
+    let other = |n: &str| AB.replace("Keep-Alive", &format!("Non-2xx responses:      {n}\nKeep-Alive"));
+    let said = |text: &str| report(text).text(Lang::En);
+    assert_eq!(found(&other("10000")), ["failures"]);
+    assert!(said(&other("10000")).contains("none of the 10,000 requests had a status of 2xx"));
+    assert!(said(&other("100")).contains("100 of 10,000 requests (1.0 %) failed or had a status other than 2xx"));
+    let lengths = "Failed requests:        100\n   (Connect: 0, Receive: 0, Length: 100, Exceptions: 0)";
+    let both = |n: &str| other(n).replace("Failed requests:        0", lengths);
+    assert!(!said(&both("100")).contains("another length") && said(&both("50")).contains("100 requests count as"));
+}
+
+#[test]
+fn users_who_wait_until_a_request_is_due_leave_out_fewer() {
+    let slow = HEY.replace("0.0500", "9.0000").replace("2.0000 secs", "20.0000 secs").replace("5000.0000", "500.0000");
+    let slow = slow.replace("0.0099", "0.0990").replace("0.0095", "0.0950").replace("0.0300", "0.3000");
+    assert_eq!(found(&slow), ["omission"]);
+    assert_eq!(found(&slow.replace("-c 50", "-c 50 -q 10")), Vec::<&str>::new());
+    assert_eq!(found(&slow.replace("-c 50", "-c 50 -q 0")), ["omission"]);
+}
+
+#[test]
+fn time_outs_of_oha_have_the_limit_of_its_command() {
+    let errors = "[200]\t9000 responses\nError distribution:\n  [1000] request timed out";
+    let text = HEY.replace("[200]\t10000 responses", errors).replace("Summary:", "Summary:\n  Success rate: 90.00%");
+    let checks = |text: &str| report(text).findings.iter().map(|found| found.check).collect::<Vec<_>>();
+    assert_eq!(report(&text).outputs[0].0.name(), "oha");
+    assert!(!checks(&text).contains(&"timeouts"));
+    assert!(checks(&text.replace("hey -n 10000", "oha -t 3s")).contains(&"timeouts"));
 }
 
 #[test]

@@ -28,7 +28,9 @@ const DROPPED: Text = text(
 pub fn examine(evidence: &LintEvidence<'_>, examined: &mut Examined) {
     for run in evidence.runs {
         match run.tool {
-            ToolName::Wrk | ToolName::Wrk2 | ToolName::Hey if run.requests.is_some() => examined.add(left_out(run)),
+            ToolName::Wrk | ToolName::Wrk2 | ToolName::Hey | ToolName::Oha if run.requests.is_some() => {
+                examined.add(left_out(run))
+            }
             ToolName::K6 => examined.add(dropped(run)),
             _ => {}
         }
@@ -37,7 +39,7 @@ pub fn examine(evidence: &LintEvidence<'_>, examined: &mut Examined) {
 
 fn left_out(run: &StatedRun) -> Option<LintFinding> {
     let n = Some(run.timed_out).filter(|n| *n > 0)?;
-    let limit = run.timeout_s();
+    let limit = run.timeout_s()?;
     let all = run.timed?.saturating_add(n);
     let facts = [
         ("n", numbers::count(n)),

@@ -48,6 +48,8 @@ fn run(block: &Block<'_>) -> Option<StatedRun> {
     run.users = block.text(CONNECTIONS).and_then(connections);
     run.target = block.text(HEAD).and_then(|text| text.split_once(" test @ ")).map(|(_, url)| url.to_owned());
     run.duration = Some(duration);
+    let asked = block.text(HEAD).and_then(|text| quantities::leading_time(text.strip_prefix("Running ")?));
+    run.asked_duration = asked.map(|(duration, _)| duration);
     run.requests = Some(requests);
     run.timed = run.requests;
     run.rate = Some(rate);
@@ -141,6 +143,7 @@ Transfer/sec:     12.89MB
         let runs = read(&PastedText::read(text.as_bytes()));
         let [run] = &runs[..] else { panic!("{runs:?}") };
         assert_eq!((run.tool, run.users, run.requests), (ToolName::Wrk, Some(200), Some(2_525_852)));
+        assert_eq!(run.asked_duration.map(|duration| duration.value), Some(30.0));
         assert_eq!((run.timed_out, run.failed_outside, run.failed_inside), (7, 240, 5));
         assert!(run.mean.is_some_and(|mean| (mean.value - 0.01608).abs() < 1e-9));
         assert!(run.percentile(0.99).is_some_and(|time| (time.value - 0.1628).abs() < 1e-9));
