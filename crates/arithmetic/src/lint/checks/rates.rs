@@ -34,6 +34,10 @@ const NOT_KEPT: Text = text(
         lasts, and say more about its length than about the service",
     "要求 {asked}，实际只有 {printed}：迟到的请求不断排队，压测持续多久，耗时就增长多久，反映的是压测时长而不是服务",
 );
+const NOT_MADE: Text = text(
+    "{asked} were asked for and {printed} came: the load asked for was not made, or these figures are of another run",
+    "要求 {asked}，实际只有 {printed}：没有施加所要求的负载，或者这些数字来自另一次压测",
+);
 const FIRST_MILLION: Text = text(
     "{printed} × {time} are {all} requests, but times and statuses are those of the first {kept} only; the mean is the \
         sum of all times ÷ {kept}, {factor} times too high",
@@ -66,13 +70,19 @@ pub fn wrong_clock(run: &StatedRun) -> Option<LintFinding> {
     found(TOO_SHORT, facts("max", max.value))
 }
 
-/// Returns what is said about a rate of wrk2 that was not kept.
+/// Returns what is said about a rate that was not kept.
 fn not_kept(run: &StatedRun) -> Option<LintFinding> {
-    let asked = run.command.as_ref()?.rate_per_s.filter(|_| run.tool == ToolName::Wrk2)?;
+    let asked = run.command.as_ref()?.rate_per_s?;
+    let text = match run.tool {
+        ToolName::Wrk2 => NOT_KEPT,
+        ToolName::Oha => NOT_MADE,
+        // The rate of hey is that of each user.
+        _ => return None,
+    };
     let printed = run.rate?;
     (printed.at_most() < asked * KEPT).then(|| {
         let facts = [("asked", figures::rate(asked)), ("printed", figures::rate(printed.value))];
-        LintFinding::of_run(run, LintGrade::Weak, NOT_KEPT, facts).settled_by(run.brunt_with_rate())
+        LintFinding::of_run(run, LintGrade::Weak, text, facts).settled_by(run.brunt_with_rate())
     })
 }
 
