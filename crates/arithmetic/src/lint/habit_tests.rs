@@ -69,6 +69,8 @@ fn time_outs_of_wrk2_are_no_requests() {
     let asked = format!("wrk -t2 -c100 -d30s -R10000 http://127.0.0.1:8080/\n{}", WRK.replace("Requests/sec", errors));
     assert_eq!(found(&asked), Vec::<&str>::new());
     assert!(report(&asked).text(Lang::En).contains("the 9,000 time-outs are no number of requests"));
+    let failing = asked.replace("Requests/sec", "  Non-2xx or 3xx responses: 3\nRequests/sec");
+    assert!(report(&failing).text(Lang::En).contains("3 of 300,000 requests"));
 }
 
 #[test]

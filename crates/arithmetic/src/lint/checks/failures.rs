@@ -41,9 +41,9 @@ const IN_RATE: Text = text(
     "速率把 {failed} 个出错的请求也计算在内：得到响应的是 {good} 个，即 {rate}，而不是 {printed}",
 );
 const IN_NOTHING: Text = text(
-    "{failed} requests ended in a socket error ({share} of the {requests} counted), and are in neither the latency nor \
-        the rate",
-    "{failed} 个请求以套接字错误结束（相当于所计 {requests} 个的 {share}），既不在延迟里，也不在速率里",
+    "{failed} requests ended in a socket error ({share} of them and the {requests} counted together), and are in neither \
+        the latency nor the rate",
+    "{failed} 个请求以套接字错误结束（占它们与所计 {requests} 个之和的 {share}），既不在延迟里，也不在速率里",
 );
 const OTHER_LENGTH: Text = text(
     "{n} «failed» requests only had a response of another length than the first one, which pages with changing content \
@@ -101,7 +101,7 @@ fn outside(run: &StatedRun) -> Option<LintFinding> {
         ToolName::Webbench | ToolName::Hey | ToolName::Oha => in_rate(run, requests),
         _ => {
             let broken = run.failed_outside.checked_sub(run.timed_out).filter(|broken| *broken > 0)?;
-            let (share, grade) = weigh(broken, requests);
+            let (share, grade) = weigh(broken, requests.saturating_add(broken));
             let facts = [("failed", numbers::count(broken)), ("share", share), ("requests", numbers::count(requests))];
             Some(LintFinding::of_run(run, grade, IN_NOTHING, facts).settled_by(run.brunt_again()))
         }

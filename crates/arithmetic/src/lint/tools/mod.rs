@@ -56,7 +56,7 @@ pub fn runs(paste: &PastedText, commands: &[(ToolName, PastedCommand)]) -> Vec<S
 /// Takes from the command of a run what its output does not tell.
 fn complete(run: &mut StatedRun, tool: ToolName, command: &PastedCommand) {
     if run.tool == ToolName::Wrk && command.rate_per_s.is_some() {
-        (run.tool, run.load) = (ToolName::Wrk2, LoadKind::Open);
+        (run.tool, run.load, run.timed) = (ToolName::Wrk2, LoadKind::Open, run.requests);
     }
     if run.tool == ToolName::Hey && tool == ToolName::Oha {
         run.tool = ToolName::Oha;
