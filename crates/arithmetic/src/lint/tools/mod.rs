@@ -44,8 +44,8 @@ pub fn runs(paste: &PastedText, commands: &[(ToolName, PastedCommand)]) -> Vec<S
     runs.sort_by_key(|run| run.line);
     for run in &mut runs {
         let before = &commands[..commands.partition_point(|(_, command)| command.line <= run.line)];
-        let near = before.iter().rev().take_while(|(_, command)| run.line - command.line <= NEAR);
-        if let Some((tool, command)) = near.filter(|(tool, _)| tool.starts(run.tool)).next() {
+        let mut near = before.iter().rev().take_while(|(_, command)| run.line - command.line <= NEAR);
+        if let Some((tool, command)) = near.find(|(tool, _)| tool.starts(run.tool)) {
             run.command = Some(command.clone());
             complete(run, *tool, command);
         }
