@@ -5,7 +5,7 @@
 use super::super::paste::PastedText;
 use super::super::quantities::{self, PrintedNumber};
 use super::super::stated::{StatedPart, StatedPercentile, StatedRun, ToolName};
-use super::table::{TableHead, cells};
+use super::table::{TableHead, cells, is_rule};
 
 const MS: f64 = 1e-3;
 
@@ -33,6 +33,10 @@ pub fn read(paste: &PastedText) -> Vec<StatedRun> {
         };
         let mut rows = Vec::new();
         while let Some(row) = lines.peek().map(|row| cells(&row.text)) {
+            if is_rule(&row) {
+                lines.next();
+                continue;
+            }
             if row.get(samples).and_then(|samples| quantities::count(samples)).is_none() {
                 break;
             }
@@ -96,15 +100,35 @@ fn throughput(text: &str) -> Option<PrintedNumber> {
 /// Returns the runs of which the summariser printed lines: `summary = 1000 in 00:01:00 = 16.7/s Avg: 12 …`.
 pub fn read_lines(paste: &PastedText) -> Vec<StatedRun> {
     let mut runs: Vec<StatedRun> = Vec::new();
+    let mut since_last = None;
     for line in &paste.lines {
+        if let Some(requests) = interval_line(&line.text) {
+            since_last = Some(requests.saturating_add(since_last.unwrap_or(0)));
+        }
         let Some(run) = total_line(&line.text, line.number) else { continue };
         // Each of these lines counts since the start, so that the last one of a run stands for all.
         match runs.last_mut() {
-            Some(last) if last.requests <= run.requests => *last = run,
+            Some(last) if goes_on(last, &run, since_last) => *last = run,
             _ => runs.push(run),
         }
+        since_last = None;
     }
     runs
+}
+
+/// Returns `true` if a total is that of the same run as the last one, with the requests of the intervals in between.
+fn goes_on(last: &StatedRun, now: &StatedRun, since_last: Option<u64>) -> bool {
+    let (before, after) = (last.requests.unwrap_or(0), now.requests.unwrap_or(0));
+    let grows =
+        after >= before && last.duration.zip(now.duration).is_none_or(|(before, after)| after.value >= before.value);
+    // The first total of a run is the sum of its intervals.
+    grows && since_last.is_none_or(|requests| before.saturating_add(requests) == after || requests != after)
+}
+
+/// Reads the requests of an interval: `summary + 100 in 00:00:10 = 10.0/s …`.
+fn interval_line(text: &str) -> Option<u64> {
+    let (_, rest) = text.split_once("ummary +").or_else(|| text.split_once("Summary Results +"))?;
+    quantities::leading_number(rest).map(|(requests, _)| requests.value as u64)
 }
 
 fn total_line(text: &str, number: usize) -> Option<StatedRun> {
@@ -152,6 +176,10 @@ TOTAL,1000,84,60,150,200,280,5,400,3.00%,10.0,2
         assert_eq!((run.percentile(0.99).map(|t| t.value), run.parts[1].name.as_str()), (Some(0.28), "list, all"));
         let zh = text.replace("Label,# Samples,Average,Median,90% Line", "标签,# 样本,平均值,中位数,90% 百分位");
         assert_eq!(read(&PastedText::read(zh.as_bytes())).len(), 1);
+        let rows: Vec<String> = text.replace("list, all", "list").lines().map(|row| row.replace(',', " | ")).collect();
+        let drawn = format!("| {} |\n|---|:--|\n| {} |\n", rows[0], rows[1..].join(" |\n| "));
+        let runs = read(&PastedText::read(drawn.as_bytes()));
+        assert_eq!((runs.len(), runs[0].requests, runs[0].parts.len()), (1, Some(1000), 2), "{drawn}");
     }
 
     #[test]
@@ -165,5 +193,20 @@ summary =    100 in 00:00:10 =   10.0/s Avg:    90 Min:    12 Max:   210 Err:   
         let [run] = &runs[..] else { panic!("{runs:?}") };
         assert_eq!((run.requests, run.failed_inside, run.line), (Some(900), 9, 3));
         assert_eq!(run.duration.map(|duration| duration.value), Some(90.0));
+    }
+
+    #[test]
+    fn a_longer_run_after_a_shorter_one_is_its_own() {
+        let text = "\
+summary +     60 in     6s =   10.0/s Avg:    90 Min:    12 Max:   210 Err:     0 (0.00%) Active: 5 Started: 5 Finished: 0
+summary +     40 in     4s =   10.0/s Avg:    90 Min:    12 Max:   210 Err:     0 (0.00%) Active: 0 Started: 5 Finished: 5
+summary =    100 in    10s =   10.0/s Avg:    90 Min:    12 Max:   210 Err:     0 (0.00%)
+summary +    150 in    15s =   10.0/s Avg:    90 Min:    12 Max:   210 Err:     0 (0.00%) Active: 5 Started: 5 Finished: 0
+summary =    150 in    15s =   10.0/s Avg:    90 Min:    12 Max:   210 Err:     0 (0.00%)
+summary +     50 in     5s =   10.0/s Avg:    90 Min:    12 Max:   210 Err:     0 (0.00%) Active: 0 Started: 5 Finished: 5
+summary =    200 in    20s =   10.0/s Avg:    90 Min:    12 Max:   210 Err:     0 (0.00%)
+";
+        let runs = read_lines(&PastedText::read(text.as_bytes()));
+        assert_eq!(runs.iter().map(|run| run.requests).collect::<Vec<_>>(), [Some(100), Some(200)]);
     }
 }
