@@ -40,10 +40,18 @@ export interface Chart {
   series: Series[];
 }
 
+/** A table, whose first row is its heading; `is_detail` for one that shows what others sum up. */
+export interface TableBlock {
+  block: 'table';
+  caption: string | null;
+  rows: string[][];
+  is_detail?: boolean;
+}
+
 export type Block =
   | { block: 'answer'; tone: Tone; sentence: string }
   | { block: 'sentences'; sentences: string[] }
-  | { block: 'table'; caption: string | null; rows: string[][] }
+  | TableBlock
   | ({ block: 'chart' } & Chart);
 
 export interface Words {

@@ -8,6 +8,7 @@ export const E = {
   interval: t('Interval', '区间'),
   what: t('In words', '说明'),
   table: t('Table {n}', '表 {n}'),
+  details: t('In detail', '明细'),
   how: t('How it was run', '运行方式'),
   running: t('Still running', '进行中'),
   runningNote: t('What is shown is what is known so far.', '以下为目前已知的结果。'),

@@ -27,6 +27,10 @@ async function saysTrue(page, words, name) {
   same(await texts('figure h2'), of(words, 'chart').map(({ title }) => title), `${name}: charts`);
   const tables = await page.locator('.table table').evaluateAll((all) => all.map((table) => [...table.querySelectorAll('tr')].map((row) => [...row.children].map((cell) => cell.textContent.trim()))));
   same(tables, of(words, 'table').map(({ rows }) => rows), `${name}: tables`);
+  const folded = of(words, 'table').filter(({ rows, is_detail }) => is_detail && rows.length > 12).length;
+  same(await page.locator('.table details:not([open])').count(), folded, `${name}: long tables of details are folded`);
+  for (const summary of await page.locator('.table summary').all()) await summary.click();
+  same(await page.locator('.table table:visible').count(), tables.length, `${name}: and unfold`);
   const charts = page.locator('.chart');
   for (const [i, chart] of of(words, 'chart').entries()) {
     const labels = new Set(chart.series.flatMap(({ points }) => points.map(({ label }) => label)));

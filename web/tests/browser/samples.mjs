@@ -10,7 +10,7 @@ function page(kind, command, exit_code, told, live = false) {
 
 const answer = (tone, sentence) => ({ block: 'answer', tone, sentence });
 const sentences = (...all) => ({ block: 'sentences', sentences: all });
-const table = (caption, rows) => ({ block: 'table', caption, rows });
+const table = (caption, rows, is_detail = false) => ({ block: 'table', caption, rows, is_detail });
 const chart = (title, x, y, series) => ({ block: 'chart', title, x, y, series });
 const axis = (label, unit, log = false) => ({ label, unit, log });
 const names = (label, all) => ({ label, unit: 'names', names: all, log: false });
@@ -41,10 +41,10 @@ export const find = page('find', ['brunt', 'find', 'p99<50ms', 'failed<0.1%', 'h
         bound('bad', t('bound from above', '上界'), [[17, 16000], [41, 13454], [70, 12338], [150, 12205]]),
         of('good', t('kept', '满足')), of('bad', t('missed', '未满足')), of('doubt', t('undecided', '无法判定')),
       ]),
-      table(t('Trials', '试验'), [
+      table(null, [
         ['#', t('rate', '速率'), t('length', '时长'), 'p99', t('failed', '失败'), t('judged', '判定')],
         ...TRIALS.map(([at, perS, p99, tone], i) => [String(i + 1), rate(perS), `${(at / 6 + 1).toFixed(2)} s`, p99 > 400 ? `≥ ${p99} ms` : `${p99.toFixed(1)} ms`, tone === 'bad' ? '1.20 %' : '0.00 %', tone === 'good' ? t('kept', '满足') : tone === 'bad' ? t('missed', '未满足') : t('undecided', '无法判定')]),
-      ]),
+      ], true),
     ],
   };
 }, true);
@@ -108,7 +108,7 @@ export const sweep = page('sweep', ['brunt', 'sweep', '-c', '1,2,4,8,16,32,64', 
       table(t('Cells', '单元'), [
         [t('users', '用户数'), t('option', '选项'), t('throughput', '吞吐量'), t('interval', '区间'), 'p50', 'p95', 'p99', t('failed', '失败'), t('efficiency', '效率')],
         ...USERS.flatMap((users) => OPTIONS.map((name, i) => [String(users), name, rate(throughput(users, i)), `${rate(throughput(users, i) * 0.93)} … ${rate(throughput(users, i) * 1.06)}`, '77.2 µs', '86.7 µs', users > 16 ? '1.48 ms' : '148 µs', '0.00 %', `${(100 / users + 40).toFixed(1)} %`])),
-      ]),
+      ], true),
     ],
   };
 });
