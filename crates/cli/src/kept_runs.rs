@@ -9,7 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use brunt_record::RecordWriter;
+use brunt_record::{RecordWriter, SERIES_ENDING};
 
 /// Number of runs kept.
 const KEPT: usize = 5;
@@ -34,23 +34,47 @@ fn directory_from(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf>
 /// # Errors
 /// Returns the error of the operating system.
 pub fn begin(directory: &Path) -> io::Result<(RecordWriter, PathBuf)> {
+    make_room(directory, ENDING)?;
+    let path = directory.join(format!("{}{ENDING}", new_name()));
+    Ok((RecordWriter::create(&path)?, path))
+}
+
+/// Returns a place for the record of a new experiment, next to the runs. The oldest are deleted.
+///
+/// # Errors
+/// Returns the error of the operating system.
+pub fn place_of_experiment(directory: &Path) -> io::Result<PathBuf> {
+    make_room(directory, SERIES_ENDING)?;
+    Ok(directory.join(format!("{}{SERIES_ENDING}", new_name())))
+}
+
+/// Returns a name for what begins now: names sort by time, and the process id distinguishes those of one millisecond.
+fn new_name() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{:014}-{}", since.as_millis(), std::process::id())
+}
+
+/// Creates the directory, and deletes the oldest files of this ending.
+fn make_room(directory: &Path, ending: &str) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     // Earlier versions made it readable by everybody.
     let _ = std::fs::set_permissions(directory, Permissions::from_mode(0o700));
-    for old in kept(directory)?.into_iter().rev().skip(KEPT - 1).filter(|old| !brunt_record::is_being_written(old)) {
+    let all = kept(directory)?.into_iter().rev().filter(|old| has_ending(old, ending));
+    for old in all.skip(KEPT - 1).filter(|old| !brunt_record::is_being_written(old)) {
         match std::fs::remove_file(&old).map_err(|error| error.kind()) {
             // Another run deleted it at the same moment.
             Ok(()) | Err(io::ErrorKind::NotFound) => {}
             Err(kind) => return Err(kind.into()),
         }
     }
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    // Names sort by time; the process id distinguishes runs that begin in the same millisecond.
-    let path = directory.join(format!("{:014}-{}{ENDING}", since.as_millis(), std::process::id()));
-    Ok((RecordWriter::create(&path)?, path))
+    Ok(())
 }
 
-/// Returns the last run kept.
+fn has_ending(path: &Path, ending: &str) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ending))
+}
+
+/// Returns the last run or experiment kept.
 ///
 /// # Errors
 /// Returns the error of the operating system, or `NotFound` if there is no run.
@@ -58,12 +82,12 @@ pub fn last(directory: &Path) -> io::Result<PathBuf> {
     kept(directory)?.pop().ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
-/// Returns the runs kept, oldest first.
+/// Returns the runs and experiments kept, oldest first.
 fn kept(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut runs = Vec::new();
     for entry in std::fs::read_dir(directory)? {
         let path = entry?.path();
-        if path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ENDING)) {
+        if has_ending(&path, ENDING) || has_ending(&path, SERIES_ENDING) {
             runs.push(path);
         }
     }

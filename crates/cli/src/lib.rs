@@ -4,7 +4,6 @@ mod calibrate;
 mod capacity;
 mod closed_output;
 mod compare;
-mod compare_sides;
 mod control_pipe;
 mod debug;
 mod delayed_actions;
@@ -12,11 +11,10 @@ mod demo;
 mod doctor;
 mod document;
 mod event_files;
+mod experiments;
 mod exporters;
-mod find;
 mod kept_runs;
 mod keyboard;
-mod ladder;
 mod lint;
 mod load_control;
 mod messages;
@@ -32,10 +30,8 @@ mod second_process;
 mod serve;
 mod signals;
 mod stop_conditions;
-mod sweep;
 mod timed_writer;
 mod timer;
-mod trend;
 mod ui;
 mod view;
 mod worker;
@@ -146,21 +142,21 @@ fn execute(line: &[String], protocols: &[Arc<dyn Protocol>]) -> run::CommandResu
             outcome.map_err(|complaint| intent.locate_error(complaint))
         }
         Command::Find(mut settings) => {
-            let protocol = spoken(&settings.intent);
-            let outcome = find::find(&mut settings, protocol, &host, &interrupts()?);
+            settings.intent.redaction.apply_to_errors();
+            let outcome = experiments::conduct((&mut *settings).into(), protocols, &host, &interrupts()?);
             outcome.map_err(|complaint| settings.intent.locate_error(complaint))
         }
         Command::Compare(mut settings) => {
             settings.sides.iter().for_each(|side| side.intent.redaction.apply_to_errors());
-            compare_sides::compare(&mut settings, protocols, &host, &interrupts()?)
+            experiments::conduct((&mut *settings).into(), protocols, &host, &interrupts()?)
         }
         Command::Sweep(mut settings) => {
             settings.cells[0].intent.redaction.apply_to_errors();
-            sweep::sweep(&mut settings, protocols, &host, &interrupts()?)
+            experiments::conduct((&mut *settings).into(), protocols, &host, &interrupts()?)
         }
         Command::Ladder(mut settings) => {
             settings.rungs.iter().for_each(|rung| rung.intent.redaction.apply_to_errors());
-            ladder::ladder(&mut settings, protocols, &host, &interrupts()?)
+            experiments::conduct((&mut *settings).into(), protocols, &host, &interrupts()?)
         }
         Command::Demo(demo) => demo::demo(&demo, protocols, &defaults, &host, &interrupts()?),
         Command::Calibrate(asked) => calibrate::calibrate(&asked, protocols, &defaults, &host, &interrupts()?),
@@ -174,9 +170,9 @@ fn execute(line: &[String], protocols: &[Arc<dyn Protocol>]) -> run::CommandResu
             doctor::examine_run(Some((&mut intent, protocol)), &host)
                 .map_err(|complaint| intent.locate_error(complaint))
         }
-        Command::Report(files, shown) if files.len() > 1 => compare::compare(&files, &shown),
-        Command::Report(files, shown) => replay::replay(files.first().map(String::as_str), &shown),
-        Command::Trend(files, shown) => trend::trend(&files, &shown),
+        Command::Report(files, shown, _) if files.len() > 1 => compare::compare(&files, &shown),
+        Command::Report(files, shown, run) => replay::replay(files.first().map(String::as_str), run, &shown),
+        Command::Trend(files, shown) => experiments::trend(&files, &shown),
         Command::Capacity(asked) => capacity::capacity(*asked),
         Command::Lint(asked) => lint::lint(&asked),
         Command::Target(serving) => serve::serve(*serving),

@@ -276,6 +276,14 @@ pub const DEMO_WORKED: Text = text(
 /// First line that the target prints; brunt reads the address from its last word.
 pub const LISTENING: Text = text("listening on {address}", "监听地址 {address}");
 /// Shown if there is no past run.
+/// How to go on with an experiment that was interrupted.
+pub const GO_ON: Text =
+    text("Go on with the same command line and --resume {file}", "用相同的命令行加上 --resume {file} 可以继续");
+/// Shown if an experiment cannot be kept.
+pub const EXPERIMENT_NOT_KEPT: Text = text(
+    "This experiment is not kept ({error}); --record FILE would.",
+    "本次实验未能保存（{error}）；可用 --record FILE 指定文件。",
+);
 pub const NO_PAST: Text = text(
     "no run has been saved yet; name a FILE written by --record, or run `brunt URL` first",
     "还没有保存的压测；请指定 --record 生成的 FILE，或先运行 `brunt URL`",

@@ -5,25 +5,39 @@ use std::path::{Path, PathBuf};
 
 use brunt_cause::complaint;
 use brunt_contract::UsageError;
-use brunt_record::RecordFile;
+use brunt_record::{RecordFile, SeriesReader};
 use brunt_report::{Exit, Lang, RunTotals, Summary};
 
 use crate::report_output::{self, conclude};
 use crate::run::CommandResult;
 use crate::view::View;
-use crate::{document, kept_runs, messages};
+use crate::{document, experiments, kept_runs, messages};
 use brunt_config::Presentation;
 
-/// Shows the run in `file`, or the last one kept; returns the exit code of the run.
+/// Shows the run or the experiment in `file`, or the last one kept; of an experiment, the run of this number if there is
+/// one. Returns the exit code of what is shown.
 ///
 /// # Errors
 /// Returns an error if there is no such record.
-pub fn replay(file: Option<&str>, shown: &Presentation) -> CommandResult {
+pub fn replay(file: Option<&str>, run: Option<usize>, shown: &Presentation) -> CommandResult {
     let lang = shown.language.unwrap_or_else(Lang::from_env);
     let path = match file {
         Some(path) => PathBuf::from(path),
         None => last(lang)?,
     };
+    if SeriesReader::is_series(&path) {
+        return experiments::show(&path, run, shown);
+    }
+    if run.is_some() {
+        return Err(UsageError::new(
+            "--run",
+            complaint!(
+                "{} is the record of one run; leave --run out",
+                "{} 是单次压测的记录；请去掉 --run",
+                path.display()
+            ),
+        ));
+    }
     report_output::check_files(&shown.files, None)?;
     let past = RecordFile(path);
     let summary = summarize(&past)?;

@@ -1,5 +1,6 @@
 //! The settings of `brunt demo`, `brunt calibrate` and `brunt report`: mostly presentation.
 
+use brunt_cause::{Complaint, complaint};
 use brunt_contract::UsageError;
 use brunt_measure::Nanos;
 use brunt_plan::quantity;
@@ -116,9 +117,17 @@ pub fn calibrate(values: &SettingValues) -> Result<CalibrateSettings, UsageError
 
 const FILE: TypedSetting<String> = many("file", "FILE", text, "A file written by --record", "由 --record 写出的文件");
 
+const RUN: TypedSetting<usize> = one(
+    "run",
+    "N",
+    run_number,
+    "Of the record of an experiment, show its Nth run",
+    "对于实验记录，显示其中第 N 次运行",
+);
+
 /// Options of `brunt report`, files last.
-pub const REPORT: [SettingSpec; 7] =
-    [DOCUMENT[0], DOCUMENT[1], DOCUMENT[2], CONSOLE[0], CONSOLE[1], CONSOLE[2], FILE.spec];
+pub const REPORT: [SettingSpec; 8] =
+    [DOCUMENT[0], DOCUMENT[1], DOCUMENT[2], CONSOLE[0], CONSOLE[1], CONSOLE[2], RUN.spec, FILE.spec];
 
 /// Returns the command line of `brunt report`.
 pub fn report_command(lang: Lang) -> clap::Command {
@@ -130,6 +139,7 @@ pub fn report_command(lang: Lang) -> clap::Command {
         )))
         .after_help(lang.of(help::REPORT))
         .arg(command_line::words(&FILE.spec, lang).num_args(0..))
+        .args(command_line::args(&[RUN.spec], lang))
         .args(command_line::document(lang))
 }
 
@@ -143,6 +153,20 @@ pub fn trend_command(lang: Lang) -> clap::Command {
         .after_help(lang.of(help::TREND))
         .arg(command_line::words(&FILE.spec, lang).num_args(0..))
         .args(command_line::document(lang))
+}
+
+/// Reads which run of an experiment is shown; `None` for the experiment.
+///
+/// # Errors
+/// It is no number of a run.
+pub fn run_of_experiment(values: &SettingValues) -> Result<Option<usize>, UsageError> {
+    values.get(&RUN)
+}
+
+fn run_number(text: &str) -> Result<usize, Complaint> {
+    text.parse().ok().filter(|run| *run > 0).ok_or_else(|| {
+        complaint!("`{text}` is not the number of a run; use 1, 2 …", "`{text}` 不是运行的编号；请用 1、2……")
+    })
 }
 
 /// Reads the files and the presentation of `brunt report`, and of `brunt trend`.

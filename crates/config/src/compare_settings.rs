@@ -9,6 +9,7 @@ use brunt_report::Lang;
 use super::curl::shell;
 use super::intent::{self, Defaults, Intent};
 use super::protocol_flags::ProtocolOptions;
+use super::resume::{self, RESUME};
 use super::setting::{SettingSpec, TypedSetting, message, one, switch, text};
 use super::settings::*;
 use super::values::SettingValues;
@@ -44,6 +45,8 @@ pub struct CompareSettings {
     pub shuffle: bool,
     /// Change from which ratios matter; `None` for those of the report.
     pub margin: Option<f64>,
+    /// Record to go on with.
+    pub resume: Option<String>,
 }
 
 const RUNS_ASKED: TypedSetting<usize> = one(
@@ -77,8 +80,8 @@ const AFTER_B: TypedSetting<String> =
     one("after-b", "COMMAND", text, "The same for B", "每次运行 B 之后执行的 shell 命令");
 
 /// Options that `brunt compare` has beside those of a run.
-pub const COMPARE: [SettingSpec; 7] =
-    [RUNS_ASKED.spec, SHUFFLE.spec, MARGIN.spec, BEFORE_A.spec, BEFORE_B.spec, AFTER_A.spec, AFTER_B.spec];
+pub const COMPARE: [SettingSpec; 8] =
+    [RUNS_ASKED.spec, SHUFFLE.spec, MARGIN.spec, BEFORE_A.spec, BEFORE_B.spec, AFTER_A.spec, AFTER_B.spec, RESUME.spec];
 
 /// Returns the command line of `brunt compare`: that of `brunt run`, and how both sides are run.
 pub fn command(spoken: &[ProtocolOptions], lang: Lang) -> clap::Command {
@@ -112,9 +115,10 @@ pub fn read(
     let mut own = SettingValues::default();
     own.extend(values.take_if(|said| COMPARE.iter().any(|spec| spec.name == said.name)));
     values.refuse(
-        &[HOLD.spec, RECORD.spec, DEBUG.spec, PROMETHEUS.spec, OTLP.spec],
+        &[HOLD.spec, DEBUG.spec, PROMETHEUS.spec, OTLP.spec],
         complaint!("is for a single run, not for a comparison; leave it out", "用于单次压测，不能用于比较；请去掉"),
     )?;
+    let resume = resume::read(&own, &values)?;
     let targets = values.take(TARGET.spec.name);
     let [a, b] = &targets[..] else {
         return Err(UsageError::new(
@@ -140,6 +144,7 @@ pub fn read(
         runs: own.get(&RUNS_ASKED)?.unwrap_or(RUNS),
         shuffle: own.has(&SHUFFLE),
         margin: own.get(&MARGIN)?,
+        resume,
     })
 }
 

@@ -10,6 +10,7 @@ use brunt_report::{AllowedLoss, Lang, Objective};
 
 use super::intent::{self, Defaults, Intent};
 use super::protocol_flags::ProtocolOptions;
+use super::resume::{self, RESUME};
 use super::setting::{SettingSpec, TypedSetting, message, one, text};
 use super::settings::*;
 use super::values::SettingValues;
@@ -33,6 +34,8 @@ pub struct FindSettings {
     pub highest: f64,
     /// Distance of both bounds, as a share of the lower one.
     pub width: f64,
+    /// Record to go on with.
+    pub resume: Option<String>,
 }
 
 const UP_TO: TypedSetting<String> = one(
@@ -51,7 +54,7 @@ const WIDTH_ASKED: TypedSetting<f64> = one(
 );
 
 /// Options that `brunt find` has beside those of a run.
-pub const FIND: [SettingSpec; 2] = [UP_TO.spec, WIDTH_ASKED.spec];
+pub const FIND: [SettingSpec; 3] = [UP_TO.spec, WIDTH_ASKED.spec, RESUME.spec];
 
 /// Returns the command line of `brunt find`: that of `brunt run`, and the limits of the search.
 pub fn command(spoken: &[ProtocolOptions], lang: Lang) -> clap::Command {
@@ -88,9 +91,10 @@ pub fn read(
         values.push(OBJECTIVE.spec.name, said.text, said.origin);
     }
     values.refuse(
-        &[REQUESTS.spec, ITERATIONS.spec, STAGE.spec, HOLD.spec, RECORD.spec, DEBUG.spec, PROMETHEUS.spec, OTLP.spec],
+        &[REQUESTS.spec, ITERATIONS.spec, STAGE.spec, HOLD.spec, DEBUG.spec, PROMETHEUS.spec, OTLP.spec],
         complaint!("is for a single run, not for a search; leave it out", "用于单次压测，不能用于搜索；请去掉"),
     )?;
+    let resume = resume::read(&own, &values)?;
     let mut intent = intent::read(values, words, protocols, defaults)?;
     refuse_plan(&intent)?;
     let objectives = objectives(&intent)?;
@@ -99,7 +103,7 @@ pub fn read(
     for plan in [&mut intent.plan, &mut intent.shown] {
         plan.load.clone_from(&load);
     }
-    Ok(FindSettings { intent, objectives, highest, width: own.get(&WIDTH_ASKED)?.unwrap_or(WIDTH) })
+    Ok(FindSettings { intent, objectives, highest, width: own.get(&WIDTH_ASKED)?.unwrap_or(WIDTH), resume })
 }
 
 /// Returns `true` for a word that compares: no URL and no file of a plan does.

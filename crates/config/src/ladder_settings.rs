@@ -9,6 +9,7 @@ use brunt_report::Lang;
 use super::compare_settings::side_values;
 use super::intent::{self, Defaults, Intent};
 use super::protocol_flags::ProtocolOptions;
+use super::resume::{self, RESUME};
 use super::setting::{SettingSpec, TypedSetting, many, message, one};
 use super::settings::*;
 use super::values::{SettingValue, SettingValues};
@@ -37,6 +38,8 @@ pub struct LadderSettings {
     pub up_to: u32,
     /// Sizes of pools that the services have.
     pub pools: Vec<u32>,
+    /// Record to go on with.
+    pub resume: Option<String>,
 }
 
 const UP_TO: TypedSetting<u32> =
@@ -50,7 +53,7 @@ const POOL: TypedSetting<u32> = many(
 );
 
 /// Options that `brunt ladder` has beside those of a run.
-pub const LADDER: [SettingSpec; 2] = [UP_TO.spec, POOL.spec];
+pub const LADDER: [SettingSpec; 3] = [UP_TO.spec, POOL.spec, RESUME.spec];
 
 /// Returns the command line of `brunt ladder`: that of `brunt run`, and how far each rung is climbed.
 pub fn command(spoken: &[ProtocolOptions], lang: Lang) -> clap::Command {
@@ -83,7 +86,7 @@ pub fn read(
     let mut own = SettingValues::default();
     own.extend(values.take_if(|said| LADDER.iter().any(|spec| spec.name == said.name)));
     values.refuse(
-        &[HOLD.spec, RECORD.spec, DEBUG.spec, PROMETHEUS.spec, OTLP.spec],
+        &[HOLD.spec, DEBUG.spec, PROMETHEUS.spec, OTLP.spec],
         complaint!("is for a single run, not for a ladder; leave it out", "用于单次压测，不能用于阶梯测量；请去掉"),
     )?;
     values.refuse(
@@ -93,6 +96,7 @@ pub fn read(
             "由阶梯测量自行设定（依次为 1、2、4……个用户）；请去掉，或用 --up-to 限制"
         ),
     )?;
+    let resume = resume::read(&own, &values)?;
     let targets = values.take(TARGET.spec.name);
     if !(2..=MOST_RUNGS).contains(&targets.len()) {
         return Err(UsageError::new(
@@ -117,6 +121,7 @@ pub fn read(
         rungs: targets.iter().map(rung).collect::<Result<_, UsageError>>()?,
         up_to: own.get(&UP_TO)?.unwrap_or(UP_TO_USERS),
         pools: own.each(&POOL)?,
+        resume,
     })
 }
 

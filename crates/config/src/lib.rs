@@ -37,6 +37,7 @@ mod probe_settings;
 mod protocol_flags;
 mod proxies;
 pub mod redact;
+mod resume;
 mod scenarios;
 mod secret_files;
 mod setting;
@@ -104,8 +105,8 @@ pub enum Command {
     Demo(DemoSettings),
     /// `brunt calibrate`.
     Calibrate(CalibrateSettings),
-    /// `brunt report [FILE…]`.
-    Report(Vec<String>, Presentation),
+    /// `brunt report [FILE…]`, and the number of the run of an experiment to show.
+    Report(Vec<String>, Presentation, Option<usize>),
     /// `brunt trend FILE…`.
     Trend(Vec<String>, Presentation),
     /// `brunt doctor`: the planned run, if any.
@@ -175,7 +176,9 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
         "demo" => command_settings::demo(&of(&command_settings::DEMO)).map(Command::Demo),
         "calibrate" => command_settings::calibrate(&of(&command_settings::CALIBRATE)).map(Command::Calibrate),
         "report" => {
-            command_settings::report(&of(&command_settings::REPORT)).map(|(files, shown)| Command::Report(files, shown))
+            let values = of(&command_settings::REPORT);
+            let run = command_settings::run_of_experiment(&values)?;
+            command_settings::report(&values).map(|(files, shown)| Command::Report(files, shown, run))
         }
         "trend" => {
             command_settings::report(&of(&command_settings::REPORT)).map(|(files, shown)| Command::Trend(files, shown))
@@ -242,7 +245,7 @@ fn experiment(
             if targets.len() > 1 && targets.iter().all(|target| target.ends_with(RECORD_ENDING)) {
                 let values = values.filtered(|name| command_settings::REPORT.iter().any(|spec| spec.name == name));
                 let (_, shown) = command_settings::report(&values)?;
-                return Ok(Command::Report(targets, shown));
+                return Ok(Command::Report(targets, shown, None));
             }
             compare_settings::read(values, words, spoken, defaults).map(|sides| Command::Compare(Box::new(sides)))
         }

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use brunt_cause::{Complaint, complaint};
 use brunt_contract::{Protocol, UsageError};
 use brunt_report::Lang;
+use serde::{Deserialize, Serialize};
 
 use super::intent::{self, Defaults, Intent};
 use super::protocol_flags::ProtocolOptions;
+use super::resume::{self, RESUME};
 use super::setting::{SettingSpec, TypedSetting, many, message, one, switch, text};
 use super::settings::*;
 use super::values::{SettingValue, SettingValues};
@@ -20,7 +22,8 @@ const MOST_AXES: usize = 2;
 const REPEATS: std::ops::RangeInclusive<usize> = 1..=30;
 
 /// What the values of an axis are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum AxisKind {
     /// Numbers of users.
     Users,
@@ -31,10 +34,10 @@ pub enum AxisKind {
 }
 
 /// An option that takes several values.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SweepAxis {
     /// Long name of the option.
-    pub name: &'static str,
+    pub name: String,
     /// What its values are.
     pub kind: AxisKind,
     /// Values, in the order of the table.
@@ -61,6 +64,8 @@ pub struct SweepSettings {
     pub repeat: usize,
     /// Set if the order is random.
     pub shuffle: bool,
+    /// Record to go on with.
+    pub resume: Option<String>,
 }
 
 const REPEAT: TypedSetting<usize> = one(
@@ -81,7 +86,7 @@ const OPTION: TypedSetting<String> = many(
 );
 
 /// Options that `brunt sweep` has beside those of a run.
-pub const SWEEP: [SettingSpec; 3] = [REPEAT.spec, SHUFFLE.spec, OPTION.spec];
+pub const SWEEP: [SettingSpec; 4] = [REPEAT.spec, SHUFFLE.spec, OPTION.spec, RESUME.spec];
 
 /// Returns the command line of `brunt sweep`: that of `brunt run`, and how the cells are run.
 pub fn command(spoken: &[ProtocolOptions], lang: Lang) -> clap::Command {
@@ -114,9 +119,10 @@ pub fn read(
     let mut own = SettingValues::default();
     own.extend(values.take_if(|said| SWEEP.iter().any(|spec| spec.name == said.name)));
     values.refuse(
-        &[HOLD.spec, STAGE.spec, RECORD.spec, DEBUG.spec, PROMETHEUS.spec, OTLP.spec],
+        &[HOLD.spec, STAGE.spec, DEBUG.spec, PROMETHEUS.spec, OTLP.spec],
         complaint!("is for a single run, not for a sweep; leave it out", "用于单次压测，不能用于批量压测；请去掉"),
     )?;
+    let resume = resume::read(&own, &values)?;
     let (axes, origins) = axes(&mut values, &own, spoken)?;
     let (repeat, shuffle) = (own.get(&REPEAT)?.unwrap_or(1), own.has(&SHUFFLE));
     let count = axes.iter().map(|axis| axis.values.len()).product::<usize>();
@@ -135,17 +141,17 @@ pub fn read(
     for n in 0..count {
         let at = indices(&axes, n);
         let mut of_cell = values.clone();
-        for ((axis, origin), index) in axes.iter().zip(&origins).zip(&at) {
+        for ((axis, (name, origin)), index) in axes.iter().zip(&origins).zip(&at) {
             let text = &axis.values[*index];
-            match (switches.contains(&axis.name), text.as_str()) {
+            match (switches.contains(name), text.as_str()) {
                 (true, "off") => {}
-                (true, _) => of_cell.push(axis.name, "", origin.clone()),
-                (false, _) => of_cell.push(axis.name, text.clone(), origin.clone()),
+                (true, _) => of_cell.push(name, "", origin.clone()),
+                (false, _) => of_cell.push(name, text.clone(), origin.clone()),
             }
         }
         cells.push(SweepCell { at, intent: intent::read(of_cell, words, protocols, defaults)? });
     }
-    Ok(SweepSettings { axes, cells, repeat, shuffle })
+    Ok(SweepSettings { axes, cells, repeat, shuffle, resume })
 }
 
 /// Returns the index on each axis of the `n`-th cell.
@@ -163,7 +169,8 @@ fn indices(axes: &[SweepAxis], mut n: usize) -> Vec<usize> {
     at
 }
 
-type Axes = (Vec<SweepAxis>, Vec<super::origin::ValueOrigin>);
+/// Axes, and for each the option with the place where its values were given.
+type Axes = (Vec<SweepAxis>, Vec<(&'static str, super::origin::ValueOrigin)>);
 
 /// Takes the options with several values from those of the run.
 fn axes(values: &mut SettingValues, own: &SettingValues, spoken: &[ProtocolOptions]) -> Result<Axes, UsageError> {
@@ -173,14 +180,17 @@ fn axes(values: &mut SettingValues, own: &SettingValues, spoken: &[ProtocolOptio
         for said in values.take(spec.name) {
             match several(&said.text, kind == AxisKind::Users) {
                 Ok(None) => values.push(spec.name, said.text, said.origin),
-                Ok(Some(all)) => found.push((SweepAxis { name: spec.name, kind, values: all }, said.origin)),
+                Ok(Some(values)) => {
+                    found.push((SweepAxis { name: spec.name.into(), kind, values }, (spec.name, said.origin)));
+                }
                 Err(why) => return Err(said.wrong(flag, why)),
             }
         }
     }
     let options: Vec<&SettingValue> = own.named(OPTION.spec.name).collect();
     for said in options {
-        found.push((option_axis(said, spoken)?, said.origin.clone()));
+        let (name, axis) = option_axis(said, spoken)?;
+        found.push((axis, (name, said.origin.clone())));
     }
     if !(1..=MOST_AXES).contains(&found.len()) {
         return Err(UsageError::new(
@@ -206,7 +216,7 @@ fn switches(spoken: &[ProtocolOptions]) -> Vec<&'static str> {
     command_line::names(spoken).filter(is_switch).collect()
 }
 
-fn option_axis(said: &SettingValue, spoken: &[ProtocolOptions]) -> Result<SweepAxis, UsageError> {
+fn option_axis(said: &SettingValue, spoken: &[ProtocolOptions]) -> Result<(&'static str, SweepAxis), UsageError> {
     let wrong = |why: Complaint| said.wrong("--option", why);
     let (name, values) = said.text.split_once('=').ok_or_else(|| {
         wrong(complaint!(
@@ -230,7 +240,7 @@ fn option_axis(said: &SettingValue, spoken: &[ProtocolOptions]) -> Result<SweepA
             if is_switch { "on,off" } else { "V,V" }
         )));
     }
-    Ok(SweepAxis { name: known, kind: AxisKind::Other, values })
+    Ok((known, SweepAxis { name: known.into(), kind: AxisKind::Other, values }))
 }
 
 /// Returns the loads of a list (`1,4,16`) or of a range with a number of points (`100..2000/8`), ascending; `None` for a
@@ -297,7 +307,7 @@ mod tests {
 
     #[test]
     fn the_last_axis_varies_first() {
-        let axis = |n: usize| SweepAxis { name: "users", kind: AxisKind::Users, values: vec![String::new(); n] };
+        let axis = |n: usize| SweepAxis { name: "users".into(), kind: AxisKind::Users, values: vec![String::new(); n] };
         let all: Vec<Vec<usize>> = (0..6).map(|n| indices(&[axis(2), axis(3)], n)).collect();
         assert_eq!(all, [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]);
     }

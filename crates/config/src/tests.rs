@@ -304,7 +304,7 @@ fn the_ending_of_a_file_says_its_format() {
         assert_eq!(used.name(), format, "{line}");
     }
     assert!(command("-o x.pdf a.b").is_err_and(|complaint| complaint.to_string().contains("no format for .pdf")));
-    let Ok(Command::Report(_, shown)) = command("report --quiet -o x.md -o y.html") else { panic!() };
+    let Ok(Command::Report(_, shown, _)) = command("report --quiet -o x.md -o y.html") else { panic!() };
     let files: Vec<_> = shown.files.iter().map(|file| (&*file.path, file.format.name())).collect();
     assert!(shown.quiet && files == [("x.md", "markdown"), ("y.html", "html")]);
     let said = complaint("--format csv -o x.json -o x.html a.b");

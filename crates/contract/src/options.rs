@@ -209,6 +209,12 @@ impl UsageError {
         self.extra_lines.iter().fold(line, |lines, line| format!("{lines}\n  {}", sanitize::line(read(line))))
     }
 
+    /// Names another place, such as the option whose value the error is about.
+    #[must_use]
+    pub fn at(self, place: &str) -> UsageError {
+        UsageError { location: place.into(), ..self }
+    }
+
     /// Adds lines below the sentence.
     pub fn with_lines(self, below: Vec<Complaint>) -> UsageError {
         UsageError { extra_lines: below, ..self }

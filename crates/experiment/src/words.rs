@@ -1,21 +1,14 @@
 //! Words that all experiments share: times, figures and their names.
 
-use std::time::Instant;
-
 use brunt_i18n::text::{Text, text};
 use brunt_i18n::{Lang, numbers};
 use brunt_measure::Nanos;
-use brunt_report::contrast::Measure;
+use brunt_report::contrast::{ComparedFigures, MEASURES, Measure};
 
 const MINUTES: Text = text("{n} min", "{n} 分钟");
 const SECONDS: Text = text("{n} s", "{n} 秒");
 const RATE: Text = text("{n}/s", "{n}/s");
 const TOOK: Text = text("{n} {n|run|runs} in {time}; exit code {code}.", "共 {n} 次运行，用时 {time}；退出码 {code}。");
-
-/// Returns the time since then.
-pub(crate) fn since(began: Instant) -> Nanos {
-    Nanos(began.elapsed().as_nanos() as u64)
-}
 
 /// Formats a time to the minute where it is long, as estimates are.
 pub(crate) fn about(time: Nanos, lang: Lang) -> String {
@@ -51,4 +44,32 @@ pub(crate) fn short_name(measure: &Measure, lang: Lang) -> String {
         Some(_) => measure.name.trim_end_matches("_us").to_owned(),
         None => measure.words(None, lang),
     }
+}
+
+/// Returns the short names of all measures, as a heading.
+pub(crate) fn figure_heading(lang: Lang) -> impl Iterator<Item = String> {
+    MEASURES.iter().map(move |measure| short_name(measure, lang))
+}
+
+/// Formats the figures of a run, in the order of the measures.
+pub(crate) fn figure_cells(of: &ComparedFigures, lang: Lang) -> impl Iterator<Item = String> + use<> {
+    let values = figures(of);
+    MEASURES.iter().zip(values).map(move |(measure, value)| match value {
+        Some(value) => value_text(measure, value, lang),
+        None => numbers::WITHHELD.to_owned(),
+    })
+}
+
+/// Returns the figures of a run for a spreadsheet; those withheld are empty.
+pub(crate) fn csv_figures(of: &ComparedFigures) -> impl Iterator<Item = String> + use<> {
+    figures(of).into_iter().map(csv_number)
+}
+
+/// Returns a number for a spreadsheet; empty for none.
+pub(crate) fn csv_number(value: Option<f64>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+fn figures(of: &ComparedFigures) -> [Option<f64>; MEASURES.len()] {
+    MEASURES.map(|measure| of.value(&measure, of.is_open()).map(|(value, _)| value))
 }

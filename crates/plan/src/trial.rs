@@ -1,11 +1,12 @@
 //! The part of a plan that differs between measurements: load and duration.
 
 use brunt_measure::Nanos;
+use serde::{Deserialize, Serialize};
 
 use crate::{Arrivals, Load, Plan, Stage};
 
 /// A single measurement of a plan.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// The load model.
     pub load: Load,
@@ -41,6 +42,11 @@ impl Trial {
     fn level(load: impl FnOnce(Vec<Stage>) -> Load, level: f64, lasts: Nanos) -> Trial {
         let load = load(vec![Stage { lasts, from: level, to: level }]);
         Trial { load, requests: None, duration: Some(lasts), warmup: Nanos::ZERO, seed: None }
+    }
+
+    /// Returns how long it takes: its warm-up and its duration; the warm-up alone if it is bounded by a number of requests.
+    pub fn lasts(&self) -> Nanos {
+        self.warmup.saturating_add(self.duration.unwrap_or_default())
     }
 
     /// Returns the plan with the load and duration of this trial.

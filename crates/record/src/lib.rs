@@ -18,6 +18,7 @@ mod plausibility;
 mod reader;
 mod reference;
 mod second;
+mod series;
 mod spool;
 #[cfg(test)]
 mod tests;
@@ -36,6 +37,7 @@ pub use named_enums::{End, Kind, Phase, Subject};
 pub use reader::{ReadFault, RecordFile, RecordReader};
 pub use reference::ReferenceSecond;
 pub use second::{ByteCounts, ConnectionFigures, Counts, GeneratorUsage, HeartbeatCounts, Second};
+pub use series::{SERIES_ENDING, SeriesEntry, SeriesReader, SeriesRun, SeriesWriter};
 pub use spool::{ReplaySource, Spool};
 pub use traced_requests::{HasRank, Rank, RequestSpan, RequestSpans, TraceId, TracedRequest, is_slow, keep_slowest};
 pub use writer::RecordWriter;

@@ -5,10 +5,12 @@
 //! are enough to read the file. Dictionaries are not used: they would save a third of the size, but standard tools
 //! could not read the file.
 
-use std::fs::{File, Permissions};
-use std::io::{self, Write};
+use std::fs::{File, Permissions, TryLockError};
+use std::io::{self, Seek, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+
+use serde::Serialize;
 
 use crate::RunEvent;
 
@@ -33,7 +35,9 @@ trait RecordDestination: Write + Send {
 
 impl RecordDestination for File {
     fn truncate(&mut self, bytes: u64) -> io::Result<()> {
-        self.set_len(bytes)
+        self.set_len(bytes)?;
+        // What is written next would otherwise leave a hole.
+        self.seek(io::SeekFrom::Start(bytes)).map(drop)
     }
 }
 
@@ -56,6 +60,20 @@ impl RecordWriter {
         RecordWriter::from_file(file)
     }
 
+    /// Opens a file to write on after its first `bytes` bytes; what follows them is removed.
+    ///
+    /// # Errors
+    /// Returns the error of the operating system; `WouldBlock` if another process is writing to it.
+    pub(crate) fn go_on(path: &Path, bytes: u64) -> io::Result<RecordWriter> {
+        let mut file = File::options().write(true).open(path)?;
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        file.set_len(bytes)?;
+        file.seek(io::SeekFrom::Start(bytes))?;
+        Ok(RecordWriter { written: bytes, ..RecordWriter::from_file(file)? })
+    }
+
     /// Creates a writer to an open, empty file.
     pub(crate) fn from_file(file: File) -> io::Result<RecordWriter> {
         RecordWriter::from_destination(Box::new(file))
@@ -73,10 +91,15 @@ impl RecordWriter {
     /// Returns the first error (a full disk …). After that, nothing more is written and no error is returned; the file
     /// holds every event before the failed one.
     pub fn write(&mut self, event: &RunEvent) -> io::Result<()> {
-        if self.broken || matches!(event, RunEvent::Spans(_)) {
+        if matches!(event, RunEvent::Spans(_)) { Ok(()) } else { self.write_line(event) }
+    }
+
+    /// Appends a line; see [`RecordWriter::write`].
+    pub(crate) fn write_line(&mut self, line: &impl Serialize) -> io::Result<()> {
+        if self.broken {
             return Ok(());
         }
-        let outcome = self.append(event);
+        let outcome = self.append(line);
         if outcome.is_err() {
             self.broken = true;
             // Our reader would tolerate half a frame at the end, but zstdcat would complain.
@@ -85,9 +108,19 @@ impl RecordWriter {
         outcome
     }
 
-    fn append(&mut self, event: &RunEvent) -> io::Result<()> {
+    /// Removes what follows the first `bytes` bytes.
+    pub(crate) fn cut(&mut self, bytes: u64) -> io::Result<()> {
+        if self.broken {
+            return Ok(());
+        }
+        self.file.truncate(bytes)?;
+        self.written = bytes;
+        Ok(())
+    }
+
+    fn append(&mut self, line: &impl Serialize) -> io::Result<()> {
         self.line.clear();
-        serde_json::to_writer(&mut self.line, event)?;
+        serde_json::to_writer(&mut self.line, line)?;
         self.line.push(b'\n');
         self.frame.clear();
         self.frame.reserve(zstd::zstd_safe::compress_bound(self.line.len()));

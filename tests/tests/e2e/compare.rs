@@ -82,8 +82,8 @@ fn bad_input_is_one_sentence() {
         (&["compare", url, url, url], "compare: 3 given; name two sides"),
         (&["compare", "--runs", "0", url, url], "--runs: `0` is not a number of runs; use 1 to 100"),
         (&["compare", "--margin", "5", url, url], "--margin: `5` is not a margin"),
-        (&["compare", "--record", "x", url, url], "--record: is for a single run, not for a comparison"),
-        (&["compare", "-o", "x.html", url, url], "-o: the result of an experiment cannot be written as html"),
+        (&["compare", "--hold", "1s", url, url], "--hold: is for a single run, not for a comparison"),
+        (&["compare", "-o", "/none/x.html", url, url], "-o: /none/x.html cannot be written"),
     ];
     for (line, said) in table {
         let ended = brunt(line).with_code(64);

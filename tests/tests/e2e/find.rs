@@ -90,8 +90,8 @@ fn bad_input_is_one_sentence() {
     let table: [(&[&str], &str); 4] = [
         (&["find", url], "find: no objective is named; put one in front of the URL"),
         (&["find", "rate>=5/s", url], "find: `rate>=5/s` is not judged by counting requests over a trial"),
-        (&["find", "p99<1s", "-o", "x.html", url], "-o: the result of an experiment cannot be written as html"),
-        (&["find", "p99<1s", "--record", "x", url], "--record: is for a single run, not for a search"),
+        (&["find", "p99<1s", "-o", "/none/x.html", url], "-o: /none/x.html cannot be written"),
+        (&["find", "p99<1s", "--prometheus", "x", url], "--prometheus: is for a single run, not for a search"),
     ];
     for (line, said) in table {
         let ended = brunt(line).with_code(64);

@@ -29,7 +29,7 @@ fn bad_input_is_one_sentence() {
         (&["ladder", url], "ladder: 1 given; name 2 to 12 rungs"),
         (&["ladder", "-c", "4", url, url], "-c: is set by the ladder"),
         (&["ladder", "--up-to", "x", url, url], "--up-to: `x` is not a number of users"),
-        (&["ladder", "-o", "x.csv", url, url], "-o: the result of an experiment cannot be written as csv"),
+        (&["ladder", "-o", "/none/x.csv", url, url], "-o: /none/x.csv cannot be written"),
     ];
     for (line, said) in table {
         let ended = brunt(line).with_code(64);

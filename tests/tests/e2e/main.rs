@@ -11,6 +11,7 @@ mod curl;
 mod doctor;
 mod endless;
 mod expect_continue;
+mod experiment_records;
 mod faults;
 mod files;
 mod find;

@@ -33,7 +33,7 @@ fn bad_input_is_one_sentence() {
     let table: [(&[&str], &str); 3] = [
         (&["trend", &empty], "FILE: 0 records are named"),
         (&["trend", "/nowhere/x.bruntrec"], "/nowhere/x.bruntrec"),
-        (&["trend", "-o", "x.csv", &empty], "-o: the result of an experiment cannot be written as csv"),
+        (&["trend", "-o", "/none/x.csv", &empty], "-o: /none/x.csv cannot be written"),
     ];
     for (line, said) in table {
         let ended = brunt(line).with_code(64);

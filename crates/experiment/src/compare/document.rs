@@ -112,7 +112,7 @@ impl From<&ComparedRunRow> for SideRunReport {
 ///
 /// # Errors
 /// Returns the error of writing.
-pub fn write_json(outcome: &CompareOutcome, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_json(outcome: &CompareOutcome, out: &mut dyn Write) -> io::Result<()> {
     let changes = |all: &[RunsChange]| all.iter().map(SidesChange::from).collect::<Vec<_>>();
     let report = CompareReport {
         schema: "brunt-compare/1",

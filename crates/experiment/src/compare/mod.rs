@@ -4,25 +4,23 @@
 //! its own.
 
 mod document;
+mod report;
 mod story;
 #[cfg(test)]
 mod tests;
 
-use std::time::Instant;
-
-use brunt_bench::Bench;
 use brunt_contract::UsageError;
 use brunt_engine::Stop;
 use brunt_measure::{Nanos, Rng};
-use brunt_plan::{Load, Plan, Stage, Trial};
+use brunt_plan::{Load, Stage, Trial};
 use brunt_report::contrast::{ChangeVerdict, ComparedFigures, MEASURES};
 use brunt_report::{Exit, Finding, Summary};
+use serde::{Deserialize, Serialize};
 
+use crate::runner::{RunOf, RunResult, TrialRunner};
 use crate::runs::{RunSide, RunsChange, alternating, compare_sides, shuffled};
-use crate::words::since;
 
-pub use document::write_json;
-pub use story::{outlook, result_text, run_line};
+pub use story::{outlook, run_line};
 
 /// Part of a run that its warm-up takes, unless the plan says otherwise.
 const WARMING_PART: u64 = 10;
@@ -30,10 +28,12 @@ const WARMING_PART: u64 = 10;
 pub const REGRESSION: u8 = 11;
 
 /// How two sides are compared.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ComparePlan {
     /// Names of the sides, as written.
     pub names: [String; 2],
+    /// A run of each side, without its seed.
+    pub trials: [Trial; 2],
     /// Runs of each side.
     pub runs: usize,
     /// Set if the order is random, by the seed.
@@ -101,11 +101,10 @@ impl CompareOutcome {
     }
 }
 
-/// Returns the trial of one run of a plan, without its seed.
-pub fn trial_of(plan: &Plan) -> Trial {
-    let trial = Trial::from_plan(plan);
-    let lasts = match plan.duration {
-        Some(lasts) if plan.warmup == Nanos::ZERO && plan.load.is_level() => lasts,
+/// Returns a trial with a warm-up of its own, unless it has one, or its load changes.
+pub fn with_warm_up(trial: Trial) -> Trial {
+    let lasts = match trial.duration {
+        Some(lasts) if trial.warmup == Nanos::ZERO && trial.load.is_level() => lasts,
         _ => return trial,
     };
     let warmup = Nanos(lasts.0 / WARMING_PART);
@@ -116,46 +115,39 @@ pub fn trial_of(plan: &Plan) -> Trial {
     Trial { load, warmup, ..trial }
 }
 
-/// Compares two benches whose first answers are known. `around` is called before (`true`) and after each run, with its
-/// side; `tell` gets each run as it is done. `stop` ends the comparison with what is known.
+/// Compares two sides; `tell` gets each run as it is done. `stop` ends the comparison with what is known.
 ///
 /// # Errors
-/// Returns an error if a load does not fit its requests, or that of `around`.
+/// Returns an error if a load does not fit its requests, or that of the runner.
 pub fn compare(
-    sides: [(&Bench, &Plan); 2],
     plan: &ComparePlan,
+    runner: &mut dyn TrialRunner,
     stop: &Stop,
-    around: &mut dyn FnMut(RunSide, bool) -> Result<(), UsageError>,
     tell: &mut dyn FnMut(usize, &ComparedRunRow),
 ) -> Result<CompareOutcome, UsageError> {
-    let trials = sides.map(|(_, plan)| trial_of(plan));
     let order = if plan.shuffle { shuffled(plan.runs, plan.seed) } else { alternating(plan.runs) };
-    let (mut seeds, mut rows, began, mut longest) = (Rng::new(plan.seed), Vec::new(), Instant::now(), Nanos::ZERO);
+    let (mut seeds, mut rows, mut longest) = (Rng::new(plan.seed), Vec::new(), Nanos::ZERO);
     let mut unreachable = false;
     for side in order {
-        let at = Instant::now();
-        let is_late = plan.time_limit.is_some_and(|limit| since(began).saturating_add(longest) > limit);
+        let before = runner.elapsed();
+        let is_late = plan.time_limit.is_some_and(|limit| before.saturating_add(longest) > limit);
         if stop.requested() || is_late {
             break;
         }
-        let trial = Trial { seed: Some(seeds.next_u64()), ..trials[side as usize].clone() };
-        around(side, true)?;
-        let summary = sides[side as usize].0.measure(&trial, stop, &mut [])?;
-        around(side, false)?;
-        longest = longest.max(since(at));
-        match summary.exit {
-            Exit::Unreachable => unreachable = true,
-            Exit::Interrupted => {}
-            _ => {
-                let row = row_of(side, &summary);
-                rows.push(row);
-                tell(rows.len(), &rows[rows.len() - 1]);
-                continue;
+        let trial = Trial { seed: Some(seeds.next_u64()), ..plan.trials[side as usize].clone() };
+        match runner.run(RunOf::subject(side as usize), &trial, stop, &mut [])? {
+            RunResult::Made(summary) => rows.push(row_of(side, &summary)),
+            RunResult::Refused(complaint) => return Err(complaint),
+            RunResult::Stopped => break,
+            RunResult::Lost => {
+                unreachable = true;
+                break;
             }
         }
-        break;
+        longest = longest.max(runner.elapsed() - before);
+        tell(rows.len(), &rows[rows.len() - 1]);
     }
-    Ok(outcome(plan.clone(), rows, since(began), unreachable))
+    Ok(outcome(plan.clone(), rows, runner.elapsed(), unreachable))
 }
 
 fn row_of(side: RunSide, summary: &Summary) -> ComparedRunRow {

@@ -3,11 +3,10 @@
 use brunt_i18n::text::{Text, text};
 use brunt_i18n::{Lang, numbers};
 use brunt_measure::Nanos;
-use brunt_plan::Plan;
+use brunt_plan::Trial;
 use brunt_report::contrast::{ChangeVerdict, MEASURES};
-use brunt_report::table;
 
-use super::{CompareOutcome, ComparePlan, ComparedRunRow, trial_of};
+use super::{CompareOutcome, ComparePlan, ComparedRunRow};
 use crate::runs::{LEAST_RUNS, RunSide, RunsChange};
 use crate::words::{about, short_name, took, value_text};
 
@@ -22,7 +21,6 @@ const NO_EVIDENCE: Text = text("in doubt, no evidence: {why}", "存疑，不作�
 const CHANGE: Text = text("change", "变化");
 const INTERVAL: Text = text("95 % interval", "95 % 置信区间");
 const VERDICT: Text = text("verdict", "结论");
-const OF_NAME: Text = text("{name}:", "{name}：");
 const WORSE: Text = text("B is worse than A: {what}.", "B 比 A 更差：{what}。");
 const BETTER: Text = text("B is better than A: {what}.", "B 比 A 更好：{what}。");
 const MIXED: Text =
@@ -51,11 +49,8 @@ const LEFT_OUT: Text = text(
 );
 
 /// Says what a comparison will do and how long it takes, before it begins.
-pub fn outlook(plan: &ComparePlan, plans: [&Plan; 2], lang: Lang) -> String {
-    let lasts = plans.map(|plan| {
-        let trial = trial_of(plan);
-        trial.warmup.saturating_add(trial.duration.unwrap_or_default())
-    });
+pub fn outlook(plan: &ComparePlan, lang: Lang) -> String {
+    let lasts = plan.trials.each_ref().map(Trial::lasts);
     let all = Nanos((lasts[0].0 + lasts[1].0).saturating_mul(plan.runs as u64));
     let facts = [
         ("a", &*plan.names[0]),
@@ -67,7 +62,7 @@ pub fn outlook(plan: &ComparePlan, plans: [&Plan; 2], lang: Lang) -> String {
     lang.fill(OUTLOOK, &facts)
 }
 
-fn letter(side: RunSide) -> &'static str {
+pub(super) fn letter(side: RunSide) -> &'static str {
     match side {
         RunSide::Before => "A",
         RunSide::After => "B",
@@ -93,29 +88,13 @@ pub fn run_line(number: usize, row: &ComparedRunRow, lang: Lang) -> String {
     lang.fill(ROW, &[("number", &format!("{number:>3}")), ("side", letter(row.side)), ("figures", &figures)])
 }
 
-/// Tells the result, over several lines.
-pub fn result_text(outcome: &CompareOutcome, lang: Lang) -> String {
-    let mut lines = vec![headline(&outcome.changes, lang), String::new()];
-    let is_open = outcome.rows.iter().all(|row| row.figures.is_open());
-    lines.extend(table(&rows(&outcome.changes, is_open, lang)));
-    for (name, changes) in &outcome.named {
-        lines.push(String::new());
-        lines.push(lang.fill(OF_NAME, &[("name", name)]));
-        lines.extend(table(&rows(changes, is_open, lang)));
-    }
-    lines.push(String::new());
-    lines.extend(remarks(outcome, lang));
-    lines.push(took(outcome.rows.len(), outcome.elapsed, outcome.exit_code(), lang));
-    lines.join("\n")
-}
-
 fn names_of(changes: &[RunsChange], verdict: ChangeVerdict, lang: Lang) -> Option<String> {
     let of = changes.iter().filter(|change| change.verdict == verdict).map(|change| short_name(&change.measure, lang));
     Some(of.collect::<Vec<_>>().join(lang.of(AND))).filter(|names| !names.is_empty())
 }
 
 /// Tells the verdict in a sentence.
-fn headline(changes: &[RunsChange], lang: Lang) -> String {
+pub(super) fn headline(changes: &[RunsChange], lang: Lang) -> String {
     let of = |verdict| names_of(changes, verdict, lang);
     match (of(ChangeVerdict::Worse), of(ChangeVerdict::Better), of(ChangeVerdict::Same)) {
         (Some(worse), Some(better), _) => lang.fill(MIXED, &[("worse", &worse), ("better", &better)]),
@@ -127,7 +106,7 @@ fn headline(changes: &[RunsChange], lang: Lang) -> String {
 }
 
 /// Returns the table of the changes, with its heading.
-fn rows(changes: &[RunsChange], is_open: bool, lang: Lang) -> Vec<Vec<String>> {
+pub(super) fn rows(changes: &[RunsChange], is_open: bool, lang: Lang) -> Vec<Vec<String>> {
     let words = [CHANGE, INTERVAL, VERDICT].map(|word| lang.of(word).to_owned());
     let heading = [String::new(), "A".into(), "B".into()].into_iter().chain(words).collect();
     let row = |change: &RunsChange| {
@@ -150,7 +129,7 @@ fn rows(changes: &[RunsChange], is_open: bool, lang: Lang) -> Vec<Vec<String>> {
 }
 
 /// Returns what the reader must know about the runs.
-fn remarks(outcome: &CompareOutcome, lang: Lang) -> Vec<String> {
+pub(super) fn remarks(outcome: &CompareOutcome, lang: Lang) -> Vec<String> {
     let mut lines = Vec::new();
     let least = outcome.runs(RunSide::Before).min(outcome.runs(RunSide::After));
     if least == 1 {
@@ -175,5 +154,6 @@ fn remarks(outcome: &CompareOutcome, lang: Lang) -> Vec<String> {
         let (done, all) = (outcome.rows.len().to_string(), (2 * outcome.plan.runs).to_string());
         lines.push(lang.fill(NOT_ALL, &[("done", &done), ("all", &all)]));
     }
+    lines.push(took(outcome.rows.len(), outcome.elapsed, outcome.exit_code(), lang));
     lines
 }

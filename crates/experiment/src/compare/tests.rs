@@ -4,11 +4,13 @@ use brunt_report::contrast::ComparedFigures;
 use serde_json::Value;
 
 use super::*;
+use crate::report::text as said;
 use crate::runs::compare_figures;
 
 fn plan(runs: usize) -> ComparePlan {
     ComparePlan {
         names: ["http://a/".into(), "http://b/".into()],
+        trials: [(); 2].map(|()| with_warm_up(Trial::users(1, Nanos::from_secs(10)))),
         runs,
         shuffle: false,
         seed: 1,
@@ -46,20 +48,20 @@ fn found(second: f64, runs: usize, made: usize) -> CompareOutcome {
 fn a_slower_side_is_named_with_the_exit_code_of_a_regression() {
     let slower = found(120.0, 6, 12);
     assert_eq!(slower.exit_code(), 11);
-    let text = result_text(&slower, brunt_report::Lang::En);
+    let text = said(&slower, brunt_report::Lang::En);
     assert!(text.starts_with("B is worse than A in p50, p95, p99, and better in throughput."), "{text}");
     assert!(text.contains("+20.0 %") && text.ends_with("12 runs in 2 min; exit code 11."), "{text}");
-    let zh = result_text(&slower, brunt_report::Lang::Zh);
+    let zh = said(&slower, brunt_report::Lang::Zh);
     assert!(zh.contains("更差") && zh.contains("退出码 11"), "{zh}");
     let same = found(100.1, 6, 12);
     assert_eq!(same.exit_code(), 0);
-    assert!(result_text(&same, brunt_report::Lang::En).starts_with("A and B are the same, as far as matters"));
+    assert!(said(&same, brunt_report::Lang::En).starts_with("A and B are the same, as far as matters"));
 }
 
 #[test]
 fn few_runs_are_called_indicative() {
     let of = |runs: usize| {
-        (found(120.0, runs, 2 * runs).exit_code(), result_text(&found(120.0, runs, 2 * runs), brunt_report::Lang::En))
+        (found(120.0, runs, 2 * runs).exit_code(), said(&found(120.0, runs, 2 * runs), brunt_report::Lang::En))
     };
     let (code, one) = of(1);
     assert_eq!(code, 20);
@@ -73,23 +75,10 @@ fn few_runs_are_called_indicative() {
 fn what_was_cut_short_says_so() {
     let cut = found(120.0, 6, 7);
     assert_eq!(cut.exit_code(), 21);
-    assert!(result_text(&cut, brunt_report::Lang::En).contains("Not finished: 7 of 12 runs were made."));
+    assert!(said(&cut, brunt_report::Lang::En).contains("Not finished: 7 of 12 runs were made."));
     let lost = CompareOutcome { unreachable: true, ..found(120.0, 6, 7) };
     assert_eq!(lost.exit_code(), 30);
-    assert!(result_text(&lost, brunt_report::Lang::En).contains("could no longer be reached"));
-}
-
-/// Returns a plan as a record has it.
-fn some_plan() -> Plan {
-    let tls = serde_json::json!({ "insecure": false, "cacert": null, "cert": null, "key": null, "resume": false });
-    let plan = serde_json::json!({
-        "protocol": "http", "urls": [], "options": {}, "load": { "model": "closed", "stages": [], "think": null, "together": false },
-        "requests": null, "duration": null, "warmup": 0, "drain": 0, "timeout": 1, "connect_timeout": 1,
-        "max_connections": 1, "workers": 1, "pin": false, "precise": false, "slack": 0, "connect_rate": null,
-        "hold": null, "heartbeat": null, "net": "auto", "sources": [], "connect_to": [], "unix_socket": null,
-        "tls": tls, "objectives": [], "seed": 1,
-    });
-    serde_json::from_value(plan).expect("a plan")
+    assert!(said(&lost, brunt_report::Lang::En).contains("could no longer be reached"));
 }
 
 #[test]
@@ -97,18 +86,18 @@ fn a_level_run_gets_a_warm_up_and_others_keep_theirs() {
     let level = |duration, warmup| {
         let stages = vec![Stage { lasts: Nanos::from_secs(10), from: 8.0, to: 8.0 }];
         let load = Load::Closed { stages, think: None, together: false };
-        Plan { load, duration, warmup, ..some_plan() }
+        with_warm_up(Trial { load, duration, warmup, requests: None, seed: None })
     };
-    let own = trial_of(&level(Some(Nanos::from_secs(10)), Nanos::ZERO));
+    let own = level(Some(Nanos::from_secs(10)), Nanos::ZERO);
     assert_eq!((own.warmup, own.load.stages()[0].lasts), (Nanos::from_secs(1), Nanos::from_secs(11)));
-    assert_eq!(trial_of(&level(Some(Nanos::from_secs(10)), Nanos::from_secs(3))).warmup, Nanos::from_secs(3));
-    assert_eq!(trial_of(&level(None, Nanos::ZERO)).warmup, Nanos::ZERO, "a number of requests");
+    assert_eq!(level(Some(Nanos::from_secs(10)), Nanos::from_secs(3)).warmup, Nanos::from_secs(3));
+    assert_eq!(level(None, Nanos::ZERO).warmup, Nanos::ZERO, "a number of requests");
 }
 
 #[test]
 fn the_document_holds_what_the_text_says() {
     let mut text = Vec::new();
-    write_json(&found(120.0, 6, 12), &mut text).expect("memory");
+    document::write_json(&found(120.0, 6, 12), &mut text).expect("memory");
     let json: Value = serde_json::from_slice(&text).expect("JSON");
     assert_eq!((&json["sides"][1], &json["exit_code"]), (&"http://b/".into(), &11.into()));
     let p50 = json["changes"].as_array().unwrap().iter().find(|one| one["name"] == "p50_us").unwrap();

@@ -129,7 +129,7 @@ impl SearchEnd {
 ///
 /// # Errors
 /// Returns the error of writing.
-pub fn write_json(outcome: &FindOutcome, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_json(outcome: &FindOutcome, out: &mut dyn Write) -> io::Result<()> {
     let result = &outcome.result;
     let limit = outcome.limit.as_ref().map(|(load, conclusion)| {
         let found = service_limit(conclusion);

@@ -5,26 +5,23 @@
 
 mod document;
 mod failures;
+mod report;
 mod story;
 
-use std::time::Instant;
-
-use brunt_bench::Bench;
-use brunt_config::FindSettings;
 use brunt_contract::UsageError;
 use brunt_diagnose::{Conclusion, LimitFinding, PathStage};
 use brunt_engine::Stop;
 use brunt_measure::quantile::quantile;
 use brunt_measure::{Nanos, QuantileValue, Rng};
 use brunt_plan::{Load, Stage, Trial};
-use brunt_report::{AllowedLoss, Exit, Finding, JudgedObjective, Summary};
+use brunt_report::{AllowedLoss, Exit, Finding, JudgedObjective, Objective, Summary};
+use serde::{Deserialize, Serialize};
 
 use self::failures::FailedSeconds;
+use crate::runner::{RunOf, RunResult, TrialRunner};
 use crate::search::{Goal, GoalCount, Search, SearchEnd, SearchPlan, SearchResult, SearchStep, TrialOutcome};
-use crate::words::since;
 
-pub use document::write_json;
-pub use story::{outlook, result_text, trial_line};
+pub use story::{outlook, trial_line};
 
 /// Part of a trial that its warm-up takes.
 const WARMING_PART: u64 = 10;
@@ -35,6 +32,52 @@ const PROBE: Nanos = Nanos::from_secs(1);
 const RECOVERED: f64 = 1.1;
 /// Trials' worth of time that a search may take without `--run-timeout`.
 const MOST_TRIALS: u64 = 60;
+
+/// What a search asks, and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FindPlan {
+    /// What is loaded, as written.
+    pub target: String,
+    /// Objectives, as written.
+    pub objectives: Vec<String>,
+    /// Load that it begins with; trials change its level.
+    pub load: Load,
+    /// Highest load to try: requests per second, or users.
+    pub highest: f64,
+    /// Distance of both bounds that is asked for, as a share of the lower one.
+    pub width: f64,
+    /// Length of a full trial.
+    pub trial: Nanos,
+    /// Length of the warm-up at the lowest load.
+    pub warm_up: Nanos,
+    /// Seed of the trials.
+    pub seed: u64,
+    /// Time after which no further trial begins; `None` for sixty trials' worth of it.
+    pub time_limit: Option<Nanos>,
+}
+
+impl FindPlan {
+    /// Returns the losses that the objectives allow; those that are not judged by counting requests are left out.
+    fn allowed(&self) -> Vec<AllowedLoss> {
+        let allowed = |text: &String| Objective::parse(text).ok()?.allowed_loss();
+        self.objectives.iter().filter_map(allowed).collect()
+    }
+
+    /// Returns the arithmetic of the search.
+    pub fn search(&self) -> SearchPlan {
+        let goals = self.allowed().into_iter().map(|loss| Goal::of_requests(loss.share, self.trial));
+        SearchPlan {
+            goals: goals.collect(),
+            lowest: self.load.peak(),
+            highest: self.highest,
+            whole: !self.load.is_open(),
+            width: self.width,
+            trial: self.trial,
+            warm_up: if self.warm_up > Nanos::ZERO { self.warm_up } else { Nanos(self.trial.0 / 2) },
+            time_limit: Some(self.time_limit.unwrap_or(Nanos(self.trial.0.saturating_mul(MOST_TRIALS)))),
+        }
+    }
+}
 
 /// A trial that was made, and what was known after it.
 #[derive(Clone, Debug)]
@@ -51,11 +94,22 @@ pub struct TrialRow {
     pub bracket: [Option<f64>; 2],
     /// Time that the rest takes, about.
     pub remaining: Nanos,
+    /// Time spent on the search up to its end.
+    pub elapsed: Nanos,
+}
+
+impl TrialRow {
+    /// Returns `true` if all objectives were met.
+    pub fn is_held(&self) -> bool {
+        self.objectives.iter().all(JudgedObjective::is_met)
+    }
 }
 
 /// The end of a search.
 #[derive(Debug)]
 pub struct FindOutcome {
+    /// What is loaded, as written.
+    pub target: String,
     /// Bounds, and why it is over.
     pub result: SearchResult,
     /// Objectives as written, in the order of the goals.
@@ -92,51 +146,32 @@ impl FindOutcome {
     }
 }
 
-/// Returns the search that these settings ask for.
-pub fn search_plan(settings: &FindSettings) -> SearchPlan {
-    let plan = &settings.intent.plan;
-    let trial = plan.duration.unwrap_or(Nanos::from_secs(10));
-    let goals = settings.objectives.iter().map(|(_, loss)| Goal::of_requests(loss.share, trial));
-    SearchPlan {
-        goals: goals.collect(),
-        lowest: plan.load.peak(),
-        highest: settings.highest,
-        whole: !plan.load.is_open(),
-        width: settings.width,
-        trial,
-        warm_up: if plan.warmup > Nanos::ZERO { plan.warmup } else { Nanos(trial.0 / 2) },
-        time_limit: Some(settings.intent.run_timeout.unwrap_or(Nanos(trial.0.saturating_mul(MOST_TRIALS)))),
-    }
-}
-
-/// Searches with a bench whose first answer is known; `tell` gets each trial as it is done. `stop` ends the search with
-/// what is known.
+/// Searches; `tell` gets each trial as it is done. `stop` ends the search with what is known.
 ///
 /// # Errors
-/// Returns an error if the first load does not fit the requests.
+/// Returns an error if the first load does not fit the requests, or that of the runner.
 pub fn find(
-    bench: &Bench,
-    settings: &FindSettings,
+    plan: &FindPlan,
+    runner: &mut dyn TrialRunner,
     stop: &Stop,
     tell: &mut dyn FnMut(&TrialRow),
 ) -> Result<FindOutcome, UsageError> {
-    let plan = search_plan(settings);
-    let allowed = settings.objectives.iter().map(|(_, loss)| *loss).collect();
     let mut finder = Finder {
-        bench,
+        runner,
         stop,
-        load: settings.intent.plan.load.clone(),
-        allowed,
-        lowest: plan.lowest,
-        seeds: Rng::new(settings.intent.plan.seed),
-        search: Search::new(plan),
+        load: plan.load.clone(),
+        allowed: plan.allowed(),
+        lowest: plan.load.peak(),
+        seeds: Rng::new(plan.seed),
+        search: Search::new(plan.search()),
         baseline: None,
         missed: Vec::new(),
         outcome: FindOutcome {
             result: SearchResult::default(),
-            objectives: settings.objectives.iter().map(|(text, _)| text.clone()).collect(),
-            is_rate: settings.intent.plan.load.is_open(),
-            width: settings.width,
+            target: plan.target.clone(),
+            objectives: plan.objectives.clone(),
+            is_rate: plan.load.is_open(),
+            width: plan.width,
             rows: Vec::new(),
             limit: None,
             doubts: Vec::new(),
@@ -153,7 +188,7 @@ pub fn find(
 
 /// A search on its way.
 struct Finder<'a> {
-    bench: &'a Bench,
+    runner: &'a mut dyn TrialRunner,
     stop: &'a Stop,
     /// The load model; trials change its level.
     load: Load,
@@ -175,38 +210,35 @@ impl Finder<'_> {
         if self.stop.requested() {
             self.search.stop();
         }
-        let began = Instant::now();
+        let before = self.runner.elapsed();
         match self.search.next() {
             SearchStep::Done(_) => return Ok(false),
             SearchStep::WarmUp { load, duration } => {
-                let (summary, _) = self.measure(load, duration)?;
-                self.baseline = median(&summary).map(|(at, _)| at);
-                self.search.warmed_up(since(began));
+                if let Some((summary, _)) = self.measure((load, duration), true)? {
+                    self.baseline = median(&summary).map(|(at, _)| at);
+                }
+                self.search.warmed_up(self.runner.elapsed() - before);
             }
             SearchStep::Settle => {
                 self.settle()?;
-                self.search.settled(since(began));
+                self.search.settled(self.runner.elapsed() - before);
             }
             SearchStep::Trial { load, duration } => {
-                let (summary, failed) = match self.measure(load, duration) {
-                    Ok(measured) => measured,
-                    // A load that does not fit this machine ends the search, unless it is the first.
-                    Err(complaint) if self.outcome.rows.is_empty() => return Err(complaint),
-                    Err(complaint) => {
-                        self.outcome.refused = Some(complaint);
-                        self.search.limit_to_below(load);
-                        return Ok(true);
-                    }
-                };
-                self.judge((load, duration), &summary, &failed, tell);
-                self.search.spend(since(began) - duration);
+                if let Some((summary, failed)) = self.measure((load, duration), false)? {
+                    self.judge((load, duration), &summary, &failed, tell);
+                }
+                self.search.spend((self.runner.elapsed() - before) - duration);
             }
         }
         Ok(true)
     }
 
-    /// Runs a load with a warm-up of its own.
-    fn measure(&mut self, level: f64, duration: Nanos) -> Result<(Summary, FailedSeconds), UsageError> {
+    /// Runs a load with a warm-up of its own; `None` if it was not made.
+    fn measure(
+        &mut self,
+        (level, duration): (f64, Nanos),
+        is_aside: bool,
+    ) -> Result<Option<(Summary, FailedSeconds)>, UsageError> {
         let warmup = Nanos(duration.0 / WARMING_PART);
         let stages = vec![Stage { lasts: warmup.saturating_add(duration), from: level, to: level }];
         let load = match self.load.clone() {
@@ -216,11 +248,24 @@ impl Finder<'_> {
         let seed = Some(self.seeds.next_u64());
         let trial = Trial { load, requests: None, duration: Some(duration), warmup, seed };
         let mut failed = FailedSeconds::default();
-        let summary = self.bench.measure(&trial, self.stop, &mut [&mut failed])?;
-        Ok((summary, failed))
+        match self.runner.run(RunOf { subject: 0, is_aside }, &trial, self.stop, &mut [&mut failed])? {
+            RunResult::Made(summary) => return Ok(Some((*summary, failed))),
+            RunResult::Lost => {
+                self.outcome.unreachable = true;
+                self.search.stop();
+            }
+            RunResult::Stopped => self.search.stop(),
+            // A load that does not fit this machine ends the search, unless it is the first.
+            RunResult::Refused(complaint) if self.outcome.rows.is_empty() => return Err(complaint),
+            RunResult::Refused(complaint) => {
+                self.outcome.refused = Some(complaint);
+                self.search.limit_to_below(level);
+            }
+        }
+        Ok(None)
     }
 
-    /// Turns a summary into an outcome, unless the trial was cut off.
+    /// Turns a summary into an outcome.
     fn judge(
         &mut self,
         (load, duration): (f64, Nanos),
@@ -228,15 +273,6 @@ impl Finder<'_> {
         failed: &FailedSeconds,
         tell: &mut dyn FnMut(&TrialRow),
     ) {
-        match summary.exit {
-            Exit::Unreachable => {
-                self.outcome.unreachable = true;
-                self.search.stop();
-                return;
-            }
-            Exit::Interrupted => return self.search.stop(),
-            _ => {}
-        }
         let trusted = matches!(summary.exit, Exit::Ok | Exit::Missed);
         let counted = summary.objectives.iter().zip(&self.allowed);
         let counts = counted.map(|(judged, allowed)| count(summary, failed, judged, allowed));
@@ -255,6 +291,7 @@ impl Finder<'_> {
             trusted,
             bracket: self.search.bracket(),
             remaining: self.search.remaining(),
+            elapsed: self.runner.elapsed(),
         };
         tell(&row);
         self.outcome.rows.push(row);
@@ -264,7 +301,7 @@ impl Finder<'_> {
     fn settle(&mut self) -> Result<(), UsageError> {
         let Some(baseline) = self.baseline else { return Ok(()) };
         for _ in 0..MOST_PROBES {
-            let (summary, _) = self.measure(self.lowest, PROBE)?;
+            let Some((summary, _)) = self.measure((self.lowest, PROBE), true)? else { return Ok(()) };
             let most = Nanos::from_secs_f64(baseline.as_secs_f64() * RECOVERED);
             let is_higher = median(&summary).is_some_and(|(at, low)| low.unwrap_or(at) > most);
             if self.stop.requested() || !is_higher {

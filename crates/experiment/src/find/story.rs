@@ -4,8 +4,8 @@ use brunt_i18n::text::{Text, text};
 use brunt_i18n::{Lang, numbers};
 use brunt_report::Exit;
 
-use super::{FindOutcome, TrialRow, service_limit};
-use crate::search::{GoalBounds, Search, SearchEnd, SearchPlan};
+use super::{FindOutcome, FindPlan, TrialRow, service_limit};
+use crate::search::{GoalBounds, Search, SearchEnd};
 use crate::words::about;
 
 const OUTLOOK: Text = text(
@@ -18,10 +18,10 @@ const RATE: Text = text("rate", "速率");
 const USERS_SOUGHT: Text = text("number of users", "用户数");
 const USERS: Text = text("{n} {n|user|users}", "{n} 个用户");
 const PER_S: Text = text("{rate}/s", "{rate}/s");
-const AND: Text = text(" and ", "、");
-const HELD: Text = text("held", "满足");
-const MISSED: Text = text("missed", "未满足");
-const IN_DOUBT: Text = text("in doubt, no evidence", "存疑，不作为依据");
+pub(super) const AND: Text = text(" and ", "、");
+pub(super) const HELD: Text = text("held", "满足");
+pub(super) const MISSED: Text = text("missed", "未满足");
+pub(super) const IN_DOUBT: Text = text("in doubt, no evidence", "存疑，不作为依据");
 const REMAINS: Text = text("left: {low} to {high}, about {time}", "剩余区间：{low} 至 {high}，约需 {time}");
 const OPEN_END: Text = text("?", "？");
 const FOUND: Text = text(
@@ -86,16 +86,17 @@ pub(super) fn load(load: f64, is_rate: bool, lang: Lang) -> String {
 }
 
 /// Formats a load that may not be known.
-fn known(known: Option<f64>, is_rate: bool, lang: Lang) -> String {
+pub(super) fn known(known: Option<f64>, is_rate: bool, lang: Lang) -> String {
     known.map_or_else(|| lang.of(OPEN_END).to_owned(), |level| load(level, is_rate, lang))
 }
 
-fn what(is_rate: bool, lang: Lang) -> &'static str {
+pub(super) fn what(is_rate: bool, lang: Lang) -> &'static str {
     lang.of(if is_rate { RATE } else { USERS_SOUGHT })
 }
 
 /// Says what a search will do and how long it takes, before it begins.
-pub fn outlook(plan: &SearchPlan, objectives: &[String], lang: Lang) -> String {
+pub fn outlook(asked: &FindPlan, lang: Lang) -> String {
+    let (plan, objectives) = (asked.search(), &asked.objectives);
     let is_rate = !plan.whole;
     let most = plan.time_limit.map_or_else(|| lang.of(OPEN_END).to_owned(), |limit| about(limit, lang));
     let facts = [
@@ -113,7 +114,7 @@ pub fn outlook(plan: &SearchPlan, objectives: &[String], lang: Lang) -> String {
 /// Says what a trial found, in one line.
 pub fn trial_line(number: usize, row: &TrialRow, is_rate: bool, lang: Lang) -> String {
     let measured: Vec<&str> = row.objectives.iter().map(|judged| judged.measured.as_str()).collect();
-    let verdict = lang.of(match row.objectives.iter().all(|judged| judged.is_met()) {
+    let verdict = lang.of(match row.is_held() {
         _ if !row.trusted => IN_DOUBT,
         true => HELD,
         false => MISSED,
@@ -124,9 +125,9 @@ pub fn trial_line(number: usize, row: &TrialRow, is_rate: bool, lang: Lang) -> S
     format!("{number:>3}  {load:>12}  {duration:>7}  {}  {verdict}; {remains}", measured.join(", "))
 }
 
-/// Tells the result, over several lines.
-pub fn result_text(outcome: &FindOutcome, lang: Lang) -> String {
-    let mut lines = vec![headline(outcome, lang)];
+/// Says what else is known, beside the bounds.
+pub(super) fn remarks(outcome: &FindOutcome, lang: Lang) -> Vec<String> {
+    let mut lines = Vec::new();
     let (result, is_rate) = (&outcome.result, outcome.is_rate);
     if outcome.objectives.len() > 1 {
         let of_goal = |(objective, goal): (&String, &GoalBounds)| {
@@ -158,11 +159,11 @@ pub fn result_text(outcome: &FindOutcome, lang: Lang) -> String {
     }));
     let (n, time) = (result.trials.to_string(), about(result.elapsed, lang));
     lines.push(lang.fill(TOOK, &[("n", &n), ("time", &time), ("code", &outcome.exit().code().to_string())]));
-    lines.join("\n")
+    lines
 }
 
 /// Tells the bounds in a sentence.
-fn headline(outcome: &FindOutcome, lang: Lang) -> String {
+pub(super) fn headline(outcome: &FindOutcome, lang: Lang) -> String {
     let (result, is_rate) = (&outcome.result, outcome.is_rate);
     let sentence = match result.end {
         _ if outcome.exit() == Exit::Unreachable => UNDECIDED,

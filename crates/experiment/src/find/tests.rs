@@ -4,6 +4,7 @@ use brunt_report::{Lang, ObjectiveOutcome};
 use serde_json::Value;
 
 use super::*;
+use crate::report::text as said;
 use crate::search::GoalBounds;
 
 fn outcome(end: SearchEnd, lower: Option<f64>, upper: Option<f64>) -> FindOutcome {
@@ -17,6 +18,7 @@ fn outcome(end: SearchEnd, lower: Option<f64>, upper: Option<f64>) -> FindOutcom
         trials: 18,
     };
     FindOutcome {
+        target: "http://h/".into(),
         result,
         objectives: vec!["p99<50ms".into()],
         is_rate: true,
@@ -42,6 +44,7 @@ fn row() -> TrialRow {
         trusted: true,
         bracket: [Some(1500.0), None],
         remaining: Nanos::from_secs(150),
+        elapsed: Nanos::from_secs(30),
     }
 }
 
@@ -68,25 +71,23 @@ fn each_end_has_its_sentence_and_its_exit_code() {
     ];
     for (outcome, code, en, zh) in table {
         assert_eq!(outcome.exit().code(), code, "{en}");
-        let [in_english, in_chinese] = [Lang::En, Lang::Zh].map(|lang| result_text(&outcome, lang));
+        let [in_english, in_chinese] = [Lang::En, Lang::Zh].map(|lang| said(&outcome, lang));
         assert!(in_english.contains(en), "{in_english}");
         assert!(in_english.ends_with(&format!("18 trials in 3 min; exit code {code}.")), "{in_english}");
         assert!(in_chinese.contains(zh) && in_chinese.contains("退出码"), "{in_chinese}");
     }
     let mut too_many = outcome(GeneratorLimited, Some(1500.0), None);
     too_many.refused = Some(UsageError::new("-c", "9000 connections are too many"));
-    assert!(
-        result_text(&too_many, Lang::En).contains("The next load was not sent: -c: 9000 connections are too many.")
-    );
+    assert!(said(&too_many, Lang::En).contains("The next load was not sent: -c: 9000 connections are too many."));
     let mut from_short_trials = outcome(GeneratorLimited, None, None);
     from_short_trials.result.bracket = [Some(1500.0), None];
-    let told = result_text(&from_short_trials, Lang::En);
+    let told = said(&from_short_trials, Lang::En);
     assert!(told.starts_with("No load was shown to keep p99<50ms") && !told.contains("1,500"), "{told}");
     let unsettled = FindOutcome { unsettled: 2, ..outcome(Found, Some(1500.0), Some(1530.0)) };
-    assert!(result_text(&unsettled, Lang::En).contains("2 times the service had not recovered"));
+    assert!(said(&unsettled, Lang::En).contains("2 times the service had not recovered"));
     let lost = FindOutcome { unreachable: true, ..outcome(Stopped, None, None) };
     assert_eq!(lost.exit().code(), 30);
-    assert!(result_text(&lost, Lang::En).contains("the target could no longer be reached"));
+    assert!(said(&lost, Lang::En).contains("the target could no longer be reached"));
 }
 
 #[test]
@@ -106,7 +107,7 @@ fn the_document_holds_what_the_text_says() {
     found.rows.push(row());
     found.limit = Some((1530.0, Summary::from_events([]).limits));
     let mut text = Vec::new();
-    write_json(&found, &mut text).expect("memory");
+    document::write_json(&found, &mut text).expect("memory");
     let json: Value = serde_json::from_slice(&text).expect("JSON");
     assert_eq!((&json["end"], &json["load"], &json["exit_code"]), (&"found".into(), &"rate".into(), &0.into()));
     assert_eq!((json["bounds"]["lower"].as_f64(), json["bounds"]["upper"].as_f64()), (Some(1500.0), Some(1530.0)));

@@ -110,7 +110,7 @@ fn rung_report(rung: &ClimbedRung, step: Option<LadderStep>) -> RungReport<'_> {
 ///
 /// # Errors
 /// Returns the error of writing.
-pub fn write_json(found: &LadderOutcome, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_json(found: &LadderOutcome, out: &mut dyn Write) -> io::Result<()> {
     let steps = std::iter::once(None).chain(found.steps());
     let report = LadderReport {
         schema: "brunt-ladder/1",

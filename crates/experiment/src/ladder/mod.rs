@@ -1,26 +1,24 @@
 //! `brunt ladder`: rungs that each do one thing more, measured with 1, 2, 4 … users until throughput stops rising.
 
 mod document;
+mod report;
 mod story;
 #[cfg(test)]
 mod tests;
 
-use std::time::Instant;
-
-use brunt_bench::Bench;
 use brunt_contract::UsageError;
 use brunt_engine::Stop;
 use brunt_measure::quantile::quantile;
 use brunt_measure::{Histogram, Nanos, QuantileValue, Rng};
-use brunt_plan::{Load, Plan, Stage, Trial};
+use brunt_plan::{Load, Stage, Trial};
 use brunt_report::{Exit, Finding, Summary};
+use serde::{Deserialize, Serialize};
 
-use crate::compare::trial_of;
+use crate::compare::with_warm_up;
 use crate::laws::ladder::{LadderRung, LadderStep, step};
-use crate::words::since;
+use crate::runner::{RunOf, RunResult, TrialRunner};
 
-pub use document::write_json;
-pub use story::{outlook, result_text, run_line};
+pub use story::{outlook, run_line};
 
 /// Gain of throughput by twice as many users below which a rung is at its capacity.
 const RISING: f64 = 0.05;
@@ -28,10 +26,10 @@ const RISING: f64 = 0.05;
 const MODERATE: f64 = 0.8;
 
 /// How a ladder is climbed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LadderPlan {
-    /// Names of the rungs, the lowest first.
-    pub names: Vec<String>,
+    /// Rungs, the lowest first.
+    pub rungs: Vec<RungPlan>,
     /// Highest number of users.
     pub up_to: u32,
     /// Sizes of pools that the services have.
@@ -40,6 +38,15 @@ pub struct LadderPlan {
     pub seed: u64,
     /// Time after which no further run begins; `None` for any.
     pub time_limit: Option<Nanos>,
+}
+
+/// A rung, before it is climbed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RungPlan {
+    /// Name.
+    pub name: String,
+    /// A run of it, without its seed, with any number of users.
+    pub trial: Trial,
 }
 
 /// A run of a rung.
@@ -125,10 +132,10 @@ impl LadderOutcome {
 /// what is known.
 ///
 /// # Errors
-/// Returns an error if the first load does not fit the requests.
+/// Returns an error if the first load of a rung does not fit its requests, or that of the runner.
 pub fn climb(
-    benches: &[(Bench, &Plan)],
     plan: &LadderPlan,
+    runner: &mut dyn TrialRunner,
     stop: &Stop,
     tell: &mut dyn FnMut(&str, &RungRun),
 ) -> Result<LadderOutcome, UsageError> {
@@ -140,40 +147,52 @@ pub fn climb(
         unreachable: false,
         is_complete: false,
     };
-    let (mut seeds, began) = (Rng::new(plan.seed), Instant::now());
-    'rungs: for ((bench, of_rung), name) in benches.iter().zip(&plan.names) {
-        found.rungs.push(ClimbedRung { name: name.clone(), runs: Vec::new(), is_full: false });
-        let mut users = 1;
-        while users <= plan.up_to && !found.rungs.last().is_some_and(|rung| rung.is_full) {
-            if stop.requested() || plan.time_limit.is_some_and(|limit| since(began) >= limit) {
-                break 'rungs;
-            }
-            let trial = Trial { seed: Some(seeds.next_u64()), ..with_users(of_rung, users) };
-            let summary = match bench.measure(&trial, stop, &mut []) {
-                Ok(summary) => summary,
-                Err(complaint) if users == 1 => return Err(complaint),
-                // More users do not fit this machine: what was reached is what is known.
-                Err(_) => break,
-            };
-            match summary.exit {
-                Exit::Unreachable => found.unreachable = true,
-                Exit::Interrupted => {}
-                _ => {
-                    found.add(users, &summary);
-                    found.rungs.last().and_then(|rung| rung.runs.last()).into_iter().for_each(|run| tell(name, run));
-                    users = users.saturating_mul(2);
-                    continue;
-                }
-            }
-            break 'rungs;
+    let mut seeds = Rng::new(plan.seed);
+    for at in 0..plan.rungs.len() {
+        if !found.climb_rung(at, &mut seeds, (runner, stop), tell)? {
+            found.elapsed = runner.elapsed();
+            return Ok(found);
         }
-        found.is_complete = found.rungs.len() == benches.len();
     }
-    found.elapsed = since(began);
+    (found.elapsed, found.is_complete) = (runner.elapsed(), true);
     Ok(found)
 }
 
 impl LadderOutcome {
+    /// Measures a rung with 1, 2, 4 … users; returns `false` if the ladder ends there.
+    fn climb_rung(
+        &mut self,
+        at: usize,
+        seeds: &mut Rng,
+        (runner, stop): (&mut dyn TrialRunner, &Stop),
+        tell: &mut dyn FnMut(&str, &RungRun),
+    ) -> Result<bool, UsageError> {
+        let plan = &self.plan.clone();
+        let RungPlan { name, trial } = &plan.rungs[at];
+        self.rungs.push(ClimbedRung { name: name.clone(), runs: Vec::new(), is_full: false });
+        let mut users = 1;
+        while users <= plan.up_to && !self.rungs[at].is_full {
+            if stop.requested() || plan.time_limit.is_some_and(|limit| runner.elapsed() >= limit) {
+                return Ok(false);
+            }
+            let trial = Trial { seed: Some(seeds.next_u64()), ..with_users(trial, users) };
+            match runner.run(RunOf::subject(at), &trial, stop, &mut [])? {
+                RunResult::Made(summary) => self.add(users, &summary),
+                RunResult::Refused(complaint) if users == 1 => return Err(complaint),
+                // More users do not fit this machine: what was reached is what is known.
+                RunResult::Refused(_) => return Ok(true),
+                RunResult::Stopped => return Ok(false),
+                RunResult::Lost => {
+                    self.unreachable = true;
+                    return Ok(false);
+                }
+            }
+            self.rungs[at].runs.last().into_iter().for_each(|run| tell(name, run));
+            users = users.saturating_mul(2);
+        }
+        Ok(true)
+    }
+
     fn add(&mut self, users: u32, summary: &Summary) {
         let shares = summary.limits.core_shares;
         self.cores = self.cores.or(shares.map(|shares| shares.cores));
@@ -207,14 +226,13 @@ fn run_of(users: u32, summary: &Summary) -> RungRun {
     }
 }
 
-/// Returns the trial of a plan with this many users.
-fn with_users(plan: &Plan, users: u32) -> Trial {
-    let level = f64::from(users);
-    let mut plan = plan.clone();
-    let lasts = plan.duration.unwrap_or(Nanos::from_secs(10));
-    plan.duration = Some(lasts);
-    if let Load::Closed { stages, .. } = &mut plan.load {
+/// Returns the trial with this many users.
+fn with_users(trial: &Trial, users: u32) -> Trial {
+    let (level, mut trial) = (f64::from(users), trial.clone());
+    let lasts = trial.duration.unwrap_or(Nanos::from_secs(10));
+    trial.duration = Some(lasts);
+    if let Load::Closed { stages, .. } = &mut trial.load {
         *stages = vec![Stage { lasts, from: level, to: level }];
     }
-    trial_of(&plan)
+    with_warm_up(trial)
 }

@@ -3,7 +3,6 @@
 use brunt_i18n::text::{Text, text};
 use brunt_i18n::{Lang, numbers};
 use brunt_measure::Nanos;
-use brunt_report::table;
 
 use super::{LadderOutcome, LadderPlan, RungRun};
 use crate::laws::ladder::{LadderStep, StepCost};
@@ -15,12 +14,12 @@ const OUTLOOK: Text = text(
     "逐级测量 {names}：每级依次使用 1、2、4……个用户，直到吞吐量不再上升，最多 {up_to} 个。按 Ctrl-C 结束并给出已知结果。",
 );
 const ARROW: Text = text(" → ", " → ");
-const USERS: Text = text("{n} {n|user|users}", "{n} 个用户");
+pub(super) const USERS: Text = text("{n} {n|user|users}", "{n} 个用户");
 const IN_DOUBT: Text = text("in doubt, not counted: {why}", "存疑，未计入：{why}");
 const MISSED: Text = text("objectives missed", "未满足目标");
-const RUNG: Text = text("rung", "级");
-const ALONE: Text = text("alone", "单用户");
-const CAPACITY: Text = text("capacity", "容量");
+pub(super) const RUNG: Text = text("rung", "级");
+pub(super) const ALONE: Text = text("alone", "单用户");
+pub(super) const CAPACITY: Text = text("capacity", "容量");
 const CPU: Text = text("CPU a request", "每请求 CPU");
 const ADDS: Text = text("adds", "增加");
 const KEPT: Text = text("keeps", "保留");
@@ -44,7 +43,7 @@ const UNEXPLAINED: Text = text(
     "about {n} requests are in what it adds at a time: if it has a pool of about that size, that is the limit (--pool N)",
     "增加的部分同时约有 {n} 个请求：若其中有这么大的池，那就是瓶颈（--pool N）",
 );
-const UNTOLD: Text = text("{rung}: cannot be told.", "{rung}：无法判断。");
+pub(super) const UNTOLD: Text = text("{rung}: cannot be told.", "{rung}：无法判断。");
 const NOT_FULL: Text = text(
     "{rung} was still rising at {n} users: its capacity is higher. Go on with --up-to.",
     "{rung} 在 {n} 个用户时仍在上升：容量更高。请用 --up-to 继续。",
@@ -58,7 +57,8 @@ const LOST: Text = text("A target could no longer be reached.", "已无法连接
 
 /// Says what a ladder will do, before it begins.
 pub fn outlook(plan: &LadderPlan, lang: Lang) -> String {
-    let names = plan.names.join(lang.of(ARROW));
+    let names: Vec<&str> = plan.rungs.iter().map(|rung| rung.name.as_str()).collect();
+    let names = names.join(lang.of(ARROW));
     lang.fill(OUTLOOK, &[("names", &names), ("up_to", &plan.up_to.to_string())])
 }
 
@@ -76,24 +76,22 @@ pub fn run_line(rung: &str, run: &RungRun, lang: Lang) -> String {
     format!("  {rung}  {users}  {figures}")
 }
 
-/// Tells the result, over several lines.
-pub fn result_text(found: &LadderOutcome, lang: Lang) -> String {
-    let steps = found.steps();
-    let mut lines = table(&rows(found, &steps, lang));
-    lines.push(String::new());
-    for (rung, step) in found.rungs.iter().skip(1).zip(&steps) {
+/// Says what each rung adds, and what else is known.
+pub(super) fn remarks(found: &LadderOutcome, steps: &[Option<LadderStep>], lang: Lang) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (rung, step) in found.rungs.iter().skip(1).zip(steps) {
         lines.push(match step {
             Some(step) => step_text(&rung.name, step, lang),
             None => lang.fill(UNTOLD, &[("rung", &rung.name)]),
         });
     }
-    lines.extend(remarks(found, lang));
+    lines.extend(shortcomings(found, lang));
     let made: usize = found.rungs.iter().map(|rung| rung.runs.len()).sum();
     lines.push(took(made, found.elapsed, found.exit().code(), lang));
-    lines.join("\n")
+    lines
 }
 
-fn rows(found: &LadderOutcome, steps: &[Option<LadderStep>], lang: Lang) -> Vec<Vec<String>> {
+pub(super) fn rows(found: &LadderOutcome, steps: &[Option<LadderStep>], lang: Lang) -> Vec<Vec<String>> {
     let heading = [RUNG, ALONE, CAPACITY, CPU, ADDS, KEPT].map(|word| lang.of(word).to_owned()).to_vec();
     let withheld = || numbers::WITHHELD.to_owned();
     let row = |(at, rung): (usize, &super::ClimbedRung)| {
@@ -116,7 +114,7 @@ fn signed_seconds(seconds: f64) -> String {
     format!("{sign}{}", numbers::duration(Nanos::from_secs_f64(seconds.abs())))
 }
 
-fn step_text(rung: &str, step: &LadderStep, lang: Lang) -> String {
+pub(super) fn step_text(rung: &str, step: &LadderStep, lang: Lang) -> String {
     let cpu = step.added_cpu_s.map_or_else(String::new, |cpu| lang.fill(AND_CPU, &[("cpu", &signed_seconds(cpu))]));
     let cost = match step.cost {
         StepCost::Free => lang.of(FREE).to_owned(),
@@ -131,7 +129,7 @@ fn step_text(rung: &str, step: &LadderStep, lang: Lang) -> String {
 }
 
 /// Returns what the reader must know about the rungs.
-fn remarks(found: &LadderOutcome, lang: Lang) -> Vec<String> {
+fn shortcomings(found: &LadderOutcome, lang: Lang) -> Vec<String> {
     let mut lines = Vec::new();
     for rung in found.rungs.iter().filter(|rung| !rung.is_full) {
         if let Some(last) = rung.runs.last().filter(|_| found.is_complete) {
@@ -144,7 +142,7 @@ fn remarks(found: &LadderOutcome, lang: Lang) -> Vec<String> {
     if found.unreachable {
         lines.push(lang.of(LOST).to_owned());
     } else if !found.is_complete {
-        let (n, all) = (found.rungs.len().to_string(), found.plan.names.len().to_string());
+        let (n, all) = (found.rungs.len().to_string(), found.plan.rungs.len().to_string());
         lines.push(lang.fill(NOT_ALL, &[("n", &n), ("all", &all)]));
     }
     lines

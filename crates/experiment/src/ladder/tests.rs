@@ -4,6 +4,7 @@ use brunt_report::Lang;
 use serde_json::Value;
 
 use super::*;
+use crate::report::text as said;
 
 fn rung(name: &str, alone_ms: f64, throughputs: &[f64], cpu_ms: Option<f64>) -> ClimbedRung {
     let run = |(at, throughput): (usize, &f64)| RungRun {
@@ -18,10 +19,11 @@ fn rung(name: &str, alone_ms: f64, throughputs: &[f64], cpu_ms: Option<f64>) -> 
 }
 
 fn ladder(rungs: Vec<ClimbedRung>, pools: &[u32]) -> LadderOutcome {
-    let names = rungs.iter().map(|rung| rung.name.clone()).collect();
+    let trial = || Trial::users(1, Nanos::from_secs(10));
+    let planned = rungs.iter().map(|rung| RungPlan { name: rung.name.clone(), trial: trial() }).collect();
     let cores = rungs.first().and_then(|rung| rung.runs[0].cpu_s).map(|_| 4.0);
     LadderOutcome {
-        plan: LadderPlan { names, up_to: 64, pools: pools.to_vec(), seed: 1, time_limit: None },
+        plan: LadderPlan { rungs: planned, up_to: 64, pools: pools.to_vec(), seed: 1, time_limit: None },
         rungs,
         cores,
         elapsed: Nanos::from_secs(40),
@@ -35,14 +37,14 @@ fn what_each_rung_adds_is_told_with_its_rule() {
     let empty = || rung("empty", 0.2, &[4_900.0, 9_800.0, 18_000.0, 20_000.0], Some(0.15));
     let redis = rung("redis", 2.2, &[450.0, 900.0, 1_800.0, 3_600.0, 3_980.0], Some(0.16));
     let with_pool = ladder(vec![empty(), redis.clone()], &[8]);
-    let text = result_text(&with_pool, Lang::En);
+    let text = said(&with_pool, Lang::En);
     assert!(text.contains("redis adds +2.00 ms to the response of a user alone"), "{text}");
     assert!(text.contains("keeps 19.9 % of the capacity: a pool of 8 in front of what it adds limits it."), "{text}");
     assert_eq!(with_pool.exit().code(), 0);
-    let unknown = result_text(&ladder(vec![empty(), redis], &[]), Lang::En);
+    let unknown = said(&ladder(vec![empty(), redis], &[]), Lang::En);
     assert!(unknown.contains("about 8.0 requests are in what it adds at a time"), "{unknown}");
     let same = rung("again", 0.2, &[4_900.0, 9_800.0, 18_000.0, 19_500.0], None);
-    let free = result_text(&ladder(vec![empty(), same], &[]), Lang::Zh);
+    let free = said(&ladder(vec![empty(), same], &[]), Lang::Zh);
     assert!(free.contains("增加的部分没有代价"), "{free}");
 }
 
@@ -53,7 +55,7 @@ fn a_rung_in_doubt_or_still_rising_is_said() {
     let mut doubtful = rung("b", 1.0, &[900.0], None);
     doubtful.runs[0].median_s = None;
     let found = ladder(vec![rising, doubtful], &[]);
-    let text = result_text(&found, Lang::En);
+    let text = said(&found, Lang::En);
     for said in
         ["a was still rising at 2 users", "b: cannot be told.", "The CPU of a request is not known", "exit code 20"]
     {
@@ -61,7 +63,7 @@ fn a_rung_in_doubt_or_still_rising_is_said() {
     }
     let cut = LadderOutcome { is_complete: false, ..found };
     assert_eq!(cut.exit().code(), 21);
-    assert!(result_text(&cut, Lang::En).contains("Not finished: 2 of 2 rungs were begun."));
+    assert!(said(&cut, Lang::En).contains("Not finished: 2 of 2 rungs were begun."));
 }
 
 #[test]
@@ -75,7 +77,7 @@ fn a_run_that_missed_its_objectives_is_no_capacity() {
 fn the_document_holds_what_the_text_says() {
     let rungs = vec![rung("empty", 0.2, &[4_900.0, 20_000.0], None), rung("lock", 2.2, &[450.0, 495.0], None)];
     let mut written = Vec::new();
-    write_json(&ladder(rungs, &[]), &mut written).expect("memory");
+    document::write_json(&ladder(rungs, &[]), &mut written).expect("memory");
     let json: Value = serde_json::from_slice(&written).expect("JSON");
     assert_eq!((&json["rungs"][0]["step"], &json["rungs"][1]["step"]["cost"]), (&Value::Null, &"serial".into()));
     assert_eq!(json["rungs"][1]["runs"][1]["users"], 2);

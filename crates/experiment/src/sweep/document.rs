@@ -101,7 +101,7 @@ fn cell_report(found: &SweepOutcome, cell: &TableCell) -> CellReport {
         MEASURES.iter().map(one).collect::<Map<String, Value>>()
     };
     CellReport {
-        of: axes.map(|(axis, at)| (axis.name.to_owned(), json!(axis.values[*at]))).collect(),
+        of: axes.map(|(axis, at)| (axis.name.clone(), json!(axis.values[*at]))).collect(),
         load: cell.load,
         runs: cell.runs.len(),
         medians: figures(&|figure| json!(figure.median)),
@@ -134,8 +134,8 @@ fn curve_report(curve: &CurveScaling) -> ScalingReport<'_> {
 ///
 /// # Errors
 /// Returns the error of writing.
-pub fn write_json(found: &SweepOutcome, out: &mut dyn Write) -> io::Result<()> {
-    let axes = found.plan.axes.iter().map(|axis| AxisReport { option: axis.name, values: &axis.values });
+pub(super) fn write_json(found: &SweepOutcome, out: &mut dyn Write) -> io::Result<()> {
+    let axes = found.plan.axes.iter().map(|axis| AxisReport { option: &axis.name, values: &axis.values });
     let report = SweepReport {
         schema: "brunt-sweep/1",
         axes: axes.collect(),

@@ -1,37 +1,38 @@
 //! `brunt sweep`: a table of runs, and what it says about scaling.
 
 mod document;
+mod report;
 mod scaling;
 mod story;
 #[cfg(test)]
 mod tests;
 
-use std::time::Instant;
-
-use brunt_bench::Bench;
 use brunt_config::SweepAxis;
 use brunt_contract::UsageError;
 use brunt_engine::Stop;
 use brunt_measure::steady::median;
 use brunt_measure::{Nanos, Rng};
-use brunt_plan::{Plan, Trial};
+use brunt_plan::Trial;
 use brunt_report::contrast::{ComparedFigures, MEASURES, Measure};
 use brunt_report::{Exit, Finding, Summary};
+use serde::{Deserialize, Serialize};
 
 use crate::binomial::median_ranks;
-use crate::compare::trial_of;
+use crate::runner::{RunOf, RunResult, TrialRunner};
 use crate::runs::shuffle;
-use crate::words::since;
 
-pub use document::write_json;
 pub use scaling::CurveScaling;
-pub use story::{outlook, result_text, run_line};
+pub use story::{outlook, run_line};
 
 /// How a table is run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepPlan {
+    /// What is loaded, as written.
+    pub target: String,
     /// One or two axes.
     pub axes: Vec<SweepAxis>,
+    /// Cells: all combinations, the last axis varied first.
+    pub cells: Vec<CellPlan>,
     /// Runs of each cell.
     pub repeat: usize,
     /// Set if the order is random, by the seed.
@@ -40,6 +41,15 @@ pub struct SweepPlan {
     pub seed: u64,
     /// Time after which no further run begins; `None` for any.
     pub time_limit: Option<Nanos>,
+}
+
+/// A combination of values.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellPlan {
+    /// Index of the value on each axis.
+    pub at: Vec<usize>,
+    /// A run of it, without its seed.
+    pub trial: Trial,
 }
 
 /// A cell of the table: a combination of values, and the runs of it.
@@ -114,71 +124,59 @@ impl SweepOutcome {
     }
 }
 
-/// Runs the cells, whose benches are in the order of the table; `tell` gets each run as it is done, with its number.
-/// `stop` ends the sweep with what is known.
+/// Runs the cells; `tell` gets each run as it is done, with its number. `stop` ends the sweep with what is known.
 ///
 /// # Errors
-/// Returns an error if the first load does not fit the requests.
+/// Returns an error if the first load does not fit the requests, or that of the runner.
 pub fn sweep(
-    benches: &[(Bench, &Plan)],
-    places: Vec<Vec<usize>>,
     plan: &SweepPlan,
+    runner: &mut dyn TrialRunner,
     stop: &Stop,
     tell: &mut dyn FnMut(usize, &TableCell, &Summary),
 ) -> Result<SweepOutcome, UsageError> {
-    let cell = |(at, (_, plan)): (Vec<usize>, &(Bench, &Plan))| TableCell {
-        at,
-        load: plan.load.peak(),
-        runs: Vec::new(),
-        scheduled_per_s: Vec::new(),
-        doubt: None,
-    };
-    let cells: Vec<TableCell> = places.into_iter().zip(benches).map(cell).collect();
     let mut found = SweepOutcome {
         plan: plan.clone(),
-        cells,
+        cells: plan.cells.iter().map(TableCell::of).collect(),
         curves: Vec::new(),
         made: 0,
         elapsed: Nanos::ZERO,
         unreachable: false,
         refused: None,
     };
-    let (mut seeds, began, mut longest) = (Rng::new(plan.seed), Instant::now(), Nanos::ZERO);
+    let (mut seeds, mut longest) = (Rng::new(plan.seed), Nanos::ZERO);
     for at in order(found.cells.len(), plan) {
-        let run_began = Instant::now();
-        let is_late = plan.time_limit.is_some_and(|limit| since(began).saturating_add(longest) > limit);
+        let before = runner.elapsed();
+        let is_late = plan.time_limit.is_some_and(|limit| before.saturating_add(longest) > limit);
         if stop.requested() || is_late {
             break;
         }
-        let (bench, of_run) = &benches[at];
-        let trial = Trial { seed: Some(seeds.next_u64()), ..trial_of(of_run) };
-        let summary = match bench.measure(&trial, stop, &mut []) {
-            Ok(summary) => summary,
-            Err(complaint) if found.made == 0 => return Err(complaint),
-            Err(complaint) => {
-                found.refused = Some(complaint);
-                break;
-            }
-        };
-        longest = longest.max(since(run_began));
-        match summary.exit {
-            Exit::Unreachable => found.unreachable = true,
-            Exit::Interrupted => {}
-            _ => {
+        let trial = Trial { seed: Some(seeds.next_u64()), ..plan.cells[at].trial.clone() };
+        match runner.run(RunOf::subject(at), &trial, stop, &mut [])? {
+            RunResult::Made(summary) => {
                 found.made += 1;
                 found.cells[at].add(&summary);
+                longest = longest.max(runner.elapsed() - before);
                 tell(found.made, &found.cells[at], &summary);
                 continue;
             }
+            RunResult::Refused(complaint) if found.made == 0 => return Err(complaint),
+            RunResult::Refused(complaint) => found.refused = Some(complaint),
+            RunResult::Lost => found.unreachable = true,
+            RunResult::Stopped => {}
         }
         break;
     }
-    found.elapsed = since(began);
+    found.elapsed = runner.elapsed();
     found.curves = scaling::curves(&found);
     Ok(found)
 }
 
 impl TableCell {
+    fn of(cell: &CellPlan) -> TableCell {
+        let (runs, scheduled_per_s) = (Vec::new(), Vec::new());
+        TableCell { at: cell.at.clone(), load: cell.trial.load.peak(), runs, scheduled_per_s, doubt: None }
+    }
+
     fn add(&mut self, summary: &Summary) {
         match summary.trust.against().find(|finding| !finding.is_of_band()) {
             Some(doubt) => self.doubt = Some(doubt.clone()),

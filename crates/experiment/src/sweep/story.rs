@@ -3,14 +3,12 @@
 use brunt_i18n::text::{Text, text};
 use brunt_i18n::{Lang, numbers};
 use brunt_measure::Nanos;
-use brunt_plan::Plan;
+use brunt_report::Summary;
 use brunt_report::contrast::{MEASURES, Measure};
-use brunt_report::{Summary, table};
 
 use super::{CellFigure, CurveScaling, SweepOutcome, SweepPlan, TableCell};
 use brunt_config::{AxisKind, SweepAxis};
 
-use crate::compare::trial_of;
 use crate::laws::usl::{ScalabilityFit, ScalabilityWarning, ScalingLimit};
 use crate::words::{about, short_name, took, value_text};
 
@@ -66,12 +64,9 @@ const REFUSED: Text = text("The next load was not sent: {why}.", "未发送下�
 const DOUBTFUL: Text = text("{cell}: {why}.", "{cell}：{why}。");
 
 /// Says what a sweep will do and how long it takes, before it begins.
-pub fn outlook<'a>(plan: &SweepPlan, plans: impl Iterator<Item = &'a Plan>, lang: Lang) -> String {
-    let lasts = plans.map(|plan| {
-        let trial = trial_of(plan);
-        trial.warmup.saturating_add(trial.duration.unwrap_or_default()).0
-    });
-    let (cells, all) = lasts.fold((0usize, 0u64), |(cells, all), lasts| (cells + 1, all.saturating_add(lasts)));
+pub fn outlook(plan: &SweepPlan, lang: Lang) -> String {
+    let lasts = plan.cells.iter().map(|cell| cell.trial.lasts().0);
+    let (cells, all) = (plan.cells.len(), lasts.fold(0u64, u64::saturating_add));
     let axes = plan.axes.iter().map(|axis| format!("{} {}", axis.name, axis.values.join(",")));
     let facts = [
         ("axes", axes.collect::<Vec<_>>().join(lang.of(TIMES))),
@@ -82,7 +77,7 @@ pub fn outlook<'a>(plan: &SweepPlan, plans: impl Iterator<Item = &'a Plan>, lang
 }
 
 /// Returns the values of a cell, as on the command line.
-fn place(cell: &TableCell, plan: &SweepPlan) -> String {
+pub(super) fn place(cell: &TableCell, plan: &SweepPlan) -> String {
     let of = |(axis, at): (&SweepAxis, &usize)| format!("{} {}", axis.name, axis.values[*at]);
     plan.axes.iter().zip(&cell.at).map(of).collect::<Vec<_>>().join(", ")
 }
@@ -106,7 +101,7 @@ pub fn run_line(number: usize, (cell, plan): (&TableCell, &SweepPlan), summary: 
 }
 
 /// Formats a figure, with its interval in brackets.
-fn figure_text(measure: &Measure, figure: Option<CellFigure>, lang: Lang) -> String {
+pub(super) fn figure_text(measure: &Measure, figure: Option<CellFigure>, lang: Lang) -> String {
     let Some(CellFigure { median, interval }) = figure else { return numbers::WITHHELD.into() };
     let shown = value_text(measure, median, lang);
     match interval {
@@ -118,19 +113,9 @@ fn figure_text(measure: &Measure, figure: Option<CellFigure>, lang: Lang) -> Str
     }
 }
 
-/// Tells the result, over several lines.
-pub fn result_text(found: &SweepOutcome, lang: Lang) -> String {
-    let mut lines = table(&rows(found, lang));
-    lines.push(String::new());
-    lines.extend(found.curves.iter().flat_map(|curve| curve_lines(curve, lang)));
-    lines.extend(remarks(found, lang));
-    lines.push(took(found.made, found.elapsed, found.exit().code(), lang));
-    lines.join("\n")
-}
-
-fn rows(found: &SweepOutcome, lang: Lang) -> Vec<Vec<String>> {
+pub(super) fn rows(found: &SweepOutcome, lang: Lang) -> Vec<Vec<String>> {
     let along = found.plan.axes.iter().position(|axis| axis.kind == AxisKind::Users);
-    let names = found.plan.axes.iter().map(|axis| axis.name.to_owned());
+    let names = found.plan.axes.iter().map(|axis| axis.name.clone());
     let of = |measure: &Measure| short_name(measure, lang);
     let scaled = along.map(|_| lang.of(EFFICIENCY).to_owned());
     let heading: Vec<String> = names.chain(MEASURES.iter().map(of)).chain(scaled).collect();
@@ -152,7 +137,7 @@ fn efficiency(found: &SweepOutcome, cell: &TableCell) -> Option<f64> {
 }
 
 /// Says how a curve scales.
-fn curve_lines(curve: &CurveScaling, lang: Lang) -> Vec<String> {
+pub(super) fn curve_lines(curve: &CurveScaling, lang: Lang) -> Vec<String> {
     let mut said = Vec::new();
     said.extend(curve.usl.as_ref().map(|fit| usl_text(fit, lang)));
     let users = |n: f64| format!("{n:.1}").trim_end_matches(".0").to_owned();
@@ -207,7 +192,7 @@ fn usl_text(fit: &ScalabilityFit, lang: Lang) -> String {
 }
 
 /// Returns what the reader must know about the runs.
-fn remarks(found: &SweepOutcome, lang: Lang) -> Vec<String> {
+pub(super) fn remarks(found: &SweepOutcome, lang: Lang) -> Vec<String> {
     let mut lines = Vec::new();
     match found.plan.repeat {
         1 => lines.push(lang.of(ONE_RUN).to_owned()),
@@ -228,5 +213,6 @@ fn remarks(found: &SweepOutcome, lang: Lang) -> Vec<String> {
     } else if found.made < all {
         lines.push(lang.fill(NOT_ALL, &[("done", &found.made.to_string()), ("all", &all.to_string())]));
     }
+    lines.push(took(found.made, found.elapsed, found.exit().code(), lang));
     lines
 }

@@ -6,15 +6,24 @@ use serde_json::Value;
 
 use super::scaling::curve_of;
 use super::*;
+use crate::report::text as said;
 
 fn axis(name: &'static str, kind: AxisKind, values: &[&str]) -> SweepAxis {
-    SweepAxis { name, kind, values: values.iter().map(|value| (*value).to_owned()).collect() }
+    SweepAxis { name: name.into(), kind, values: values.iter().map(|value| (*value).to_owned()).collect() }
 }
 
 fn outcome(axes: Vec<SweepAxis>, cells: Vec<TableCell>, repeat: usize) -> SweepOutcome {
     let made = cells.len() * repeat;
     SweepOutcome {
-        plan: SweepPlan { axes, repeat, shuffle: false, seed: 1, time_limit: None },
+        plan: SweepPlan {
+            target: "http://h/".into(),
+            axes,
+            cells: Vec::new(),
+            repeat,
+            shuffle: false,
+            seed: 1,
+            time_limit: None,
+        },
         cells,
         curves: Vec::new(),
         made,
@@ -44,7 +53,7 @@ fn a_curve_along_users_has_a_fit_bounds_and_a_knee() {
     assert!((peak - 21.8).abs() < 0.3, "{peak}");
     assert!((curve.bounds.expect("a user alone").knee() - 7.4).abs() < 0.5, "{curve:?}");
     let found = SweepOutcome { curves: vec![curve], ..outcome(Vec::new(), Vec::new(), 1) };
-    let text = result_text(&found, Lang::En);
+    let text = said(&found, Lang::En);
     let linear = curve_of(None, AxisKind::Users, vec![(1.0, 100.0), (2.0, 199.0)], 1);
     assert_eq!(linear.bounds, None, "nobody queued yet");
     for said in
@@ -52,7 +61,7 @@ fn a_curve_along_users_has_a_fit_bounds_and_a_knee() {
     {
         assert!(text.contains(said), "{said}: {text}");
     }
-    assert!(result_text(&found, Lang::Zh).contains("通用可扩展性定律"));
+    assert!(said(&found, Lang::Zh).contains("通用可扩展性定律"));
 }
 
 #[test]
@@ -78,7 +87,7 @@ fn the_table_has_a_row_for_each_cell() {
     let axes = vec![axis("users", AxisKind::Users, &["1", "4"]), axis("no-keepalive", AxisKind::Other, &["on", "off"])];
     let cells = (0..4).map(|n| empty(vec![n / 2, n % 2], if n < 2 { 1.0 } else { 4.0 })).collect();
     let found = outcome(axes, cells, 1);
-    let text = result_text(&found, Lang::En);
+    let text = said(&found, Lang::En);
     let lines: Vec<&str> = text.lines().take(5).collect();
     assert!(
         lines[0].contains("users") && lines[0].contains("no-keepalive") && lines[0].contains("efficiency"),
@@ -87,7 +96,7 @@ fn the_table_has_a_row_for_each_cell() {
     assert!(lines[4].trim_start().starts_with('4') && lines[4].contains("off"), "{text}");
     assert!(text.ends_with("4 runs in 60 s; exit code 0."), "{text}");
     let mut written = Vec::new();
-    write_json(&found, &mut written).expect("memory");
+    document::write_json(&found, &mut written).expect("memory");
     let json: Value = serde_json::from_slice(&written).expect("JSON");
     assert_eq!((&json["cells"][1]["of"]["no-keepalive"], &json["cells"][3]["load"]), (&"off".into(), &4.0.into()));
 }
@@ -99,7 +108,7 @@ fn what_is_missing_is_said() {
     assert_eq!(found.exit().code(), 20, "a cell that cannot be trusted");
     let cut = SweepOutcome { made: 1, ..found.clone() };
     assert_eq!(cut.exit().code(), 21);
-    assert!(result_text(&cut, Lang::En).contains("Not finished: 1 of 2 runs were made."));
+    assert!(said(&cut, Lang::En).contains("Not finished: 1 of 2 runs were made."));
     let lost = SweepOutcome { unreachable: true, ..found };
     assert_eq!(lost.exit().code(), 30);
 }

@@ -62,7 +62,7 @@ fn change_report(change: &LevelChange) -> LevelChangeReport {
 ///
 /// # Errors
 /// Returns the error of writing.
-pub fn write_json(history: &TestHistory, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_json(history: &TestHistory, out: &mut dyn Write) -> io::Result<()> {
     let report = TrendReport {
         schema: "brunt-trend/1",
         runs: history.runs.iter().map(run_report).collect(),

@@ -4,6 +4,7 @@
 //! and James 2014) are found in the whole history.
 
 mod document;
+mod report;
 mod story;
 #[cfg(test)]
 mod tests;
@@ -13,9 +14,6 @@ use brunt_measure::steady::{change_points, median};
 use brunt_plan::Plan;
 use brunt_report::Summary;
 use brunt_report::contrast::{ChangeVerdict, ComparedFigures, MEASURES, Measure};
-
-pub use document::write_json;
-pub use story::result_text;
 
 /// Fewest runs in which a change can be found.
 pub const LEAST_RUNS: usize = 8;

@@ -3,10 +3,9 @@
 use brunt_i18n::text::{Text, text};
 use brunt_i18n::{Lang, numbers};
 use brunt_report::contrast::{ChangeVerdict, MEASURES};
-use brunt_report::table;
 
 use super::{LEAST_RUNS, LevelChange, TestHistory};
-use crate::words::{short_name, value_text};
+use crate::words::{figure_cells, figure_heading, short_name, value_text};
 
 const START: Text = text("start (UTC)", "开始（UTC）");
 const RECORD: Text = text("record", "记录");
@@ -29,20 +28,16 @@ const DOUBTFUL: Text = text(
 );
 /// Runs shown: the first and the last ones of a long history say least.
 const SHOWN: usize = 40;
-const EARLIER: Text = text("({n} earlier runs are not shown)", "（更早的 {n} 次运行未列出）");
+const EARLIER: Text = text("{n} earlier {n|run is|runs are} not shown.", "更早的 {n} 次运行未列出。");
 
-/// Tells the history: its runs, and where figures changed.
-pub fn result_text(history: &TestHistory, lang: Lang) -> String {
-    let (runs, changes) = (&history.runs, &history.changes);
-    let hidden = runs.len().saturating_sub(SHOWN);
+/// Returns the table of the runs: all of them, or the last ones.
+pub(super) fn rows(history: &TestHistory, is_whole: bool, lang: Lang) -> Vec<Vec<String>> {
     let heading = [START, RECORD].map(|word| lang.of(word).to_owned()).into_iter();
-    let heading: Vec<String> = heading.chain(MEASURES.iter().map(|measure| short_name(measure, lang))).collect();
+    let heading: Vec<String> = heading.chain(figure_heading(lang)).collect();
+    let hidden = if is_whole { 0 } else { hidden(history) };
     let row = |(at, run): (usize, &super::TrendRun)| {
-        let shown = MEASURES.iter().map(|measure| {
-            let value = run.figures.value(measure, run.figures.is_open());
-            let shown =
-                value.map_or_else(|| numbers::WITHHELD.to_owned(), |(value, _)| value_text(measure, value, lang));
-            let mark = changes.iter().find(|change| change.at == at && change.measure.name == measure.name);
+        let shown = MEASURES.iter().zip(figure_cells(&run.figures, lang)).map(|(measure, shown)| {
+            let mark = history.changes.iter().find(|change| change.at == at && change.measure.name == measure.name);
             match mark.map(|change| change.verdict) {
                 Some(ChangeVerdict::Worse) => format!("▲ {shown}"),
                 Some(_) => format!("▼ {shown}"),
@@ -51,13 +46,24 @@ pub fn result_text(history: &TestHistory, lang: Lang) -> String {
         });
         [numbers::moment(run.unix_ms), run.name.clone()].into_iter().chain(shown).collect::<Vec<String>>()
     };
-    let rows = runs.iter().enumerate().skip(hidden).map(row);
-    let mut lines = table(&std::iter::once(heading).chain(rows).collect::<Vec<_>>());
-    if hidden > 0 {
-        lines.push(lang.fill(EARLIER, &[("n", &hidden.to_string())]));
-    }
-    lines.push(String::new());
-    lines.extend(changes.iter().map(|change| change_text(history, change, lang)));
+    let rows = history.runs.iter().enumerate().skip(hidden).map(row);
+    std::iter::once(heading).chain(rows).collect()
+}
+
+fn hidden(history: &TestHistory) -> usize {
+    history.runs.len().saturating_sub(SHOWN)
+}
+
+/// Says how many runs the shorter table leaves out.
+pub(super) fn left_out(history: &TestHistory, lang: Lang) -> Option<String> {
+    let hidden = hidden(history);
+    (hidden > 0).then(|| lang.fill(EARLIER, &[("n", &hidden.to_string())]))
+}
+
+/// Says where figures changed, and what the reader must know.
+pub(super) fn remarks(history: &TestHistory, lang: Lang) -> Vec<String> {
+    let (runs, changes) = (&history.runs, &history.changes);
+    let mut lines: Vec<String> = changes.iter().map(|change| change_text(history, change, lang)).collect();
     if runs.len() < LEAST_RUNS {
         lines.push(lang.fill(TOO_FEW, &[("n", &runs.len().to_string()), ("least", &LEAST_RUNS.to_string())]));
     } else if changes.is_empty() {
@@ -68,10 +74,10 @@ pub fn result_text(history: &TestHistory, lang: Lang) -> String {
             lines.push(lang.fill(text, &[("n", &n.to_string())]));
         }
     }
-    lines.join("\n")
+    lines
 }
 
-fn change_text(history: &TestHistory, change: &LevelChange, lang: Lang) -> String {
+pub(super) fn change_text(history: &TestHistory, change: &LevelChange, lang: Lang) -> String {
     let LevelChange { measure, at, levels, verdict } = change;
     let [before, after] = levels.map(|level| value_text(measure, level, lang));
     let by = if measure.is_share { levels[1] - levels[0] } else { levels[1] / levels[0] };

@@ -3,6 +3,8 @@
 
 use std::io::{self, Write};
 
+use brunt_measure::Nanos;
+
 use super::{ReportFormat, Style};
 use crate::exit::Exit;
 use crate::finding::Finding;
@@ -16,16 +18,23 @@ use crate::text::Lang;
 /// The JUnit format (see the module documentation).
 pub(super) struct JunitFormat;
 
-/// A test case: its name, and its result.
-struct TestCase {
-    name: String,
-    result: TestResult,
-    output: String,
+/// A test case: its name, its result, and what was found.
+#[derive(Debug)]
+pub struct TestCase {
+    /// Name, in plain text.
+    pub name: String,
+    /// Result.
+    pub result: TestResult,
+    /// What was found, in plain text.
+    pub output: String,
 }
 
 /// The result of a test case, with its message.
-enum TestResult {
+#[derive(Debug)]
+pub enum TestResult {
+    /// It passed.
     Passed,
+    /// It failed.
     Failed(String),
     /// The test could not be made.
     Error(String),
@@ -42,18 +51,32 @@ impl ReportFormat for JunitFormat {
 
     fn write(&self, summary: &Summary, _: &dyn SecondsSource, style: Style, out: &mut dyn Write) -> io::Result<()> {
         let summary = &summary.escaped();
-        let (name, cases) = (name(summary), cases(summary, style.lang));
-        let failed = cases.iter().filter(|case| matches!(case.result, TestResult::Failed(_))).count();
-        let errors = cases.iter().filter(|case| matches!(case.result, TestResult::Error(_))).count();
-        let (tests, time) = (cases.len(), format!("{:.3}", summary.elapsed.as_secs_f64()));
-        let counts = format!("tests=\"{tests}\" failures=\"{failed}\" errors=\"{errors}\" time=\"{time}\"");
-        let name = attribute(&name);
-        writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {counts}>")?;
-        writeln!(out, "  <testsuite name=\"{name}\" {counts}>")?;
-        cases.iter().try_for_each(|case| write_case(out, &name, case))?;
-        by_name(out, summary, style.lang)?;
-        writeln!(out, "  </testsuite>\n</testsuites>")
+        let cases = cases(summary, style.lang);
+        write_suite(&name(summary), &cases, summary.elapsed, out, |out| by_name(out, summary, style.lang))
     }
+}
+
+/// Writes a suite of test cases; `rest` adds what follows them.
+///
+/// # Errors
+/// Returns the error of writing.
+pub fn write_suite(
+    name: &str,
+    cases: &[TestCase],
+    took: Nanos,
+    out: &mut dyn Write,
+    rest: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let failed = cases.iter().filter(|case| matches!(case.result, TestResult::Failed(_))).count();
+    let errors = cases.iter().filter(|case| matches!(case.result, TestResult::Error(_))).count();
+    let (tests, time) = (cases.len(), format!("{:.3}", took.as_secs_f64()));
+    let counts = format!("tests=\"{tests}\" failures=\"{failed}\" errors=\"{errors}\" time=\"{time}\"");
+    let name = attribute(&visible(name));
+    writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {counts}>")?;
+    writeln!(out, "  <testsuite name=\"{name}\" {counts}>")?;
+    cases.iter().try_for_each(|case| write_case(out, &name, case))?;
+    rest(out)?;
+    writeln!(out, "  </testsuite>\n</testsuites>")
 }
 
 /// Returns the name of the suite, which distinguishes several runs of a job and is the same in every language.
@@ -61,7 +84,7 @@ fn name(summary: &Summary) -> String {
     let Some(started) = &summary.started else { return "brunt".into() };
     let load = super::text::head::load(&started.plan, Lang::En).join(", ");
     let url = started.plan.urls.first().map_or("", |u| &u.url);
-    visible(&format!("brunt {url} ({load})"))
+    format!("brunt {url} ({load})")
 }
 
 fn write_case(out: &mut dyn Write, suite: &str, case: &TestCase) -> io::Result<()> {

@@ -52,7 +52,8 @@ impl ReportFormat for MarkdownFormat {
 }
 
 /// Blocks collected before they are written, separated by empty lines.
-pub(super) struct MarkdownPage {
+#[derive(Debug)]
+pub struct MarkdownPage {
     lang: Lang,
     text: String,
 }
@@ -75,6 +76,21 @@ impl MarkdownPage {
         }
         self.text.push_str(text.trim_end());
         self.text.push('\n');
+    }
+
+    /// Adds a paragraph of plain text.
+    pub fn paragraph(&mut self, text: &str) {
+        self.block(&escaped(text));
+    }
+
+    /// Adds a sentence of plain text that stands out.
+    pub fn emphasis(&mut self, text: &str) {
+        self.block(&format!("**{}**", escaped(text)));
+    }
+
+    /// Adds the title, of plain text.
+    pub fn title(&mut self, text: &str) {
+        self.block(&format!("## {}", escaped(text)));
     }
 
     /// Adds a heading of plain text.
@@ -117,18 +133,17 @@ fn limits(page: &mut MarkdownPage, summary: &Summary) {
 
 /// Adds the verdict on whether to trust the figures that follow.
 fn line(page: &mut MarkdownPage, summary: &Summary) {
-    let line = escaped(&crate::verdict_line::verdict_line(summary, page.lang));
-    page.block(&format!("**{line}**"));
+    page.emphasis(&crate::verdict_line::verdict_line(summary, page.lang));
 }
 
 /// Adds the setup of the run, its time, and its origin.
 fn run(page: &mut MarkdownPage, summary: &Summary) {
     let lang = page.lang;
     let Some(started) = &summary.started else {
-        page.block("## brunt");
+        page.title("brunt");
         return line(page, summary);
     };
-    page.block(&format!("## brunt {}", escaped(&head::target(&started.plan, lang))));
+    page.title(&format!("brunt {}", head::target(&started.plan, lang)));
     line(page, summary);
     let load = head::load_as_run(summary, lang).join(lang.of(say::COMMA));
     let mut rows = vec![

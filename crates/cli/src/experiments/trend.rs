@@ -5,14 +5,16 @@ use std::path::{Path, PathBuf};
 use brunt_cause::complaint;
 use brunt_config::Presentation;
 use brunt_contract::UsageError;
-use brunt_experiment::trend::{TestHistory, result_text, write_json};
+use brunt_experiment::report::PageHead;
+use brunt_experiment::trend::TestHistory;
+use brunt_measure::Nanos;
 use brunt_record::RecordFile;
-use brunt_report::{Exit, Lang};
+use brunt_report::Lang;
 
+use super::output::{self, ExperimentOutput};
 use crate::replay::summarize;
 use crate::run::CommandResult;
 use crate::view::View;
-use crate::{find, report_output};
 
 /// Seed of the permutation tests: one history has one result.
 const SEED: u64 = 0;
@@ -27,8 +29,7 @@ const ENDINGS: [&str; 2] = [".bruntrec", ".brunt.zst"];
 /// Returns an error if a record cannot be read, or there are none.
 pub fn trend(files: &[String], shown: &Presentation) -> CommandResult {
     let lang = shown.language.unwrap_or_else(Lang::from_env);
-    find::check_formats(shown)?;
-    report_output::check_files(&shown.files, None)?;
+    output::check(shown, None)?;
     let mut paths = Vec::new();
     for file in files {
         let path = PathBuf::from(file);
@@ -47,9 +48,12 @@ pub fn trend(files: &[String], shown: &Presentation) -> CommandResult {
     let read = |path: PathBuf| Ok((path.display().to_string(), summarize(&RecordFile(path))?));
     let records = paths.into_iter().map(read).collect::<Result<Vec<_>, UsageError>>()?;
     let history = TestHistory::of(records, SEED);
-    let mut view = View::new(shown, lang);
-    let text = result_text(&history, lang);
-    Ok(find::conclude(&text, &|out| write_json(&history, out), Exit::Ok.code(), (shown, &mut view, lang)))
+    let last = history.runs.last().map_or(0, |run| run.unix_ms);
+    let command = ["brunt", "trend"].map(str::to_owned).into_iter().chain(files.iter().cloned()).collect();
+    let brunt = env!("CARGO_PKG_VERSION").to_owned();
+    let head = PageHead { kind: "trend", brunt, unix_ms: last, command, live: false };
+    let output = ExperimentOutput { head, took: Nanos::ZERO, found: &history, shown, lang };
+    Ok(output.conclude(&mut View::new(shown, lang)))
 }
 
 fn records_in(directory: &Path) -> Result<Vec<PathBuf>, UsageError> {
