@@ -18,6 +18,7 @@ const check = process.argv.includes('--check');
 /** The pages: what each begins with, what its policy allows beyond its own script and style, and the scripts it asks for later: `NAME.js` of `src/PAGE/NAME.ts`. */
 const PAGES = [
   { name: 'report', connect: "'none'", later: [] },
+  { name: 'experiment', connect: "'none'", later: [] },
   { name: 'console', connect: "'self'", later: ['editor'] },
 ].filter(({ name }) => existsSync(join(root, 'src', name, 'main.ts')));
 

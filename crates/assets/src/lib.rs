@@ -12,6 +12,10 @@ use flate2::read::GzDecoder;
 /// The report page.
 pub static REPORT: LazyLock<String> = LazyLock::new(|| decompress(include_bytes!("../../../web/dist/report.html.gz")));
 
+/// The page of an experiment.
+pub static EXPERIMENT: LazyLock<String> =
+    LazyLock::new(|| decompress(include_bytes!("../../../web/dist/experiment.html.gz")));
+
 /// The console page.
 pub static CONSOLE: LazyLock<String> =
     LazyLock::new(|| decompress(include_bytes!("../../../web/dist/console.html.gz")));
@@ -92,13 +96,15 @@ mod tests {
     }
 
     #[test]
-    fn the_report_loads_nothing_and_has_its_gaps() {
-        let said = filled(&REPORT, "x").expect("it has all gaps");
-        assert!(!said.contains("@@LANG@@") && !said.contains("@@TITLE@@") && !said.contains("@@DATA@@"));
-        assert!(said.contains("default-src &#39;none&#39;") || said.contains("default-src 'none'"));
-        for loading in [" src=\"", "<link", "@import", "url(http"] {
-            assert!(!said.contains(loading), "{loading}");
+    fn pages_in_files_load_nothing_and_have_their_gaps() {
+        for (page, most) in [(&REPORT, 330_000), (&EXPERIMENT, 140_000)] {
+            let said = filled(page, "x").expect("it has all gaps");
+            assert!(!said.contains("@@LANG@@") && !said.contains("@@TITLE@@") && !said.contains("@@DATA@@"));
+            assert!(said.contains("default-src &#39;none&#39;") || said.contains("default-src 'none'"));
+            for loading in [" src=\"", "<link", "@import", "url(http"] {
+                assert!(!said.contains(loading), "{loading}");
+            }
+            assert!(said.len() < most, "{} bytes without any data", said.len());
         }
-        assert!(said.len() < 330_000, "{} bytes without any data", said.len());
     }
 }

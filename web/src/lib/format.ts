@@ -87,6 +87,11 @@ export function wallClock(ms: number): string {
   return [at.getHours(), at.getMinutes(), at.getSeconds()].map((n) => n.toString().padStart(2, '0')).join(':');
 }
 
+/** Formats a moment in milliseconds since 1970: `2026-11-28 14:05:33 UTC`. */
+export function moment(ms: number): string {
+  return `${new Date(ms).toISOString().replace('T', ' ').slice(0, 19)} UTC`;
+}
+
 /** Formats the offset of the reader's time zone: `UTC+8`, `UTC-3:30`. */
 export function zone(ms: number): string {
   const minutes = -new Date(ms).getTimezoneOffset();

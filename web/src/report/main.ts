@@ -4,38 +4,20 @@
 import '../styles/base.css';
 import { mount } from 'svelte';
 import { looked } from '../lib/address';
-import { againstOf, type Against } from '../lib/contrast';
+import { againstOf } from '../lib/contrast';
 import { setIcon } from '../lib/icon';
-import { runsOf, type Run, type Span } from '../lib/run.svelte';
+import { dataOf, type Trouble } from '../lib/packed';
+import { runsOf, type Span } from '../lib/run.svelte';
 import { View } from '../lib/view.svelte';
 import App from './App.svelte';
 import { figures } from './figures';
 
-/** The reason why the lines cannot be shown. */
-type Trouble = { why: 'old' } | { why: 'broken'; said: string };
-
-async function unpacked(text: string): Promise<string> {
-  const bytes = Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
-  return new Response(stream).text();
-}
-
 async function begin(): Promise<void> {
   const asked = looked(location.hash);
   const view = new View(document.documentElement.lang || navigator.language);
-  let runs: Run[] = [];
-  let against: Against[] = [];
-  let trouble: Trouble | null = null;
-  try {
-    if (typeof DecompressionStream === 'undefined') trouble = { why: 'old' };
-    else {
-      const text = await unpacked(document.getElementById('lines')?.textContent ?? '');
-      [runs, against] = [runsOf(text), againstOf(text)];
-    }
-    if (!trouble && runs.length === 0) trouble = { why: 'broken', said: '0' };
-  } catch (error) {
-    trouble = { why: 'broken', said: String(error) };
-  }
+  const { data, trouble: unread } = await dataOf((text) => ({ runs: runsOf(text), against: againstOf(text) }));
+  const { runs, against } = data ?? { runs: [], against: [] };
+  const trouble: Trouble | null = unread ?? (runs.length === 0 ? { why: 'broken', said: '0' } : null);
   const target = document.getElementById('app');
   if (!target) return;
   setIcon();
