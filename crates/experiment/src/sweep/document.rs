@@ -126,7 +126,7 @@ fn curve_report(curve: &CurveScaling) -> ScalingReport<'_> {
         peak_per_s: fit.peak().map(|at| fit.throughput(at)),
     });
     ScalingReport {
-        of: curve.of.as_deref(),
+        of: curve.of.as_ref().map(|(_, value)| value.as_str()),
         points: &curve.points,
         usl,
         knee_users: curve.bounds.map(|bounds| bounds.knee()),
