@@ -83,7 +83,7 @@ const TOOLS: [ToolOptions; 8] = [
     },
     ToolOptions {
         tool: ToolName::Hey,
-        programs: &["hey", "hey.exe", "boom"],
+        programs: &["hey", "hey.exe", "hey_linux", "hey_linux_amd64", "boom"],
         users: &["c"],
         requests: &["n"],
         rate: &["q"],
@@ -94,7 +94,7 @@ const TOOLS: [ToolOptions; 8] = [
     },
     ToolOptions {
         tool: ToolName::Oha,
-        programs: &["oha", "oha.exe"],
+        programs: &["oha", "oha.exe", "oha-linux-amd64"],
         users: &["c"],
         requests: &["n"],
         rate: &["q"],
@@ -245,6 +245,8 @@ mod tests {
         assert_eq!((found.script.as_deref(), found.pipelines()), (Some("pipeline.lua"), true));
         let (tool, found) = read("oha -q 0 -c 20 -z 10s http://a/").unwrap();
         assert_eq!((tool, found.users, found.rate_per_s), (ToolName::Oha, Some(20), None));
+        let (tool, found) = read("$ ./bin/hey_linux -c 20 http://a/").unwrap();
+        assert_eq!((tool, found.users), (ToolName::Hey, Some(20)));
     }
 
     #[test]

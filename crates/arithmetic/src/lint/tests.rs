@@ -76,6 +76,10 @@ fn each_check_finds_its_mistake() {
         (format!("{K6}     dropped_iterations.............: 12     1.2/s\n"), "timeouts"),
         (AB.replace("     18      65", "     18    9999").replace("100%     65", "100%   9999"), "omission"),
         (format!("{AB}apr_socket_connect(): Cannot assign requested address (99)\n"), "ports"),
+        (
+            format!("{HEY}  [5] Get \"http://a/\": dial tcp 127.0.0.1:80: connect: cannot assign requested address\n"),
+            "ports",
+        ),
     ];
     for (text, check) in table {
         assert_eq!(found(&text), [check], "{text}\n{}", report(&text).text(Lang::En));

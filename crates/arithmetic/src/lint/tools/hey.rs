@@ -14,7 +14,7 @@ const LABELS: [OutputLabel; 11] = [
     once(|text| text.starts_with("Total:") && timed(text).is_some()),
     once(|text| text.starts_with("Slowest:")),
     once(|text| text.starts_with("Fastest:")),
-    once(|text| text.starts_with("Average:")),
+    once(|text| text.starts_with("Average:") && (timed(text).is_some() || text.contains("NaN"))),
     once(|text| text.starts_with("Requests/sec:")),
     several(|text| bar(text).is_some()),
     several(|text| percentile(text).is_some()),
@@ -44,7 +44,9 @@ fn run(block: &Block<'_>) -> Option<StatedRun> {
     let mut run = StatedRun::new(tool, block.start());
     run.load = LoadKind::Closed;
     run.rate = Some(rate);
-    run.mean = Some(of(AVERAGE)?);
+    // It is no number if nothing was answered.
+    block.text(AVERAGE)?;
+    run.mean = of(AVERAGE);
     [run.duration, run.max, run.min] = [of(TOTAL), of(SLOWEST), of(FASTEST)];
     // A percentile of 0 % at 0 s stands for one that there were too few requests for.
     let percentiles = block.texts(PERCENTILES).filter_map(percentile);
@@ -60,7 +62,9 @@ fn ended(run: &mut StatedRun, block: &Block<'_>) {
     let statuses: Vec<(u64, u64)> = block.texts(STATUS).filter_map(status).collect();
     let errors: Vec<(u64, &str)> = block.texts(ERRORS).filter_map(error).collect();
     let sum = |all: &mut dyn Iterator<Item = u64>| all.fold(0, u64::saturating_add);
-    if !statuses.is_empty() || !errors.is_empty() {
+    // Tools that print the same lines have other statuses than numbers, which are not read.
+    let is_all_errors = run.mean.is_none_or(|mean| mean.value == 0.0) && !errors.is_empty();
+    if !statuses.is_empty() || is_all_errors {
         let is_timeout = |text: &str| {
             ["Timeout exceeded", "deadline exceeded", "timeout", "timed out"].iter().any(|word| text.contains(word))
         };
@@ -229,6 +233,10 @@ Status code distribution:
             tcp 127.0.0.1:9: connect: connection refused\n";
         let runs = read(&PastedText::read(text.as_bytes()));
         assert_eq!((runs[0].timed, runs[0].failed_outside, runs[0].unconnected), (Some(0), 200, 200));
+        let runs = read(&PastedText::read(text.replace("0.0000", "NaN").as_bytes()));
+        assert_eq!((runs[0].mean, runs[0].failed_outside), (None, 200));
+        let runs = read(&PastedText::read(text.replace("0.0000", "0.0100").as_bytes()));
+        assert_eq!((runs[0].timed, runs[0].failed_outside), (None, 0));
     }
 
     #[test]

@@ -18,7 +18,7 @@ const MIN: [&str; 2] = ["min", "最小值"];
 const MAX: [&str; 3] = ["max", "maximum", "最大值"];
 const DEVIATION: [&str; 3] = ["std. dev.", "std.dev.", "标准偏差"];
 const ERRORS: [&str; 3] = ["error %", "error", "异常 %"];
-const THROUGHPUT: [&str; 2] = ["throughput", "吞吐量"];
+const THROUGHPUT: [&str; 3] = ["throughput", "throughput (req/sec)", "吞吐量"];
 const TOTAL: [&str; 3] = ["TOTAL", "Total", "总体"];
 
 /// Returns the reports in a paste.
@@ -56,7 +56,7 @@ fn report(head: &TableHead, label: usize, rows: &[Vec<String>], line: usize) -> 
         return None;
     }
     let mut run = StatedRun::new(ToolName::JMeter, line);
-    let of = |names: &[&str]| quantities::number(last.get(head.column(names)?)?);
+    let of = |names: &[&str]| figure(last.get(head.column(names)?)?);
     let requests = of(&SAMPLES)?.value as u64;
     run.requests = Some(requests);
     run.timed = Some(requests);
@@ -65,7 +65,7 @@ fn report(head: &TableHead, label: usize, rows: &[Vec<String>], line: usize) -> 
     let percentiles = of_row(head, last);
     run.percentiles = percentiles;
     run.failed_inside = of(&ERRORS).map_or(0, |share| (share.value / 100.0 * requests as f64).round() as u64);
-    run.rate = last.get(head.column(&THROUGHPUT)?).and_then(|text| throughput(text));
+    run.rate = head.column(&THROUGHPUT).and_then(|at| throughput(last.get(at)?));
     run.parts = others.iter().filter_map(|row| part(head, label, row)).collect();
     Some(run)
 }
@@ -80,15 +80,29 @@ fn of_row(head: &TableHead, row: &[String]) -> Vec<StatedPercentile> {
     let median = head.column(&MEDIAN).map(|at| (at, 0.5));
     let columns = median.into_iter().chain(head.percentiles());
     let one = |(at, q): (usize, f64)| {
-        let time = quantities::number(row.get(at)?)?.times(MS);
+        let time = figure(row.get(at)?)?.times(MS);
         Some(StatedPercentile { q, time })
     };
     columns.filter_map(one).collect()
 }
 
+/// Reads a figure, with the unit that people add and the decimal comma that some languages have: `253 ms`, `21,05%`.
+fn figure(text: &str) -> Option<PrintedNumber> {
+    quantities::number(with_decimal_point(text).trim_end_matches("ms"))
+}
+
+/// Returns a text with a point in place of a comma that does not group thousands.
+fn with_decimal_point(text: &str) -> String {
+    let decimals = text.split_once(',').map_or(0, |(_, rest)| rest.chars().take_while(char::is_ascii_digit).count());
+    // A share is below a thousand.
+    let is_decimal = text.matches(',').count() == 1 && !text.contains('.') && (decimals != 3 || text.ends_with('%'));
+    if is_decimal { text.replace(',', ".") } else { text.to_owned() }
+}
+
 /// Reads `23.1/min`, as the window shows it, or a number per second, as files have it.
 fn throughput(text: &str) -> Option<PrintedNumber> {
-    let (rate, unit) = quantities::leading_number(text)?;
+    let text = with_decimal_point(text);
+    let (rate, unit) = quantities::leading_number(&text)?;
     match unit.trim() {
         "" | "/sec" | "/s" => Some(rate),
         "/min" => Some(rate.times(1.0 / 60.0)),
@@ -180,6 +194,21 @@ TOTAL,1000,84,60,150,200,280,5,400,3.00%,10.0,2
         let drawn = format!("| {} |\n|---|:--|\n| {} |\n", rows[0], rows[1..].join(" |\n| "));
         let runs = read(&PastedText::read(drawn.as_bytes()));
         assert_eq!((runs.len(), runs[0].requests, runs[0].parts.len()), (1, Some(1000), 2), "{drawn}");
+    }
+
+    #[test]
+    fn figures_have_units_and_decimal_commas() {
+        let text = "\
+| Label | # Samples | Average | Min | Max | Error % | Throughput |
+|---|---|---|---|---|---|---|
+| a | 1,000 | 253 ms | 10 ms | 1,685 ms | 21,05% | 3,20/s |
+| **TOTAL** | **1,000** | **253 ms** | **10 ms** | **1,685 ms** | **21,050%** | **3,20/s** |
+";
+        let runs = read(&PastedText::read(text.as_bytes()));
+        let [run] = &runs[..] else { panic!("{runs:?}") };
+        assert_eq!((run.requests, run.failed_inside), (Some(1000), 211));
+        let figures = [run.mean, run.max, run.rate].map(|figure| figure.map(|figure| figure.value));
+        assert_eq!(figures, [Some(0.253), Some(1.685), Some(3.2)]);
     }
 
     #[test]
