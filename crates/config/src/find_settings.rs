@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn one_scenario_of_a_plan_is_searched() {
-        let file = tempfile::NamedTempFile::new().expect("a file");
+        let file = tempfile::Builder::new().suffix(".yaml").tempfile().expect("a file");
         let plan = |more: &str| {
             let of = |name: &str, load: &str| format!("  {name}: {{{load}, duration: 2s, urls: ['http://h/']}}\n");
             let text = format!("scenarios:\n{}{}{more}", of("shop", "rate: 20/s"), of("staff", "users: 3"));
