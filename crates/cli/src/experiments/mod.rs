@@ -4,6 +4,7 @@
 
 mod output;
 mod replay;
+mod served;
 mod settings;
 mod trend;
 
@@ -32,6 +33,7 @@ use crate::worker::SelfLauncher;
 use crate::{checks, kept_runs, messages, preflight, report_output, screen};
 
 pub use replay::show;
+pub use served::{checked, document, page};
 pub use trend::trend;
 
 /// What the runs of one bench are of: a side, a cell, a rung.
