@@ -19,7 +19,7 @@ const check = process.argv.includes('--check');
 const PAGES = [
   { name: 'report', connect: "'none'", later: [] },
   { name: 'experiment', connect: "'none'", later: [] },
-  { name: 'console', connect: "'self'", later: ['editor'] },
+  { name: 'console', connect: "'self'", later: ['editor', 'experiment'] },
 ].filter(({ name }) => existsSync(join(root, 'src', name, 'main.ts')));
 
 /** A script in a page ends where its text says so. */
@@ -70,14 +70,17 @@ mkdirSync(into, { recursive: true });
 const template = readFileSync(join(root, 'src', 'page.html'), 'utf8');
 for (const { name, connect, later } of PAGES) {
   const whole = await built(name, 'main', { format: 'iife' });
-  const [script, style] = [enclosed(whole.script), whole.style];
-  const scripts = [script];
+  const script = enclosed(whole.script);
+  const [scripts, styles] = [[script], [whole.style]];
   for (const entry of later) {
     // What it exports becomes a global of this name.
-    const { script: beside } = await built(name, entry, { format: 'iife', name: `brunt_${entry}` });
+    const { script: beside, style: alone } = await built(name, entry, { format: 'iife', name: `brunt_${entry}` });
     put(`${entry}.js`, beside);
     scripts.push(beside);
+    // A style of its own would be one that the policy does not know.
+    styles.push(alone);
   }
+  const style = styles.join('\n').trim();
   const policy = [
     "default-src 'none'",
     `script-src ${scripts.map(hash).join(' ')}`,

@@ -60,7 +60,7 @@ fn outlook(asked: AskedExperiment<'_>, lang: Lang) -> Result<String, UsageError>
     for subject in &asked.subjects {
         let intent = &subject.intent;
         let option = if subject.around.iter().any(Option::is_some) {
-            "--before, --after"
+            "--before"
         } else if !intent.presentation.files.is_empty() {
             "-o"
         } else if intent.record.is_some() {
@@ -69,7 +69,7 @@ fn outlook(asked: AskedExperiment<'_>, lang: Lang) -> Result<String, UsageError>
             continue;
         };
         let why = complaint!(
-            "is for the command line: from the console, no files are written and no programs run",
+            "is for the command line; from the console, no files are written and no programs run",
             "仅用于命令行：控制台不写文件，也不执行程序"
         );
         return Err(UsageError::new(option, why));
