@@ -53,6 +53,20 @@ async function built(page, entry, format) {
   return { script: script.join('\n').trim(), style: style.join('\n').trim() };
 }
 
+/** The rules of a minified style sheet, each with the braces around it. */
+function rules(style) {
+  const found = [];
+  let [depth, from] = [0, 0];
+  for (let i = 0; i < style.length; i++) {
+    if (style[i] === '{') depth++;
+    if (style[i] === '}' && --depth === 0) {
+      found.push(style.slice(from, i + 1).trim());
+      from = i + 1;
+    }
+  }
+  return found;
+}
+
 const current = new Set();
 const stale = [];
 
@@ -77,8 +91,9 @@ for (const { name, connect, later } of PAGES) {
     const { script: beside, style: alone } = await built(name, entry, { format: 'iife', name: `brunt_${entry}` });
     put(`${entry}.js`, beside);
     scripts.push(beside);
-    // A style of its own would be one that the policy does not know.
-    styles.push(alone);
+    // A style of its own would be one that the policy does not know. What both use stands there already.
+    const known = new Set(styles.flatMap(rules));
+    styles.push(rules(alone).filter((rule) => !known.has(rule)).join(''));
   }
   const style = styles.join('\n').trim();
   const policy = [
