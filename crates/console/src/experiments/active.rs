@@ -283,10 +283,11 @@ impl ActiveExperiments {
         let gone = || Problem::conflict("not_running", "this experiment has ended, or was started on the command line");
         let standing = lock(&self.active).get(id).cloned();
         let Some(standing) = standing else {
-            // An earlier console started it.
-            let note = self.shelf.get(id).ok_or_else(Problem::no_experiment)?;
-            let writer = note.process.and_then(|process| writer_of(&self.shelf.record(id), process));
-            return kill_process(writer.ok_or_else(gone)?, Signal::INT).map_err(|_| gone());
+            // An earlier console started it. It is asked once: a second signal would end it at once.
+            let mut note = self.shelf.get(id).ok_or_else(Problem::no_experiment)?;
+            let writer = note.process.take().and_then(|process| writer_of(&self.shelf.record(id), process));
+            kill_process(writer.ok_or_else(gone)?, Signal::INT).map_err(|_| gone())?;
+            return self.shelf.put(&note).map_err(Problem::machine);
         };
         // Held until the signal is sent, so that the process id cannot be reused before.
         let mut standing = lock(&standing);
