@@ -1,7 +1,7 @@
 //! Files of the repository that the program generates: the JSON Schemas of its documents, the pages
 //! of its rules, and the reference of options and plan keys.
 //!
-//! They come from a built example of `report` and from the built program, not from the crates, so
+//! They come from a built example of `experiment` and from the built program, not from the crates, so
 //! that this task compiles even if the crates do not.
 
 use std::fs;
@@ -30,12 +30,17 @@ const REFERENCE: &str = "reference";
 /// includes the tests, because their dependencies determine the features of the rest.
 pub const BUILD: [&str; 5] = ["build", "--workspace", "--bins", "--examples", "--tests"];
 
-const GENERATED: [GeneratedFile; 8] = [
+const GENERATED: [GeneratedFile; 13] = [
     GeneratedFile { file: "docs/schema/report.json", word: "report" },
     GeneratedFile { file: "docs/schema/record.json", word: "record" },
     GeneratedFile { file: "docs/schema/comparison.json", word: "comparison" },
     GeneratedFile { file: "docs/schema/capacity.json", word: "capacity" },
     GeneratedFile { file: "docs/schema/lint.json", word: "lint" },
+    GeneratedFile { file: "docs/schema/find.json", word: "find" },
+    GeneratedFile { file: "docs/schema/compare.json", word: "compare" },
+    GeneratedFile { file: "docs/schema/sweep.json", word: "sweep" },
+    GeneratedFile { file: "docs/schema/ladder.json", word: "ladder" },
+    GeneratedFile { file: "docs/schema/trend.json", word: "trend" },
     GeneratedFile { file: "docs/schema/plan.json", word: PLAN },
     GeneratedFile { file: "docs/limits.md", word: LIMITS },
     GeneratedFile { file: "docs/guide/reference.md", word: REFERENCE },

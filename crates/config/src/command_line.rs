@@ -50,8 +50,8 @@ pub const EXAMPLE: TypedSetting<String> = one(
     "example",
     "NAME",
     text,
-    "Print a commented plan to start from: smoke, load, users, stress, spike, soak, breakpoint, flow or scenarios",
-    "输出一个带注释的示例计划：smoke、load、users、stress、spike、soak、breakpoint、flow 或 scenarios",
+    "Print a commented plan to start from: smoke, load, users, stress, spike, soak, concurrency, breakpoint, flow or scenarios",
+    "输出一个带注释的示例计划：smoke、load、users、stress、spike、soak、concurrency、breakpoint、flow 或 scenarios",
 );
 
 /// Returns the command line of `brunt run`, which `brunt --help` also shows.

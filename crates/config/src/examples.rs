@@ -4,13 +4,14 @@ use brunt_cause::complaint;
 use brunt_contract::UsageError;
 
 /// The plans by name.
-const EXAMPLES: [(&str, &str); 9] = [
+const EXAMPLES: [(&str, &str); 10] = [
     ("smoke", include_str!("examples/smoke.yaml")),
     ("load", include_str!("examples/load.yaml")),
     ("users", include_str!("examples/users.yaml")),
     ("stress", include_str!("examples/stress.yaml")),
     ("spike", include_str!("examples/spike.yaml")),
     ("soak", include_str!("examples/soak.yaml")),
+    ("concurrency", include_str!("examples/concurrency.yaml")),
     ("breakpoint", include_str!("examples/breakpoint.yaml")),
     ("flow", include_str!("examples/flow.yaml")),
     ("scenarios", include_str!("examples/scenarios.yaml")),
@@ -135,7 +136,7 @@ mod tests {
             ("redis://h:1/2", "redis://h:1/2"),
             ("h", "http://h/"),
         ] {
-            for name in ["smoke", "load", "users", "stress", "spike", "soak", "breakpoint"] {
+            for name in ["smoke", "load", "users", "stress", "spike", "soak", "concurrency", "breakpoint"] {
                 let text = find(name, &[url]).unwrap_or_else(|complaint| panic!("{name} {url}: {complaint}"));
                 assert!(text.contains(&format!("  - {wanted}\n")), "{name} {url}: {text}");
             }

@@ -34,6 +34,8 @@ pub struct FindSettings {
     pub highest: f64,
     /// Distance of both bounds, as a share of the lower one.
     pub width: f64,
+    /// The scenario whose load is searched; `None` if the plan has none.
+    pub scenario: Option<u16>,
     /// Record to go on with.
     pub resume: Option<String>,
 }
@@ -53,8 +55,16 @@ const WIDTH_ASKED: TypedSetting<f64> = one(
     "上下界之间的相对间隔，1% 到 50% [默认：5%]",
 );
 
+const VARY: TypedSetting<String> = one(
+    "vary",
+    "SCENARIO",
+    text,
+    "Search the load of this scenario of the plan; the others keep theirs",
+    "搜索计划中该场景的负载；其他场景保持各自的负载",
+);
+
 /// Options that `brunt find` has beside those of a run.
-pub const FIND: [SettingSpec; 3] = [UP_TO.spec, WIDTH_ASKED.spec, RESUME.spec];
+pub const FIND: [SettingSpec; 4] = [UP_TO.spec, WIDTH_ASKED.spec, VARY.spec, RESUME.spec];
 
 /// Returns the command line of `brunt find`: that of `brunt run`, and the limits of the search.
 pub fn command(spoken: &[ProtocolOptions], lang: Lang) -> clap::Command {
@@ -96,14 +106,20 @@ pub fn read(
     )?;
     let resume = resume::read(&own, &values)?;
     let mut intent = intent::read(values, words, protocols, defaults)?;
+    let scenario = varied(&own, &intent)?;
     refuse_plan(&intent)?;
     let objectives = objectives(&intent)?;
-    let load = first_load(&intent);
+    let load = match scenario {
+        Some(varied) => intent.plan.scenarios[usize::from(varied)].load.clone(),
+        None => first_load(&intent),
+    };
     let highest = highest(&own, &load)?;
     for plan in [&mut intent.plan, &mut intent.shown] {
-        plan.load.clone_from(&load);
+        if scenario.is_none() {
+            plan.load.clone_from(&load);
+        }
     }
-    Ok(FindSettings { intent, objectives, highest, width: own.get(&WIDTH_ASKED)?.unwrap_or(WIDTH), resume })
+    Ok(FindSettings { intent, objectives, highest, width: own.get(&WIDTH_ASKED)?.unwrap_or(WIDTH), scenario, resume })
 }
 
 /// Returns `true` for a word that compares: no URL and no file of a plan does.
@@ -111,15 +127,52 @@ fn is_objective(word: &str) -> bool {
     word.contains(['<', '>']) && !word.contains("://")
 }
 
-/// Rejects plans that are more than one load.
+/// Returns the index of the scenario whose load is searched.
+fn varied(own: &SettingValues, intent: &Intent) -> Result<Option<u16>, UsageError> {
+    let names: Vec<&str> = intent.plan.scenarios.iter().map(|scenario| scenario.name.as_str()).collect();
+    let asked = own.text(&VARY);
+    let found = match (asked, &names[..]) {
+        (None, []) => return Ok(None),
+        (None, [_]) => Some(0),
+        (None, _) => None,
+        (Some(name), all) => all.iter().position(|known| *known == name),
+    };
+    match (found, asked) {
+        (Some(at), _) => Ok(Some(at as u16)),
+        (None, Some(name)) if names.is_empty() => Err(own.wrong(
+            &VARY,
+            complaint!(
+                "the plan has no scenarios, and so no `{name}`; leave it out",
+                "计划没有场景，也就没有 `{name}`；请去掉"
+            ),
+        )),
+        (None, Some(name)) => {
+            Err(own.wrong(&VARY, complaint!("`{name}` is not one of {}", "`{name}` 不在 {} 之列", names.join(", "))))
+        }
+        (None, None) => Err(UsageError::new(
+            "find",
+            complaint!(
+                "a search varies the load of one scenario; name it with --vary, one of {}",
+                "搜索只改变一个场景的负载；请用 --vary 指定，可选 {}",
+                names.join(", ")
+            ),
+        )),
+    }
+}
+
+/// Rejects plans whose load cannot be varied.
 fn refuse_plan(intent: &Intent) -> Result<(), UsageError> {
     let plan = &intent.plan;
     let wrong = |what: Complaint| Err(UsageError::new("find", what));
-    if !plan.scenarios.is_empty() {
+    if let Some(uneven) = plan.scenarios.iter().find(|one| one.start > Nanos::ZERO || !one.load.is_level()) {
         return wrong(complaint!(
-            "a search varies one load, and the scenarios of this plan have one each; search a plan with one flow",
-            "搜索只改变一个负载，而该计划的每个场景各有负载；请搜索只有一个流程的计划"
+            "the load of scenario `{}` changes over time; in a search it must be one level from the beginning",
+            "场景 `{}` 的负载随时间变化；搜索要求它从一开始就保持不变",
+            uneven.name
         ));
+    }
+    if !plan.scenarios.is_empty() {
+        return Ok(());
     }
     if plan.requests.is_some() || plan.hold.is_some() || !plan.load.is_level() {
         return wrong(complaint!(
@@ -238,6 +291,45 @@ mod tests {
         let rate = find(&["p95<1s", "-r", "200/s", "-d", "3s", "--up-to", "5000/s", URL]).expect("a search of rates");
         assert_eq!((rate.intent.plan.load.peak(), rate.highest), (200.0, 5000.0));
         assert_eq!(rate.intent.plan.duration, Some(Nanos::from_secs(3)));
+    }
+
+    #[test]
+    fn one_scenario_of_a_plan_is_searched() {
+        let file = tempfile::Builder::new().suffix(".yaml").tempfile().expect("a file");
+        let plan = |more: &str| {
+            let of = |name: &str, load: &str| format!("  {name}: {{{load}, duration: 2s, urls: ['http://h/']}}\n");
+            let text = format!("scenarios:\n{}{}{more}", of("shop", "rate: 20/s"), of("staff", "users: 3"));
+            std::fs::write(file.path(), text).expect("written");
+        };
+        let name = file.path().to_str().expect("UTF-8").to_owned();
+        plan("");
+        let found = find(&["p99<5ms", "--vary", "staff", "--up-to", "50", &name]).expect("a search");
+        assert_eq!((found.scenario, found.highest), (Some(1), 50.0));
+        for (more, line, right) in [
+            (
+                "",
+                &["p99<5ms"][..],
+                "find: a search varies the load of one scenario; name it with --vary, one of shop, staff",
+            ),
+            ("", &["p99<5ms", "--vary", "boss"], "--vary: `boss` is not one of shop, staff"),
+            (
+                "",
+                &["p99<5ms", "--vary", "shop", "--up-to", "5/s"],
+                "--up-to: 5 is below the load that the search begins with, 20",
+            ),
+            (
+                "  late: {users: 1, start-time: 1s, duration: 1s, urls: ['http://h/']}\n",
+                &["p99<5ms", "--vary", "shop"],
+                "find: the load of scenario `late` changes over time",
+            ),
+        ] {
+            plan(more);
+            let line: Vec<&str> = line.iter().copied().chain([name.as_str()]).collect();
+            let said = find(&line).expect_err("cannot be searched");
+            assert!(said.contains(right), "{line:?}: {said}");
+        }
+        let said = find(&["p99<5ms", "--vary", "shop", URL]).expect_err("no scenarios");
+        assert!(said.contains("--vary: the plan has no scenarios"), "{said}");
     }
 
     #[test]

@@ -36,9 +36,9 @@ pub const LINT: [SettingSpec; 3] = [FORMAT.spec, LANG.spec, FILE.spec];
 pub fn command(lang: Lang) -> clap::Command {
     command_line::bare("brunt lint", lang)
         .about(lang.of(message(
-            "Check the pasted output of a load testing tool for contradictions: ab, wrk, wrk2, hey, webbench, \
+            "Check the pasted output of a load testing tool for contradictions: ab, wrk, wrk2, hey, oha, webbench, \
             go-stress-testing, k6, JMeter, Locust.",
-            "检查粘贴的压测工具输出是否自相矛盾：ab、wrk、wrk2、hey、webbench、go-stress-testing、k6、JMeter、Locust。",
+            "检查粘贴的压测工具输出是否自相矛盾：ab、wrk、wrk2、hey、oha、webbench、go-stress-testing、k6、JMeter、Locust。",
         )))
         .override_usage(lang.of(message("brunt lint [OPTIONS] FILE|-", "brunt lint [选项] FILE|-")))
         .after_help(lang.of(help::LINT))

@@ -14,7 +14,12 @@ pub mod record;
 pub mod report;
 pub mod runner;
 pub mod runs;
+#[cfg(feature = "schema")]
+mod schema;
 pub mod search;
 pub mod sweep;
 pub mod trend;
 mod words;
+
+#[cfg(feature = "schema")]
+pub use schema::schema_json;

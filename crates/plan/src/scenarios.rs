@@ -193,6 +193,26 @@ impl Plan {
         self.flows().next().map_or(&[], |(_, flow)| &flow.variables)
     }
 
+    /// Returns the plan with this load of one scenario. All scenarios run from beginning to end of the duration, the others
+    /// at the highest level of their own loads.
+    #[must_use]
+    pub fn with_scenario_load(mut self, number: usize, load: Load) -> Plan {
+        let lasts = self.duration.unwrap_or_default();
+        let mut load = Some(load);
+        for (at, scenario) in self.scenarios.iter_mut().enumerate() {
+            if at == number {
+                scenario.load = load.take().unwrap_or_else(|| scenario.load.clone());
+            }
+            let level = scenario.load.peak();
+            let (Load::Open { stages, .. } | Load::Closed { stages, .. }) = &mut scenario.load;
+            *stages = vec![Stage { lasts, from: level, to: level }];
+            (scenario.start, scenario.duration) = (Nanos::ZERO, self.duration);
+            (scenario.iterations, scenario.iterations_per_user) = (None, None);
+        }
+        self.load = total_load(&self.scenarios);
+        self
+    }
+
     /// Returns the plan with only this scenario and its requests; `None` if there is no such scenario.
     pub fn with_scenario(mut self, name: &str) -> Option<Plan> {
         self.scenarios.retain(|scenario| scenario.name == name);

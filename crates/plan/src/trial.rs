@@ -19,13 +19,16 @@ pub struct Trial {
     /// Seed of its random draws; `None` for that of the plan. Repeated trials with one seed would have the same arrivals,
     /// and say less than as many independent ones.
     pub seed: Option<u64>,
+    /// Index of the scenario whose load this is; the others last as long, at their levels. `None` for the load of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<u16>,
 }
 
 impl Trial {
     /// Returns the trial described by a plan.
     pub fn from_plan(plan: &Plan) -> Trial {
         let Plan { requests, duration, warmup, .. } = *plan;
-        Trial { load: plan.load.clone(), requests, duration, warmup, seed: None }
+        Trial { load: plan.load.clone(), requests, duration, warmup, seed: None, scenario: None }
     }
 
     /// Creates a trial with arrivals at a constant rate.
@@ -41,7 +44,7 @@ impl Trial {
 
     fn level(load: impl FnOnce(Vec<Stage>) -> Load, level: f64, lasts: Nanos) -> Trial {
         let load = load(vec![Stage { lasts, from: level, to: level }]);
-        Trial { load, requests: None, duration: Some(lasts), warmup: Nanos::ZERO, seed: None }
+        Trial { load, requests: None, duration: Some(lasts), warmup: Nanos::ZERO, seed: None, scenario: None }
     }
 
     /// Returns how long it takes: its warm-up and its duration; the warm-up alone if it is bounded by a number of requests.
@@ -51,7 +54,11 @@ impl Trial {
 
     /// Returns the plan with the load and duration of this trial.
     pub fn apply_to(&self, plan: &Plan) -> Plan {
-        let Trial { load, requests, duration, warmup, seed } = self.clone();
-        Plan { load, requests, duration, warmup, seed: seed.unwrap_or(plan.seed), ..plan.clone() }
+        let Trial { load, requests, duration, warmup, seed, scenario } = self.clone();
+        let applied = Plan { requests, duration, warmup, seed: seed.unwrap_or(plan.seed), ..plan.clone() };
+        match scenario {
+            Some(scenario) => applied.with_scenario_load(scenario.into(), load),
+            None => Plan { load, ..applied },
+        }
     }
 }

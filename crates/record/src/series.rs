@@ -15,6 +15,8 @@ use crate::{ReadFault, RecordReader, RecordWriter, ReplaySource, RunEvent};
 const SERIES_SCHEMA: &str = "brunt-experiment/1";
 /// Ending of the names of these files.
 pub const SERIES_ENDING: &str = ".bruntexp";
+/// Beginning of the first line.
+const HEAD: &[u8] = br#"{"event":"experiment""#;
 /// Maximum length of a line, in bytes; see the record of a run.
 const LONGEST: usize = 16 << 20;
 
@@ -151,7 +153,7 @@ impl SeriesReader {
         });
         let Ok(bytes) = start else { return false };
         let mut reader = SeriesReader { bytes, at: 0, whole: 0, line: 0 };
-        reader.next_line().is_ok_and(|line| line.is_some_and(|line| line.starts_with(br#"{"event":"experiment""#)))
+        reader.next_line().is_ok_and(|line| line.is_some_and(|line| line.starts_with(HEAD)))
     }
 
     /// Opens a series and reads its head.
@@ -181,6 +183,7 @@ impl SeriesReader {
                     "it has the format {schema}, and this brunt reads {SERIES_SCHEMA}; use the version that wrote it"
                 ),
             )),
+            Err(error) if line.starts_with(HEAD) => Err(fault(1, format!("the head cannot be read ({error})"))),
             Ok(_) | Err(_) => Err(fault(1, "this is not the record of an experiment")),
         }
     }
@@ -324,6 +327,8 @@ mod tests {
             "line 1: it has the format brunt-experiment/9, and this brunt reads brunt-experiment/1; use the version that wrote it"
         );
         let head = packed("{\"event\":\"experiment\",\"schema\":\"brunt-experiment/1\",\"head\":\"find\"}\n");
+        let odd = packed("{\"event\":\"experiment\",\"schema\":\"brunt-experiment/1\",\"head\":5}\n");
+        assert!(of(odd).starts_with("line 1: the head cannot be read (invalid type: integer `5`"));
         assert!(
             of([head.clone(), packed("{\"event\":\"run_over\",\"elapsed_ns\":1}\n")].concat())
                 .starts_with("line 2: a run must begin")

@@ -159,6 +159,8 @@ pub struct AllowedLoss {
     pub share: f64,
     /// Limit of the latency; `None` if only failures miss it.
     pub limit: Option<Nanos>,
+    /// Set if it is of all requests, and not of those of a name.
+    pub is_of_all: bool,
 }
 
 impl Objective {
@@ -170,7 +172,7 @@ impl Objective {
             Criterion::Failed(share) => (*share, None),
             Criterion::Mean(_) | Criterion::Rate(_) => return None,
         };
-        self.stretch.is_none().then_some(AllowedLoss { share, limit })
+        self.stretch.is_none().then_some(AllowedLoss { share, limit, is_of_all: self.name_filter.is_none() })
     }
 
     /// Returns the limit of an objective on latency.

@@ -85,6 +85,22 @@ fn an_interrupted_search_ends_with_what_is_known() {
 }
 
 #[test]
+fn the_load_of_one_scenario_is_searched_beside_the_others() {
+    let target = TargetProcess::healthy();
+    let (dir, station) = (tempfile::tempdir().expect("a directory"), target.url("?station=4&service=constant:10ms"));
+    let plan = dir.path().join("day.yaml").display().to_string();
+    // The staff takes a third of the station: 100/s of 400/s.
+    let of = |name: &str, load: &str| format!("  {name}: {{{load}, duration: 1s, urls: ['{station}']}}\n");
+    let text = format!("scenarios:\n{}{}", of("shop", "rate: 50/s"), of("staff", "users: 1, think: 0ms"));
+    std::fs::write(&plan, text).expect("written");
+    let line = ["find", "p95{scenario shop}<60ms", "--vary", "shop", "--width", "20%", "--format", "json", &plan];
+    let found: Value = serde_json::from_str(&brunt(line).with_code(0).out).expect("JSON");
+    let lower = found["bounds"]["lower"].as_f64().expect("a bound");
+    assert!((180.0..400.0).contains(&lower), "{found}");
+    assert_eq!(found["load"], "rate");
+}
+
+#[test]
 fn bad_input_is_one_sentence() {
     let url = "http://127.0.0.1:9/";
     let table: [(&[&str], &str); 4] = [

@@ -262,7 +262,9 @@ export function pointable(series: readonly LaidSeries[]): Dot[] {
 }
 
 /** Returns the texts of cells: in full or to three digits, whichever fits into a width, and none if they do not. */
-export function cellTexts(values: readonly number[], width: number): string[] | null {
+export function cellTexts(values: readonly number[], width: number, own: readonly (string | undefined)[] = []): string[] | null {
+  const known = own.filter((text) => text !== undefined);
+  if (known.length === values.length && known.every((text) => widthOf(text) <= width)) return known;
   const ways = [(value: number) => shown(value, 'number'), (value: number) => plain(Number(value.toPrecision(3)))];
   return ways.map((way) => values.map(way)).find((texts) => texts.every((text) => widthOf(text) <= width)) ?? null;
 }

@@ -22,6 +22,8 @@ export interface Point {
   interval?: [number | null, number | null];
   /** The value of a cell. */
   value?: number;
+  /** The same with its unit. */
+  text?: string;
   /** What it is, in words; a point without words only guides a line. */
   label: string;
 }

@@ -156,6 +156,9 @@ describe('layout of charts', () => {
     expect(cellTexts([12_345, 100], 60)).toEqual(['12,345', '100']);
     expect(cellTexts([123_456, 100], 32)).toEqual(['123k', '100']);
     expect(cellTexts([123_456, 100], 20)).toBeNull();
+    expect(cellTexts([1200, 100], 60, ['1.20 ms', '100 µs'])).toEqual(['1.20 ms', '100 µs']);
+    expect(cellTexts([1200, 100], 30, ['1.20 ms', '100 µs'])).toEqual(['1,200', '100']);
+    expect(cellTexts([1200, 100], 60, ['1.20 ms', undefined])).toEqual(['1,200', '100']);
   });
 });
 

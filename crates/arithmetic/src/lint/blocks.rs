@@ -1,7 +1,7 @@
 //! Outputs as blocks of labelled lines.
 //!
 //! Most tools print the same labels in the same order. A block ends where a label comes again or out of order, so that
-//! excerpts without head or tail are told apart as well.
+//! excerpts without head or tail are told apart as well. Versions of a tool may differ in the order.
 
 use super::paste::{PastedLine, PastedText};
 
@@ -55,6 +55,23 @@ impl<'a> Block<'a> {
 
 /// Returns the outputs in a paste.
 pub fn blocks<'a>(paste: &'a PastedText, labels: &[OutputLabel]) -> Vec<Block<'a>> {
+    split(paste, labels, |block, label| {
+        let last = block.lines.last().map(|(last, _)| *last);
+        last.is_some_and(|last| label > last || (label == last && labels[label].repeats))
+    })
+}
+
+/// Returns the outputs in a paste, of a tool whose versions differ in the order of lines.
+pub fn blocks_in_any_order<'a>(paste: &'a PastedText, labels: &[OutputLabel]) -> Vec<Block<'a>> {
+    split(paste, labels, |block, label| labels[label].repeats || block.text(label).is_none())
+}
+
+/// Splits a paste into blocks, which go on with a label if `goes_on` says so.
+fn split<'a>(
+    paste: &'a PastedText,
+    labels: &[OutputLabel],
+    goes_on: impl Fn(&Block<'a>, usize) -> bool,
+) -> Vec<Block<'a>> {
     let mut found: Vec<Block<'a>> = Vec::new();
     let mut gap = 0;
     for line in &paste.lines {
@@ -62,10 +79,8 @@ pub fn blocks<'a>(paste: &'a PastedText, labels: &[OutputLabel]) -> Vec<Block<'a
             gap += 1;
             continue;
         };
-        let last = found.last().and_then(|block| block.lines.last()).map(|(last, _)| *last);
-        let goes_on = last.is_some_and(|last| label > last || (label == last && labels[label].repeats));
         match found.last_mut() {
-            Some(block) if goes_on && gap <= LONGEST_GAP => block.lines.push((label, line)),
+            Some(block) if gap <= LONGEST_GAP && goes_on(block, label) => block.lines.push((label, line)),
             _ => found.push(Block { lines: vec![(label, line)] }),
         }
         gap = 0;
@@ -93,6 +108,9 @@ mod tests {
         assert_eq!(sizes("head\nrow\nrow\ntail: 1\nhead\nx\ntail: 2"), [(1, 4), (5, 2)]);
         assert_eq!(sizes("tail: 1\ntail: 2\nrow\nrow"), [(1, 1), (2, 1), (3, 2)]);
         assert_eq!(sizes(&format!("head\n{}tail: 1", "x\n".repeat(41))), [(1, 1), (43, 1)]);
+        let paste = PastedText::read(b"row\nhead\nrow\ntail: 1\nhead\ntail: 2");
+        let sizes = blocks_in_any_order(&paste, &LABELS).iter().map(|block| block.lines.len()).collect::<Vec<_>>();
+        assert_eq!(sizes, [4, 2]);
         let paste = PastedText::read(b"head\nrow 1\nrow 2\ntail:  7 ");
         let block = &blocks(&paste, &LABELS)[0];
         assert_eq!((block.value(2), block.text(1), block.texts(1).count()), (Some("7"), Some("row 1"), 2));

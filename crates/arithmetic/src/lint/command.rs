@@ -21,8 +21,17 @@ pub struct PastedCommand {
     pub no_keep_alive: bool,
     /// Time limit of a request in seconds.
     pub timeout_s: Option<f64>,
+    /// Script that makes the requests.
+    pub script: Option<String>,
     /// URL of the target.
     pub url: Option<String>,
+}
+
+impl PastedCommand {
+    /// Returns `true` if its script sends requests without waiting for responses, as far as its name tells.
+    pub fn pipelines(&self) -> bool {
+        self.script.as_ref().is_some_and(|script| script.to_lowercase().contains("pipelin"))
+    }
 }
 
 /// The options of a tool that matter here, without dashes.
@@ -33,11 +42,12 @@ struct ToolOptions {
     requests: &'static [&'static str],
     rate: &'static [&'static str],
     timeout: &'static [&'static str],
+    script: &'static [&'static str],
     keep_alive: &'static [&'static str],
     no_keep_alive: &'static [&'static str],
 }
 
-const TOOLS: [ToolOptions; 7] = [
+const TOOLS: [ToolOptions; 8] = [
     ToolOptions {
         tool: ToolName::Ab,
         programs: &["ab", "ab.exe", "abs"],
@@ -45,6 +55,7 @@ const TOOLS: [ToolOptions; 7] = [
         requests: &["n"],
         rate: &[],
         timeout: &["s"],
+        script: &[],
         keep_alive: &["k"],
         no_keep_alive: &[],
     },
@@ -55,6 +66,7 @@ const TOOLS: [ToolOptions; 7] = [
         requests: &[],
         rate: &["R", "rate"],
         timeout: &["timeout"],
+        script: &["s", "script"],
         keep_alive: &[],
         no_keep_alive: &[],
     },
@@ -65,16 +77,29 @@ const TOOLS: [ToolOptions; 7] = [
         requests: &[],
         rate: &["R", "rate"],
         timeout: &["timeout"],
+        script: &["s", "script"],
         keep_alive: &[],
         no_keep_alive: &[],
     },
     ToolOptions {
         tool: ToolName::Hey,
-        programs: &["hey", "hey.exe", "oha"],
+        programs: &["hey", "hey.exe", "hey_linux", "hey_linux_amd64", "boom"],
         users: &["c"],
         requests: &["n"],
         rate: &["q"],
         timeout: &["t"],
+        script: &[],
+        keep_alive: &[],
+        no_keep_alive: &["disable-keepalive"],
+    },
+    ToolOptions {
+        tool: ToolName::Oha,
+        programs: &["oha", "oha.exe", "oha-linux-amd64"],
+        users: &["c"],
+        requests: &["n"],
+        rate: &["q"],
+        timeout: &["t"],
+        script: &[],
         keep_alive: &[],
         no_keep_alive: &["disable-keepalive"],
     },
@@ -85,6 +110,7 @@ const TOOLS: [ToolOptions; 7] = [
         requests: &[],
         rate: &[],
         timeout: &[],
+        script: &[],
         keep_alive: &[],
         no_keep_alive: &[],
     },
@@ -95,6 +121,7 @@ const TOOLS: [ToolOptions; 7] = [
         requests: &["n"],
         rate: &[],
         timeout: &["t"],
+        script: &[],
         keep_alive: &["k"],
         no_keep_alive: &[],
     },
@@ -105,6 +132,7 @@ const TOOLS: [ToolOptions; 7] = [
         requests: &["iterations", "i"],
         rate: &["rps"],
         timeout: &[],
+        script: &[],
         keep_alive: &[],
         no_keep_alive: &["no-connection-reuse"],
     },
@@ -138,9 +166,12 @@ fn command(text: &str, number: usize) -> Option<(ToolName, PastedCommand)> {
         } else if is(options.requests) {
             found.requests = value().and_then(quantities::count);
         } else if is(options.rate) {
-            found.rate_per_s = value().and_then(quantities::number).map(|rate| rate.value);
+            // A rate of 0 stands for none.
+            found.rate_per_s = value().and_then(quantities::number).map(|rate| rate.value).filter(|rate| *rate > 0.0);
         } else if is(options.timeout) {
             found.timeout_s = value().and_then(seconds);
+        } else if is(options.script) {
+            found.script = value().map(str::to_owned);
         }
         found.keep_alive |= is(options.keep_alive);
         found.no_keep_alive |= is(options.no_keep_alive);
@@ -210,6 +241,12 @@ mod tests {
         assert_eq!((tool, found.users), (ToolName::Ab, Some(20)));
         let (_, found) = read("wrk2 -t2 -c100 -d30s -R2000 --latency http://a/").unwrap();
         assert_eq!(found.rate_per_s, Some(2000.0));
+        let (_, found) = read("wrk -t4 -c128 -d30s http://a/ -s pipeline.lua --latency -- / 16").unwrap();
+        assert_eq!((found.script.as_deref(), found.pipelines()), (Some("pipeline.lua"), true));
+        let (tool, found) = read("oha -q 0 -c 20 -z 10s http://a/").unwrap();
+        assert_eq!((tool, found.users, found.rate_per_s), (ToolName::Oha, Some(20), None));
+        let (tool, found) = read("$ ./bin/hey_linux -c 20 http://a/").unwrap();
+        assert_eq!((tool, found.users), (ToolName::Hey, Some(20)));
     }
 
     #[test]

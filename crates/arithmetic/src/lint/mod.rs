@@ -16,8 +16,12 @@ mod report;
 mod stated;
 mod tools;
 
+#[cfg(test)]
+mod habit_tests;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
+#[cfg(test)]
+mod sample_outputs;
 #[cfg(test)]
 mod seed_tests;
 #[cfg(test)]

@@ -7,7 +7,8 @@ use std::borrow::Cow;
 pub struct PastedLine {
     /// Number of the line in the file, from 1.
     pub number: usize,
-    /// Text without escape sequences, and without what quotes it: leading blanks, `>`, `#`, `*` and backticks.
+    /// Text without escape sequences, without what quotes it (leading blanks, `>`, `#`, `*` and backticks), and without
+    /// what makes it bold or breaks it on a page (`**`, `<br>`).
     pub text: String,
 }
 
@@ -22,7 +23,7 @@ impl PastedText {
     /// Reads bytes of any kind: UTF-8 with errors replaced, or UTF-16 with a byte order mark, as PowerShell writes it.
     pub fn read(bytes: &[u8]) -> PastedText {
         let text = decode(bytes);
-        let plain = without_escapes(&text);
+        let plain = without_markup(&without_escapes(&text));
         // A tool that rewrites its progress line ends it with a carriage return.
         let lines =
             plain.split('\n').enumerate().flat_map(|(at, line)| line.split('\r').map(move |part| (at + 1, part)));
@@ -46,6 +47,11 @@ fn decode(bytes: &[u8]) -> Cow<'_, str> {
         [0xfe, 0xff, rest @ ..] => units(rest, u16::from_be_bytes),
         _ => String::from_utf8_lossy(bytes),
     }
+}
+
+/// Removes what makes text bold in Markdown, and breaks lines where a page does.
+fn without_markup(text: &str) -> String {
+    ["<br>", "<br/>", "<br />"].iter().fold(text.replace("**", ""), |text, tag| text.replace(tag, "\r"))
 }
 
 /// Removes the escape sequences of terminals: `ESC [ … letter`, `ESC ] … BEL`, and an escape with one character.
@@ -78,6 +84,13 @@ mod tests {
     fn lines_lose_what_quotes_them_and_what_acts() {
         let read = texts(b"a\n\n * # > `b`\r\nhalf\rwhole\n\x1b[1;32mgreen\x1b[0m \x1b]0;title\x07end\x1b");
         let wanted = [(1, "a"), (3, "b`"), (4, "half"), (4, "whole"), (5, "green end")];
+        assert_eq!(read, wanted.map(|(number, text)| (number, text.to_owned())));
+    }
+
+    #[test]
+    fn lines_lose_what_a_page_draws() {
+        let read = texts(b"a: **5** of 6<br/>\n**b**: 7<br>c: 8<br />d\n");
+        let wanted = [(1, "a: 5 of 6"), (2, "b: 7"), (2, "c: 8"), (2, "d")];
         assert_eq!(read, wanted.map(|(number, text)| (number, text.to_owned())));
     }
 

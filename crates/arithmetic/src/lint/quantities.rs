@@ -32,7 +32,7 @@ impl PrintedNumber {
 }
 
 /// Units of time in seconds, as tools write them; a longer name precedes its prefixes.
-const TIMES: [(&str, f64); 16] = [
+const TIMES: [(&str, f64); 17] = [
     ("milliseconds", 1e-3),
     ("seconds", 1.0),
     ("secs", 1.0),
@@ -46,6 +46,7 @@ const TIMES: [(&str, f64); 16] = [
     ("ns", 1e-9),
     ("s", 1.0),
     ("m", 60.0),
+    ("hr", 3600.0),
     ("h", 3600.0),
     ("d", 86_400.0),
     ("毫秒", 1e-3),

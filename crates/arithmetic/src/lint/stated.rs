@@ -12,8 +12,10 @@ pub enum ToolName {
     Wrk,
     /// wrk2: wrk with a rate.
     Wrk2,
-    /// hey, and oha, which prints the same.
+    /// hey, once boom.
     Hey,
+    /// oha, which prints what hey does.
+    Oha,
     /// webbench.
     Webbench,
     /// go-stress-testing.
@@ -34,6 +36,7 @@ impl ToolName {
             ToolName::Wrk => "wrk",
             ToolName::Wrk2 => "wrk2",
             ToolName::Hey => "hey",
+            ToolName::Oha => "oha",
             ToolName::Webbench => "webbench",
             ToolName::GoStressTesting => "go-stress-testing",
             ToolName::K6 => "k6",
@@ -123,12 +126,16 @@ pub struct StatedRun {
     pub reuse: ConnectionReuse,
     /// Duration in seconds.
     pub duration: Option<PrintedNumber>,
+    /// Duration asked for, in seconds.
+    pub asked_duration: Option<PrintedNumber>,
     /// Requests that ended, as the tool counts them.
     pub requests: Option<u64>,
     /// Requests whose times the latency figures are made of.
     pub timed: Option<u64>,
     /// Failed requests whose times are in the latency.
     pub failed_inside: u64,
+    /// Those of them that only had a status other than 2xx, which a redirect has as well.
+    pub other_status: u64,
     /// Failed requests whose times are left out of the latency.
     pub failed_outside: u64,
     /// Those of the latter that timed out.
@@ -153,6 +160,8 @@ pub struct StatedRun {
     pub min: Option<PrintedNumber>,
     /// Longest time, in seconds.
     pub max: Option<PrintedNumber>,
+    /// Upper bound of the first bar of the histogram that has requests, in seconds.
+    pub first_bar: Option<PrintedNumber>,
     /// Percentiles, the lowest first.
     pub percentiles: Vec<StatedPercentile>,
     /// Rate and time of whatever its users do one after the other: the request, unless the tool tells more.
@@ -175,9 +184,11 @@ impl StatedRun {
             load: LoadKind::default(),
             reuse: ConnectionReuse::default(),
             duration: None,
+            asked_duration: None,
             requests: None,
             timed: None,
             failed_inside: 0,
+            other_status: 0,
             failed_outside: 0,
             timed_out: 0,
             other_length: 0,
@@ -190,6 +201,7 @@ impl StatedRun {
             deviation: None,
             min: None,
             max: None,
+            first_bar: None,
             percentiles: Vec::new(),
             cycle: None,
             parts: Vec::new(),
@@ -207,11 +219,21 @@ impl StatedRun {
         self.percentiles.iter().find(|percentile| (percentile.q - q).abs() < 1e-9).map(|percentile| percentile.time)
     }
 
-    /// Returns the time limit of a request in seconds: that of its command, or else the tool's default.
-    pub fn timeout_s(&self) -> f64 {
-        // `SOCKET_TIMEOUT_MS` of wrk and wrk2, and the default of `-t` of hey.
-        let default = if self.tool == ToolName::Hey { 20.0 } else { 2.0 };
-        self.command.as_ref().and_then(|command| command.timeout_s).unwrap_or(default)
+    /// Returns the time limit of a request in seconds: that of its command, or else the tool's default, if it has one.
+    pub fn timeout_s(&self) -> Option<f64> {
+        let default = match self.tool {
+            // `SOCKET_TIMEOUT_MS`.
+            ToolName::Wrk | ToolName::Wrk2 => Some(2.0),
+            // The default of `-t`.
+            ToolName::Hey => Some(20.0),
+            _ => None,
+        };
+        self.command.as_ref().and_then(|command| command.timeout_s).or(default)
+    }
+
+    /// Returns `true` if its users wait until their next request is due, as far as the command tells.
+    pub fn is_paced(&self) -> bool {
+        self.command.as_ref().is_some_and(|command| command.rate_per_s.is_some())
     }
 
     /// Returns the rate and the time to which Little's law applies.

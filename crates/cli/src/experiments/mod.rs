@@ -21,7 +21,7 @@ use brunt_engine::Stop;
 use brunt_experiment::record::{Experiment, ExperimentHead};
 use brunt_experiment::report::PageHead;
 use brunt_experiment::runner::{BenchRunner, RecordedRunner, TrialRunner};
-use brunt_plan::{Load, Plan, Stage};
+use brunt_plan::Plan;
 use brunt_record::GeneratorHost;
 use brunt_report::{Exit, Lang};
 
@@ -39,8 +39,8 @@ pub use trend::trend;
 /// What the runs of one bench are of: a side, a cell, a rung.
 pub struct ExperimentSubject<'a> {
     intent: &'a mut Intent,
-    /// The highest load that is sent, about which is asked if the target is public; `None` if it was asked already.
-    highest: Option<f64>,
+    /// The plan with its highest load, about which is asked if the target is public; `None` if that of another is higher.
+    highest: Option<Plan>,
     /// Set if its first answer is not shown: it is that of another subject.
     is_quiet: bool,
     /// Shell commands before and after each run.
@@ -188,22 +188,11 @@ fn prepare(
     if intent.asks_for_workers() {
         checks::workers(&intent.plan, bench.prepared())?;
     }
-    if let Some(level) = subject.highest.filter(|_| !intent.yes) {
+    if let Some(highest) = subject.highest.as_ref().filter(|_| !intent.yes) {
         let targets = (bench.prepared().origins(), bench.prepared().follows_links());
-        preflight::confirm_targets(&at_level(&intent.plan, level), targets, bench.guard(), lang)?;
+        preflight::confirm_targets(highest, targets, bench.guard(), lang)?;
     }
     Ok(bench)
-}
-
-/// Returns the plan with a constant load of this level; one with scenarios or several stages as it is.
-fn at_level(plan: &Plan, level: f64) -> Plan {
-    let mut plan = plan.clone();
-    if let Load::Open { stages, .. } | Load::Closed { stages, .. } = &mut plan.load
-        && let [only] = &mut stages[..]
-    {
-        *only = Stage { from: level, to: level, ..*only };
-    }
-    plan
 }
 
 /// Requests the first answer of a subject; returns the exit code if no load can be sent.

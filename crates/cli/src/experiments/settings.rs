@@ -7,9 +7,17 @@ use brunt_experiment::ladder::{LadderPlan, RungPlan};
 use brunt_experiment::record::Experiment;
 use brunt_experiment::sweep::{CellPlan, SweepPlan};
 use brunt_measure::Nanos;
-use brunt_plan::Trial;
+use brunt_plan::{Load, Plan, Stage, Trial};
 
 use super::{AskedExperiment, ExperimentSubject};
+
+/// Returns a load of one level.
+fn at_level(load: &Load, level: f64) -> Load {
+    let mut load = load.clone();
+    let (Load::Open { stages, .. } | Load::Closed { stages, .. }) = &mut load;
+    *stages = stages.iter().take(1).map(|stage| Stage { from: level, to: level, ..*stage }).collect();
+    load
+}
 
 /// Returns what is loaded, as it may be shown: the first URL, and how many there are beside it.
 fn target(intent: &Intent) -> String {
@@ -21,10 +29,21 @@ fn target(intent: &Intent) -> String {
 impl<'a> From<&'a mut FindSettings> for AskedExperiment<'a> {
     fn from(settings: &'a mut FindSettings) -> AskedExperiment<'a> {
         let plan = &settings.intent.plan;
+        let of_scenario = settings.scenario.map(|at| (at, &plan.scenarios[usize::from(at)]));
+        let load = of_scenario.map_or(&plan.load, |(_, scenario)| &scenario.load).clone();
+        let highest = at_level(&load, settings.highest);
+        let highest = match settings.scenario {
+            Some(at) => plan.clone().with_scenario_load(at.into(), highest),
+            None => Plan { load: highest, ..plan.clone() },
+        };
         let find = FindPlan {
-            target: target(&settings.intent),
+            target: match of_scenario {
+                Some((_, scenario)) => format!("{} ({})", scenario.name, target(&settings.intent)),
+                None => target(&settings.intent),
+            },
             objectives: settings.objectives.iter().map(|(text, _)| text.clone()).collect(),
-            load: plan.load.clone(),
+            load,
+            scenario: of_scenario.map(|(at, scenario)| (at, scenario.name.clone())),
             highest: settings.highest,
             width: settings.width,
             trial: plan.duration.unwrap_or(Nanos::from_secs(10)),
@@ -32,7 +51,7 @@ impl<'a> From<&'a mut FindSettings> for AskedExperiment<'a> {
             seed: plan.seed,
             time_limit: settings.intent.run_timeout,
         };
-        let (resume, highest) = (settings.resume.as_deref(), Some(settings.highest));
+        let (resume, highest) = (settings.resume.as_deref(), Some(highest));
         let subject = ExperimentSubject { intent: &mut settings.intent, highest, is_quiet: false, around: [None; 2] };
         AskedExperiment { subjects: vec![subject], experiment: Experiment::Find(find), resume }
     }
@@ -52,7 +71,7 @@ impl<'a> From<&'a mut CompareSettings> for AskedExperiment<'a> {
         };
         let resume = settings.resume.as_deref();
         let subjects = settings.sides.iter_mut().map(|side| ExperimentSubject {
-            highest: Some(side.intent.plan.load.peak()),
+            highest: Some(side.intent.plan.clone()),
             intent: &mut side.intent,
             is_quiet: false,
             around: [side.before.as_deref(), side.after.as_deref()],
@@ -79,11 +98,11 @@ impl<'a> From<&'a mut SweepSettings> for AskedExperiment<'a> {
         };
         let resume = settings.resume.as_deref();
         // What is asked about a public target is the highest load of all cells.
-        let peaks = settings.cells.iter().map(|cell| cell.intent.plan.load.peak());
-        let highest = peaks.reduce(f64::max);
+        let plans = settings.cells.iter().map(|cell| &cell.intent.plan);
+        let mut highest = plans.max_by(|a, b| a.load.peak().total_cmp(&b.load.peak())).cloned();
         let subjects = settings.cells.iter_mut().enumerate().map(|(n, cell)| ExperimentSubject {
             intent: &mut cell.intent,
-            highest: highest.filter(|_| n == 0),
+            highest: highest.take(),
             is_quiet: n > 0,
             around: [None; 2],
         });
@@ -105,10 +124,10 @@ impl<'a> From<&'a mut LadderSettings> for AskedExperiment<'a> {
             seed: first.plan.seed,
             time_limit: first.run_timeout,
         };
-        let (resume, highest) = (settings.resume.as_deref(), Some(f64::from(settings.up_to)));
+        let (resume, most) = (settings.resume.as_deref(), f64::from(settings.up_to));
         let subjects = settings.rungs.iter_mut().map(|rung| ExperimentSubject {
+            highest: Some(Plan { load: at_level(&rung.intent.plan.load, most), ..rung.intent.plan.clone() }),
             intent: &mut rung.intent,
-            highest,
             is_quiet: false,
             around: [None; 2],
         });

@@ -12,7 +12,8 @@ use crate::runs::{RunSide, RunsChange};
 
 /// The result of a comparison of two sides.
 #[derive(Serialize)]
-struct CompareReport<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct CompareReport<'a> {
     /// Form of the document.
     schema: &'static str,
     /// Names of the sides, as written: A, B.
@@ -33,6 +34,7 @@ struct CompareReport<'a> {
 
 /// A figure of both sides.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct SidesChange {
     /// Figure: `throughput_per_s`, `p50_us`, `p95_us`, `p99_us`, `failed_share`.
     name: &'static str,
@@ -57,6 +59,7 @@ struct SidesChange {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct NamedSidesChange<'a> {
     /// Name of the requests.
     name: &'a str,
@@ -65,6 +68,7 @@ struct NamedSidesChange<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct SideRunReport {
     /// `A` or `B`.
     side: &'static str,

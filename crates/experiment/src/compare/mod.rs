@@ -20,6 +20,8 @@ use serde::{Deserialize, Serialize};
 use crate::runner::{RunOf, RunResult, TrialRunner};
 use crate::runs::{RunSide, RunsChange, alternating, compare_sides, shuffled};
 
+#[cfg(feature = "schema")]
+pub(crate) use document::CompareReport;
 pub use story::{outlook, run_line};
 
 /// Part of a run that its warm-up takes, unless the plan says otherwise.

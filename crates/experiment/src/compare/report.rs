@@ -53,7 +53,8 @@ fn picture(found: &CompareOutcome, measure: &Measure, lang: Lang) -> Option<Char
     let series = [RunSide::Before, RunSide::After].map(of);
     let title = lang.fill(PICTURE, &[("measure", &short_name(measure, lang))]);
     let x = Axis::new(lang.of(RUN), AxisUnit::Number);
-    let drawn = series.iter().any(|series| series.points.len() > 1);
+    // Without a failure there is nothing to see.
+    let drawn = series.iter().any(|series| series.points.len() > 1 && series.points.iter().any(|point| point.y > 0.0));
     drawn.then(|| Chart { title, x, y: Axis::of(measure, lang), series: series.into() })
 }
 

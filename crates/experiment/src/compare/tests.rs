@@ -86,7 +86,7 @@ fn a_level_run_gets_a_warm_up_and_others_keep_theirs() {
     let level = |duration, warmup| {
         let stages = vec![Stage { lasts: Nanos::from_secs(10), from: 8.0, to: 8.0 }];
         let load = Load::Closed { stages, think: None, together: false };
-        with_warm_up(Trial { load, duration, warmup, requests: None, seed: None })
+        with_warm_up(Trial { load, duration, warmup, requests: None, seed: None, scenario: None })
     };
     let own = level(Some(Nanos::from_secs(10)), Nanos::ZERO);
     assert_eq!((own.warmup, own.load.stages()[0].lasts), (Nanos::from_secs(1), Nanos::from_secs(11)));

@@ -10,7 +10,8 @@ use crate::search::{GoalBounds, SearchEnd};
 
 /// The result of a search.
 #[derive(Serialize)]
-struct FindReport<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct FindReport<'a> {
     /// Form of the document.
     schema: &'static str,
     /// Load that was varied: `rate` (requests per second) or `users`.
@@ -41,6 +42,7 @@ struct FindReport<'a> {
 
 /// Bounds; null where none is known.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct BoundsReport {
     /// Load that is held.
     lower: Option<f64>,
@@ -53,6 +55,7 @@ struct BoundsReport {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct GoalReport<'a> {
     /// As written.
     objective: &'a str,
@@ -61,6 +64,7 @@ struct GoalReport<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct SearchLimitReport {
     /// Load of the trial.
     load: f64,
@@ -79,6 +83,7 @@ struct SearchLimitReport {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct TrialReport<'a> {
     /// Load.
     load: f64,

@@ -21,6 +21,8 @@ use self::failures::FailedSeconds;
 use crate::runner::{RunOf, RunResult, TrialRunner};
 use crate::search::{Goal, GoalCount, Search, SearchEnd, SearchPlan, SearchResult, SearchStep, TrialOutcome};
 
+#[cfg(feature = "schema")]
+pub(crate) use document::FindReport;
 pub use story::{outlook, trial_line};
 
 /// Part of a trial that its warm-up takes.
@@ -42,6 +44,8 @@ pub struct FindPlan {
     pub objectives: Vec<String>,
     /// Load that it begins with; trials change its level.
     pub load: Load,
+    /// Index and name of the scenario whose load it is; `None` for the load of the plan.
+    pub scenario: Option<(u16, String)>,
     /// Highest load to try: requests per second, or users.
     pub highest: f64,
     /// Distance of both bounds that is asked for, as a share of the lower one.
@@ -160,6 +164,7 @@ pub fn find(
         runner,
         stop,
         load: plan.load.clone(),
+        scenario: plan.scenario.as_ref().map(|(at, _)| *at),
         allowed: plan.allowed(),
         lowest: plan.load.peak(),
         seeds: Rng::new(plan.seed),
@@ -192,6 +197,7 @@ struct Finder<'a> {
     stop: &'a Stop,
     /// The load model; trials change its level.
     load: Load,
+    scenario: Option<u16>,
     allowed: Vec<AllowedLoss>,
     lowest: f64,
     /// Seeds of the trials: no two have the same arrivals.
@@ -246,7 +252,7 @@ impl Finder<'_> {
             Load::Closed { think, together, .. } => Load::Closed { stages, think, together },
         };
         let seed = Some(self.seeds.next_u64());
-        let trial = Trial { load, requests: None, duration: Some(duration), warmup, seed };
+        let trial = Trial { load, requests: None, duration: Some(duration), warmup, seed, scenario: self.scenario };
         let mut failed = FailedSeconds::default();
         match self.runner.run(RunOf { subject: 0, is_aside }, &trial, self.stop, &mut [&mut failed])? {
             RunResult::Made(summary) => return Ok(Some((*summary, failed))),
@@ -342,6 +348,8 @@ fn median(summary: &Summary) -> Option<(Nanos, Option<Nanos>)> {
 fn count(summary: &Summary, failed: &FailedSeconds, judged: &JudgedObjective, allowed: &AllowedLoss) -> GoalCount {
     let (within, due) = judged.counted.unwrap_or_default();
     let design_effect = match allowed.limit {
+        // How alike neighbours of one name are is not recorded.
+        _ if !allowed.is_of_all => None,
         Some(limit) => summary.headline().blocks.and_then(|blocks| blocks.design_effect(limit)),
         None => failed.design_effect(),
     };

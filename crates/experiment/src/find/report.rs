@@ -83,7 +83,9 @@ fn table(found: &FindOutcome, lang: Lang) -> ReportBlock {
     let heading = heading.chain(found.objectives.iter().cloned()).chain([lang.of(VERDICT).to_owned()]).collect();
     let row = |(n, row): (usize, &TrialRow)| {
         let first = [(n + 1).to_string(), found.load_text(row.load, lang), numbers::duration(row.duration)];
-        let measured = row.objectives.iter().map(|judged| judged.measured.clone());
+        // The heading names what was measured.
+        let value = |measured: &str| measured.split_once(' ').map_or(measured, |(_, value)| value).to_owned();
+        let measured = row.objectives.iter().map(|judged| value(&judged.measured));
         first.into_iter().chain(measured).chain([lang.of(verdict(row).1).to_owned()]).collect()
     };
     let rows = std::iter::once(heading).chain(found.rows.iter().enumerate().map(row)).collect();

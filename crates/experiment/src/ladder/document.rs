@@ -10,7 +10,8 @@ use crate::laws::ladder::{LadderStep, StepCost};
 
 /// The result of a ladder.
 #[derive(Serialize)]
-struct LadderReport<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct LadderReport<'a> {
     /// Form of the document.
     schema: &'static str,
     /// Rungs, the lowest first.
@@ -24,6 +25,7 @@ struct LadderReport<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct RungReport<'a> {
     /// Name.
     name: &'a str,
@@ -42,6 +44,7 @@ struct RungReport<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct StepReport {
     /// Added response time of a user alone.
     added_s: f64,
@@ -56,6 +59,7 @@ struct StepReport {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct RungRunReport {
     /// Users.
     users: u32,

@@ -18,6 +18,8 @@ use crate::compare::with_warm_up;
 use crate::laws::ladder::{LadderRung, LadderStep, step};
 use crate::runner::{RunOf, RunResult, TrialRunner};
 
+#[cfg(feature = "schema")]
+pub(crate) use document::LadderReport;
 pub use story::{outlook, run_line};
 
 /// Gain of throughput by twice as many users below which a rung is at its capacity.

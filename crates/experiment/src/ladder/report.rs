@@ -7,6 +7,7 @@ use brunt_i18n::{Lang, numbers};
 
 use super::story::{ALONE, CAPACITY, RUNG, UNTOLD, remarks, rows, step_text};
 use super::{ClimbedRung, LadderOutcome, RungRun, document};
+use crate::laws::ladder::{LadderStep, StepCost};
 use crate::report::{
     Axis, AxisUnit, Chart, ChartPoint, ChartSeries, ExperimentCheck, ReportBlock, Reported, SeriesKind, Tone,
 };
@@ -14,6 +15,12 @@ use crate::words::{csv_number, rate_text};
 
 const TITLE: Text = text("Ladder {names}", "逐级测量 {names}");
 const ARROW: Text = text(" → ", " → ");
+const COSTLIEST: Text = text(
+    "{rung} costs most: it keeps {kept} of the capacity of {below}.",
+    "{rung} 的代价最大：容量只剩 {below} 的 {kept}。",
+);
+const UNCOSTLY: Text = text("No rung costs capacity.", "各级都不损失容量。");
+const UNKNOWN: Text = text("What the rungs cost cannot be told.", "无法判断各级的代价。");
 const CLIMB: Text = text("Throughput by users, for each rung", "各级吞吐量与用户数");
 const COST: Text = text("Response time of a user alone, for each rung", "各级单个用户的响应时间");
 const HELD: Text = text("Capacity of each rung", "各级容量");
@@ -77,6 +84,20 @@ fn runs_table(found: &LadderOutcome, lang: Lang) -> ReportBlock {
     ReportBlock::Table { caption: Some(lang.of(RUNS).to_owned()), rows, is_detail: true }
 }
 
+/// Says which rung costs most.
+fn answer(found: &LadderOutcome, steps: &[Option<LadderStep>], lang: Lang) -> ReportBlock {
+    let known = found.rungs.windows(2).zip(steps).filter_map(|(pair, step)| Some((pair, step.as_ref()?)));
+    let (tone, sentence) = match known.min_by(|(_, a), (_, b)| a.kept.total_cmp(&b.kept)) {
+        Some((pair, step)) if step.cost != StepCost::Free => {
+            let facts = [("rung", &*pair[1].name), ("kept", &*numbers::share(step.kept)), ("below", &*pair[0].name)];
+            (Tone::Plain, lang.fill(COSTLIEST, &facts))
+        }
+        Some(_) => (Tone::Plain, lang.of(UNCOSTLY).to_owned()),
+        None => (Tone::Doubt, lang.of(UNKNOWN).to_owned()),
+    };
+    ReportBlock::Answer { tone, sentence }
+}
+
 impl Reported for LadderOutcome {
     fn title(&self, lang: Lang) -> String {
         let names: Vec<&str> = self.plan.rungs.iter().map(|rung| rung.name.as_str()).collect();
@@ -86,6 +107,7 @@ impl Reported for LadderOutcome {
     fn blocks(&self, lang: Lang) -> Vec<ReportBlock> {
         let steps = self.steps();
         let mut blocks = vec![
+            answer(self, &steps, lang),
             ReportBlock::Table { caption: None, rows: rows(self, &steps, lang), is_detail: false },
             ReportBlock::Sentences { sentences: remarks(self, &steps, lang) },
         ];

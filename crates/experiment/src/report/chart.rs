@@ -72,7 +72,10 @@ pub struct ChartPoint {
     /// Value of a cell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
-    /// What it is, in words, shown when pointed at.
+    /// Value of a cell, with its unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// What it is, in words, shown when pointed at; empty for a point of a curve, which has no sign.
     pub label: String,
 }
 

@@ -173,7 +173,7 @@ pub fn page_lines(head: &PageHead, found: &dyn Reported, out: &mut dyn Write) ->
 
 fn write_page(head: &PageHead, found: &dyn Reported, lang: Lang, out: &mut dyn Write) -> io::Result<()> {
     let code = if lang == Lang::Zh { "zh" } else { "en" };
-    brunt_assets::fill(&brunt_assets::REPORT, code, &found.title(lang), out, |out| {
+    brunt_assets::fill(&brunt_assets::EXPERIMENT, code, &found.title(lang), out, |out| {
         let text = base64::write::EncoderWriter::new(out, &base64::engine::general_purpose::STANDARD);
         let mut packed = ZlibEncoder::new(text, Compression::new(7));
         page_lines(head, found, &mut packed)?;

@@ -11,7 +11,8 @@ use super::{CurveScaling, SweepOutcome, TableCell};
 
 /// The result of a sweep.
 #[derive(Serialize)]
-struct SweepReport<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct SweepReport<'a> {
     /// Form of the document.
     schema: &'static str,
     /// Axes: option and values.
@@ -31,6 +32,7 @@ struct SweepReport<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct AxisReport<'a> {
     /// Long name of the option.
     option: &'a str,
@@ -39,6 +41,7 @@ struct AxisReport<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct CellReport {
     /// Option → value.
     of: Map<String, Value>,
@@ -55,6 +58,7 @@ struct CellReport {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct ScalingReport<'a> {
     /// Value of the other axis; null if there is none.
     of: Option<&'a str>,
@@ -71,6 +75,7 @@ struct ScalingReport<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct UslReport {
     /// Throughput of a user alone (γ), per second.
     alone_per_s: f64,
@@ -121,7 +126,7 @@ fn curve_report(curve: &CurveScaling) -> ScalingReport<'_> {
         peak_per_s: fit.peak().map(|at| fit.throughput(at)),
     });
     ScalingReport {
-        of: curve.of.as_deref(),
+        of: curve.of.as_ref().map(|(_, value)| value.as_str()),
         points: &curve.points,
         usl,
         knee_users: curve.bounds.map(|bounds| bounds.knee()),

@@ -21,6 +21,8 @@ use crate::binomial::median_ranks;
 use crate::runner::{RunOf, RunResult, TrialRunner};
 use crate::runs::shuffle;
 
+#[cfg(feature = "schema")]
+pub(crate) use document::SweepReport;
 pub use scaling::CurveScaling;
 pub use story::{outlook, run_line};
 

@@ -12,13 +12,15 @@ use super::{CurveScaling, SweepOutcome, TableCell, document};
 use crate::report::{
     Axis, AxisUnit, Chart, ChartPoint, ChartSeries, ExperimentCheck, ReportBlock, Reported, SeriesKind, Tone,
 };
-use crate::words::{csv_number, short_name};
+use crate::words::{csv_number, rate_text, short_name, value_text};
 
 const TITLE: Text = text("Sweep of {target} over {axes}", "{target} 的批量压测：{axes}");
 const TIMES: Text = text(" × ", " × ");
 const OVER: Text = text("{measure} by {axis}", "{measure} 与 {axis}");
 const OVER_BOTH: Text = text("{measure} by {first} and {second}", "{measure} 与 {first}、{second}");
 const LAW: Text = text("fit of the scalability law", "可扩展性定律拟合");
+const HIGHEST: Text = text("Highest throughput: {rate}, at {place}.", "最高吞吐量：{rate}，取 {place} 时。");
+const NOTHING: Text = text("No cell has a run that can be trusted.", "没有任何一格有可信的运行。");
 const COUNTED: Text = text("{n} {n|run|runs}", "{n} 次运行");
 const NONE: Text = text("no run that can be trusted", "没有可信的运行");
 /// Points of a fitted curve.
@@ -79,8 +81,8 @@ fn fitted(curve: &CurveScaling, lang: Lang) -> Option<ChartSeries> {
     let ((from, _), (to, _)) = (curve.points.first()?, curve.points.last()?);
     let at = |n: usize| from + (to - from) * n as f64 / FITTED as f64;
     let points = (0..=FITTED).map(|n| ChartPoint::new(at(n), fit.throughput(at(n)), String::new()));
-    let of = curve.of.as_ref().map_or_else(String::new, |of| format!(" ({of})"));
-    Some(ChartSeries::new(format!("{}{of}", lang.of(LAW)), SeriesKind::Steps, points.collect()))
+    let of = curve.of.as_ref().map_or_else(String::new, |(name, value)| format!(" ({name} {value})"));
+    Some(ChartSeries::new(format!("{}{of}", lang.of(LAW)), SeriesKind::Line, points.collect()))
 }
 
 /// Draws a measure over both axes.
@@ -90,13 +92,27 @@ fn surface(found: &SweepOutcome, measure: &Measure, lang: Lang) -> Chart {
     let cell = |cell: &TableCell| {
         let (x, y) = (cell.at[1] as f64, cell.at[0] as f64);
         let point = point(cell, (x, measure), found, lang)?;
-        Some(ChartPoint { y, value: Some(point.y), interval: None, ..point })
+        let text = Some(value_text(measure, point.y, lang));
+        Some(ChartPoint { y, value: Some(point.y), text, interval: None, ..point })
     };
     let points = found.cells.iter().filter_map(cell).collect();
     let measured = short_name(measure, lang);
     let title = lang.fill(OVER_BOTH, &[("measure", &measured), ("first", &axes[0].name), ("second", &axes[1].name)]);
     let axis = |axis: usize| Axis::new(axes[axis].name.clone(), names(axis));
     Chart { title, x: axis(1), y: axis(0), series: vec![ChartSeries::new(measured, SeriesKind::Cells, points)] }
+}
+
+/// Says where throughput was highest.
+fn answer(found: &SweepOutcome, lang: Lang) -> ReportBlock {
+    let measured = found.cells.iter().filter_map(|cell| Some((cell, cell.throughput()?)));
+    match measured.max_by(|(_, a), (_, b)| a.total_cmp(b)) {
+        Some((cell, highest)) => {
+            let facts = [("rate", rate_text(highest, lang)), ("place", place(cell, &found.plan))];
+            let sentence = lang.fill(HIGHEST, &facts.each_ref().map(|(name, value)| (*name, value.as_str())));
+            ReportBlock::Answer { tone: Tone::Plain, sentence }
+        }
+        None => ReportBlock::Answer { tone: Tone::Doubt, sentence: lang.of(NOTHING).to_owned() },
+    }
 }
 
 impl Reported for SweepOutcome {
@@ -109,6 +125,7 @@ impl Reported for SweepOutcome {
     fn blocks(&self, lang: Lang) -> Vec<ReportBlock> {
         let said = self.curves.iter().flat_map(|curve| curve_lines(curve, lang)).chain(remarks(self, lang));
         let mut blocks = vec![
+            answer(self, lang),
             ReportBlock::Table { caption: None, rows: rows(self, lang), is_detail: false },
             ReportBlock::Sentences { sentences: said.collect() },
         ];

@@ -17,8 +17,8 @@ const KEPT: f64 = 0.95;
 /// What is known of the cells along one axis, for one value of the other.
 #[derive(Clone, Debug)]
 pub struct CurveScaling {
-    /// Value of the other axis, as written; `None` if there is none.
-    pub of: Option<String>,
+    /// Name of the other axis, and its value, as written; `None` if there is none.
+    pub of: Option<(String, String)>,
     /// What the loads are.
     pub kind: AxisKind,
     /// Loads and throughput, per second, ascending.
@@ -46,7 +46,7 @@ pub(super) fn curves(found: &SweepOutcome) -> Vec<CurveScaling> {
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let unsustained = found.cells.iter().filter(is_of).filter(|cell| is_unsustained(cell)).map(|cell| cell.load);
         let unsustained = unsustained.reduce(f64::min).filter(|_| axes[along].kind == AxisKind::Rate);
-        let of = beside.map(|beside| axes[beside].values[value].clone());
+        let of = beside.map(|beside| (axes[beside].name.clone(), axes[beside].values[value].clone()));
         CurveScaling { unsustained, ..curve_of(of, axes[along].kind, points, found.plan.seed) }
     };
     (0..values).map(curve).collect()
@@ -59,7 +59,12 @@ pub(super) fn is_unsustained(cell: &TableCell) -> bool {
 }
 
 /// Returns what the points of a curve alone say.
-pub(super) fn curve_of(of: Option<String>, kind: AxisKind, points: Vec<(f64, f64)>, seed: u64) -> CurveScaling {
+pub(super) fn curve_of(
+    of: Option<(String, String)>,
+    kind: AxisKind,
+    points: Vec<(f64, f64)>,
+    seed: u64,
+) -> CurveScaling {
     let is_users = kind == AxisKind::Users;
     let highest = points.iter().map(|(_, x)| *x).fold(0.0, f64::max);
     let alone = points.iter().find(|(n, x)| *n == 1.0 && *x > 0.0).map(|(_, x)| *x);

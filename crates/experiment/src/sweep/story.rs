@@ -19,7 +19,7 @@ const OUTLOOK: Text = text(
 const TIMES: Text = text(" × ", " × ");
 const IN_DOUBT: Text = text("in doubt, not counted: {why}", "存疑，未计入：{why}");
 const EFFICIENCY: Text = text("efficiency", "效率");
-const OF: Text = text("With {value}: ", "取 {value} 时：");
+const OF: Text = text("With {name} {value}: ", "{name} 取 {value} 时：");
 const USL: Text = text(
     "A user alone gets {alone}/s; contention σ {sigma}, coherency κ {kappa} (universal scalability law); {peak}",
     "单个用户的吞吐量 {alone}/s；争用 σ {sigma}，一致性 κ {kappa}（通用可扩展性定律）；{peak}",
@@ -149,7 +149,8 @@ pub(super) fn curve_lines(curve: &CurveScaling, lang: Lang) -> Vec<String> {
             None => lang.of(SUSTAINED).to_owned(),
         });
     }
-    let of = curve.of.as_ref().map_or_else(String::new, |value| lang.fill(OF, &[("value", value)]));
+    let of =
+        curve.of.as_ref().map_or_else(String::new, |(name, value)| lang.fill(OF, &[("name", name), ("value", value)]));
     said.into_iter().map(|sentence| format!("{of}{sentence}{}", if lang == Lang::Zh { "。" } else { "." })).collect()
 }
 

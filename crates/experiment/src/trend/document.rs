@@ -10,7 +10,8 @@ use super::{LevelChange, TestHistory, TrendRun};
 
 /// The history of a test.
 #[derive(Serialize)]
-struct TrendReport {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct TrendReport {
     /// Form of the document.
     schema: &'static str,
     /// Runs, by their time.
@@ -24,6 +25,7 @@ struct TrendReport {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct TrendRunReport {
     /// File of its record.
     name: String,
@@ -34,6 +36,7 @@ struct TrendRunReport {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct LevelChangeReport {
     /// Figure.
     figure: &'static str,

@@ -15,6 +15,9 @@ use brunt_plan::Plan;
 use brunt_report::Summary;
 use brunt_report::contrast::{ChangeVerdict, ComparedFigures, MEASURES, Measure};
 
+#[cfg(feature = "schema")]
+pub(crate) use document::TrendReport;
+
 /// Fewest runs in which a change can be found.
 pub const LEAST_RUNS: usize = 8;
 /// Smallest share and ratio whose logarithm is taken.

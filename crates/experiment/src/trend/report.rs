@@ -23,6 +23,9 @@ fn picture(history: &TestHistory, measure: &Measure, lang: Lang) -> Option<Chart
     let is_open = history.runs.iter().all(|run| run.figures.is_open());
     let known = history.runs.iter().filter_map(|run| Some((run, run.figures.value(measure, is_open)?.0)));
     let known: Vec<_> = known.collect();
+    if known.iter().all(|(_, value)| *value <= 0.0) {
+        return None;
+    }
     let (first, last) = (known.first()?, known.last().filter(|_| known.len() > 1)?);
     let points = known.iter().map(|(run, value)| {
         let label = format!("{}: {}", run.name, value_text(measure, *value, lang));

@@ -13,11 +13,13 @@ use crate::figures;
 
 /// Deviation of the printed rate from the completions that is negligible.
 const TOLERATED: f64 = 0.05;
+/// Completions of each user from which it does not matter where in its requests an interval begins and ends.
+const LASTING: f64 = 10.0;
 /// Seconds that are shown.
 const SHOWN: usize = 6;
 
 const NOT_PER_SECOND: Text = text(
-    "the qps of {printed} is {users} users ÷ {mean}, the mean since the start, and no count: the columns of results \
+    "the qps of {printed} is {users} {users|user|users} ÷ {mean}, the mean since the start, and no count: the columns of results \
         grew by {list} in each second, which is {rate} after the first one ({off})",
     "qps {printed} 是 {users} 个并发 ÷ 从头累计的平均耗时 {mean}，并不是计数：成功、失败两列每秒增加 {list}，第一秒之后为 {rate}（{off}）",
 );
@@ -36,28 +38,31 @@ pub fn examine(evidence: &LintEvidence<'_>, examined: &mut Examined) {
 struct CompletedInterval {
     seconds: f64,
     done: u64,
+    succeeded: u64,
     mean_s: Option<f64>,
 }
 
 fn judge(run: &StatedRun) -> Option<Option<LintFinding>> {
     let intervals = intervals(&run.rows);
     let (_, later) = intervals.split_first().filter(|(_, later)| !later.is_empty())?;
-    let done = |all: &[CompletedInterval]| all.iter().fold(0.0, |sum, one| sum + one.done as f64);
+    let sum = |of: fn(&CompletedInterval) -> u64| later.iter().fold(0.0, |sum, one| sum + of(one) as f64);
     let seconds: f64 = later.iter().map(|one| one.seconds).sum();
-    let rate = done(later) / seconds;
+    let [rate, good] = [sum(|one| one.done), sum(|one| one.succeeded)].map(|done| done / seconds);
     let last = run.rows.last()?;
-    if rate <= 0.0 {
+    let users = run.users().unwrap_or(last.users);
+    if rate * seconds < LASTING * users.max(1) as f64 {
         return None;
     }
     let off = last.rate_per_s / rate - 1.0;
-    if off.abs() <= TOLERATED {
+    // The tool means successes, which failures are not.
+    if off.abs() <= TOLERATED || (last.rate_per_s / good - 1.0).abs() <= TOLERATED {
         return Some(None);
     }
     let list: Vec<String> = intervals.iter().take(SHOWN).map(|one| numbers::count(one.done)).collect();
     let more = if intervals.len() > SHOWN { ", …" } else { "" };
     let facts = [
         ("printed", figures::rate(last.rate_per_s)),
-        ("users", numbers::count(run.users().unwrap_or(last.users))),
+        ("users", numbers::count(users)),
         ("mean", figures::time(last.mean_s)),
         ("list", format!("{}{more}", list.join(", "))),
         ("rate", figures::rate(rate.round())),
@@ -89,7 +94,8 @@ fn intervals(rows: &[CumulativeRow]) -> Vec<CompletedInterval> {
         let sums = [&before, row].map(|row| row.mean_s * row.succeeded as f64);
         let succeeded = row.succeeded.saturating_sub(before.succeeded);
         let mean_s = (succeeded > 0).then(|| (sums[1] - sums[0]) / succeeded as f64).filter(|mean| *mean > 0.0);
-        found.push(CompletedInterval { seconds: row.at_s - before.at_s, done: now.saturating_sub(earlier), mean_s });
+        let done = now.saturating_sub(earlier);
+        found.push(CompletedInterval { seconds: row.at_s - before.at_s, done, succeeded, mean_s });
         before = *row;
     }
     found

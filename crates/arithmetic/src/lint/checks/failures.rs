@@ -16,6 +16,20 @@ const IN_LATENCY: Text = text(
         percentiles are made of; failures are often much faster or slower",
     "{requests} 个请求中有 {failed} 个（{share}）失败，其耗时也计入平均值和百分位数；失败的请求往往快得多或慢得多",
 );
+const NOT_2XX: Text = text(
+    "{failed} of {requests} requests ({share}) failed or had a status other than 2xx, which redirects have as well, and their \
+        times are among the {requests} that mean and percentiles are made of; such responses are often much faster or slower",
+    "{requests} 个请求中有 {failed} 个（{share}）失败，或状态码不是 2xx（重定向也算在内），其耗时也计入平均值和百分位数；\
+        这样的响应往往快得多或慢得多",
+);
+const ALL_FAILED: Text = text(
+    "all {requests} requests failed: rate, mean and percentiles are those of failures",
+    "{requests} 个请求全部失败：速率、平均值和百分位数都是失败请求的",
+);
+const NONE_2XX: Text = text(
+    "none of the {requests} requests had a status of 2xx: rate, mean and percentiles are those of errors or redirects",
+    "{requests} 个请求中没有一个的状态码是 2xx：速率、平均值和百分位数都是错误或重定向的",
+);
 const GOOD_ALONE: Text =
     text("; successful ones alone have a mean of {good}, not {mean}", "；仅成功请求的平均值是 {good}，而不是 {mean}");
 const IN_SPEED: Text = text(
@@ -27,14 +41,20 @@ const IN_RATE: Text = text(
     "速率把 {failed} 个出错的请求也计算在内：得到响应的是 {good} 个，即 {rate}，而不是 {printed}",
 );
 const IN_NOTHING: Text = text(
-    "{failed} requests ended in a socket error ({share} of the {requests} counted), and are in neither the latency nor \
-        the rate",
-    "{failed} 个请求以套接字错误结束（相当于所计 {requests} 个的 {share}），既不在延迟里，也不在速率里",
+    "{failed} requests ended in a socket error ({share} of them and the {requests} counted together), and are in neither \
+        the latency nor the rate",
+    "{failed} 个请求以套接字错误结束（占它们与所计 {requests} 个之和的 {share}），既不在延迟里，也不在速率里",
 );
 const OTHER_LENGTH: Text = text(
     "{n} «failed» requests only had a response of another length than the first one, which pages with changing content \
         always have (ab -l)",
     "{n} 个“失败”的请求只是响应长度与第一个不同，内容变化的页面必然如此（ab -l）",
+);
+
+const OTHER_LENGTH_OR_STATUS: Text = text(
+    "{n} requests count as «failed» because their response had another length than the first one, which error pages and \
+        pages with changing content both have (ab -l)",
+    "{n} 个请求因响应长度与第一个不同而被计为“失败”，错误页和内容变化的页面都会如此（ab -l）",
 );
 
 /// Looks for failures in the figures of each run.
@@ -54,13 +74,18 @@ fn weigh(part: u64, whole: u64) -> (String, LintGrade) {
 
 fn in_latency(run: &StatedRun) -> Option<LintFinding> {
     let requests = run.timed.or(run.requests).filter(|_| run.failed_inside > 0)?;
-    // All of them failed: there is nothing that they could be mixed with.
     let (share, grade) = weigh(run.failed_inside, requests);
     let facts =
         [("failed", numbers::count(run.failed_inside)), ("requests", numbers::count(requests)), ("share", share)];
     let options = format!("-c {} -d 30s --objective 'failed<0.1%'", run.users().unwrap_or(10));
     let command = run.brunt(&options);
-    let found = LintFinding::of_run(run, grade, IN_LATENCY, facts).settled_by(command);
+    let text = match (run.failed_inside >= requests, run.other_status) {
+        (false, 0) => IN_LATENCY,
+        (false, _) => NOT_2XX,
+        (true, 0) => ALL_FAILED,
+        (true, _) => NONE_2XX,
+    };
+    let found = LintFinding::of_run(run, grade, text, facts).settled_by(command);
     Some(match run.mean.zip(run.mean_of_good) {
         Some((mean, good)) if mean != good => {
             found.and(GOOD_ALONE, [("good", figures::time(good.value)), ("mean", figures::time(mean.value))])
@@ -73,10 +98,10 @@ fn in_latency(run: &StatedRun) -> Option<LintFinding> {
 fn outside(run: &StatedRun) -> Option<LintFinding> {
     let requests = run.requests?;
     match run.tool {
-        ToolName::Webbench | ToolName::Hey => in_rate(run, requests),
+        ToolName::Webbench | ToolName::Hey | ToolName::Oha => in_rate(run, requests),
         _ => {
             let broken = run.failed_outside.checked_sub(run.timed_out).filter(|broken| *broken > 0)?;
-            let (share, grade) = weigh(broken, requests);
+            let (share, grade) = weigh(broken, requests.saturating_add(broken));
             let facts = [("failed", numbers::count(broken)), ("share", share), ("requests", numbers::count(requests))];
             Some(LintFinding::of_run(run, grade, IN_NOTHING, facts).settled_by(run.brunt_again()))
         }
@@ -99,6 +124,8 @@ fn in_rate(run: &StatedRun, requests: u64) -> Option<LintFinding> {
 }
 
 fn other_length(run: &StatedRun) -> Option<LintFinding> {
-    let n = ("n", numbers::count(run.other_length));
-    (run.other_length > 0).then(|| LintFinding::of_run(run, LintGrade::Note, OTHER_LENGTH, [n]))
+    // As many error pages as other lengths: these are the same ones.
+    let n = Some(run.other_length).filter(|n| *n > 0 && *n != run.other_status)?;
+    let text = if run.other_status == 0 { OTHER_LENGTH } else { OTHER_LENGTH_OR_STATUS };
+    Some(LintFinding::of_run(run, LintGrade::Note, text, [("n", numbers::count(n))]))
 }

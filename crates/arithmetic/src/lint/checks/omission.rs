@@ -6,6 +6,7 @@ use brunt_i18n::text::{Text, text};
 
 use super::super::finding::{LintFinding, LintGrade};
 use super::super::stated::{LoadKind, StatedRun, ToolName};
+use super::little::IDLE;
 use super::{Examined, LintEvidence};
 use crate::figures;
 
@@ -44,13 +45,18 @@ pub fn examine(evidence: &LintEvidence<'_>, examined: &mut Examined) {
 }
 
 fn stalled(run: &StatedRun) -> Option<LintFinding> {
-    // wrk has added the requests that it takes for left out.
-    if run.tool == ToolName::Wrk {
+    // wrk has added the requests that it takes for left out. Users who wait until a request is due leave out fewer.
+    if run.tool == ToolName::Wrk || run.is_paced() {
         return None;
     }
     let (max, n, users) = (run.max?.value, run.timed? as f64, run.users()? as f64);
     let typical = run.percentile(0.5).filter(|median| median.value > 0.0).or(run.mean)?.value;
     if run.min.is_some_and(|min| typical < min.at_least()) {
+        return None;
+    }
+    // Users whose time is not in the latency were not kept waiting by the server alone.
+    let in_flight = run.rate?.at_most() * run.mean?.at_most();
+    if in_flight < users * IDLE {
         return None;
     }
     let hidden = users * (max - typical) / typical;

@@ -16,6 +16,7 @@ const ROUNDED_BY_LOCUST: f64 = 0.06;
 
 const SHORTEST: Text = text("the shortest time", "最短耗时");
 const MEAN: Text = text("the mean", "平均值");
+const FIRST_BAR: Text = text("the first bar of the histogram", "直方图的第一格");
 const LONGEST: Text = text("the longest time", "最长耗时");
 const PERCENTILE: Text = text("p{q}", "p{q}");
 const ABOVE: Text = text(" of {high} is above ", " {high} 高于");
@@ -45,7 +46,8 @@ fn pairs(run: &StatedRun) -> Vec<(NamedTime, NamedTime)> {
     };
     let neighbours = (0..run.percentiles.len()).map(|at| (percentile(at), percentile(at + 1)));
     let top = run.percentiles.len().checked_sub(1).and_then(percentile);
-    let all = [(min.clone(), mean.clone()), (mean, max.clone()), (min, percentile(0)), (top, max)];
+    let bar = named(FIRST_BAR, run.first_bar);
+    let all = [(min.clone(), mean.clone()), (mean, max.clone()), (min.clone(), percentile(0)), (top, max), (min, bar)];
     all.into_iter().chain(neighbours).filter_map(|(low, high)| Some((low?, high?))).collect()
 }
 

@@ -10,8 +10,8 @@ use super::{Examined, LintEvidence};
 use crate::figures;
 use crate::ports::{DEFAULT_PORTS, TIME_WAIT_S, seconds_to_exhaustion, short_connections_per_s};
 
-/// What systems say when no local port is left (EADDRNOTAVAIL).
-const NO_PORT: [&str; 3] = ["Cannot assign requested address", "can't assign requested address", "EADDRNOTAVAIL"];
+/// What systems say when no local port is left (EADDRNOTAVAIL), in lower case.
+const NO_PORT: [&str; 3] = ["cannot assign requested address", "can't assign requested address", "eaddrnotavail"];
 
 const SAID: Text = text(
     "the machine that opened connections had no local port left, which is no fault of the service it connected to: {ports} \
@@ -32,7 +32,10 @@ const NEAR: Text = text(
 /// Looks for runs that used up the ports of one machine, and for messages that say so.
 pub fn examine(evidence: &LintEvidence<'_>, examined: &mut Examined) {
     // To listen on an address of another machine fails with the same message.
-    let is_told = |text: &str| NO_PORT.iter().any(|said| text.contains(said)) && !text.contains("bind");
+    let is_told = |text: &str| {
+        let text = text.to_lowercase();
+        NO_PORT.iter().any(|said| text.contains(said)) && !text.contains("bind")
+    };
     let told = evidence.paste.lines.iter().find(|line| is_told(&line.text));
     if let Some(line) = told {
         let facts = [

@@ -15,7 +15,7 @@ const TOO_FEW: Text = text(
     "{n} 个请求的 {list} 几乎就是其中最慢的几个：p{q} 至少需要 {needed} 个请求（{share}^{needed} < 5 %）",
 );
 const OF_NAMES: Text = text(
-    "; {parts} of the {all} names have percentiles of too few requests, too",
+    "; {parts} of the {all} names {parts|has|have} percentiles of too few requests, too",
     "；{all} 个名称中有 {parts} 个的百分位数同样样本不足",
 );
 
@@ -49,6 +49,8 @@ fn judge(run: &StatedRun) -> Option<LintFinding> {
     let found = LintFinding::of_run(run, grade, TOO_FEW, facts).settled_by(command);
     let parts = run.parts.iter().filter(|part| !self::unsupported(&part.percentiles, part.requests).is_empty()).count();
     Some(match parts {
+        // The only name is the total.
+        _ if run.parts.len() < 2 => found,
         0 => found,
         parts => {
             let counts = [("parts", parts.to_string()), ("all", run.parts.len().to_string())];

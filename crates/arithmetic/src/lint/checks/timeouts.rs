@@ -18,6 +18,11 @@ const LEFT_OUT: Text = text(
 );
 const PERCENTILE: Text = text("; p{q} is at least {limit}", "；p{q} 至少是 {limit}");
 const LONGEST: Text = text("; the longest time is not {max}", "；最长耗时不是 {max}");
+const OF_WRK2: Text = text(
+    "the {n} time-outs are no number of requests: wrk2 looks every 2 s for connections whose last request began more than \
+        {limit} before, answered or not, and counts each of them anew",
+    "{n} 次超时并不是请求数：wrk2 每 2 s 检查一次，凡上一个请求在 {limit} 之前开始的连接，不论是否已得到响应，都会再计一次",
+);
 const DROPPED: Text = text(
     "{n} iterations were due and never started, because no user was free ({share} of those due): the load asked for was \
         not made, and their waiting is in no figure",
@@ -28,7 +33,8 @@ const DROPPED: Text = text(
 pub fn examine(evidence: &LintEvidence<'_>, examined: &mut Examined) {
     for run in evidence.runs {
         match run.tool {
-            ToolName::Wrk | ToolName::Wrk2 | ToolName::Hey if run.requests.is_some() => examined.add(left_out(run)),
+            ToolName::Wrk2 => examined.add(of_wrk2(run)),
+            ToolName::Wrk | ToolName::Hey | ToolName::Oha if run.requests.is_some() => examined.add(left_out(run)),
             ToolName::K6 => examined.add(dropped(run)),
             _ => {}
         }
@@ -37,7 +43,7 @@ pub fn examine(evidence: &LintEvidence<'_>, examined: &mut Examined) {
 
 fn left_out(run: &StatedRun) -> Option<LintFinding> {
     let n = Some(run.timed_out).filter(|n| *n > 0)?;
-    let limit = run.timeout_s();
+    let limit = run.timeout_s()?;
     let all = run.timed?.saturating_add(n);
     let facts = [
         ("n", numbers::count(n)),
@@ -56,6 +62,12 @@ fn left_out(run: &StatedRun) -> Option<LintFinding> {
         Some(max) => found.and(LONGEST, [("max", figures::time(max.value))]),
         None => found,
     })
+}
+
+fn of_wrk2(run: &StatedRun) -> Option<LintFinding> {
+    let n = Some(run.timed_out).filter(|n| *n > 0)?;
+    let facts = [("n", numbers::count(n)), ("limit", figures::time(run.timeout_s()?))];
+    Some(LintFinding::of_run(run, LintGrade::Note, OF_WRK2, facts).settled_by(run.brunt_with_rate()))
 }
 
 fn dropped(run: &StatedRun) -> Option<LintFinding> {

@@ -67,7 +67,8 @@ fn run(block: &Block<'_>) -> Option<StatedRun> {
     run.cycle = per_request.map(|time| (rate, time));
     run.mean = per_request;
     failures(&mut run, block, count(FAILED).unwrap_or(0));
-    run.failed_inside = run.failed_inside.saturating_add(count(OTHER_STATUS).unwrap_or(0));
+    run.other_status = count(OTHER_STATUS).unwrap_or(0);
+    run.failed_inside = run.failed_inside.saturating_add(run.other_status);
     let total = block.text(TOTAL).map(row).unwrap_or_default();
     if let [min, mean, deviation, median, max] = total[..] {
         [run.min, run.mean, run.deviation, run.max] = [min, mean, deviation, max].map(|time| Some(time.times(MS)));

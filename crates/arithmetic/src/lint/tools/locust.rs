@@ -48,8 +48,10 @@ fn run(rows: Vec<StatsRow>, line: usize) -> Option<StatedRun> {
     Some(run)
 }
 
+/// Returns `true` for the name of the total, which has the type «None» in some versions.
 fn is_total(name: &str) -> bool {
-    ["Aggregated", "Total"].iter().any(|total| name.trim() == *total)
+    let name = name.trim();
+    ["Aggregated", "Total"].contains(&name.strip_prefix("None ").unwrap_or(name))
 }
 
 /// Returns the runs of CSV files: `Type,Name,Request Count,Failure Count,…`.
@@ -193,6 +195,8 @@ GET      /b              8      9     30     60    200    206    500
         assert_eq!((run.requests, run.failed_inside, run.parts.len()), (Some(1500), 10, 2));
         assert_eq!(run.percentile(0.999).map(|time| time.value), Some(0.19));
         assert_eq!(run.parts[1].percentiles.len(), 5);
+        let typed = text.replace("         Aggregated      5", "None     Aggregated      5");
+        assert_eq!(super::read(&PastedText::read(typed.as_bytes()))[0].percentiles.len(), 5);
     }
 
     #[test]

@@ -36,7 +36,7 @@ const READERS: [ReadFn; 9] = [
 ];
 
 /// Names of the tools, for a complaint about a paste in which none was found.
-pub const KNOWN: &str = "ab, wrk, wrk2, hey, webbench, go-stress-testing, k6, JMeter, Locust";
+pub const KNOWN: &str = "ab, wrk, wrk2, hey, oha, webbench, go-stress-testing, k6, JMeter, Locust";
 
 /// Returns the runs that a paste states, in order, each with its command if that is there as well.
 pub fn runs(paste: &PastedText, commands: &[(ToolName, PastedCommand)]) -> Vec<StatedRun> {
@@ -44,19 +44,22 @@ pub fn runs(paste: &PastedText, commands: &[(ToolName, PastedCommand)]) -> Vec<S
     runs.sort_by_key(|run| run.line);
     for run in &mut runs {
         let before = &commands[..commands.partition_point(|(_, command)| command.line <= run.line)];
-        let near = before.iter().rev().take_while(|(_, command)| run.line - command.line <= NEAR);
-        let own = near.filter(|(tool, _)| tool.starts(run.tool)).map(|(_, command)| command.clone()).next();
-        run.command = own;
-        complete(run);
+        let mut near = before.iter().rev().take_while(|(_, command)| run.line - command.line <= NEAR);
+        if let Some((tool, command)) = near.find(|(tool, _)| tool.starts(run.tool)) {
+            run.command = Some(command.clone());
+            complete(run, *tool, command);
+        }
     }
     runs
 }
 
 /// Takes from the command of a run what its output does not tell.
-fn complete(run: &mut StatedRun) {
-    let Some(command) = &run.command else { return };
+fn complete(run: &mut StatedRun, tool: ToolName, command: &PastedCommand) {
     if run.tool == ToolName::Wrk && command.rate_per_s.is_some() {
-        (run.tool, run.load) = (ToolName::Wrk2, LoadKind::Open);
+        (run.tool, run.load, run.timed) = (ToolName::Wrk2, LoadKind::Open, run.requests);
+    }
+    if run.tool == ToolName::Hey && tool == ToolName::Oha {
+        run.tool = ToolName::Oha;
     }
     if run.reuse == ConnectionReuse::Unknown {
         let is_http = command.url.as_ref().is_none_or(|url| url.starts_with("http"));
@@ -70,8 +73,9 @@ fn complete(run: &mut StatedRun) {
 }
 
 impl ToolName {
-    /// Returns `true` if a command of this tool can have made an output of the other: wrk2 is called wrk, too.
+    /// Returns `true` if a command of this tool can have made an output of the other: wrk2 is called wrk, too, and an
+    /// excerpt of oha looks like one of hey.
     fn starts(self, other: ToolName) -> bool {
-        self == other || (self == ToolName::Wrk && other == ToolName::Wrk2)
+        self == other || [(ToolName::Wrk, ToolName::Wrk2), (ToolName::Oha, ToolName::Hey)].contains(&(self, other))
     }
 }

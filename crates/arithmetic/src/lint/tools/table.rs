@@ -1,7 +1,11 @@
 //! Tables with a head: CSV with quotes, tabs, or columns drawn with lines.
 
-/// Splits a row into cells: at tabs if there are any, or else at commas outside quotes.
+/// Splits a row into cells: at the lines of a Markdown table or at tabs if there are any, or else at commas outside
+/// quotes.
 pub fn cells(row: &str) -> Vec<String> {
+    if row.starts_with('|') {
+        return drawn_cells(row).into_iter().map(str::to_owned).collect();
+    }
     if row.contains('\t') {
         return row.split('\t').map(|cell| cell.trim().trim_matches('"').to_owned()).collect();
     }
@@ -15,6 +19,11 @@ pub fn cells(row: &str) -> Vec<String> {
         }
     }
     cells.into_iter().map(|cell| cell.trim().to_owned()).collect()
+}
+
+/// Returns `true` for the line between the head and the rows of a Markdown table.
+pub fn is_rule(row: &[String]) -> bool {
+    row.iter().all(|cell| cell.contains('-') && cell.trim_matches(['-', ':']).is_empty())
 }
 
 /// Splits a row whose columns are drawn with lines, `│` or `|`.
@@ -61,6 +70,8 @@ mod tests {
         assert_eq!(cells("\"a,b\",2, 3"), ["a,b", "2", "3"]);
         assert_eq!(cells("a, b\t\"2\"\t3"), ["a, b", "2", "3"]);
         assert_eq!(drawn_cells("| **1** | 6394.86 |"), ["1", "6394.86"]);
+        assert_eq!(cells("| a, b | 2 |"), ["a, b", "2"]);
+        assert!(is_rule(&cells("|---|:-:|")) && !is_rule(&cells("|---|2|")) && !is_rule(&cells("| | |")));
         assert_eq!(drawn_cells("   1s│      1│      8│200:8"), ["1s", "1", "8", "200:8"]);
         let head = TableHead::new("Label,# Samples,90% Line,99.9%,100%,Error %");
         assert_eq!(head.percentiles(), [(2, 0.9), (3, 0.9990000000000001)]);

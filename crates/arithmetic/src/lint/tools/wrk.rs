@@ -1,7 +1,8 @@
 //! The output of wrk, and of wrk2, which adds a rate and a spectrum of percentiles.
 //!
 //! wrk adds made-up samples to its latency in order to correct for coordinated omission, so that its mean need not be
-//! that of the requests it sent. Requests that time out leave no sample.
+//! that of the requests it sent. Its time-outs are responses that came too late, which are counted and leave no sample.
+//! wrk2 looks every two seconds for connections whose last request is too old, answered or not, and counts these.
 
 use super::super::blocks::{Block, OutputLabel, blocks, once, several};
 use super::super::paste::PastedText;
@@ -20,8 +21,8 @@ const LABELS: [OutputLabel; 10] = [
     once(|text| text.starts_with("Non-2xx or 3xx responses:")),
     once(|text| text.starts_with("Requests/sec:")),
 ];
-/// Ratio of read errors to requests from which the server closes every connection.
-const CLOSES: f64 = 0.9;
+/// Ratios of read errors to requests at which the server closes every connection after its response.
+const CLOSES: std::ops::RangeInclusive<f64> = 0.9..=1.1;
 
 const HEAD: usize = 0;
 const CONNECTIONS: usize = 1;
@@ -48,6 +49,8 @@ fn run(block: &Block<'_>) -> Option<StatedRun> {
     run.users = block.text(CONNECTIONS).and_then(connections);
     run.target = block.text(HEAD).and_then(|text| text.split_once(" test @ ")).map(|(_, url)| url.to_owned());
     run.duration = Some(duration);
+    let asked = block.text(HEAD).and_then(|text| quantities::leading_time(text.strip_prefix("Running ")?));
+    run.asked_duration = asked.map(|(duration, _)| duration);
     run.requests = Some(requests);
     run.timed = run.requests;
     run.rate = Some(rate);
@@ -62,10 +65,13 @@ fn run(block: &Block<'_>) -> Option<StatedRun> {
         quantities::leading_number(rest).map(|(number, _)| number.value as u64)
     };
     run.timed_out = errors("timeout ").unwrap_or(0);
+    if run.tool == ToolName::Wrk {
+        run.timed = Some(requests.saturating_sub(run.timed_out));
+    }
     run.unconnected = errors("connect ").unwrap_or(0);
     // A server that closes after each response makes as many read errors as requests, none of which failed.
     let read = errors("read ").unwrap_or(0);
-    let closes = read as f64 >= CLOSES * requests as f64 && read > 0;
+    let closes = read > 0 && CLOSES.contains(&(read as f64 / requests as f64));
     run.reuse = if closes { ConnectionReuse::Fresh } else { ConnectionReuse::Kept };
     let broken = [run.unconnected, if closes { 0 } else { read }, errors("write ").unwrap_or(0)];
     run.failed_outside = broken.into_iter().fold(run.timed_out, u64::saturating_add);
@@ -141,6 +147,7 @@ Transfer/sec:     12.89MB
         let runs = read(&PastedText::read(text.as_bytes()));
         let [run] = &runs[..] else { panic!("{runs:?}") };
         assert_eq!((run.tool, run.users, run.requests), (ToolName::Wrk, Some(200), Some(2_525_852)));
+        assert_eq!(run.asked_duration.map(|duration| duration.value), Some(30.0));
         assert_eq!((run.timed_out, run.failed_outside, run.failed_inside), (7, 240, 5));
         assert!(run.mean.is_some_and(|mean| (mean.value - 0.01608).abs() < 1e-9));
         assert!(run.percentile(0.99).is_some_and(|time| (time.value - 0.1628).abs() < 1e-9));
@@ -152,6 +159,8 @@ Transfer/sec:     12.89MB
             Requests/sec:   1000.00\n";
         let runs = read(&PastedText::read(text.as_bytes()));
         assert_eq!((runs[0].failed_outside, runs[0].reuse), (0, ConnectionReuse::Fresh));
+        let runs = read(&PastedText::read(text.replace("read 999", "read 3000").as_bytes()));
+        assert_eq!((runs[0].failed_outside, runs[0].reuse), (3000, ConnectionReuse::Kept));
     }
 
     #[test]
