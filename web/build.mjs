@@ -19,7 +19,7 @@ const check = process.argv.includes('--check');
 const PAGES = [
   { name: 'report', connect: "'none'", later: [] },
   { name: 'experiment', connect: "'none'", later: [] },
-  { name: 'console', connect: "'self'", later: ['editor'] },
+  { name: 'console', connect: "'self'", later: ['editor', 'experiment'] },
 ].filter(({ name }) => existsSync(join(root, 'src', name, 'main.ts')));
 
 /** A script in a page ends where its text says so. */
@@ -53,6 +53,20 @@ async function built(page, entry, format) {
   return { script: script.join('\n').trim(), style: style.join('\n').trim() };
 }
 
+/** The rules of a minified style sheet, each with the braces around it. */
+function rules(style) {
+  const found = [];
+  let [depth, from] = [0, 0];
+  for (let i = 0; i < style.length; i++) {
+    if (style[i] === '{') depth++;
+    if (style[i] === '}' && --depth === 0) {
+      found.push(style.slice(from, i + 1).trim());
+      from = i + 1;
+    }
+  }
+  return found;
+}
+
 const current = new Set();
 const stale = [];
 
@@ -70,14 +84,18 @@ mkdirSync(into, { recursive: true });
 const template = readFileSync(join(root, 'src', 'page.html'), 'utf8');
 for (const { name, connect, later } of PAGES) {
   const whole = await built(name, 'main', { format: 'iife' });
-  const [script, style] = [enclosed(whole.script), whole.style];
-  const scripts = [script];
+  const script = enclosed(whole.script);
+  const [scripts, styles] = [[script], [whole.style]];
   for (const entry of later) {
     // What it exports becomes a global of this name.
-    const { script: beside } = await built(name, entry, { format: 'iife', name: `brunt_${entry}` });
+    const { script: beside, style: alone } = await built(name, entry, { format: 'iife', name: `brunt_${entry}` });
     put(`${entry}.js`, beside);
     scripts.push(beside);
+    // A style of its own would be one that the policy does not know. What both use stands there already.
+    const known = new Set(styles.flatMap(rules));
+    styles.push(rules(alone).filter((rule) => !known.has(rule)).join(''));
   }
+  const style = styles.join('\n').trim();
   const policy = [
     "default-src 'none'",
     `script-src ${scripts.map(hash).join(' ')}`,

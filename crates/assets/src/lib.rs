@@ -23,6 +23,10 @@ pub static CONSOLE: LazyLock<String> =
 /// The script that the console page requests when a plan is edited; the page's policy contains the hash of this text.
 pub static EDITOR: LazyLock<String> = LazyLock::new(|| decompress(include_bytes!("../../../web/dist/editor.js.gz")));
 
+/// The script that the console page requests when an experiment is looked at; the page's policy contains its hash, too.
+pub static EXPERIMENT_DRAWING: LazyLock<String> =
+    LazyLock::new(|| decompress(include_bytes!("../../../web/dist/experiment.js.gz")));
+
 /// Decompresses a page; pages are compiled in compressed because most runs show none.
 fn decompress(bytes: &[u8]) -> String {
     let mut text = String::new();

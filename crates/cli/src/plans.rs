@@ -1,4 +1,4 @@
-//! Functions that parse plans for the console, in the same way as the command line.
+//! Functions that parse plans and command lines and read experiments for the console, in the same way as the command line.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,13 +6,13 @@ use std::sync::Arc;
 use brunt_bench::checks;
 use brunt_cause::complaint;
 use brunt_config::{Command, Defaults};
-use brunt_console::PlanService;
+use brunt_console::{CheckedExperiment, PlanService};
 use brunt_contract::{Protocol, UsageError};
 use brunt_measure::sanitize;
 use brunt_report::Lang;
 use serde_json::Value;
 
-use crate::control_pipe;
+use crate::{control_pipe, experiments};
 
 /// Returns the error about a file that is not a plan.
 fn no_plan() -> UsageError {
@@ -62,13 +62,29 @@ impl PlanService for PlanParser {
             Ok(_) => no_plan(),
             Err(wrong) => wrong,
         };
-        Err(match lang.parse() {
-            Ok(Lang::Zh) => wrong.zh(),
-            _ => wrong.to_string(),
-        })
+        Err(told(&wrong, lang.parse().unwrap_or_default()))
     }
 
     fn schema(&self) -> String {
         serde_json::to_string_pretty(&brunt_config::schema(&self.protocols)).expect("a schema is JSON")
     }
+    fn check_experiment(&self, command: &str, lang: &str) -> Result<CheckedExperiment, String> {
+        let lang = lang.parse().unwrap_or_default();
+        let checked = experiments::checked(command, &self.protocols, &self.defaults, lang);
+        checked.map_err(|wrong| told(&wrong, lang))
+    }
+
+    fn experiment_page(&self, record: &Path, is_live: bool) -> Result<String, String> {
+        experiments::page(record, is_live).map_err(|wrong| wrong.to_string())
+    }
+
+    fn experiment_document(&self, record: &Path, format: &str, lang: &str) -> Result<Vec<u8>, String> {
+        let lang = lang.parse().unwrap_or_default();
+        experiments::document(record, format, lang).map_err(|wrong| told(&wrong, lang))
+    }
+}
+
+/// Returns an error in a language.
+fn told(wrong: &UsageError, lang: Lang) -> String {
+    if lang == Lang::Zh { wrong.zh() } else { wrong.to_string() }
 }

@@ -6,12 +6,12 @@ use brunt_cause::{Complaint, complaint};
 use brunt_contract::{Protocol, UsageError};
 use brunt_report::Lang;
 
-use super::curl::shell;
 use super::intent::{self, Defaults, Intent};
 use super::protocol_flags::ProtocolOptions;
 use super::resume::{self, RESUME};
 use super::setting::{SettingSpec, TypedSetting, message, one, switch, text};
 use super::settings::*;
+use super::shell_words::{PROGRAM, shell_words};
 use super::values::SettingValues;
 use super::{command_line, help};
 
@@ -197,9 +197,6 @@ pub fn read(
     })
 }
 
-/// The word in front of a side that is a command line.
-const PROGRAM: &str = "brunt";
-
 /// Puts the name of the program in front of each side that begins with an option: clap would take it for one.
 pub fn marked(words: &[String]) -> Vec<String> {
     let is_option = |word: &str| {
@@ -230,9 +227,7 @@ pub(super) fn side_values(
         let why = Complaint::new(format!("`{}`: {why}", said.text), format!("`{}`：{}", said.text, why.zh()));
         UsageError::new("compare", why)
     };
-    let commands = shell::commands(&said.text).map_err(|(_, why)| unreadable(why))?;
-    let words: Vec<String> = commands.into_iter().flat_map(|command| command.words).collect();
-    let words = words.strip_prefix(&[PROGRAM.to_owned()][..]).unwrap_or(&words).to_vec();
+    let words = shell_words(&said.text).map_err(unreadable)?;
     let described = command_line::run_command(spoken, Lang::En);
     let line = std::iter::once(String::new()).chain(words.iter().cloned());
     let matches = described

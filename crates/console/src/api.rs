@@ -4,6 +4,7 @@
 mod about;
 mod compare;
 mod downloads;
+mod experiments;
 mod live;
 mod plans;
 mod records;
@@ -42,6 +43,16 @@ fn routes() -> Vec<Route> {
         ("get", "/api/v1/runs/{id}/lines", get(records::lines)),
         ("get", "/api/v1/runs/{id}/report", get(records::report)),
         ("post", "/api/v1/records", post(records::upload)),
+        ("get", "/api/v1/experiments", get(experiments::list)),
+        ("post", "/api/v1/experiments", post(experiments::start)),
+        ("post", "/api/v1/experiments/check", post(experiments::check)),
+        ("get", "/api/v1/experiments/{id}", get(experiments::one)),
+        ("delete", "/api/v1/experiments/{id}", delete(experiments::delete)),
+        ("post", "/api/v1/experiments/{id}/stop", post(experiments::stop)),
+        ("post", "/api/v1/experiments/{id}/go-on", post(experiments::go_on)),
+        ("get", "/api/v1/experiments/{id}/lines", get(experiments::lines)),
+        ("get", "/api/v1/experiments/{id}/report", get(experiments::report)),
+        ("get", "/api/v1/experiments/{id}/record", get(experiments::record)),
         ("get", "/api/v1/compare", get(compare::compare)),
         ("get", "/api/v1/plan/schema", get(plans::schema)),
         ("post", "/api/v1/plan/check", post(plans::check)),

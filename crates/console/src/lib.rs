@@ -7,6 +7,7 @@
 
 mod access;
 mod api;
+mod experiments;
 mod feed;
 mod figures;
 mod gate;
@@ -29,6 +30,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use access::{Access, Role};
+use experiments::{ActiveExperiments, ExperimentShelf};
 use feed::Feeds;
 use gate::HostNames;
 use kept_links::KeptLinks;
@@ -38,7 +40,7 @@ use program::BruntProgram;
 use runs::ActiveRuns;
 
 pub use library::find_records;
-pub use plans::PlanService;
+pub use plans::{CheckedExperiment, PlanService};
 pub use run_control::RunCommand;
 pub use tokio_rustls::rustls::ServerConfig;
 
@@ -78,6 +80,7 @@ struct AppState {
     names: HostNames,
     library: Arc<Library>,
     runs: Arc<ActiveRuns>,
+    experiments: Arc<ActiveExperiments>,
     feeds: Arc<Feeds>,
     program: BruntProgram,
     plans: PlanExecutor,
@@ -116,7 +119,9 @@ impl Console {
     pub fn start(settings: ConsoleSettings) -> Result<Console, (&'static str, String)> {
         let ConsoleSettings { listen, mut names, password, tls, library, renew_links, kept, program, plans } = settings;
         let folder = library.clone();
+        let shelf = ExperimentShelf::open(&folder, kept.clone());
         let library = Arc::new(Library::open(&library, kept).map_err(|why| ("--library", why))?);
+        let shelf = shelf.map_err(|error| ("--library", format!("{}: {error}", folder.display())))?;
         let mut links = KeptLinks::open(&folder, renew_links).map_err(|why| ("--library", why))?;
         let cannot = |error: std::io::Error| ("--listen", format!("cannot listen on {listen} ({error})"));
         let listener = bound(listen, &mut links).map_err(cannot)?;
@@ -136,14 +141,17 @@ impl Console {
         let program = BruntProgram(program);
         let runs = Arc::new(ActiveRuns::new(program.clone(), Arc::clone(&library)));
         runs.remove_stale_pipes();
+        let plans = PlanExecutor::new(plans);
+        let experiments = Arc::new(ActiveExperiments::new(program.clone(), plans.clone(), shelf));
         let app = App(Arc::new(AppState {
             access: Access::of(links, password, address.port()),
             names: HostNames::new(address, tls.is_some(), names),
             library,
             runs,
+            experiments,
             feeds: Arc::default(),
             program,
-            plans: PlanExecutor::new(plans),
+            plans,
             readers: Arc::new(Semaphore::new(READERS)),
             downloads: [(); 2].map(|()| Arc::new(Semaphore::new(DOWNLOADS))),
         }));
@@ -193,6 +201,7 @@ fn hostname() -> String {
 
 impl Drop for Console {
     fn drop(&mut self) {
+        self.app.experiments.stop_all();
         self.app.runs.stop_all();
         if let Some(runtime) = self.runtime.take() {
             // Watchers are disconnected, since they would wait forever.

@@ -17,13 +17,15 @@ use crate::{App, gate};
 /// A static file: path, media type and content.
 type StaticFile = (&'static str, &'static str, fn() -> &'static [u8]);
 
-/// Files besides the page: the style sheet of the login page, and the plan editor, loaded when a plan is edited.
-const FILES: [StaticFile; 2] = [
+/// Files besides the page: the style sheet of the login page, and what is loaded when a plan is edited or an experiment is
+/// looked at.
+const FILES: [StaticFile; 3] = [
     ("door.css", "text/css; charset=utf-8", || include_bytes!("door.css")),
     ("editor.js", "text/javascript; charset=utf-8", || brunt_assets::EDITOR.as_bytes()),
+    ("experiment.js", "text/javascript; charset=utf-8", || brunt_assets::EXPERIMENT_DRAWING.as_bytes()),
 ];
 
-/// The page, which loads no other file than the editor, and its content security policy: that of
+/// The page, which loads no other file than these scripts, and its content security policy: that of
 /// its `meta` element, plus a ban on framing.
 struct ConsolePage {
     html: String,
@@ -220,15 +222,17 @@ mod tests {
     }
 
     #[test]
-    fn the_editor_stands_beside_the_page_and_its_policy_allows_it() {
+    fn what_is_loaded_later_stands_beside_the_page_and_its_policy_allows_it() {
         let (_, kind, editor) = FILES.iter().find(|(name, ..)| *name == "editor.js").expect("the editor");
         assert_eq!((*kind, editor()), ("text/javascript; charset=utf-8", brunt_assets::EDITOR.as_bytes()));
         assert!(
             brunt_assets::EDITOR.contains("cm-content") && !PAGE.html.contains("cm-content"),
             "in one of them alone"
         );
+        let drawing = FILES.iter().find(|(name, ..)| *name == "experiment.js").expect("the drawing of experiments").2;
+        assert_eq!(drawing(), brunt_assets::EXPERIMENT_DRAWING.as_bytes());
         let scripts = PAGE.policy.split("; ").find(|part| part.starts_with("script-src ")).expect("scripts");
-        assert_eq!(scripts.matches("'sha256-").count(), 2, "{scripts}");
+        assert_eq!(scripts.matches("'sha256-").count(), 3, "{scripts}");
         assert!(!scripts.contains("self") && !scripts.contains("unsafe"), "{scripts}");
         assert!(PAGE.html.len() < 400_000, "{} bytes", PAGE.html.len());
         assert!(brunt_assets::EDITOR.len() < 500_000, "{} bytes", brunt_assets::EDITOR.len());

@@ -1,4 +1,5 @@
-//! Parsing of plans in this process, with the code of the command line, but without starting it.
+//! Parsing of plans and command lines, and reading of experiments, in this process: with the code of the command line, but
+//! without starting it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +11,16 @@ use tokio::sync::Semaphore;
 
 use crate::problem::Problem;
 
-/// A parser of plans, which sends nothing.
+/// The command line of an experiment, as brunt takes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckedExperiment {
+    /// Its words, without the program.
+    pub words: Vec<String>,
+    /// What will be done and how long it takes, in a sentence.
+    pub outlook: String,
+}
+
+/// A parser of plans and of command lines, and a reader of experiments; it sends nothing.
 pub trait PlanService: Send + Sync {
     /// Returns the description of a plan, or its error with the position.
     fn check(&self, plan: &Path, lang: &str) -> Value;
@@ -21,6 +31,22 @@ pub trait PlanService: Send + Sync {
     fn plan_of_curl(&self, commands: &Path, as_flow: bool, lang: &str) -> Result<String, String>;
     /// Returns the JSON Schema of plan files.
     fn schema(&self) -> String;
+    /// Parses the command line of an experiment as a shell would. One that names a record, writes files or runs shell
+    /// commands is refused: the console keeps the record, and does not do more than brunt does.
+    ///
+    /// # Errors
+    /// Returns a message that names the option and says what is wrong.
+    fn check_experiment(&self, command: &str, lang: &str) -> Result<CheckedExperiment, String>;
+    /// Returns the data of the page of an experiment as a line of JSON, from its record so far.
+    ///
+    /// # Errors
+    /// Returns a message that says what is wrong with the record.
+    fn experiment_page(&self, record: &Path, is_live: bool) -> Result<String, String>;
+    /// Returns an experiment as a document in the format of this name.
+    ///
+    /// # Errors
+    /// Returns a message that says what is wrong with the record.
+    fn experiment_document(&self, record: &Path, format: &str, lang: &str) -> Result<Vec<u8>, String>;
 }
 
 /// Timeout for parsing a plan, which may name files that never end.
@@ -88,6 +114,15 @@ mod tests {
         }
         fn schema(&self) -> String {
             "{}".into()
+        }
+        fn check_experiment(&self, _command: &str, _lang: &str) -> Result<CheckedExperiment, String> {
+            Err("no".into())
+        }
+        fn experiment_page(&self, _record: &Path, _is_live: bool) -> Result<String, String> {
+            Err("no".into())
+        }
+        fn experiment_document(&self, _record: &Path, _format: &str, _lang: &str) -> Result<Vec<u8>, String> {
+            Err("no".into())
         }
     }
 

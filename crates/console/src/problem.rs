@@ -29,6 +29,11 @@ impl Problem {
         Problem::new(StatusCode::NOT_FOUND, "no_run", "there is no such run")
     }
 
+    /// Creates an error for an unknown experiment.
+    pub fn no_experiment() -> Problem {
+        Problem::new(StatusCode::NOT_FOUND, "no_experiment", "there is no such experiment")
+    }
+
     /// Creates an error for a request that conflicts with the current state.
     pub fn conflict(code: &'static str, sentence: impl Into<String>) -> Problem {
         Problem::new(StatusCode::CONFLICT, code, sentence)
@@ -42,6 +47,11 @@ impl Problem {
     /// Creates an error for a failure of this machine.
     pub fn machine(why: impl std::fmt::Display) -> Problem {
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "machine", why.to_string())
+    }
+
+    /// Returns the message.
+    pub fn sentence(&self) -> &str {
+        &self.sentence
     }
 }
 

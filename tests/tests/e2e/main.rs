@@ -59,6 +59,7 @@ mod telemetry;
 mod terminal;
 mod trend;
 mod ui;
+mod ui_experiments;
 mod untrusted_text;
 mod users;
 mod watched;

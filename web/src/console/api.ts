@@ -133,3 +133,40 @@ export const compare = (ids: string[]): Promise<Compared> => json(answer('GET', 
 export const reportLink = (id: string, format: string, lang: string, show = false): string => `/api/v1/runs/${id}/report?format=${format}&lang=${lang}${show ? '&show=true' : ''}`;
 export const recordLink = (id: string): string => `/api/v1/runs/${id}/record`;
 export const eventsLink = (id: string, after: string): string => `/api/v1/runs/${id}/events${after ? `?after=${after}` : ''}`;
+
+/** An experiment: several runs that answer one question. */
+export interface ShelvedExperiment {
+  id: string;
+  origin: 'console' | 'command_line' | 'dropped';
+  state: 'running' | 'over' | 'failed';
+  /** `find`, `compare`, `sweep` or `ladder`; empty until it is known. */
+  kind: string;
+  name: string;
+  started_ms: number;
+  bytes: number;
+  /** The command line, secrets masked; empty until the record has begun. */
+  command: string[];
+  /** The command line as typed; only with full access. */
+  words?: string[];
+  exit: number | null;
+  fault: string | null;
+  answer: { tone: 'good' | 'bad' | 'doubt' | 'plain'; en: string; zh: string } | null;
+  takes_orders: boolean;
+  can_go_on: boolean;
+}
+
+export interface ExperimentOutlook {
+  kind: string;
+  outlook: string;
+}
+
+export const experiments = async (): Promise<ShelvedExperiment[]> => (await json<{ experiments: ShelvedExperiment[] }>(answer('GET', '/experiments'))).experiments;
+export const experiment = (id: string): Promise<ShelvedExperiment> => json(answer('GET', `/experiments/${id}`));
+export const experimentLines = async (id: string): Promise<string> => (await answer('GET', `/experiments/${id}/lines`)).text();
+export const checkExperiment = (command: string, lang: string): Promise<ExperimentOutlook> => json(answer('POST', '/experiments/check', { command, lang }));
+export const startExperiment = (asked: { command: string; yes: boolean; name: string; lang: string }): Promise<{ id: string }> => json(answer('POST', '/experiments', asked));
+export const stopExperiment = (id: string): Promise<Response> => answer('POST', `/experiments/${id}/stop`);
+export const goOn = (id: string, lang: string): Promise<Response> => answer('POST', `/experiments/${id}/go-on`, { lang });
+export const removeExperiment = (id: string): Promise<Response> => answer('DELETE', `/experiments/${id}`);
+export const experimentReportLink = (id: string, format: string, lang: string): string => `/api/v1/experiments/${id}/report?format=${format}&lang=${lang}`;
+export const experimentRecordLink = (id: string): string => `/api/v1/experiments/${id}/record`;

@@ -1,32 +1,39 @@
-// Loading of the plan editor on demand, since most users never open it. Its text is fetched from the console and run as
-// a script of this page. The page's policy contains the hash of exactly that text, so no other text would run.
+// Loading of the parts that most visitors never need, on demand: the plan editor, and the drawing of experiments. The text
+// of a part is fetched from the console and run as a script of this page. The page's policy contains the hash of exactly
+// that text, so no other text would run.
 
 import type * as Editing from './editor';
+import type * as Drawing from './experiment';
 
 declare global {
   interface Window {
     brunt_editor?: typeof Editing;
+    brunt_experiment?: typeof Drawing;
   }
 }
 
-let asked: Promise<typeof Editing> | undefined;
-
-async function loaded(): Promise<typeof Editing> {
-  const answer = await fetch('/editor.js');
-  if (!answer.ok) throw new Error(`editor.js: ${answer.status}`);
-  const script = document.createElement('script');
-  script.textContent = await answer.text();
-  document.head.append(script);
-  script.remove();
-  if (!window.brunt_editor) throw new Error('editor.js: not the one of this page');
-  return window.brunt_editor;
+/** Returns a loader of a part, which loads it once; after a failure, the next call tries again. */
+function part<T>(name: string, made: () => T | undefined): () => Promise<T> {
+  let asked: Promise<T> | undefined;
+  async function loaded(): Promise<T> {
+    const answer = await fetch(`/${name}.js`);
+    if (!answer.ok) throw new Error(`${name}.js: ${answer.status}`);
+    const script = document.createElement('script');
+    script.textContent = await answer.text();
+    document.head.append(script);
+    script.remove();
+    const found = made();
+    if (!found) throw new Error(`${name}.js: not the one of this page`);
+    return found;
+  }
+  return () => {
+    asked ??= loaded().catch((why) => {
+      asked = undefined;
+      throw why;
+    });
+    return asked;
+  };
 }
 
-/** Loads the editor once; after a failure, the next call tries again. */
-export function later(): Promise<typeof Editing> {
-  asked ??= loaded().catch((why) => {
-    asked = undefined;
-    throw why;
-  });
-  return asked;
-}
+export const editing = part('editor', () => window.brunt_editor);
+export const drawing = part('experiment', () => window.brunt_experiment);

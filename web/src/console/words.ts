@@ -139,6 +139,23 @@ export const C = {
   edit: t('Edit', '编辑'),
   untitled: t('Run of {time}', '{time} 的压测'),
 
+  // Experiments.
+  experiments: t('Experiments', '实验'),
+  newExperiment: t('New experiment', '新建实验'),
+  noExperiments: t('No experiments yet.', '还没有实验。'),
+  noExperimentsHint: t('Start one here, or run brunt find, compare, sweep or ladder on the command line.', '在此新建，或在命令行运行 brunt find、compare、sweep、ladder。'),
+  experimentOf: t('Experiment of {time}', '{time} 的实验'),
+  experimentNameHint: t('name of this experiment', '本次实验的名称'),
+  noAnswer: t('no answer', '没有答案'),
+  options: t('Options and targets', '选项与目标'),
+  optionsHint: t('As on the command line; `brunt {kind} --help` lists the options. The console keeps the record.', '与命令行写法相同；可用选项见 `brunt {kind} --help`。记录由控制台保存。'),
+  end: t('Stop', '停止'),
+  endHint: t('Ends with what is known, as Ctrl-C does', '以目前已知的结果结束，与 Ctrl-C 相同'),
+  goOn: t('Continue', '继续'),
+  goOnHint: t('Continue after the last complete run (--resume)', '从最后一次完整的压测之后继续（--resume）'),
+  experimentAgain: t('Run again', '重新运行'),
+  waitingFirst: t('Waiting for the first result …', '等待首个结果…'),
+
   // Compare.
   base: t('Base', '基准'),
   makeBase: t('Make this the base', '设为基准'),

@@ -101,11 +101,17 @@ function logScale(axis: Axis, positive: readonly number[], about: number): Scale
   const margin = least === most ? 2 : (most / least) ** 0.06;
   const [low, high] = [least / margin, most * margin];
   const distinct = [...new Set(positive)].sort((a, b) => a - b);
-  // Loads that were chosen say more than powers of ten.
-  const ticks = distinct.length <= about && axis.unit === 'users' ? distinct : logTicks(low, high, about).filter((tick) => isTick(axis, positive, tick));
+  const ticks = logTicksOf(axis, distinct, [low, high], about).filter((tick) => isTick(axis, positive, tick));
   const labels = tickLabels(axis, ticks);
   const place = (value: number): number => Math.log(Math.max(value, low) / low) / Math.log(high / low);
   return { band: null, place, ticks: ticks.map((value, i) => ({ value, label: labels[i] })) };
+}
+
+/** Loads that were chosen say more than powers of ten, of which few decades have too few. */
+function logTicksOf(axis: Axis, distinct: readonly number[], [low, high]: [number, number], about: number): readonly number[] {
+  if (distinct.length <= about && axis.unit === 'users') return distinct;
+  const round = logTicks(low, high, about);
+  return round.length > 2 || high / low > 10 ? round : linearTicks(low, high, about);
 }
 
 function linearEnds(known: readonly number[], reach: Reach): [number, number] {

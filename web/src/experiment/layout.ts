@@ -202,7 +202,7 @@ function spaced(labels: Label[], isBands: boolean): Label[] {
 }
 
 function legendOf(chart: Chart, styles: readonly Style[], width: number): { keys: Key[]; height: number } {
-  const named = chart.series.map((series, i) => ({ series, style: styles[i] })).filter(({ series }) => series.name && (series.kind !== 'cells' || series.tone !== 'plain'));
+  const named = chart.series.map((series, i) => ({ series, style: styles[i] })).filter(({ series }) => series.name && series.points.length > 0 && (series.kind !== 'cells' || series.tone !== 'plain'));
   // What is alone is named by the title; a meaning is always named.
   if (named.length < 2 && named.every(({ series }) => series.tone === 'plain')) return { keys: [], height: 0 };
   const keys: Key[] = [];

@@ -11,6 +11,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { launched, place } from './browser.mjs';
+import { experiments } from './experiments.mjs';
 
 const brunt = resolve(process.env.BRUNT ?? join(dirname(fileURLToPath(import.meta.url)), '../../../target/debug/brunt'));
 const shots = process.argv[2];
@@ -227,6 +228,8 @@ try {
   const told = await page.evaluate(async (runs) => (await fetch(`/api/v1/compare?runs=${runs}`)).json(), new URL(page.url()).searchParams.get('runs'));
   const shown = await page.locator('#figures tbody tr td:last-child').allTextContents();
   assert.deepEqual(shown.map((text) => text.trim().replace(/^\S+ /, '').replace(/ \(.*/, '')), told.compared[0].figures.map(({ verdict }) => verdict.replace('_', ' ')));
+  await experiments({ page, other: () => browser.newContext(), look, origin, target, looked, complaints });
+
   // A console that dies is told of, and one that comes back under its old link goes on where it was.
   const third = await page.evaluate(async ([url]) => {
     const answer = await fetch('/api/v1/runs', {

@@ -38,6 +38,7 @@ describe('axes of an experiment', () => {
   it('have ticks at the loads that were chosen, and none at half a user', () => {
     expect(labels(axis('users', true), [1, 2, 4, 8, 16], 'fitting', 8)).toEqual(['1', '2', '4', '8', '16']);
     expect(labels(axis('users', true), Array.from({ length: 40 }, (_, i) => i + 1), 'fitting', 6)).toEqual(['1', '2', '5', '10', '20']);
+    expect(labels(axis('per_second', true), [20, 40], 'fitting', 5)).toEqual(['20/s', '25/s', '30/s', '35/s', '40/s']);
     expect(labels(axis('users'), [1, 2, 3])).toEqual(['0', '1', '2', '3', '4']);
     expect(labels(axis('number'), [1, 2, 3, 4, 5, 6], 'values')).toEqual(['1', '2', '3', '4', '5', '6']);
   });

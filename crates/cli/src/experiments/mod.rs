@@ -4,6 +4,7 @@
 
 mod output;
 mod replay;
+mod served;
 mod settings;
 mod trend;
 
@@ -33,6 +34,7 @@ use crate::worker::SelfLauncher;
 use crate::{checks, document, kept_runs, messages, preflight, report_output, screen};
 
 pub use replay::show;
+pub use served::{checked, document, page};
 pub use trend::trend;
 
 /// What the runs of one bench are of: a side, a cell, a rung.

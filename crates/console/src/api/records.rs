@@ -37,7 +37,7 @@ const REPORT_POLICY: &str = "sandbox allow-scripts allow-downloads allow-modals;
                              style-src 'unsafe-inline'; img-src data: blob:; frame-ancestors 'none'";
 
 /// Creates a response that is saved as a file.
-fn attachment(name: &str, kind: &'static str, body: Body) -> Response {
+pub fn attachment(name: &str, kind: &'static str, body: Body) -> Response {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
@@ -67,11 +67,11 @@ pub async fn download(
 #[serde(deny_unknown_fields)]
 pub struct ReportQuery {
     #[serde(default)]
-    format: String,
-    lang: Option<String>,
+    pub format: String,
+    pub lang: Option<String>,
     /// Set if the report is shown in the browser instead of saved as a file.
     #[serde(default)]
-    show: bool,
+    pub show: bool,
 }
 
 /// Returns the media type of a format.
@@ -94,23 +94,32 @@ pub async fn report(
     wanted: Result<Query<ReportQuery>, QueryRejection>,
 ) -> Result<Response, Problem> {
     let wanted = query(wanted)?;
-    let name = if wanted.format.is_empty() { "json" } else { &wanted.format };
-    let unknown = || {
-        let known: Vec<&str> = brunt_report::FORMATS.iter().map(|format| format.name()).collect();
-        Problem::bad(format!("`{name}` is not a format; use one of {}", known.join(", ")))
-    };
-    let format = brunt_report::format(name).ok_or_else(unknown)?;
+    let format = known_format(&wanted)?;
     let lang = if language(wanted.lang.as_deref()) == "zh" { Lang::Zh } else { Lang::En };
     let style = Style { lang, ..Style::default() };
     let body =
         report_body(app, id.clone(), role, move |_, summary, seconds, out| format.write(summary, seconds, style, out));
+    Ok(document_response(&id, format, body.await?, wanted.show))
+}
+
+/// Returns the format that a query asks for; JSON by default.
+pub fn known_format(wanted: &ReportQuery) -> Result<&'static dyn ReportFormat, Problem> {
+    let name = if wanted.format.is_empty() { "json" } else { &wanted.format };
+    brunt_report::format(name).ok_or_else(|| {
+        let known: Vec<&str> = brunt_report::FORMATS.iter().map(|format| format.name()).collect();
+        Problem::bad(format!("`{name}` is not a format; use one of {}", known.join(", ")))
+    })
+}
+
+/// Creates the response with a document, which is saved as a file unless it is shown in the browser.
+pub fn document_response(id: &str, format: &dyn ReportFormat, body: Body, is_shown: bool) -> Response {
     let ending = format.extensions().first().copied().unwrap_or("txt");
-    let mut response = attachment(&format!("{id}.{ending}"), media_type(format), body.await?);
+    let mut response = attachment(&format!("{id}.{ending}"), media_type(format), body);
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(REPORT_POLICY));
-    if wanted.show {
+    if is_shown {
         response.headers_mut().remove(CONTENT_DISPOSITION);
     }
-    Ok(response)
+    response
 }
 
 /// `GET /runs/{id}/lines`: the data that the page of a report draws, as JSON lines.
