@@ -187,6 +187,20 @@ fn axes(values: &mut SettingValues, own: &SettingValues, spoken: &[ProtocolOptio
             }
         }
     }
+    for name in counts(spoken) {
+        for said in values.take(name) {
+            match several(&said.text, true) {
+                Ok(Some(all)) => {
+                    found.push((
+                        SweepAxis { name: name.into(), kind: AxisKind::Other, values: all },
+                        (name, said.origin),
+                    ));
+                }
+                // What is no list is for the option itself to judge.
+                Ok(None) | Err(_) => values.push(name, said.text, said.origin),
+            }
+        }
+    }
     let options: Vec<&SettingValue> = own.named(OPTION.spec.name).collect();
     for said in options {
         let (name, axis) = option_axis(said, spoken)?;
@@ -204,6 +218,20 @@ fn axes(values: &mut SettingValues, own: &SettingValues, spoken: &[ProtocolOptio
         ));
     }
     Ok(found.into_iter().unzip())
+}
+
+/// Returns the names of the options that take a count, such as `--streams`, but for that of users.
+fn counts(spoken: &[ProtocolOptions]) -> Vec<&'static str> {
+    let described = command_line::run_command(spoken, Lang::En);
+    let is_count = |name: &&'static str| {
+        let mut all = described.get_arguments();
+        *name != USERS.spec.name
+            && all.any(|arg| {
+                let takes = arg.get_value_names().and_then(|names| names.first()).map(clap::builder::Str::as_str);
+                arg.get_id() == *name && takes == Some("N")
+            })
+    };
+    command_line::names(spoken).filter(is_count).collect()
 }
 
 /// Returns the names of the options without a value.
@@ -303,6 +331,24 @@ mod tests {
         for wrong in ["1,x", "5..5/3", "9..1/3", "1..9", "1..9/1", "0,4"] {
             assert!(of(wrong, true).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn an_option_that_takes_a_count_takes_a_list() {
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let defaults = Defaults { cores: 2.0, descriptors: 1024, seed: 7 };
+        let read = |line: &str| crate::read(&words(line), &brunt_protocols::all(), &defaults);
+        let Ok(crate::Command::Sweep(found)) = read("sweep --streams 1,8 --http 2 -c 4,8 -d 1s http://h/") else {
+            panic!("a sweep");
+        };
+        let axes: Vec<_> = found.axes.iter().map(|axis| (axis.name.as_str(), axis.kind, axis.values.len())).collect();
+        assert_eq!(axes, [("users", AxisKind::Users, 2), ("streams", AxisKind::Other, 2)]);
+        assert_eq!(found.cells.len(), 4);
+        // What is no list is left to the option, which is checked with the requests.
+        let Ok(crate::Command::Sweep(found)) = read("sweep --streams 1,x --http 2 -c 4,8 -d 1s http://h/") else {
+            panic!("a sweep");
+        };
+        assert_eq!(found.axes.len(), 1);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use brunt_contract::UsageError;
 use brunt_engine::Stop;
 use brunt_i18n::Lang;
+use brunt_i18n::text::{Text, text};
 use brunt_measure::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,11 @@ use crate::ladder::{LadderOutcome, LadderPlan};
 use crate::report::Reported;
 use crate::runner::TrialRunner;
 use crate::sweep::{SweepOutcome, SweepPlan};
+use crate::words::about;
 use crate::{compare, find, ladder, sweep};
+
+const BOUNDED: Text =
+    text("{said} No run begins that would end after {limit}.", "{said}不会开始会超过 {limit} 才结束的运行。");
 
 /// The head of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,12 +58,18 @@ impl Experiment {
     }
 
     /// Says what will be done and how long it takes, before it begins.
-    pub fn outlook(&self, lang: Lang) -> String {
-        match self {
+    ///
+    /// No run begins that would end after `limit`.
+    pub fn outlook(&self, limit: Option<Nanos>, lang: Lang) -> String {
+        let said = match self {
             Experiment::Find(plan) => find::outlook(plan, lang),
             Experiment::Compare(plan) => compare::outlook(plan, lang),
             Experiment::Sweep(plan) => sweep::outlook(plan, lang),
             Experiment::Ladder(plan) => ladder::outlook(plan, lang),
+        };
+        match limit.or(self.usual_limit()) {
+            Some(limit) => lang.fill(BOUNDED, &[("said", &said), ("limit", &about(limit, lang))]),
+            None => said,
         }
     }
 
@@ -99,26 +110,28 @@ impl Experiment {
         }
     }
 
-    /// Returns the seed and the bound of its time.
-    fn course(&mut self) -> (&mut u64, &mut Option<Nanos>) {
+    fn seed(&mut self) -> &mut u64 {
         match self {
-            Experiment::Find(plan) => (&mut plan.seed, &mut plan.time_limit),
-            Experiment::Compare(plan) => (&mut plan.seed, &mut plan.time_limit),
-            Experiment::Sweep(plan) => (&mut plan.seed, &mut plan.time_limit),
-            Experiment::Ladder(plan) => (&mut plan.seed, &mut plan.time_limit),
+            Experiment::Find(plan) => &mut plan.seed,
+            Experiment::Compare(plan) => &mut plan.seed,
+            Experiment::Sweep(plan) => &mut plan.seed,
+            Experiment::Ladder(plan) => &mut plan.seed,
         }
     }
 
-    /// Returns what goes on from a record: the recorded one, with the time that is allowed now; `None` if something else is
-    /// asked.
-    #[must_use]
-    pub fn resumed_from(&self, recorded: &Experiment) -> Option<Experiment> {
-        let mut now = self.clone();
-        let seed = *recorded.clone().course().0;
-        *now.course().0 = seed;
-        let mut before = recorded.clone();
-        *before.course().1 = *now.course().1;
-        (before == now).then_some(now)
+    /// Returns the time that it may take without a bound of one's own.
+    pub fn usual_limit(&self) -> Option<Nanos> {
+        match self {
+            Experiment::Find(plan) => Some(plan.usual_limit()),
+            Experiment::Compare(_) | Experiment::Sweep(_) | Experiment::Ladder(_) => None,
+        }
+    }
+
+    /// Returns `true` if a record of this is one of the other, apart from the seed.
+    pub fn is_like(&self, other: &Experiment) -> bool {
+        let (mut alike, mut other) = (self.clone(), other.clone());
+        *alike.seed() = *other.seed();
+        alike == other
     }
 }
 

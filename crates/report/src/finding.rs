@@ -76,6 +76,11 @@ impl Finding {
         self.code == crate::rules::band::CODE
     }
 
+    /// Returns `true` if it says that no request succeeded.
+    pub(crate) fn is_of_failures(&self) -> bool {
+        self.code == crate::rules::answers::CODE
+    }
+
     /// Returns `true` if the counts of the run are in doubt, and with them everything else.
     pub(crate) fn refutes_counts(&self) -> bool {
         ["accounting", "little", "pairing", crate::rules::not_sent::CODE].contains(&self.code)

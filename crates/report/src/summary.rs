@@ -8,6 +8,7 @@ use brunt_record::{Notice, ReadFault, ReplaySource, RunEvent, RunListener};
 use crate::connection_limit::ConnectionLimitWait;
 use crate::exit::Exit;
 use crate::few_arrivals;
+use crate::finding::Finding;
 use crate::limits::CounterCollector;
 use crate::load_stretches::{LoadStretch, LoadStretches};
 use crate::objectives::{self, JudgedObjective, StretchObjectives};
@@ -162,6 +163,13 @@ impl Summary {
             summing.add(&event?);
         }
         Ok(summing.finish())
+    }
+
+    /// Returns why the figures are in doubt for a reason that has no size, which no band can express. That every request
+    /// failed is no such reason: it is what the service did.
+    pub fn doubt_without_size(&self) -> Option<&Finding> {
+        let is_result = |found: &Finding| found.is_of_failures() && self.totals.due > 0;
+        self.trust.against().find(|found| !found.is_of_band() && !is_result(found))
     }
 
     /// Returns the headroom, if brunt was calibrated and the run is comparable with the calibration: HTTP/1.1

@@ -75,6 +75,14 @@ fn an_interrupted_comparison_ends_with_what_is_known() {
 }
 
 #[test]
+fn a_side_that_fails_every_request_is_worse() {
+    let (good, bad) = (TargetProcess::healthy(), TargetProcess::with(&["--error-rate", "100%"]));
+    let line = ["compare", "-c", "2", "-d", "500ms", "--runs", "4", &good.address, &bad.address];
+    let ended = brunt(line).with_code(11);
+    assert!(ended.out.contains("B is worse than A") && ended.out.contains("+100.00 points"), "{ended:?}");
+}
+
+#[test]
 fn a_baseline_in_a_file_is_compared_with() {
     let (fast, slow) = (TargetProcess::with(&["--delay", "2ms"]), TargetProcess::with(&["--delay", "4ms"]));
     let dir = tempfile::tempdir().expect("a directory");

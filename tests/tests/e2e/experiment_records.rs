@@ -66,6 +66,22 @@ fn what_was_stopped_goes_on_where_it_was() {
 }
 
 #[test]
+fn what_ran_out_of_time_goes_on_by_the_same_command_line() {
+    let (target, dir) = (TargetProcess::healthy(), tempfile::tempdir().expect("a directory"));
+    let (record, url) = (dir.path().join("s.bruntexp").display().to_string(), target.url("?delay=2ms"));
+    let late = brunt(line(&["--run-timeout", "2s", "--record", &record, &url])).with_code(21);
+    assert!(late.out.contains("No run begins that would end after 2 s."), "{late:?}");
+    let mut made = json(&brunt(["report", "--format", "json", &record]).with_code(21).out)["runs"].as_u64();
+    while made < Some(3) {
+        let before = made;
+        brunt(line(&["--run-timeout", "2s", "--resume", &record, &url]));
+        made = json(&brunt(["report", "--format", "json", &record]).out)["runs"].as_u64();
+        assert!(made > before, "{made:?}");
+    }
+    brunt(["report", &record]).with_code(0);
+}
+
+#[test]
 fn what_is_kept_without_a_name_is_the_last_one() {
     let (target, home) = (TargetProcess::healthy(), tempfile::tempdir().expect("a directory"));
     let url = target.url("?delay=2ms");

@@ -65,6 +65,17 @@ fn an_objective_that_no_load_keeps_exits_10() {
 }
 
 #[test]
+fn how_requests_fail_is_said() {
+    let target = TargetProcess::with(&["--close-rate", "100%"]);
+    let ended = brunt(["find", "p95<1s", "-r", "100/s", "-d", "1s", &target.address]).with_code(10);
+    assert!(ended.out.contains("At 100/s, 100.0 % of the requests failed; most: "), "{ended:?}");
+    let few = TargetProcess::healthy();
+    let line = ["find", "p99.9<1s", "-r", "10/s", "--up-to", "20/s", "-d", "1s", &few.address];
+    let ended = brunt(line).with_code(21);
+    assert!(ended.out.contains("are too few to show p99.9<1s: it takes 2,995."), "{ended:?}");
+}
+
+#[test]
 fn a_highest_load_that_is_held_is_said() {
     let target = TargetProcess::healthy();
     let line = ["find", "p50<1s", "-c", "1", "--up-to", "3", "-d", "1s", "--lang", "zh", &target.address];

@@ -23,6 +23,15 @@ fn a_pool_and_a_lock_are_told_by_what_they_allow() {
 }
 
 #[test]
+fn a_rung_that_answers_nothing_is_not_climbed() {
+    let (good, bad) = (TargetProcess::healthy(), TargetProcess::with(&["--error-rate", "100%"]));
+    let (a, b) = (format!("a={}", good.url("?delay=5ms")), format!("b={}", bad.url("/")));
+    let ended = brunt(["ladder", "-d", "500ms", "--up-to", "4", &a, &b]);
+    assert!(ended.out.contains("b: cannot be told") && !ended.out.contains("b was still rising"), "{ended:?}");
+    assert!(!ended.out.contains("b  2 users"), "{ended:?}");
+}
+
+#[test]
 fn bad_input_is_one_sentence() {
     let url = "a=http://127.0.0.1:9/";
     let table: [(&[&str], &str); 4] = [

@@ -25,8 +25,8 @@ fn rates_and_an_option_make_a_table_of_two_axes() {
     let ended = brunt(line).with_code(0);
     for said in [
         "Sweeping rate 100/s,1600/s × no-keepalive off,on: 4 runs",
-        "With off: From 1,600/s on the rate is not sustained",
-        "With on: From 1,600/s on the rate is not sustained",
+        "With no-keepalive off: From 1,600/s on the rate is not sustained",
+        "With no-keepalive on: From 1,600/s on the rate is not sustained",
         "One run of each cell is indicative only",
     ] {
         assert!(ended.out.contains(said), "{said}: {ended:?}");

@@ -94,9 +94,11 @@ pub fn conduct(
     let head = head(asked.subjects[0].intent, asked.experiment.clone());
     let (subjects, experiment) = (&asked.subjects, &asked.experiment);
     let (runner, path) = record_of((past, asked.resume), record.as_deref(), (&head, &mut view, lang))?;
-    let made = BenchRunner::new(&benches).around(|at, is_before| around(&subjects[at], usize::from(!is_before)));
+    let limit = asked.subjects[0].intent.run_timeout;
+    let made = BenchRunner::new(&benches).until(limit.or(experiment.usual_limit()));
+    let made = made.around(|at, is_before| around(&subjects[at], usize::from(!is_before)));
     let mut runner = runner.then(made);
-    view.print(&experiment.outlook(lang));
+    view.print(&experiment.outlook(limit, lang));
     let found = experiment.conduct(&mut runner, stop, (&mut |line| view.print(line), lang));
     for bench in &benches {
         let left = bench.tear_down(stop, None).into_iter().chain(bench.after(stop, None));
@@ -161,16 +163,17 @@ fn write_baseline(
 /// Opens the record to go on with; the experiment gets its seed.
 fn resumed<'a>(path: &str, asked: &mut Experiment) -> Result<RecordedRunner<'a>, UsageError> {
     let (head, past) = RecordedRunner::read(path.as_ref()).map_err(|wrong| wrong.at("--resume"))?;
-    *asked = asked.resumed_from(&head.experiment).ok_or_else(|| {
-        UsageError::new(
+    if !asked.is_like(&head.experiment) {
+        return Err(UsageError::new(
             "--resume",
             complaint!(
                 "{path} is of another experiment, `{}`; repeat its command line and add --resume",
                 "{path} 属于另一个实验：`{}`；请重复其命令行并加上 --resume",
                 head.command.join(" ")
             ),
-        )
-    })?;
+        ));
+    }
+    *asked = head.experiment;
     Ok(past)
 }
 

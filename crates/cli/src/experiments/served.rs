@@ -71,7 +71,8 @@ fn outlook(asked: AskedExperiment<'_>, lang: Lang) -> Result<String, UsageError>
         };
         return Err(of_command_line(option));
     }
-    Ok(asked.experiment.outlook(lang))
+    let limit = asked.subjects.first().and_then(|subject| subject.intent.run_timeout);
+    Ok(asked.experiment.outlook(limit, lang))
 }
 
 fn of_command_line(option: &str) -> UsageError {

@@ -53,7 +53,6 @@ impl<'a> From<&'a mut FindSettings> for AskedExperiment<'a> {
             trial: plan.duration.unwrap_or(Nanos::from_secs(10)),
             warm_up: plan.warmup,
             seed: plan.seed,
-            time_limit: settings.intent.run_timeout,
         };
         let (resume, highest) = (settings.resume.as_deref(), Some(highest));
         let subject = ExperimentSubject { intent: &mut settings.intent, highest, is_quiet: false, around: [None; 2] };
@@ -83,7 +82,6 @@ impl<'a> TryFrom<&'a mut CompareSettings> for AskedExperiment<'a> {
             shuffle: settings.shuffle,
             seed: first.plan.seed,
             margin: settings.margin,
-            time_limit: first.run_timeout,
         };
         let resume = settings.resume.as_deref();
         let new_baseline = settings.baseline.as_deref().filter(|_| settings.update);
@@ -130,7 +128,6 @@ impl<'a> From<&'a mut SweepSettings> for AskedExperiment<'a> {
             repeat: settings.repeat,
             shuffle: settings.shuffle,
             seed: first.plan.seed,
-            time_limit: first.run_timeout,
         };
         let resume = settings.resume.as_deref();
         // What is asked about a public target is the highest load of all cells.
@@ -163,7 +160,6 @@ impl<'a> From<&'a mut LadderSettings> for AskedExperiment<'a> {
             up_to: settings.up_to,
             pools: settings.pools.clone(),
             seed: first.plan.seed,
-            time_limit: first.run_timeout,
         };
         let (resume, most) = (settings.resume.as_deref(), f64::from(settings.up_to));
         let subjects = settings.rungs.iter_mut().map(|rung| ExperimentSubject {

@@ -49,8 +49,6 @@ pub struct ComparePlan {
     pub seed: u64,
     /// Change from which a ratio matters; `None` for the thresholds of the report.
     pub margin: Option<f64>,
-    /// Time after which no further run begins; `None` for any.
-    pub time_limit: Option<Nanos>,
 }
 
 /// A run that was made.
@@ -153,12 +151,10 @@ pub fn compare(
     };
     let mut rows: Vec<ComparedRunRow> =
         plan.baseline.iter().flat_map(|baseline| &baseline.runs).map(kept_row).collect();
-    let (kept, mut seeds, mut longest) = (rows.len(), Rng::new(plan.seed), Nanos::ZERO);
+    let (kept, mut seeds) = (rows.len(), Rng::new(plan.seed));
     let mut unreachable = false;
     for side in order {
-        let before = runner.elapsed();
-        let is_late = plan.time_limit.is_some_and(|limit| before.saturating_add(longest) > limit);
-        if stop.requested() || is_late {
+        if stop.requested() {
             break;
         }
         let trial = Trial { seed: Some(seeds.next_u64()), ..plan.trials[side as usize].clone() };
@@ -166,13 +162,12 @@ pub fn compare(
         match runner.run(RunOf::subject(subject), &trial, stop, &mut [])? {
             RunResult::Made(summary) => rows.push(row_of(side, &summary)),
             RunResult::Refused(complaint) => return Err(complaint),
-            RunResult::Stopped => break,
+            RunResult::Stopped | RunResult::OutOfTime => break,
             RunResult::Lost => {
                 unreachable = true;
                 break;
             }
         }
-        longest = longest.max(runner.elapsed() - before);
         tell(rows.len() - kept, &rows[rows.len() - 1]);
     }
     Ok(outcome(plan.clone(), rows, runner.elapsed(), unreachable))
@@ -185,7 +180,7 @@ fn kept_row(run: &BaselineRun) -> ComparedRunRow {
 fn row_of(side: RunSide, summary: &Summary) -> ComparedRunRow {
     let names = summary.by_name().map(|row| row.name.to_owned());
     let named = names.filter_map(|name| Some((name.clone(), ComparedFigures::of_name(summary, &name)?)));
-    let doubt = summary.trust.against().find(|finding| !finding.is_of_band()).cloned();
+    let doubt = summary.doubt_without_size().cloned();
     ComparedRunRow { side, figures: ComparedFigures::of_sums(summary), named: named.collect(), doubt }
 }
 

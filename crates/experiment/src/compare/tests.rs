@@ -16,7 +16,6 @@ fn plan(runs: usize) -> ComparePlan {
         shuffle: false,
         seed: 1,
         margin: None,
-        time_limit: None,
     }
 }
 

@@ -28,6 +28,10 @@ pub(crate) struct FindReport<'a> {
     objectives: Vec<GoalReport<'a>>,
     /// What limited the service at the lowest load that it did not hold.
     limit: Option<SearchLimitReport>,
+    /// How most requests failed at the load of `limit`, if many did.
+    failing: Option<FailingReport>,
+    /// An objective that too few requests were made for at the lower bound; null if none.
+    too_few_requests: Option<TooFewReport<'a>>,
     /// Why the last trial in doubt was, or why the next load could not be sent.
     doubts: Vec<String>,
     /// Times that trials went on although the service was still slower than before its overload.
@@ -80,6 +84,26 @@ struct SearchLimitReport {
     evidence: Option<String>,
     /// What to change.
     remedy: Option<String>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct FailingReport {
+    /// Share of all requests that failed, in any way.
+    share: f64,
+    /// The most frequent way.
+    failure: String,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct TooFewReport<'a> {
+    /// Objective, as written.
+    objective: &'a str,
+    /// Requests in full trials at the lower bound.
+    requests: u64,
+    /// Requests that it takes.
+    least: u64,
 }
 
 #[derive(Serialize)]
@@ -159,6 +183,15 @@ pub(super) fn write_json(outcome: &FindOutcome, out: &mut dyn Write) -> io::Resu
         bracket: result.bracket,
         objectives: objectives.map(|(objective, goal)| GoalReport { objective, bounds: goal.into() }).collect(),
         limit,
+        failing: outcome
+            .failing
+            .as_ref()
+            .map(|failing| FailingReport { share: failing.share, failure: failing.words(Lang::En) }),
+        too_few_requests: outcome.too_few.as_ref().map(|few| TooFewReport {
+            objective: &few.objective,
+            requests: few.made,
+            least: few.least,
+        }),
         doubts: doubts.chain(outcome.refused.as_ref().map(ToString::to_string)).collect(),
         unsettled: outcome.unsettled,
         trials: outcome.rows.iter().map(TrialReport::from).collect(),

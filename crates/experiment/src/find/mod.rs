@@ -4,6 +4,7 @@
 //! lowest load are repeated until their median is again what it was before the search.
 
 mod document;
+mod evidence;
 mod failures;
 mod report;
 mod story;
@@ -23,6 +24,7 @@ use crate::search::{Goal, GoalCount, Search, SearchEnd, SearchPlan, SearchResult
 
 #[cfg(feature = "schema")]
 pub(crate) use document::FindReport;
+pub use evidence::{MainFailure, TooFewRequests};
 pub use story::{outlook, trial_line};
 
 /// Part of a trial that its warm-up takes.
@@ -56,8 +58,6 @@ pub struct FindPlan {
     pub warm_up: Nanos,
     /// Seed of the trials.
     pub seed: u64,
-    /// Time after which no further trial begins; `None` for sixty trials' worth of it.
-    pub time_limit: Option<Nanos>,
 }
 
 impl FindPlan {
@@ -65,6 +65,11 @@ impl FindPlan {
     fn allowed(&self) -> Vec<AllowedLoss> {
         let allowed = |text: &String| Objective::parse(text).ok()?.allowed_loss();
         self.objectives.iter().filter_map(allowed).collect()
+    }
+
+    /// Returns the time that the search may take without a bound of one's own.
+    pub fn usual_limit(&self) -> Nanos {
+        Nanos(self.trial.0.saturating_mul(MOST_TRIALS))
     }
 
     /// Returns the arithmetic of the search.
@@ -78,7 +83,6 @@ impl FindPlan {
             width: self.width,
             trial: self.trial,
             warm_up: if self.warm_up > Nanos::ZERO { self.warm_up } else { Nanos(self.trial.0 / 2) },
-            time_limit: Some(self.time_limit.unwrap_or(Nanos(self.trial.0.saturating_mul(MOST_TRIALS)))),
         }
     }
 }
@@ -127,6 +131,10 @@ pub struct FindOutcome {
     /// What limited the service at a load that it did not hold, with that load: the lowest one whose limit is known, or
     /// else the lowest.
     pub limit: Option<(f64, Conclusion)>,
+    /// How most requests failed at that load, if many did.
+    pub failing: Option<MainFailure>,
+    /// An objective that too few requests were made for at the lower bound.
+    pub too_few: Option<TooFewRequests>,
     /// Why the last trial in doubt was.
     pub doubts: Vec<Finding>,
     /// Why the next load could not be sent from this machine at all.
@@ -142,6 +150,7 @@ impl FindOutcome {
     pub fn exit(&self) -> Exit {
         match self.result.end {
             _ if self.unreachable => Exit::Unreachable,
+            Some(SearchEnd::Found | SearchEnd::HighestHeld) if self.too_few.is_some() => Exit::Interrupted,
             Some(SearchEnd::Found | SearchEnd::HighestHeld) => Exit::Ok,
             Some(SearchEnd::LowestMissed) => Exit::Missed,
             Some(SearchEnd::GeneratorLimited) => Exit::NotTrusted,
@@ -179,6 +188,8 @@ pub fn find(
             width: plan.width,
             rows: Vec::new(),
             limit: None,
+            failing: None,
+            too_few: None,
             doubts: Vec::new(),
             refused: None,
             unsettled: 0,
@@ -187,8 +198,18 @@ pub fn find(
     };
     while finder.step(tell)? {}
     let result = finder.search.result();
-    let limit = limit_above(finder.missed, result.bounds.lower);
-    Ok(FindOutcome { result, limit, ..finder.outcome })
+    let above = limit_above(finder.missed, result.bounds.lower);
+    let (limit, failing) = above.map(|missed| ((missed.load, missed.limit), missed.failing)).unzip();
+    let too_few = evidence::too_few(plan, result.bounds.lower, &finder.outcome.rows);
+    Ok(FindOutcome { result, limit, failing: failing.flatten(), too_few, ..finder.outcome })
+}
+
+/// A trial that missed an objective.
+#[derive(Debug)]
+struct MissedTrial {
+    load: f64,
+    limit: Conclusion,
+    failing: Option<MainFailure>,
 }
 
 /// A search on its way.
@@ -205,8 +226,8 @@ struct Finder<'a> {
     search: Search,
     /// Median at the lowest load before any overload.
     baseline: Option<Nanos>,
-    /// Diagnoses of the trials that missed an objective.
-    missed: Vec<(f64, Conclusion)>,
+    /// Trials that missed an objective.
+    missed: Vec<MissedTrial>,
     outcome: FindOutcome,
 }
 
@@ -261,6 +282,7 @@ impl Finder<'_> {
                 self.search.stop();
             }
             RunResult::Stopped => self.search.stop(),
+            RunResult::OutOfTime => self.search.run_out_of_time(),
             // A load that does not fit this machine ends the search, unless it is the first.
             RunResult::Refused(complaint) if self.outcome.rows.is_empty() => return Err(complaint),
             RunResult::Refused(complaint) => {
@@ -288,7 +310,8 @@ impl Finder<'_> {
         if !trusted {
             self.outcome.doubts = summary.trust.against().cloned().collect();
         } else if is_over {
-            self.missed.push((load, summary.limits.clone()));
+            let (limit, failing) = (summary.limits.clone(), MainFailure::of(summary));
+            self.missed.push(MissedTrial { load, limit, failing });
         }
         let row = TrialRow {
             load,
@@ -325,10 +348,11 @@ fn service_limit(conclusion: &Conclusion) -> Option<&LimitFinding> {
 }
 
 /// Chooses the diagnosis that says most about the loads above the bound.
-fn limit_above(missed: Vec<(f64, Conclusion)>, lower: Option<f64>) -> Option<(f64, Conclusion)> {
-    let mut above: Vec<_> = missed.into_iter().filter(|(load, _)| lower.is_none_or(|lower| *load > lower)).collect();
-    above.sort_by(|(a, one), (b, other)| {
-        service_limit(other).is_some().cmp(&service_limit(one).is_some()).then(a.total_cmp(b))
+fn limit_above(missed: Vec<MissedTrial>, lower: Option<f64>) -> Option<MissedTrial> {
+    let mut above: Vec<_> = missed.into_iter().filter(|trial| lower.is_none_or(|lower| trial.load > lower)).collect();
+    above.sort_by(|one, other| {
+        let is_known = |trial: &MissedTrial| service_limit(&trial.limit).is_some();
+        is_known(other).cmp(&is_known(one)).then(one.load.total_cmp(&other.load))
     });
     above.into_iter().next()
 }

@@ -27,7 +27,7 @@ const CHECKED: Text = text("held at {lower}, missed at {upper}", "{lower} 满足
 impl FindOutcome {
     fn tone(&self) -> Tone {
         match self.result.end {
-            _ if self.unreachable => Tone::Doubt,
+            _ if self.unreachable || self.too_few.is_some() => Tone::Doubt,
             Some(SearchEnd::Found | SearchEnd::HighestHeld) => Tone::Good,
             Some(SearchEnd::LowestMissed) => Tone::Bad,
             _ => Tone::Doubt,

@@ -10,9 +10,9 @@ use crate::words::about;
 
 const OUTLOOK: Text = text(
     "Searching the highest {what} that keeps {objectives}: from {lowest} up by doubling, then by halving, until the \
-     bounds are {width} apart. Trials of {trial}; about {about} in all, {most} at most. Ctrl-C ends it with what is known.",
+     bounds are {width} apart. Trials of {trial}; about {about} in all. Ctrl-C ends it with what is known.",
     "正在搜索仍能满足 {objectives} 的最高{what}：从 {lowest} 起逐次翻倍，再不断折半，直到上下界相差 {width}。每次试验 {trial}；\
-     共约 {about}，最多 {most}。按 Ctrl-C 结束并给出已知结果。",
+     共约 {about}。按 Ctrl-C 结束并给出已知结果。",
 );
 const RATE: Text = text("rate", "速率");
 const USERS_SOUGHT: Text = text("number of users", "用户数");
@@ -32,6 +32,14 @@ const HIGHEST_HELD: Text = text(
     "{lower}, the highest load tried, keeps {objectives}: the maximum was not reached. Search further with --up-to.",
     "所试的最高负载 {lower} 仍满足 {objectives}：尚未达到上限。可用 --up-to 继续向上搜索。",
 );
+const TOO_FEW: Text = text(
+    "{lower} seems to keep {objectives}, but {n} {n|request|requests} at it are too few to show {objective}: it takes {least}. \
+     Use trials of {time} or more (-d), or a higher load.",
+    "{lower} 看来满足 {objectives}，但该负载下的 {n} 个请求太少，不足以证明 {objective}：至少需要 {least} 个。请使用不短于 {time} 的\
+     试验（-d），或更高的负载。",
+);
+const FAILING: Text =
+    text("At {load}, {share} of the requests failed; most: {why}.", "{load} 时，{share} 的请求失败；最多的是：{why}。");
 const LOWEST_MISSED: Text = text(
     "Not even {upper}, the first load, keeps {objectives}. Begin lower, with -r or -c, or check the objectives.",
     "起始负载 {upper} 就未满足 {objectives}。请用 -r 或 -c 从更低的负载开始，或检查目标是否合理。",
@@ -98,7 +106,6 @@ pub(super) fn what(is_rate: bool, lang: Lang) -> &'static str {
 pub fn outlook(asked: &FindPlan, lang: Lang) -> String {
     let (plan, objectives) = (asked.search(), &asked.objectives);
     let is_rate = !plan.whole;
-    let most = plan.time_limit.map_or_else(|| lang.of(OPEN_END).to_owned(), |limit| about(limit, lang));
     let facts = [
         ("what", what(is_rate, lang)),
         ("objectives", &*objectives.join(lang.of(AND))),
@@ -106,7 +113,6 @@ pub fn outlook(asked: &FindPlan, lang: Lang) -> String {
         ("width", &*numbers::share(plan.width)),
         ("trial", &*numbers::duration(plan.trial)),
         ("about", &*about(Search::new(plan.clone()).remaining(), lang)),
-        ("most", &*most),
     ];
     lang.fill(OUTLOOK, &facts)
 }
@@ -147,6 +153,10 @@ pub(super) fn remarks(outcome: &FindOutcome, lang: Lang) -> Vec<String> {
             None => lang.fill(NO_LIMIT, &[("load", &at)]),
         }
     }));
+    if let (Some(failing), Some((level, _))) = (&outcome.failing, &outcome.limit) {
+        let (at, share) = (load(*level, is_rate, lang), numbers::share(failing.share));
+        lines.push(lang.fill(FAILING, &[("load", &at), ("share", &share), ("why", &failing.words(lang))]));
+    }
     if result.end == Some(SearchEnd::GeneratorLimited) {
         lines.extend(outcome.doubts.iter().map(|doubt| lang.fill(DOUBT, &[("why", &doubt.sentence(lang))])));
     }
@@ -165,6 +175,17 @@ pub(super) fn remarks(outcome: &FindOutcome, lang: Lang) -> Vec<String> {
 /// Tells the bounds in a sentence.
 pub(super) fn headline(outcome: &FindOutcome, lang: Lang) -> String {
     let (result, is_rate) = (&outcome.result, outcome.is_rate);
+    if let Some(few) = outcome.too_few.as_ref().filter(|_| outcome.exit() == Exit::Interrupted) {
+        let facts = [
+            ("lower", &*known(result.bounds.lower, is_rate, lang)),
+            ("objectives", &*outcome.objectives.join(lang.of(AND))),
+            ("objective", &*few.objective),
+            ("n", &*numbers::count(few.made)),
+            ("least", &*numbers::count(few.least)),
+            ("time", &*about(few.trial, lang)),
+        ];
+        return lang.fill(TOO_FEW, &facts);
+    }
     let sentence = match result.end {
         _ if outcome.exit() == Exit::Unreachable => UNDECIDED,
         Some(SearchEnd::Found) => FOUND,

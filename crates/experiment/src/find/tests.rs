@@ -25,6 +25,8 @@ fn outcome(end: SearchEnd, lower: Option<f64>, upper: Option<f64>) -> FindOutcom
         width: 0.05,
         rows: Vec::new(),
         limit: None,
+        failing: None,
+        too_few: None,
         doubts: Vec::new(),
         refused: None,
         unsettled: 0,
@@ -118,9 +120,25 @@ fn the_document_holds_what_the_text_says() {
 }
 
 #[test]
+fn a_bound_of_too_few_requests_is_none() {
+    let mut found = outcome(SearchEnd::HighestHeld, Some(4.0), None);
+    let objective = "p99.9<200ms".to_owned();
+    found.too_few = Some(TooFewRequests { objective, made: 12, least: 2995, trial: Nanos::from_secs(250) });
+    assert_eq!(found.exit(), Exit::Interrupted);
+    let text = said(&found, Lang::En);
+    assert!(
+        text.starts_with(
+            "4.00/s seems to keep p99<50ms, but 12 requests at it are too few to show p99.9<200ms: it takes 2,995."
+        ),
+        "{text}"
+    );
+    assert!(text.contains("Use trials of 4 min or more (-d)"), "{text}");
+}
+
+#[test]
 fn the_limit_is_that_of_a_load_above_the_bound() {
     let unknown = || Summary::from_events([]).limits;
-    let missed = vec![(1600.0, unknown()), (1500.0, unknown()), (3000.0, unknown())];
-    let at = |lower| limit_above(missed.clone(), lower).map(|(load, _)| load);
+    let missed = |load| MissedTrial { load, limit: unknown(), failing: None };
+    let at = |lower| limit_above([1600.0, 1500.0, 3000.0].map(missed).into(), lower).map(|trial| trial.load);
     assert_eq!([at(Some(1500.0)), at(None), at(Some(4000.0))], [Some(1600.0), Some(1500.0), None]);
 }

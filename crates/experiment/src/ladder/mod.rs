@@ -38,8 +38,6 @@ pub struct LadderPlan {
     pub pools: Vec<u32>,
     /// Seed of the runs.
     pub seed: u64,
-    /// Time after which no further run begins; `None` for any.
-    pub time_limit: Option<Nanos>,
 }
 
 /// A rung, before it is climbed.
@@ -174,7 +172,7 @@ impl LadderOutcome {
         self.rungs.push(ClimbedRung { name: name.clone(), runs: Vec::new(), is_full: false });
         let mut users = 1;
         while users <= plan.up_to && !self.rungs[at].is_full {
-            if stop.requested() || plan.time_limit.is_some_and(|limit| runner.elapsed() >= limit) {
+            if stop.requested() {
                 return Ok(false);
             }
             let trial = Trial { seed: Some(seeds.next_u64()), ..with_users(trial, users) };
@@ -183,7 +181,7 @@ impl LadderOutcome {
                 RunResult::Refused(complaint) if users == 1 => return Err(complaint),
                 // More users do not fit this machine: what was reached is what is known.
                 RunResult::Refused(_) => return Ok(true),
-                RunResult::Stopped => return Ok(false),
+                RunResult::Stopped | RunResult::OutOfTime => return Ok(false),
                 RunResult::Lost => {
                     self.unreachable = true;
                     return Ok(false);
@@ -204,7 +202,8 @@ impl LadderOutcome {
         let highest = sound.map(|before| before.throughput_per_s).fold(0.0, f64::max);
         // One run that is in doubt, or hardly better by chance, does not end the rung.
         let has_stopped = run.doubt.is_none() && highest > 0.0 && run.throughput_per_s < (1.0 + RISING) * highest;
-        rung.is_full = has_stopped || !run.is_met;
+        // More users of a service that answers none get no more.
+        rung.is_full = has_stopped || !run.is_met || run.throughput_per_s <= 0.0;
         rung.runs.push(run);
     }
 }
@@ -224,7 +223,7 @@ fn run_of(users: u32, summary: &Summary) -> RungRun {
         median_s,
         cpu_s: service.filter(|_| throughput_per_s > 0.0).map(|cores| cores / throughput_per_s),
         is_met: summary.objectives.iter().all(|judged| judged.is_met()),
-        doubt: summary.trust.against().find(|finding| !finding.is_of_band()).cloned(),
+        doubt: summary.doubt_without_size().cloned(),
     }
 }
 

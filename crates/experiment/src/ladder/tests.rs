@@ -23,7 +23,7 @@ fn ladder(rungs: Vec<ClimbedRung>, pools: &[u32]) -> LadderOutcome {
     let planned = rungs.iter().map(|rung| RungPlan { name: rung.name.clone(), trial: trial() }).collect();
     let cores = rungs.first().and_then(|rung| rung.runs[0].cpu_s).map(|_| 4.0);
     LadderOutcome {
-        plan: LadderPlan { rungs: planned, up_to: 64, pools: pools.to_vec(), seed: 1, time_limit: None },
+        plan: LadderPlan { rungs: planned, up_to: 64, pools: pools.to_vec(), seed: 1 },
         rungs,
         cores,
         elapsed: Nanos::from_secs(40),

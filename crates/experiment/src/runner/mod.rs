@@ -25,6 +25,8 @@ pub enum RunResult {
     Lost,
     /// It was interrupted, or the record ends here: no further run follows.
     Stopped,
+    /// There is no time for it.
+    OutOfTime,
     /// The load does not fit the requests, or this machine.
     Refused(UsageError),
 }

@@ -25,6 +25,8 @@ enum RunMark {
     Run { of: RunOf, trial: Trial },
     /// The target was lost.
     Lost,
+    /// There was no time for another.
+    OutOfTime,
     /// The load did not fit: option, and what was wrong in each language.
     Refused { option: String, en: String, zh: String },
 }
@@ -99,6 +101,7 @@ impl<'a> RecordedRunner<'a> {
                 self.elapsed = Nanos(elapsed_ns);
                 return Ok(Some(match why {
                     RunMark::Lost => RunResult::Lost,
+                    RunMark::OutOfTime => RunResult::OutOfTime,
                     RunMark::Refused { option, en, zh } => {
                         RunResult::Refused(UsageError::new(option, Complaint::new(en, zh)))
                     }
@@ -154,6 +157,7 @@ impl TrialRunner for RecordedRunner<'_> {
         let ended = match &result {
             Ok(RunResult::Made(_)) => writer.end(elapsed),
             Ok(RunResult::Lost) => over(writer, &RunMark::Lost),
+            Ok(RunResult::OutOfTime) => over(writer, &RunMark::OutOfTime),
             Ok(RunResult::Refused(why)) => {
                 let (option, en, zh) = (why.location.clone(), why.problem.to_string(), why.problem.zh().to_owned());
                 over(writer, &RunMark::Refused { option, en, zh })

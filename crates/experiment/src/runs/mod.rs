@@ -17,6 +17,8 @@ pub use ranks::{RankTest, SampleShift, hodges_lehmann, mann_whitney};
 pub const LEAST_RUNS: usize = 4;
 /// Runs of each side beyond which no number is announced: something else than chance keeps them apart.
 pub const MOST_RUNS: usize = 60;
+/// Smallest throughput whose logarithm is taken, per second.
+const LEAST: f64 = 1e-6;
 /// Factor by which an interval must be narrower than its distance to a threshold to fall within it in 80 of 100 cases:
 /// the normal quantiles of 97.5 % and 80 %, over the first.
 const POWER: f64 = (1.96 + 0.84) / 1.96;
@@ -63,6 +65,8 @@ pub fn compare_figures(measure: Measure, first: &[RunFigure], second: &[RunFigur
     let (a, b) = (values(first), values(second));
     let shift = |a: &[f64], b: &[f64]| match measure.is_share {
         true => hodges_lehmann(a, b),
+        // Where nothing succeeded, throughput fell by all there was.
+        false if measure.more_is_better => of_logarithms(&at_least(a, LEAST), &at_least(b, LEAST)),
         false => of_logarithms(a, b),
     };
     let change = shift(&a, &b);
@@ -82,6 +86,10 @@ pub fn compare_figures(measure: Measure, first: &[RunFigure], second: &[RunFigur
 /// Returns the values at one end of their bands: 0 the least, 1 the most.
 fn at(side: &[RunFigure], end: usize) -> Vec<f64> {
     side.iter().map(|(value, band)| band.map_or(*value, |band| band[end])).collect()
+}
+
+fn at_least(values: &[f64], least: f64) -> Vec<f64> {
+    values.iter().map(|value| value.max(least)).collect()
 }
 
 /// Estimates a ratio as a difference of logarithms; `None` if a value is not above 0.
@@ -138,6 +146,17 @@ mod tests {
         let found = of("p50_us");
         assert!((found.change.expect("a change") - 1.4).abs() < 0.01 && found.more_runs.is_none(), "{found:?}");
         assert_eq!(compare_figures(measure("p99_us"), &a, &a).verdict, ChangeVerdict::Same);
+    }
+
+    #[test]
+    fn a_side_without_a_success_is_worse() {
+        let (some, none) = (exact(&[100.0, 101.0, 99.0, 100.5]), exact(&[0.0; 4]));
+        let found = compare_figures(measure("throughput_per_s"), &some, &none);
+        assert_eq!(found.verdict, ChangeVerdict::Worse, "{found:?}");
+        assert!(found.change.is_some_and(|change| change < 1e-6), "{found:?}");
+        assert_eq!(compare_figures(measure("throughput_per_s"), &none, &none).verdict, ChangeVerdict::Same);
+        let failed = compare_figures(measure("failed_share"), &none, &exact(&[1.0; 4]));
+        assert_eq!((failed.verdict, failed.change), (ChangeVerdict::Worse, Some(1.0)));
     }
 
     #[test]

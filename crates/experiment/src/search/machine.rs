@@ -38,8 +38,6 @@ pub struct SearchPlan {
     pub trial: Nanos,
     /// Length of the warm-up at the lowest load.
     pub warm_up: Nanos,
-    /// Time after which no further trial begins; `None` for any.
-    pub time_limit: Option<Nanos>,
 }
 
 /// What to do next.
@@ -151,20 +149,20 @@ impl Search {
         if self.end.is_none() && !self.warm {
             return SearchStep::WarmUp { load: self.plan.lowest, duration: self.plan.warm_up };
         }
-        if self.end.is_none() && self.disturbed && !self.is_late(self.climbing()) {
+        if self.end.is_none() && self.disturbed {
             return SearchStep::Settle;
         }
         let wanted = match self.end {
             Some(end) => Err(end),
             None => self.choose(),
         };
-        let wanted = wanted.and_then(|(load, duration)| {
-            if self.is_late(duration) { Err(SearchEnd::OutOfTime) } else { Ok(SearchStep::Trial { load, duration }) }
-        });
-        wanted.unwrap_or_else(|end| {
-            self.end = Some(end);
-            SearchStep::Done(end)
-        })
+        match wanted {
+            Ok((load, duration)) => SearchStep::Trial { load, duration },
+            Err(end) => {
+                self.end = Some(end);
+                SearchStep::Done(end)
+            }
+        }
     }
 
     /// Notes that the warm-up took this time.
@@ -224,6 +222,11 @@ impl Search {
     /// Ends the search with what is known.
     pub fn stop(&mut self) {
         self.end.get_or_insert(SearchEnd::Stopped);
+    }
+
+    /// Ends the search because there is no time for another trial.
+    pub fn run_out_of_time(&mut self) {
+        self.end.get_or_insert(SearchEnd::OutOfTime);
     }
 
     /// Notes that this machine cannot measure this load. What seemed held below it only in short trials is tried fully
@@ -322,11 +325,6 @@ impl Search {
         }
         self.confirming = Some(low);
         Ok(self.try_fully(low))
-    }
-
-    /// Returns `true` if no time is left for a trial of this length.
-    fn is_late(&self, trial: Nanos) -> bool {
-        self.plan.time_limit.is_some_and(|limit| self.elapsed.saturating_add(trial) > limit)
     }
 
     fn is_undecided(&self, load: f64) -> bool {

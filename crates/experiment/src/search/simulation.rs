@@ -77,7 +77,6 @@ impl Queue {
             width: WIDTH,
             trial: TRIAL,
             warm_up: Nanos::from_secs(5),
-            time_limit: None,
         });
         let (mut rng, mut left) = (Rng::new(seed), Nanos::ZERO);
         loop {

@@ -41,8 +41,6 @@ pub struct SweepPlan {
     pub shuffle: bool,
     /// Seed of the order and of the runs.
     pub seed: u64,
-    /// Time after which no further run begins; `None` for any.
-    pub time_limit: Option<Nanos>,
 }
 
 /// A combination of values.
@@ -145,11 +143,9 @@ pub fn sweep(
         unreachable: false,
         refused: None,
     };
-    let (mut seeds, mut longest) = (Rng::new(plan.seed), Nanos::ZERO);
+    let mut seeds = Rng::new(plan.seed);
     for at in order(found.cells.len(), plan) {
-        let before = runner.elapsed();
-        let is_late = plan.time_limit.is_some_and(|limit| before.saturating_add(longest) > limit);
-        if stop.requested() || is_late {
+        if stop.requested() {
             break;
         }
         let trial = Trial { seed: Some(seeds.next_u64()), ..plan.cells[at].trial.clone() };
@@ -157,14 +153,13 @@ pub fn sweep(
             RunResult::Made(summary) => {
                 found.made += 1;
                 found.cells[at].add(&summary);
-                longest = longest.max(runner.elapsed() - before);
                 tell(found.made, &found.cells[at], &summary);
                 continue;
             }
             RunResult::Refused(complaint) if found.made == 0 => return Err(complaint),
             RunResult::Refused(complaint) => found.refused = Some(complaint),
             RunResult::Lost => found.unreachable = true,
-            RunResult::Stopped => {}
+            RunResult::Stopped | RunResult::OutOfTime => {}
         }
         break;
     }
@@ -180,7 +175,7 @@ impl TableCell {
     }
 
     fn add(&mut self, summary: &Summary) {
-        match summary.trust.against().find(|finding| !finding.is_of_band()) {
+        match summary.doubt_without_size() {
             Some(doubt) => self.doubt = Some(doubt.clone()),
             None => {
                 self.runs.push(ComparedFigures::of_sums(summary));

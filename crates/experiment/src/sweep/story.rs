@@ -84,7 +84,7 @@ pub(super) fn place(cell: &TableCell, plan: &SweepPlan) -> String {
 
 /// Says what a run was like, in one line.
 pub fn run_line(number: usize, (cell, plan): (&TableCell, &SweepPlan), summary: &Summary, lang: Lang) -> String {
-    let doubt = summary.trust.against().find(|finding| !finding.is_of_band());
+    let doubt = summary.doubt_without_size();
     let figures = match doubt {
         Some(why) => lang.fill(IN_DOUBT, &[("why", &why.sentence(lang))]),
         None => {

@@ -15,15 +15,7 @@ fn axis(name: &'static str, kind: AxisKind, values: &[&str]) -> SweepAxis {
 fn outcome(axes: Vec<SweepAxis>, cells: Vec<TableCell>, repeat: usize) -> SweepOutcome {
     let made = cells.len() * repeat;
     SweepOutcome {
-        plan: SweepPlan {
-            target: "http://h/".into(),
-            axes,
-            cells: Vec::new(),
-            repeat,
-            shuffle: false,
-            seed: 1,
-            time_limit: None,
-        },
+        plan: SweepPlan { target: "http://h/".into(), axes, cells: Vec::new(), repeat, shuffle: false, seed: 1 },
         cells,
         curves: Vec::new(),
         made,

@@ -8,7 +8,6 @@ use brunt_record::{RunPart, Second};
 use super::{Measure, MeasureKind};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::finding::Finding;
 use crate::objectives::ObjectiveInputs;
 use crate::ranked::{RankedLatency, headline};
 use crate::seconds::SecondsSource;
@@ -106,7 +105,7 @@ impl ComparedFigures {
         let rates = [facts.throughput_per_s, facts.throughput_at_most_per_s];
         let (bad, due) = facts.failures();
         ComparedFigures {
-            is_sound: summary.trust.against().all(Finding::is_of_band),
+            is_sound: summary.doubt_without_size().is_none(),
             open: summary.open,
             throughput: KnownFigure {
                 band: (rates[0] < rates[1]).then_some(rates),

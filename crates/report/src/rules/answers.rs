@@ -22,6 +22,8 @@ const NOTHING_DUE: Text = text(
     "计划中没有请求；请延长压测时间（-d）或提高速率",
 );
 
+/// Code of the finding.
+pub(crate) const CODE: &str = "nothing_succeeded";
 /// Maximum number of codes listed.
 const CODES: usize = 5;
 
@@ -32,13 +34,13 @@ pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     // Where an objective is about failures, a run of failures is its result: latency is not judged.
     let is_result = run.totals.due > 0 && run.failures_are_judged();
     let grade = if is_result { Grade::Unchecked } else { Grade::Fail };
-    let found = |text| Finding::new("nothing_succeeded", grade, text, []);
+    let found = |text| Finding::new(CODE, grade, text, []);
     Some(match (run.totals.due, run.end) {
         (0, End::Completed) => found(NOTHING_DUE),
         (0, _) if run.totals.warmup > 0 => found(NOTHING_BUT_WARMUP),
         (0, _) => found(NOTHING_BEGUN),
         _ => match only_answers(run) {
-            Some(codes) => Finding::new("nothing_succeeded", grade, ONLY_ANSWERS, [("codes", codes)]),
+            Some(codes) => Finding::new(CODE, grade, ONLY_ANSWERS, [("codes", codes)]),
             None => found(NOTHING),
         },
     })

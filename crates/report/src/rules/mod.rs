@@ -5,7 +5,7 @@
 //! takes a new file and a line in [`all`].
 
 mod accounting;
-mod answers;
+pub(crate) mod answers;
 pub(crate) mod band;
 mod clock;
 pub(crate) mod dropped_iterations;

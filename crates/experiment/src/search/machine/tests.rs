@@ -14,7 +14,6 @@ fn plan() -> SearchPlan {
         width: 0.05,
         trial: TRIAL,
         warm_up: Nanos::from_secs(5),
-        time_limit: None,
     }
 }
 
@@ -120,11 +119,19 @@ fn what_only_short_trials_held_is_not_said_where_the_generator_ends() {
 
 #[test]
 fn what_is_known_survives_a_stop_and_an_end_of_time() {
-    let limited = SearchPlan { time_limit: Some(Nanos::from_secs(80)), ..plan() };
-    let (result, _) = search(limited, |load, duration| outcome(load, duration, &[740.0]));
-    assert_eq!(result.end, Some(SearchEnd::OutOfTime));
-    let [Some(low), Some(high)] = result.bracket else { panic!("{result:?}") };
-    assert!(result.elapsed <= Nanos::from_secs(81) && low <= 740.0 && high > 740.0, "{result:?}");
+    let mut late = Search::new(plan());
+    for _ in 0..12 {
+        match late.next() {
+            SearchStep::WarmUp { duration, .. } => late.warmed_up(duration),
+            SearchStep::Settle => late.settled(Nanos::ZERO),
+            SearchStep::Trial { load, duration } => late.add(outcome(load, duration, &[740.0])),
+            SearchStep::Done(end) => panic!("{end:?}"),
+        }
+    }
+    late.run_out_of_time();
+    assert_eq!(late.next(), SearchStep::Done(SearchEnd::OutOfTime));
+    let [Some(low), Some(high)] = late.result().bracket else { panic!("{:?}", late.result()) };
+    assert!(low <= 740.0 && high > 740.0, "{:?}", late.result());
     let mut search = Search::new(plan());
     search.stop();
     assert_eq!(search.next(), SearchStep::Done(SearchEnd::Stopped));
