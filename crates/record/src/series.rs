@@ -105,19 +105,20 @@ impl SeriesWriter {
     }
 }
 
-/// A run of a series, as text; it can be read any number of times.
+/// A run of a series; it can be read any number of times.
 #[derive(Debug)]
 pub struct SeriesRun<T> {
     /// What it is of.
     pub of: T,
     /// Time spent on the experiment up to its end, in nanoseconds.
     pub elapsed_ns: u64,
-    lines: Vec<u8>,
+    /// Its lines, compressed: a small file may unpack to any size.
+    frames: Vec<u8>,
 }
 
 impl<T> ReplaySource for SeriesRun<T> {
     fn replay(&self) -> Result<RecordReader<'_>, ReadFault> {
-        RecordReader::from_source(&self.lines[..])
+        RecordReader::from_source(&self.frames[..])
     }
 }
 
@@ -201,17 +202,18 @@ impl SeriesReader {
                 return Err(fault(self.line, "a run must begin here; the file was changed or damaged"));
             }
         };
-        let mut lines = Vec::new();
+        let begin = self.at;
         loop {
+            let end = self.at;
             let Some(line) = self.next_line()? else { return Ok(SeriesEntry::CutOff) };
             if line.starts_with(br#"{"event":"run_over""#) {
                 let SeriesLine::<()>::RunOver { elapsed_ns } = self.parse(&line)? else {
                     return Err(fault(self.line, "the end of a run must be here"));
                 };
                 self.whole = self.at;
-                return Ok(SeriesEntry::Run(SeriesRun { of, elapsed_ns, lines }));
+                let frames = self.bytes[begin..end].to_vec();
+                return Ok(SeriesEntry::Run(SeriesRun { of, elapsed_ns, frames }));
             }
-            lines.extend(line);
         }
     }
 
@@ -315,6 +317,24 @@ mod tests {
             let numbers: Vec<u32> = (0..=whole).collect();
             assert_eq!(read(&std::fs::read(&path).unwrap()).unwrap(), (numbers, "cut off".into()), "cut at {cut}");
         }
+    }
+
+    #[test]
+    fn a_run_that_unpacks_to_gigabytes_stays_small() {
+        let packed = |text: &[u8]| zstd::bulk::compress(text, 1).unwrap();
+        let blanks = packed(&vec![b' '; LONGEST]);
+        let [head, run, over] = [
+            r#"{"event":"experiment","schema":"brunt-experiment/1","head":"find"}"#,
+            r#"{"event":"run","of":1}"#,
+            r#"{"event":"run_over","elapsed_ns":1}"#,
+        ]
+        .map(|line| packed(line.as_bytes()));
+        let bytes = [head, run, blanks.repeat(8), over].concat();
+        let (_, mut reader) = SeriesReader::from_bytes::<String>(bytes).unwrap();
+        let SeriesEntry::Run(run) = reader.next_entry::<u32>().unwrap() else { panic!("a whole run") };
+        assert_eq!(run.frames.len(), 8 * blanks.len(), "kept as it was packed");
+        let said = run.replay().unwrap().next().unwrap().unwrap_err().to_string();
+        assert!(said.starts_with("line 1: the line is longer than"), "{said}");
     }
 
     #[test]
