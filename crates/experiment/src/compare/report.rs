@@ -28,11 +28,12 @@ fn tone(verdict: ChangeVerdict) -> Tone {
     }
 }
 
-/// Returns the tone of the whole answer: bad if anything is worse, in doubt if nothing can be told.
-fn overall(changes: &[RunsChange]) -> Tone {
-    let all = || changes.iter().map(|change| tone(change.verdict));
+/// Returns the tone of the whole answer: bad if anything is worse, by name too, in doubt if nothing can be told.
+fn overall(found: &CompareOutcome) -> Tone {
+    let all = || found.changes.iter().map(|change| tone(change.verdict));
+    let named = found.named.iter().flat_map(|(_, changes)| changes).map(|change| tone(change.verdict));
     match () {
-        () if all().any(|tone| tone == Tone::Bad) => Tone::Bad,
+        () if all().chain(named).any(|tone| tone == Tone::Bad) => Tone::Bad,
         () if all().any(|tone| tone == Tone::Good) => Tone::Good,
         () => Tone::Doubt,
     }
@@ -83,7 +84,7 @@ impl Reported for CompareOutcome {
             rows: rows(changes, is_open, lang),
             is_detail: false,
         };
-        let answer = ReportBlock::Answer { tone: overall(&self.changes), sentence: headline(self, lang) };
+        let answer = ReportBlock::Answer { tone: overall(self), sentence: headline(self, lang) };
         let mut blocks = vec![answer, table(None, &self.changes)];
         blocks.extend(self.named.iter().map(|(name, changes)| table(Some(name.clone()), changes)));
         blocks.push(ReportBlock::Sentences { sentences: remarks(self, lang) });

@@ -38,6 +38,7 @@ const MIXED: Text =
 const SAME: Text = text("A and B are the same, as far as matters: {what}.", "A 与 B 没有值得注意的差别：{what}。");
 const UNTOLD: Text = text("Whether A and B differ cannot be told.", "无法判断 A 与 B 是否有差别。");
 const AND: Text = text(", ", "、");
+const OF_NAME: Text = text("{name} ({what})", "{name}（{what}）");
 const MORE: Text = text(
     "{n} more {n|run|runs} of each side would likely tell about {what}: --runs {all}.",
     "双方各再运行 {n} 次，很可能就能判断 {what}：--runs {all}。",
@@ -113,14 +114,24 @@ fn names_of(changes: &[RunsChange], verdict: ChangeVerdict, lang: Lang) -> Optio
     Some(of.collect::<Vec<_>>().join(lang.of(AND))).filter(|names| !names.is_empty())
 }
 
-/// Tells the verdict in a sentence.
+/// Returns the names of requests that are worse, each with its figures; `None` without any.
+fn worse_requests(outcome: &CompareOutcome, lang: Lang) -> Option<String> {
+    let of_name = |(name, changes): &(String, [RunsChange; MEASURES.len()])| {
+        let what = names_of(changes, ChangeVerdict::Worse, lang)?;
+        Some(lang.fill(OF_NAME, &[("name", name), ("what", &what)]))
+    };
+    let all: Vec<String> = outcome.named.iter().filter_map(of_name).collect();
+    (!all.is_empty()).then(|| all.join(lang.of(AND)))
+}
+
+/// Tells the verdict in a sentence. What is worse by name only decides the exit code, too, and is not left out.
 pub(super) fn headline(outcome: &CompareOutcome, lang: Lang) -> String {
     if outcome.is_kept() && outcome.runs(RunSide::Before) == 0 {
         return lang.of(NO_BASELINE).to_owned();
     }
-    let changes = &outcome.changes;
-    let of = |verdict| names_of(changes, verdict, lang);
-    match (of(ChangeVerdict::Worse), of(ChangeVerdict::Better), of(ChangeVerdict::Same)) {
+    let of = |verdict| names_of(&outcome.changes, verdict, lang);
+    let worse = of(ChangeVerdict::Worse).or_else(|| worse_requests(outcome, lang));
+    match (worse, of(ChangeVerdict::Better), of(ChangeVerdict::Same)) {
         (Some(worse), Some(better), _) => lang.fill(MIXED, &[("worse", &worse), ("better", &better)]),
         (Some(worse), None, _) => lang.fill(WORSE, &[("what", &worse)]),
         (None, Some(better), _) => lang.fill(BETTER, &[("what", &better)]),

@@ -4,7 +4,7 @@ use brunt_report::contrast::ComparedFigures;
 use serde_json::Value;
 
 use super::*;
-use crate::report::text as said;
+use crate::report::{ReportBlock, Reported, Tone, text as said};
 use crate::runs::compare_figures;
 
 fn plan(runs: usize) -> ComparePlan {
@@ -56,6 +56,20 @@ fn a_slower_side_is_named_with_the_exit_code_of_a_regression() {
     let same = found(100.1, 6, 12);
     assert_eq!(same.exit_code(), 0);
     assert!(said(&same, brunt_report::Lang::En).starts_with("A and B are the same, as far as matters"));
+}
+
+#[test]
+fn what_is_worse_by_name_only_is_the_answer() {
+    let named = vec![("pay".to_owned(), found(120.0, 6, 12).changes), ("look".to_owned(), found(100.1, 6, 12).changes)];
+    let one = CompareOutcome { named, ..found(100.1, 6, 12) };
+    assert_eq!(one.exit_code(), 11);
+    let text = said(&one, brunt_report::Lang::En);
+    assert!(text.starts_with("B is worse than A: pay (p50, p95, p99)."), "{text}");
+    let tone = one.blocks(brunt_report::Lang::En).into_iter().find_map(|block| match block {
+        ReportBlock::Answer { tone, .. } => Some(tone),
+        _ => None,
+    });
+    assert_eq!(tone, Some(Tone::Bad));
 }
 
 #[test]
