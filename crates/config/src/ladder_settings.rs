@@ -109,7 +109,7 @@ pub fn read(
         ));
     }
     let rung = |said: &SettingValue| {
-        let (name, target) = named(&said.text);
+        let (name, target) = named(&said.text).map_err(|why| UsageError::new("ladder", why))?;
         let target = SettingValue { text: target.to_owned(), ..said.clone() };
         let intent = intent::read(side_values(&target, &values, spoken)?, words, protocols, defaults)?;
         match intent.plan.scenarios.is_empty() && !intent.plan.load.is_open() {
@@ -117,12 +117,20 @@ pub fn read(
             false => Err(UsageError::new("ladder", of_one_load(name))),
         }
     };
-    Ok(LadderSettings {
-        rungs: targets.iter().map(rung).collect::<Result<_, UsageError>>()?,
-        up_to: own.get(&UP_TO)?.unwrap_or(UP_TO_USERS),
-        pools: own.each(&POOL)?,
-        resume,
-    })
+    let rungs: Vec<RungSettings> = targets.iter().map(rung).collect::<Result<_, UsageError>>()?;
+    if let Some(twice) =
+        rungs.iter().enumerate().find(|(at, rung)| rungs[..*at].iter().any(|one| one.name == rung.name))
+    {
+        return Err(UsageError::new(
+            "ladder",
+            complaint!(
+                "two rungs are named `{}`; give each a name of its own: empty=URL redis=URL",
+                "有两级都名为 `{}`；请各取一个名称：empty=URL redis=URL",
+                twice.1.name
+            ),
+        ));
+    }
+    Ok(LadderSettings { rungs, up_to: own.get(&UP_TO)?.unwrap_or(UP_TO_USERS), pools: own.each(&POOL)?, resume })
 }
 
 fn of_one_load(name: &str) -> Complaint {
@@ -133,13 +141,17 @@ fn of_one_load(name: &str) -> Complaint {
 }
 
 /// Splits `redis=http://h/` into name and target; a target without a name is its own.
-fn named(text: &str) -> (&str, &str) {
+fn named(text: &str) -> Result<(&str, &str), Complaint> {
     let is_name = |name: &str| {
         !name.is_empty() && !name.starts_with('-') && name.chars().all(|c| c.is_alphanumeric() || "-_.+ ".contains(c))
     };
     match text.split_once('=') {
-        Some((name, target)) if is_name(name) && !target.is_empty() => (name, target),
-        _ => (text, text),
+        Some((name, target)) if is_name(name) && !target.is_empty() => Ok((name, target)),
+        Some((name, target)) if !name.contains([':', '/', '?']) && target.contains("://") => Err(complaint!(
+            "`{name}` is no name of a rung; use letters, digits, blanks and -_.+, such as redis=URL",
+            "`{name}` 不能作为级的名称；请使用字母、数字、空格和 -_.+，例如 redis=URL"
+        )),
+        _ => Ok((text, text)),
     }
 }
 
@@ -149,10 +161,13 @@ mod tests {
 
     #[test]
     fn names_stand_before_targets() {
-        assert_eq!(named("redis=http://h/?a=b"), ("redis", "http://h/?a=b"));
-        assert_eq!(named("a + b=-H 'X: y' http://h/"), ("a + b", "-H 'X: y' http://h/"));
-        for text in ["http://h/?a=b", "h:80/x", "=http://h/", "name="] {
-            assert_eq!(named(text), (text, text));
+        let named = |text| named(text).map_err(|why| why.to_string());
+        assert_eq!(named("redis=http://h/?a=b"), Ok(("redis", "http://h/?a=b")));
+        assert_eq!(named("a + b=-H 'X: y' http://h/"), Ok(("a + b", "-H 'X: y' http://h/")));
+        for text in ["http://h/?a=b", "h:80/x", "=h", "name=", "-H 'X: y=z' http://h/"] {
+            assert_eq!(named(text), Ok((text, text)));
         }
+        let odd = named("a|b=http://h/").expect_err("no name");
+        assert!(odd.starts_with("`a|b` is no name of a rung"), "{odd}");
     }
 }

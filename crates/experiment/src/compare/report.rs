@@ -104,7 +104,12 @@ impl Reported for CompareOutcome {
             let said = change.change.map(|by| measure.change_text(by, lang));
             let said = [Some(lang.of(change.verdict.word()).to_owned()), said].into_iter().flatten();
             let said = said.collect::<Vec<_>>().join(", ");
-            ExperimentCheck { name: format!("{prefix}{}", measure.name), tone: tone(change.verdict), said }
+            let tone = match tone(change.verdict) {
+                // As for the exit code: what cannot be told is an error only if nothing can.
+                Tone::Doubt if overall(self) != Tone::Doubt => Tone::Plain,
+                tone => tone,
+            };
+            ExperimentCheck { name: format!("{prefix}{}", measure.name), tone, said }
         };
         all.flat_map(|(name, changes)| changes.iter().map(move |change| (name, change))).map(check).collect()
     }
