@@ -58,6 +58,8 @@ export interface Key {
   name: string;
   style: Style;
   kind: Series['kind'];
+  /** Whether its points are drawn. */
+  isSigned: boolean;
 }
 
 /** The label of a tick, in lines. */
@@ -202,16 +204,17 @@ function spaced(labels: Label[], isBands: boolean): Label[] {
 }
 
 function legendOf(chart: Chart, styles: readonly Style[], width: number): { keys: Key[]; height: number } {
-  const named = chart.series.map((series, i) => ({ series, style: styles[i] })).filter(({ series }) => series.name && series.points.length > 0 && (series.kind !== 'cells' || series.tone !== 'plain'));
+  const drawn = chart.series.map((series, i) => ({ series, style: styles[i] })).filter(({ series }) => series.points.length > 0);
+  const named = drawn.filter(({ series }) => series.kind !== 'cells' || series.tone !== 'plain');
   // What is alone is named by the title; a meaning is always named.
   if (named.length < 2 && named.every(({ series }) => series.tone === 'plain')) return { keys: [], height: 0 };
   const keys: Key[] = [];
   let [x, y] = [0, 10];
   for (const { series, style } of named) {
-    const name = cut(series.name, width - 40);
+    const name = cut(series.name || chart.y.label, width - 40);
     const size = 30 + widthOf(name) * 1.1 + 20;
     if (x > 0 && x + size - 20 > width) [x, y] = [0, y + LINE + 4];
-    keys.push({ x, y, name, style, kind: series.kind });
+    keys.push({ x, y, name, style, kind: series.kind, isSigned: series.points.some(({ label }) => label) });
     x += size;
   }
   return { keys, height: y + LINE };
