@@ -224,6 +224,25 @@ impl ActiveExperiments {
         None
     }
 
+    /// Adds an experiment made elsewhere: its record becomes one of the shelf.
+    ///
+    /// # Errors
+    /// Returns an error if the record cannot be read; nothing of it is kept then.
+    pub fn take_in(&self, incoming: &Path, id: &str, name: String) -> Result<(), Problem> {
+        std::fs::rename(incoming, self.shelf.record(id))?;
+        let mut note = ShelvedExperiment::new(id, RunSource::Dropped);
+        note.name = name;
+        self.conclude(&mut note);
+        let kept = match note.state {
+            RunState::Failed => Err(Problem::unfit("record", note.fault.clone().unwrap_or_default())),
+            RunState::Running | RunState::Over => self.shelf.put(&note).map_err(Problem::machine),
+        };
+        if kept.is_err() {
+            self.shelf.delete(id);
+        }
+        kept
+    }
+
     /// Returns an experiment with its current state.
     ///
     /// # Errors

@@ -38,7 +38,7 @@ impl PlanService for StandInPlans {
             json!({ "title": "t", "blocks": [{ "block": "sentences", "sentences": [] },
                 { "block": "answer", "tone": "good", "sentence": sentence }] })
         };
-        let page = json!({ "experiment": { "kind": "find", "command": ["brunt", "find", "****"], "exit_code": exit,
+        let page = json!({ "experiment": { "kind": "find", "command": ["brunt", "find", "****"], "exit_code": exit, "unix_ms": 7,
             "live": is_live, "text": { "en": of("Yes."), "zh": of("是。") } } });
         Ok(page.to_string())
     }
@@ -144,6 +144,21 @@ fn the_next_console_finds_those_of_an_earlier_one_and_of_the_command_line() {
     assert_eq!(next.all().unwrap().len(), 1);
     first.stop_all();
     assert!(!first.is_active(&id));
+}
+
+#[test]
+fn one_made_elsewhere_is_taken_in_with_its_own_start_or_not_at_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let all = opened(directory.path());
+    let incoming = directory.path().join("incoming");
+    std::fs::write(&incoming, "find").unwrap();
+    all.take_in(&incoming, "00000000000009-a", "from ci".into()).unwrap();
+    let found = all.find("00000000000009-a").unwrap();
+    assert_eq!((found.origin, found.started_ms, &*found.name), (RunSource::Dropped, 7, "from ci"));
+    assert!(!incoming.exists() && found.answer.is_some());
+    std::fs::write(&incoming, "damaged").unwrap();
+    assert_eq!(all.take_in(&incoming, "9-b", String::new()).unwrap_err().sentence(), "line 1: damaged");
+    assert_eq!(all.all().unwrap().len(), 1);
 }
 
 #[test]
