@@ -22,6 +22,11 @@ pub fn directory() -> Option<PathBuf> {
     directory_from(|name| std::env::var_os(name).map(PathBuf::from))
 }
 
+/// Returns the directory of the console's library; `None` without a home directory.
+pub fn library() -> Option<PathBuf> {
+    directory()?.parent().map(|state| state.join("library"))
+}
+
 fn directory_from(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     // The specification says that relative paths must be ignored.
     let state = variable("XDG_STATE_HOME").filter(|path| path.is_absolute());

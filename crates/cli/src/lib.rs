@@ -148,7 +148,7 @@ fn execute(line: &[String], protocols: &[Arc<dyn Protocol>]) -> run::CommandResu
         }
         Command::Compare(mut settings) => {
             settings.sides.iter().for_each(|side| side.intent.redaction.apply_to_errors());
-            experiments::conduct((&mut *settings).into(), protocols, &host, &interrupts()?)
+            experiments::conduct((&mut *settings).try_into()?, protocols, &host, &interrupts()?)
         }
         Command::Sweep(mut settings) => {
             settings.cells[0].intent.redaction.apply_to_errors();

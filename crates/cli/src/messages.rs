@@ -279,6 +279,14 @@ pub const LISTENING: Text = text("listening on {address}", "监听地址 {addres
 /// How to go on with an experiment that was interrupted.
 pub const GO_ON: Text =
     text("Go on with the same command line and --resume {file}", "用相同的命令行加上 --resume {file} 可以继续");
+/// Shown once a baseline is written.
+pub const NEW_BASELINE: Text =
+    text("{n} {n|run|runs} written to {file} as the baseline.", "已将 {n} 次运行写入 {file}，作为基线。");
+/// Shown if runs are no baseline.
+pub const NO_NEW_BASELINE: Text = text(
+    "{file} is not written: not all runs were made, or one is in doubt.",
+    "未写入 {file}：运行未全部完成，或其中有存疑的运行。",
+);
 /// Shown if an experiment cannot be kept.
 pub const EXPERIMENT_NOT_KEPT: Text = text(
     "This experiment is not kept ({error}); --record FILE would.",

@@ -35,8 +35,7 @@ pub fn serve(asked: UiSettings, protocols: &[Arc<dyn Protocol>], defaults: &Defa
     let lang = asked.language.unwrap_or_else(Lang::from_env);
     let signals = signals::EndSignals::register().map_err(|error| UsageError::new("signals", error.to_string()))?;
     let kept = kept_runs::directory();
-    let usual = || kept.as_ref().and_then(|kept| kept.parent()).map(|state| state.join("library"));
-    let library = asked.library.or_else(usual).ok_or_else(|| {
+    let library = asked.library.or_else(kept_runs::library).ok_or_else(|| {
         UsageError::new(
             "--library",
             complaint!(

@@ -147,8 +147,9 @@ pub fn report_command(lang: Lang) -> clap::Command {
 pub fn trend_command(lang: Lang) -> clap::Command {
     command_line::bare("brunt trend", lang)
         .about(lang.of(message(
-            "Show the history of a test in its records, or directories of them, and where its figures changed.",
-            "按记录文件（或存放记录的目录）显示一个测试的历史，并指出各项数据从何时起改变。",
+            "Show the history of a test, and where its figures changed: from records, directories of them, or the library of \
+             `brunt ui`, by a word of its name, tag or target.",
+            "显示一个测试的历史，并指出各项数据从何时起改变：可给出记录文件、存放记录的目录，或 `brunt ui` 运行库中测试的名称、标签、目标里的词。",
         )))
         .after_help(lang.of(help::TREND))
         .arg(command_line::words(&FILE.spec, lang).num_args(0..))

@@ -37,8 +37,12 @@ pub struct ComparedSide {
 /// The settings of a comparison.
 #[derive(Debug)]
 pub struct CompareSettings {
-    /// Both sides: what is compared with, and what is compared.
-    pub sides: [ComparedSide; 2],
+    /// Sides: what is compared with, and what is compared; the latter alone if there is a baseline.
+    pub sides: Vec<ComparedSide>,
+    /// File of the baseline, if there is one.
+    pub baseline: Option<String>,
+    /// Set if the runs become the new baseline.
+    pub update: bool,
     /// Runs of each side.
     pub runs: usize,
     /// Set if the order is random.
@@ -79,9 +83,32 @@ const AFTER_A: TypedSetting<String> =
 const AFTER_B: TypedSetting<String> =
     one("after-b", "COMMAND", text, "The same for B", "每次运行 B 之后执行的 shell 命令");
 
+const BASELINE: TypedSetting<String> = one(
+    "baseline",
+    "FILE",
+    text,
+    "Compare one side with the baseline in FILE, a small JSON file for a repository",
+    "将一方与 FILE 中的基线比较；FILE 是可放入代码仓库的小型 JSON 文件",
+);
+const UPDATE: TypedSetting<()> = switch(
+    "update",
+    "Make these runs the new baseline, and exit with 0 whatever changed",
+    "把本次运行作为新的基线；无论有何变化，退出码均为 0",
+);
+
 /// Options that `brunt compare` has beside those of a run.
-pub const COMPARE: [SettingSpec; 8] =
-    [RUNS_ASKED.spec, SHUFFLE.spec, MARGIN.spec, BEFORE_A.spec, BEFORE_B.spec, AFTER_A.spec, AFTER_B.spec, RESUME.spec];
+pub const COMPARE: [SettingSpec; 10] = [
+    BASELINE.spec,
+    UPDATE.spec,
+    RUNS_ASKED.spec,
+    SHUFFLE.spec,
+    MARGIN.spec,
+    BEFORE_A.spec,
+    BEFORE_B.spec,
+    AFTER_A.spec,
+    AFTER_B.spec,
+    RESUME.spec,
+];
 
 /// Returns the command line of `brunt compare`: that of `brunt run`, and how both sides are run.
 pub fn command(spoken: &[ProtocolOptions], lang: Lang) -> clap::Command {
@@ -120,7 +147,24 @@ pub fn read(
     )?;
     let resume = resume::read(&own, &values)?;
     let targets = values.take(TARGET.spec.name);
-    let [a, b] = &targets[..] else {
+    let baseline = own.get(&BASELINE)?;
+    if own.has(&UPDATE) && baseline.is_none() {
+        return Err(UsageError::new(
+            "--update",
+            complaint!("needs the file to write; add --baseline FILE", "需要指定要写入的文件；请加上 --baseline FILE"),
+        ));
+    }
+    if !(baseline.is_none() && targets.len() == 2 || baseline.is_some() && targets.len() == 1) {
+        if baseline.is_some() {
+            return Err(UsageError::new(
+                "--baseline",
+                complaint!(
+                    "{} sides given; name the one that is compared with the baseline",
+                    "给出了 {} 方；请只给出与基线比较的一方",
+                    targets.len()
+                ),
+            ));
+        }
         return Err(UsageError::new(
             "compare",
             complaint!(
@@ -129,7 +173,7 @@ pub fn read(
                 targets.len()
             ),
         ));
-    };
+    }
     let side = |said: &super::values::SettingValue, [before, after]: [&TypedSetting<String>; 2]| {
         let of_side = side_values(said, &values, spoken)?;
         Ok(ComparedSide {
@@ -139,8 +183,13 @@ pub fn read(
             after: own.get(after)?,
         })
     };
+    let around = [[&BEFORE_A, &AFTER_A], [&BEFORE_B, &AFTER_B]];
+    // With a baseline, the only side is B.
+    let sides = targets.iter().zip(&around[2 - targets.len()..]).map(|(said, around)| side(said, *around));
     Ok(CompareSettings {
-        sides: [side(a, [&BEFORE_A, &AFTER_A])?, side(b, [&BEFORE_B, &AFTER_B])?],
+        sides: sides.collect::<Result<_, UsageError>>()?,
+        baseline,
+        update: own.has(&UPDATE),
         runs: own.get(&RUNS_ASKED)?.unwrap_or(RUNS),
         shuffle: own.has(&SHUFFLE),
         margin: own.get(&MARGIN)?,

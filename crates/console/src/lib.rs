@@ -39,6 +39,7 @@ use plans::PlanExecutor;
 use program::BruntProgram;
 use runs::ActiveRuns;
 
+pub use library::find_records;
 pub use plans::{CheckedExperiment, PlanService};
 pub use run_control::RunCommand;
 pub use tokio_rustls::rustls::ServerConfig;

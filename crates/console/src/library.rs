@@ -22,6 +22,8 @@ use index::{Index, IndexLine};
 
 pub use query::{RunPage, RunQuery};
 
+/// File name of the index.
+const INDEX: &str = "library.jsonl";
 /// File name suffix of records.
 pub const ENDING: &str = ".brunt.zst";
 
@@ -122,6 +124,28 @@ pub struct Library {
     index: Mutex<Index>,
 }
 
+/// Returns the records in a library of the runs in whose name, notes, tags or target each of these words occurs, or whose
+/// id it is. A library that does not exist has none.
+///
+/// # Errors
+/// Returns a message that says what cannot be read.
+pub fn find_records(base: &Path, words: &str) -> Result<Vec<PathBuf>, String> {
+    if !base.join(INDEX).exists() {
+        return Ok(Vec::new());
+    }
+    let library = Library::open(base, None)?;
+    let (mut found, mut query) = (Vec::new(), RunQuery { q: words.to_owned(), ..RunQuery::default() });
+    loop {
+        let page = library.list(&query).map_err(|error| format!("{}: {error}", base.display()))?;
+        let over = page.runs.iter().filter(|run| run.state == RunState::Over);
+        found.extend(over.map(|run| library.record(&run.id)));
+        match page.next {
+            Some(next) => query.after = Some(next),
+            None => return Ok(found),
+        }
+    }
+}
+
 impl Library {
     /// Opens or creates the library in this directory. Everything created is private to its owner; an existing
     /// directory keeps its mode.
@@ -132,7 +156,7 @@ impl Library {
         let made = |folder: &Path| DirBuilder::new().recursive(true).mode(0o700).create(folder);
         let folders = [base.to_owned(), base.join("records"), base.join("plans")];
         folders.iter().try_for_each(|folder| made(folder)).map_err(|error| format!("{}: {error}", base.display()))?;
-        let path = base.join("library.jsonl");
+        let path = base.join(INDEX);
         let index = Index::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let library = Library { base: base.to_owned(), kept, index: Mutex::new(index) };
         library.index_missing().map_err(|error| format!("{}: {error}", base.display()))?;

@@ -6,12 +6,12 @@ use brunt_i18n::Lang;
 use brunt_measure::Nanos;
 use serde::{Deserialize, Serialize};
 
-use crate::compare::ComparePlan;
-use crate::find::FindPlan;
-use crate::ladder::LadderPlan;
+use crate::compare::{CompareOutcome, ComparePlan};
+use crate::find::{FindOutcome, FindPlan};
+use crate::ladder::{LadderOutcome, LadderPlan};
 use crate::report::Reported;
 use crate::runner::TrialRunner;
-use crate::sweep::SweepPlan;
+use crate::sweep::{SweepOutcome, SweepPlan};
 use crate::{compare, find, ladder, sweep};
 
 /// The head of a record.
@@ -72,25 +72,31 @@ impl Experiment {
         runner: &mut dyn TrialRunner,
         stop: &Stop,
         (say, lang): (&mut dyn FnMut(&str), Lang),
-    ) -> Result<Box<dyn Reported>, UsageError> {
-        Ok(match self {
+    ) -> Result<ExperimentOutcome, UsageError> {
+        match self {
             Experiment::Find(plan) => {
                 let (mut number, is_rate) = (0, plan.load.is_open());
-                Box::new(find::find(plan, runner, stop, &mut |row| {
+                let found = find::find(plan, runner, stop, &mut |row| {
                     number += 1;
                     say(&find::trial_line(number, row, is_rate, lang));
-                })?)
+                });
+                found.map(ExperimentOutcome::Find)
             }
-            Experiment::Compare(plan) => Box::new(compare::compare(plan, runner, stop, &mut |n, row| {
-                say(&compare::run_line(n, row, lang));
-            })?),
-            Experiment::Sweep(plan) => Box::new(sweep::sweep(plan, runner, stop, &mut |n, cell, summary| {
-                say(&sweep::run_line(n, (cell, plan), summary, lang));
-            })?),
-            Experiment::Ladder(plan) => Box::new(ladder::climb(plan, runner, stop, &mut |rung, run| {
-                say(&ladder::run_line(rung, run, lang));
-            })?),
-        })
+            Experiment::Compare(plan) => {
+                let tell = &mut |n, row: &_| say(&compare::run_line(n, row, lang));
+                compare::compare(plan, runner, stop, tell).map(ExperimentOutcome::Compare)
+            }
+            Experiment::Sweep(plan) => {
+                let found = sweep::sweep(plan, runner, stop, &mut |n, cell, summary| {
+                    say(&sweep::run_line(n, (cell, plan), summary, lang));
+                });
+                found.map(ExperimentOutcome::Sweep)
+            }
+            Experiment::Ladder(plan) => {
+                let tell = &mut |rung: &str, run: &_| say(&ladder::run_line(rung, run, lang));
+                ladder::climb(plan, runner, stop, tell).map(ExperimentOutcome::Ladder)
+            }
+        }
     }
 
     /// Returns the seed and the bound of its time.
@@ -113,5 +119,30 @@ impl Experiment {
         let mut before = recorded.clone();
         *before.course().1 = *now.course().1;
         (before == now).then_some(now)
+    }
+}
+
+/// What an experiment found.
+#[derive(Debug)]
+pub enum ExperimentOutcome {
+    /// See [`Experiment::Find`].
+    Find(FindOutcome),
+    /// See [`Experiment::Compare`].
+    Compare(CompareOutcome),
+    /// See [`Experiment::Sweep`].
+    Sweep(SweepOutcome),
+    /// See [`Experiment::Ladder`].
+    Ladder(LadderOutcome),
+}
+
+impl ExperimentOutcome {
+    /// Returns what is reported.
+    pub fn reported(&self) -> &dyn Reported {
+        match self {
+            ExperimentOutcome::Find(found) => found,
+            ExperimentOutcome::Compare(found) => found,
+            ExperimentOutcome::Sweep(found) => found,
+            ExperimentOutcome::Ladder(found) => found,
+        }
     }
 }

@@ -75,9 +75,36 @@ fn an_interrupted_comparison_ends_with_what_is_known() {
 }
 
 #[test]
+fn a_baseline_in_a_file_is_compared_with() {
+    let (fast, slow) = (TargetProcess::with(&["--delay", "2ms"]), TargetProcess::with(&["--delay", "4ms"]));
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("perf.json").display().to_string();
+    let line = |more: &[&str], url: &str| {
+        let words = ["compare", "--baseline", &file, "-c", "2", "-d", "1s", "--runs", "4", "--trust", "warn"];
+        brunt(words.iter().chain(more).copied().chain([url]))
+    };
+    let none = line(&[], &fast.address).with_code(64);
+    assert!(none.err.contains("write it with --update"), "{none:?}");
+    let written = line(&["--update"], &fast.address).with_code(0);
+    assert!(written.out.contains("There is no baseline to compare with yet."), "{written:?}");
+    assert!(written.out.contains(&format!("4 runs written to {file} as the baseline.")), "{written:?}");
+    assert!(std::fs::metadata(&file).expect("written").len() < 20_000, "small enough for a repository");
+    let slower = line(&[], &slow.address).with_code(11);
+    assert!(slower.out.contains("B is worse than A") && slower.out.contains("A is the baseline of "), "{slower:?}");
+    assert!(slower.out.contains("4 runs in"), "those of the baseline are not made again: {slower:?}");
+    line(&["--update"], &slow.address).with_code(0);
+    let same = line(&[], &slow.address);
+    assert!(matches!(same.code, Some(0 | 20)) && same.out.contains("4 ms"), "{same:?}");
+    let other = brunt(["compare", "--baseline", &file, "-c", "3", "-d", "1s", &fast.address]).with_code(64);
+    assert!(other.err.contains("--baseline: the file is of runs with another load"), "{other:?}");
+}
+
+#[test]
 fn bad_input_is_one_sentence() {
     let url = "http://127.0.0.1:9/";
-    let table: [(&[&str], &str); 6] = [
+    let table: [(&[&str], &str); 8] = [
+        (&["compare", "--update", url, url], "--update: needs the file to write"),
+        (&["compare", "--baseline", "x", url, url], "--baseline: 2 sides given"),
         (&["compare", url], "compare: 1 given; name two sides"),
         (&["compare", url, url, url], "compare: 3 given; name two sides"),
         (&["compare", "--runs", "0", url, url], "--runs: `0` is not a number of runs; use 1 to 100"),

@@ -1,7 +1,9 @@
 //! Tests of `brunt trend`: records of a directory as one history, and bad input.
 
+use brunt_tests::console::ConsoleProcess;
+use brunt_tests::program::{prepare, until};
 use brunt_tests::{TargetProcess, brunt};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 #[test]
 fn records_of_a_directory_are_a_history_by_time_and_test() {
@@ -24,6 +26,29 @@ fn records_of_a_directory_are_a_history_by_time_and_test() {
     assert!(names.windows(2).all(|pair| pair[0] > pair[1]), "b ran before a: {found}");
     let text = brunt(["trend", &path]).with_code(0).out;
     assert!(text.contains("too few to find a change") && text.contains("1 record is of another test"), "{text}");
+}
+
+#[test]
+fn a_test_of_the_library_is_named_by_a_word() {
+    let (target, home) = (TargetProcess::healthy(), tempfile::tempdir().expect("a directory"));
+    let console = ConsoleProcess::start(home.path());
+    let url = target.url("/bytes/10");
+    for name in ["nightly shop", "other"] {
+        let plan = format!("urls: ['{url}']\nusers: 1\nrequests: 20\ntrust: warn\n");
+        let begun = console.post("/api/v1/runs", &json!({ "plan": plan, "name": name })).with(201).json();
+        let id = begun["id"].as_str().expect("an id").to_owned();
+        until("the run is over", || console.run(&id)["state"] == "over");
+    }
+    let trend = |words: &[&str]| {
+        prepare(["trend", "--format", "json"].iter().chain(words)).env("XDG_STATE_HOME", home.path()).run()
+    };
+    let count = |words: &[&str]| {
+        let found: Value = serde_json::from_str(&trend(words).with_code(0).out).expect("JSON");
+        found["runs"].as_array().map_or(0, Vec::len) + found["doubtful"].as_u64().unwrap_or(0) as usize
+    };
+    assert_eq!((count(&["nightly"]), count(&["bytes"]), count(&[])), (1, 2, 2));
+    let none = trend(&["weekly"]).with_code(64);
+    assert!(none.err.contains("TEST: `weekly` is no file, and in no name, tag or target"), "{none:?}");
 }
 
 #[test]

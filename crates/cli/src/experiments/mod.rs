@@ -18,7 +18,8 @@ use brunt_cause::complaint;
 use brunt_config::Intent;
 use brunt_contract::{Protocol, UsageError};
 use brunt_engine::Stop;
-use brunt_experiment::record::{Experiment, ExperimentHead};
+use brunt_experiment::compare::Baseline;
+use brunt_experiment::record::{Experiment, ExperimentHead, ExperimentOutcome};
 use brunt_experiment::report::PageHead;
 use brunt_experiment::runner::{BenchRunner, RecordedRunner, TrialRunner};
 use brunt_plan::Plan;
@@ -30,7 +31,7 @@ use crate::run::{self, CommandResult};
 use crate::signals::Interrupts;
 use crate::view::View;
 use crate::worker::SelfLauncher;
-use crate::{checks, kept_runs, messages, preflight, report_output, screen};
+use crate::{checks, document, kept_runs, messages, preflight, report_output, screen};
 
 pub use replay::show;
 pub use served::{checked, document, page};
@@ -53,6 +54,8 @@ pub struct AskedExperiment<'a> {
     experiment: Experiment,
     /// Record to go on with.
     resume: Option<&'a str>,
+    /// File of the baseline that the runs become.
+    new_baseline: Option<&'a str>,
 }
 
 /// Makes the experiment and tells the result.
@@ -68,6 +71,7 @@ pub fn conduct(
     let first = &asked.subjects[0].intent;
     let (lang, shown, record) = (first.lang(), first.presentation.clone(), first.record.clone());
     output::check(&shown, record.as_deref())?;
+    asked.new_baseline.map_or(Ok(()), |path| document::check_writable("--baseline", path))?;
     let past = asked.resume.map(|path| resumed(path, &mut asked.experiment)).transpose()?;
     let mut view = View::new(&shown, lang);
     let mut benches = Vec::new();
@@ -80,14 +84,8 @@ pub fn conduct(
     }
     interrupts.enable_graceful_stop();
     let stop = interrupts.stop();
-    for (bench, subject) in benches.iter_mut().zip(&asked.subjects) {
-        // What a shell command starts is not there before it.
-        around(subject, 0)?;
-        let first = first_answer(bench, subject, stop, &mut view);
-        around(subject, 1)?;
-        if let Some(code) = first? {
-            return Ok(code);
-        }
+    if let Some(code) = first_answers(&mut benches, &asked.subjects, stop, &mut view)? {
+        return Ok(code);
     }
     if stop.requested() {
         screen::print_error(lang.of(messages::STOPPED));
@@ -99,26 +97,65 @@ pub fn conduct(
     let made = BenchRunner::new(&benches).around(|at, is_before| around(&subjects[at], usize::from(!is_before)));
     let mut runner = runner.then(made);
     view.print(&experiment.outlook(lang));
-    let found = experiment.conduct(&mut runner, stop, (&mut |line| view.print(line), lang))?;
+    let found = experiment.conduct(&mut runner, stop, (&mut |line| view.print(line), lang));
     for bench in &benches {
         let left = bench.tear_down(stop, None).into_iter().chain(bench.after(stop, None));
         left.for_each(|said| view.notice(&said));
     }
-    let lost = runner.take_trouble();
-    let output =
-        ExperimentOutput { head: page_head(&head), took: runner.elapsed(), found: &*found, shown: &shown, lang };
+    let (found, lost, took) = (found?, runner.take_trouble(), runner.elapsed());
+    let output = ExperimentOutput { head: page_head(&head), took, found: found.reported(), shown: &shown, lang };
     let mut code = output.conclude(&mut view);
-    match (lost, path) {
-        (Some(error), Some(path)) => {
-            report_output::not_written(&path.display().to_string(), &error, lang);
-            code = if code == 0 && record.is_some() { Exit::NotWritten.code() } else { code };
-        }
-        (None, Some(path)) if found.exit_code() == Exit::Interrupted.code() => {
-            view.print(&lang.fill(messages::GO_ON, &[("file", &path.display().to_string())]));
-        }
-        _ => {}
+    if let Some(path) = asked.new_baseline {
+        code = write_baseline(path, &found, &head, (&mut view, lang)).unwrap_or(code);
+    }
+    let Some(path) = path.map(|path| path.display().to_string()) else { return Ok(code) };
+    if let Some(error) = lost {
+        report_output::not_written(&path, &error, lang);
+        code = if code == 0 && record.is_some() { Exit::NotWritten.code() } else { code };
+    } else if found.reported().exit_code() == Exit::Interrupted.code() {
+        view.print(&lang.fill(messages::GO_ON, &[("file", &path)]));
     }
     Ok(code)
+}
+
+/// Requests the first answer of each subject; returns the exit code if no load can be sent.
+fn first_answers(
+    benches: &mut [Bench],
+    subjects: &[ExperimentSubject<'_>],
+    stop: &Stop,
+    view: &mut View,
+) -> Result<Option<u8>, UsageError> {
+    for (bench, subject) in benches.iter_mut().zip(subjects) {
+        // What a shell command starts is not there before it.
+        around(subject, 0)?;
+        let first = first_answer(bench, subject, stop, view);
+        around(subject, 1)?;
+        if let Some(code) = first? {
+            return Ok(Some(code));
+        }
+    }
+    Ok(None)
+}
+
+/// Writes the runs as the new baseline; returns the exit code, or `None` if they are none.
+fn write_baseline(
+    path: &str,
+    found: &ExperimentOutcome,
+    head: &ExperimentHead,
+    (view, lang): (&mut View, Lang),
+) -> Option<u8> {
+    let ExperimentOutcome::Compare(found) = found else { return None };
+    let Some(baseline) = Baseline::of(found, (&head.brunt, head.unix_ms)) else {
+        view.print(&lang.fill(messages::NO_NEW_BASELINE, &[("file", path)]));
+        return None;
+    };
+    if let Err(error) = document::replace(path, |out| out.write_all(baseline.to_json().as_bytes())) {
+        report_output::not_written(path, &error, lang);
+        return Some(Exit::NotWritten.code());
+    }
+    let n = baseline.runs.len().to_string();
+    view.print(&lang.fill(messages::NEW_BASELINE, &[("n", &n), ("file", path)]));
+    Some(Exit::Ok.code())
 }
 
 /// Opens the record to go on with; the experiment gets its seed.

@@ -34,7 +34,8 @@ pub fn show(path: &Path, run: Option<usize>, shown: &Presentation) -> CommandRes
     output::check(shown, None)?;
     let (head, mut runner) = RecordedRunner::read(path)?;
     let found = head.experiment.conduct(&mut runner, &Stop::default(), (&mut |line| view.print(line), lang))?;
-    let output = ExperimentOutput { head: page_head(&head), took: runner.elapsed(), found: &*found, shown, lang };
+    let output =
+        ExperimentOutput { head: page_head(&head), took: runner.elapsed(), found: found.reported(), shown, lang };
     Ok(output.conclude(&mut view))
 }
 

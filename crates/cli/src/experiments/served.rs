@@ -8,8 +8,8 @@ use brunt_config::{Command, Defaults, shell_words};
 use brunt_console::CheckedExperiment;
 use brunt_contract::{Protocol, UsageError};
 use brunt_engine::Stop;
-use brunt_experiment::record::ExperimentHead;
-use brunt_experiment::report::{PageHead, Reported, page_lines, write};
+use brunt_experiment::record::{ExperimentHead, ExperimentOutcome};
+use brunt_experiment::report::{PageHead, page_lines, write};
 use brunt_experiment::runner::{RecordedRunner, TrialRunner};
 use brunt_measure::Nanos;
 use brunt_report::Lang;
@@ -39,7 +39,8 @@ pub fn checked(
     }
     let outlook = match brunt_config::read(&words, protocols, defaults)? {
         Command::Find(mut settings) => outlook((&mut *settings).into(), lang)?,
-        Command::Compare(mut settings) => outlook((&mut *settings).into(), lang)?,
+        Command::Compare(settings) if settings.baseline.is_some() => return Err(of_command_line("--baseline")),
+        Command::Compare(mut settings) => outlook((&mut *settings).try_into()?, lang)?,
         Command::Sweep(mut settings) => outlook((&mut *settings).into(), lang)?,
         Command::Ladder(mut settings) => outlook((&mut *settings).into(), lang)?,
         _ => return Err(UsageError::new("command", none())),
@@ -68,17 +69,23 @@ fn outlook(asked: AskedExperiment<'_>, lang: Lang) -> Result<String, UsageError>
         } else {
             continue;
         };
-        let why = complaint!(
-            "is for the command line; from the console, no files are written and no programs run",
-            "仅用于命令行：控制台不写文件，也不执行程序"
-        );
-        return Err(UsageError::new(option, why));
+        return Err(of_command_line(option));
     }
     Ok(asked.experiment.outlook(lang))
 }
 
+fn of_command_line(option: &str) -> UsageError {
+    UsageError::new(
+        option,
+        complaint!(
+            "is for the command line; from the console, no files are written and no programs run",
+            "仅用于命令行：控制台不写文件，也不执行程序"
+        ),
+    )
+}
+
 /// Reads an experiment from its record, as far as that goes.
-fn read(record: &Path, lang: Lang) -> Result<(ExperimentHead, Nanos, Box<dyn Reported>), UsageError> {
+fn read(record: &Path, lang: Lang) -> Result<(ExperimentHead, Nanos, ExperimentOutcome), UsageError> {
     let (mut head, mut runner) = RecordedRunner::read(record)?;
     let found = head.experiment.conduct(&mut runner, &Stop::default(), (&mut |_| {}, lang))?;
     head.command = as_typed(head.command);
@@ -108,7 +115,7 @@ fn as_typed(command: Vec<String>) -> Vec<String> {
 pub fn page(record: &Path, is_live: bool) -> Result<String, UsageError> {
     let (head, _, found) = read(record, Lang::En)?;
     let head = PageHead { live: is_live, ..page_head(&head) };
-    filled(|out| page_lines(&head, &*found, out)).map(|text| String::from_utf8_lossy(&text).into_owned())
+    filled(|out| page_lines(&head, found.reported(), out)).map(|text| String::from_utf8_lossy(&text).into_owned())
 }
 
 /// Returns an experiment in the format of this name.
@@ -117,7 +124,7 @@ pub fn page(record: &Path, is_live: bool) -> Result<String, UsageError> {
 /// Returns an error if the record cannot be read.
 pub fn document(record: &Path, format: &str, lang: Lang) -> Result<Vec<u8>, UsageError> {
     let (head, took, found) = read(record, lang)?;
-    filled(|out| write(format, (&page_head(&head), took), &*found, lang, out))
+    filled(|out| write(format, (&page_head(&head), took), found.reported(), lang, out))
 }
 
 fn filled(make: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Result<Vec<u8>, UsageError> {

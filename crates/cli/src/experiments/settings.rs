@@ -1,7 +1,11 @@
 //! What each command asks, from its settings.
 
+use std::io;
+
+use brunt_cause::complaint;
 use brunt_config::{CompareSettings, FindSettings, Intent, LadderSettings, SweepSettings};
-use brunt_experiment::compare::{ComparePlan, with_warm_up};
+use brunt_contract::UsageError;
+use brunt_experiment::compare::{Baseline, ComparePlan, with_warm_up};
 use brunt_experiment::find::FindPlan;
 use brunt_experiment::ladder::{LadderPlan, RungPlan};
 use brunt_experiment::record::Experiment;
@@ -53,16 +57,28 @@ impl<'a> From<&'a mut FindSettings> for AskedExperiment<'a> {
         };
         let (resume, highest) = (settings.resume.as_deref(), Some(highest));
         let subject = ExperimentSubject { intent: &mut settings.intent, highest, is_quiet: false, around: [None; 2] };
-        AskedExperiment { subjects: vec![subject], experiment: Experiment::Find(find), resume }
+        AskedExperiment { subjects: vec![subject], experiment: Experiment::Find(find), resume, new_baseline: None }
     }
 }
 
-impl<'a> From<&'a mut CompareSettings> for AskedExperiment<'a> {
-    fn from(settings: &'a mut CompareSettings) -> AskedExperiment<'a> {
+impl<'a> TryFrom<&'a mut CompareSettings> for AskedExperiment<'a> {
+    type Error = UsageError;
+
+    fn try_from(settings: &'a mut CompareSettings) -> Result<AskedExperiment<'a>, UsageError> {
         let first = &settings.sides[0].intent;
+        let names = settings.sides.iter().map(|side| side.intent.redaction.sentence(&side.name));
+        let trials = settings.sides.iter().map(|side| with_warm_up(Trial::from_plan(&side.intent.plan)));
+        let (mut names, mut trials): (Vec<String>, Vec<Trial>) = (names.collect(), trials.collect());
+        let baseline = match &settings.baseline {
+            Some(file) => Some(baseline(file, settings.update, (&names[0], &trials[0]))?),
+            None => None,
+        };
+        let last = names.len() - 1;
+        let (b, of_b) = (names.swap_remove(last), trials.swap_remove(last));
         let plan = ComparePlan {
-            names: settings.sides.each_ref().map(|side| side.intent.redaction.sentence(&side.name)),
-            trials: settings.sides.each_ref().map(|side| with_warm_up(Trial::from_plan(&side.intent.plan))),
+            names: [baseline.as_ref().map_or_else(|| names[0].clone(), |baseline| baseline.target.clone()), b],
+            trials: [trials.pop().unwrap_or_else(|| of_b.clone()), of_b],
+            baseline,
             runs: settings.runs,
             shuffle: settings.shuffle,
             seed: first.plan.seed,
@@ -70,13 +86,33 @@ impl<'a> From<&'a mut CompareSettings> for AskedExperiment<'a> {
             time_limit: first.run_timeout,
         };
         let resume = settings.resume.as_deref();
+        let new_baseline = settings.baseline.as_deref().filter(|_| settings.update);
         let subjects = settings.sides.iter_mut().map(|side| ExperimentSubject {
             highest: Some(side.intent.plan.clone()),
             intent: &mut side.intent,
             is_quiet: false,
             around: [side.before.as_deref(), side.after.as_deref()],
         });
-        AskedExperiment { subjects: subjects.collect(), experiment: Experiment::Compare(plan), resume }
+        let (subjects, experiment) = (subjects.collect(), Experiment::Compare(plan));
+        Ok(AskedExperiment { subjects, experiment, resume, new_baseline })
+    }
+}
+
+/// Reads a baseline for runs of a target; one that is about to be written need not be there.
+fn baseline(file: &str, is_updated: bool, (target, trial): (&str, &Trial)) -> Result<Baseline, UsageError> {
+    let none = || Baseline::none(target.to_owned(), trial.clone());
+    match std::fs::read_to_string(file) {
+        Ok(text) if is_updated => Ok(Baseline::parse(&text, trial).unwrap_or_else(|_| none())),
+        Ok(text) => Baseline::parse(&text, trial),
+        Err(error) if is_updated && error.kind() == io::ErrorKind::NotFound => Ok(none()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(UsageError::new(
+            "--baseline",
+            complaint!("there is no {file} yet; write it with --update", "{file} 尚不存在；请用 --update 写入"),
+        )),
+        Err(error) => Err(UsageError::new(
+            "--baseline",
+            complaint!("{file} cannot be read ({error})", "无法读取 {file}（{error}）"),
+        )),
     }
 }
 
@@ -106,7 +142,12 @@ impl<'a> From<&'a mut SweepSettings> for AskedExperiment<'a> {
             is_quiet: n > 0,
             around: [None; 2],
         });
-        AskedExperiment { subjects: subjects.collect(), experiment: Experiment::Sweep(plan), resume }
+        AskedExperiment {
+            subjects: subjects.collect(),
+            experiment: Experiment::Sweep(plan),
+            resume,
+            new_baseline: None,
+        }
     }
 }
 
@@ -131,6 +172,11 @@ impl<'a> From<&'a mut LadderSettings> for AskedExperiment<'a> {
             is_quiet: false,
             around: [None; 2],
         });
-        AskedExperiment { subjects: subjects.collect(), experiment: Experiment::Ladder(plan), resume }
+        AskedExperiment {
+            subjects: subjects.collect(),
+            experiment: Experiment::Ladder(plan),
+            resume,
+            new_baseline: None,
+        }
     }
 }

@@ -12,6 +12,7 @@ use brunt_record::RecordFile;
 use brunt_report::Lang;
 
 use super::output::{self, ExperimentOutput};
+use crate::kept_runs;
 use crate::replay::summarize;
 use crate::run::CommandResult;
 use crate::view::View;
@@ -31,9 +32,15 @@ pub fn trend(files: &[String], shown: &Presentation) -> CommandResult {
     let lang = shown.language.unwrap_or_else(Lang::from_env);
     output::check(shown, None)?;
     let mut paths = Vec::new();
-    for file in files {
-        let path = PathBuf::from(file);
-        if path.is_dir() { paths.extend(records_in(&path)?) } else { paths.push(path) }
+    // Without a word: the test that ran last.
+    let none = [String::new()];
+    for word in if files.is_empty() { &none } else { files } {
+        let path = PathBuf::from(word);
+        match () {
+            () if path.is_dir() => paths.extend(records_in(&path)?),
+            () if path.exists() => paths.push(path),
+            () => paths.extend(in_library(word)?),
+        }
     }
     if paths.is_empty() || paths.len() > MOST {
         return Err(UsageError::new(
@@ -45,7 +52,7 @@ pub fn trend(files: &[String], shown: &Presentation) -> CommandResult {
             ),
         ));
     }
-    let read = |path: PathBuf| Ok((path.display().to_string(), summarize(&RecordFile(path))?));
+    let read = |path: PathBuf| Ok((shown_name(&path), summarize(&RecordFile(path))?));
     let records = paths.into_iter().map(read).collect::<Result<Vec<_>, UsageError>>()?;
     let history = TestHistory::of(records, SEED);
     let last = history.runs.last().map_or(0, |run| run.unix_ms);
@@ -54,6 +61,35 @@ pub fn trend(files: &[String], shown: &Presentation) -> CommandResult {
     let head = PageHead { kind: "trend", brunt, unix_ms: last, command, live: false };
     let output = ExperimentOutput { head, took: Nanos::ZERO, found: &history, shown, lang };
     Ok(output.conclude(&mut View::new(shown, lang)))
+}
+
+/// Returns the name of a record: its file, but of one in the library the id of its run.
+fn shown_name(path: &Path) -> String {
+    let in_library = kept_runs::library().is_some_and(|library| path.starts_with(library));
+    let name = path.file_name().filter(|_| in_library).map(|name| name.to_string_lossy());
+    let id = name.as_deref().and_then(|name| ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)));
+    id.map_or_else(|| path.display().to_string(), str::to_owned)
+}
+
+/// Returns the records of the runs in the console's library that these words name.
+fn in_library(words: &str) -> Result<Vec<PathBuf>, UsageError> {
+    let unreadable = |error: String| {
+        UsageError::new("TEST", complaint!("the library cannot be read ({error})", "无法读取运行库（{error}）"))
+    };
+    let library = kept_runs::library();
+    let found = library.map_or_else(|| Ok(Vec::new()), |library| brunt_console::find_records(&library, words));
+    let found = found.map_err(unreadable)?;
+    if found.is_empty() {
+        return Err(UsageError::new(
+            "TEST",
+            complaint!(
+                "`{words}` is no file, and in no name, tag or target of the runs in the library; name records, a directory of \
+                 them, or a test that `brunt ui` has kept",
+                "`{words}` 不是文件，运行库中也没有名称、标签或目标含有它的压测；请给出记录、存放记录的目录，或 `brunt ui` 保存过的测试"
+            ),
+        ));
+    }
+    Ok(found)
 }
 
 fn records_in(directory: &Path) -> Result<Vec<PathBuf>, UsageError> {

@@ -18,6 +18,8 @@ pub(crate) struct CompareReport<'a> {
     schema: &'static str,
     /// Names of the sides, as written: A, B.
     sides: &'a [String; 2],
+    /// Start of the runs of A, milliseconds since 1970, if they are a baseline; null if both sides were run in turn.
+    baseline_unix_ms: Option<u64>,
     /// Runs of each side that were asked for.
     runs_each: usize,
     /// Changes of the whole runs from A to B.
@@ -121,6 +123,7 @@ pub(super) fn write_json(outcome: &CompareOutcome, out: &mut dyn Write) -> io::R
     let report = CompareReport {
         schema: "brunt-compare/1",
         sides: &outcome.plan.names,
+        baseline_unix_ms: outcome.plan.baseline.as_ref().map(|baseline| baseline.unix_ms),
         runs_each: outcome.plan.runs,
         changes: changes(&outcome.changes),
         names: outcome.named.iter().map(|(name, all)| NamedSidesChange { name, changes: changes(all) }).collect(),

@@ -3,6 +3,7 @@
 //! The order is A B B A …, or random, so that whatever drifts meanwhile falls on both sides alike. Each run has a warm-up of
 //! its own.
 
+mod baseline;
 mod document;
 mod report;
 mod story;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::runner::{RunOf, RunResult, TrialRunner};
 use crate::runs::{RunSide, RunsChange, alternating, compare_sides, shuffled};
 
+pub use baseline::{Baseline, BaselineRun};
 #[cfg(feature = "schema")]
 pub(crate) use document::CompareReport;
 pub use story::{outlook, run_line};
@@ -36,7 +38,10 @@ pub struct ComparePlan {
     pub names: [String; 2],
     /// A run of each side, without its seed.
     pub trials: [Trial; 2],
-    /// Runs of each side.
+    /// Earlier runs that stand for the first side; `None` if it is run in turn with the second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<Baseline>,
+    /// Runs of each side that are made.
     pub runs: usize,
     /// Set if the order is random, by the seed.
     pub shuffle: bool,
@@ -86,7 +91,19 @@ impl CompareOutcome {
 
     /// Returns `true` if all runs were made.
     pub fn is_complete(&self) -> bool {
-        self.rows.len() == 2 * self.plan.runs
+        let sides =
+            [RunSide::Before, RunSide::After].into_iter().filter(|side| *side == RunSide::After || !self.is_kept());
+        sides.map(|side| self.runs(side)).all(|runs| runs == self.plan.runs)
+    }
+
+    /// Returns `true` if the first side is a baseline.
+    fn is_kept(&self) -> bool {
+        self.plan.baseline.is_some()
+    }
+
+    /// Returns the number of runs that were made, without those of a baseline.
+    pub fn made(&self) -> usize {
+        self.rows.len() - self.plan.baseline.as_ref().map_or(0, |baseline| baseline.runs.len())
     }
 
     /// Returns the exit code: 11 if the second side is worse, 20 if nothing could be told.
@@ -96,6 +113,8 @@ impl CompareOutcome {
         match () {
             () if self.unreachable => Exit::Unreachable.code(),
             () if !self.is_complete() => Exit::Interrupted.code(),
+            // A test without a baseline yet.
+            () if self.is_kept() && self.runs(RunSide::Before) == 0 => Exit::Ok.code(),
             () if all().any(is(ChangeVerdict::Worse)) => REGRESSION,
             () if self.changes.iter().all(is(ChangeVerdict::CannotTell)) => Exit::NotTrusted.code(),
             () => Exit::Ok.code(),
@@ -127,8 +146,14 @@ pub fn compare(
     stop: &Stop,
     tell: &mut dyn FnMut(usize, &ComparedRunRow),
 ) -> Result<CompareOutcome, UsageError> {
-    let order = if plan.shuffle { shuffled(plan.runs, plan.seed) } else { alternating(plan.runs) };
-    let (mut seeds, mut rows, mut longest) = (Rng::new(plan.seed), Vec::new(), Nanos::ZERO);
+    let order = match &plan.baseline {
+        Some(_) => vec![RunSide::After; plan.runs],
+        None if plan.shuffle => shuffled(plan.runs, plan.seed),
+        None => alternating(plan.runs),
+    };
+    let mut rows: Vec<ComparedRunRow> =
+        plan.baseline.iter().flat_map(|baseline| &baseline.runs).map(kept_row).collect();
+    let (kept, mut seeds, mut longest) = (rows.len(), Rng::new(plan.seed), Nanos::ZERO);
     let mut unreachable = false;
     for side in order {
         let before = runner.elapsed();
@@ -137,7 +162,8 @@ pub fn compare(
             break;
         }
         let trial = Trial { seed: Some(seeds.next_u64()), ..plan.trials[side as usize].clone() };
-        match runner.run(RunOf::subject(side as usize), &trial, stop, &mut [])? {
+        let subject = if plan.baseline.is_some() { 0 } else { side as usize };
+        match runner.run(RunOf::subject(subject), &trial, stop, &mut [])? {
             RunResult::Made(summary) => rows.push(row_of(side, &summary)),
             RunResult::Refused(complaint) => return Err(complaint),
             RunResult::Stopped => break,
@@ -147,9 +173,13 @@ pub fn compare(
             }
         }
         longest = longest.max(runner.elapsed() - before);
-        tell(rows.len(), &rows[rows.len() - 1]);
+        tell(rows.len() - kept, &rows[rows.len() - 1]);
     }
     Ok(outcome(plan.clone(), rows, runner.elapsed(), unreachable))
+}
+
+fn kept_row(run: &BaselineRun) -> ComparedRunRow {
+    ComparedRunRow { side: RunSide::Before, figures: run.figures, named: run.named.clone(), doubt: None }
 }
 
 fn row_of(side: RunSide, summary: &Summary) -> ComparedRunRow {

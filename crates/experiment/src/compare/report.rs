@@ -83,7 +83,7 @@ impl Reported for CompareOutcome {
             rows: rows(changes, is_open, lang),
             is_detail: false,
         };
-        let answer = ReportBlock::Answer { tone: overall(&self.changes), sentence: headline(&self.changes, lang) };
+        let answer = ReportBlock::Answer { tone: overall(&self.changes), sentence: headline(self, lang) };
         let mut blocks = vec![answer, table(None, &self.changes)];
         blocks.extend(self.named.iter().map(|(name, changes)| table(Some(name.clone()), changes)));
         blocks.push(ReportBlock::Sentences { sentences: remarks(self, lang) });

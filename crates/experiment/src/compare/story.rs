@@ -16,6 +16,16 @@ const OUTLOOK: Text = text(
     "正在比较 {a}（A）与 {b}（B）：双方交替各运行 {n} 次，每次 {lasts}；总共约 {about}。按 Ctrl-C 结束并给出已知结果。",
 );
 const ROW: Text = text("{number}  {side}  {figures}", "{number}  {side}  {figures}");
+const WITH_BASELINE: Text = text(
+    "Comparing {b} (B) with {n} {n|run|runs} of a baseline (A): {runs} {runs|run|runs} of {lasts} each; about {about} in all. \
+     Ctrl-C ends it with what is known.",
+    "正在将 {b}（B）与基线的 {n} 次运行（A）比较：运行 {runs} 次，每次 {lasts}；总共约 {about}。按 Ctrl-C 结束并给出已知结果。",
+);
+const KEPT: Text = text(
+    "A is the baseline of {when}: whatever else changed since then counts as a change, too.",
+    "A 是 {when} 的基线：此后发生的其他变化也会计入差别。",
+);
+const NO_BASELINE: Text = text("There is no baseline to compare with yet.", "还没有可供比较的基线。");
 const FAILED: Text = text("failed {share}", "失败 {share}");
 const NO_EVIDENCE: Text = text("in doubt, no evidence: {why}", "存疑，不作为依据：{why}");
 const CHANGE: Text = text("change", "变化");
@@ -51,6 +61,16 @@ const LEFT_OUT: Text = text(
 /// Says what a comparison will do and how long it takes, before it begins.
 pub fn outlook(plan: &ComparePlan, lang: Lang) -> String {
     let lasts = plan.trials.each_ref().map(Trial::lasts);
+    if let Some(baseline) = &plan.baseline {
+        let facts = [
+            ("b", &*plan.names[1]),
+            ("n", &*baseline.runs.len().to_string()),
+            ("runs", &*plan.runs.to_string()),
+            ("lasts", &*numbers::duration(lasts[1])),
+            ("about", &*about(Nanos(lasts[1].0.saturating_mul(plan.runs as u64)), lang)),
+        ];
+        return lang.fill(WITH_BASELINE, &facts);
+    }
     let all = Nanos((lasts[0].0 + lasts[1].0).saturating_mul(plan.runs as u64));
     let facts = [
         ("a", &*plan.names[0]),
@@ -94,7 +114,11 @@ fn names_of(changes: &[RunsChange], verdict: ChangeVerdict, lang: Lang) -> Optio
 }
 
 /// Tells the verdict in a sentence.
-pub(super) fn headline(changes: &[RunsChange], lang: Lang) -> String {
+pub(super) fn headline(outcome: &CompareOutcome, lang: Lang) -> String {
+    if outcome.is_kept() && outcome.runs(RunSide::Before) == 0 {
+        return lang.of(NO_BASELINE).to_owned();
+    }
+    let changes = &outcome.changes;
     let of = |verdict| names_of(changes, verdict, lang);
     match (of(ChangeVerdict::Worse), of(ChangeVerdict::Better), of(ChangeVerdict::Same)) {
         (Some(worse), Some(better), _) => lang.fill(MIXED, &[("worse", &worse), ("better", &better)]),
@@ -131,6 +155,9 @@ pub(super) fn rows(changes: &[RunsChange], is_open: bool, lang: Lang) -> Vec<Vec
 /// Returns what the reader must know about the runs.
 pub(super) fn remarks(outcome: &CompareOutcome, lang: Lang) -> Vec<String> {
     let mut lines = Vec::new();
+    if let Some(baseline) = outcome.plan.baseline.as_ref().filter(|baseline| !baseline.runs.is_empty()) {
+        lines.push(lang.fill(KEPT, &[("when", &numbers::moment(baseline.unix_ms))]));
+    }
     let least = outcome.runs(RunSide::Before).min(outcome.runs(RunSide::After));
     if least == 1 {
         lines.push(lang.of(INDICATIVE).to_owned());
@@ -151,9 +178,10 @@ pub(super) fn remarks(outcome: &CompareOutcome, lang: Lang) -> Vec<String> {
     if outcome.unreachable {
         lines.push(lang.of(LOST).to_owned());
     } else if !outcome.is_complete() {
-        let (done, all) = (outcome.rows.len().to_string(), (2 * outcome.plan.runs).to_string());
+        let (done, all) =
+            (outcome.made().to_string(), (outcome.plan.runs * if outcome.is_kept() { 1 } else { 2 }).to_string());
         lines.push(lang.fill(NOT_ALL, &[("done", &done), ("all", &all)]));
     }
-    lines.push(took(outcome.rows.len(), outcome.elapsed, outcome.exit_code(), lang));
+    lines.push(took(outcome.made(), outcome.elapsed, outcome.exit_code(), lang));
     lines
 }

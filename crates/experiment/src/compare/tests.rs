@@ -11,6 +11,7 @@ fn plan(runs: usize) -> ComparePlan {
     ComparePlan {
         names: ["http://a/".into(), "http://b/".into()],
         trials: [(); 2].map(|()| with_warm_up(Trial::users(1, Nanos::from_secs(10)))),
+        baseline: None,
         runs,
         shuffle: false,
         seed: 1,

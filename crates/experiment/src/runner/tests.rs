@@ -7,7 +7,7 @@ use brunt_record::{RunEnd, RunEvent, Second};
 use brunt_report::Lang;
 
 use super::*;
-use crate::record::{Experiment, ExperimentHead};
+use crate::record::{Experiment, ExperimentHead, ExperimentOutcome};
 use crate::report::{Reported, text};
 use crate::sweep::{CellPlan, SweepPlan};
 
@@ -106,7 +106,7 @@ fn head(experiment: Experiment) -> ExperimentHead {
     ExperimentHead { brunt: "0".into(), unix_ms: 1, command: vec!["brunt".into(), "sweep".into()], experiment }
 }
 
-fn conduct(experiment: &Experiment, runner: &mut dyn TrialRunner) -> Box<dyn Reported> {
+fn conduct(experiment: &Experiment, runner: &mut dyn TrialRunner) -> ExperimentOutcome {
     experiment.conduct(runner, &Stop::default(), (&mut |_| {}, Lang::En)).expect("an experiment")
 }
 
@@ -116,7 +116,7 @@ fn json(found: &dyn Reported) -> String {
     String::from_utf8(out).expect("text")
 }
 
-fn record(path: &Path, service: &mut Service) -> Box<dyn Reported> {
+fn record(path: &Path, service: &mut Service) -> ExperimentOutcome {
     let asked = asked(7);
     let runner = RecordedRunner::create(path, &head(asked.clone())).expect("a file");
     conduct(&asked, &mut runner.then(service))
@@ -152,10 +152,10 @@ fn what_was_recorded_is_told_again_in_the_same_words() {
         let found = record(&path, &mut Service::until(runs, end));
         let (head, mut runner) = RecordedRunner::read(&path).expect("a record");
         let again = conduct(&head.experiment, &mut runner);
-        assert_eq!(json(&*again), json(&*found));
-        assert_eq!(text(&*again, Lang::Zh), text(&*found, Lang::Zh));
-        assert_eq!((found.exit_code(), again.exit_code()), (code, code), "{runs}");
-        assert_eq!(again.csv(), found.csv());
+        assert_eq!(json(again.reported()), json(found.reported()));
+        assert_eq!(text(again.reported(), Lang::Zh), text(found.reported(), Lang::Zh));
+        assert_eq!((found.reported().exit_code(), again.reported().exit_code()), (code, code), "{runs}");
+        assert_eq!(again.reported().csv(), found.reported().csv());
     }
 }
 
@@ -163,7 +163,7 @@ fn what_was_recorded_is_told_again_in_the_same_words() {
 fn an_experiment_that_was_cut_off_goes_on_where_it_was() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("sweep.bruntexp");
-    let whole = json(&*record(&path, &mut Service::new()));
+    let whole = json(record(&path, &mut Service::new()).reported());
     let bytes = std::fs::read(&path).expect("a record");
     let mut made = std::collections::BTreeSet::new();
     for cut in (bytes.len() / 4..=bytes.len()).step_by(7).chain([bytes.len()]) {
@@ -172,10 +172,10 @@ fn an_experiment_that_was_cut_off_goes_on_where_it_was() {
         let asked = asked(99).resumed_from(&head.experiment).expect("the same experiment");
         let mut service = Service::new();
         let found = conduct(&asked, &mut past.then(&mut service));
-        assert_eq!(json(&*found), whole, "cut at {cut}");
+        assert_eq!(json(found.reported()), whole, "cut at {cut}");
         made.insert(service.made);
         let (head, mut runner) = RecordedRunner::read(&path).expect("a record");
-        assert_eq!(json(&*conduct(&head.experiment, &mut runner)), whole);
+        assert_eq!(json(conduct(&head.experiment, &mut runner).reported()), whole);
     }
     assert_eq!(made.into_iter().collect::<Vec<_>>()[..2], [0, 1], "whole runs are not made again");
 }
@@ -189,7 +189,7 @@ fn what_was_lost_or_did_not_fit_is_tried_again() {
         let (head, past) = RecordedRunner::read(&path).expect("a record");
         let mut service = Service::new();
         let found = conduct(&head.experiment, &mut past.then(&mut service));
-        assert_eq!((found.exit_code(), service.made), (0, 4));
+        assert_eq!((found.reported().exit_code(), service.made), (0, 4));
     }
 }
 

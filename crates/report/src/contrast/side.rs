@@ -6,6 +6,8 @@ use brunt_measure::{Estimate, Histogram, Nanos};
 use brunt_record::{RunPart, Second};
 
 use super::{Measure, MeasureKind};
+use serde::{Deserialize, Deserializer, Serialize};
+
 use crate::finding::Finding;
 use crate::objectives::ObjectiveInputs;
 use crate::ranked::{RankedLatency, headline};
@@ -22,7 +24,7 @@ const LEAST: usize = 5;
 const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
 
 /// A run to be compared.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ComparedFigures {
     /// Set unless the run is in doubt for a reason without a size.
     pub(super) is_sound: bool,
@@ -34,12 +36,21 @@ pub struct ComparedFigures {
 }
 
 /// A figure, its 95 % interval and its band, each if known.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct KnownFigure {
     pub value: Option<f64>,
+    /// Not kept: what differs between runs shows between runs.
+    #[serde(skip)]
     interval: Option<[f64; 2]>,
     /// Ends of the band; `None` if nothing of the figure is brunt's own.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "open_ended")]
     pub band: Option<[f64; 2]>,
+}
+
+/// Reads a band, whose upper end JSON has as null where it is infinite.
+fn open_ended<'de, D: Deserializer<'de>>(from: D) -> Result<Option<[f64; 2]>, D::Error> {
+    let ends = <Option<(f64, Option<f64>)>>::deserialize(from)?;
+    Ok(ends.map(|(low, high)| [low, high.unwrap_or(f64::INFINITY)]))
 }
 
 impl KnownFigure {
