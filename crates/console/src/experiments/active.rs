@@ -43,6 +43,25 @@ pub struct ActiveExperiments {
     plans: PlanExecutor,
     pub shelf: ExperimentShelf,
     active: Mutex<HashMap<String, Arc<Mutex<Standing>>>>,
+    /// The pages of experiments that are going, as last made.
+    pages: Mutex<HashMap<String, LivePage>>,
+}
+
+/// The page of an experiment that is going.
+#[derive(Clone)]
+struct LivePage {
+    text: Arc<str>,
+    bytes: u64,
+    made: Instant,
+    took: Duration,
+}
+
+impl LivePage {
+    /// Returns for how long a page is shown that took so long to make: whoever watches must not disturb what is measured by
+    /// more than a hundredth of a core.
+    fn lasts(took: Duration) -> Duration {
+        (took * 100).max(Duration::from_secs(1))
+    }
 }
 
 /// An experiment to start.
@@ -64,7 +83,7 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 impl ActiveExperiments {
     /// Creates the set, without processes.
     pub fn new(program: BruntProgram, plans: PlanExecutor, shelf: ExperimentShelf) -> ActiveExperiments {
-        ActiveExperiments { program, plans, shelf, active: Mutex::default() }
+        ActiveExperiments { program, plans, shelf, active: Mutex::default(), pages: Mutex::default() }
     }
 
     /// Starts an experiment; returns its id.
@@ -194,8 +213,8 @@ impl ActiveExperiments {
             note.state = RunState::Failed;
             return;
         }
-        let read = self.plans.run(move |plans| plans.experiment_page(&record, false));
-        match read.and_then(|page| page.map_err(|fault| Problem::unfit("record", fault))) {
+        lock(&self.pages).remove(&note.id);
+        match self.made(&note.id, false) {
             Ok(page) => {
                 note.learn(&serde_json::from_str(&page).unwrap_or_default());
                 note.state = RunState::Over;
@@ -284,14 +303,31 @@ impl ActiveExperiments {
     ///
     /// # Errors
     /// Returns an error if there is no record, or it cannot be read.
-    pub fn page(&self, note: &ShelvedExperiment) -> Result<String, Problem> {
-        let record = self.shelf.record(&note.id);
-        if !record.metadata().is_ok_and(|data| data.len() > 0) {
+    pub fn page(&self, note: &ShelvedExperiment) -> Result<Arc<str>, Problem> {
+        let bytes = self.shelf.record(&note.id).metadata().map_or(0, |data| data.len());
+        if bytes == 0 {
             return Err(Problem::conflict("not_running", "this experiment has not started yet"));
         }
-        let is_live = note.state == RunState::Running;
+        if note.state != RunState::Running {
+            return self.made(&note.id, false);
+        }
+        let known = lock(&self.pages).get(&note.id).cloned();
+        if let Some(known) =
+            known.filter(|page| page.bytes == bytes || page.made.elapsed() < LivePage::lasts(page.took))
+        {
+            return Ok(known.text);
+        }
+        let made = Instant::now();
+        let text = self.made(&note.id, true)?;
+        let page = LivePage { text: Arc::clone(&text), bytes, made: Instant::now(), took: made.elapsed() };
+        lock(&self.pages).insert(note.id.clone(), page);
+        Ok(text)
+    }
+
+    fn made(&self, id: &str, is_live: bool) -> Result<Arc<str>, Problem> {
+        let record = self.shelf.record(id);
         let page = self.plans.run(move |plans| plans.experiment_page(&record, is_live))?;
-        page.map_err(|fault| Problem::unfit("record", fault))
+        page.map(Arc::from).map_err(|fault| Problem::unfit("record", fault))
     }
 
     /// Asks an experiment to end with what is known, as Ctrl-C does.
@@ -348,4 +384,15 @@ fn writer_of(record: &Path, process: i32) -> Option<Pid> {
 fn last_message(said: &str) -> String {
     let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("brunt exited without a message");
     last.strip_prefix("brunt: ").unwrap_or(last).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_takes_long_is_made_seldom() {
+        let lasts = |ms| LivePage::lasts(Duration::from_millis(ms)).as_millis();
+        assert_eq!((lasts(0), lasts(5), lasts(200)), (1000, 1000, 20_000));
+    }
 }

@@ -82,7 +82,9 @@ fn one_is_started_stopped_and_gone_on_with() {
     let record = std::fs::read_to_string(all.shelf.record(&id)).unwrap();
     let path = all.shelf.record(&id).display().to_string();
     assert_eq!(record.trim(), format!("find --record {path} --quiet --lang en --yes p99<50ms x"));
-    assert!(all.page(&going).unwrap().contains("\"live\":true"));
+    let live = all.page(&going).unwrap();
+    assert!(live.contains("\"live\":true"));
+    assert!(Arc::ptr_eq(&live, &all.page(&going).unwrap()), "nothing was added, so it is not made again");
     assert!(all.start(&asked(&["find", "y"])).unwrap_err().sentence().contains("disturb"));
     assert!(all.go_on(&id, "en").unwrap_err().sentence().contains("still going"));
 
@@ -94,6 +96,7 @@ fn one_is_started_stopped_and_gone_on_with() {
     let answer = over.answer.clone().unwrap();
     assert_eq!((&*answer.tone, &*answer.en, &*answer.zh), ("good", "Yes.", "是。"));
     assert_eq!(over.command, ["brunt", "find", "****"]);
+    assert!(all.page(&over).unwrap().contains("\"live\":false"));
     assert!(can_go_on(&over));
     assert!(all.stop(&id).is_err());
 
