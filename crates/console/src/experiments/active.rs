@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use brunt_report::Exit;
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::live_pages::LivePages;
 use super::{ExperimentShelf, ShelvedExperiment};
 use crate::library::{RunSource, RunState};
 use crate::plans::PlanExecutor;
@@ -43,25 +44,7 @@ pub struct ActiveExperiments {
     plans: PlanExecutor,
     pub shelf: ExperimentShelf,
     active: Mutex<HashMap<String, Arc<Mutex<Standing>>>>,
-    /// The pages of experiments that are going, as last made.
-    pages: Mutex<HashMap<String, LivePage>>,
-}
-
-/// The page of an experiment that is going.
-#[derive(Clone)]
-struct LivePage {
-    text: Arc<str>,
-    bytes: u64,
-    made: Instant,
-    took: Duration,
-}
-
-impl LivePage {
-    /// Returns for how long a page is shown that took so long to make: whoever watches must not disturb what is measured by
-    /// more than a hundredth of a core.
-    fn lasts(took: Duration) -> Duration {
-        (took * 100).max(Duration::from_secs(1))
-    }
+    pages: LivePages,
 }
 
 /// An experiment to start.
@@ -83,7 +66,7 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 impl ActiveExperiments {
     /// Creates the set, without processes.
     pub fn new(program: BruntProgram, plans: PlanExecutor, shelf: ExperimentShelf) -> ActiveExperiments {
-        ActiveExperiments { program, plans, shelf, active: Mutex::default(), pages: Mutex::default() }
+        ActiveExperiments { program, plans, shelf, active: Mutex::default(), pages: LivePages::default() }
     }
 
     /// Starts an experiment; returns its id.
@@ -213,7 +196,7 @@ impl ActiveExperiments {
             note.state = RunState::Failed;
             return;
         }
-        lock(&self.pages).remove(&note.id);
+        self.pages.forget(&note.id);
         match self.made(&note.id, false) {
             Ok(page) => {
                 note.learn(&serde_json::from_str(&page).unwrap_or_default());
@@ -311,17 +294,7 @@ impl ActiveExperiments {
         if note.state != RunState::Running {
             return self.made(&note.id, false);
         }
-        let known = lock(&self.pages).get(&note.id).cloned();
-        if let Some(known) =
-            known.filter(|page| page.bytes == bytes || page.made.elapsed() < LivePage::lasts(page.took))
-        {
-            return Ok(known.text);
-        }
-        let made = Instant::now();
-        let text = self.made(&note.id, true)?;
-        let page = LivePage { text: Arc::clone(&text), bytes, made: Instant::now(), took: made.elapsed() };
-        lock(&self.pages).insert(note.id.clone(), page);
-        Ok(text)
+        self.pages.page(&note.id, bytes, || self.made(&note.id, true))
     }
 
     fn made(&self, id: &str, is_live: bool) -> Result<Arc<str>, Problem> {
@@ -384,15 +357,4 @@ fn writer_of(record: &Path, process: i32) -> Option<Pid> {
 fn last_message(said: &str) -> String {
     let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("brunt exited without a message");
     last.strip_prefix("brunt: ").unwrap_or(last).trim().to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_page_that_takes_long_is_made_seldom() {
-        let lasts = |ms| LivePage::lasts(Duration::from_millis(ms)).as_millis();
-        assert_eq!((lasts(0), lasts(5), lasts(200)), (1000, 1000, 20_000));
-    }
 }
