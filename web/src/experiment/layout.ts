@@ -125,8 +125,11 @@ function cut(text: string, width: number): string {
   return `${kept}…`;
 }
 
-/** Lays out a chart. */
-export function layoutOf(chart: Chart, width: number): Layout {
+/** Heights of a chart without cells: on paper three of them find room on a sheet. */
+const [PAPER, LOW, HIGH] = [180, 170, 260];
+
+/** Lays out a chart, for the screen or for paper. */
+export function layoutOf(chart: Chart, width: number, onPaper = false): Layout {
   const styles = stylesOf(chart.series);
   const hasCells = chart.series.some(({ kind }) => kind === 'cells');
   const legend = legendOf(chart, styles, width);
@@ -137,7 +140,7 @@ export function layoutOf(chart: Chart, width: number): Layout {
   const x = xScale(chart, hasCells, right - left);
   const xLabels = xLabelsOf(x, right - left, chart.x.unit === 'names');
   const tallest = Math.max(1, ...xLabels.map(({ lines }) => lines.length));
-  const plot = hasCells ? Math.min(Math.max(y.ticks.length * 40, 80), 480) : Math.max(170, Math.min(260, 0.5 * width));
+  const plot = hasCells ? Math.min(Math.max(y.ticks.length * 40, 80), 480) : onPaper ? PAPER : Math.max(LOW, Math.min(HIGH, 0.5 * width));
   const bottom = top + plot;
   const px = (value: number): number => left + x.place(value) * (right - left);
   // Names are read from above, as in a table; an end that is infinite is at the edge.

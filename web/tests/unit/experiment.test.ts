@@ -93,6 +93,12 @@ describe('layout of charts', () => {
     }
   });
 
+  it('is lower on paper, where three find room on a sheet of 273 mm', () => {
+    const { height } = layoutOf(chart([line, { ...line, name: 'b' }]), 700, true);
+    expect(3 * (height + 28 + 12)).toBeLessThan((273 / 25.4) * 96);
+    expect(height).toBeLessThan(layoutOf(chart([line, { ...line, name: 'b' }]), 700).height);
+  });
+
   it('sets bars and points of the same name side by side, and no others', () => {
     const names = { ...axis('names'), names: ['a', 'b'] };
     const laid = layoutOf(chart([series('bars', 'plain', [{ x: 0, y: 1 }, { x: 1, y: 2 }]), series('bars', 'plain', [{ x: 0, y: 3 }])], names), 600);
