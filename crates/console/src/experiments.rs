@@ -2,6 +2,7 @@
 //! everything shown is read; so it goes on if the console ends, and the next console finds it.
 
 mod active;
+mod live_pages;
 mod shelf;
 #[cfg(test)]
 mod tests;

@@ -76,6 +76,17 @@ fn an_experiment_is_watched_stopped_gone_on_with_and_kept() {
     console.ask_as(&console.token, "DELETE", &format!("/api/v1/experiments/{id}"), &Value::Null).with(204);
     console.get(&format!("/api/v1/experiments/{id}")).with(404);
     assert!(!record.exists());
+
+    // Its record comes back as that of another machine would.
+    let (host, bearer) = (format!("Host: {}", console.host), format!("Authorization: Bearer {}", console.token));
+    let taken = console.raw("POST", "/api/v1/records?name=back", &[&host, &bearer], &file.body).with(201).json();
+    assert_eq!(taken["experiment"], true);
+    let back = one(&console, taken["id"].as_str().unwrap());
+    assert_eq!(
+        (&back["origin"], &back["name"], &back["answer"]),
+        (&"dropped".into(), &"back".into(), &whole["answer"])
+    );
+    assert_eq!(back["can_go_on"], false);
 }
 
 #[test]

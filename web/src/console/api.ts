@@ -122,7 +122,7 @@ export const remove = (id: string): Promise<Response> => answer('DELETE', `/runs
 export const start = (asked: { plan: string; yes: boolean; name: string; lang: string }): Promise<{ id: string }> => json(answer('POST', '/runs', asked));
 export const change = (id: string, wanted: unknown, yes: boolean): Promise<Response> => answer('POST', `/runs/${id}/change${yes ? '?yes=true' : ''}`, wanted);
 export const stop = (id: string, drain: boolean): Promise<Response> => answer('POST', `/runs/${id}/stop`, { drain });
-export const drop = (file: File): Promise<{ id: string }> => json(answer('POST', `/records?${new URLSearchParams({ name: file.name.slice(0, 200) })}`, undefined, file));
+export const drop = (file: File): Promise<{ id: string; experiment?: boolean }> => json(answer('POST', `/records?${new URLSearchParams({ name: file.name.slice(0, 200) })}`, undefined, file));
 export const check = (plan: string, lang: string): Promise<Checked> => json(answer('POST', '/plan/check', { plan, lang }));
 export const fromCurl = (curl: string, asFlow: boolean, lang: string): Promise<{ plan: string }> => json(answer('POST', '/plan/from-curl', { curl, as_flow: asFlow, lang }));
 export const tryOnce = (plan: string, lang: string): Promise<{ exit: number; said: string; complaint: string }> => json(answer('POST', '/plan/try', { plan, lang }));

@@ -24,7 +24,8 @@ export function cellsOf(rows: readonly (readonly string[])[]): Cell<readonly str
   return heading.map((label, i) => {
     const texts = body.map((row) => row[i] ?? '');
     const known = texts.filter((text) => !UNKNOWN.test(text));
-    const right = known.length > 0 && known.every((text) => numberOf(text) !== null);
+    // Where nothing is known, a column beside the first would have been one of numbers.
+    const right = texts.length > 0 && (known.length > 0 || i > 0) && known.every((text) => numberOf(text) !== null);
     return {
       key: String(i),
       label,

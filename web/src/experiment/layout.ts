@@ -58,6 +58,8 @@ export interface Key {
   name: string;
   style: Style;
   kind: Series['kind'];
+  /** Whether its points are drawn. */
+  isSigned: boolean;
 }
 
 /** The label of a tick, in lines. */
@@ -123,8 +125,11 @@ function cut(text: string, width: number): string {
   return `${kept}…`;
 }
 
-/** Lays out a chart. */
-export function layoutOf(chart: Chart, width: number): Layout {
+/** Heights of a chart without cells: on paper three of them find room on a sheet. */
+const [PAPER, LOW, HIGH] = [180, 170, 260];
+
+/** Lays out a chart, for the screen or for paper. */
+export function layoutOf(chart: Chart, width: number, onPaper = false): Layout {
   const styles = stylesOf(chart.series);
   const hasCells = chart.series.some(({ kind }) => kind === 'cells');
   const legend = legendOf(chart, styles, width);
@@ -135,7 +140,7 @@ export function layoutOf(chart: Chart, width: number): Layout {
   const x = xScale(chart, hasCells, right - left);
   const xLabels = xLabelsOf(x, right - left, chart.x.unit === 'names');
   const tallest = Math.max(1, ...xLabels.map(({ lines }) => lines.length));
-  const plot = hasCells ? Math.min(Math.max(y.ticks.length * 40, 80), 480) : Math.max(170, Math.min(260, 0.5 * width));
+  const plot = hasCells ? Math.min(Math.max(y.ticks.length * 40, 80), 480) : onPaper ? PAPER : Math.max(LOW, Math.min(HIGH, 0.5 * width));
   const bottom = top + plot;
   const px = (value: number): number => left + x.place(value) * (right - left);
   // Names are read from above, as in a table; an end that is infinite is at the edge.
@@ -202,16 +207,17 @@ function spaced(labels: Label[], isBands: boolean): Label[] {
 }
 
 function legendOf(chart: Chart, styles: readonly Style[], width: number): { keys: Key[]; height: number } {
-  const named = chart.series.map((series, i) => ({ series, style: styles[i] })).filter(({ series }) => series.name && series.points.length > 0 && (series.kind !== 'cells' || series.tone !== 'plain'));
+  const drawn = chart.series.map((series, i) => ({ series, style: styles[i] })).filter(({ series }) => series.points.length > 0);
+  const named = drawn.filter(({ series }) => series.kind !== 'cells' || series.tone !== 'plain');
   // What is alone is named by the title; a meaning is always named.
   if (named.length < 2 && named.every(({ series }) => series.tone === 'plain')) return { keys: [], height: 0 };
   const keys: Key[] = [];
   let [x, y] = [0, 10];
   for (const { series, style } of named) {
-    const name = cut(series.name, width - 40);
+    const name = cut(series.name || chart.y.label, width - 40);
     const size = 30 + widthOf(name) * 1.1 + 20;
     if (x > 0 && x + size - 20 > width) [x, y] = [0, y + LINE + 4];
-    keys.push({ x, y, name, style, kind: series.kind });
+    keys.push({ x, y, name, style, kind: series.kind, isSigned: series.points.some(({ label }) => label) });
     x += size;
   }
   return { keys, height: y + LINE };

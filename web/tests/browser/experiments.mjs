@@ -85,6 +85,8 @@ export async function experiments({ page, other, look, origin, target, looked, c
   const document = await page.evaluate(async (path) => (await fetch(path)).json(), `/api/v1/experiments/${id}/report?format=json`);
   assert.match(document.schema, /^brunt-/);
 
+  const record = Buffer.from(await page.evaluate(async (path) => [...new Uint8Array(await (await fetch(path)).arrayBuffer())], `/api/v1/experiments/${id}/record`));
+
   // The list has its answer; one begins anew from it; it is deleted.
   await page.getByRole('link', { name: 'Run again' }).click();
   await page.waitForFunction((words) => document.querySelector('textarea').value === words, `'p99<2s' -r 20/s --up-to 40/s -d 2s ${target}`);
@@ -92,6 +94,15 @@ export async function experiments({ page, other, look, origin, target, looked, c
   await page.getByText(over.answer.en).waitFor();
   await looked('experiments');
   await page.getByRole('link', { name: 'How much' }).click();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('button', { name: 'Delete permanently?' }).click();
+  await page.getByText('No experiments yet.').waitFor();
+  // Its record, dropped where runs are, comes back.
+  await page.getByRole('link', { name: 'Runs', exact: true }).click();
+  await page.locator('input[type=file]').setInputFiles({ name: 'from-ci.bruntexp', mimeType: 'application/zstd', buffer: record });
+  await page.getByRole('link', { name: 'from-ci.bruntexp was imported' }).click();
+  await page.locator('.answer', { hasText: over.answer.en }).waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Continue' }).count(), 0);
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('button', { name: 'Delete permanently?' }).click();
   await page.getByText('No experiments yet.').waitFor();

@@ -74,7 +74,7 @@ export const compare = page('compare', ['brunt', 'compare', 'http://127.0.0.1:80
       chart(t('p99 of each run, in the order of the pairs', '每次运行的 p99，按配对顺序'), axis(t('pair', '配对'), 'number'), axis('p99', 'micros'), [side('A', 0), side('B', 1.4)]),
       chart(t('Change of B against A', 'B 相对 A 的变化'), names('', figures), axis(t('change', '变化'), 'share'), ['good', 'bad', 'doubt'].map(judged)),
       table(null, [
-        [t('figure', '指标'), 'A', 'B', t('change', '变化'), t('interval', '区间'), t('verdict', '结论')],
+        ['', 'A', 'B', t('change', '变化'), t('interval', '区间'), t('verdict', '结论')],
         ...CHANGES.map(([, , y, low, high, tone], i) => [figures[i], i === 0 ? '12,345/s' : i === 4 ? '0.00 %' : '11.2 ms', i === 0 ? '12,086/s' : i === 4 ? '0.00 %' : '12.6 ms', percent(y), `${percent(low)} … ${percent(high)}`, verdicts[tone]]),
       ]),
     ],

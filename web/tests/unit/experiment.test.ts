@@ -93,6 +93,12 @@ describe('layout of charts', () => {
     }
   });
 
+  it('is lower on paper, where three find room on a sheet of 273 mm', () => {
+    const { height } = layoutOf(chart([line, { ...line, name: 'b' }]), 700, true);
+    expect(3 * (height + 28 + 12)).toBeLessThan((273 / 25.4) * 96);
+    expect(height).toBeLessThan(layoutOf(chart([line, { ...line, name: 'b' }]), 700).height);
+  });
+
   it('sets bars and points of the same name side by side, and no others', () => {
     const names = { ...axis('names'), names: ['a', 'b'] };
     const laid = layoutOf(chart([series('bars', 'plain', [{ x: 0, y: 1 }, { x: 1, y: 2 }]), series('bars', 'plain', [{ x: 0, y: 3 }])], names), 600);
@@ -113,6 +119,9 @@ describe('layout of charts', () => {
   it('names series where there are several, and meanings always', () => {
     expect(layoutOf(chart([line]), 600).keys).toEqual([]);
     expect(layoutOf(chart([line, { ...line, name: 'b' }]), 600).keys.map(({ name }) => name)).toEqual(['line plain', 'b']);
+    expect(layoutOf(chart([{ ...line, name: '' }, series('steps', 'plain', [])]), 600).keys).toEqual([]);
+    const fitted = layoutOf(chart([{ ...line, name: '' }, series('line', 'plain', [{ x: 1, y: 2, label: '' }, { x: 3, y: 4, label: '' }])]), 600).keys;
+    expect(fitted.map(({ name, isSigned }) => [name, isSigned])).toEqual([['per_second', true], ['line plain', false]]);
     expect(layoutOf(chart([series('cells', 'plain', [{ value: 1 }]), series('cells', 'doubt', [{ x: 1, value: 2 }])]), 600).keys.map(({ name }) => name)).toEqual(['cells doubt']);
   });
 
@@ -175,9 +184,9 @@ describe('tables of an experiment', () => {
   });
 
   it('have numbers on the right, and sort by them', () => {
-    const rows = [['rung', 'alone', 'keeps', 'since'], ['empty', '900 µs', '–', '2026-08-07'], ['mysql', '1.20 ms', '17 %', '2026-08-08']];
+    const rows = [['rung', 'alone', 'keeps', 'since', 'cpu'], ['empty', '900 µs', '–', '2026-08-07', '–'], ['mysql', '1.20 ms', '17 %', '2026-08-08', '–']];
     const cells = cellsOf(rows);
-    expect(cells.map(({ right }) => right)).toEqual([false, true, true, false]);
+    expect(cells.map(({ right }) => right)).toEqual([false, true, true, false, true]);
     expect(rows.slice(1).map((row) => cells[1].value!(row))).toEqual([0.0009, 0.0012]);
     expect(cells[2].value!(rows[1])).toBeNull();
     expect(cellsOf([['a', 'b']]).map(({ right }) => right)).toEqual([false, false]);

@@ -152,7 +152,8 @@ pub async fn lines(State(app): State<App>, Path(id): Path<String>) -> Result<Res
     let reader = app.reader().await?;
     blocking(&app, move |app| {
         let _reader = reader;
-        let mut response = Response::new(Body::from(app.experiments.page(&app.experiments.find(&id)?)?));
+        let page = app.experiments.page(&app.experiments.find(&id)?)?;
+        let mut response = Response::new(Body::from(page.as_bytes().to_vec()));
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
         Ok(response)
     })

@@ -11,7 +11,7 @@ use axum::http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_T
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use axum::{Extension, Json};
-use brunt_record::RecordFile;
+use brunt_record::{RecordFile, SeriesReader};
 use brunt_report::comparison::ComparedRun;
 use brunt_report::formats::{Style, html};
 use brunt_report::{Lang, RecordedSeconds, ReportFormat, Summary};
@@ -173,7 +173,7 @@ impl Drop for UploadFile {
     }
 }
 
-/// `POST /records`: the bytes of a record, which may come from any source.
+/// `POST /records`: the bytes of a record of a run or of an experiment, which may come from any source.
 pub async fn upload(
     State(app): State<App>,
     named: Result<Query<UploadQuery>, QueryRejection>,
@@ -189,6 +189,11 @@ pub async fn upload(
         let _reader = reader;
         let mut incoming = incoming;
         let path = incoming.0.clone().unwrap_or_default();
+        if SeriesReader::is_series(&path) {
+            app.experiments.take_in(&path, &id, marks.name.unwrap_or_default())?;
+            incoming.0 = None;
+            return Ok((StatusCode::CREATED, Json(json!({ "id": id, "experiment": true }))));
+        }
         let refused = |why: String| Problem::unfit("record", refusal(&why, &beginning(&path)));
         let figures = figures::RunFigures::of(&path).map_err(refused)?;
         std::fs::rename(&path, app.library.record(&id))?;

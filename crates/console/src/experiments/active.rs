@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use brunt_report::Exit;
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::live_pages::LivePages;
 use super::{ExperimentShelf, ShelvedExperiment};
 use crate::library::{RunSource, RunState};
 use crate::plans::PlanExecutor;
@@ -43,6 +44,7 @@ pub struct ActiveExperiments {
     plans: PlanExecutor,
     pub shelf: ExperimentShelf,
     active: Mutex<HashMap<String, Arc<Mutex<Standing>>>>,
+    pages: LivePages,
 }
 
 /// An experiment to start.
@@ -64,7 +66,7 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 impl ActiveExperiments {
     /// Creates the set, without processes.
     pub fn new(program: BruntProgram, plans: PlanExecutor, shelf: ExperimentShelf) -> ActiveExperiments {
-        ActiveExperiments { program, plans, shelf, active: Mutex::default() }
+        ActiveExperiments { program, plans, shelf, active: Mutex::default(), pages: LivePages::default() }
     }
 
     /// Starts an experiment; returns its id.
@@ -194,8 +196,8 @@ impl ActiveExperiments {
             note.state = RunState::Failed;
             return;
         }
-        let read = self.plans.run(move |plans| plans.experiment_page(&record, false));
-        match read.and_then(|page| page.map_err(|fault| Problem::unfit("record", fault))) {
+        self.pages.forget(&note.id);
+        match self.made(&note.id, false) {
             Ok(page) => {
                 note.learn(&serde_json::from_str(&page).unwrap_or_default());
                 note.state = RunState::Over;
@@ -222,6 +224,25 @@ impl ActiveExperiments {
             }
         }
         None
+    }
+
+    /// Adds an experiment made elsewhere: its record becomes one of the shelf.
+    ///
+    /// # Errors
+    /// Returns an error if the record cannot be read; nothing of it is kept then.
+    pub fn take_in(&self, incoming: &Path, id: &str, name: String) -> Result<(), Problem> {
+        std::fs::rename(incoming, self.shelf.record(id))?;
+        let mut note = ShelvedExperiment::new(id, RunSource::Dropped);
+        note.name = name;
+        self.conclude(&mut note);
+        let kept = match note.state {
+            RunState::Failed => Err(Problem::unfit("record", note.fault.clone().unwrap_or_default())),
+            RunState::Running | RunState::Over => self.shelf.put(&note).map_err(Problem::machine),
+        };
+        if kept.is_err() {
+            self.shelf.delete(id);
+        }
+        kept
     }
 
     /// Returns an experiment with its current state.
@@ -265,14 +286,21 @@ impl ActiveExperiments {
     ///
     /// # Errors
     /// Returns an error if there is no record, or it cannot be read.
-    pub fn page(&self, note: &ShelvedExperiment) -> Result<String, Problem> {
-        let record = self.shelf.record(&note.id);
-        if !record.metadata().is_ok_and(|data| data.len() > 0) {
+    pub fn page(&self, note: &ShelvedExperiment) -> Result<Arc<str>, Problem> {
+        let bytes = self.shelf.record(&note.id).metadata().map_or(0, |data| data.len());
+        if bytes == 0 {
             return Err(Problem::conflict("not_running", "this experiment has not started yet"));
         }
-        let is_live = note.state == RunState::Running;
+        if note.state != RunState::Running {
+            return self.made(&note.id, false);
+        }
+        self.pages.page(&note.id, bytes, || self.made(&note.id, true))
+    }
+
+    fn made(&self, id: &str, is_live: bool) -> Result<Arc<str>, Problem> {
+        let record = self.shelf.record(id);
         let page = self.plans.run(move |plans| plans.experiment_page(&record, is_live))?;
-        page.map_err(|fault| Problem::unfit("record", fault))
+        page.map(Arc::from).map_err(|fault| Problem::unfit("record", fault))
     }
 
     /// Asks an experiment to end with what is known, as Ctrl-C does.

@@ -83,6 +83,9 @@ impl ShelvedExperiment {
         let texts =
             |of: &Value| of.as_array().map(|all| all.iter().filter_map(Value::as_str).map(str::to_owned).collect());
         self.kind = said["kind"].as_str().unwrap_or(&self.kind).to_owned();
+        if self.origin == RunSource::Dropped {
+            self.started_ms = said["unix_ms"].as_u64().unwrap_or(self.started_ms);
+        }
         self.command = texts(&said["command"]).unwrap_or_default();
         self.exit = said["exit_code"].as_i64().and_then(|code| i32::try_from(code).ok());
         let answer = |lang: &str| {

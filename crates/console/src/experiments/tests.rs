@@ -38,7 +38,7 @@ impl PlanService for StandInPlans {
             json!({ "title": "t", "blocks": [{ "block": "sentences", "sentences": [] },
                 { "block": "answer", "tone": "good", "sentence": sentence }] })
         };
-        let page = json!({ "experiment": { "kind": "find", "command": ["brunt", "find", "****"], "exit_code": exit,
+        let page = json!({ "experiment": { "kind": "find", "command": ["brunt", "find", "****"], "exit_code": exit, "unix_ms": 7,
             "live": is_live, "text": { "en": of("Yes."), "zh": of("是。") } } });
         Ok(page.to_string())
     }
@@ -82,7 +82,9 @@ fn one_is_started_stopped_and_gone_on_with() {
     let record = std::fs::read_to_string(all.shelf.record(&id)).unwrap();
     let path = all.shelf.record(&id).display().to_string();
     assert_eq!(record.trim(), format!("find --record {path} --quiet --lang en --yes p99<50ms x"));
-    assert!(all.page(&going).unwrap().contains("\"live\":true"));
+    let live = all.page(&going).unwrap();
+    assert!(live.contains("\"live\":true"));
+    assert!(Arc::ptr_eq(&live, &all.page(&going).unwrap()), "nothing was added, so it is not made again");
     assert!(all.start(&asked(&["find", "y"])).unwrap_err().sentence().contains("disturb"));
     assert!(all.go_on(&id, "en").unwrap_err().sentence().contains("still going"));
 
@@ -94,6 +96,7 @@ fn one_is_started_stopped_and_gone_on_with() {
     let answer = over.answer.clone().unwrap();
     assert_eq!((&*answer.tone, &*answer.en, &*answer.zh), ("good", "Yes.", "是。"));
     assert_eq!(over.command, ["brunt", "find", "****"]);
+    assert!(all.page(&over).unwrap().contains("\"live\":false"));
     assert!(can_go_on(&over));
     assert!(all.stop(&id).is_err());
 
@@ -144,6 +147,21 @@ fn the_next_console_finds_those_of_an_earlier_one_and_of_the_command_line() {
     assert_eq!(next.all().unwrap().len(), 1);
     first.stop_all();
     assert!(!first.is_active(&id));
+}
+
+#[test]
+fn one_made_elsewhere_is_taken_in_with_its_own_start_or_not_at_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let all = opened(directory.path());
+    let incoming = directory.path().join("incoming");
+    std::fs::write(&incoming, "find").unwrap();
+    all.take_in(&incoming, "00000000000009-a", "from ci".into()).unwrap();
+    let found = all.find("00000000000009-a").unwrap();
+    assert_eq!((found.origin, found.started_ms, &*found.name), (RunSource::Dropped, 7, "from ci"));
+    assert!(!incoming.exists() && found.answer.is_some());
+    std::fs::write(&incoming, "damaged").unwrap();
+    assert_eq!(all.take_in(&incoming, "9-b", String::new()).unwrap_err().sentence(), "line 1: damaged");
+    assert_eq!(all.all().unwrap().len(), 1);
 }
 
 #[test]
