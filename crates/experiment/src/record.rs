@@ -39,7 +39,7 @@ pub enum Experiment {
     /// The highest load that keeps objectives.
     Find(FindPlan),
     /// Whether one side is worse than the other.
-    Compare(ComparePlan),
+    Compare(Box<ComparePlan>),
     /// A table of loads and options.
     Sweep(SweepPlan),
     /// What each further dependency costs.
@@ -91,11 +91,11 @@ impl Experiment {
                     number += 1;
                     say(&find::trial_line(number, row, is_rate, lang));
                 });
-                found.map(ExperimentOutcome::Find)
+                found.map(|found| ExperimentOutcome::Find(Box::new(found)))
             }
             Experiment::Compare(plan) => {
                 let tell = &mut |n, row: &_| say(&compare::run_line(n, row, lang));
-                compare::compare(plan, runner, stop, tell).map(ExperimentOutcome::Compare)
+                compare::compare(plan, runner, stop, tell).map(|found| ExperimentOutcome::Compare(Box::new(found)))
             }
             Experiment::Sweep(plan) => {
                 let found = sweep::sweep(plan, runner, stop, &mut |n, cell, summary| {
@@ -139,9 +139,9 @@ impl Experiment {
 #[derive(Debug)]
 pub enum ExperimentOutcome {
     /// See [`Experiment::Find`].
-    Find(FindOutcome),
+    Find(Box<FindOutcome>),
     /// See [`Experiment::Compare`].
-    Compare(CompareOutcome),
+    Compare(Box<CompareOutcome>),
     /// See [`Experiment::Sweep`].
     Sweep(SweepOutcome),
     /// See [`Experiment::Ladder`].
@@ -152,8 +152,8 @@ impl ExperimentOutcome {
     /// Returns what is reported.
     pub fn reported(&self) -> &dyn Reported {
         match self {
-            ExperimentOutcome::Find(found) => found,
-            ExperimentOutcome::Compare(found) => found,
+            ExperimentOutcome::Find(found) => &**found,
+            ExperimentOutcome::Compare(found) => &**found,
             ExperimentOutcome::Sweep(found) => found,
             ExperimentOutcome::Ladder(found) => found,
         }

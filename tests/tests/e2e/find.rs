@@ -91,7 +91,7 @@ fn an_interrupted_search_ends_with_what_is_known() {
     until("the second trial has begun", || target.requests() > 430);
     running.signal(Signal::INT);
     let ended = running.end().with_code(21);
-    assert!(ended.out.contains("Not finished: it was stopped. So far "), "{ended:?}");
+    assert!(ended.out.contains("Not finished. So far "), "{ended:?}");
     assert!(ended.out.contains("00/s seems to keep p50<1s, and ? does not."), "{ended:?}");
 }
 

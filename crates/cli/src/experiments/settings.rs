@@ -91,7 +91,7 @@ impl<'a> TryFrom<&'a mut CompareSettings> for AskedExperiment<'a> {
             is_quiet: false,
             around: [side.before.as_deref(), side.after.as_deref()],
         });
-        let (subjects, experiment) = (subjects.collect(), Experiment::Compare(plan));
+        let (subjects, experiment) = (subjects.collect(), Experiment::Compare(Box::new(plan)));
         Ok(AskedExperiment { subjects, experiment, resume, new_baseline })
     }
 }

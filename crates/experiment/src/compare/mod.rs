@@ -104,6 +104,17 @@ impl CompareOutcome {
         self.rows.len() - self.plan.baseline.as_ref().map_or(0, |baseline| baseline.runs.len())
     }
 
+    /// Returns `true` if something can be told beyond that no more requests failed: of throughput, a latency, or failures
+    /// that changed.
+    pub fn is_told(&self) -> bool {
+        let is_telling = |change: &RunsChange| match change.verdict {
+            ChangeVerdict::CannotTell => false,
+            ChangeVerdict::Same => !change.measure.is_share,
+            ChangeVerdict::Better | ChangeVerdict::Worse => true,
+        };
+        self.changes.iter().chain(self.named.iter().flat_map(|(_, changes)| changes)).any(is_telling)
+    }
+
     /// Returns the exit code: 11 if the second side is worse, 20 if nothing could be told.
     pub fn exit_code(&self) -> u8 {
         let all = || self.changes.iter().chain(self.named.iter().flat_map(|(_, changes)| changes));
@@ -114,7 +125,7 @@ impl CompareOutcome {
             // A test without a baseline yet.
             () if self.is_kept() && self.runs(RunSide::Before) == 0 => Exit::Ok.code(),
             () if all().any(is(ChangeVerdict::Worse)) => REGRESSION,
-            () if self.changes.iter().all(is(ChangeVerdict::CannotTell)) => Exit::NotTrusted.code(),
+            () if !self.is_told() => Exit::NotTrusted.code(),
             () => Exit::Ok.code(),
         }
     }

@@ -30,11 +30,10 @@ fn tone(verdict: ChangeVerdict) -> Tone {
 
 /// Returns the tone of the whole answer: bad if anything is worse, by name too, in doubt if nothing can be told.
 fn overall(found: &CompareOutcome) -> Tone {
-    let all = || found.changes.iter().map(|change| tone(change.verdict));
-    let named = found.named.iter().flat_map(|(_, changes)| changes).map(|change| tone(change.verdict));
+    let mut all = found.changes.iter().chain(found.named.iter().flat_map(|(_, changes)| changes));
     match () {
-        () if all().chain(named).any(|tone| tone == Tone::Bad) => Tone::Bad,
-        () if all().any(|tone| tone == Tone::Good) => Tone::Good,
+        () if all.any(|change| change.verdict == ChangeVerdict::Worse) => Tone::Bad,
+        () if found.is_told() => Tone::Good,
         () => Tone::Doubt,
     }
 }

@@ -35,6 +35,10 @@ const WORSE: Text = text("B is worse than A: {what}.", "B 比 A 更差：{what}�
 const BETTER: Text = text("B is better than A: {what}.", "B 比 A 更好：{what}。");
 const MIXED: Text =
     text("B is worse than A in {worse}, and better in {better}.", "B 的 {worse} 比 A 差，{better} 比 A 好。");
+const SAME_IN_PART: Text = text(
+    "No difference that matters in {same}; of {untold} it cannot be told.",
+    "{same} 没有值得注意的差别；{untold} 无法判断。",
+);
 const SAME: Text = text("A and B are the same, as far as matters: {what}.", "A 与 B 没有值得注意的差别：{what}。");
 const UNTOLD: Text = text("Whether A and B differ cannot be told.", "无法判断 A 与 B 是否有差别。");
 const AND: Text = text(", ", "、");
@@ -135,8 +139,11 @@ pub(super) fn headline(outcome: &CompareOutcome, lang: Lang) -> String {
         (Some(worse), Some(better), _) => lang.fill(MIXED, &[("worse", &worse), ("better", &better)]),
         (Some(worse), None, _) => lang.fill(WORSE, &[("what", &worse)]),
         (None, Some(better), _) => lang.fill(BETTER, &[("what", &better)]),
-        (None, None, Some(same)) => lang.fill(SAME, &[("what", &same)]),
-        (None, None, None) => lang.of(UNTOLD).to_owned(),
+        (None, None, Some(same)) if outcome.is_told() => match of(ChangeVerdict::CannotTell) {
+            Some(untold) => lang.fill(SAME_IN_PART, &[("same", &same), ("untold", &untold)]),
+            None => lang.fill(SAME, &[("what", &same)]),
+        },
+        (None, None, _) => lang.of(UNTOLD).to_owned(),
     }
 }
 

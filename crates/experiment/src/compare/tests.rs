@@ -73,6 +73,23 @@ fn what_is_worse_by_name_only_is_the_answer() {
 }
 
 #[test]
+fn failures_alone_do_not_make_sides_the_same() {
+    let mut untold = found(100.1, 6, 12);
+    for change in untold.changes.iter_mut().filter(|change| !change.measure.is_share) {
+        change.verdict = ChangeVerdict::CannotTell;
+    }
+    assert_eq!(untold.exit_code(), 20);
+    assert!(said(&untold, brunt_report::Lang::En).starts_with("Whether A and B differ cannot be told."));
+    untold.changes[0].verdict = ChangeVerdict::Same;
+    assert_eq!(untold.exit_code(), 0);
+    let text = said(&untold, brunt_report::Lang::En);
+    assert!(
+        text.starts_with("No difference that matters in throughput, failed; of p50, p95, p99 it cannot be told."),
+        "{text}"
+    );
+}
+
+#[test]
 fn few_runs_are_called_indicative() {
     let of = |runs: usize| {
         (found(120.0, runs, 2 * runs).exit_code(), said(&found(120.0, runs, 2 * runs), brunt_report::Lang::En))

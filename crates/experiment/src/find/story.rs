@@ -52,13 +52,16 @@ const NOTHING_TO_TRUST: Text = text(
     "No load was shown to keep {objectives}: trials were not to be trusted, from the lowest load on. Generator-limited.",
     "没有任何负载被证实满足 {objectives}：从最低负载起，试验就不可信。受发压端限制。",
 );
+const SO_FAR: Text = text(
+    "Not finished. So far {low} seems to keep {objectives}, and {high} does not.",
+    "搜索未完成。目前看来 {low} 满足 {objectives}，{high} 不满足。",
+);
 const UNDECIDED: Text = text(
     "Not finished: {why}. So far {low} seems to keep {objectives}, and {high} does not.",
     "搜索未完成：{why}。目前看来 {low} 满足 {objectives}，{high} 不满足。",
 );
 const OUT_OF_TIME: Text =
     text("there was no time left for another trial (--run-timeout)", "剩余时间不足以再做一次试验（--run-timeout）");
-const STOPPED: Text = text("it was stopped", "已被中止");
 const LOST: Text = text("the target could no longer be reached", "无法再连接目标服务");
 const OF_GOAL: Text =
     text("  {objective}: held at {lower}, missed at {upper}", "  {objective}：{lower} 满足，{upper} 未满足");
@@ -193,13 +196,10 @@ pub(super) fn headline(outcome: &FindOutcome, lang: Lang) -> String {
         Some(SearchEnd::LowestMissed) => LOWEST_MISSED,
         Some(SearchEnd::GeneratorLimited) if result.bounds.lower.is_none() => NOTHING_TO_TRUST,
         Some(SearchEnd::GeneratorLimited) => GENERATOR_LIMITED,
-        Some(SearchEnd::OutOfTime | SearchEnd::Stopped) | None => UNDECIDED,
+        Some(SearchEnd::OutOfTime) => UNDECIDED,
+        Some(SearchEnd::Stopped) | None => SO_FAR,
     };
-    let why = match result.end {
-        _ if outcome.unreachable => LOST,
-        Some(SearchEnd::OutOfTime) => OUT_OF_TIME,
-        _ => STOPPED,
-    };
+    let why = if outcome.unreachable { LOST } else { OUT_OF_TIME };
     let facts = [
         ("what", what(is_rate, lang)),
         ("objectives", &*outcome.objectives.join(lang.of(AND))),

@@ -69,7 +69,7 @@ fn each_end_has_its_sentence_and_its_exit_code() {
             "So far 1,500/s seems to keep p99<50ms, and ? does not",
             "搜索未完成",
         ),
-        (outcome(Stopped, None, None), 21, "it was stopped", "已被中止"),
+        (outcome(Stopped, None, None), 21, "Not finished. So far", "搜索未完成。目前"),
     ];
     for (outcome, code, en, zh) in table {
         assert_eq!(outcome.exit().code(), code, "{en}");
