@@ -213,7 +213,7 @@ fn a_record_of_other_runs_is_refused_and_one_of_its_runs_is_found() {
     let path = dir.path().join("sweep.bruntexp");
     record(&path, &mut Service::new());
     let (_, mut runner) = RecordedRunner::read(&path).expect("a record");
-    let wrong = asked(8).conduct(&mut runner, &Stop::default(), (&mut |_| {}, Lang::En)).err().expect("other seeds");
+    let wrong = asked(8).conduct(&mut runner, &Stop::default(), (&mut |_| {}, Lang::En)).expect_err("other seeds");
     assert!(wrong.to_string().contains("are not those that this version of brunt would make"), "{wrong}");
     let third = nth_run(&path, 3).expect("a record").expect("a run");
     assert!(Summary::from_past(&third).expect("events").totals.finished > 0);
