@@ -333,7 +333,9 @@ impl Finder<'_> {
             let Some((summary, _)) = self.measure((self.lowest, PROBE), true)? else { return Ok(()) };
             let most = Nanos::from_secs_f64(baseline.as_secs_f64() * RECOVERED);
             let is_higher = median(&summary).is_some_and(|(at, low)| low.unwrap_or(at) > most);
-            if self.stop.requested() || !is_higher {
+            // A service that answers nothing has no median, and has not recovered.
+            let is_away = summary.totals.finished == 0 && summary.totals.failed > 0;
+            if self.stop.requested() || !(is_higher || is_away) {
                 return Ok(());
             }
         }

@@ -1,10 +1,12 @@
 //! What a search says and writes, for each way in which it may end.
 
+use brunt_record::{Failure, RunEnd, RunEvent, RunListener, Second};
 use brunt_report::{Lang, ObjectiveOutcome};
 use serde_json::Value;
 
 use super::*;
 use crate::report::text as said;
+use crate::runner::tests::started;
 use crate::search::GoalBounds;
 
 fn outcome(end: SearchEnd, lower: Option<f64>, upper: Option<f64>) -> FindOutcome {
@@ -141,4 +143,77 @@ fn the_limit_is_that_of_a_load_above_the_bound() {
     let missed = |load| MissedTrial { load, limit: unknown(), failing: None };
     let at = |lower| limit_above([1600.0, 1500.0, 3000.0].map(missed).into(), lower).map(|trial| trial.load);
     assert_eq!([at(Some(1500.0)), at(None), at(Some(4000.0))], [Some(1600.0), Some(1500.0), None]);
+}
+
+/// A service that crashes at a load, and answers again after so many runs of the wait that follows.
+struct CrashingService {
+    most: f64,
+    is_down: bool,
+    down_for: usize,
+    waits: usize,
+    spent: Nanos,
+}
+
+impl TrialRunner for CrashingService {
+    fn run(
+        &mut self,
+        of: RunOf,
+        trial: &Trial,
+        _: &Stop,
+        _: &mut [&mut dyn RunListener],
+    ) -> Result<RunResult, UsageError> {
+        self.spent += trial.lasts();
+        self.waits += usize::from(self.is_down && of.is_aside);
+        if self.is_down && of.is_aside && self.waits > self.down_for {
+            self.is_down = false;
+        }
+        if self.is_down && !of.is_aside {
+            return Ok(RunResult::Lost);
+        }
+        self.is_down |= trial.load.peak() > self.most;
+        let n = (trial.load.peak() * trial.lasts().as_secs_f64()) as u64;
+        let mut second = Second { to_ns: trial.lasts().0 as i64, due: n, ..Second::default() };
+        if self.is_down {
+            let refused = Failure { kind: "refused".into(), phase: "connect".into(), errno: None, count: n };
+            (second.failed, second.failures) = (n, vec![refused]);
+        } else {
+            second.finished = n;
+            second.latency.service.record_n(Nanos::from_millis(5), n);
+        }
+        let mut started = started();
+        if let RunEvent::Started(head) = &mut started {
+            head.plan.objectives = vec!["failed<1%".into()];
+        }
+        let ended = RunEnd { window: trial.lasts(), ..RunEnd::default() };
+        let events = [started, RunEvent::Second(Box::new(second)), RunEvent::Ended(ended)];
+        Ok(RunResult::Made(Box::new(Summary::from_events(events))))
+    }
+
+    fn elapsed(&self) -> Nanos {
+        self.spent
+    }
+}
+
+#[test]
+fn a_service_that_crashed_is_waited_for_and_then_given_up() {
+    let plan = FindPlan {
+        target: "http://h/".into(),
+        objectives: vec!["failed<1%".into()],
+        load: Trial::users(100, Nanos::from_secs(10)).load,
+        scenario: None,
+        highest: 1600.0,
+        width: 0.5,
+        trial: Nanos::from_secs(10),
+        warm_up: Nanos::from_secs(1),
+        seed: 1,
+        time_limit: None,
+    };
+    let search = |down_for| {
+        let mut service = CrashingService { most: 500.0, is_down: false, down_for, waits: 0, spent: Nanos::ZERO };
+        let found = find(&plan, &mut service, &Stop::default(), &mut |_| {}).expect("a search");
+        (found.exit().code(), service.waits, found.result.bounds.lower)
+    };
+    assert_eq!(search(usize::MAX), (30, MOST_PROBES as usize, None), "it is not said to hold or to miss anything");
+    let (code, waits, lower) = search(3);
+    assert!(code == 0 && waits > 3 && lower.is_some_and(|lower| lower <= 500.0), "{code} {waits} {lower:?}");
 }

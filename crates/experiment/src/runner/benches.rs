@@ -7,8 +7,8 @@ use brunt_contract::UsageError;
 use brunt_engine::Stop;
 use brunt_measure::Nanos;
 use brunt_plan::Trial;
-use brunt_record::RunListener;
-use brunt_report::Exit;
+use brunt_record::{Kind, Phase, RunListener};
+use brunt_report::{Exit, Summary};
 
 use super::{RunOf, RunResult, TrialRunner};
 
@@ -76,6 +76,8 @@ impl TrialRunner for BenchRunner<'_> {
             Ok(summary) => match summary.exit {
                 Exit::Unreachable => RunResult::Lost,
                 Exit::Interrupted => RunResult::Stopped,
+                // What waits for a service to recover decides itself for how long.
+                _ if !of.is_aside && is_lost(&summary) => RunResult::Lost,
                 _ => RunResult::Made(Box::new(summary)),
             },
         })
@@ -83,5 +85,50 @@ impl TrialRunner for BenchRunner<'_> {
 
     fn elapsed(&self) -> Nanos {
         Nanos(self.began.elapsed().as_nanos() as u64)
+    }
+}
+
+/// Returns `true` if nothing was there to connect to during the whole run: what is measured after that says nothing about the
+/// service. A service that refuses some of its connections, or answers with errors, is there.
+fn is_lost(summary: &Summary) -> bool {
+    let totals = &summary.totals;
+    let nobody = [Kind::Refused.name(), Kind::Unreachable.name()];
+    let mut failures = totals.failures.iter().map(|failure| (&*failure.phase, &*failure.kind));
+    totals.finished == 0
+        && totals.failed > 0
+        && failures.all(|(phase, kind)| phase == Phase::Connect.name() && nobody.contains(&kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use brunt_record::{Failure, RunEnd, RunEvent, Second};
+
+    use super::*;
+
+    fn run(finished: u64, failures: &[(Kind, Phase, u64)]) -> Summary {
+        let of = |(kind, phase, count): &(Kind, Phase, u64)| {
+            let (kind, phase) = (kind.name().to_owned(), phase.name().to_owned());
+            Failure { kind, phase, errno: None, count: *count }
+        };
+        let failed = failures.iter().map(|(_, _, count)| count).sum();
+        let failures = failures.iter().map(of).collect();
+        let second = Second { finished, failed, failures, due: finished + failed, ..Second::default() };
+        let started = crate::runner::tests::started();
+        Summary::from_events([started, RunEvent::Second(Box::new(second)), RunEvent::Ended(RunEnd::default())])
+    }
+
+    #[test]
+    fn a_target_is_lost_if_nobody_listened_all_the_time() {
+        let table = [
+            (run(0, &[(Kind::Refused, Phase::Connect, 9)]), true),
+            (run(0, &[(Kind::Refused, Phase::Connect, 9), (Kind::Unreachable, Phase::Connect, 1)]), true),
+            (run(1, &[(Kind::Refused, Phase::Connect, 9)]), false),
+            (run(0, &[(Kind::Refused, Phase::Connect, 9), (Kind::Timeout, Phase::Connect, 1)]), false),
+            (run(0, &[(Kind::WrongStatus, Phase::Transfer, 9)]), false),
+            (run(0, &[]), false),
+        ];
+        for (number, (summary, lost)) in table.iter().enumerate() {
+            assert_eq!(is_lost(summary), *lost, "{number}");
+        }
     }
 }

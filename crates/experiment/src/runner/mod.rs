@@ -3,7 +3,7 @@
 mod benches;
 mod recorded;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use brunt_contract::UsageError;
 use brunt_engine::Stop;

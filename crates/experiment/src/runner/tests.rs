@@ -72,7 +72,7 @@ impl TrialRunner for Service {
 }
 
 /// Returns the start of a run, as a record has it.
-fn started() -> RunEvent {
+pub(crate) fn started() -> RunEvent {
     let tls = serde_json::json!({ "insecure": false, "cacert": null, "cert": null, "key": null, "resume": false });
     let plan = serde_json::json!({
         "protocol": "http", "urls": [], "options": {}, "load": { "model": "closed", "stages": [], "think": null, "together": false },
