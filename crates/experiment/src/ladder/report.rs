@@ -84,11 +84,11 @@ fn runs_table(found: &LadderOutcome, lang: Lang) -> ReportBlock {
     ReportBlock::Table { caption: Some(lang.of(RUNS).to_owned()), rows, is_detail: true }
 }
 
-/// Says which rung costs most.
+/// Says which rung costs most; one that keeps all of the capacity of the rung below, or more, costs none.
 fn answer(found: &LadderOutcome, steps: &[Option<LadderStep>], lang: Lang) -> ReportBlock {
     let known = found.rungs.windows(2).zip(steps).filter_map(|(pair, step)| Some((pair, step.as_ref()?)));
     let (tone, sentence) = match known.min_by(|(_, a), (_, b)| a.kept.total_cmp(&b.kept)) {
-        Some((pair, step)) if step.cost != StepCost::Free => {
+        Some((pair, step)) if step.cost != StepCost::Free && step.kept < 1.0 => {
             let facts = [("rung", &*pair[1].name), ("kept", &*numbers::share(step.kept)), ("below", &*pair[0].name)];
             (Tone::Plain, lang.fill(COSTLIEST, &facts))
         }

@@ -45,7 +45,7 @@ const UNEXPLAINED: Text = text(
 );
 pub(super) const UNTOLD: Text = text("{rung}: cannot be told.", "{rung}：无法判断。");
 const NOT_FULL: Text = text(
-    "{rung} was still rising at {n} users: its capacity is higher. Go on with --up-to.",
+    "{rung} was still rising at {n} {n|user|users}: its capacity is higher. Go on with --up-to.",
     "{rung} 在 {n} 个用户时仍在上升：容量更高。请用 --up-to 继续。",
 );
 const NO_CPU: Text = text(

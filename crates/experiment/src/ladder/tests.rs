@@ -49,6 +49,13 @@ fn what_each_rung_adds_is_told_with_its_rule() {
 }
 
 #[test]
+fn a_rung_that_keeps_more_than_all_costs_nothing() {
+    let rungs = vec![rung("a", 1.0, &[1_000.0, 1_500.0], None), rung("b", 0.5, &[2_000.0, 2_400.0], None)];
+    let text = said(&ladder(rungs, &[]), Lang::En);
+    assert!(text.starts_with("No rung costs capacity."), "{text}");
+}
+
+#[test]
 fn a_rung_in_doubt_or_still_rising_is_said() {
     let mut rising = rung("a", 1.0, &[1_000.0, 2_000.0], None);
     rising.is_full = false;
