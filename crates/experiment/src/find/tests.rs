@@ -206,7 +206,6 @@ fn a_service_that_crashed_is_waited_for_and_then_given_up() {
         trial: Nanos::from_secs(10),
         warm_up: Nanos::from_secs(1),
         seed: 1,
-        time_limit: None,
     };
     let search = |down_for| {
         let mut service = CrashingService { most: 500.0, is_down: false, down_for, waits: 0, spent: Nanos::ZERO };
