@@ -1,16 +1,18 @@
 //! `brunt capacity`: the machines that a load needs, from numbers or from the record of a run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use brunt_arithmetic::capacity::{CapacityQuestion, CapacitySource, MachineCapacity};
 use brunt_cause::complaint;
 use brunt_config::{ArithmeticFormat, CapacitySettings};
 use brunt_contract::UsageError;
+use brunt_experiment::record::ExperimentOutcome;
 use brunt_i18n::LocalizedSentence;
-use brunt_record::{End, RecordFile};
+use brunt_record::{End, RecordFile, SeriesReader};
 use brunt_report::text::{Text, text};
 use brunt_report::{Exit, Finding, Grade, Lang, ObjectiveOutcome, Summary};
 
+use crate::experiments;
 use crate::replay::summarize;
 use crate::run::CommandResult;
 use crate::screen;
@@ -19,6 +21,7 @@ const UNTRUSTED: Text = text("its figures are not trusted ({why})", "其数据�
 const TOO_SHORT: Text = text("it was too short to be judged ({why})", "时间太短，无法判断（{why}）");
 const MISSED: Text = text("it missed {objective}", "未通过 {objective}");
 const UNDECIDED: Text = text("it cannot decide {objective}", "无法判断 {objective}");
+const NOT_FOUND: Text = text("the search did not come to its end", "搜索没有完成");
 const CUT_OFF: Text = text("it was interrupted", "压测被中断");
 
 /// Shows how many machines a load needs; returns 20 if the record of a run does not support the answer.
@@ -29,8 +32,12 @@ pub fn capacity(asked: CapacitySettings) -> CommandResult {
     let lang = asked.language.unwrap_or_else(Lang::from_env);
     let mut question = asked.question;
     if let Some(path) = asked.record {
-        let summary = summarize(&RecordFile(PathBuf::from(&path)))?;
-        add_record(&mut question, path, &summary, lang)?;
+        if SeriesReader::is_series(Path::new(&path)) {
+            add_search(&mut question, path)?;
+        } else {
+            let summary = summarize(&RecordFile(PathBuf::from(&path)))?;
+            add_record(&mut question, path, &summary, lang)?;
+        }
     }
     let said = match asked.format {
         ArithmeticFormat::Text => question.text(lang),
@@ -61,6 +68,32 @@ fn add_record(question: &mut CapacityQuestion, path: String, summary: &Summary, 
     question.latency_s = question.latency_s.or(mean);
     let objectives = summary.objectives.iter().map(|judged| judged.objective.clone()).collect();
     let source = CapacitySource::Record { path, objectives, doubts: doubts(summary, lang) };
+    question.per_machine = Some(MachineCapacity { per_s, source });
+    Ok(())
+}
+
+/// Takes the capacity of a machine from a search: the highest rate that was held.
+fn add_search(question: &mut CapacityQuestion, path: String) -> Result<(), UsageError> {
+    let ExperimentOutcome::Find(found) = experiments::read(Path::new(&path))? else {
+        return Err(UsageError::new(
+            "--per-machine",
+            complaint!(
+                "{path} is no record of `brunt find`; name one, or the record of a run",
+                "{path} 不是 `brunt find` 的记录；请给出这样的记录，或一次压测的记录"
+            ),
+        ));
+    };
+    let Some(per_s) = found.result.bounds.lower.filter(|_| found.is_rate) else {
+        return Err(UsageError::new(
+            "--per-machine",
+            complaint!(
+                "no rate was shown to be held in {path}; name a search of a rate that found one",
+                "{path} 中没有被证实能满足的速率；请给出找到速率的搜索记录"
+            ),
+        ));
+    };
+    let doubts = if found.exit() == Exit::Ok { Vec::new() } else { vec![NOT_FOUND.into()] };
+    let source = CapacitySource::Record { path, objectives: found.objectives.clone(), doubts };
     question.per_machine = Some(MachineCapacity { per_s, source });
     Ok(())
 }

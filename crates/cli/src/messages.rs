@@ -304,5 +304,13 @@ pub const RECORD_INCOMPLETE: Text = text(
 /// Shown if standard output could not be written.
 pub const OUTPUT_NOT_WRITTEN: Text =
     text("brunt: standard output could not be written: {error}.", "brunt: 标准输出未能写入：{error}。");
+/// Shown if the record of an experiment could not be written to its end.
+pub const RECORD_NOT_WRITTEN: Text = text(
+    "brunt: {file} holds only the runs before this error: {error}.",
+    "brunt: {file} 只包含此错误之前的运行：{error}。",
+);
+/// Shown if an experiment ends with another exit code than its result has, because that could not be written.
+pub const OTHER_EXIT_CODE: Text =
+    text("Not everything could be written: exit code {code}.", "未能全部写入：退出码 {code}。");
 pub const NOT_WRITTEN: Text =
     text("brunt: -o {file} was not written: {error}.", "brunt: -o {file} 未能写入：{error}。");

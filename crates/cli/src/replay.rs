@@ -104,6 +104,15 @@ fn unreadable(path: &Path, fault: &brunt_record::ReadFault) -> UsageError {
         );
         return UsageError::new("FILE", trouble);
     }
+    if SeriesReader::is_series(path) {
+        return UsageError::new(
+            "FILE",
+            complaint!(
+                "{shown} is the record of an experiment; show it with `brunt report {shown}`, or one of its runs with --run",
+                "{shown} 是实验记录；请用 `brunt report {shown}` 显示，或用 --run 显示其中一次运行"
+            ),
+        );
+    }
     let said = fault.to_string();
     // Some errors contain the file name already.
     let why = said.strip_prefix(&format!("{shown}: ")).unwrap_or(&said);

@@ -57,7 +57,7 @@ settings! { SETTINGS {
     SPARE: u64 = one("spare", "N", spare, "Machines in addition, for failures and deployments [default: 0]", "额外的备用机器数，用于故障和发布 [默认：0]");
     PER_MACHINE: PerMachine = one(
         "per-machine", "RATE|RECORD", per_machine,
-        "What one machine holds: 69/s, or the record of a run with objectives", "单机容量：69/s，或一次设有目标（SLO）的压测记录",
+        "What one machine holds: 69/s, or the record of `find`, or of a run with objectives", "单机容量：69/s，或 `find` 的记录，或一次设有目标（SLO）的压测记录",
     );
     LATENCY: Nanos = one(
         "latency", "TIME", quantity::positive_duration,

@@ -148,32 +148,7 @@ pub fn read(
     let resume = resume::read(&own, &values)?;
     let targets = values.take(TARGET.spec.name);
     let baseline = own.get(&BASELINE)?;
-    if own.has(&UPDATE) && baseline.is_none() {
-        return Err(UsageError::new(
-            "--update",
-            complaint!("needs the file to write; add --baseline FILE", "需要指定要写入的文件；请加上 --baseline FILE"),
-        ));
-    }
-    if !(baseline.is_none() && targets.len() == 2 || baseline.is_some() && targets.len() == 1) {
-        if baseline.is_some() {
-            return Err(UsageError::new(
-                "--baseline",
-                complaint!(
-                    "{} sides given; name the one that is compared with the baseline",
-                    "给出了 {} 方；请只给出与基线比较的一方",
-                    targets.len()
-                ),
-            ));
-        }
-        return Err(UsageError::new(
-            "compare",
-            complaint!(
-                "{} given; name two sides, each a URL, a plan or '[OPTIONS] URL' in quotes",
-                "给出了 {} 个；请给出两方，各为 URL、计划文件或用引号括起的 '[选项] URL'",
-                targets.len()
-            ),
-        ));
-    }
+    check_sides(targets.len(), (baseline.is_some(), own.has(&UPDATE)))?;
     let side = |said: &super::values::SettingValue, [before, after]: [&TypedSetting<String>; 2]| {
         let of_side = side_values(said, &values, spoken)?;
         Ok(ComparedSide {
@@ -195,6 +170,32 @@ pub fn read(
         margin: own.get(&MARGIN)?,
         resume,
     })
+}
+
+/// Checks the number of sides against the baseline, if there is one, which may be written.
+fn check_sides(sides: usize, (has_baseline, is_updated): (bool, bool)) -> Result<(), UsageError> {
+    let wrong = |place: &str, why: Complaint| Err(UsageError::new(place, why));
+    match (has_baseline, sides) {
+        (false, _) if is_updated => wrong(
+            "--update",
+            complaint!("needs the file to write; add --baseline FILE", "需要指定要写入的文件；请加上 --baseline FILE"),
+        ),
+        (true, 1) | (false, 2) => Ok(()),
+        (true, _) => wrong(
+            "--baseline",
+            complaint!(
+                "{sides} sides given; name the one that is compared with the baseline",
+                "给出了 {sides} 方；请只给出与基线比较的一方"
+            ),
+        ),
+        (false, _) => wrong(
+            "compare",
+            complaint!(
+                "{sides} given; name two sides, each a URL, a plan or '[OPTIONS] URL' in quotes",
+                "给出了 {sides} 个；请给出两方，各为 URL、计划文件或用引号括起的 '[选项] URL'"
+            ),
+        ),
+    }
 }
 
 /// Puts the name of the program in front of each side that begins with an option: clap would take it for one.

@@ -148,6 +148,10 @@ pub struct SeriesReader {
 impl SeriesReader {
     /// Returns `true` if the file begins as a series does.
     pub fn is_series(path: &Path) -> bool {
+        // Looking into a pipe would take from it what is read next.
+        if !path.metadata().is_ok_and(|data| data.is_file()) {
+            return false;
+        }
         let start = std::fs::File::open(path).and_then(|file| {
             let mut bytes = Vec::new();
             io::Read::read_to_end(&mut io::Read::take(file, LONGEST as u64), &mut bytes).map(|_| bytes)
@@ -162,7 +166,12 @@ impl SeriesReader {
     /// # Errors
     /// Returns a fault if the file cannot be read or is no series.
     pub fn open<T: DeserializeOwned>(path: &Path) -> Result<(T, SeriesReader), ReadFault> {
-        let bytes = std::fs::read(path).map_err(|error| fault(0, format!("{}: {error}", path.display())))?;
+        let unreadable = |error: io::Error| fault(0, format!("{}: {error}", path.display()));
+        // A pipe that nobody writes to would be waited for.
+        if !path.metadata().map_err(unreadable)?.is_file() {
+            return Err(fault(0, format!("{}: it is not a regular file", path.display())));
+        }
+        let bytes = std::fs::read(path).map_err(unreadable)?;
         SeriesReader::from_bytes(bytes)
     }
 

@@ -34,7 +34,7 @@ use crate::worker::SelfLauncher;
 use crate::{checks, document, kept_runs, messages, preflight, report_output, screen};
 
 pub use replay::show;
-pub use served::{checked, document, page};
+pub use served::{checked, document, outcome as read, page};
 pub use trend::trend;
 
 /// What the runs of one bench are of: a side, a cell, a rung.
@@ -112,10 +112,14 @@ pub fn conduct(
     }
     let Some(path) = path.map(|path| path.display().to_string()) else { return Ok(code) };
     if let Some(error) = lost {
-        report_output::not_written(&path, &error, lang);
+        let facts = [("file", &*path), ("error", &*error.to_string())];
+        screen::print_error(&lang.fill(messages::RECORD_NOT_WRITTEN, &facts));
         code = if code == 0 && record.is_some() { Exit::NotWritten.code() } else { code };
     } else if found.reported().exit_code() == Exit::Interrupted.code() {
         view.print(&lang.fill(messages::GO_ON, &[("file", &path)]));
+    }
+    if code == Exit::NotWritten.code() && found.reported().exit_code() != code {
+        view.print(&lang.fill(messages::OTHER_EXIT_CODE, &[("code", &code.to_string())]));
     }
     Ok(code)
 }

@@ -93,6 +93,14 @@ fn read(record: &Path, lang: Lang) -> Result<(ExperimentHead, Nanos, ExperimentO
     Ok((head, runner.elapsed(), found))
 }
 
+/// Returns what a record of an experiment says.
+///
+/// # Errors
+/// Returns an error that names the file if it cannot be read.
+pub fn outcome(record: &Path) -> Result<ExperimentOutcome, UsageError> {
+    read(record, Lang::En).map(|(.., found)| found)
+}
+
 /// Leaves out of a command line what the console added.
 fn as_typed(command: Vec<String>) -> Vec<String> {
     let mut rest = command.into_iter();

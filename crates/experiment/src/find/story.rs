@@ -52,14 +52,15 @@ const NOTHING_TO_TRUST: Text = text(
     "No load was shown to keep {objectives}: trials were not to be trusted, from the lowest load on. Generator-limited.",
     "没有任何负载被证实满足 {objectives}：从最低负载起，试验就不可信。受发压端限制。",
 );
-const SO_FAR: Text = text(
-    "Not finished. So far {low} seems to keep {objectives}, and {high} does not.",
-    "搜索未完成。目前看来 {low} 满足 {objectives}，{high} 不满足。",
+const UNFINISHED: Text = text("Not finished. {known}", "搜索未完成。{known}");
+const UNDECIDED: Text = text("Not finished: {why}. {known}", "搜索未完成：{why}。{known}");
+const KNOWN_BOTH: Text = text(
+    "So far {low} seems to keep {objectives}, and {high} does not.",
+    "目前看来 {low} 满足 {objectives}，{high} 不满足。",
 );
-const UNDECIDED: Text = text(
-    "Not finished: {why}. So far {low} seems to keep {objectives}, and {high} does not.",
-    "搜索未完成：{why}。目前看来 {low} 满足 {objectives}，{high} 不满足。",
-);
+const KNOWN_LOW: Text = text("So far {low} seems to keep {objectives}.", "目前看来 {low} 满足 {objectives}。");
+const KNOWN_HIGH: Text = text("So far {high} does not keep {objectives}.", "目前看来 {high} 不满足 {objectives}。");
+const KNOWN_NOTHING: Text = text("Nothing is known yet.", "目前尚无结论。");
 const OUT_OF_TIME: Text =
     text("there was no time left for another trial (--run-timeout)", "剩余时间不足以再做一次试验（--run-timeout）");
 const LOST: Text = text("the target could no longer be reached", "无法再连接目标服务");
@@ -197,16 +198,24 @@ pub(super) fn headline(outcome: &FindOutcome, lang: Lang) -> String {
         Some(SearchEnd::GeneratorLimited) if result.bounds.lower.is_none() => NOTHING_TO_TRUST,
         Some(SearchEnd::GeneratorLimited) => GENERATOR_LIMITED,
         Some(SearchEnd::OutOfTime) => UNDECIDED,
-        Some(SearchEnd::Stopped) | None => SO_FAR,
+        Some(SearchEnd::Stopped) | None => UNFINISHED,
     };
     let why = if outcome.unreachable { LOST } else { OUT_OF_TIME };
+    let so_far = match result.bracket {
+        [Some(_), Some(_)] => KNOWN_BOTH,
+        [Some(_), None] => KNOWN_LOW,
+        [None, Some(_)] => KNOWN_HIGH,
+        [None, None] => KNOWN_NOTHING,
+    };
+    let objectives = outcome.objectives.join(lang.of(AND));
+    let [low, high] = result.bracket.map(|end| known(end, is_rate, lang));
+    let so_far = lang.fill(so_far, &[("low", &low), ("high", &high), ("objectives", &objectives)]);
     let facts = [
         ("what", what(is_rate, lang)),
-        ("objectives", &*outcome.objectives.join(lang.of(AND))),
+        ("objectives", &*objectives),
+        ("known", &*so_far),
         ("lower", &*known(result.bounds.lower, is_rate, lang)),
         ("upper", &*known(result.bounds.upper, is_rate, lang)),
-        ("low", &*known(result.bracket[0], is_rate, lang)),
-        ("high", &*known(result.bracket[1], is_rate, lang)),
         ("why", lang.of(why)),
     ];
     lang.fill(sentence, &facts)

@@ -36,6 +36,10 @@ const SUPERLINEAR: Text = text(
     "；{n} 个用户时人均超过单个用户：某个点有误，或缓存起了作用",
 );
 const EXTRAPOLATED: Text = text("; the peak is far beyond what was measured", "；峰值远在测量范围之外");
+const MORE_THAN_ALONE: Text = text(
+    "At {n} users each did {share} of what one did alone: a point is wrong, or a cache helps",
+    "{n} 个用户时人均达到单个用户的 {share}：某个点有误，或缓存起了作用",
+);
 const BOUNDS: Text = text(
     "Users queue for certain from {knee} on: the highest throughput ÷ that of one alone",
     "从 {knee} 个用户起必然排队：最高吞吐量 ÷ 单个用户的吞吐量",
@@ -62,6 +66,9 @@ const NOT_ALL: Text =
 const LOST: Text = text("The target could no longer be reached.", "已无法连接目标。");
 const REFUSED: Text = text("The next load was not sent: {why}.", "未发送下一级负载：{why}。");
 const DOUBTFUL: Text = text("{cell}: {why}.", "{cell}：{why}。");
+
+/// Efficiency from which it is more than chance.
+const SUPERLINEAR_FROM: f64 = 1.1;
 
 /// Says what a sweep will do and how long it takes, before it begins.
 pub fn outlook(plan: &SweepPlan, lang: Lang) -> String {
@@ -141,6 +148,7 @@ pub(super) fn curve_lines(curve: &CurveScaling, lang: Lang) -> Vec<String> {
     let mut said = Vec::new();
     said.extend(curve.usl.as_ref().map(|fit| usl_text(fit, lang)));
     let users = |n: f64| format!("{n:.1}").trim_end_matches(".0").to_owned();
+    said.extend(more_than_alone(curve, lang));
     said.extend(curve.bounds.map(|bounds| lang.fill(BOUNDS, &[("knee", &users(bounds.knee()))])));
     said.extend(curve.visual_knee.map(|knee| lang.fill(VISUAL, &[("users", &users(knee))])));
     if curve.kind == AxisKind::Rate && !curve.points.is_empty() {
@@ -152,6 +160,19 @@ pub(super) fn curve_lines(curve: &CurveScaling, lang: Lang) -> Vec<String> {
     let of =
         curve.of.as_ref().map_or_else(String::new, |(name, value)| lang.fill(OF, &[("name", name), ("value", value)]));
     said.into_iter().map(|sentence| format!("{of}{sentence}{}", if lang == Lang::Zh { "。" } else { "." })).collect()
+}
+
+/// Says where users did more than fewer of them, unless the fit of the scalability law says so.
+fn more_than_alone(curve: &CurveScaling, lang: Lang) -> Option<String> {
+    let (fewest, least) = curve.points.first().copied().filter(|(_, least)| *least > 0.0)?;
+    if curve.usl.is_some() || curve.kind != AxisKind::Users {
+        return None;
+    }
+    let efficiency = |(users, throughput): &(f64, f64)| (throughput / users) / (least / fewest);
+    let most = curve.points.iter().max_by(|a, b| efficiency(a).total_cmp(&efficiency(b)))?;
+    let facts = [("n", format!("{:.0}", most.0)), ("share", numbers::share(efficiency(most)))];
+    let facts = facts.each_ref().map(|(name, value)| (*name, value.as_str()));
+    (efficiency(most) > SUPERLINEAR_FROM).then(|| lang.fill(MORE_THAN_ALONE, &facts))
 }
 
 fn usl_text(fit: &ScalabilityFit, lang: Lang) -> String {
