@@ -23,6 +23,7 @@ pub(super) const HELD: Text = text("held", "满足");
 pub(super) const MISSED: Text = text("missed", "未满足");
 pub(super) const IN_DOUBT: Text = text("in doubt, no evidence", "存疑，不作为依据");
 const REMAINS: Text = text("left: {low} to {high}, about {time}", "剩余区间：{low} 至 {high}，约需 {time}");
+const ROW: Text = text("{verdict}; {remains}", "{verdict}；{remains}");
 const OPEN_END: Text = text("?", "？");
 const FOUND: Text = text(
     "Highest {what} that keeps {objectives}: at least {lower}, less than {upper}.",
@@ -132,7 +133,8 @@ pub fn trial_line(number: usize, row: &TrialRow, is_rate: bool, lang: Lang) -> S
     let [low, high] = row.bracket.map(|end| known(end, is_rate, lang));
     let remains = lang.fill(REMAINS, &[("low", &low), ("high", &high), ("time", &about(row.remaining, lang))]);
     let (load, duration) = (load(row.load, is_rate, lang), numbers::duration(row.duration));
-    format!("{number:>3}  {load:>12}  {duration:>7}  {}  {verdict}; {remains}", measured.join(", "))
+    let known = lang.fill(ROW, &[("verdict", verdict), ("remains", &remains)]);
+    format!("{number:>3}  {load:>12}  {duration:>7}  {}  {known}", measured.join(", "))
 }
 
 /// Says what else is known, beside the bounds.

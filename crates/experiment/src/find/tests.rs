@@ -102,7 +102,7 @@ fn a_trial_is_one_line() {
     assert!(trial_line(3, &doubtful, true, Lang::En).contains("in doubt, no evidence"));
     let missed = TrialRow { objectives: vec![judged("p99<50ms", "p99 61 ms", ObjectiveOutcome::Missed)], ..row() };
     assert!(trial_line(3, &missed, false, Lang::Zh).contains("1,500 个用户"), "users");
-    assert!(trial_line(3, &missed, false, Lang::Zh).contains("p99 61 ms  未满足"));
+    assert!(trial_line(3, &missed, false, Lang::Zh).contains("p99 61 ms  未满足；剩余区间"));
 }
 
 #[test]
