@@ -24,6 +24,8 @@ pub use story::{outlook, run_line};
 
 /// Gain of throughput by twice as many users below which a rung is at its capacity.
 const RISING: f64 = 0.05;
+/// Runs in a row that must not rise: one that is lower by chance does not end a rung.
+const FLAT: usize = 2;
 /// Share of the highest throughput up to which the CPU of a request is measured: queues and retries would add to it.
 const MODERATE: f64 = 0.8;
 
@@ -198,14 +200,21 @@ impl LadderOutcome {
         self.cores = self.cores.or(shares.map(|shares| shares.cores));
         let Some(rung) = self.rungs.last_mut() else { return };
         let run = run_of(users, summary);
-        let sound = rung.runs.iter().filter(|before| before.doubt.is_none());
-        let highest = sound.map(|before| before.throughput_per_s).fold(0.0, f64::max);
-        // One run that is in doubt, or hardly better by chance, does not end the rung.
-        let has_stopped = run.doubt.is_none() && highest > 0.0 && run.throughput_per_s < (1.0 + RISING) * highest;
         // More users of a service that answers none get no more.
-        rung.is_full = has_stopped || !run.is_met || run.throughput_per_s <= 0.0;
+        let ends = !run.is_met || run.throughput_per_s <= 0.0;
         rung.runs.push(run);
+        rung.is_full = ends || flat_runs(&rung.runs) >= FLAT;
     }
+}
+
+/// Returns the number of runs at the end that were hardly better than the best before them; those in doubt are left out.
+fn flat_runs(runs: &[RungRun]) -> usize {
+    let sound: Vec<f64> = runs.iter().filter(|run| run.doubt.is_none()).map(|run| run.throughput_per_s).collect();
+    let is_flat = |at: &usize| {
+        let best = sound[..*at].iter().copied().fold(0.0, f64::max);
+        best > 0.0 && sound[*at] < (1.0 + RISING) * best
+    };
+    (0..sound.len()).rev().take_while(is_flat).count()
 }
 
 fn run_of(users: u32, summary: &Summary) -> RungRun {

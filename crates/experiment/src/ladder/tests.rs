@@ -89,3 +89,18 @@ fn the_document_holds_what_the_text_says() {
     assert_eq!((&json["rungs"][0]["step"], &json["rungs"][1]["step"]["cost"]), (&Value::Null, &"serial".into()));
     assert_eq!(json["rungs"][1]["runs"][1]["users"], 2);
 }
+
+#[test]
+fn a_rung_ends_after_two_runs_that_do_not_rise() {
+    let run = |throughput_per_s| RungRun {
+        users: 1,
+        throughput_per_s,
+        median_s: None,
+        cpu_s: None,
+        is_met: true,
+        doubt: None,
+    };
+    let flat = |all: &[f64]| flat_runs(&all.iter().copied().map(run).collect::<Vec<_>>());
+    assert_eq!([flat(&[100.0]), flat(&[100.0, 90.0]), flat(&[100.0, 90.0, 180.0])], [0, 1, 0]);
+    assert_eq!([flat(&[100.0, 200.0, 204.0, 190.0]), flat(&[0.0, 0.0])], [2, 0]);
+}
