@@ -52,7 +52,7 @@ struct StepReport {
     added_cpu_s: Option<f64>,
     /// Capacity ÷ that of the rung below.
     kept: f64,
-    /// What limits it: `free`, `cpu`, `serial`, `pool`, `shorter` or `unexplained`.
+    /// What limits it: `free`, `cpu`, `serial`, `pool`, `shorter`, `more` or `unexplained`.
     cost: &'static str,
     /// Size of the pool, or the number of requests in what it adds at a time.
     at_once: Option<f64>,
@@ -78,6 +78,7 @@ impl From<LadderStep> for StepReport {
             StepCost::Free => ("free", None),
             StepCost::Cpu => ("cpu", None),
             StepCost::Shorter => ("shorter", None),
+            StepCost::More => ("more", None),
             StepCost::Serial => ("serial", Some(1.0)),
             StepCost::Pool(size) => ("pool", Some(f64::from(size))),
             StepCost::Unexplained(at_once) => ("unexplained", Some(at_once)),

@@ -84,8 +84,11 @@ impl ClimbedRung {
     pub fn measured(&self) -> Option<LadderRung> {
         let sound = || self.runs.iter().filter(|run| run.doubt.is_none());
         let alone_s = sound().find(|run| run.users == 1)?.median_s?;
-        let capacity_per_s = sound().filter(|run| run.is_met).map(|run| run.throughput_per_s).reduce(f64::max)?;
-        let moderate = sound().filter(|run| run.throughput_per_s <= MODERATE * capacity_per_s);
+        let full = sound().filter(|run| run.is_met).max_by(|a, b| a.throughput_per_s.total_cmp(&b.throughput_per_s))?;
+        let capacity_per_s = full.throughput_per_s;
+        // With more users than at the capacity, a low throughput is an overload.
+        let moderate = sound().filter(|run| run.users < full.users);
+        let moderate = moderate.filter(|run| run.throughput_per_s <= MODERATE * capacity_per_s);
         let moderate = moderate.max_by(|a, b| a.throughput_per_s.total_cmp(&b.throughput_per_s));
         let cpu_s = moderate.or_else(|| sound().next()).and_then(|run| run.cpu_s);
         (capacity_per_s > 0.0).then_some(LadderRung { alone_s, capacity_per_s, cpu_s })

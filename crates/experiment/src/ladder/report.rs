@@ -88,7 +88,7 @@ fn runs_table(found: &LadderOutcome, lang: Lang) -> ReportBlock {
 fn answer(found: &LadderOutcome, steps: &[Option<LadderStep>], lang: Lang) -> ReportBlock {
     let known = found.rungs.windows(2).zip(steps).filter_map(|(pair, step)| Some((pair, step.as_ref()?)));
     let (tone, sentence) = match known.min_by(|(_, a), (_, b)| a.kept.total_cmp(&b.kept)) {
-        Some((pair, step)) if step.cost != StepCost::Free && step.kept < 1.0 => {
+        Some((pair, step)) if !matches!(step.cost, StepCost::Free | StepCost::More) => {
             let facts = [("rung", &*pair[1].name), ("kept", &*numbers::share(step.kept)), ("below", &*pair[0].name)];
             (Tone::Plain, lang.fill(COSTLIEST, &facts))
         }

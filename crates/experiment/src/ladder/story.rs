@@ -38,6 +38,10 @@ const SHORTER: Text = text(
     "a user alone gets its response sooner than on the rung below, so that it is not one thing more",
     "单个用户的响应比前一级更快，因此它并不是多做了一件事",
 );
+const MORE: Text = text(
+    "its capacity is higher than that of the rung below, so that it is not one thing more, or runs vary: use longer ones (-d)",
+    "容量高于前一级，因此它并不是多做了一件事，或各次运行波动较大：请延长运行时间（-d）",
+);
 const POOL: Text = text("a pool of {n} in front of what it adds limits it", "瓶颈是其前面大小为 {n} 的池");
 const UNEXPLAINED: Text = text(
     "about {n} requests are in what it adds at a time: if it has a pool of about that size, that is the limit (--pool N)",
@@ -121,6 +125,7 @@ pub(super) fn step_text(rung: &str, step: &LadderStep, lang: Lang) -> String {
         StepCost::Cpu => lang.of(BY_CPU).to_owned(),
         StepCost::Serial => lang.of(SERIAL).to_owned(),
         StepCost::Shorter => lang.of(SHORTER).to_owned(),
+        StepCost::More => lang.of(MORE).to_owned(),
         StepCost::Pool(size) => lang.fill(POOL, &[("n", &size.to_string())]),
         StepCost::Unexplained(at_once) => lang.fill(UNEXPLAINED, &[("n", &format!("{at_once:.1}"))]),
     };

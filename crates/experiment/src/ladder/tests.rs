@@ -53,6 +53,14 @@ fn a_rung_that_keeps_more_than_all_costs_nothing() {
     let rungs = vec![rung("a", 1.0, &[1_000.0, 1_500.0], None), rung("b", 0.5, &[2_000.0, 2_400.0], None)];
     let text = said(&ladder(rungs, &[]), Lang::En);
     assert!(text.starts_with("No rung costs capacity."), "{text}");
+    assert!(text.contains("its capacity is higher than that of the rung below") && !text.contains("pool"), "{text}");
+}
+
+#[test]
+fn the_cpu_of_a_request_is_not_that_of_an_overload() {
+    let mut climbed = rung("a", 1.0, &[1_000.0, 2_000.0, 1_500.0], Some(0.5));
+    climbed.runs[2].cpu_s = Some(0.009);
+    assert_eq!(climbed.measured().and_then(|rung| rung.cpu_s), Some(0.0005));
 }
 
 #[test]

@@ -43,6 +43,8 @@ pub enum StepCost {
     /// Nothing that can be told: a user alone gets its response sooner than on the rung below, so that it does not do one
     /// thing more.
     Shorter,
+    /// Nothing: it has more capacity than the rung below, so that it does not do one thing more, or runs vary.
+    More,
     /// A pool of this size in front of what it adds.
     Pool(u32),
     /// No rule explains it; this many requests are in what it adds at a time.
@@ -62,6 +64,7 @@ pub fn step(below: &LadderRung, rung: &LadderRung, cores: f64, pools: &[u32]) ->
     let nearest = pool.min_by(|a, b| (f64::from(*a) - at_once).abs().total_cmp(&(f64::from(*b) - at_once).abs()));
     let cost = match nearest {
         _ if (kept - 1.0).abs() <= SAME => StepCost::Free,
+        _ if kept > 1.0 => StepCost::More,
         _ if costs_cpu && rung.cpu_s.is_some_and(|cpu| is_cpu_bound(rung.capacity_per_s, cores, cpu)) => StepCost::Cpu,
         _ if added_s <= 0.0 => StepCost::Shorter,
         _ if is_near(1.0) => StepCost::Serial,
@@ -96,6 +99,7 @@ mod tests {
             assert_eq!(step(&empty, &above, 4.0, pools).cost, right, "{above:?}");
         }
         assert_eq!(step(&rung(9.0, 400.0, None), &rung(2.0, 100.0, None), 4.0, &[8]).cost, StepCost::Shorter);
+        assert_eq!(step(&rung(1.0, 400.0, None), &rung(1.1, 600.0, None), 4.0, &[1]).cost, StepCost::More);
         let unknown = step(&empty, &rung(2.2, 3_900.0, None), 4.0, &[]);
         assert!(matches!(unknown.cost, StepCost::Unexplained(at_once) if (at_once - 7.8).abs() < 1e-9), "{unknown:?}");
         assert!((unknown.added_s - 0.002).abs() < 1e-12 && unknown.added_cpu_s.is_none());
