@@ -30,6 +30,17 @@ pub struct ExperimentHead {
     pub command: Vec<String>,
     /// What is asked.
     pub experiment: Experiment,
+    /// The plan of each subject with secrets masked, and what is run around it. Cells of a sweep have that of the first, as
+    /// they differ in their axes.
+    pub plans: Vec<serde_json::Value>,
+}
+
+impl ExperimentHead {
+    /// Returns `true` if a record with this head is one of the other: everything is the same but the seed, the time, the
+    /// command line and the version.
+    pub fn is_like(&self, other: &ExperimentHead) -> bool {
+        self.experiment.is_like(&other.experiment) && self.plans == other.plans
+    }
 }
 
 /// What an experiment asks.

@@ -61,8 +61,10 @@ fn what_was_stopped_goes_on_where_it_was() {
     let whole = json(&whole.out);
     assert_eq!(whole["runs"], 3);
     assert_eq!(whole["cells"][0], before["cells"][0], "what was made is not made again");
-    let other = brunt(["sweep", "-c", "1,2", "-d", "1s", "--resume", &record, &url]).with_code(64);
-    assert!(other.err.contains("--resume: ") && other.err.contains("is of another experiment"), "{other:?}");
+    for other in [&["-t", "5s"][..], &["--repeat", "2"], &["-H", "X: y"]] {
+        let other = brunt(line(&[other, &["--resume", &record, &url]].concat())).with_code(64);
+        assert!(other.err.contains("--resume: ") && other.err.contains("is of another experiment"), "{other:?}");
+    }
 }
 
 #[test]

@@ -33,12 +33,13 @@ fn a_rung_that_answers_nothing_is_not_climbed() {
 
 #[test]
 fn bad_input_is_one_sentence() {
-    let url = "a=http://127.0.0.1:9/";
-    let table: [(&[&str], &str); 4] = [
+    let [url, other] = ["a=http://127.0.0.1:9/", "b=http://127.0.0.1:9/"];
+    let table: [(&[&str], &str); 5] = [
+        (&["ladder", url, url], "ladder: two rungs are named `a`"),
         (&["ladder", url], "ladder: 1 given; name 2 to 12 rungs"),
-        (&["ladder", "-c", "4", url, url], "-c: is set by the ladder"),
-        (&["ladder", "--up-to", "x", url, url], "--up-to: `x` is not a number of users"),
-        (&["ladder", "-o", "/none/x.csv", url, url], "-o: /none/x.csv cannot be written"),
+        (&["ladder", "-c", "4", url, other], "-c: is set by the ladder"),
+        (&["ladder", "--up-to", "x", url, other], "--up-to: `x` is not a number of users"),
+        (&["ladder", "-o", "/none/x.csv", url, other], "-o: /none/x.csv cannot be written"),
     ];
     for (line, said) in table {
         let ended = brunt(line).with_code(64);

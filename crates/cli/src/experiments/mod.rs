@@ -72,7 +72,8 @@ pub fn conduct(
     let (lang, shown, record) = (first.lang(), first.presentation.clone(), first.record.clone());
     output::check(&shown, record.as_deref())?;
     asked.new_baseline.map_or(Ok(()), |path| document::check_writable("--baseline", path))?;
-    let past = asked.resume.map(|path| resumed(path, &mut asked.experiment)).transpose()?;
+    let mut head = head(&asked);
+    let past = asked.resume.map(|path| resumed(path, &mut head)).transpose()?;
     let mut view = View::new(&shown, lang);
     let mut benches = Vec::new();
     for subject in &mut asked.subjects {
@@ -91,8 +92,7 @@ pub fn conduct(
         screen::print_error(lang.of(messages::STOPPED));
         return Ok(Exit::Interrupted.code());
     }
-    let head = head(asked.subjects[0].intent, asked.experiment.clone());
-    let (subjects, experiment) = (&asked.subjects, &asked.experiment);
+    let (subjects, experiment) = (&asked.subjects, &head.experiment);
     let (runner, path) = record_of((past, asked.resume), record.as_deref(), (&head, &mut view, lang))?;
     let limit = asked.subjects[0].intent.run_timeout;
     let made = BenchRunner::new(&benches).until(limit.or(experiment.usual_limit()));
@@ -164,10 +164,10 @@ fn write_baseline(
     Some(Exit::Ok.code())
 }
 
-/// Opens the record to go on with; the experiment gets its seed.
-fn resumed<'a>(path: &str, asked: &mut Experiment) -> Result<RecordedRunner<'a>, UsageError> {
+/// Opens the record to go on with; what is asked gets its head.
+fn resumed<'a>(path: &str, asked: &mut ExperimentHead) -> Result<RecordedRunner<'a>, UsageError> {
     let (head, past) = RecordedRunner::read(path.as_ref()).map_err(|wrong| wrong.at("--resume"))?;
-    if !asked.is_like(&head.experiment) {
+    if !asked.is_like(&head) {
         return Err(UsageError::new(
             "--resume",
             complaint!(
@@ -177,7 +177,7 @@ fn resumed<'a>(path: &str, asked: &mut Experiment) -> Result<RecordedRunner<'a>,
             ),
         ));
     }
-    *asked = head.experiment;
+    *asked = head;
     Ok(past)
 }
 
@@ -208,9 +208,19 @@ fn record_of<'a>(
     }
 }
 
-fn head(intent: &Intent, experiment: Experiment) -> ExperimentHead {
+fn head(asked: &AskedExperiment<'_>) -> ExperimentHead {
     let unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
-    ExperimentHead { brunt: env!("CARGO_PKG_VERSION").into(), unix_ms, command: intent.command.clone(), experiment }
+    let command = asked.subjects[0].intent.command.clone();
+    let plan = |subject: &ExperimentSubject<'_>| {
+        let mut shown = serde_json::to_value(&subject.intent.shown).unwrap_or_default();
+        // Without one of one's own, each command line has another.
+        shown.as_object_mut().map(|fields| fields.remove("seed"));
+        let around = subject.around.map(|command| command.map(|command| subject.intent.redaction.sentence(command)));
+        serde_json::json!({ "plan": shown, "around": around })
+    };
+    let plans = asked.subjects.iter().filter(|subject| !subject.is_quiet).map(plan).collect();
+    let (brunt, experiment) = (env!("CARGO_PKG_VERSION").into(), asked.experiment.clone());
+    ExperimentHead { brunt, unix_ms, command, experiment, plans }
 }
 
 fn page_head(head: &ExperimentHead) -> PageHead {

@@ -65,13 +65,8 @@ fn each_end_has_its_sentence_and_its_exit_code() {
         (outcome(HighestHeld, Some(1500.0), None), 0, "the maximum was not reached", "尚未达到上限"),
         (outcome(LowestMissed, None, Some(10.0)), 10, "Not even 10.0/s", "起始负载 10.0/s 就未满足"),
         (outcome(GeneratorLimited, Some(1500.0), None), 20, "at least 1,500/s. Generator-limited", "受发压端限制"),
-        (
-            outcome(OutOfTime, Some(1500.0), None),
-            21,
-            "So far 1,500/s seems to keep p99<50ms, and ? does not",
-            "搜索未完成",
-        ),
-        (outcome(Stopped, None, None), 21, "Not finished. So far", "搜索未完成。目前"),
+        (outcome(OutOfTime, Some(1500.0), None), 21, "So far 1,500/s seems to keep p99<50ms.", "搜索未完成"),
+        (outcome(Stopped, None, None), 21, "Not finished. Nothing is known yet.", "搜索未完成。目前尚无结论。"),
     ];
     for (outcome, code, en, zh) in table {
         assert_eq!(outcome.exit().code(), code, "{en}");

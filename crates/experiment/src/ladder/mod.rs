@@ -80,6 +80,11 @@ pub struct ClimbedRung {
 }
 
 impl ClimbedRung {
+    /// Returns `true` if a single user already misses its objectives: its capacity is less than that.
+    pub fn misses_alone(&self) -> bool {
+        self.runs.first().is_some_and(|run| run.doubt.is_none() && !run.is_met)
+    }
+
     /// Returns the rung as the rules see it; `None` if a user alone was not measured, or nothing succeeded.
     pub fn measured(&self) -> Option<LadderRung> {
         let sound = || self.runs.iter().filter(|run| run.doubt.is_none());
@@ -127,6 +132,7 @@ impl LadderOutcome {
         match () {
             () if self.unreachable => Exit::Unreachable,
             () if !self.is_complete => Exit::Interrupted,
+            () if self.rungs.iter().any(ClimbedRung::misses_alone) => Exit::Missed,
             () if self.rungs.iter().any(|rung| rung.measured().is_none()) => Exit::NotTrusted,
             () => Exit::Ok,
         }

@@ -48,6 +48,8 @@ const UNEXPLAINED: Text = text(
     "增加的部分同时约有 {n} 个请求：若其中有这么大的池，那就是瓶颈（--pool N）",
 );
 pub(super) const UNTOLD: Text = text("{rung}: cannot be told.", "{rung}：无法判断。");
+const MISSES_ALONE: Text =
+    text("{rung} misses its objectives with a single user.", "{rung} 只有一个用户时就未满足目标。");
 const NOT_FULL: Text = text(
     "{rung} was still rising at {n} {n|user|users}: its capacity is higher. Go on with --up-to.",
     "{rung} 在 {n} 个用户时仍在上升：容量更高。请用 --up-to 继续。",
@@ -89,6 +91,8 @@ pub(super) fn remarks(found: &LadderOutcome, steps: &[Option<LadderStep>], lang:
             None => lang.fill(UNTOLD, &[("rung", &rung.name)]),
         });
     }
+    let missing = found.rungs.iter().filter(|rung| rung.misses_alone());
+    lines.extend(missing.map(|rung| lang.fill(MISSES_ALONE, &[("rung", &rung.name)])));
     lines.extend(shortcomings(found, lang));
     let made: usize = found.rungs.iter().map(|rung| rung.runs.len()).sum();
     lines.push(took(made, found.elapsed, found.exit().code(), lang));

@@ -102,7 +102,13 @@ fn asked(seed: u64) -> Experiment {
 }
 
 fn head(experiment: Experiment) -> ExperimentHead {
-    ExperimentHead { brunt: "0".into(), unix_ms: 1, command: vec!["brunt".into(), "sweep".into()], experiment }
+    ExperimentHead {
+        brunt: "0".into(),
+        unix_ms: 1,
+        command: vec!["brunt".into(), "sweep".into()],
+        experiment,
+        plans: Vec::new(),
+    }
 }
 
 fn conduct(experiment: &Experiment, runner: &mut dyn TrialRunner) -> ExperimentOutcome {
@@ -205,6 +211,8 @@ fn only_the_same_experiment_goes_on() {
     let Experiment::Sweep(plan) = asked(7) else { panic!("a sweep") };
     let another = Experiment::Sweep(SweepPlan { repeat: 3, ..plan });
     assert!(!another.is_like(&recorded));
+    let with = |plan: &str| ExperimentHead { plans: vec![plan.into()], ..head(recorded.clone()) };
+    assert!(with("GET").is_like(&with("GET")) && !with("GET").is_like(&with("POST")));
 }
 
 #[test]

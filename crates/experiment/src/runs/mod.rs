@@ -75,9 +75,8 @@ pub fn compare_figures(measure: Measure, first: &[RunFigure], second: &[RunFigur
     let interval = low.zip(high).map(|(low, high)| [low, high]);
     let verdict = measure.verdict(interval);
     let runs = [a.len(), b.len()];
-    let more_runs = (verdict == ChangeVerdict::CannotTell)
-        .then(|| more_runs(&measure, runs, change.map(|change| change.value), interval))
-        .flatten();
+    let is_open = verdict == ChangeVerdict::CannotTell;
+    let more_runs = change.filter(|_| is_open).and_then(|change| more_runs(&measure, runs, change, interval));
     let change = change.map(|change| change.value);
     let medians = [&a, &b].map(|side| (!side.is_empty()).then(|| median(side)));
     RunsChange { measure, runs, medians, test: mann_whitney(&a, &b), change, interval, verdict, more_runs }
@@ -101,17 +100,20 @@ fn of_logarithms(a: &[f64], b: &[f64]) -> Option<SampleShift> {
 }
 
 /// Returns the number of further runs of each side: intervals shrink with the square root of their number, and must fit
-/// between the change and the nearest threshold.
-fn more_runs(measure: &Measure, runs: [usize; 2], change: Option<f64>, interval: Option<[f64; 2]>) -> Option<usize> {
+/// between the change and the nearest threshold. What bands add to them, no number of runs takes away.
+fn more_runs(measure: &Measure, runs: [usize; 2], change: SampleShift, widened: Option<[f64; 2]>) -> Option<usize> {
     let have = runs[0].min(runs[1]);
-    let ([low, high], change) = match (interval, change) {
-        (Some(interval), Some(change)) => (interval, change),
-        _ => return LEAST_RUNS.checked_sub(have).filter(|more| *more > 0),
-    };
+    let ([low, high], widened) = change.interval.zip(widened)?;
     let scale = |x: f64| if measure.is_share { x } else { x.ln() };
     let threshold = if measure.is_share { measure.threshold } else { measure.threshold.ln_1p() };
     let half = (scale(high) - scale(low)) / 2.0;
-    let apart = (scale(change).abs() - threshold).abs();
+    // The interval of endless runs, and how far it is within one of the verdicts.
+    let [least, most] = [scale(widened[0]) + half, scale(widened[1]) - half];
+    let distances = [least - threshold, -threshold - most, (threshold - most).min(threshold + least)];
+    let apart = distances.into_iter().fold(0.0, f64::max);
+    if apart <= 0.0 {
+        return None;
+    }
     let needed = have as f64 * (POWER * half / apart).powi(2);
     (needed <= MOST_RUNS as f64).then(|| (needed.ceil() as usize).saturating_sub(have).max(1))
 }
@@ -160,9 +162,9 @@ mod tests {
     }
 
     #[test]
-    fn too_few_runs_tell_nothing_and_ask_for_more() {
+    fn too_few_runs_tell_nothing_and_promise_nothing() {
         let found = compare_figures(measure("p50_us"), &exact(&[1.0, 1.1, 0.9]), &exact(&[5.0, 5.1, 5.2]));
-        assert_eq!((found.verdict, found.interval, found.more_runs), (ChangeVerdict::CannotTell, None, Some(1)));
+        assert_eq!((found.verdict, found.interval, found.more_runs), (ChangeVerdict::CannotTell, None, None));
     }
 
     #[test]
@@ -172,6 +174,7 @@ mod tests {
         let found = compare_figures(measure("p50_us"), &a, &b);
         assert_eq!(found.verdict, ChangeVerdict::CannotTell, "brunt may have made the whole change: {found:?}");
         assert!(found.interval.is_some_and(|[low, high]| low < 0.92 && high > 1.38), "{found:?}");
+        assert_eq!(found.more_runs, None, "bands do not shrink with the number of runs");
     }
 
     #[test]
