@@ -78,8 +78,8 @@ fn add_search(question: &mut CapacityQuestion, path: String) -> Result<(), Usage
         return Err(UsageError::new(
             "--per-machine",
             complaint!(
-                "{path} is no record of `brunt find`; name one, or the record of a run",
-                "{path} 不是 `brunt find` 的记录；请给出这样的记录，或一次压测的记录"
+                "{path} is the record of an experiment, but of no search (find); name one, or the record of a run",
+                "{path} 是实验记录，但不是搜索（find）的记录；请给出搜索的记录，或一次压测的记录"
             ),
         ));
     };

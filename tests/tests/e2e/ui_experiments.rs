@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// A search that takes some seconds: trials of one second, up to a load that is soon reached.
 fn search(target: &TargetProcess) -> String {
-    format!("find 'p99<5s' -r 20/s --up-to 40/s -d 1s {}", target.address)
+    format!("find 'p90<5s' -r 20/s --up-to 40/s -d 1s {}", target.address)
 }
 
 fn started(console: &ConsoleProcess, command: &str) -> String {
@@ -62,7 +62,7 @@ fn an_experiment_is_watched_stopped_gone_on_with_and_kept() {
     // What the console added is not shown, and the document is that of the command line.
     let command: Vec<&str> =
         shown["experiment"]["command"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-    assert_eq!(command[..4], ["brunt", "find", "p99<5s", "-r"]);
+    assert_eq!(command[..4], ["brunt", "find", "p90<5s", "-r"]);
     let record = home.path().join("brunt/library/experiments").join(format!("{id}.bruntexp"));
     let told = brunt(["report", record.to_str().unwrap(), "--format", "json"]);
     let document = console.get(&format!("/api/v1/experiments/{id}/report?format=json")).with(200);
@@ -96,20 +96,20 @@ fn a_command_line_is_checked_and_may_do_no_more_than_an_experiment() {
     let url = &target.address;
     let checked = console.post("/api/v1/experiments/check", &json!({ "command": search(&target) })).with(200).json();
     assert_eq!(checked["kind"], "find");
-    assert!(checked["outlook"].as_str().unwrap().contains("p99<5s"), "{checked}");
+    assert!(checked["outlook"].as_str().unwrap().contains("p90<5s"), "{checked}");
     let never = home.path().join("never");
     let never = never.to_str().unwrap();
     for (command, names) in [
-        (format!("find 'p99<5s' -r often {url}"), "-r: `often`"),
-        (format!("find 'p99<5s' --record {never} {url}"), "--record"),
-        (format!("find 'p99<5s' --resume={never} {url}"), "--resume"),
-        (format!("find 'p99<5s' -o {never} {url}"), "-o"),
+        (format!("find 'p90<5s' -r often {url}"), "-r: `often`"),
+        (format!("find 'p90<5s' --record {never} {url}"), "--record"),
+        (format!("find 'p90<5s' --resume={never} {url}"), "--resume"),
+        (format!("find 'p90<5s' -o {never} {url}"), "-o"),
         (format!("sweep -c 1,2 --lang zh {url}"), "--lang"),
         (format!("compare --before-b 'touch {never}' {url} {url}"), "--before"),
         (format!("compare '-o {never} {url}' {url}"), "-o"),
         (format!("demo --record {never}"), "--record"),
         ("calibrate".to_owned(), "find, compare, sweep or ladder"),
-        ("find 'p99<5s".to_owned(), "command"),
+        ("find 'p90<5s".to_owned(), "command"),
     ] {
         let refused = console.post("/api/v1/experiments", &json!({ "command": command })).with(422).json();
         let sentence = refused["error"]["sentence"].as_str().unwrap();

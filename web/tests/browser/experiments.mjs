@@ -33,7 +33,7 @@ export async function experiments({ page, other, look, origin, target, looked, c
   await told('no files are written and no programs run');
   await looked('experiment-new');
   await page.getByRole('radio', { name: /^find/ }).check();
-  await options.fill(`'p99<2s' -r 20/s --up-to 40/s -d 2s ${target}`);
+  await options.fill(`'p90<2s' -r 20/s --up-to 40/s -d 2s ${target}`);
   await page.getByText(/can be run/).waitFor();
   await page.getByLabel('Name').fill('How much');
   assert.equal(loaded.length, 0, 'nobody looks at an experiment yet');
@@ -46,7 +46,7 @@ export async function experiments({ page, other, look, origin, target, looked, c
   assert.equal(loaded.length, 1, 'what draws it is asked for once');
   const id = new URL(page.url()).pathname.split('/').pop();
   const refused = await page.evaluate(async ([url]) => {
-    const command = `find 'p99<2s' -r 20/s -d 1s ${url}`;
+    const command = `find 'p90<2s' -r 20/s -d 1s ${url}`;
     return (await fetch('/api/v1/experiments', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ command }) })).status;
   }, [target]);
   assert.equal(refused, 409);
@@ -62,7 +62,7 @@ export async function experiments({ page, other, look, origin, target, looked, c
   // Stopped, it says what is known; it goes on from there, and its page follows.
   await page.getByRole('button', { name: 'Continue' }).waitFor();
   const before = await page.evaluate(async (path) => (await fetch(path)).json(), `/api/v1/experiments/${id}`);
-  assert.deepEqual([before.state, before.exit, before.can_go_on, before.command.slice(0, 3)], ['over', 21, true, ['brunt', 'find', 'p99<2s']]);
+  assert.deepEqual([before.state, before.exit, before.can_go_on, before.command.slice(0, 3)], ['over', 21, true, ['brunt', 'find', 'p90<2s']]);
   await looked('experiment-stopped');
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.locator('.tag.on', { hasText: 'Live' }).waitFor();
@@ -89,7 +89,7 @@ export async function experiments({ page, other, look, origin, target, looked, c
 
   // The list has its answer; one begins anew from it; it is deleted.
   await page.getByRole('link', { name: 'Run again' }).click();
-  await page.waitForFunction((words) => document.querySelector('textarea').value === words, `'p99<2s' -r 20/s --up-to 40/s -d 2s ${target}`);
+  await page.waitForFunction((words) => document.querySelector('textarea').value === words, `'p90<2s' -r 20/s --up-to 40/s -d 2s ${target}`);
   await page.getByRole('link', { name: 'Experiments' }).first().click();
   await page.getByText(over.answer.en).waitFor();
   await looked('experiments');

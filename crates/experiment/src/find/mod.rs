@@ -150,7 +150,7 @@ impl FindOutcome {
     pub fn exit(&self) -> Exit {
         match self.result.end {
             _ if self.unreachable => Exit::Unreachable,
-            Some(SearchEnd::Found | SearchEnd::HighestHeld) if self.too_few.is_some() => Exit::Interrupted,
+            Some(SearchEnd::Found | SearchEnd::HighestHeld) if self.too_few.is_some() => Exit::NotTrusted,
             Some(SearchEnd::Found | SearchEnd::HighestHeld) => Exit::Ok,
             Some(SearchEnd::LowestMissed) => Exit::Missed,
             Some(SearchEnd::GeneratorLimited) => Exit::NotTrusted,

@@ -181,7 +181,8 @@ pub(super) fn remarks(outcome: &FindOutcome, lang: Lang) -> Vec<String> {
 /// Tells the bounds in a sentence.
 pub(super) fn headline(outcome: &FindOutcome, lang: Lang) -> String {
     let (result, is_rate) = (&outcome.result, outcome.is_rate);
-    if let Some(few) = outcome.too_few.as_ref().filter(|_| outcome.exit() == Exit::Interrupted) {
+    let has_bound = matches!(result.end, Some(SearchEnd::Found | SearchEnd::HighestHeld)) && !outcome.unreachable;
+    if let Some(few) = outcome.too_few.as_ref().filter(|_| has_bound) {
         let facts = [
             ("lower", &*known(result.bounds.lower, is_rate, lang)),
             ("objectives", &*outcome.objectives.join(lang.of(AND))),

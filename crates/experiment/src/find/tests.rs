@@ -121,7 +121,7 @@ fn a_bound_of_too_few_requests_is_none() {
     let mut found = outcome(SearchEnd::HighestHeld, Some(4.0), None);
     let objective = "p99.9<200ms".to_owned();
     found.too_few = Some(TooFewRequests { objective, made: 12, least: 2995, trial: Nanos::from_secs(250) });
-    assert_eq!(found.exit(), Exit::Interrupted);
+    assert_eq!(found.exit(), Exit::NotTrusted);
     let text = said(&found, Lang::En);
     assert!(
         text.starts_with(
