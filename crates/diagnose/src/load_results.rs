@@ -430,6 +430,11 @@ impl LoadResults {
         self.is_saturated() && (self.is_open || !self.users_hardly_wait())
     }
 
+    /// Returns `true` if most responses were failures: what they keep busy is not what keeps requests from succeeding.
+    pub fn mostly_fails(&self) -> bool {
+        self.failed_responses.count > self.service.count
+    }
+
     /// Returns `true` if users never pause and hardly wait for each other, so that more users would increase throughput.
     pub fn users_hardly_wait(&self) -> bool {
         self.is_saturated() && self.serves_alone()

@@ -91,9 +91,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     let service = here.per_s("service.all.cpu")? / 1e9;
     // A core on which brunt only polls is available to others.
     let busy = busy - run.polled_cores;
-    // Cores that are busy with errors are not what keeps the requests from succeeding.
-    let mostly_fails = run.failed_responses.count > run.service.count;
-    if busy < FULL * cores || mostly_fails {
+    if busy < FULL * cores || run.mostly_fails() {
         return None;
     }
     let own = (run.generator_cores - run.polled_cores).min(busy);

@@ -47,7 +47,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
     workers.sort_by(|a, b| b.0.total_cmp(&a.0));
     // One process is the master, so comparing two workers requires three processes.
     let [(most, pid), (next, _), _, ..] = workers[..] else { return None };
-    if !is_nginx || !case.run.is_pressed() || most < FULL || next > IDLE {
+    if !is_nginx || !case.run.is_pressed() || case.run.mostly_fails() || most < FULL || next > IDLE {
         return None;
     }
     let shown = |share: f64| numbers::share(share.min(1.0));
@@ -74,5 +74,7 @@ mod tests {
         assert_eq!(judged(&RULE, |_| (), nginx([0.0, 0.97, 0.9], "nginx")), None, "both are full");
         assert_eq!(judged(&RULE, |_| (), nginx([0.0, 0.97, 0.02], "node")), None, "another rule's");
         assert_eq!(judged(&RULE, |run| run.has_pauses = true, nginx([0.0, 0.97, 0.02], "nginx")), None);
+        let errors = |run: &mut LoadResults| run.failed_responses.count = 2 * run.service.count;
+        assert_eq!(judged(&RULE, errors, nginx([0.0, 0.97, 0.02], "nginx")), None, "it is busy with errors");
     }
 }

@@ -71,7 +71,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
         .filter(|pid| *pid != "all")
         .filter_map(|pid| Some((pid, here.per_s(&format!("service.{pid}.busiest.cpu"))? / 1e9)))
         .max_by(|a, b| a.1.total_cmp(&b.1))?;
-    if of < 2.0 || !case.run.is_pressed() {
+    if of < 2.0 || !case.run.is_pressed() || case.run.mostly_fails() {
         return None;
     }
     if share < FULL {
@@ -142,6 +142,8 @@ mod tests {
         assert_eq!(judged(&RULE, |_| (), with(0.5, 0.6)), None);
         assert_eq!(judged(&RULE, |_| (), with(0.97, 1.9)), None, "others work as well");
         assert_eq!(judged(&RULE, |run| run.is_open = true, with(0.97, 1.0)), None, "the rate was kept");
+        let errors = |run: &mut LoadResults| run.failed_responses.count = 2 * run.service.count;
+        assert_eq!(judged(&RULE, errors, with(0.97, 1.0)), None, "it is busy with errors");
     }
 
     #[test]
