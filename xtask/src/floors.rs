@@ -13,7 +13,7 @@ use crate::{places, shell};
 const FLOORS: [&[&str]; 10] = [
     &["measure", "cause", "assets"],
     &["plan", "contract", "record", "i18n"],
-    &["load", "scenario", "values", "net", "counters", "diagnose", "arithmetic"],
+    &["load", "scenario", "values", "net", "counters", "diagnose", "arithmetic", "messenger"],
     &["http-family", "databases", "raw", "engine", "report"],
     &["protocols", "export"],
     &["test-server", "watch"],
