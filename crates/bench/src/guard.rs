@@ -13,6 +13,8 @@ use brunt_contract::{Origin, PeerAddress};
 use brunt_engine::Resolver;
 use brunt_plan::address;
 
+use crate::owner_terms::OwnerTerms;
+
 /// A resolver that returns a public address only if its host is confirmed.
 pub struct PublicAddressGuard {
     inner: Arc<dyn Resolver>,
@@ -20,12 +22,19 @@ pub struct PublicAddressGuard {
     allowed: RwLock<Option<Vec<String>>>,
     /// Hosts that were requested and are not allowed.
     refused: Mutex<BTreeMap<String, IpAddr>>,
+    /// The terms on which this machine is lent to the run; `None` if it is the user's own.
+    terms: RwLock<Option<OwnerTerms>>,
 }
 
 impl PublicAddressGuard {
     /// Creates a guard that allows everything `within` resolves.
     pub fn new(within: Arc<dyn Resolver>) -> PublicAddressGuard {
-        PublicAddressGuard { inner: within, allowed: RwLock::default(), refused: Mutex::default() }
+        PublicAddressGuard {
+            inner: within,
+            allowed: RwLock::default(),
+            refused: Mutex::default(),
+            terms: RwLock::default(),
+        }
     }
 
     /// Allows only these hosts on public addresses from now on.
@@ -33,6 +42,32 @@ impl PublicAddressGuard {
         if let Ok(mut allowed) = self.allowed.write() {
             *allowed = Some(hosts);
         }
+    }
+
+    /// Holds all addresses to the terms of the owner of this machine from now on.
+    pub fn hold_to(&self, owner: OwnerTerms) {
+        if let Ok(mut terms) = self.terms.write() {
+            *terms = Some(owner);
+        }
+    }
+
+    /// Returns the first of these addresses of an origin that the owner of this machine does not allow to be loaded.
+    fn not_lent(&self, origin: &Origin, places: &[PeerAddress]) -> Option<IpAddr> {
+        self.terms
+            .read()
+            .map_or_else(|poisoned| poisoned.into_inner().clone(), |terms| terms.clone())?
+            .refused(origin, places)
+    }
+
+    /// Checks an origin against the terms of the owner. A name that cannot be resolved is a failure of requests, here as
+    /// anywhere.
+    ///
+    /// # Errors
+    /// Returns an error if the owner does not allow it.
+    pub fn check_lent(&self, origin: &Origin) -> Result<(), Cause> {
+        let Ok(places) = self.inner.resolve(origin) else { return Ok(()) };
+        let refused = self.not_lent(origin, &places);
+        refused.map_or(Ok(()), |to| Err(brunt_cause::connecting::not_lent(&origin.host, to.to_string())))
     }
 
     /// Allows these hosts as well.
@@ -60,7 +95,8 @@ impl PublicAddressGuard {
     /// # Errors
     /// Returns an error if the origin is on a public address that was not confirmed.
     pub fn check_origin(&self, origin: &Origin) -> Result<(), Cause> {
-        match self.allowed().map(|_| self.inner.resolve(origin)) {
+        let guarded = self.allowed().is_some() || self.terms.read().is_ok_and(|terms| terms.is_some());
+        match guarded.then(|| self.inner.resolve(origin)) {
             Some(Ok(_)) => self.resolve(origin).map(drop),
             Some(Err(_)) | None => Ok(()),
         }
@@ -82,6 +118,9 @@ fn public_address_of(places: &[PeerAddress]) -> Option<IpAddr> {
 impl Resolver for PublicAddressGuard {
     fn resolve(&self, origin: &Origin) -> Result<Vec<PeerAddress>, Cause> {
         let places = self.inner.resolve(origin)?;
+        if let Some(address) = self.not_lent(origin, &places) {
+            return Err(brunt_cause::connecting::not_lent(&origin.host, address.to_string()));
+        }
         let Some(address) = public_address_of(&places) else { return Ok(places) };
         match self.allowed() {
             Some(allowed) if !allowed.contains(&origin.host) => {

@@ -6,10 +6,12 @@
 pub mod checks;
 mod cores;
 mod data_end;
+mod elsewhere;
 pub mod guard;
 pub mod host;
 pub mod journal;
 mod objective_names;
+mod owner_terms;
 pub mod proxy_route;
 mod readings;
 mod reference;
@@ -21,9 +23,10 @@ mod target_queries;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use brunt_cause::complaint;
 use brunt_contract::{FaultKind, Protocol, UsageError};
 use brunt_engine::{
-    AfterFailure, Assignment, Control, Launcher, OneShotFailure, PreparedRun, ProbeFailure, Processes, Setup, Stop,
+    AfterFailure, Assignment, Briefing, Control, OneShotFailure, PreparedRun, ProbeFailure, Processes, Setup, Stop,
     Transcript,
 };
 use brunt_measure::{Nanos, sanitize};
@@ -33,14 +36,19 @@ use brunt_protocols::file::gathering;
 use brunt_record::{FirstResponse, GeneratorHost, Notice, RunEvent, RunListener, Subject};
 use brunt_report::{Summary, SummaryBuilder};
 
+use crate::elsewhere::{Elsewhere, ElsewherePlace};
 use crate::guard::PublicAddressGuard;
 use crate::journal::Journal;
 use crate::proxy_route::ProxyRoute;
 use crate::readings::CounterReadings;
 use crate::reference::ReferenceClient;
 use crate::resolver::SystemResolver;
+use crate::share::RecordedShare;
 use brunt_config::redact::Redaction;
 use brunt_config::{CounterSources, Intent};
+
+pub use elsewhere::{FleetRun, FleetRunner, WorkerPlaces};
+pub use owner_terms::{AllowedTarget, OwnerTerms};
 
 /// Number of bytes of an exchange that the reason of a failure may quote.
 const QUOTED: usize = 64 << 10;
@@ -50,8 +58,8 @@ pub struct Bench {
     prepared: Arc<PreparedRun>,
     /// The setup for the plan as requested; each trial brings its own load.
     setup: Setup,
-    /// The inputs of worker processes; `None` if the workers are threads.
-    worker_processes: Option<WorkerProcesses>,
+    /// The inputs of workers elsewhere; `None` if they are threads.
+    elsewhere: Option<Elsewhere>,
     guard: Arc<PublicAddressGuard>,
     resolver: Arc<SystemResolver>,
     redaction: Redaction,
@@ -66,15 +74,6 @@ pub struct Bench {
     asks_first: bool,
     /// Set once the `setup` of the flow is done.
     is_set_up: bool,
-}
-
-/// The inputs of worker processes.
-struct WorkerProcesses {
-    number: u32,
-    launcher: Arc<dyn Launcher>,
-    /// The plan with all its URLs, and the contents that it refers to.
-    plan: Plan,
-    bundle: Bundle,
 }
 
 /// The first answer of a target.
@@ -98,8 +97,7 @@ pub struct NoLoadReason {
 
 impl Bench {
     /// Checks and encodes everything possible before anything is sent. If there are very many URLs,
-    /// only the first ones stay in the intent. `launcher` starts processes if the plan asks for
-    /// them.
+    /// only the first ones stay in the intent.
     ///
     /// # Errors
     /// Returns an error that names the wrong option.
@@ -107,15 +105,32 @@ impl Bench {
         intent: &mut Intent,
         protocol: &dyn Protocol,
         host: &GeneratorHost,
-        launcher: Arc<dyn Launcher>,
+        places: WorkerPlaces,
     ) -> Result<Bench, UsageError> {
         intent.shown = intent.shown.clone().listed();
-        // Other processes need the whole plan.
-        let whole = intent.processes.map(|number| (number, intent.plan.clone()));
+        let place = match (places.fleet, intent.processes) {
+            (Some(fleet), None) => {
+                use_all_workers(intent, &*fleet);
+                Some((ElsewherePlace::Fleet(fleet), "--agents"))
+            }
+            (Some(_), Some(_)) => {
+                let trouble = complaint!(
+                    "cannot be used with --agents: each agent uses all its cores; leave it out",
+                    "不能与 --agents 同用：每个代理都会用上自己的所有核；请去掉"
+                );
+                return Err(UsageError::new("--processes", trouble));
+            }
+            (None, Some(number)) => Some((ElsewherePlace::Processes(number, places.launcher), "--processes")),
+            (None, None) => None,
+        };
+        // Workers elsewhere need the whole plan.
+        let whole = place.map(|(place, option)| (place, option, intent.plan.clone()));
         let mut prepare = || Bench::from_plan(&mut intent.plan, protocol, host);
         let (bench, bundle) = if whole.is_some() { gathering(prepare) } else { (prepare(), Bundle::default()) };
         let mut bench = bench?;
-        bundle.check().map_err(|trouble| UsageError::new("--processes", trouble))?;
+        if let Some((_, option, _)) = &whole {
+            bundle.check().map_err(|trouble| UsageError::new(*option, trouble))?;
+        }
         intent.plan.requests = bench.setup.plan.requests;
         intent.shown.requests = intent.plan.requests;
         [&mut intent.plan, &mut intent.shown]
@@ -127,7 +142,7 @@ impl Bench {
         bench.watching = intent.watching.clone();
         bench.asks_first = intent.preflight;
         readings::check(&bench.watching, &intent.plan)?;
-        bench.worker_processes = whole.map(|(number, plan)| WorkerProcesses { number, launcher, plan, bundle });
+        bench.elsewhere = whole.map(|(place, _, plan)| Elsewhere { place, plan, bundle });
         Ok(bench)
     }
 
@@ -176,7 +191,7 @@ impl Bench {
         Ok(Bench {
             prepared,
             setup,
-            worker_processes: None,
+            elsewhere: None,
             guard,
             resolver,
             redaction,
@@ -237,7 +252,7 @@ impl Bench {
         self.is_set_up = true;
         self.learn_secrets(&known);
         let own = std::iter::once(Arc::make_mut(&mut self.setup.plan));
-        let apart = self.worker_processes.iter_mut().map(|apart| &mut apart.plan);
+        let apart = self.elsewhere.iter_mut().map(|apart| &mut apart.plan);
         own.chain(apart).filter_map(Plan::setup_flow_mut).for_each(|flow| flow.known.clone_from(&known));
         Ok(())
     }
@@ -349,7 +364,7 @@ impl Bench {
         let mut first = self.first.clone();
         let mut observed = CounterReadings::begin(&setup.host.name, &self.watching, &self.setup.plan, self.address())?;
         let mut client = None;
-        Arc::clone(&self.prepared).run(&setup, stop, &mut |event| {
+        let mut pass = |event| {
             let started = matches!(event, RunEvent::Started(_));
             if started {
                 client = ReferenceClient::begin(&self.prepared, &setup);
@@ -361,8 +376,29 @@ impl Bench {
             if let Some(first) = first.take_if(|_| started) {
                 sink(RunEvent::FirstResponse(first));
             }
+        };
+        match self.elsewhere.as_ref().map(|elsewhere| &elsewhere.place) {
+            Some(ElsewherePlace::Fleet(fleet)) => {
+                let briefing = self.briefing_of(trial);
+                fleet.run(&FleetRun { prepared: &self.prepared, setup: &setup, briefing, stop, control }, &mut pass)
+            }
+            _ => {
+                self.prepared.run(&setup, stop, &mut pass);
+                Ok(())
+            }
+        }
+    }
+
+    /// Returns what workers elsewhere are told of a trial; those of a fleet make records of their own.
+    fn briefing_of(&self, trial: &Trial) -> Briefing {
+        let Some(Elsewhere { place, plan, bundle }) = &self.elsewhere else { return Briefing::default() };
+        let recorded = matches!(place, ElsewherePlace::Fleet(_)).then(|| RecordedShare {
+            shown: trial.apply_to(&self.setup.shown),
+            command: self.setup.command.clone(),
+            redaction: self.redaction.clone(),
+            address: self.address(),
         });
-        Ok(())
+        share::briefing(trial.apply_to(plan), bundle.clone(), self.guard.allowed(), recorded)
     }
 
     /// Returns the address under load; `None` behind a proxy.
@@ -375,10 +411,13 @@ impl Bench {
         let mut plan = trial.apply_to(&self.setup.plan);
         plan.requests = check_measurable(&plan, &self.prepared)?;
         let shown = Plan { requests: plan.requests, ..trial.apply_to(&self.setup.shown) };
-        let processes = self.worker_processes.as_ref().map(|apart| {
-            let briefing = share::briefing(trial.apply_to(&apart.plan), apart.bundle.clone(), self.guard.allowed());
-            Processes { number: apart.number, launcher: Arc::clone(&apart.launcher), briefing: Arc::new(briefing) }
-        });
+        let processes = match self.elsewhere.as_ref().map(|elsewhere| &elsewhere.place) {
+            Some(ElsewherePlace::Processes(number, launcher)) => {
+                let (launcher, briefing) = (Arc::clone(launcher), Arc::new(self.briefing_of(trial)));
+                Some(Processes { number: *number, launcher, briefing })
+            }
+            _ => None,
+        };
         Ok(Setup { plan: Arc::new(plan), shown, processes, ..self.setup.clone() })
     }
 
@@ -429,6 +468,13 @@ impl Bench {
         let (name, took) = self.resolver.slowest_lookup()?;
         let took = brunt_report::numbers::seconds(took.as_secs_f64());
         Some(Notice::new(Subject::SlowLookup, [("name", name), ("took", took)]))
+    }
+}
+
+/// Makes a run of other machines use all their cores, unless a number of workers is asked for.
+fn use_all_workers(intent: &mut Intent, fleet: &dyn FleetRunner) {
+    if !intent.asks_for_workers() {
+        [&mut intent.plan, &mut intent.shown].into_iter().for_each(|plan| plan.workers = fleet.workers());
     }
 }
 

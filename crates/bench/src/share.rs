@@ -4,16 +4,22 @@
 //! on standard input. It reads no local files, because it may run on a machine that does not have
 //! them. Results go to standard output as frames; the parent process merges them.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-use brunt_cause::complaint;
+use brunt_cause::{Complaint, complaint};
+use brunt_config::CounterSources;
+use brunt_config::redact::Redaction;
 use brunt_contract::{Protocol, UsageError};
-use brunt_engine::{Assignment, Briefing};
+use brunt_engine::{Assignment, Briefing, Setup, ShareOutput};
 use brunt_plan::{Bundle, Plan};
-use brunt_record::GeneratorHost;
+use brunt_record::{EventEncoder, GeneratorHost, Notice, RunEvent, RunListener};
 use serde::{Deserialize, Serialize};
 
 use crate::Bench;
+use crate::journal::Journal;
+use crate::owner_terms::OwnerTerms;
+use crate::readings::CounterReadings;
 
 /// Name of the subcommand of such a process.
 pub const WORD: &str = "take-share";
@@ -24,16 +30,31 @@ struct ShareInput {
     plan: Plan,
     /// The hosts on public addresses that may be loaded; `None` allows all.
     allowed: Option<Vec<String>>,
+    /// What a share needs that makes a record of its own; `None`: its messages are merged elsewhere.
+    recorded: Option<RecordedShare>,
+}
+
+/// What a share needs that makes a record of its own.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct RecordedShare {
+    /// The plan for display, with secrets masked.
+    pub shown: Plan,
+    /// The command line for display.
+    pub command: Vec<String>,
+    /// The masking of what is recorded.
+    pub redaction: Redaction,
+    /// The address under load; `None` behind a proxy.
+    pub address: Option<SocketAddr>,
 }
 
 /// Returns the briefing of every process of a run.
-pub fn briefing(plan: Plan, bundle: Bundle, allowed: Option<Vec<String>>) -> Briefing {
+pub fn briefing(plan: Plan, bundle: Bundle, allowed: Option<Vec<String>>, recorded: Option<RecordedShare>) -> Briefing {
     // A plan consists of text and numbers, so this cannot fail; the receiver would reject an empty plan.
-    let words = serde_json::to_string(&ShareInput { plan, allowed }).unwrap_or_default();
+    let words = serde_json::to_string(&ShareInput { plan, allowed, recorded }).unwrap_or_default();
     Briefing { description: words, bundle }
 }
 
-/// Prepares the plan of an assignment and runs its share.
+/// Prepares the plan of an assignment and runs its share. `terms` are those of the owner, on a machine that is lent.
 ///
 /// # Errors
 /// Returns an error if the share cannot be run; the parent process receives it, too.
@@ -41,29 +62,89 @@ pub fn run_assignment(
     mut assignment: Assignment,
     protocols: &[Arc<dyn Protocol>],
     host: &GeneratorHost,
+    terms: Option<OwnerTerms>,
 ) -> Result<(), UsageError> {
     let bundle = assignment.take_bundle();
-    match brunt_protocols::file::from_bundle(bundle, || prepare(assignment.description(), protocols, host)) {
-        Ok(bench) => {
-            bench.take_share(assignment);
-            Ok(())
+    let task = assignment.task();
+    let prepared = brunt_protocols::file::from_bundle(bundle, || {
+        let (bench, recorded) = prepare(assignment.description(), protocols, host)?;
+        if let Some(terms) = terms {
+            lend(&bench, terms, (task.to - task.from, task.of))?;
         }
+        Ok((bench, recorded))
+    });
+    match prepared {
+        Ok((bench, None)) => bench.take_share(assignment),
+        Ok((bench, Some(recorded))) => bench.record_share(assignment, recorded)?,
         Err(complaint) => {
+            let complaint: UsageError = complaint;
             assignment.refuse(&complaint.to_string());
-            Err(complaint)
+            return Err(complaint);
         }
     }
+    Ok(())
 }
 
-fn prepare(words: &str, protocols: &[Arc<dyn Protocol>], host: &GeneratorHost) -> Result<Bench, UsageError> {
-    let ShareInput { mut plan, allowed } = serde_json::from_str(words)
+/// Holds a bench to the terms of the owner of this machine.
+fn lend(bench: &Bench, terms: OwnerTerms, share: (u32, u32)) -> Result<(), UsageError> {
+    let plan = &bench.shown().plan;
+    terms.check(plan, share).map_err(|why| UsageError::new("share", why))?;
+    bench.guard().hold_to(terms);
+    for origin in bench.prepared().origins() {
+        bench.guard().check_lent(origin).map_err(|why| {
+            let zh = why.zh().unwrap_or_else(|| why.en()).into_owned();
+            UsageError::new("share", Complaint::new(why.to_string(), zh))
+        })?;
+    }
+    Ok(())
+}
+
+fn prepare(
+    words: &str,
+    protocols: &[Arc<dyn Protocol>],
+    host: &GeneratorHost,
+) -> Result<(Bench, Option<RecordedShare>), UsageError> {
+    let ShareInput { mut plan, allowed, recorded } = serde_json::from_str(words)
         .map_err(|error| UsageError::new(WORD, complaint!("got no plan ({error})", "没有收到计划（{error}）")))?;
     let protocol = protocols.iter().find(|protocol| protocol.name() == plan.protocol);
     let protocol = protocol
         .ok_or_else(|| UsageError::new(WORD, complaint!("there is no protocol {}", "没有协议 {}", plan.protocol)))?;
     let bench = Bench::from_plan(&mut plan, &**protocol, host)?;
     allowed.into_iter().for_each(|hosts| bench.guard().restrict_to(hosts));
-    Ok(bench)
+    Ok((bench, recorded))
+}
+
+/// Writes the events of a share's own record to the process that started it.
+struct ShareRecorder {
+    encoder: EventEncoder,
+    output: ShareOutput,
+}
+
+impl RunListener for ShareRecorder {
+    fn observe(&mut self, event: &RunEvent) -> Result<(), Notice> {
+        if !matches!(event, RunEvent::Spans(_)) {
+            // If nobody reads any more, the end of the orders stops the run.
+            let _ = self.encoder.encode(event).and_then(|frame| self.output.write_event(frame));
+        }
+        Ok(())
+    }
+}
+
+impl Bench {
+    /// Runs a share of the run, and writes a record of it to the process that started this one.
+    fn record_share(&self, assignment: Assignment, recorded: RecordedShare) -> Result<(), UsageError> {
+        let RecordedShare { shown, command, redaction, address } = recorded;
+        let setup = Setup { shown, command, ..self.setup.clone() };
+        let encoder = EventEncoder::new().map_err(|why| UsageError::new(WORD, why.to_string()))?;
+        let mut recorder = ShareRecorder { encoder, output: assignment.output() };
+        let mut journal = Journal::new(redaction);
+        journal.add_listener(&mut recorder);
+        let mut observed = CounterReadings::begin(&setup.host.name, &CounterSources::default(), &setup.plan, address)?;
+        self.prepared.record_share(&setup, assignment, &mut |event| {
+            observed.pass(event, &mut |event| journal.process(event));
+        });
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ fn target() -> (TargetServer, String) {
 /// A launcher that starts no process: none of these plans asks for one.
 struct RefusingLauncher;
 
-impl Launcher for RefusingLauncher {
+impl brunt_engine::Launcher for RefusingLauncher {
     fn launch(&self, _task: &brunt_engine::Task) -> std::io::Result<brunt_engine::ProcessLink> {
         Err(std::io::ErrorKind::Unsupported.into())
     }
@@ -33,7 +33,7 @@ fn bench(words: &[&str]) -> (Bench, Plan) {
     let protocols = brunt_protocols::all();
     let Ok(Command::Run(mut intent)) = read(&words, &protocols, &defaults) else { panic!("{words:?}") };
     let protocol = &*protocols[intent.protocol];
-    let bench = Bench::prepare(&mut intent, protocol, &GeneratorHost::default(), Arc::new(RefusingLauncher));
+    let bench = Bench::prepare(&mut intent, protocol, &GeneratorHost::default(), WorkerPlaces::here(RefusingLauncher));
     let bench = bench.map_err(|complaint| complaint.to_string()).expect("a good plan");
     (bench, intent.plan)
 }

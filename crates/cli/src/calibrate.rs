@@ -25,7 +25,7 @@ use crate::second_process::SecondProcess;
 use crate::signals::Interrupts;
 use crate::worker::SelfLauncher;
 use crate::{kept_runs, messages, preflight, screen};
-use brunt_bench::Bench;
+use brunt_bench::{Bench, WorkerPlaces};
 use brunt_config::{CalibrateSettings, Defaults};
 
 /// The version whose cost is measured; other versions may differ.
@@ -61,7 +61,7 @@ pub fn calibrate(
         }
         let mut intent = parse_run("calibrate", &words, protocols, defaults)?;
         let protocol = &*protocols[intent.protocol];
-        let bench = Bench::prepare(&mut intent, protocol, host, Arc::new(SelfLauncher))?;
+        let bench = Bench::prepare(&mut intent, protocol, host, WorkerPlaces::here(SelfLauncher))?;
         let summary = bench.measure(&Trial::from_plan(&intent.plan), interrupts.stop(), &mut [])?;
         Ok((summary, intent.plan.workers))
     };

@@ -20,7 +20,7 @@ use crate::signals::Interrupts;
 use crate::view::View;
 use crate::worker::SelfLauncher;
 use crate::{messages, preflight};
-use brunt_bench::Bench;
+use brunt_bench::{Bench, WorkerPlaces};
 use brunt_config::{self, Defaults, DemoSettings, Intent};
 
 /// The demo's arrival rate, and the response delay of the target.
@@ -55,7 +55,7 @@ pub fn demo(
     let mut intent = parse_run("demo", &["-r", RATE, "-d", &duration, &url], protocols, defaults)?;
     intent.presentation = shown.clone();
     let protocol = &*protocols[intent.protocol];
-    let mut bench = Bench::prepare(&mut intent, protocol, host, Arc::new(SelfLauncher))?;
+    let mut bench = Bench::prepare(&mut intent, protocol, host, WorkerPlaces::here(SelfLauncher))?;
     let code = run::show(&mut bench, &intent, (interrupts, None))?;
     view.print("");
     drop(second);
@@ -102,7 +102,7 @@ fn measured(
     let words = [words, &["-d", STALLED_RUN, url]].concat();
     let mut intent = parse_run("demo", &words, protocols, defaults)?;
     let protocol = &*protocols[intent.protocol];
-    let bench = Bench::prepare(&mut intent, protocol, host, Arc::new(SelfLauncher))?;
+    let bench = Bench::prepare(&mut intent, protocol, host, WorkerPlaces::here(SelfLauncher))?;
     let mut summing = SummaryBuilder::default();
     let during = (interrupts.stop(), &Control::default());
     bench.run(&Trial::from_plan(&intent.plan), during, &mut |event| summing.add(&event))?;

@@ -1,8 +1,6 @@
 //! `brunt doctor`: the limits of this machine, and those that a run would reach. Nothing is sent to the target, except
 //! the queries that its protocol needs before requests can be prepared.
 
-use std::sync::Arc;
-
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -21,8 +19,8 @@ use brunt_report::text::{Text, text};
 use crate::run::CommandResult;
 use crate::screen;
 use crate::worker::SelfLauncher;
-use brunt_bench::Bench;
 use brunt_bench::remote_probes::{self, ProbeSnapshot};
+use brunt_bench::{Bench, WorkerPlaces};
 use brunt_config::Intent;
 
 const THIS_MACHINE: Text = text("This machine", "本机");
@@ -157,7 +155,7 @@ fn plan_of(
     facts: &brunt_record::GeneratorHost,
     host: &mut HostReader,
 ) -> Result<(RunRequirements, Option<SocketAddr>), brunt_contract::UsageError> {
-    let bench = Bench::prepare(intent, protocol, facts, Arc::new(SelfLauncher))?;
+    let bench = Bench::prepare(intent, protocol, facts, WorkerPlaces::here(SelfLauncher))?;
     let setup = bench.shown();
     let mut addresses: Vec<SocketAddr> = Vec::new();
     for origin in bench.prepared().origins() {

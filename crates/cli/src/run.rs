@@ -1,7 +1,5 @@
 //! `brunt run`, from a parsed command line to an exit code.
 
-use std::sync::Arc;
-
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use brunt_cause::Complaint;
@@ -30,7 +28,7 @@ use crate::{
     checks, control_pipe, debug, delayed_actions, doctor, document, messages, preflight, report_output, screen,
 };
 use brunt_bench::journal::Journal;
-use brunt_bench::{Bench, FirstOutcome, NoLoadReason};
+use brunt_bench::{Bench, FirstOutcome, NoLoadReason, WorkerPlaces};
 use brunt_config::Intent;
 
 /// The result of a command: an exit code, or the user's mistake.
@@ -53,7 +51,7 @@ pub fn run(
     let timer = timer.map_err(|why| UsageError::new("--run-timeout", brunt_engine::no_thread(&why).to_string()))?;
     let announced = (!intent.presentation.quiet).then(|| lang.of(messages::PREPARING).to_owned());
     let waiting = announced.and_then(delayed_actions::announce_wait);
-    let bench = Bench::prepare(intent, protocol, host, Arc::new(SelfLauncher));
+    let bench = Bench::prepare(intent, protocol, host, WorkerPlaces::here(SelfLauncher));
     drop(waiting);
     let mut bench = bench?;
     if intent.asks_for_workers() {
@@ -375,8 +373,9 @@ mod tests {
             let protocols = brunt_protocols::all();
             let Ok(Command::Run(mut intent)) = read(&words, &protocols, &defaults) else { panic!("{scheme}") };
             let protocol = &*protocols[intent.protocol];
-            let bench = Bench::prepare(&mut intent, protocol, &GeneratorHost::default(), Arc::new(SelfLauncher))
-                .map_err(|wrong| wrong.to_string());
+            let bench =
+                Bench::prepare(&mut intent, protocol, &GeneratorHost::default(), WorkerPlaces::here(SelfLauncher))
+                    .map_err(|wrong| wrong.to_string());
             let said = bench.map(|bench| bench.remarks()).expect("a good plan");
             assert_eq!(said.iter().any(|notice| notice.subject() == Some(Subject::Insecure)), told, "{scheme}");
             assert_eq!((intent.plan.urls.len(), intent.plan.count_urls()), (1000, 1201));

@@ -32,7 +32,7 @@ pub fn run_share(protocols: &[Arc<dyn Protocol>], host: &GeneratorHost) -> Comma
         let hint = "brunt starts this itself, for --processes";
         UsageError::new(WORD, format!("{error} ({hint})"))
     })?;
-    share::run_assignment(assignment, protocols, host)?;
+    share::run_assignment(assignment, protocols, host, None)?;
     Ok(0)
 }
 

@@ -8,7 +8,7 @@ use brunt_plan::mask::{self, Blanks, MASK, Secrets, TextOrigin};
 use brunt_record::{FailureExample, FirstResponse, RunEvent};
 
 /// Masks secrets by position and by value, or nothing with `--keep-secrets`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Redaction(Option<Secrets>);
 
 /// The redaction that applies to all error messages.

@@ -191,7 +191,6 @@ fn run(load: &Load, option: Option<&str>) -> Cost {
         tls: Tls::default(),
         objectives: vec![],
         trust: Default::default(),
-        trust: Default::default(),
         seed: 1,
         trace: None,
     };

@@ -7,14 +7,15 @@ use std::time::Duration;
 
 use brunt_measure::{Clock, Nanos};
 use brunt_record::{
-    End, Failure, FailureExample, LoadChange, Notice, RunEnd, RunEvent, Second, Subject, UsedValue, WindowStart,
+    End, Failure, FailureExample, LoadChange, Notice, OpenRequests, RunEnd, RunEvent, Second, Subject, UsedValue,
+    WindowStart,
 };
 
 use crate::control::{Control, ScheduledChange};
 use crate::early_failures::OnlyErrorsDetector;
 use crate::examples::EXAMPLES_BY_NAME;
 use crate::failure_class::{FailureClass, errno_name};
-use crate::lost_processes::{LostProcesses, OpenWork};
+use crate::lost_processes::{LostProcesses, add_snapshot};
 use crate::name_rows::OTHER;
 use crate::stragglers::AwaitedWorkers;
 use crate::tally::{LossCount, Snapshot, decode};
@@ -38,7 +39,7 @@ pub(crate) struct Collector<'a> {
     /// End of the last reported second of each worker; `None` once the worker is done.
     reported_until: Vec<Option<i64>>,
     /// Unfinished work of each worker, as of its last report.
-    open: Vec<OpenWork>,
+    open: Vec<OpenRequests>,
     losses: LostProcesses,
     seconds: BTreeMap<i64, Second>,
     /// Failure classes for which an example was passed on.
@@ -58,6 +59,8 @@ pub(crate) struct Collector<'a> {
     /// Set if workers were lost.
     partial: bool,
     awaited: AwaitedWorkers,
+    /// Number in the run of the first worker.
+    first_worker: usize,
 }
 
 impl<'a> Collector<'a> {
@@ -74,7 +77,7 @@ impl<'a> Collector<'a> {
             code_name,
             sink,
             reported_until: vec![Some(i64::MIN); workers],
-            open: vec![OpenWork::default(); workers],
+            open: vec![OpenRequests::default(); workers],
             losses: LostProcesses::default(),
             seconds: BTreeMap::new(),
             sorts: Vec::new(),
@@ -89,6 +92,7 @@ impl<'a> Collector<'a> {
             changes: 0,
             partial: false,
             awaited: AwaitedWorkers::default(),
+            first_worker: 0,
         }
     }
 
@@ -110,11 +114,17 @@ impl<'a> Collector<'a> {
         self
     }
 
+    /// Sets the number of the first worker, for a share of a run.
+    pub fn numbered_from(mut self, first: u32) -> Self {
+        self.first_worker = first as usize;
+        self
+    }
+
     /// Receives messages until every worker is done. The elapsed time is `warmup` plus the last reported time.
     pub fn listen(mut self, told: &Receiver<(usize, WorkerMessage)>, warmup: Nanos) {
         while self.reported_until.iter().any(Option::is_some) {
             match told.recv_timeout(LOOK) {
-                Ok((worker, message)) => self.receive(worker, message),
+                Ok((worker, message)) => self.receive(worker - self.first_worker, message),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -144,7 +154,7 @@ impl<'a> Collector<'a> {
                     Some(snapshot) => {
                         self.reported_until[worker] = Some(snapshot.to_ns);
                         self.set_window(snapshot.window);
-                        self.open[worker].add(&snapshot);
+                        add_snapshot(&mut self.open[worker], &snapshot);
                         self.merge(snapshot);
                     }
                     None => self.give_up_silent([worker], "it reported an impossible second"),
@@ -262,7 +272,7 @@ impl<'a> Collector<'a> {
         self.partial = true;
         let open = std::mem::take(&mut self.open[worker]);
         self.ended.window = self.ended.window.max(Nanos(open.window_ns.max(0) as u64));
-        if open.requests + open.beats > 0 {
+        if open.is_any() {
             let second = self.seconds.entry(until).or_insert_with(|| Second {
                 from_ns: until,
                 to_ns: until,

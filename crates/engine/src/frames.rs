@@ -41,6 +41,8 @@ pub(crate) enum ProcessFrame {
     Worker(u32, WorkerMessage),
     /// The process cannot take its share, for this reason.
     Refused(String),
+    /// An event of the share's own record, encoded by whoever makes that record.
+    Event(Vec<u8>),
 }
 
 const SNAPSHOT: u8 = 0;
@@ -50,6 +52,7 @@ const OVER: u8 = 3;
 const BROKEN: u8 = 4;
 const READY: u8 = 5;
 const REFUSED: u8 = 6;
+const EVENT: u8 = 7;
 
 /// Marker of a missing name index.
 const NO_NAME: u32 = u32::MAX;
@@ -75,6 +78,11 @@ pub(crate) fn read_hello(from: &mut dyn BufRead) -> io::Result<()> {
 /// Writes the reason why the process does not take its share.
 pub(crate) fn write_refusal(to: &mut dyn Write, why: &str) -> io::Result<()> {
     put(to, 0, REFUSED, why.as_bytes())
+}
+
+/// Writes an event of the share's own record.
+pub(crate) fn write_event(to: &mut dyn Write, event: &[u8]) -> io::Result<()> {
+    put(to, 0, EVENT, event)
 }
 
 /// Writes a message of a worker.
@@ -143,6 +151,7 @@ fn parse(mut frame: &[u8]) -> Option<ProcessFrame> {
     let message = match byte(bytes)? {
         READY => return Some(ProcessFrame::Ready(worker)),
         REFUSED => return Some(ProcessFrame::Refused(reason(bytes))),
+        EVENT => return Some(ProcessFrame::Event(bytes.to_vec())),
         // The collector would silently drop a malformed snapshot.
         SNAPSHOT => decode(bytes).map(|_| WorkerMessage::Snapshot(bytes.to_vec()))?,
         EARLY => {

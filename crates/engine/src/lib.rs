@@ -72,7 +72,10 @@ pub use control::Control;
 #[cfg(feature = "oracle")]
 #[doc(hidden)]
 pub use frames::oracle;
-pub use processes::{Assignment, Briefing, ClockOffset, Launcher, ProcessHandle, ProcessLink, Processes, Task, child};
+pub use processes::{
+    Assignment, BARRIERS, Briefing, ClockOffset, Launcher, PREPARED, ProcessHandle, ProcessLink, Processes,
+    ShareOutput, ShareProcess, ShareReport, Task, child,
+};
 pub use resource_errors::{no_descriptors, no_thread};
 pub use run::{PreparedRun, worker_count};
 pub use single_pass::{FetchedResource, PassEvent, SkippedResources};

@@ -9,14 +9,16 @@
 mod assignment;
 mod child;
 mod link;
+mod share_process;
 mod task;
 #[cfg(test)]
 mod tests;
 
-pub use assignment::Assignment;
-pub(crate) use assignment::serve;
+pub use assignment::{Assignment, ShareOutput};
+pub(crate) use assignment::{serve, serve_with};
 pub use child::child;
 pub use link::{ClockOffset, Launcher, ProcessHandle, ProcessLink};
+pub use share_process::{ShareProcess, ShareReport};
 pub use task::{Briefing, Task};
 
 use std::io::{self, BufReader, Read, Write};
@@ -41,9 +43,9 @@ const LEAD: Nanos = Nanos::from_millis(50);
 /// Interval at which the stop flag is checked.
 const STOP_LOOKS: Duration = Duration::from_millis(20);
 /// Number of barriers of a run: before a common start, before connections are held, and before the run begins.
-const BARRIERS: usize = 3;
+pub const BARRIERS: usize = 3;
 /// The barrier that all processes reach once their requests are prepared.
-const PREPARED: usize = 2;
+pub const PREPARED: usize = 2;
 /// Maximum number of bytes of a file or of the description in one frame.
 const PIECE: usize = 256 << 10;
 
@@ -173,7 +175,8 @@ pub(crate) fn start<'s>(
 
 /// Writes to one process: the hello, the briefing, its task, and orders until the run is over.
 fn write(mut to: impl Write, briefing: &Briefing, task: Task, orders: &Receiver<Order>) {
-    let written = frames::write_hello(&mut to).and_then(|()| write_briefing(&mut to, briefing, task));
+    let briefed = |to: &mut dyn Write| briefing.write(to).and_then(|()| Order::Task(task).write(to));
+    let written = frames::write_hello(&mut to).and_then(|()| briefed(&mut to));
     if written.is_ok() {
         // The thread that reads a process detects its end.
         for order in orders {
@@ -184,19 +187,21 @@ fn write(mut to: impl Write, briefing: &Briefing, task: Task, orders: &Receiver<
     }
 }
 
-fn write_briefing(
-    to: &mut impl Write,
-    Briefing { description: words, bundle }: &Briefing,
-    task: Task,
-) -> io::Result<()> {
-    for (path, content) in &bundle.files {
-        Order::File(path.clone(), content.len() as u64).write(to)?;
-        content.chunks(PIECE).try_for_each(|piece| Order::Piece(piece.to_vec()).write(to))?;
+impl Briefing {
+    /// Writes the briefing as frames.
+    ///
+    /// # Errors
+    /// The error of the write.
+    pub fn write(&self, to: &mut dyn Write) -> io::Result<()> {
+        let Briefing { description, bundle } = self;
+        for (path, content) in &bundle.files {
+            Order::File(path.clone(), content.len() as u64).write(to)?;
+            content.chunks(PIECE).try_for_each(|piece| Order::Piece(piece.to_vec()).write(to))?;
+        }
+        let mut variables = bundle.variables.iter();
+        variables.try_for_each(|(name, value)| Order::Variable(name.clone(), value.clone()).write(to))?;
+        description.as_bytes().chunks(PIECE).try_for_each(|piece| Order::Description(piece.to_vec()).write(to))
     }
-    let mut variables = bundle.variables.iter();
-    variables.try_for_each(|(name, value)| Order::Variable(name.clone(), value.clone()).write(to))?;
-    words.as_bytes().chunks(PIECE).try_for_each(|piece| Order::Description(piece.to_vec()).write(to))?;
-    Order::Task(task).write(to)
 }
 
 /// Reads one process to its end.
@@ -235,7 +240,8 @@ fn receive(
                 member.set_over();
             }
         }
-        ProcessFrame::Refused(_) => {}
+        // No share of a run merged here makes a record of its own.
+        ProcessFrame::Refused(_) | ProcessFrame::Event(_) => {}
     });
     if open.contains(&true) {
         (0..BARRIERS).for_each(&mut ready);

@@ -205,16 +205,7 @@ impl PreparedRun {
     pub fn run(&self, setup: &Setup, stop: &Stop, sink: &mut dyn FnMut(RunEvent)) {
         let plan = &setup.plan;
         let tables = self.tables(plan);
-        let (backend, missed) = self.backend(plan);
-        let mut started = started(setup, backend.name(), tables.workers);
-        started.silent = Some(self.workload.prepared().holds_only);
-        started.names = self.workload.names().list().to_vec();
-        started.around = names_outside_load(plan, &*self.workload);
-        started.checks = self.check_names().to_vec();
-        sink(RunEvent::Started(Box::new(started)));
-        if let Some(missed) = missed {
-            sink(RunEvent::Notice(Notice::new(missed, [])));
-        }
+        self.report_start(setup, tables.workers, sink);
         let ((report, told), awaited) = (channel(), AwaitedWorkers::default());
         std::thread::scope(|scope| {
             match &setup.processes {
@@ -229,23 +220,67 @@ impl PreparedRun {
             }
             drop(report);
             let code_name = |code| self.workload.code_name(code);
-            Collector::new(tables.workers as usize, plan.load.is_open(), &code_name, sink)
-                .by_name(self.workload.names().list().len())
-                .with_control(&setup.control)
-                .with_awaited(&awaited)
-                .listen(&told, plan.warmup);
+            self.collector((setup, tables.workers), &code_name, sink).with_awaited(&awaited).listen(&told, plan.warmup);
         });
+    }
+
+    /// Reports the head of the record of a run, or of a share of one, by this many workers.
+    pub fn report_start(&self, setup: &Setup, workers: u32, sink: &mut dyn FnMut(RunEvent)) {
+        let plan = &setup.plan;
+        let (backend, missed) = self.backend(plan);
+        let mut started = started(setup, backend.name(), workers);
+        started.silent = Some(self.workload.prepared().holds_only);
+        started.names = self.workload.names().list().to_vec();
+        started.around = names_outside_load(plan, &*self.workload);
+        started.checks = self.check_names().to_vec();
+        sink(RunEvent::Started(Box::new(started)));
+        if let Some(missed) = missed {
+            sink(RunEvent::Notice(Notice::new(missed, [])));
+        }
+    }
+
+    fn collector<'a>(
+        &self,
+        (setup, workers): (&Setup, u32),
+        code_name: &'a dyn Fn(u32) -> String,
+        sink: &'a mut dyn FnMut(RunEvent),
+    ) -> Collector<'a> {
+        Collector::new(workers as usize, setup.plan.load.is_open(), code_name, sink)
+            .by_name(self.workload.names().list().len())
+            .with_control(&setup.control)
     }
 
     /// Runs the workers assigned to this process, for a run coordinated by another one.
     pub fn take_share(&self, setup: &Setup, assignment: Assignment) {
         let task = assignment.task;
-        let tables = DescriptorTables { workers: task.of, ..self.tables(&setup.plan) };
-        let mut threads = self.threads(setup, &Stop::default(), tables, task.from..task.to);
+        let mut threads = self.share_threads(setup, task);
         processes::serve(assignment, task.to - task.from, &setup.control, |report, stop, barriers, start| {
             (threads.barriers, threads.start) = (barriers, start);
             std::thread::scope(|scope| threads.start(scope, &report, stop));
         });
+    }
+
+    /// Like [`PreparedRun::take_share`], for a share with a record of its own: its messages are merged here, and the events go
+    /// to `sink`, which writes them to [`Assignment::output`].
+    pub fn record_share(&self, setup: &Setup, assignment: Assignment, sink: &mut dyn FnMut(RunEvent)) {
+        let task = assignment.task;
+        let workers = task.to - task.from;
+        let mut threads = self.share_threads(setup, task);
+        self.report_start(setup, workers, sink);
+        let work = |report, stop: &Stop, barriers, start| {
+            (threads.barriers, threads.start) = (barriers, start);
+            std::thread::scope(|scope| threads.start(scope, &report, stop));
+        };
+        processes::serve_with(assignment, workers, &setup.control, work, |told, _| {
+            let code_name = |code| self.workload.code_name(code);
+            let collector = self.collector((setup, workers), &code_name, sink).numbered_from(task.from);
+            collector.listen(&told, setup.plan.warmup);
+        });
+    }
+
+    fn share_threads<'a>(&self, setup: &'a Setup, task: processes::Task) -> WorkerThreads<'a> {
+        let tables = DescriptorTables { workers: task.of, ..self.tables(&setup.plan) };
+        self.threads(setup, &Stop::default(), tables, task.from..task.to)
     }
 
     /// Adds the results of the named checks to a transcript.

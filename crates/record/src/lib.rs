@@ -14,6 +14,7 @@ mod host_counters;
 mod latency;
 mod listener;
 mod named_enums;
+mod open_requests;
 mod plausibility;
 mod reader;
 mod reference;
@@ -34,13 +35,14 @@ pub use host_counters::{ChangeEncoder, CounterState, CounterValue, HostCounters,
 pub use latency::Latency;
 pub use listener::RunListener;
 pub use named_enums::{End, Kind, Phase, Subject};
-pub use reader::{ReadFault, RecordFile, RecordReader};
+pub use open_requests::OpenRequests;
+pub use reader::{EventDecoder, ReadFault, RecordFile, RecordReader};
 pub use reference::ReferenceSecond;
 pub use second::{ByteCounts, ConnectionFigures, Counts, GeneratorUsage, HeartbeatCounts, Second};
 pub use series::{SERIES_ENDING, SeriesEntry, SeriesReader, SeriesRun, SeriesWriter};
 pub use spool::{ReplaySource, Spool};
 pub use traced_requests::{HasRank, Rank, RequestSpan, RequestSpans, TraceId, TracedRequest, is_slow, keep_slowest};
-pub use writer::RecordWriter;
+pub use writer::{EventEncoder, RecordWriter};
 
 use std::collections::BTreeMap;
 

@@ -159,6 +159,44 @@ impl<'a> RecordReader<'a> {
     }
 }
 
+/// A decoder of the events of one record that come one by one, as [`crate::EventEncoder`] encoded them, from a machine
+/// that is not trusted.
+#[derive(Default)]
+pub struct EventDecoder {
+    plausible: PlausibilityCheck,
+    lines: u64,
+}
+
+impl EventDecoder {
+    /// Decodes the next event.
+    ///
+    /// # Errors
+    /// Returns a fault if it is none, or cannot follow the ones before.
+    pub fn decode(&mut self, frame: &[u8]) -> Result<RunEvent, ReadFault> {
+        self.lines += 1;
+        let line = self.lines;
+        let longest = if line == 1 { LONGEST_FIRST } else { LONGEST_LINE };
+        let damaged = |e: io::Error| fault(line, format!("the event is damaged ({e})"));
+        let mut decoder = zstd::Decoder::with_buffer(frame).map_err(damaged)?;
+        decoder.window_log_max(WINDOW).map_err(damaged)?;
+        let mut text = Vec::new();
+        decoder.take(longest).read_to_end(&mut text).map_err(damaged)?;
+        if text.len() as u64 == longest {
+            return Err(fault(line, "the event is too long"));
+        }
+        if line == 1 {
+            check_head(&text)?;
+        }
+        let event = parse_event(&text).map_err(|e| fault(line, describe_parse_error(&e)))?;
+        match &event {
+            RunEvent::Started(started) if line == 1 => self.plausible.start(started),
+            RunEvent::Started(_) => return Err(fault(line, "another run starts here")),
+            other => self.plausible.check(other).map_err(|sentence| fault(line, sentence))?,
+        }
+        Ok(event)
+    }
+}
+
 /// Starts of the lines that make up most of a record, as it is written.
 const SECOND: &[u8] = br#"{"event":"second","#;
 const COUNTERS: &[u8] = br#"{"event":"counters","#;

@@ -20,11 +20,47 @@ const LEVEL: i32 = 1;
 /// A writer of the events of a run to a file.
 pub struct RecordWriter {
     file: Box<dyn RecordDestination>,
+    encoder: EventEncoder,
+    written: u64,
+    broken: bool,
+}
+
+/// An encoder of events as they stand in a record: each a line in a zstd frame of its own, so that frames put one after
+/// the other are a record.
+pub struct EventEncoder {
     compressor: zstd::bulk::Compressor<'static>,
     line: Vec<u8>,
     frame: Vec<u8>,
-    written: u64,
-    broken: bool,
+}
+
+impl EventEncoder {
+    /// Creates an encoder.
+    ///
+    /// # Errors
+    /// Memory is exhausted.
+    pub fn new() -> io::Result<EventEncoder> {
+        let mut compressor = zstd::bulk::Compressor::new(LEVEL)?;
+        compressor.include_checksum(true)?;
+        Ok(EventEncoder { compressor, line: Vec::new(), frame: Vec::new() })
+    }
+
+    /// Encodes an event.
+    ///
+    /// # Errors
+    /// Memory is exhausted.
+    pub fn encode(&mut self, event: &RunEvent) -> io::Result<&[u8]> {
+        self.encode_line(event)
+    }
+
+    fn encode_line(&mut self, line: &impl Serialize) -> io::Result<&[u8]> {
+        self.line.clear();
+        serde_json::to_writer(&mut self.line, line)?;
+        self.line.push(b'\n');
+        self.frame.clear();
+        self.frame.reserve(zstd::zstd_safe::compress_bound(self.line.len()));
+        self.compressor.compress_to_buffer(&self.line, &mut self.frame)?;
+        Ok(&self.frame)
+    }
 }
 
 /// The destination of a record: a file, or in tests a writer that fails.
@@ -80,9 +116,7 @@ impl RecordWriter {
     }
 
     fn from_destination(file: Box<dyn RecordDestination>) -> io::Result<RecordWriter> {
-        let mut compressor = zstd::bulk::Compressor::new(LEVEL)?;
-        compressor.include_checksum(true)?;
-        Ok(RecordWriter { file, compressor, line: Vec::new(), frame: Vec::new(), written: 0, broken: false })
+        Ok(RecordWriter { file, encoder: EventEncoder::new()?, written: 0, broken: false })
     }
 
     /// Appends an event; the operating system has received it when this returns.
@@ -119,14 +153,9 @@ impl RecordWriter {
     }
 
     fn append(&mut self, line: &impl Serialize) -> io::Result<()> {
-        self.line.clear();
-        serde_json::to_writer(&mut self.line, line)?;
-        self.line.push(b'\n');
-        self.frame.clear();
-        self.frame.reserve(zstd::zstd_safe::compress_bound(self.line.len()));
-        self.compressor.compress_to_buffer(&self.line, &mut self.frame)?;
-        self.file.write_all(&self.frame)?;
-        self.written += self.frame.len() as u64;
+        let frame = self.encoder.encode_line(line)?;
+        self.file.write_all(frame)?;
+        self.written += frame.len() as u64;
         Ok(())
     }
 

@@ -12,6 +12,7 @@ use brunt_plan::Trial;
 use brunt_test_server::{Config, TargetServer};
 
 use super::*;
+use crate::WorkerPlaces;
 use brunt_config::{Command, Defaults, read};
 
 type ShareResult = Result<(), String>;
@@ -59,7 +60,8 @@ impl Launcher for ThreadLauncher {
             }
             let protocols = brunt_protocols::all();
             let assignment = Assignment::accept(there, back).map_err(|error| error.to_string())?;
-            run_assignment(assignment, &protocols, &GeneratorHost::default()).map_err(|complaint| complaint.to_string())
+            run_assignment(assignment, &protocols, &GeneratorHost::default(), None)
+                .map_err(|complaint| complaint.to_string())
         });
         Ok(ProcessLink {
             to: Box::new(CountingWriter(to, Arc::clone(&self.sent))),
@@ -86,7 +88,7 @@ fn bench(words: &[&str], launcher: ThreadLauncher) -> (Bench, Plan) {
     let protocols = brunt_protocols::all();
     let Ok(Command::Run(mut intent)) = read(&words, &protocols, &defaults) else { panic!("{words:?}") };
     let protocol = &*protocols[intent.protocol];
-    let bench = Bench::prepare(&mut intent, protocol, &GeneratorHost::default(), Arc::new(launcher));
+    let bench = Bench::prepare(&mut intent, protocol, &GeneratorHost::default(), WorkerPlaces::here(launcher));
     let bench = bench.map_err(|complaint| complaint.to_string()).expect("a good plan");
     (bench, intent.plan)
 }

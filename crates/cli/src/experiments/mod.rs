@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use brunt_bench::{Bench, NoLoadReason};
+use brunt_bench::{Bench, NoLoadReason, WorkerPlaces};
 use brunt_cause::complaint;
 use brunt_config::Intent;
 use brunt_contract::{Protocol, UsageError};
@@ -238,7 +238,7 @@ fn prepare(
     let intent = &mut *subject.intent;
     intent.yes |= subject.highest.is_none();
     let protocol = Arc::clone(&protocols[intent.protocol]);
-    let bench = Bench::prepare(intent, &*protocol, host, Arc::new(SelfLauncher))?;
+    let bench = Bench::prepare(intent, &*protocol, host, WorkerPlaces::here(SelfLauncher))?;
     if intent.asks_for_workers() {
         checks::workers(&intent.plan, bench.prepared())?;
     }

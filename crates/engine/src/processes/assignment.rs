@@ -1,7 +1,7 @@
 //! A process that takes a share of a run: the orders it receives and the frames it sends.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -26,7 +26,31 @@ pub struct Assignment {
     words: String,
     bundle: Bundle,
     pub(super) orders: Box<dyn BufRead + Send>,
-    answers: Box<dyn Write + Send>,
+    output: ShareOutput,
+}
+
+/// The output of a process that takes a share, which several threads write to.
+#[derive(Clone)]
+pub struct ShareOutput(Arc<Mutex<Option<Box<dyn Write + Send>>>>);
+
+impl ShareOutput {
+    /// Writes an event of the share's own record, in the encoding of whoever reads it.
+    ///
+    /// # Errors
+    /// The error of the write: whoever started the process is gone.
+    pub fn write_event(&self, event: &[u8]) -> io::Result<()> {
+        self.write(|to| frames::write_event(to, event))
+    }
+
+    /// Writes a frame, unless the output is closed.
+    fn write(&self, frame: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        let mut output = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        output.as_mut().map_or(Ok(()), |to| frame(to))
+    }
+
+    fn close(&self) {
+        drop(self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take());
+    }
 }
 
 impl Assignment {
@@ -44,8 +68,8 @@ impl Assignment {
             if let Some(task) = brought.take(Order::read(&mut orders)?.ok_or_else(gone)?)? {
                 let not_text = |_| io::Error::other("the plan is not text");
                 let words = String::from_utf8(brought.words).map_err(not_text)?;
-                let (orders, answers) = (Box::new(orders), Box::new(to));
-                return Ok(Assignment { task, words, bundle: brought.bundle, orders, answers });
+                let output = ShareOutput(Arc::new(Mutex::new(Some(Box::new(to)))));
+                return Ok(Assignment { task, words, bundle: brought.bundle, orders: Box::new(orders), output });
             }
         }
     }
@@ -60,10 +84,20 @@ impl Assignment {
         std::mem::take(&mut self.bundle)
     }
 
+    /// Returns the range of workers that this process takes.
+    pub fn task(&self) -> Task {
+        self.task
+    }
+
+    /// Returns the output, to which a share that makes a record of its own writes its events.
+    pub fn output(&self) -> ShareOutput {
+        self.output.clone()
+    }
+
     /// Reports that the share cannot be taken.
-    pub fn refuse(mut self, why: &str) {
+    pub fn refuse(self, why: &str) {
         // A coordinator that has ended does not need the message.
-        let _ = frames::write_refusal(&mut self.answers, why);
+        let _ = self.output.write(|to| frames::write_refusal(to, why));
     }
 }
 
@@ -145,13 +179,31 @@ pub(crate) fn serve(
     control: &Control,
     threads: impl FnOnce(Sender<(usize, WorkerMessage)>, &Stop, [Arc<Barrier>; 2], Nanos) + Send,
 ) {
+    let output = assignment.output();
+    serve_with(assignment, workers, control, threads, |told, stop| {
+        for (worker, message) in told {
+            if output.write(|to| frames::write(to, worker as u32, &message)).is_err() {
+                stop.request();
+            }
+        }
+    });
+}
+
+/// Like [`serve`], with a receiver of the messages.
+pub(crate) fn serve_with(
+    assignment: Assignment,
+    workers: u32,
+    control: &Control,
+    threads: impl FnOnce(Sender<(usize, WorkerMessage)>, &Stop, [Arc<Barrier>; 2], Nanos) + Send,
+    receive: impl FnOnce(Receiver<(usize, WorkerMessage)>, &Stop),
+) {
     let stop = Stop::default();
-    let answers = Arc::new(Mutex::new(Some(assignment.answers)));
+    let output = assignment.output;
     let barriers: [Arc<Barrier>; BARRIERS] = std::array::from_fn(|number| {
-        let answers = Arc::clone(&answers);
+        let output = output.clone();
         let report = move || {
             // If the coordinator has ended, the end of its orders reveals that too.
-            let _ = write(&answers, |to| frames::write_ready(to, number as u32));
+            let _ = output.write(|to| frames::write_ready(to, number as u32));
         };
         Barrier::reporting(if number == PREPARED { 1 } else { workers }, Box::new(report))
     });
@@ -160,7 +212,7 @@ pub(crate) fn serve(
     // Not joined: it reads until the coordinator closes the link, which may be after this process ends.
     let obeying = std::thread::Builder::new().spawn(move || follow_orders(orders, &heard, &told_stop, &changes));
     if let Err(why) = obeying {
-        let _ = write(&answers, |to| frames::write_refusal(to, &no_thread(&why).to_string()));
+        let _ = output.write(|to| frames::write_refusal(to, &no_thread(&why).to_string()));
         return;
     }
     let start = await_start(&barriers[PREPARED], &stop);
@@ -170,24 +222,12 @@ pub(crate) fn serve(
         let stop = &stop;
         let share = move || threads(report, stop, [common_start, hold], start);
         if let Err(why) = std::thread::Builder::new().spawn_scoped(scope, share) {
-            let _ = write(&answers, |to| frames::write_refusal(to, &no_thread(&why).to_string()));
+            let _ = output.write(|to| frames::write_refusal(to, &no_thread(&why).to_string()));
         }
-        for (worker, message) in told {
-            if write(&answers, |to| frames::write(to, worker as u32, &message)).is_err() {
-                stop.request();
-            }
-        }
+        receive(told, stop);
     });
     // The output must be closed here: the thread that reads orders still holds the barriers, which hold the output.
-    drop(answers.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take());
-}
-
-type ReportWriter = Mutex<Option<Box<dyn Write + Send>>>;
-
-/// Writes to the coordinator, unless the output is closed.
-fn write(answers: &ReportWriter, frame: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut answers = answers.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    answers.as_mut().map_or(Ok(()), |to| frame(to))
+    output.close();
 }
 
 /// Reports that everything is prepared; returns the start of the run.

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
 
 use super::readings::{Readings, end_of};
 
@@ -16,7 +17,7 @@ const ALONE: usize = 7;
 const MOST: usize = 1 << 17;
 
 /// A form in which a secret is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum NeedleForm {
     /// As it is, in any notation that [`Readings`] knows.
     Plain,
@@ -29,7 +30,7 @@ pub enum NeedleForm {
 }
 
 /// A text to search for.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Needle {
     /// The text.
     pub text: String,
@@ -41,10 +42,25 @@ pub struct Needle {
 type Beginning = [char; 3];
 
 /// The texts to search for, by their beginnings.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<Needle>", into = "Vec<Needle>")]
 pub struct Needles {
     all: BTreeMap<Beginning, BTreeSet<Needle>>,
     count: usize,
+}
+
+impl From<Vec<Needle>> for Needles {
+    fn from(all: Vec<Needle>) -> Needles {
+        let mut needles = Needles::default();
+        all.into_iter().for_each(|needle| needles.insert(needle));
+        needles
+    }
+}
+
+impl From<Needles> for Vec<Needle> {
+    fn from(needles: Needles) -> Vec<Needle> {
+        needles.all.into_values().flatten().collect()
+    }
 }
 
 impl Needles {

@@ -22,8 +22,8 @@ const LONGEST: usize = 1024;
 /// Maximum number of secrets learnt from one text of an exchange, so that a peer cannot make every later search slow.
 const LEARNT: usize = 32;
 
-/// The values that must not be shown.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The values that must not be shown. They travel with the plan to other machines, which mask what they record.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Secrets {
     needles: Needles,
     /// Names of the values of users that are secret.

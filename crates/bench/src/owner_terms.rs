@@ -1,0 +1,217 @@
+//! What the owner of an agent allows to be loaded from it: enforced by the process that sends the load, whatever the
+//! coordinator asked for.
+
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use brunt_cause::{Complaint, complaint};
+use brunt_contract::{Origin, PeerAddress};
+use brunt_plan::{Load, Plan, address};
+use serde::{Deserialize, Serialize};
+
+/// The terms on which a machine is lent to runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OwnerTerms {
+    /// Hosts and networks that may be loaded; empty allows every address that is not public.
+    pub allow: Vec<AllowedTarget>,
+    /// Maximum rate of requests, per second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_rate: Option<f64>,
+    /// Maximum number of connections.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_connections: Option<u64>,
+}
+
+/// A host or a network that may be loaded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum AllowedTarget {
+    /// A host by its name, whatever it resolves to.
+    Host(String),
+    /// The addresses whose first `bits` bits are those of this one: `10.0.0.0/8`.
+    Network {
+        /// An address of the network.
+        address: IpAddr,
+        /// Length of the prefix.
+        bits: u8,
+    },
+}
+
+impl FromStr for AllowedTarget {
+    type Err = Complaint;
+
+    fn from_str(text: &str) -> Result<AllowedTarget, Complaint> {
+        let wrong = || {
+            complaint!(
+                "write a host (api.test), an address (10.1.2.3) or a network (10.0.0.0/8), not `{text}`",
+                "请写主机（api.test）、地址（10.1.2.3）或网段（10.0.0.0/8），而不是“{text}”"
+            )
+        };
+        let (host, bits) = text.split_once('/').map_or((text, None), |(host, bits)| (host, Some(bits)));
+        match (host.trim_matches(['[', ']']).parse::<IpAddr>(), bits) {
+            (Ok(address), bits) => {
+                let most = if address.is_ipv4() { 32 } else { 128 };
+                let bits = bits.map_or(Ok(most), str::parse).map_err(|_| wrong())?;
+                if bits > most { Err(wrong()) } else { Ok(AllowedTarget::Network { address, bits }) }
+            }
+            (Err(_), None) if is_host_name(host) => Ok(AllowedTarget::Host(host.to_ascii_lowercase())),
+            (Err(_), _) => Err(wrong()),
+        }
+    }
+}
+
+/// Returns `true` for a host name; one whose last part is a number would be read as an address elsewhere.
+fn is_host_name(text: &str) -> bool {
+    let is_part = |part: &str| {
+        let mut chars = part.chars();
+        !part.is_empty() && chars.all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+    };
+    let last_is_number = text.rsplit('.').next().is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
+    text.split('.').all(is_part) && !last_is_number
+}
+
+impl TryFrom<String> for AllowedTarget {
+    type Error = String;
+    fn try_from(text: String) -> Result<AllowedTarget, String> {
+        text.parse().map_err(|why: Complaint| why.to_string())
+    }
+}
+
+impl From<AllowedTarget> for String {
+    fn from(target: AllowedTarget) -> String {
+        match target {
+            AllowedTarget::Host(host) => host,
+            AllowedTarget::Network { address, bits } => format!("{address}/{bits}"),
+        }
+    }
+}
+
+impl AllowedTarget {
+    fn covers(&self, host: &str, to: IpAddr) -> bool {
+        match self {
+            AllowedTarget::Host(name) => name.eq_ignore_ascii_case(host),
+            AllowedTarget::Network { address, bits } => match (address, to.to_canonical()) {
+                (IpAddr::V4(a), IpAddr::V4(b)) => share_prefix(a.to_bits().into(), b.to_bits().into(), 32, *bits),
+                (IpAddr::V6(a), IpAddr::V6(b)) => share_prefix(a.to_bits(), b.to_bits(), 128, *bits),
+                _ => false,
+            },
+        }
+    }
+}
+
+/// Returns `true` if two addresses of `width` bits agree in the first `bits` of them.
+fn share_prefix(a: u128, b: u128, width: u8, bits: u8) -> bool {
+    let differing = a ^ b;
+    bits == 0 || differing.checked_shr(u32::from(width - bits)).unwrap_or(0) == 0
+}
+
+impl OwnerTerms {
+    /// Returns the first of these addresses of an origin that may not be loaded.
+    pub(crate) fn refused(&self, origin: &Origin, places: &[PeerAddress]) -> Option<IpAddr> {
+        places.iter().find_map(|place| match place {
+            PeerAddress::Tcp(to) | PeerAddress::Udp(to) => {
+                let allowed = match &self.allow[..] {
+                    [] => !address::is_public(to.ip()),
+                    allow => allow.iter().any(|target| target.covers(&origin.host, to.ip())),
+                };
+                (!allowed).then_some(to.ip())
+            }
+            _ => None,
+        })
+    }
+
+    /// Checks a share of a plan (a number of the run's workers) against the ceilings.
+    ///
+    /// # Errors
+    /// The share exceeds one of them.
+    pub fn check(&self, plan: &Plan, (workers, of): (u32, u32)) -> Result<(), Complaint> {
+        let part = f64::from(workers) / f64::from(of.max(1));
+        let loads = || {
+            let own = plan.scenarios.iter().map(|scenario| (&scenario.load, scenario.max_connections));
+            own.chain(plan.scenarios.is_empty().then_some((&plan.load, plan.max_connections)))
+        };
+        if let Some(most) = self.max_rate {
+            if loads().any(|(load, _)| matches!(load, Load::Closed { .. })) {
+                return Err(complaint!(
+                    "its owner allows {most} requests a second (--max-rate), and a load of users has no rate that could be held to; \
+                     use -r",
+                    "机主只允许每秒 {most} 个请求（--max-rate），而按用户数的负载没有可以遵守的速率；请用 -r"
+                ));
+            }
+            let rate = part * loads().map(|(load, _)| load.peak()).sum::<f64>();
+            if rate > most {
+                return Err(complaint!(
+                    "its owner allows {most} requests a second (--max-rate), and its share is {rate:.0}; ask for less, or use more \
+                     agents",
+                    "机主只允许每秒 {most} 个请求（--max-rate），而它的份额是 {rate:.0}；请降低速率，或增加代理"
+                ));
+            }
+        }
+        let Some(most) = self.max_connections else { return Ok(()) };
+        let connections = |(load, max): (&Load, u32)| if load.is_open() { f64::from(max) } else { load.peak() };
+        let connections = (part * loads().map(connections).sum::<f64>()).ceil();
+        if connections > most as f64 {
+            return Err(complaint!(
+                "its owner allows {most} connections (--max-connections), and its share is {connections}; ask for less, or use more \
+                 agents",
+                "机主只允许 {most} 个连接（--max-connections），而它的份额是 {connections}；请减少连接，或增加代理"
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(allow: &[&str]) -> OwnerTerms {
+        OwnerTerms { allow: allow.iter().map(|text| text.parse().unwrap()).collect(), ..OwnerTerms::default() }
+    }
+
+    #[test]
+    fn by_default_no_public_address_is_loaded_and_otherwise_what_is_listed() {
+        let refused = |allow: &[&str], host: &str, to: &str| {
+            let place = PeerAddress::Tcp((to.parse::<IpAddr>().unwrap(), 80).into());
+            terms(allow).refused(&Origin::tcp(host, 80, false), &[place]).is_some()
+        };
+        for (allow, host, to, expected) in [
+            (&[][..], "a.test", "10.1.2.3", false),
+            (&[], "a.test", "8.8.8.8", true),
+            (&[], "localhost", "::1", false),
+            (&["10.0.0.0/8"], "a.test", "10.1.2.3", false),
+            (&["10.0.0.0/8"], "a.test", "11.1.2.3", true),
+            (&["10.0.0.0/8"], "a.test", "127.0.0.1", true),
+            (&["10.0.0.0/8"], "a.test", "::ffff:10.1.2.3", false),
+            (&["A.test"], "a.test", "8.8.8.8", false),
+            (&["b.test", "9.9.9.9"], "a.test", "9.9.9.9", false),
+            (&["0.0.0.0/0"], "a.test", "8.8.8.8", false),
+            (&["0.0.0.0/0"], "a.test", "::1", true),
+            (&["fd00::/8"], "a.test", "fd12::1", false),
+        ] {
+            assert_eq!(refused(allow, host, to), expected, "{allow:?} {host} {to}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_target_is_refused() {
+        for text in [
+            "",
+            "10.0.0.0/33",
+            "10.0.0",
+            "a b",
+            "10.0.0.0/x",
+            "::/129",
+            "http://a.test",
+            "a..b",
+            "a.test/8",
+            "1.2.3.4.5",
+        ] {
+            assert!(text.parse::<AllowedTarget>().is_err(), "{text}");
+        }
+        for text in ["10.0.0.0/8", "api.test", "::1/128"] {
+            assert_eq!(String::from(text.parse::<AllowedTarget>().unwrap()), text);
+        }
+    }
+}
