@@ -96,6 +96,7 @@ mod tests {
             silent: None,
             around: Vec::new(),
             checks: Vec::new(),
+            agents: Vec::new(),
             names: Vec::new(),
         };
         let second = |at: i64| {

@@ -122,7 +122,10 @@ impl Redaction {
             RunEvent::Joined(joined) => {
                 self.texts([&mut joined.host, &mut joined.probe, &mut joined.kernel], TextOrigin::Received);
             }
-            RunEvent::Reference(_)
+            RunEvent::OfAgent(told) => self.event(&mut told.of),
+            // The whole second follows, and nothing of this one but numbers is shown.
+            RunEvent::Provisional(_)
+            | RunEvent::Reference(_)
             | RunEvent::Began(_)
             | RunEvent::Changed(_)
             | RunEvent::Ended(_)

@@ -5,6 +5,8 @@ use crate::limit_finding::{LimitFinding, PathStage, Proof};
 use crate::load_results::{GeneratorDoubt, LoadResults};
 use crate::load_seconds::{CurvePoint, Knee};
 use crate::rules;
+use brunt_i18n::LocalizedSentence;
+use brunt_i18n::text::{Text, text};
 
 /// The outcome of a diagnosis: what limited the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +125,24 @@ pub struct Conclusion {
     pub is_open: bool,
 }
 
+/// What stands in front of what is said of one agent.
+const OF_AGENT: Text = text("agent {agent}: ", "代理 {agent}：");
+
 impl Conclusion {
+    /// Adds the limits of a machine that made a share of the run: those on its own side of the wire.
+    pub fn add_agent(&mut self, agent: &str, of: &Conclusion) {
+        let is_own = |f: &&LimitFinding| f.host.is_none() && f.stage <= PathStage::ClientKernel;
+        self.findings.extend(of.findings.iter().filter(is_own).map(|found| LimitFinding {
+            claim: LocalizedSentence::new(OF_AGENT, [("agent", agent.to_owned())]).followed_by(found.claim.clone()),
+            host: Some(agent.to_owned()),
+            ..found.clone()
+        }));
+        sort(&mut self.findings);
+        if self.findings.iter().any(|f| f.is_limit) {
+            self.outcome = DiagnosisOutcome::Limit;
+        }
+    }
+
     /// Returns the principal limit.
     pub fn principal(&self) -> Option<&LimitFinding> {
         self.findings.first().filter(|found| found.is_limit)
@@ -154,9 +173,7 @@ pub fn conclude(case: &Case) -> Conclusion {
             found.iter_mut().filter(|f| is_disturbance(f)).for_each(|f| f.is_limit = false);
         }
     }
-    // The capacity is what was seen; a rule that knows why comes first.
-    let is_consequence = |f: &LimitFinding| rules::CONSEQUENCES.contains(&f.rule);
-    found.sort_by_key(|f| (!f.is_limit, f.rule == rules::CAPACITY, f.proof, is_consequence(f), f.stage));
+    sort(&mut found);
     let outcome = if found.iter().any(|f| f.is_limit) {
         DiagnosisOutcome::Limit
     } else if run.window_s < LEAST_S || run.scheduled == 0 || run.load_changed {
@@ -184,6 +201,13 @@ pub fn conclude(case: &Case) -> Conclusion {
         knee: run.knee().filter(|_| !run.is_distorted()),
         is_open: run.is_open,
     }
+}
+
+/// Sorts findings: limits first, then proved before consistent, then in the order of the request path.
+fn sort(found: &mut [LimitFinding]) {
+    // The capacity is what was seen; a rule that knows why comes first.
+    let is_consequence = |f: &LimitFinding| rules::CONSEQUENCES.contains(&f.rule);
+    found.sort_by_key(|f| (!f.is_limit, f.rule == rules::CAPACITY, f.proof, is_consequence(f), f.stage));
 }
 
 #[cfg(test)]

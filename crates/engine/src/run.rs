@@ -394,6 +394,7 @@ fn started(setup: &Setup, net: &str, workers: u32) -> RunStarted {
         names: Vec::new(),
         around: Vec::new(),
         checks: Vec::new(),
+        agents: Vec::new(),
     }
 }
 

@@ -33,6 +33,7 @@ fn started(names: usize) -> RunEvent {
         silent: None,
         around: Vec::new(),
         checks: Vec::new(),
+        agents: Vec::new(),
         names: (0..names).map(|n| format!("GET /{n}\"\\\n")).collect(),
     };
     RunEvent::Started(Box::new(started))

@@ -4,6 +4,7 @@
 //! all read this one stream, live or from a file recorded long ago; nothing else is exchanged between a run and its
 //! readers.
 
+mod agents;
 mod calibration;
 mod check_results;
 mod counts;
@@ -27,6 +28,7 @@ mod traced_requests;
 mod wide_numbers;
 mod writer;
 
+pub use agents::{AgentEvent, AgentHead};
 pub use calibration::Calibration;
 pub use check_results::CheckResults;
 pub use figures_by_name::{NamedCounts, NamedFigures};
@@ -41,7 +43,9 @@ pub use reference::ReferenceSecond;
 pub use second::{ByteCounts, ConnectionFigures, Counts, GeneratorUsage, HeartbeatCounts, Second};
 pub use series::{SERIES_ENDING, SeriesEntry, SeriesReader, SeriesRun, SeriesWriter};
 pub use spool::{ReplaySource, Spool};
-pub use traced_requests::{HasRank, Rank, RequestSpan, RequestSpans, TraceId, TracedRequest, is_slow, keep_slowest};
+pub use traced_requests::{
+    HasRank, Rank, RequestSpan, RequestSpans, SLOWEST_KEPT, TraceId, TracedRequest, is_slow, keep_slowest,
+};
 pub use writer::{EventEncoder, RecordWriter};
 
 use std::collections::BTreeMap;
@@ -80,6 +84,13 @@ pub enum RunEvent {
     Joined(ProbedHost),
     /// An example of one kind of failure.
     Example(FailureExample),
+    /// An event of one agent of a run on many machines.
+    OfAgent(AgentEvent),
+    /// A second of a run on many machines from which figures are still missing: for screens; never in a record, where the
+    /// whole second follows.
+    #[serde(skip)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    Provisional(Box<Second>),
     /// Requests to export as spans; never in a record.
     #[serde(skip)]
     #[cfg_attr(feature = "schema", schemars(skip))]
@@ -128,6 +139,9 @@ pub struct RunStarted {
     /// Names of checks in reports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
+    /// Agents that made the run, each a share of it; empty if it was made by the machine of `hosts`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentHead>,
 }
 
 /// The start of the window on two clocks, to align it with measurements from other sources.
@@ -290,6 +304,18 @@ pub struct Failure {
     pub errno: Option<String>,
     /// Number of failures.
     pub count: u64,
+}
+
+impl Failure {
+    /// Adds these failures to a list, to those of the same sort.
+    pub fn add_to(&self, all: &mut Vec<Failure>) {
+        let same =
+            |known: &&mut Failure| (&known.kind, &known.phase, &known.errno) == (&self.kind, &self.phase, &self.errno);
+        match all.iter_mut().find(same) {
+            Some(known) => known.count = known.count.saturating_add(self.count),
+            None => all.push(self.clone()),
+        }
+    }
 }
 
 /// Returns the most frequent kinds of failure with their counts, at most three, ties in order of occurrence: `5 ×

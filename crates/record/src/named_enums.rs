@@ -69,6 +69,14 @@ words! {
         AfterFailed = "after_failed",
         /// The requests of `--after` were interrupted before all were done.
         AfterInterrupted = "after_interrupted",
+        /// A silent agent reports again.
+        AgentBack = "agent_back",
+        /// Agents were lost, and their figures with them.
+        AgentLost = "agent_lost",
+        /// An agent remarks on its share.
+        AgentRemark = "agent_remark",
+        /// An agent reports nothing, and the record waits for it.
+        AgentSilent = "agent_silent",
         /// Arrivals waited because the limit of connections was reached.
         ConnectionLimit = "connection_limit",
         /// A curl command is not reproduced exactly.

@@ -7,7 +7,7 @@ use std::borrow::Borrow;
 
 use brunt_measure::Nanos;
 
-use crate::{Latency, ReferenceSecond, RunEnd, RunEvent, RunPart, RunStarted, Second};
+use crate::{AgentEvent, Latency, ReferenceSecond, RunEnd, RunEvent, RunPart, RunStarted, Second};
 
 /// Maximum distance of a time from the start of the window, and maximum length of the window (nanoseconds: 73 years).
 const FARTHEST: u64 = 1 << 61;
@@ -32,12 +32,16 @@ pub(crate) struct PlausibilityCheck {
     /// Set if connections are held: the end of the window, which depends on the moment when all are open, is then known
     /// slightly later.
     holds_connections: bool,
+    /// Checks of the agents' own records.
+    agents: Vec<PlausibilityCheck>,
 }
 
 impl PlausibilityCheck {
     /// Checks the head of the record.
     pub fn start(&mut self, started: &RunStarted) {
         self.holds_connections = started.plan.hold.is_some();
+        let own = || PlausibilityCheck { holds_connections: self.holds_connections, ..PlausibilityCheck::default() };
+        self.agents = started.agents.iter().map(|_| own()).collect();
     }
 
     /// Checks the next event; an error is a sentence that states what is wrong with it.
@@ -52,9 +56,28 @@ impl PlausibilityCheck {
             RunEvent::Joined(joined) => [joined.at_ns, None],
             RunEvent::Ended(ended) => return self.ended(ended),
             RunEvent::FirstResponse(answer) => [Some(i64::try_from(answer.took.0).unwrap_or(i64::MAX)), None],
-            RunEvent::Started(_) | RunEvent::Began(_) | RunEvent::Spans(_) | RunEvent::Unknown => [None, None],
+            RunEvent::OfAgent(told) => return self.of_agent(told),
+            RunEvent::Started(_)
+            | RunEvent::Began(_)
+            | RunEvent::Spans(_)
+            | RunEvent::Provisional(_)
+            | RunEvent::Unknown => [None, None],
         };
         check_range(moments)
+    }
+
+    /// Checks an event of an agent's own record.
+    fn of_agent(&mut self, told: &AgentEvent) -> Result<(), String> {
+        let own = self.agents.get_mut(usize::from(told.agent));
+        let own = own.ok_or("it is of an agent that the head of the record does not name")?;
+        match &*told.of {
+            RunEvent::Began(_)
+            | RunEvent::Second(_)
+            | RunEvent::Counters(_)
+            | RunEvent::Notice(_)
+            | RunEvent::Ended(_) => own.check(&told.of),
+            _ => Err("it is no event that a record keeps of an agent".into()),
+        }
     }
 
     /// Checks the counts of the reference client, which have their own sums; these must not overflow either.

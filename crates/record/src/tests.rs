@@ -77,6 +77,7 @@ pub(crate) fn a_run(seconds: i64) -> Vec<RunEvent> {
         silent: Some(false),
         around: Vec::new(),
         checks: Vec::new(),
+        agents: Vec::new(),
         names: Vec::new(),
     };
     let mut events = vec![RunEvent::Started(Box::new(started)), RunEvent::FirstResponse(FirstResponse::default())];

@@ -5,6 +5,7 @@ use std::ops::{Deref, DerefMut};
 use brunt_diagnose::Conclusion;
 use brunt_record::{Notice, ReadFault, ReplaySource, RunEvent, RunListener};
 
+use crate::agents::{AgentSummary, AgentsBuilder};
 use crate::connection_limit::ConnectionLimitWait;
 use crate::exit::Exit;
 use crate::few_arrivals;
@@ -33,6 +34,8 @@ pub struct Summary {
     pub stretches: Vec<LoadStretch>,
     /// Outages in the order of time: beginning and end in nanoseconds since the start of the window.
     pub outages: Vec<(i64, i64)>,
+    /// The agents that made the run; empty if one machine made it.
+    pub agents: Vec<AgentSummary>,
 }
 
 impl Deref for Summary {
@@ -67,6 +70,7 @@ pub struct SummaryBuilder {
     windows: StretchObjectives,
     stretches: LoadStretches,
     rules: Vec<Box<dyn TrustRule>>,
+    agents: AgentsBuilder,
 }
 
 impl Default for SummaryBuilder {
@@ -77,6 +81,7 @@ impl Default for SummaryBuilder {
             windows: StretchObjectives::default(),
             stretches: LoadStretches::default(),
             rules: rules::all(),
+            agents: AgentsBuilder::default(),
         }
     }
 }
@@ -91,6 +96,10 @@ impl RunListener for SummaryBuilder {
 impl SummaryBuilder {
     /// Handles the next event.
     pub fn add(&mut self, event: &RunEvent) {
+        if matches!(event, RunEvent::Started(started) if !started.agents.is_empty()) {
+            self.rules = rules::of_whole();
+        }
+        self.agents.see(event);
         self.sums.add(event);
         self.counting.see(event);
         self.windows.add(event);
@@ -122,13 +131,15 @@ impl SummaryBuilder {
         sums.notices.extend(limited);
         let objectives = objectives::judged(&sums, &self.windows);
         sums.notices.extend(few_arrivals::notice(&sums, &objectives));
-        let trust = self.trust(&sums, &objectives);
+        let mut trust = self.trust(&sums, &objectives);
+        let agents = std::mem::take(&mut self.agents).finish(&mut trust);
         let exit = Exit::of(&sums, &trust, &objectives);
-        let limits = self.counting.conclude(&sums, &trust);
+        let mut limits = self.counting.conclude(&sums, &trust);
+        agents.iter().for_each(|agent| limits.add_agent(&agent.head.name, &agent.limits));
         let evidence = Evidence { sums: &sums, objectives: &objectives };
         let outages = self.rules.iter().flat_map(|rule| rule.outages(&evidence)).collect();
         let stretches = self.stretches.finish();
-        Summary { sums, trust, limits, objectives, exit, stretches, outages }
+        Summary { sums, trust, limits, objectives, exit, stretches, outages, agents }
     }
 }
 
@@ -191,7 +202,8 @@ impl Summary {
         let used = totals.generator.share(totals.generator.cpu - totals.generator.polling).filter(|used| *used > 0.0);
         let own = used.map(|used| here * f64::from(started.workers.max(1)).min(host.cores) / used);
         let (most, is_at_least) = own.filter(|own| *own < most).map_or((most, false), |own| (own, true));
-        let judged = is_http1 && in_clear && started.hosts.len() == 1 && here > 0.0 && most > 0.0;
+        let is_alone = started.hosts.len() == 1 && started.agents.is_empty();
+        let judged = is_http1 && in_clear && is_alone && here > 0.0 && most > 0.0;
         judged.then(|| Headroom { most_per_s: most, times: most / here, is_at_least })
     }
 

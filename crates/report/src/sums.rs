@@ -146,6 +146,8 @@ impl SumsBuilder {
             RunEvent::Changed(_)
             | RunEvent::Began(_)
             | RunEvent::Counters(_)
+            | RunEvent::OfAgent(_)
+            | RunEvent::Provisional(_)
             | RunEvent::Spans(_)
             | RunEvent::Unknown => {}
         }

@@ -86,49 +86,74 @@ impl TrustRule for SumsRule {
     }
 }
 
+/// What a rule judges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RuleScope {
+    /// The run as a whole.
+    Run,
+    /// A machine that generates load.
+    Machine,
+    /// Both: what of a latency may be brunt's own.
+    Band,
+}
+
 /// Returns every rule, in the order in which findings are shown.
 pub(crate) fn all() -> Vec<Box<dyn TrustRule>> {
+    scoped().into_iter().map(|(_, rule)| rule).collect()
+}
+
+/// Returns the rules for the whole of a run that many machines made, each of which is judged by [`of_machine`].
+pub(crate) fn of_whole() -> Vec<Box<dyn TrustRule>> {
+    scoped().into_iter().filter(|(scope, _)| *scope != RuleScope::Machine).map(|(_, rule)| rule).collect()
+}
+
+/// Returns the rules for one of the machines that made a run.
+pub(crate) fn of_machine() -> Vec<Box<dyn TrustRule>> {
+    scoped().into_iter().filter(|(scope, _)| *scope != RuleScope::Run).map(|(_, rule)| rule).collect()
+}
+
+fn scoped() -> Vec<(RuleScope, Box<dyn TrustRule>)> {
     let of_sums = |judge| Box::new(SumsRule(judge)) as Box<dyn TrustRule>;
     vec![
-        of_sums(accounting::judge),
-        Box::new(littles_law::LittlesLawRule::default()),
-        of_sums(held_connections::fewer),
-        of_sums(held_connections::lost),
-        of_sums(heartbeats::judge),
-        of_sums(answers::judge),
-        of_sums(lower_bound::judge),
-        of_sums(users::refused),
-        of_sums(users::woken_late),
-        of_sums(failures::judge),
-        of_sums(few_requests::too_short),
-        of_sums(few_requests::no_iteration),
-        of_sums(few_requests::judge),
-        Box::new(outages::Outages::default()),
-        of_sums(users::stuck),
-        of_sums(users::ended_by_failure),
-        of_sums(users::endless),
-        of_sums(scenarios::idle),
-        Box::new(steady_state::SteadyStateRule::default()),
-        of_sums(local_limit::judge),
-        of_sums(unchecked::judge),
-        of_sums(refused_datagrams::judge),
-        of_sums(pairing::judge),
-        of_sums(pushes::judge),
-        of_sums(split_limit::judge),
-        of_sums(dropped_iterations::judge),
-        of_sums(scenarios::split),
-        Box::new(band::BandRule::default()),
-        of_sums(not_sent::judge),
-        of_sums(generator::throttled),
-        Box::new(generator::AbsentWorkersRule::default()),
-        of_sums(generator::starved),
-        Box::new(generator::BusyWorkersRule::default()),
-        of_sums(generator::late),
-        Box::new(reference::ReferenceRule::default()),
-        of_sums(resolution::judge),
-        Box::new(own_counters::OwnCountersRule::default()),
-        Box::new(clock::ClockRule::default()),
-        of_sums(ending::judge),
+        (RuleScope::Run, of_sums(accounting::judge)),
+        (RuleScope::Run, Box::new(littles_law::LittlesLawRule::default())),
+        (RuleScope::Run, of_sums(held_connections::fewer)),
+        (RuleScope::Run, of_sums(held_connections::lost)),
+        (RuleScope::Run, of_sums(heartbeats::judge)),
+        (RuleScope::Run, of_sums(answers::judge)),
+        (RuleScope::Run, of_sums(lower_bound::judge)),
+        (RuleScope::Run, of_sums(users::refused)),
+        (RuleScope::Run, of_sums(users::woken_late)),
+        (RuleScope::Run, of_sums(failures::judge)),
+        (RuleScope::Run, of_sums(few_requests::too_short)),
+        (RuleScope::Run, of_sums(few_requests::no_iteration)),
+        (RuleScope::Run, of_sums(few_requests::judge)),
+        (RuleScope::Run, Box::new(outages::Outages::default())),
+        (RuleScope::Run, of_sums(users::stuck)),
+        (RuleScope::Run, of_sums(users::ended_by_failure)),
+        (RuleScope::Run, of_sums(users::endless)),
+        (RuleScope::Run, of_sums(scenarios::idle)),
+        (RuleScope::Run, Box::new(steady_state::SteadyStateRule::default())),
+        (RuleScope::Run, of_sums(local_limit::judge)),
+        (RuleScope::Run, of_sums(unchecked::judge)),
+        (RuleScope::Run, of_sums(refused_datagrams::judge)),
+        (RuleScope::Run, of_sums(pairing::judge)),
+        (RuleScope::Run, of_sums(pushes::judge)),
+        (RuleScope::Run, of_sums(split_limit::judge)),
+        (RuleScope::Run, of_sums(dropped_iterations::judge)),
+        (RuleScope::Run, of_sums(scenarios::split)),
+        (RuleScope::Band, Box::new(band::BandRule::default())),
+        (RuleScope::Run, of_sums(not_sent::judge)),
+        (RuleScope::Machine, of_sums(generator::throttled)),
+        (RuleScope::Machine, Box::new(generator::AbsentWorkersRule::default())),
+        (RuleScope::Machine, of_sums(generator::starved)),
+        (RuleScope::Machine, Box::new(generator::BusyWorkersRule::default())),
+        (RuleScope::Machine, of_sums(generator::late)),
+        (RuleScope::Run, Box::new(reference::ReferenceRule::default())),
+        (RuleScope::Machine, of_sums(resolution::judge)),
+        (RuleScope::Machine, Box::new(own_counters::OwnCountersRule::default())),
+        (RuleScope::Machine, Box::new(clock::ClockRule::default())),
+        (RuleScope::Run, of_sums(ending::judge)),
     ]
 }
 

@@ -36,6 +36,10 @@ pub(crate) fn notice(of: Subject) -> Text {
         Subject::OtlpSpansLeftOut => OTLP_SPANS_LEFT_OUT,
         Subject::ProbeLost => PROBE_LOST,
         Subject::ProcessLost => PROCESS_LOST,
+        Subject::AgentBack => AGENT_BACK,
+        Subject::AgentLost => AGENT_LOST,
+        Subject::AgentRemark => AGENT_REMARK,
+        Subject::AgentSilent => AGENT_SILENT,
         Subject::WorkerLost => WORKER_LOST,
         Subject::Proxy => PROXY,
         Subject::Insecure => INSECURE,
@@ -158,6 +162,17 @@ const OTLP_SPANS_LEFT_OUT: Text = text(
 const PROBE_LOST: Text = text(
     "The probe of {host} was lost ({why}): its counters are missing from then on.",
     "与 {host} 上的探针失去连接（{why}）：此后该主机的计数器无法读取。",
+);
+const AGENT_BACK: Text =
+    text("agent {agent} reports again; nothing of it is missing", "代理 {agent} 恢复报告；它的数据没有缺失");
+const AGENT_LOST: Text = text(
+    "lost: {agents}; {share} of the load, and of the figures after that, is missing; {requests} of their requests count as unfinished",
+    "已丢失：{agents}；此后缺少 {share} 的负载和数据；它们有 {requests} 个请求计为未结束",
+);
+const AGENT_REMARK: Text = text("agent {agent}: {remark}", "代理 {agent}：{remark}");
+const AGENT_SILENT: Text = text(
+    "agent {agent} has reported nothing since {at}; the record waits for it until {until}",
+    "代理 {agent} 从 {at} 起没有报告；记录会等它到 {until}",
 );
 const PROCESS_LOST: Text = text(
     "{processes} of the run's processes ended early ({how}). {processes|Its|Their} results end at {until}; {requests} {requests|request|requests} then in flight {requests|counts|count} as unfinished; what came later is unknown.",

@@ -174,6 +174,7 @@ impl RunBuilder {
             names: self.names.clone(),
             around: Vec::new(),
             checks: self.checks.clone(),
+            agents: Vec::new(),
         }))];
         events.extend(self.probe.clone().map(RunEvent::FirstResponse));
         events.extend(self.events.iter().cloned());
