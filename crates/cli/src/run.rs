@@ -313,6 +313,7 @@ fn without_load(
         workers: 0,
         silent: None,
         around: Vec::new(),
+        agents: Vec::new(),
         checks: Vec::new(),
         names: Vec::new(),
     };

@@ -95,6 +95,7 @@ mod tests {
             workers: 1,
             silent: None,
             around: Vec::new(),
+            agents: Vec::new(),
             checks: Vec::new(),
             names: Vec::new(),
         };

@@ -32,6 +32,7 @@ fn started(names: usize) -> RunEvent {
         workers: 1,
         silent: None,
         around: Vec::new(),
+        agents: Vec::new(),
         checks: Vec::new(),
         names: (0..names).map(|n| format!("GET /{n}\"\\\n")).collect(),
     };

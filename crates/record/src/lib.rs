@@ -4,6 +4,7 @@
 //! all read this one stream, live or from a file recorded long ago; nothing else is exchanged between a run and its
 //! readers.
 
+mod agents;
 mod calibration;
 mod check_results;
 mod counts;
@@ -13,6 +14,7 @@ mod growing_file;
 mod host_counters;
 mod latency;
 mod listener;
+mod merge;
 mod named_enums;
 mod open_requests;
 mod plausibility;
@@ -27,6 +29,7 @@ mod traced_requests;
 mod wide_numbers;
 mod writer;
 
+pub use agents::{AgentEvent, AgentHead, WorkerRange};
 pub use calibration::Calibration;
 pub use check_results::CheckResults;
 pub use figures_by_name::{NamedCounts, NamedFigures};
@@ -34,6 +37,7 @@ pub use growing_file::is_being_written;
 pub use host_counters::{ChangeEncoder, CounterState, CounterValue, HostCounters, increase};
 pub use latency::Latency;
 pub use listener::RunListener;
+pub use merge::{RunBounds, SLOWEST_OF_SECOND};
 pub use named_enums::{End, Kind, Phase, Subject};
 pub use open_requests::OpenRequests;
 pub use reader::{EventDecoder, ReadFault, RecordFile, RecordReader};
@@ -86,12 +90,30 @@ pub enum RunEvent {
     Spans(RequestSpans),
     /// A notice for the reader.
     Notice(Notice),
+    /// An event of one agent's record, beside the whole.
+    OfAgent(AgentEvent),
+    /// A second of which some agents have told nothing yet; never in a record, and followed by the whole one. Only for
+    /// screens.
+    #[serde(skip)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    Provisional(Box<Second>),
     /// End of the run.
     Ended(RunEnd),
     /// An event of a later version of brunt: readers skip it.
     #[serde(other)]
     #[cfg_attr(feature = "schema", schemars(skip))]
     Unknown,
+}
+
+impl RunEvent {
+    /// Returns `true` if the event is part of a record; the others only pass by during a run.
+    pub fn is_recorded(&self) -> bool {
+        match self {
+            RunEvent::Spans(_) | RunEvent::Provisional(_) | RunEvent::Unknown => false,
+            RunEvent::OfAgent(AgentEvent { event, .. }) => event.is_recorded(),
+            _ => true,
+        }
+    }
 }
 
 /// The head of a record.
@@ -128,6 +150,9 @@ pub struct RunStarted {
     /// Names of checks in reports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
+    /// Agents of a run of many machines, in the order of their workers; empty if one machine made the whole run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentHead>,
 }
 
 /// The start of the window on two clocks, to align it with measurements from other sources.
@@ -452,7 +477,6 @@ pub struct RunEnd {
 }
 
 /// Returns the JSON Schema of one line of a record, generated from the types (`docs/schema/record.json`).
-#[cfg(feature = "schema")]
 #[cfg(feature = "schema")]
 pub fn schema_json() -> String {
     let schema = schemars::schema_for!(RunEvent);

@@ -69,6 +69,16 @@ words! {
         AfterFailed = "after_failed",
         /// The requests of `--after` were interrupted before all were done.
         AfterInterrupted = "after_interrupted",
+        /// An agent that was lost is there again; facts: `agent`, `away`.
+        AgentBack = "agent_back",
+        /// An agent has told nothing for a while, and the seconds of the run wait for it; facts: `agent`, `silent`.
+        AgentLate = "agent_late",
+        /// An agent was lost; facts: `agent`, `why`, `until`, `requests`, `share`.
+        AgentLost = "agent_lost",
+        /// An agent took no part; facts: `agent`, `why`.
+        AgentRefused = "agent_refused",
+        /// The share of lost agents went to others; facts: `agents`, `to`, `at`.
+        AgentsReplaced = "agents_replaced",
         /// Arrivals waited because the limit of connections was reached.
         ConnectionLimit = "connection_limit",
         /// A curl command is not reproduced exactly.

@@ -201,7 +201,14 @@ second! {
         /// The slowest requests that ended in the second and announced a trace; sampled ones and others kept apart.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         slowest: Vec<TracedRequest>,
+        /// Share of the run whose figures are missing from this second because agents were lost, from 0 to 1.
+        #[serde(default, skip_serializing_if = "is_nothing")]
+        missing_share: f64,
     }
+}
+
+fn is_nothing(share: &f64) -> bool {
+    *share == 0.0
 }
 
 impl Second {

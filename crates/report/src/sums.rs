@@ -124,7 +124,9 @@ impl SumsBuilder {
             RunEvent::Second(second) => self.add_second(second),
             RunEvent::Example(example) => self.keep(example),
             RunEvent::Notice(notice) => {
-                self.notices.retain(|n| n.code != notice.code);
+                // Each agent has notices of its own.
+                let agent = |n: &Notice| n.facts.get("agent").cloned();
+                self.notices.retain(|n| n.code != notice.code || agent(n) != agent(notice));
                 if self.notices.len() < KEPT {
                     let facts = notice.facts.iter().take(KEPT).map(|(name, fact)| (name.clone(), clip(fact))).collect();
                     let causes = notice.causes.iter().take(KEPT);
@@ -146,6 +148,8 @@ impl SumsBuilder {
             RunEvent::Changed(_)
             | RunEvent::Began(_)
             | RunEvent::Counters(_)
+            | RunEvent::OfAgent(_)
+            | RunEvent::Provisional(_)
             | RunEvent::Spans(_)
             | RunEvent::Unknown => {}
         }

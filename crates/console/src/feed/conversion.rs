@@ -36,7 +36,12 @@ impl MessageConverter {
                 self.ended = true;
                 Vec::new()
             }
-            RunEvent::Reference(_) | RunEvent::Joined(_) | RunEvent::Spans(_) | RunEvent::Unknown => Vec::new(),
+            RunEvent::Reference(_)
+            | RunEvent::Joined(_)
+            | RunEvent::OfAgent(_)
+            | RunEvent::Provisional(_)
+            | RunEvent::Spans(_)
+            | RunEvent::Unknown => Vec::new(),
         }
     }
 

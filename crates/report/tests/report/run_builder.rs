@@ -173,6 +173,7 @@ impl RunBuilder {
             silent: self.silent,
             names: self.names.clone(),
             around: Vec::new(),
+            agents: Vec::new(),
             checks: self.checks.clone(),
         }))];
         events.extend(self.probe.clone().map(RunEvent::FirstResponse));
