@@ -124,6 +124,23 @@ pub struct Conclusion {
 }
 
 impl Conclusion {
+    /// Returns the conclusion on a run of many agents, with what was found on their machines. Such a finding says more
+    /// than the same one on the sum of all; whether workers are loaded unevenly is a question for each machine. `observed` is
+    /// the origin of the counters of agents.
+    pub fn with_agents(mut self, of_agents: Vec<LimitFinding>, observed: CounterCoverage) -> Conclusion {
+        self.coverage = self.coverage.max(observed.min(CounterCoverage::Generator));
+        let is_replaced = |found: &LimitFinding| of_agents.iter().any(|known| known.rule == found.rule);
+        self.findings.retain(|found| found.rule != rules::UNEVEN_WORKERS && !is_replaced(found));
+        self.findings.extend(of_agents);
+        order(&mut self.findings);
+        match (self.findings.iter().any(|found| found.is_limit), self.outcome) {
+            (true, _) => self.outcome = DiagnosisOutcome::Limit,
+            (false, DiagnosisOutcome::Limit) => self.outcome = DiagnosisOutcome::Unknown,
+            (false, _) => {}
+        }
+        self
+    }
+
     /// Returns the principal limit.
     pub fn principal(&self) -> Option<&LimitFinding> {
         self.findings.first().filter(|found| found.is_limit)
@@ -154,9 +171,7 @@ pub fn conclude(case: &Case) -> Conclusion {
             found.iter_mut().filter(|f| is_disturbance(f)).for_each(|f| f.is_limit = false);
         }
     }
-    // The capacity is what was seen; a rule that knows why comes first.
-    let is_consequence = |f: &LimitFinding| rules::CONSEQUENCES.contains(&f.rule);
-    found.sort_by_key(|f| (!f.is_limit, f.rule == rules::CAPACITY, f.proof, is_consequence(f), f.stage));
+    order(&mut found);
     let outcome = if found.iter().any(|f| f.is_limit) {
         DiagnosisOutcome::Limit
     } else if run.window_s < LEAST_S || run.scheduled == 0 || run.load_changed {
@@ -184,6 +199,13 @@ pub fn conclude(case: &Case) -> Conclusion {
         knee: run.knee().filter(|_| !run.is_distorted()),
         is_open: run.is_open,
     }
+}
+
+/// Sorts findings, the principal one first.
+fn order(found: &mut [LimitFinding]) {
+    // The capacity is what was seen; a rule that knows why comes first.
+    let is_consequence = |f: &LimitFinding| rules::CONSEQUENCES.contains(&f.rule);
+    found.sort_by_key(|f| (!f.is_limit, f.rule == rules::CAPACITY, f.proof, is_consequence(f), f.stage));
 }
 
 #[cfg(test)]

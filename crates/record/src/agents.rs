@@ -39,8 +39,8 @@ pub struct AgentHead {
     pub workers: WorkerRange,
     /// Version of brunt.
     pub brunt: String,
-    /// Offset of its monotonic clock ahead of the coordinator's (nanoseconds); its times are given on the coordinator's
-    /// clock.
+    /// Offset of its monotonic clock ahead of the coordinator's (nanoseconds). The start of its window is given on its own
+    /// clock, as it was recorded; what is this offset later than the coordinator's is at the same time.
     pub clock_ahead_ns: i64,
     /// Maximum error of that offset (nanoseconds).
     pub clock_within_ns: u64,
@@ -96,6 +96,8 @@ impl Second {
         };
         let latency = &mut slim.latency;
         let unread = [
+            &mut latency.wait_conn,
+            &mut latency.wait_conn_at_least,
             &mut latency.first_byte,
             &mut latency.transfer,
             &mut latency.tls,
@@ -108,5 +110,93 @@ impl Second {
         ];
         unread.into_iter().for_each(|histogram| histogram.clear());
         slim
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{a_run, second};
+    use crate::{Notice, RecordReader, RecordWriter, RunPart, Subject};
+
+    /// Returns a run of two agents, the second of which has told these events.
+    fn told(events: Vec<RunEvent>) -> Vec<RunEvent> {
+        let mut run = a_run(2);
+        let RunEvent::Started(started) = &mut run[0] else { panic!("a run begins with its start") };
+        started.agents = vec![AgentHead::default(), AgentHead { name: "eu-1".into(), ..AgentHead::default() }];
+        let wrapped =
+            events.into_iter().map(|event| RunEvent::OfAgent(AgentEvent { agent: 1, event: Box::new(event) }));
+        let end = run.split_off(run.len() - 1);
+        run.into_iter().chain(wrapped).chain(end).collect()
+    }
+
+    /// Writes events to a file and reads them back, up to the first fault.
+    fn read_back(events: &[RunEvent]) -> Result<Vec<RunEvent>, String> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run.zst");
+        let mut writer = RecordWriter::create(&path).unwrap();
+        events.iter().for_each(|event| writer.write(event).unwrap());
+        RecordReader::open(&path).unwrap().collect::<Result<_, _>>().map_err(|fault| fault.sentence)
+    }
+
+    #[test]
+    fn what_agents_told_is_read_back_and_what_only_passes_by_is_not_written() {
+        let all = [second(0), second(1), RunEvent::Notice(Notice::new(Subject::SlowLookup, []))];
+        let slim = all.iter().filter_map(|event| AgentEvent::of(1, event)).map(|told| *told.event).collect();
+        let run = told(slim);
+        let mut live = run.clone();
+        let RunEvent::Second(part) = second(0) else { panic!("a second") };
+        live.insert(3, RunEvent::Provisional(part.clone()));
+        live.insert(4, RunEvent::OfAgent(AgentEvent { agent: 0, event: Box::new(RunEvent::Provisional(part)) }));
+        assert_eq!(read_back(&live), Ok(run));
+    }
+
+    #[test]
+    fn only_what_an_agent_may_tell_is_told_of_it() {
+        assert!(AgentEvent::of(0, &a_run(0)[0]).is_none());
+        let started = a_run(0).swap_remove(0);
+        let example = RunEvent::Example(crate::FailureExample::default());
+        let nested = RunEvent::OfAgent(AgentEvent { agent: 0, event: Box::new(second(0)) });
+        for event in [started, example, nested] {
+            let said = read_back(&told(vec![event])).unwrap_err();
+            assert!(said.starts_with("it tells something of an agent that only a whole run has"), "{said}");
+        }
+        let mut run = told(vec![second(0)]);
+        let RunEvent::OfAgent(event) = &mut run[4] else { panic!("an event of an agent") };
+        event.agent = 2;
+        assert_eq!(read_back(&run).unwrap_err(), "it tells of agent 2, which the start of the run does not list");
+    }
+
+    #[test]
+    fn seconds_of_each_agent_follow_one_another_and_add_up_within_reason() {
+        assert!(read_back(&told(vec![second(0), second(1)])).is_ok());
+        let said = read_back(&told(vec![second(1), second(0)])).unwrap_err();
+        assert!(said.contains("before the one above ends"), "{said}");
+        let huge = |n| {
+            let RunEvent::Second(mut s) = second(n) else { panic!("a second") };
+            s.finished = 1 << 59;
+            RunEvent::Second(s)
+        };
+        assert!(read_back(&told(vec![huge(0)])).is_ok());
+        assert!(read_back(&told(vec![huge(0), huge(1)])).unwrap_err().contains("larger than any run's"));
+        let RunEvent::Second(mut s) = second(2) else { panic!("a second") };
+        (s.missing_share, s.part) = (1.5, RunPart::Window);
+        let mut run = told(Vec::new());
+        run.insert(4, RunEvent::Second(s));
+        assert!(read_back(&run).unwrap_err().starts_with("a share of a run is between 0 and 1"));
+    }
+
+    #[test]
+    fn a_slim_second_keeps_what_an_agent_is_judged_by() {
+        let mut all = Second { due: 5, ..Second::default() };
+        all.latency.all_mut().for_each(|histogram| histogram.record(brunt_measure::Nanos(7)));
+        all.named.push(crate::NamedFigures::default());
+        let slim = all.slim();
+        let kept: Vec<&str> =
+            slim.latency.all().filter(|(_, histogram)| !histogram.is_empty()).map(|(name, _)| name).collect();
+        for name in ["response", "service", "gen_late", "loop_gap", "service_delayed", "service_at_least"] {
+            assert!(kept.contains(&name), "{name}");
+        }
+        assert!((slim.due, slim.named.len()) == (5, 0) && !kept.contains(&"first_byte"), "{kept:?}");
     }
 }

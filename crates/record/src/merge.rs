@@ -172,3 +172,136 @@ fn bounded(counts: &BTreeMap<String, u64>, codes: &BTreeMap<String, u64>) -> BTr
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use brunt_measure::{Nanos, PackedHistogram, Rng};
+
+    use super::*;
+    use crate::{MAX_CODES, NamedCounts, OTHER_CODES, RunPart, TraceId};
+
+    const S: i64 = 1_000_000_000;
+
+    fn empty() -> Second {
+        Second { from_ns: S, to_ns: 2 * S, part: RunPart::Window, ..Second::default() }
+    }
+
+    fn below(rng: &mut Rng, n: u64) -> u64 {
+        (rng.f64() * n as f64) as u64
+    }
+
+    /// Counts a request in a second, as the worker that sent it would.
+    fn count(second: &mut Second, request: &mut Rng) {
+        let (took, name) = (Nanos(1000 + below(request, 1 << 33)), below(request, 5) as u16);
+        let code = format!("{}", 200 + below(request, 9));
+        let fails = request.f64() < 0.2;
+        let at = Some(S + below(request, S as u64) as i64);
+        let mut counts = crate::Counts::default();
+        counts.each_mut().for_each(|n| *n = below(request, 3));
+        second.count(&counts);
+        second.in_flight_ns += u128::from(took.0);
+        second.service_ns -= i128::from(took.0);
+        (second.users, second.in_flight, second.waiting) = (second.users + 1, second.in_flight + 2, second.waiting + 3);
+        second.connections.open += 1;
+        second.connections.each_mut().for_each(|n| *n += 1);
+        second.bytes.each_mut().for_each(|n| *n += took.0);
+        second.heartbeats.each_mut().for_each(|n| *n += 1);
+        second.generator.busiest_cpu_ns = second.generator.busiest_cpu_ns.max(took.0);
+        second.latency.all_mut().for_each(|histogram| histogram.record(took));
+        *second.status.entry(code.clone()).or_default() += 1;
+        *second.words.entry("GOAWAY".into()).or_default() += 1;
+        let named = NamedFigures::entry(&mut second.named, name);
+        named.counts.add(&NamedCounts { due: 1, finished: 1, ..NamedCounts::default() });
+        *named.status.entry(code).or_default() += 1;
+        named.latency.merge(&PackedHistogram::of(took, 1));
+        CheckResults::add(&mut second.checks, CheckResults { check: name, passed: 1, failed: 2 });
+        let trace = TraceId { id: format!("{:x}", took.0), ..TraceId::default() };
+        second.slowest.push(TracedRequest { trace, latency_ns: took.0, ..TracedRequest::default() });
+        sort_slowest(&mut second.slowest);
+        let earlier = |known: Option<i64>| known.into_iter().chain(at).min();
+        if fails {
+            second.first_failure_ns = earlier(second.first_failure_ns);
+            second.last_failure_ns = second.last_failure_ns.max(at);
+            let (kind, phase) = (format!("k{name}"), "connect".to_owned());
+            add_failures(
+                &mut second.failures,
+                &[Failure { kind: kind.clone(), phase: phase.clone(), errno: None, count: 1 }],
+            );
+            let loss = ConnectionLoss { kind, phase, detail: format!("{name}"), count: 1, ..ConnectionLoss::default() };
+            add_losses(&mut second.losses, &[loss]);
+        } else {
+            second.first_success_ns = earlier(second.first_success_ns);
+            second.last_success_ns = second.last_success_ns.max(at);
+            second.busy_since_ns = earlier(second.busy_since_ns);
+        }
+    }
+
+    /// Merges parts two by two, in a random order, until one is left.
+    fn merged(mut parts: Vec<Second>, rng: &mut Rng) -> Second {
+        while parts.len() > 1 {
+            let one = parts.swap_remove(below(rng, parts.len() as u64) as usize);
+            let other = below(rng, parts.len() as u64) as usize;
+            parts[other].merge(&one);
+        }
+        parts.remove(0)
+    }
+
+    #[test]
+    fn a_second_split_over_any_parts_is_merged_to_the_same_in_any_order_and_grouping() {
+        let mut rng = Rng::new(11);
+        for round in 0..12 {
+            let mut whole = empty();
+            let mut parts = vec![empty(); 1 + below(&mut rng, 9) as usize];
+            for n in 0..below(&mut rng, 60) {
+                let part = below(&mut rng, parts.len() as u64) as usize;
+                count(&mut whole, &mut Rng::new(round * 1000 + n));
+                count(&mut parts[part], &mut Rng::new(round * 1000 + n));
+            }
+            assert_eq!(merged(parts.clone(), &mut rng), whole, "round {round}");
+            assert_eq!(merged(parts, &mut rng), whole, "round {round}, in another order");
+        }
+    }
+
+    #[test]
+    fn what_a_lost_part_left_open_takes_the_length_and_part_of_the_others() {
+        let left = Second { from_ns: S, to_ns: S, censored: 7, ..Second::default() };
+        let told = Second { part: RunPart::Drain, finished: 3, missing_share: 0.25, ..empty() };
+        for (first, second) in [(&left, &told), (&told, &left)] {
+            let mut both = first.clone();
+            both.merge(second);
+            assert_eq!((both.to_ns, both.part, both.censored, both.finished), (2 * S, RunPart::Drain, 7, 3));
+            assert_eq!(both.missing_share, 0.25);
+        }
+    }
+
+    #[test]
+    fn codes_reasons_and_traces_of_many_agents_stay_within_the_bounds_of_one_run() {
+        let mut bounds = RunBounds::default();
+        let second = |n: u64| {
+            let codes = (0..300).map(|code| (format!("{}", 1000 * n + code), 2));
+            let detail = |code| ConnectionLoss { detail: format!("{code}"), count: 1, ..ConnectionLoss::default() };
+            let slow = |took| TracedRequest { latency_ns: took, ..TracedRequest::default() };
+            Second {
+                status: codes.clone().collect(),
+                words: codes.clone().collect(),
+                named: vec![NamedFigures { status: codes.collect(), ..NamedFigures::default() }],
+                losses: (0..300).map(detail).collect(),
+                slowest: (0..300).map(slow).collect(),
+                ..empty()
+            }
+        };
+        let mut all = [second(1), second(2)];
+        all.iter_mut().for_each(|second| bounds.apply(second));
+        let [first, then] = &all;
+        assert_eq!((first.status.len(), first.status[OTHER_CODES]), (MAX_CODES + 1, 2 * (300 - MAX_CODES as u64)));
+        assert_eq!((then.status.len(), then.status[OTHER_CODES]), (1, 600), "the run knew enough codes by then");
+        for second in &all {
+            assert_eq!(second.named[0].status, second.status);
+            assert_eq!(second.words.values().sum::<u64>(), 600);
+            assert_eq!(second.losses.iter().map(|loss| loss.count).sum::<u64>(), 300);
+            assert!(second.words.len() <= MAX_CODES + 1 && second.losses.len() <= 65);
+            let slowest: Vec<u64> = second.slowest.iter().map(|traced| traced.latency_ns).collect();
+            assert_eq!((slowest.len(), slowest.iter().min()), (SLOWEST_OF_SECOND, Some(&292)));
+        }
+    }
+}

@@ -71,6 +71,11 @@ impl Finding {
         self
     }
 
+    /// Returns the same finding of an agent, in the verdict on the whole run.
+    pub(crate) fn of_agent(self, prefix: LocalizedSentence, grade: Grade) -> Finding {
+        Finding { grade, sentences: prefix.followed_by(self.sentences), ..self }
+    }
+
     /// Returns `true` if it concerns the bands of figures only: what the figures say beyond their bands is certain.
     pub fn is_of_band(&self) -> bool {
         self.code == crate::rules::band::CODE

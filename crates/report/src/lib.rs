@@ -4,6 +4,7 @@
 //! (`rules`, `objectives`, `exit`), and is written in one of the [`formats`]; [`SecondsTable`] shows the seconds as
 //! they pass. Anything that needs the engine, the network or a clock is out of scope.
 
+mod agents;
 mod bars;
 mod checks;
 mod columns;
@@ -47,6 +48,7 @@ mod totals;
 mod trust;
 mod verdict_line;
 
+pub use agents::{AgentSummary, FleetFigures, LabelSummary, StartSpread};
 pub use brunt_i18n::{Lang, numbers, text};
 pub use brunt_record::End;
 pub use checks::CheckRow;

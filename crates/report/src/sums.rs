@@ -116,6 +116,13 @@ pub(crate) struct SumsBuilder {
 }
 
 impl SumsBuilder {
+    /// Creates the collector of the events of one agent.
+    pub fn of_agent(started: RunStarted) -> SumsBuilder {
+        let mut builder = SumsBuilder { started: Some(Box::new(started)), ..SumsBuilder::default() };
+        builder.totals.is_part = true;
+        builder
+    }
+
     /// Handles the next event.
     pub fn add(&mut self, event: &RunEvent) {
         match event {

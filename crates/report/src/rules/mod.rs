@@ -2,7 +2,7 @@
 //!
 //! A rule reads the sums of a completed run; one that needs more also sees the events as they pass. It returns
 //! findings, each with a grade and its sentences in every language. Rules are independent of each other: adding one
-//! takes a new file and a line in [`all`].
+//! takes a new file and a line in `all`.
 
 mod accounting;
 pub(crate) mod answers;
@@ -18,6 +18,7 @@ pub(crate) mod held_connections;
 mod littles_law;
 mod local_limit;
 mod lower_bound;
+mod missing;
 pub(crate) mod not_sent;
 pub(crate) mod outages;
 mod own_counters;
@@ -86,49 +87,88 @@ impl TrustRule for SumsRule {
     }
 }
 
-/// Returns every rule, in the order in which findings are shown.
-pub(crate) fn all() -> Vec<Box<dyn TrustRule>> {
+/// The machine that made the figures under judgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum JudgedPart {
+    /// A run that one machine made.
+    Run,
+    /// One agent of a run of many.
+    Agent,
+    /// The whole of a run of many agents, whose machines are judged one by one.
+    Whole,
+}
+
+/// Returns the rules for a part, in the order in which findings are shown.
+pub(crate) fn of(part: JudgedPart) -> Vec<Box<dyn TrustRule>> {
+    all().into_iter().filter(|(subject, _)| subject.concerns(part)).map(|(_, rule)| rule).collect()
+}
+
+/// What a rule judges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RuleSubject {
+    /// The load and the responses: the sum of all agents.
+    Load,
+    /// The machine that generates the load.
+    Machine,
+    /// Both: the counts and figures of each, which hold for the sum only if they hold for the parts.
+    Both,
+}
+
+impl RuleSubject {
+    fn concerns(self, part: JudgedPart) -> bool {
+        match part {
+            JudgedPart::Run => true,
+            JudgedPart::Agent => self != RuleSubject::Load,
+            JudgedPart::Whole => self != RuleSubject::Machine,
+        }
+    }
+}
+
+/// Returns every rule, in the order in which findings are shown, and what it judges.
+fn all() -> Vec<(RuleSubject, Box<dyn TrustRule>)> {
+    use RuleSubject::{Both, Load, Machine};
     let of_sums = |judge| Box::new(SumsRule(judge)) as Box<dyn TrustRule>;
     vec![
-        of_sums(accounting::judge),
-        Box::new(littles_law::LittlesLawRule::default()),
-        of_sums(held_connections::fewer),
-        of_sums(held_connections::lost),
-        of_sums(heartbeats::judge),
-        of_sums(answers::judge),
-        of_sums(lower_bound::judge),
-        of_sums(users::refused),
-        of_sums(users::woken_late),
-        of_sums(failures::judge),
-        of_sums(few_requests::too_short),
-        of_sums(few_requests::no_iteration),
-        of_sums(few_requests::judge),
-        Box::new(outages::Outages::default()),
-        of_sums(users::stuck),
-        of_sums(users::ended_by_failure),
-        of_sums(users::endless),
-        of_sums(scenarios::idle),
-        Box::new(steady_state::SteadyStateRule::default()),
-        of_sums(local_limit::judge),
-        of_sums(unchecked::judge),
-        of_sums(refused_datagrams::judge),
-        of_sums(pairing::judge),
-        of_sums(pushes::judge),
-        of_sums(split_limit::judge),
-        of_sums(dropped_iterations::judge),
-        of_sums(scenarios::split),
-        Box::new(band::BandRule::default()),
-        of_sums(not_sent::judge),
-        of_sums(generator::throttled),
-        Box::new(generator::AbsentWorkersRule::default()),
-        of_sums(generator::starved),
-        Box::new(generator::BusyWorkersRule::default()),
-        of_sums(generator::late),
-        Box::new(reference::ReferenceRule::default()),
-        of_sums(resolution::judge),
-        Box::new(own_counters::OwnCountersRule::default()),
-        Box::new(clock::ClockRule::default()),
-        of_sums(ending::judge),
+        (Both, of_sums(accounting::judge)),
+        (Both, Box::new(littles_law::LittlesLawRule::default())),
+        (Load, Box::new(missing::MissingShareRule::default())),
+        (Load, of_sums(held_connections::fewer)),
+        (Load, of_sums(held_connections::lost)),
+        (Load, of_sums(heartbeats::judge)),
+        (Load, of_sums(answers::judge)),
+        (Load, of_sums(lower_bound::judge)),
+        (Load, of_sums(users::refused)),
+        (Both, of_sums(users::woken_late)),
+        (Load, of_sums(failures::judge)),
+        (Load, of_sums(few_requests::too_short)),
+        (Load, of_sums(few_requests::no_iteration)),
+        (Load, of_sums(few_requests::judge)),
+        (Load, Box::new(outages::Outages::default())),
+        (Load, of_sums(users::stuck)),
+        (Load, of_sums(users::ended_by_failure)),
+        (Load, of_sums(users::endless)),
+        (Load, of_sums(scenarios::idle)),
+        (Load, Box::new(steady_state::SteadyStateRule::default())),
+        (Machine, of_sums(local_limit::judge)),
+        (Load, of_sums(unchecked::judge)),
+        (Load, of_sums(refused_datagrams::judge)),
+        (Load, of_sums(pairing::judge)),
+        (Load, of_sums(pushes::judge)),
+        (Load, of_sums(split_limit::judge)),
+        (Load, of_sums(dropped_iterations::judge)),
+        (Load, of_sums(scenarios::split)),
+        (Both, Box::new(band::BandRule::default())),
+        (Both, of_sums(not_sent::judge)),
+        (Machine, of_sums(generator::throttled)),
+        (Machine, Box::new(generator::AbsentWorkersRule::default())),
+        (Machine, of_sums(generator::starved)),
+        (Machine, Box::new(generator::BusyWorkersRule::default())),
+        (Machine, of_sums(generator::late)),
+        (Load, Box::new(reference::ReferenceRule::default())),
+        (Load, of_sums(resolution::judge)),
+        (Machine, Box::new(own_counters::OwnCountersRule::default())),
+        (Machine, Box::new(clock::ClockRule::default())),
+        (Both, of_sums(ending::judge)),
     ]
 }
 
