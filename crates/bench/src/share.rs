@@ -121,7 +121,7 @@ struct ShareRecorder {
 
 impl RunListener for ShareRecorder {
     fn observe(&mut self, event: &RunEvent) -> Result<(), Notice> {
-        if !matches!(event, RunEvent::Spans(_)) {
+        if event.is_recorded() {
             // If nobody reads any more, the end of the orders stops the run.
             let _ = self.encoder.encode(event).and_then(|frame| self.output.write_event(frame));
         }

@@ -312,9 +312,9 @@ fn without_load(
         workers: 0,
         silent: None,
         around: Vec::new(),
+        agents: Vec::new(),
         checks: Vec::new(),
         names: Vec::new(),
-        agents: Vec::new(),
     };
     view.silence();
     let (mut logs, mut summing) = (EventFiles::begin(intent.record.as_deref()), SummaryBuilder::default());

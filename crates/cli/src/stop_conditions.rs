@@ -95,8 +95,8 @@ mod tests {
             workers: 1,
             silent: None,
             around: Vec::new(),
-            checks: Vec::new(),
             agents: Vec::new(),
+            checks: Vec::new(),
             names: Vec::new(),
         };
         let second = |at: i64| {

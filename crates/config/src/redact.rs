@@ -97,7 +97,7 @@ impl Redaction {
             }
             RunEvent::FirstResponse(found) => self.probe(found),
             // The causes may quote the server.
-            RunEvent::Second(second) => {
+            RunEvent::Second(second) | RunEvent::Provisional(second) => {
                 let losses = second.losses.iter_mut().chain(&mut second.unopened).chain(&mut second.failed_addresses);
                 losses.for_each(|loss| self.reason(Some(&mut loss.detail), loss.cause.as_mut()));
             }
@@ -122,10 +122,8 @@ impl Redaction {
             RunEvent::Joined(joined) => {
                 self.texts([&mut joined.host, &mut joined.probe, &mut joined.kernel], TextOrigin::Received);
             }
-            RunEvent::OfAgent(told) => self.event(&mut told.of),
-            // The whole second follows, and nothing of this one but numbers is shown.
-            RunEvent::Provisional(_)
-            | RunEvent::Reference(_)
+            RunEvent::OfAgent(told) => self.event(&mut told.event),
+            RunEvent::Reference(_)
             | RunEvent::Began(_)
             | RunEvent::Changed(_)
             | RunEvent::Ended(_)

@@ -5,8 +5,6 @@ use crate::limit_finding::{LimitFinding, PathStage, Proof};
 use crate::load_results::{GeneratorDoubt, LoadResults};
 use crate::load_seconds::{CurvePoint, Knee};
 use crate::rules;
-use brunt_i18n::LocalizedSentence;
-use brunt_i18n::text::{Text, text};
 
 /// The outcome of a diagnosis: what limited the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,22 +123,22 @@ pub struct Conclusion {
     pub is_open: bool,
 }
 
-/// What stands in front of what is said of one agent.
-const OF_AGENT: Text = text("agent {agent}: ", "代理 {agent}：");
-
 impl Conclusion {
-    /// Adds the limits of a machine that made a share of the run: those on its own side of the wire.
-    pub fn add_agent(&mut self, agent: &str, of: &Conclusion) {
-        let is_own = |f: &&LimitFinding| f.host.is_none() && f.stage <= PathStage::ClientKernel;
-        self.findings.extend(of.findings.iter().filter(is_own).map(|found| LimitFinding {
-            claim: LocalizedSentence::new(OF_AGENT, [("agent", agent.to_owned())]).followed_by(found.claim.clone()),
-            host: Some(agent.to_owned()),
-            ..found.clone()
-        }));
-        sort(&mut self.findings);
-        if self.findings.iter().any(|f| f.is_limit) {
-            self.outcome = DiagnosisOutcome::Limit;
+    /// Returns the conclusion on a run of many agents, with what was found on their machines. Such a finding says more
+    /// than the same one on the sum of all; whether workers are loaded unevenly is a question for each machine. `observed` is
+    /// the origin of the counters of agents.
+    pub fn with_agents(mut self, of_agents: Vec<LimitFinding>, observed: CounterCoverage) -> Conclusion {
+        self.coverage = self.coverage.max(observed.min(CounterCoverage::Generator));
+        let is_replaced = |found: &LimitFinding| of_agents.iter().any(|known| known.rule == found.rule);
+        self.findings.retain(|found| found.rule != rules::UNEVEN_WORKERS && !is_replaced(found));
+        self.findings.extend(of_agents);
+        order(&mut self.findings);
+        match (self.findings.iter().any(|found| found.is_limit), self.outcome) {
+            (true, _) => self.outcome = DiagnosisOutcome::Limit,
+            (false, DiagnosisOutcome::Limit) => self.outcome = DiagnosisOutcome::Unknown,
+            (false, _) => {}
         }
+        self
     }
 
     /// Returns the principal limit.
@@ -173,7 +171,7 @@ pub fn conclude(case: &Case) -> Conclusion {
             found.iter_mut().filter(|f| is_disturbance(f)).for_each(|f| f.is_limit = false);
         }
     }
-    sort(&mut found);
+    order(&mut found);
     let outcome = if found.iter().any(|f| f.is_limit) {
         DiagnosisOutcome::Limit
     } else if run.window_s < LEAST_S || run.scheduled == 0 || run.load_changed {
@@ -203,8 +201,8 @@ pub fn conclude(case: &Case) -> Conclusion {
     }
 }
 
-/// Sorts findings: limits first, then proved before consistent, then in the order of the request path.
-fn sort(found: &mut [LimitFinding]) {
+/// Sorts findings, the principal one first.
+fn order(found: &mut [LimitFinding]) {
     // The capacity is what was seen; a rule that knows why comes first.
     let is_consequence = |f: &LimitFinding| rules::CONSEQUENCES.contains(&f.rule);
     found.sort_by_key(|f| (!f.is_limit, f.rule == rules::CAPACITY, f.proof, is_consequence(f), f.stage));

@@ -82,6 +82,11 @@ pub struct LimitFinding {
 const THERE: Text = text("{evidence} (counted on {host})", "{evidence}（{host} 的计数器）");
 
 impl LimitFinding {
+    /// Returns the same finding with more before and after its claim: whose machine it is about, and since when.
+    pub fn within(self, before: LocalizedSentence, after: LocalizedSentence) -> LimitFinding {
+        LimitFinding { claim: before.followed_by(self.claim).followed_by(after), ..self }
+    }
+
     /// Returns the claim, without a full stop.
     pub fn claim(&self, lang: Lang) -> String {
         self.claim.render(lang)

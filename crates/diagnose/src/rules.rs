@@ -105,6 +105,8 @@ rules! {
 
 /// The rule about the generator itself.
 pub(crate) const GENERATOR: &str = generator_full::RULE.rule;
+/// The rule about workers of one machine that are loaded unevenly.
+pub(crate) const UNEVEN_WORKERS: &str = uneven_workers::RULE.rule;
 /// Rule of the capacity, which explains nothing by itself.
 pub const CAPACITY: &str = capacity::RULE.rule;
 /// Rule of the connections of the run itself.

@@ -418,8 +418,14 @@ fn add_losses(all: &mut Vec<brunt_record::ConnectionLoss>, told: Vec<LossCount>)
 }
 
 fn add_failure(failures: &mut Vec<Failure>, sort: FailureClass, count: u64) {
-    let (kind, phase) = (sort.kind.name().into(), sort.phase.name().into());
-    Failure { kind, phase, errno: sort.errno.map(errno_name), count }.add_to(failures);
+    let errno = sort.errno.map(errno_name);
+    let same = |f: &&mut Failure| f.kind == sort.kind.name() && f.phase == sort.phase.name() && f.errno == errno;
+    match failures.iter_mut().find(same) {
+        Some(known) => known.count += count,
+        None => {
+            failures.push(Failure { kind: sort.kind.name().into(), phase: sort.phase.name().into(), errno, count });
+        }
+    }
 }
 
 /// Returns bytes as text, truncated after 4 KiB.

@@ -14,7 +14,7 @@ use crate::failure_class::{FailureClass, MAX_ERRNO, errno_name};
 use crate::ids::RequestId;
 
 /// Number of slowest requests kept per second, among the sampled requests and among the others.
-pub(crate) const SLOWEST: usize = brunt_record::SLOWEST_KEPT;
+pub(crate) const SLOWEST: usize = brunt_record::SLOWEST_OF_SECOND;
 /// Maximum number of failed requests per second with spans.
 const FAILED: usize = 64;
 /// Maximum number of other sampled requests per second with spans.

@@ -32,8 +32,8 @@ fn started(names: usize) -> RunEvent {
         workers: 1,
         silent: None,
         around: Vec::new(),
-        checks: Vec::new(),
         agents: Vec::new(),
+        checks: Vec::new(),
         names: (0..names).map(|n| format!("GET /{n}\"\\\n")).collect(),
     };
     RunEvent::Started(Box::new(started))

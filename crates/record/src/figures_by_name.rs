@@ -79,10 +79,15 @@ pub struct NamedFigures {
 impl NamedFigures {
     /// Adds the figures of another second of the same name.
     pub fn merge(&mut self, other: &NamedFigures) {
-        self.counts.add(&other.counts);
         for (code, n) in &other.status {
             crate::add_code(&mut self.status, code, *n);
         }
+        self.merge_figures(other);
+    }
+
+    /// Adds the figures of another second of the same name, except for the codes.
+    pub(crate) fn merge_figures(&mut self, other: &NamedFigures) {
+        self.counts.add(&other.counts);
         self.latency.merge(&other.latency);
         self.at_least.merge(&other.at_least);
         self.latency_delayed.merge(&other.latency_delayed);

@@ -14,6 +14,7 @@ mod growing_file;
 mod host_counters;
 mod latency;
 mod listener;
+mod merge;
 mod named_enums;
 mod open_requests;
 mod plausibility;
@@ -28,7 +29,7 @@ mod traced_requests;
 mod wide_numbers;
 mod writer;
 
-pub use agents::{AgentEvent, AgentHead};
+pub use agents::{AgentEvent, AgentHead, WorkerRange};
 pub use calibration::Calibration;
 pub use check_results::CheckResults;
 pub use figures_by_name::{NamedCounts, NamedFigures};
@@ -36,6 +37,7 @@ pub use growing_file::is_being_written;
 pub use host_counters::{ChangeEncoder, CounterState, CounterValue, HostCounters, increase};
 pub use latency::Latency;
 pub use listener::RunListener;
+pub use merge::{RunBounds, SLOWEST_OF_SECOND};
 pub use named_enums::{End, Kind, Phase, Subject};
 pub use open_requests::OpenRequests;
 pub use reader::{EventDecoder, ReadFault, RecordFile, RecordReader};
@@ -43,9 +45,7 @@ pub use reference::ReferenceSecond;
 pub use second::{ByteCounts, ConnectionFigures, Counts, GeneratorUsage, HeartbeatCounts, Second};
 pub use series::{SERIES_ENDING, SeriesEntry, SeriesReader, SeriesRun, SeriesWriter};
 pub use spool::{ReplaySource, Spool};
-pub use traced_requests::{
-    HasRank, Rank, RequestSpan, RequestSpans, SLOWEST_KEPT, TraceId, TracedRequest, is_slow, keep_slowest,
-};
+pub use traced_requests::{HasRank, Rank, RequestSpan, RequestSpans, TraceId, TracedRequest, is_slow, keep_slowest};
 pub use writer::{EventEncoder, RecordWriter};
 
 use std::collections::BTreeMap;
@@ -84,25 +84,36 @@ pub enum RunEvent {
     Joined(ProbedHost),
     /// An example of one kind of failure.
     Example(FailureExample),
-    /// An event of one agent of a run on many machines.
-    OfAgent(AgentEvent),
-    /// A second of a run on many machines from which figures are still missing: for screens; never in a record, where the
-    /// whole second follows.
-    #[serde(skip)]
-    #[cfg_attr(feature = "schema", schemars(skip))]
-    Provisional(Box<Second>),
     /// Requests to export as spans; never in a record.
     #[serde(skip)]
     #[cfg_attr(feature = "schema", schemars(skip))]
     Spans(RequestSpans),
     /// A notice for the reader.
     Notice(Notice),
+    /// An event of one agent's record, beside the whole.
+    OfAgent(AgentEvent),
+    /// A second of which some agents have told nothing yet; never in a record, and followed by the whole one. Only for
+    /// screens.
+    #[serde(skip)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    Provisional(Box<Second>),
     /// End of the run.
     Ended(RunEnd),
     /// An event of a later version of brunt: readers skip it.
     #[serde(other)]
     #[cfg_attr(feature = "schema", schemars(skip))]
     Unknown,
+}
+
+impl RunEvent {
+    /// Returns `true` if the event is part of a record; the others only pass by during a run.
+    pub fn is_recorded(&self) -> bool {
+        match self {
+            RunEvent::Spans(_) | RunEvent::Provisional(_) | RunEvent::Unknown => false,
+            RunEvent::OfAgent(AgentEvent { event, .. }) => event.is_recorded(),
+            _ => true,
+        }
+    }
 }
 
 /// The head of a record.
@@ -139,7 +150,7 @@ pub struct RunStarted {
     /// Names of checks in reports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
-    /// Agents that made the run, each a share of it; empty if it was made by the machine of `hosts`.
+    /// Agents of a run of many machines, in the order of their workers; empty if one machine made the whole run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentHead>,
 }
@@ -306,18 +317,6 @@ pub struct Failure {
     pub count: u64,
 }
 
-impl Failure {
-    /// Adds these failures to a list, to those of the same sort.
-    pub fn add_to(&self, all: &mut Vec<Failure>) {
-        let same =
-            |known: &&mut Failure| (&known.kind, &known.phase, &known.errno) == (&self.kind, &self.phase, &self.errno);
-        match all.iter_mut().find(same) {
-            Some(known) => known.count = known.count.saturating_add(self.count),
-            None => all.push(self.clone()),
-        }
-    }
-}
-
 /// Returns the most frequent kinds of failure with their counts, at most three, ties in order of occurrence: `5 ×
 /// refused (ECONNREFUSED), 2 × timeout`. Phases are not distinguished.
 pub fn most_frequent(failures: &[Failure]) -> String {
@@ -478,7 +477,6 @@ pub struct RunEnd {
 }
 
 /// Returns the JSON Schema of one line of a record, generated from the types (`docs/schema/record.json`).
-#[cfg(feature = "schema")]
 #[cfg(feature = "schema")]
 pub fn schema_json() -> String {
     let schema = schemars::schema_for!(RunEvent);

@@ -69,14 +69,18 @@ words! {
         AfterFailed = "after_failed",
         /// The requests of `--after` were interrupted before all were done.
         AfterInterrupted = "after_interrupted",
-        /// A silent agent reports again.
+        /// An agent that was lost is there again; facts: `agent`, `away`.
         AgentBack = "agent_back",
-        /// Agents were lost, and their figures with them.
+        /// An agent has told nothing for a while, and the seconds of the run wait for it; facts: `agent`, `silent`.
+        AgentLate = "agent_late",
+        /// An agent was lost; facts: `agent`, `why`, `until`, `requests`, `share`.
         AgentLost = "agent_lost",
-        /// An agent remarks on its share.
+        /// An agent took no part; facts: `agent`, `why`.
+        AgentRefused = "agent_refused",
+        /// An agent remarks on its share; facts: `agent`, `remark`.
         AgentRemark = "agent_remark",
-        /// An agent reports nothing, and the record waits for it.
-        AgentSilent = "agent_silent",
+        /// The share of lost agents went to others; facts: `agents`, `to`, `at`.
+        AgentsReplaced = "agents_replaced",
         /// Arrivals waited because the limit of connections was reached.
         ConnectionLimit = "connection_limit",
         /// A curl command is not reproduced exactly.

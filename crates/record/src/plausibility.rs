@@ -18,6 +18,9 @@ const MEASURED: u128 = 1 << 62;
 /// Maximum number of request-nanoseconds in a second.
 const AREA: u128 = 1 << 90;
 
+/// Maximum number of agents of a run.
+const MAX_AGENTS: usize = 4096;
+
 const BEYOND_REASON: &str = "its counts are larger than any run's: the record was changed or damaged";
 
 /// The state of the checks after the events so far.
@@ -32,16 +35,21 @@ pub(crate) struct PlausibilityCheck {
     /// Set if connections are held: the end of the window, which depends on the moment when all are open, is then known
     /// slightly later.
     holds_connections: bool,
-    /// Checks of the agents' own records.
+    /// The state of each agent's own events.
     agents: Vec<PlausibilityCheck>,
 }
 
 impl PlausibilityCheck {
     /// Checks the head of the record.
-    pub fn start(&mut self, started: &RunStarted) {
+    pub fn start(&mut self, started: &RunStarted) -> Result<(), String> {
         self.holds_connections = started.plan.hold.is_some();
-        let own = || PlausibilityCheck { holds_connections: self.holds_connections, ..PlausibilityCheck::default() };
-        self.agents = started.agents.iter().map(|_| own()).collect();
+        if started.agents.len() > MAX_AGENTS {
+            return Err(format!("it has more than {MAX_AGENTS} agents: the record was changed or damaged"));
+        }
+        let holds_connections = self.holds_connections;
+        let agent = || PlausibilityCheck { holds_connections, ..PlausibilityCheck::default() };
+        self.agents = started.agents.iter().map(|_| agent()).collect();
+        Ok(())
     }
 
     /// Checks the next event; an error is a sentence that states what is wrong with it.
@@ -66,18 +74,19 @@ impl PlausibilityCheck {
         check_range(moments)
     }
 
-    /// Checks an event of an agent's own record.
+    /// Checks an event of an agent, which follows the events of this agent; the counts of all agents add up, too.
     fn of_agent(&mut self, told: &AgentEvent) -> Result<(), String> {
-        let own = self.agents.get_mut(usize::from(told.agent));
-        let own = own.ok_or("it is of an agent that the head of the record does not name")?;
-        match &*told.of {
-            RunEvent::Began(_)
-            | RunEvent::Second(_)
-            | RunEvent::Counters(_)
-            | RunEvent::Notice(_)
-            | RunEvent::Ended(_) => own.check(&told.of),
-            _ => Err("it is no event that a record keeps of an agent".into()),
+        if !AgentEvent::may_hold(&told.event) {
+            return Err("it tells something of an agent that only a whole run has: the record was changed".into());
         }
+        let Some(agent) = self.agents.get_mut(usize::from(told.agent)) else {
+            return Err(format!("it tells of agent {}, which the start of the run does not list", told.agent));
+        };
+        let before = (agent.counted, agent.measured);
+        agent.check(&told.event)?;
+        self.counted = self.counted.saturating_add(agent.counted - before.0);
+        self.measured = self.measured.saturating_add(agent.measured - before.1);
+        self.within_reason()
     }
 
     /// Checks the counts of the reference client, which have their own sums; these must not overflow either.
@@ -109,6 +118,9 @@ impl PlausibilityCheck {
         check_range([s.first_success_ns, s.last_success_ns])?;
         check_range([s.first_failure_ns, s.last_failure_ns])?;
         check_range([s.busy_since_ns, None])?;
+        if !(0.0..=1.0).contains(&s.missing_share) {
+            return Err("a share of a run is between 0 and 1: the record was changed or damaged".into());
+        }
         self.follows(s)?;
         let area = s.in_flight_ns.max(s.service_ns.unsigned_abs());
         self.counted = self.counted.saturating_add(counted(s));

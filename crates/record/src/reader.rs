@@ -139,7 +139,7 @@ impl<'a> RecordReader<'a> {
             // Parsed as its only possible type, because parsing the enum would buffer the whole line in memory twice.
             let started = serde_json::from_slice::<RunStarted>(&self.text)
                 .map_err(|e| fault(self.line, describe_parse_error(&e)))?;
-            self.plausible.start(&started);
+            self.plausible.start(&started).map_err(|sentence| fault(self.line, sentence))?;
             return Ok(Some(RunEvent::Started(Box::new(started))));
         }
         match parse_event(&self.text) {
@@ -189,7 +189,9 @@ impl EventDecoder {
         }
         let event = parse_event(&text).map_err(|e| fault(line, describe_parse_error(&e)))?;
         match &event {
-            RunEvent::Started(started) if line == 1 => self.plausible.start(started),
+            RunEvent::Started(started) if line == 1 => {
+                self.plausible.start(started).map_err(|sentence| fault(line, sentence))?;
+            }
             RunEvent::Started(_) => return Err(fault(line, "another run starts here")),
             other => self.plausible.check(other).map_err(|sentence| fault(line, sentence))?,
         }
@@ -200,6 +202,7 @@ impl EventDecoder {
 /// Starts of the lines that make up most of a record, as it is written.
 const SECOND: &[u8] = br#"{"event":"second","#;
 const COUNTERS: &[u8] = br#"{"event":"counters","#;
+const OF_AGENT: &[u8] = br#"{"event":"of_agent","#;
 
 /// Parses a line. To find the tag of the enum, serde would first hold each line in memory as a tree, which takes as long
 /// again as to parse it.
@@ -207,6 +210,7 @@ fn parse_event(line: &[u8]) -> serde_json::Result<RunEvent> {
     match line {
         _ if line.starts_with(SECOND) => serde_json::from_slice(line).map(|second| RunEvent::Second(Box::new(second))),
         _ if line.starts_with(COUNTERS) => serde_json::from_slice(line).map(RunEvent::Counters),
+        _ if line.starts_with(OF_AGENT) => serde_json::from_slice(line).map(RunEvent::OfAgent),
         _ => serde_json::from_slice(line),
     }
 }

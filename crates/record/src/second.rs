@@ -198,12 +198,12 @@ second! {
         /// Results of checks in the second, in the order of their names: only those with any results.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         checks: Vec<CheckResults>,
-        /// Share of the run whose figures are missing from the second, because an agent was lost.
-        #[serde(default, skip_serializing_if = "is_nothing")]
-        missing_share: f64,
         /// The slowest requests that ended in the second and announced a trace; sampled ones and others kept apart.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         slowest: Vec<TracedRequest>,
+        /// Share of the run whose figures are missing from this second because agents were lost, from 0 to 1.
+        #[serde(default, skip_serializing_if = "is_nothing")]
+        missing_share: f64,
     }
 }
 
@@ -212,64 +212,6 @@ fn is_nothing(share: &f64) -> bool {
 }
 
 impl Second {
-    /// Adds the figures of another part of the run, from a second with the same beginning. `codes` are the status codes that
-    /// are distinguished in the whole run.
-    pub fn merge(&mut self, other: &Second, codes: &mut BTreeMap<String, u64>) {
-        if self.to_ns == self.from_ns {
-            self.part = other.part;
-        }
-        self.to_ns = self.to_ns.max(other.to_ns);
-        self.count(&other.counts());
-        self.bytes.add(&other.bytes);
-        self.connections.add(&other.connections);
-        self.connections.open = self.connections.open.saturating_add(other.connections.open);
-        self.connections.ahead_ns = self.connections.ahead_ns.max(other.connections.ahead_ns);
-        self.heartbeats.add(&other.heartbeats);
-        self.users = self.users.saturating_add(other.users);
-        self.in_flight = self.in_flight.saturating_add(other.in_flight);
-        self.waiting = self.waiting.saturating_add(other.waiting);
-        self.in_flight_ns = self.in_flight_ns.saturating_add(other.in_flight_ns);
-        self.service_ns = self.service_ns.saturating_add(other.service_ns);
-        self.generator.merge(&other.generator);
-        self.first_success_ns = earlier(self.first_success_ns, other.first_success_ns);
-        self.last_success_ns = self.last_success_ns.max(other.last_success_ns);
-        self.first_failure_ns = earlier(self.first_failure_ns, other.first_failure_ns);
-        self.last_failure_ns = self.last_failure_ns.max(other.last_failure_ns);
-        self.busy_since_ns = earlier(self.busy_since_ns, other.busy_since_ns);
-        for (code, n) in &other.status {
-            let name = crate::counted_name(codes, code).to_owned();
-            crate::add_code(codes, &name, *n);
-            crate::add_code(&mut self.status, &name, *n);
-        }
-        other.words.iter().for_each(|(word, n)| crate::add_code(&mut self.words, word, *n));
-        other.failures.iter().for_each(|failure| failure.add_to(&mut self.failures));
-        other.losses.iter().for_each(|loss| ConnectionLoss::add(&mut self.losses, loss));
-        other.unopened.iter().for_each(|loss| ConnectionLoss::add(&mut self.unopened, loss));
-        other.failed_addresses.iter().for_each(|loss| ConnectionLoss::add(&mut self.failed_addresses, loss));
-        self.latency.merge(&other.latency);
-        other.checks.iter().for_each(|told| CheckResults::add(&mut self.checks, *told));
-        other.slowest.iter().for_each(|told| crate::keep_slowest(&mut self.slowest, told.clone(), crate::SLOWEST_KEPT));
-        other.named.iter().for_each(|told| NamedFigures::entry(&mut self.named, told.name).merge(told));
-    }
-
-    /// Returns the second without what only the whole run is judged by: names, checks, traces, codes and the phases of
-    /// requests. It is what a record keeps of each agent.
-    pub fn slim(&self) -> Second {
-        let mut slim = Second {
-            status: BTreeMap::new(),
-            words: BTreeMap::new(),
-            named: Vec::new(),
-            checks: Vec::new(),
-            slowest: Vec::new(),
-            ..self.clone()
-        };
-        let latency = &mut slim.latency;
-        for unused in [&mut latency.tls, &mut latency.greeting, &mut latency.transfer, &mut latency.message_gap] {
-            *unused = Default::default();
-        }
-        slim
-    }
-
     /// Returns the length of the second.
     pub fn length(&self) -> Nanos {
         Nanos(u64::try_from(self.to_ns.saturating_sub(self.from_ns)).unwrap_or(0))
@@ -300,16 +242,7 @@ pub struct GeneratorUsage {
     pub resolution_ns: u64,
 }
 
-fn earlier(a: Option<i64>, b: Option<i64>) -> Option<i64> {
-    [a, b].into_iter().flatten().min()
-}
-
 impl GeneratorUsage {
-    /// Merges the figures of other workers.
-    pub fn merge(&mut self, other: &GeneratorUsage) {
-        self.merge_worker(other.busiest_cpu_ns, other.ready_ns, (other.throttled, other.periods), other.resolution_ns);
-    }
-
     /// Merges the figures of one worker.
     pub fn merge_worker(&mut self, cpu_ns: u64, ready_ns: u64, (throttled, periods): (u64, u64), resolution_ns: u64) {
         self.busiest_cpu_ns = self.busiest_cpu_ns.max(cpu_ns);

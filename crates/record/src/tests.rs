@@ -76,8 +76,8 @@ pub(crate) fn a_run(seconds: i64) -> Vec<RunEvent> {
         workers: 1,
         silent: Some(false),
         around: Vec::new(),
-        checks: Vec::new(),
         agents: Vec::new(),
+        checks: Vec::new(),
         names: Vec::new(),
     };
     let mut events = vec![RunEvent::Started(Box::new(started)), RunEvent::FirstResponse(FirstResponse::default())];
@@ -105,6 +105,7 @@ fn the_schema_names_every_event_and_the_fields_of_a_line() {
             "joined",
             "example",
             "notice",
+            "of_agent",
             "ended"
         ]
     );

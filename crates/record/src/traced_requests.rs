@@ -121,9 +121,6 @@ pub fn is_slow<T: HasRank>(kept: &[T], new: Rank, most: usize) -> bool {
     alike < most || !known || new.took > fastest
 }
 
-/// Number of requests of each kind among the slowest of a second.
-pub const SLOWEST_KEPT: usize = 8;
-
 /// Keeps a request if it is one of the `most` slowest of its kind (sampled or not). The slowest request of each name is
 /// kept as long as all names fit; a name with several kept requests loses one first.
 pub fn keep_slowest<T: HasRank>(kept: &mut Vec<T>, new: T, most: usize) {

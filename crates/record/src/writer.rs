@@ -125,7 +125,7 @@ impl RecordWriter {
     /// Returns the first error (a full disk …). After that, nothing more is written and no error is returned; the file
     /// holds every event before the failed one.
     pub fn write(&mut self, event: &RunEvent) -> io::Result<()> {
-        if matches!(event, RunEvent::Spans(_) | RunEvent::Provisional(_)) { Ok(()) } else { self.write_line(event) }
+        if event.is_recorded() { self.write_line(event) } else { Ok(()) }
     }
 
     /// Appends a line; see [`RecordWriter::write`].

@@ -1,248 +1,149 @@
-//! The machines of a run that many made together, each judged like the machine of a run of its own.
+//! The agents of a run of many machines: the figures, the trust and the limits of each, and of each label.
 //!
-//! What stands against one of them stands against the whole, with its name. Latencies of several agents are merged as
-//! histograms; no quantile is computed from quantiles.
+//! Figures of the whole come from its merged seconds. What is here stands beside them, and is judged by the rules that
+//! concern a machine; [`verdict`] says what of it stands against the whole.
 
-use std::collections::BTreeMap;
+mod builder;
+mod figures;
+mod labels;
+pub(crate) mod verdict;
 
-use brunt_diagnose::Conclusion;
-use brunt_measure::Nanos;
-use brunt_record::{AgentEvent, AgentHead, Latency, RunEvent, RunStarted, Second};
+pub(crate) use self::builder::AgentBuilder;
+pub use self::figures::FleetFigures;
+pub use self::labels::LabelSummary;
+pub(crate) use self::labels::by_label;
 
-use crate::finding::{Finding, Grade};
-use crate::limits::CounterCollector;
-use crate::numbers;
-use crate::ranked::{RankedLatency, headline};
-use crate::rules::{self, Evidence, TrustRule};
-use crate::sums::{RunSums, SumsBuilder};
-use crate::text::{Text, text};
+use std::sync::Arc;
+
+use brunt_diagnose::{CounterCoverage, CounterSummary, LimitFinding};
+use brunt_measure::{Nanos, sanitize};
+use brunt_record::{AgentHead, End, Notice, WindowStart};
+
+use crate::limits::ServiceNearby;
+use crate::summary::Summary;
 use crate::trust::Trust;
-
-const KEPT_UP: Text = text(
-    "each of the {agents} agents kept up, and they started within {spread} of each other (±{within})",
-    "{agents} 个代理都跟上了负载，启动时刻相差不超过 {spread}（±{within}）",
-);
-const STARTED: Text = text(
-    "the {agents} agents started within {spread} of each other (±{within})",
-    "{agents} 个代理的启动时刻相差不超过 {spread}（±{within}）",
-);
-const SPREAD: Text = text(
-    "the agents started within {spread} of each other (±{within}): the first seconds mix loads of different ages",
-    "各代理的启动时刻相差 {spread}（±{within}）：最初几秒混合了不同阶段的负载",
-);
-const MISSING: Text = text(
-    "figures of up to {share} of the run are missing from {from} to {to}: {agents} reported nothing more",
-    "从 {from} 到 {to} 最多缺少 {share} 的数据：{agents} 不再报告",
-);
-
-/// Code of the findings about agents as such.
-const CODE: &str = "agents";
-/// Spread of the starts from which seconds of the agents do not belong together.
-const APART: Nanos = Nanos::from_millis(100);
-/// Maximum number of findings about agents that are passed on to the whole; the table shows the verdict of each.
-const PASSED_ON: usize = 12;
 
 /// An agent of a run, summed up and judged.
 #[derive(Clone, Debug)]
 pub struct AgentSummary {
-    /// The agent, and its share.
+    /// The agent.
     pub head: AgentHead,
-    /// Sums of its share.
-    pub sums: RunSums,
-    /// Verdict on its machine.
+    /// Share of the run's workers.
+    pub share: f64,
+    /// Its figures.
+    pub figures: Arc<FleetFigures>,
+    /// Verdict on its machine and its counts.
     pub trust: Trust,
-    /// Limits of its machine, among others.
-    pub limits: Conclusion,
-    /// Start of its window on the coordinator's clock (nanoseconds); `None` if it never began.
-    pub began_ns: Option<u64>,
-    /// Set if it reported the end of its share.
-    pub has_ended: bool,
+    /// Limits on its side.
+    pub limits: Vec<LimitFinding>,
+    /// Its notices.
+    pub notices: Vec<Notice>,
+    /// Start of its window; `None` if it told of none.
+    pub began: Option<WindowStart>,
+    /// The way its part ended; cut off if it was lost.
+    pub end: End,
+    /// Moments of what may stand against it.
+    pub(crate) moments: AgentMoments,
+    /// Origin of its counters.
+    pub(crate) observed: CounterCoverage,
+}
+
+/// The moments of what may stand against an agent, in nanoseconds since the start of the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct AgentMoments {
+    /// Start of the first second in which requests failed for lack of ports or descriptors.
+    pub local_limit: Option<i64>,
+    /// Start of the first second in which a worker was full.
+    pub full: Option<i64>,
+    /// Start of the first second in which the CPU quota was used up.
+    pub throttled: Option<i64>,
+    /// The longest delay of the agent itself, and the start of its second.
+    pub longest_delay: Option<(Nanos, i64)>,
+}
+
+/// How far apart agents began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StartSpread {
+    /// Time from the first start to the last.
+    pub spread: Nanos,
+    /// Maximum error of that time, because clocks were compared over a network.
+    pub within: Nanos,
+}
+
+impl Summary {
+    /// Returns how far apart the agents began; `None` if fewer than two told of it.
+    pub fn start_spread(&self) -> Option<StartSpread> {
+        let started = |agent: &AgentSummary| Some((agent.started_ns()?, agent.head.clock_within_ns));
+        let mut all: Vec<(i128, u64)> = self.agents.iter().filter_map(started).collect();
+        all.sort_unstable();
+        let (first, last) = (all.first()?, all.last()?);
+        let nanos = |ns: i128| Nanos(u64::try_from(ns).unwrap_or(u64::MAX));
+        let spread = nanos(last.0 - first.0);
+        (all.len() > 1).then(|| StartSpread { spread, within: Nanos(first.1.saturating_add(last.1)) })
+    }
+
+    /// Returns how long after the first agent this one began.
+    pub fn started_after(&self, agent: &AgentSummary) -> Option<Nanos> {
+        let first = self.agents.iter().filter_map(AgentSummary::started_ns).min()?;
+        u64::try_from(agent.started_ns()? - first).ok().map(Nanos)
+    }
+}
+
+/// Returns the machine of an agent that the service under load runs on as well, if there is one: its counters show what
+/// the service did.
+pub(crate) fn service_nearby(agents: &[AgentSummary], counters: Vec<Option<CounterSummary>>) -> Option<ServiceNearby> {
+    let (index, counters) = counters.into_iter().enumerate().find_map(|(index, found)| Some((index, found?)))?;
+    let host = &agents[index].head.host.name;
+    let there = || agents.iter().filter(|agent| agent.head.host.name == *host).map(|agent| &agent.figures);
+    let generator_cores = there().map(|figures| figures.cores).sum();
+    let polled_cores = there().map(|figures| figures.polled_cores).sum();
+    Some(ServiceNearby { counters, generator_cores, polled_cores })
 }
 
 impl AgentSummary {
-    /// Returns the main latency of its requests.
-    pub fn latency(&self) -> RankedLatency<'_> {
-        headline(&self.sums.totals.latency, self.sums.open)
+    /// Returns the start of its window on the coordinator's clock.
+    fn started_ns(&self) -> Option<i128> {
+        self.began.map(|began| i128::from(began.clock_ns) - i128::from(self.head.clock_ahead_ns))
+    }
+
+    /// Returns `true` if it told of no end: it was lost, or the record ends before it did.
+    pub fn is_lost(&self) -> bool {
+        self.end == End::CutOff
     }
 }
 
-/// The agents of a run with one label.
-#[derive(Clone, Debug)]
-pub struct LabelSummary {
-    /// The label.
-    pub label: String,
-    /// Number of agents.
-    pub agents: usize,
-    /// Successes per second of the window.
-    pub per_s: f64,
-    /// Failures.
-    pub failed: u64,
-    /// Merged histograms.
-    pub latency: Latency,
-}
-
-/// The collector of the events of one agent.
-struct AgentBuilder {
-    head: AgentHead,
-    sums: SumsBuilder,
-    counting: CounterCollector,
-    rules: Vec<Box<dyn TrustRule>>,
-    began_ns: Option<u64>,
-    has_ended: bool,
-}
-
-impl AgentBuilder {
-    fn new(head: &AgentHead, started: &RunStarted) -> AgentBuilder {
-        let mut agent = AgentBuilder {
-            head: head.clone(),
-            sums: SumsBuilder::default(),
-            counting: CounterCollector::default(),
-            rules: rules::of_machine(),
-            began_ns: None,
-            has_ended: false,
-        };
-        let own = RunStarted {
-            hosts: vec![head.host.clone()],
-            workers: head.workers(),
-            agents: Vec::new(),
-            names: Vec::new(),
-            ..started.clone()
-        };
-        agent.see(&RunEvent::Started(Box::new(own)));
-        agent
-    }
-
-    fn see(&mut self, event: &RunEvent) {
-        match event {
-            RunEvent::Began(began) => self.began_ns = Some(began.clock_ns),
-            RunEvent::Ended(_) => self.has_ended = true,
-            _ => {}
-        }
-        self.sums.add(event);
-        self.counting.see(event);
-        self.rules.iter_mut().for_each(|rule| rule.see(event));
-    }
-
-    fn finish(self) -> AgentSummary {
-        let sums = self.sums.finish();
-        let evidence = Evidence { sums: &sums, objectives: &[] };
-        let trust = Trust { findings: self.rules.iter().flat_map(|rule| rule.findings(&evidence)).collect() };
-        let limits = self.counting.conclude(&sums, &trust);
-        AgentSummary { head: self.head, sums, trust, limits, began_ns: self.began_ns, has_ended: self.has_ended }
+/// Formats a moment of a run for a sentence: `00:42`, `1:02:03`.
+pub(crate) fn clock(at: Nanos) -> String {
+    let s = at.0 / 1_000_000_000;
+    match s / 3600 {
+        0 => format!("{:02}:{:02}", s / 60, s % 60),
+        hours => format!("{hours}:{:02}:{:02}", s / 60 % 60, s % 60),
     }
 }
 
-/// Seconds from which figures are missing.
-#[derive(Clone, Copy, Debug)]
-struct MissingSeconds {
-    from_ns: i64,
-    to_ns: i64,
-    share: f64,
+/// Maximum number of characters of an agent's name or label that are shown.
+const NAME: usize = 40;
+
+/// Returns the name of an agent or a label as it may stand in a sentence.
+pub(crate) fn shown_name(name: &str) -> String {
+    let mut shown = sanitize::line(name).into_owned();
+    if let Some((end, _)) = shown.char_indices().nth(NAME) {
+        shown.truncate(end);
+        shown.push('…');
+    }
+    shown
 }
 
-/// The collector of the events of all agents.
-#[derive(Default)]
-pub(crate) struct AgentsBuilder {
-    agents: Vec<AgentBuilder>,
-    missing: Option<MissingSeconds>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl AgentsBuilder {
-    /// Handles the next event of the run.
-    pub fn see(&mut self, event: &RunEvent) {
-        match event {
-            RunEvent::Started(started) => {
-                self.agents = started.agents.iter().map(|head| AgentBuilder::new(head, started)).collect();
-            }
-            RunEvent::OfAgent(AgentEvent { agent, of }) => {
-                self.agents.get_mut(usize::from(*agent)).into_iter().for_each(|agent| agent.see(of));
-            }
-            RunEvent::Second(second) if second.missing_share > 0.0 => self.miss(second),
-            _ => {}
-        }
+    #[test]
+    fn moments_and_names_fit_into_a_sentence() {
+        let at = |s| clock(Nanos::from_secs(s));
+        assert_eq!([0, 42, 61, 3723].map(at), ["00:00", "00:42", "01:01", "1:02:03"]);
+        assert_eq!(shown_name("eu-1"), "eu-1");
+        assert_eq!(shown_name(&"长".repeat(99)).chars().count(), NAME + 1);
+        assert!(!shown_name("a\u{1b}[2Jb").contains('\u{1b}'));
     }
-
-    fn miss(&mut self, second: &Second) {
-        let Second { from_ns, to_ns, missing_share: share, .. } = *second;
-        let all = self.missing.get_or_insert(MissingSeconds { from_ns, to_ns, share });
-        (all.to_ns, all.share) = (all.to_ns.max(to_ns), all.share.max(share));
-    }
-
-    /// Sums up and judges each agent; what stands against one is added to the verdict on the whole.
-    pub fn finish(self, trust: &mut Trust) -> Vec<AgentSummary> {
-        let missing = self.missing;
-        let agents: Vec<AgentSummary> = self.agents.into_iter().map(AgentBuilder::finish).collect();
-        if agents.is_empty() {
-            return agents;
-        }
-        let mut against: Vec<Finding> = agents
-            .iter()
-            .flat_map(|agent| agent.trust.findings.iter().map(|found| (found, &agent.head.name)))
-            .filter(|(found, _)| found.grade > Grade::TooShort)
-            .map(|(found, name)| found.of_agent(name))
-            .collect();
-        against.sort_by_key(|found| std::cmp::Reverse(found.grade));
-        against.truncate(PASSED_ON);
-        if let Some(missing) = missing {
-            against.insert(0, missing.finding(&agents));
-        }
-        against.push(of_starts(&agents, against.is_empty()));
-        trust.findings.extend(against);
-        agents
-    }
-}
-
-impl MissingSeconds {
-    fn finding(self, agents: &[AgentSummary]) -> Finding {
-        let at = |ns: i64| numbers::seconds(ns as f64 / 1e9);
-        let lost: Vec<&str> = agents.iter().filter(|agent| !agent.has_ended).map(|agent| &*agent.head.name).collect();
-        let facts = [
-            ("share", numbers::share(self.share)),
-            ("from", at(self.from_ns)),
-            ("to", at(self.to_ns)),
-            ("agents", lost.join(", ")),
-        ];
-        Finding::new("agents_missing", Grade::Warn, MISSING, facts)
-    }
-}
-
-/// Returns the spread of the agents' starts and its maximum error.
-pub(crate) fn spread(agents: &[AgentSummary]) -> Option<(Nanos, Nanos)> {
-    let began = agents.iter().filter_map(|agent| agent.began_ns);
-    let (first, last) = (began.clone().min()?, began.max()?);
-    let within = agents.iter().map(|agent| agent.head.clock_within_ns).max().unwrap_or(0);
-    Some((Nanos(last - first), Nanos(within)))
-}
-
-fn of_starts(agents: &[AgentSummary], all_well: bool) -> Finding {
-    let (spread, within) = spread(agents).unwrap_or_default();
-    let shown = |span: Nanos| numbers::seconds(span.as_secs_f64());
-    let (spread_text, within) = (shown(spread), shown(within));
-    if spread > APART {
-        return Finding::new(CODE, Grade::Warn, SPREAD, [("spread", spread_text), ("within", within)]);
-    }
-    let text = if all_well { KEPT_UP } else { STARTED };
-    let facts = [("agents", agents.len().to_string()), ("spread", spread_text), ("within", within)];
-    Finding::new(CODE, Grade::Ok, text, facts)
-}
-
-/// Returns the figures of the agents by label, in the order of the labels; empty if there are no labels.
-pub(crate) fn by_label(agents: &[AgentSummary]) -> Vec<LabelSummary> {
-    let mut labels: BTreeMap<&str, LabelSummary> = BTreeMap::new();
-    for agent in agents {
-        for label in &agent.head.labels {
-            let all = labels.entry(label).or_insert_with(|| LabelSummary {
-                label: label.clone(),
-                agents: 0,
-                per_s: 0.0,
-                failed: 0,
-                latency: Latency::default(),
-            });
-            all.agents += 1;
-            all.per_s += agent.sums.throughput_per_s();
-            all.failed = all.failed.saturating_add(agent.sums.totals.failed);
-            all.latency.merge(&agent.sums.totals.latency);
-        }
-    }
-    labels.into_values().collect()
 }

@@ -6,7 +6,6 @@
 //! sample does not bound it). Response and service of the whole run have intervals if it lasted 5 s; parts and
 //! single seconds have none.
 
-mod agents;
 mod checks;
 mod connections;
 mod diagnosis;
@@ -116,9 +115,6 @@ pub struct Report<'a> {
     /// Slowest requests, sampled ones and others; only with traces (`--trace`).
     #[serde(skip_serializing_if = "Option::is_none")]
     slowest: Option<Vec<SlowRequest<'a>>>,
-    /// The machines that made the run together, and figures by agent and label; only if there are any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agents: Option<agents::AgentsReport<'a>>,
     /// Results of the reference client, if the run had one.
     #[serde(skip_serializing_if = "Option::is_none")]
     reference: Option<ReferenceReport<'a>>,
@@ -510,7 +506,6 @@ impl<'a> Report<'a> {
             scenarios: scenarios::reports(summary),
             checks: checks::reports(summary),
             slowest: slowest::reports(summary),
-            agents: agents::AgentsReport::of(summary),
             reference: summary.reference.as_ref().map(ReferenceReport::of),
             phases: PhasesReport::of(&totals.latency),
             connections: ConnectionReport::from(&totals.connections),

@@ -24,6 +24,11 @@ impl Summary {
         shown.slowest = self.slowest.iter().filter_map(escape_record).collect();
         shown.failed_addresses = self.failed_addresses.iter().filter_map(escape_record).collect();
         shown.notices = self.notices.iter().filter_map(escape_record).collect();
+        for agent in &mut shown.agents {
+            agent.head = escape_record(&agent.head).unwrap_or_default();
+            agent.notices = agent.notices.iter().filter_map(escape_record).collect();
+        }
+        shown.labels.iter_mut().for_each(|row| escape_line(&mut row.label));
         for judged in &mut shown.objectives {
             escape_line(&mut judged.objective);
             escape_line(&mut judged.measured);

@@ -2,10 +2,7 @@
 
 use brunt_i18n::LocalizedSentence;
 
-use crate::text::{Lang, Text, text};
-
-/// What stands in front of what is said of one agent.
-const OF_AGENT: Text = text("agent {agent}: ", "代理 {agent}：");
+use crate::text::{Lang, Text};
 
 /// The result of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,6 +71,11 @@ impl Finding {
         self
     }
 
+    /// Returns the same finding of an agent, in the verdict on the whole run.
+    pub(crate) fn of_agent(self, prefix: LocalizedSentence, grade: Grade) -> Finding {
+        Finding { grade, sentences: prefix.followed_by(self.sentences), ..self }
+    }
+
     /// Returns `true` if it concerns the bands of figures only: what the figures say beyond their bands is certain.
     pub fn is_of_band(&self) -> bool {
         self.code == crate::rules::band::CODE
@@ -87,12 +89,6 @@ impl Finding {
     /// Returns `true` if the counts of the run are in doubt, and with them everything else.
     pub(crate) fn refutes_counts(&self) -> bool {
         ["accounting", "little", "pairing", crate::rules::not_sent::CODE].contains(&self.code)
-    }
-
-    /// Returns the finding as one about an agent of the run.
-    pub(crate) fn of_agent(&self, name: &str) -> Finding {
-        let of = LocalizedSentence::new(OF_AGENT, [("agent", name.to_owned())]);
-        Finding { sentences: of.followed_by(self.sentences.clone()), ..self.clone() }
     }
 
     /// Returns the sentence, without a full stop.

@@ -48,7 +48,7 @@ mod totals;
 mod trust;
 mod verdict_line;
 
-pub use agents::{AgentSummary, LabelSummary};
+pub use agents::{AgentSummary, FleetFigures, LabelSummary, StartSpread};
 pub use brunt_i18n::{Lang, numbers, text};
 pub use brunt_record::End;
 pub use checks::CheckRow;

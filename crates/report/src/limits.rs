@@ -222,7 +222,29 @@ impl CounterCollector {
     }
 
     /// Diagnoses the completed run.
-    pub fn conclude(mut self, sums: &RunSums, trust: &Trust) -> Conclusion {
+    pub fn conclude(self, sums: &RunSums, trust: &Trust) -> Conclusion {
+        conclude(&self.case(sums, trust))
+    }
+
+    /// Diagnoses a completed run of many agents; `nearby` is the machine of an agent that the service runs on as well.
+    pub fn conclude_whole(self, sums: &RunSums, trust: &Trust, nearby: Option<ServiceNearby>) -> Conclusion {
+        let mut case = self.case(sums, trust);
+        if let Some(nearby) = nearby {
+            (case.run.generator_cores, case.run.polled_cores) = (nearby.generator_cores, nearby.polled_cores);
+            case.counters = nearby.counters;
+        }
+        conclude(&case)
+    }
+
+    /// Diagnoses the part of one agent; also returns the counters of its machine if the service runs there.
+    pub fn conclude_agent(self, sums: &RunSums, trust: &Trust) -> (Conclusion, Option<CounterSummary>) {
+        let case = self.case(sums, trust);
+        let nearby = has_service(&case.counters).then(|| case.counters.clone());
+        (conclude(&case), nearby)
+    }
+
+    /// Builds the case.
+    fn case(mut self, sums: &RunSums, trust: &Trust) -> Case {
         self.take_until(self.window_ends.map_or(i64::MAX, |end| end.saturating_add(AFTER)));
         let (told, hosts): (Vec<_>, Vec<_>) = self.hosts.into_iter().partition(MachineCounters::is_self_reported);
         let outage = self.outages.found(sums);
@@ -263,8 +285,17 @@ impl CounterCollector {
             times_from_start: times(times_alone),
             ..run(sums, trust)
         };
-        conclude(&Case { run, counters: here, service_host: elsewhere, reported: told })
+        Case { run, counters: here, service_host: elsewhere, reported: told }
     }
+}
+
+/// The machine of an agent that the service under load runs on as well.
+pub(crate) struct ServiceNearby {
+    /// Counters of the machine.
+    pub counters: CounterSummary,
+    /// CPU time of the agents there, and the part of it spent polling, in cores.
+    pub generator_cores: f64,
+    pub polled_cores: f64,
 }
 
 /// Returns the results of the load in the form that the rules of the diagnosis use.

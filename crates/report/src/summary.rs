@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use brunt_diagnose::Conclusion;
 use brunt_record::{Notice, ReadFault, ReplaySource, RunEvent, RunListener};
 
-use crate::agents::{AgentSummary, AgentsBuilder};
+use crate::agents::{self, AgentBuilder, AgentSummary, LabelSummary};
 use crate::connection_limit::ConnectionLimitWait;
 use crate::exit::Exit;
 use crate::few_arrivals;
@@ -13,7 +13,7 @@ use crate::finding::Finding;
 use crate::limits::CounterCollector;
 use crate::load_stretches::{LoadStretch, LoadStretches};
 use crate::objectives::{self, JudgedObjective, StretchObjectives};
-use crate::rules::{self, Evidence, TrustRule};
+use crate::rules::{self, Evidence, JudgedPart, TrustRule};
 use crate::sums::{RunSums, SumsBuilder};
 use crate::trust::Trust;
 
@@ -34,8 +34,10 @@ pub struct Summary {
     pub stretches: Vec<LoadStretch>,
     /// Outages in the order of time: beginning and end in nanoseconds since the start of the window.
     pub outages: Vec<(i64, i64)>,
-    /// The agents that made the run; empty if one machine made it.
+    /// Agents of a run of many machines, in the order of the record; empty for a run of one.
     pub agents: Vec<AgentSummary>,
+    /// The agents summed up by label.
+    pub labels: Vec<LabelSummary>,
 }
 
 impl Deref for Summary {
@@ -70,7 +72,9 @@ pub struct SummaryBuilder {
     windows: StretchObjectives,
     stretches: LoadStretches,
     rules: Vec<Box<dyn TrustRule>>,
-    agents: AgentsBuilder,
+    agents: Vec<AgentBuilder>,
+    /// Name of the coordinator's machine in a run of many: its counters are not those of a generator.
+    coordinator: String,
 }
 
 impl Default for SummaryBuilder {
@@ -80,8 +84,9 @@ impl Default for SummaryBuilder {
             counting: CounterCollector::default(),
             windows: StretchObjectives::default(),
             stretches: LoadStretches::default(),
-            rules: rules::all(),
-            agents: AgentsBuilder::default(),
+            rules: rules::of(JudgedPart::Run),
+            agents: Vec::new(),
+            coordinator: String::new(),
         }
     }
 }
@@ -96,15 +101,35 @@ impl RunListener for SummaryBuilder {
 impl SummaryBuilder {
     /// Handles the next event.
     pub fn add(&mut self, event: &RunEvent) {
-        if matches!(event, RunEvent::Started(started) if !started.agents.is_empty()) {
-            self.rules = rules::of_whole();
+        match event {
+            RunEvent::OfAgent(told) => {
+                if let Some(agent) = self.agents.get_mut(usize::from(told.agent)) {
+                    agent.add(&told.event);
+                }
+                return;
+            }
+            RunEvent::Started(started) if !started.agents.is_empty() => {
+                self.agents = AgentBuilder::all(started);
+                self.rules = rules::of(JudgedPart::Whole);
+                self.coordinator = started.host().map(|host| host.name.clone()).unwrap_or_default();
+            }
+            _ => {}
         }
-        self.agents.see(event);
         self.sums.add(event);
-        self.counting.see(event);
         self.windows.add(event);
         self.stretches.see(event);
-        self.rules.iter_mut().for_each(|rule| rule.see(event));
+        match event {
+            // Rules take counters for those of the machine that generates the load.
+            RunEvent::Counters(sample) if !self.agents.is_empty() => {
+                if sample.host != self.coordinator {
+                    self.counting.see(event);
+                }
+            }
+            _ => {
+                self.counting.see(event);
+                self.rules.iter_mut().for_each(|rule| rule.see(event));
+            }
+        }
     }
 
     /// Returns the summary of a live run, judged as if it ended now; requests in flight count neither as lost nor as
@@ -132,14 +157,22 @@ impl SummaryBuilder {
         let objectives = objectives::judged(&sums, &self.windows);
         sums.notices.extend(few_arrivals::notice(&sums, &objectives));
         let mut trust = self.trust(&sums, &objectives);
-        let agents = std::mem::take(&mut self.agents).finish(&mut trust);
+        let (agents, counters): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.agents).into_iter().map(AgentBuilder::finish).unzip();
+        agents::verdict::add_to_trust(&mut trust, &agents);
         let exit = Exit::of(&sums, &trust, &objectives);
-        let mut limits = self.counting.conclude(&sums, &trust);
-        agents.iter().for_each(|agent| limits.add_agent(&agent.head.name, &agent.limits));
+        let limits = match agents::service_nearby(&agents, counters) {
+            _ if agents.is_empty() => self.counting.conclude(&sums, &trust),
+            nearby => {
+                let limits = self.counting.conclude_whole(&sums, &trust, nearby);
+                agents::verdict::add_to_limits(limits, &agents)
+            }
+        };
         let evidence = Evidence { sums: &sums, objectives: &objectives };
         let outages = self.rules.iter().flat_map(|rule| rule.outages(&evidence)).collect();
         let stretches = self.stretches.finish();
-        Summary { sums, trust, limits, objectives, exit, stretches, outages, agents }
+        let labels = agents::by_label(&agents);
+        Summary { sums, trust, limits, objectives, exit, stretches, outages, agents, labels }
     }
 }
 
@@ -202,8 +235,7 @@ impl Summary {
         let used = totals.generator.share(totals.generator.cpu - totals.generator.polling).filter(|used| *used > 0.0);
         let own = used.map(|used| here * f64::from(started.workers.max(1)).min(host.cores) / used);
         let (most, is_at_least) = own.filter(|own| *own < most).map_or((most, false), |own| (own, true));
-        let is_alone = started.hosts.len() == 1 && started.agents.is_empty();
-        let judged = is_http1 && in_clear && is_alone && here > 0.0 && most > 0.0;
+        let judged = is_http1 && in_clear && started.hosts.len() == 1 && here > 0.0 && most > 0.0;
         judged.then(|| Headroom { most_per_s: most, times: most / here, is_at_least })
     }
 

@@ -116,6 +116,13 @@ pub(crate) struct SumsBuilder {
 }
 
 impl SumsBuilder {
+    /// Creates the collector of the events of one agent.
+    pub fn of_agent(started: RunStarted) -> SumsBuilder {
+        let mut builder = SumsBuilder { started: Some(Box::new(started)), ..SumsBuilder::default() };
+        builder.totals.is_part = true;
+        builder
+    }
+
     /// Handles the next event.
     pub fn add(&mut self, event: &RunEvent) {
         match event {
@@ -124,7 +131,9 @@ impl SumsBuilder {
             RunEvent::Second(second) => self.add_second(second),
             RunEvent::Example(example) => self.keep(example),
             RunEvent::Notice(notice) => {
-                self.notices.retain(|n| n.code != notice.code);
+                // Each agent has notices of its own.
+                let agent = |n: &Notice| n.facts.get("agent").cloned();
+                self.notices.retain(|n| n.code != notice.code || agent(n) != agent(notice));
                 if self.notices.len() < KEPT {
                     let facts = notice.facts.iter().take(KEPT).map(|(name, fact)| (name.clone(), clip(fact))).collect();
                     let causes = notice.causes.iter().take(KEPT);

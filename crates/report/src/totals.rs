@@ -87,6 +87,8 @@ pub struct RunTotals {
     pub backlog: Backlog,
     /// State of the generator itself.
     pub generator: GeneratorTotals,
+    /// Set for the totals of one agent among many: no blocks are kept, which would take megabytes for each.
+    pub(crate) is_part: bool,
 }
 
 impl Deref for RunTotals {
@@ -157,6 +159,9 @@ impl RunTotals {
 
     /// Adds a second to the blocks; requests that end in the drain count in the window's last block.
     fn add_blocks(&mut self, s: &Second, length: Nanos) {
+        if self.is_part {
+            return;
+        }
         let length = if s.part == RunPart::Window { length } else { Nanos::ZERO };
         for (blocks, open) in self.blocks.iter_mut().zip([true, false]) {
             let ranked = headline(&s.latency, open);

@@ -64,9 +64,9 @@ pub(super) struct Conductor {
 impl Conductor {
     pub fn new((head, directory): (RunHead, RunDirectory), level: Option<Change>, wires: Wires) -> Conductor {
         let agents = &head.started.agents;
-        let all = agents.iter().map(|agent| agent.workers()).sum::<u32>().max(1);
+        let all = agents.iter().map(|agent| agent.workers.count()).sum::<u32>().max(1);
         let records = agents.iter().map(|agent| {
-            let share = f64::from(agent.workers()) / f64::from(all);
+            let share = f64::from(agent.workers.count()) / f64::from(all);
             (agent.name.clone(), share, ClockOffset(agent.clock_ahead_ns))
         });
         let merger = RecordMerger::new(records, head.is_open);
@@ -137,9 +137,11 @@ impl Conductor {
     fn take(&mut self, Incoming { agent, items }: Incoming, sink: &mut dyn FnMut(RunEvent)) {
         let name = self.name(agent);
         if let Some(status) = self.status.get_mut(agent) {
+            let away = status.heard.elapsed();
             status.heard = Instant::now();
             if status.silent_since.take().is_some() && self.merger.grows(agent) {
-                sink(RunEvent::Notice(Notice::new(Subject::AgentBack, [("agent", name.clone())])));
+                let facts = [("agent", name.clone()), ("away", format!("{} s", away.as_secs()))];
+                sink(RunEvent::Notice(Notice::new(Subject::AgentBack, facts)));
             }
         }
         for item in items {
@@ -261,11 +263,9 @@ impl Conductor {
                 let why = format!("silent for {} s", silence.as_secs());
                 self.lose(agent, &why, sink);
             } else if silence > SILENT && self.merger.has_begun(agent) && self.status[agent].silent_since.is_none() {
-                let at = self.merger.reached(agent);
-                self.status[agent].silent_since = Some(at.clone());
-                let until = Nanos(self.head.terms.lost_after.0).as_secs_f64().round();
-                let facts = [("agent", self.name(agent)), ("at", at), ("until", format!("{until} s of silence"))];
-                sink(RunEvent::Notice(Notice::new(Subject::AgentSilent, facts)));
+                self.status[agent].silent_since = Some(self.merger.reached(agent));
+                let facts = [("agent", self.name(agent)), ("silent", format!("{} s", silence.as_secs()))];
+                sink(RunEvent::Notice(Notice::new(Subject::AgentLate, facts)));
             }
         }
         let silent: Vec<bool> = self.status.iter().map(|status| status.silent_since.is_some()).collect();
@@ -309,6 +309,11 @@ impl Conductor {
                 self.taken_over = self.merger.lost_share();
                 let at = Clock.now() + lead(&self.head.started.agents);
                 self.change(at, level);
+                let since = self.merger.window().map_or(0.0, |window| (at - window).as_secs_f64());
+                let others = (0..self.status.len()).filter(|other| self.merger.grows(*other));
+                let others: Vec<String> = others.map(|other| self.name(other)).collect();
+                let facts = [("agents", self.name(agent)), ("to", others.join(", ")), ("at", format!("{since:.1} s"))];
+                sink(RunEvent::Notice(Notice::new(Subject::AgentsReplaced, facts)));
             }
             _ => {}
         }

@@ -12,7 +12,7 @@ use brunt_engine::{Control, Stop};
 use brunt_measure::{Nanos, Rng};
 use brunt_messenger::{FrameId, Held, Keep};
 use brunt_plan::{AgentSelection, Change, Load, LossPolicy, NamedAgent, Plan, RunTerms};
-use brunt_record::{AgentHead, RunEvent, RunStarted};
+use brunt_record::{AgentHead, RunEvent, RunStarted, WorkerRange};
 
 use super::conduct::{Conductor, Incoming};
 use super::directory::{AgentItems, RunDirectory, RunHead};
@@ -95,8 +95,7 @@ impl AgentGroup {
                 name: agent.name.clone(),
                 labels: agent.labels.clone(),
                 host: agent.host.clone(),
-                from,
-                to: from + share,
+                workers: WorkerRange { from, to: from + share },
                 brunt: agent.brunt.clone(),
                 clock_ahead_ns: clock.ahead.0,
                 clock_within_ns: clock.within.0,
@@ -199,8 +198,8 @@ fn offers(run: &str, heads: &[AgentHead], of: u32, (bytes, terms): (u64, &RunTer
     let offer = |head: &AgentHead| ShareOffer {
         run: run.to_owned(),
         brunt: env!("CARGO_PKG_VERSION").to_owned(),
-        from: head.from,
-        to: head.to,
+        from: head.workers.from,
+        to: head.workers.to,
         of,
         bytes,
         orphan_timeout_ns: terms.orphan_timeout.0,

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use brunt_engine::ClockOffset;
 use brunt_measure::Nanos;
 use brunt_record::{
-    AgentEvent, End, EventDecoder, Notice, OpenRequests, RunEnd, RunEvent, Second, Subject, WindowStart,
+    AgentEvent, End, EventDecoder, Notice, OpenRequests, RunBounds, RunEnd, RunEvent, Second, Subject, WindowStart,
 };
 
 /// Maximum number of sorts of failure with an example.
@@ -43,16 +43,13 @@ pub(crate) struct RecordMerger {
     agents: Vec<AgentRecord>,
     is_open: bool,
     seconds: BTreeMap<i64, Second>,
-    /// Status codes that are distinguished in this run.
-    codes: BTreeMap<String, u64>,
+    bounds: RunBounds,
     examples: BTreeSet<(String, String, Option<String>, Option<u16>, String)>,
     began: Option<WindowStart>,
     ended: RunEnd,
     reasons: Vec<End>,
     /// End of the last second that was shown before all had reported it.
     provisional: i64,
-    losses: Vec<String>,
-    unfinished: u64,
 }
 
 impl RecordMerger {
@@ -73,14 +70,12 @@ impl RecordMerger {
             agents: agents.into_iter().map(record).collect(),
             is_open,
             seconds: BTreeMap::new(),
-            codes: BTreeMap::new(),
+            bounds: RunBounds::default(),
             examples: BTreeSet::new(),
             began: None,
             ended: RunEnd::default(),
             reasons: Vec::new(),
             provisional: i64::MIN,
-            losses: Vec::new(),
-            unfinished: 0,
         }
     }
 
@@ -93,29 +88,32 @@ impl RecordMerger {
             return Ok(());
         };
         let event = record.decoder.decode(frame).map_err(|fault| fault.to_string())?;
-        let own = |event| RunEvent::OfAgent(AgentEvent { agent: agent as u16, of: Box::new(event) });
+        let own = |event: &RunEvent| AgentEvent::of(agent as u16, event).map(RunEvent::OfAgent);
         let reached = record.reached;
         match event {
             RunEvent::Began(began) => {
                 let clock_ns = record.clock.to_coordinator(Nanos(began.clock_ns)).0;
                 let began = WindowStart { clock_ns, ..began };
                 record.began = Some(began);
-                record.queue.push_back((reached, own(RunEvent::Began(began))));
+                record.queue.extend(own(&RunEvent::Began(began)).map(|event| (reached, event)));
             }
             RunEvent::Second(second) => {
                 record.open.add_second(&second);
                 record.reached = second.to_ns;
-                record.queue.push_back((second.to_ns, own(RunEvent::Second(Box::new(second.slim())))));
+                let event = RunEvent::Second(second);
+                record.queue.extend(own(&event).map(|event| (record.reached, event)));
+                let RunEvent::Second(second) = event else { return Ok(()) };
                 let whole = self.seconds.entry(second.from_ns).or_insert_with(|| Second {
                     from_ns: second.from_ns,
                     to_ns: second.from_ns,
                     part: second.part,
                     ..Second::default()
                 });
-                whole.merge(&second, &mut self.codes);
+                whole.merge(&second);
             }
-            counted @ RunEvent::Counters(_) => record.queue.push_back((reached, own(counted))),
-            said @ RunEvent::Notice(_) => record.queue.push_back((reached, own(said))),
+            event @ (RunEvent::Counters(_) | RunEvent::Notice(_)) => {
+                record.queue.extend(own(&event).map(|event| (reached, event)));
+            }
             RunEvent::Example(example) => {
                 let sort = (
                     example.kind.clone(),
@@ -130,7 +128,7 @@ impl RecordMerger {
             }
             RunEvent::Ended(ended) => {
                 record.state = RecordState::Whole;
-                record.queue.push_back((i64::MAX, own(RunEvent::Ended(ended.clone()))));
+                record.queue.extend(own(&RunEvent::Ended(ended.clone())).map(|event| (i64::MAX, event)));
                 self.ended.window = self.ended.window.max(ended.window);
                 self.ended.elapsed = self.ended.elapsed.max(ended.elapsed);
                 self.reasons.push(ended.reason);
@@ -150,7 +148,6 @@ impl RecordMerger {
         record.state = RecordState::Lost;
         let open = std::mem::take(&mut record.open);
         let until = record.reached;
-        self.unfinished = self.unfinished.saturating_add(open.requests);
         self.ended.window = self.ended.window.max(Nanos(open.window_ns.max(0) as u64));
         if open.is_any() {
             let second = self.seconds.entry(until).or_insert_with(|| Second {
@@ -161,13 +158,12 @@ impl RecordMerger {
             });
             open.count_unfinished(second, self.is_open);
         }
-        let at = if until == i64::MIN { "the beginning".to_owned() } else { seconds_text(until) };
-        self.losses.push(format!("{} at {at} ({why})", record.name));
-        let share: f64 = self.lost_share();
         let facts = [
-            ("agents", self.losses.join("; ")),
-            ("share", format!("{:.0} %", 100.0 * share)),
-            ("requests", self.unfinished.to_string()),
+            ("agent", record.name.clone()),
+            ("why", why.to_owned()),
+            ("until", seconds_text(until.max(0))),
+            ("requests", open.requests.to_string()),
+            ("share", format!("{:.0} %", 100.0 * record.share)),
         ];
         sink(RunEvent::Notice(Notice::new(Subject::AgentLost, facts)));
         self.release(sink);
@@ -248,6 +244,7 @@ impl RecordMerger {
                 break;
             }
             let mut second = entry.remove();
+            self.bounds.apply(&mut second);
             self.begin(sink);
             let lost = |record: &&AgentRecord| record.state == RecordState::Lost && record.reached < second.to_ns;
             second.missing_share = self.agents.iter().filter(lost).map(|record| record.share).sum::<f64>().min(1.0);

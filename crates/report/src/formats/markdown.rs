@@ -39,7 +39,6 @@ impl ReportFormat for MarkdownFormat {
         stretches(&mut page, summary);
         iterations(&mut page, summary);
         by_name(&mut page, summary);
-        agents(&mut page, summary);
         checks(&mut page, summary);
         slowest(&mut page, summary);
         reference(&mut page, summary);
@@ -281,18 +280,6 @@ fn checks(page: &mut MarkdownPage, summary: &Summary) {
     if !rows.is_empty() {
         page.section(page.lang.of(super::checks::CHECKS));
         page.table("lrrr", &rows);
-    }
-}
-
-/// Adds the figures by agent and by label, if several machines made the run.
-fn agents(page: &mut MarkdownPage, summary: &Summary) {
-    let tables = [
-        (super::agents::AGENTS, super::agents::rows(summary, page.lang)),
-        (super::agents::LABELS, super::agents::label_rows(summary, page.lang)),
-    ];
-    for (heading, rows) in tables.into_iter().filter(|(_, rows)| !rows.is_empty()) {
-        page.section(page.lang.of(heading));
-        page.table(&format!("l{}", "r".repeat(rows[0].len() - 1)), &rows);
     }
 }
 

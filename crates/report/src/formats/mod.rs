@@ -1,6 +1,5 @@
 //! The formats of a report. Each format is a file here and a line in [`FORMATS`].
 
-mod agents;
 mod checks;
 mod csv;
 pub mod html;

@@ -6,7 +6,7 @@
 //! judges what the delays can change, by their size, and names their cause by its counter in those seconds.
 
 use brunt_measure::Nanos;
-use brunt_record::{CounterState, RunEvent, RunPart, Second};
+use brunt_record::{CounterState, Latency, RunEvent, RunPart, Second};
 
 use super::{Evidence, TrustRule, few_requests};
 use crate::finding::{Finding, Grade};
@@ -114,7 +114,7 @@ impl BandRule {
         if second.part != RunPart::Warmup {
             self.longest = self.longest.max(longest_delay(second));
             let sum = &mut self.delays[cause_of(second, stolen_ns) as usize];
-            *sum = sum.saturating_add(delays(second));
+            *sum = sum.saturating_add(delays(&second.latency));
         }
     }
 
@@ -151,9 +151,8 @@ impl BandRule {
     }
 }
 
-/// Returns the sum of the delays that may be brunt's own in a second.
-fn delays(second: &Second) -> Nanos {
-    let latency = &second.latency;
+/// Returns the sum of the delays that may be brunt's own.
+pub(crate) fn delays(latency: &Latency) -> Nanos {
     let [delayed, undelayed] = match latency.response.is_empty() {
         true => [&latency.service_delayed, &latency.service_undelayed],
         false => [&latency.response_delayed, &latency.response_undelayed],
@@ -162,7 +161,7 @@ fn delays(second: &Second) -> Nanos {
 }
 
 /// Returns the longest time by which brunt was late in a second.
-fn longest_delay(second: &Second) -> Nanos {
+pub(crate) fn longest_delay(second: &Second) -> Nanos {
     Nanos(second.latency.loop_gap.max().max(second.latency.gen_late.max()))
 }
 

@@ -2,7 +2,7 @@
 //! not bound the delay of each request ([`super::band`]), how much the generator distorted its own figures.
 
 use brunt_measure::{Histogram, Nanos};
-use brunt_record::{RunEvent, RunPart};
+use brunt_record::{RunEvent, RunPart, Second};
 
 use super::{Evidence, TrustRule};
 use crate::finding::{Finding, Grade};
@@ -100,12 +100,17 @@ pub(super) struct BusyWorkersRule {
     full: Nanos,
 }
 
+/// Returns `true` for a second of the window in which a worker was full.
+pub(crate) fn is_full(s: &Second) -> bool {
+    s.part == RunPart::Window
+        && s.length() >= RATED_LEAST
+        && s.generator.busiest_cpu_ns as f64 > FULL * s.length().0 as f64
+}
+
 impl TrustRule for BusyWorkersRule {
     fn see(&mut self, event: &RunEvent) {
         if let RunEvent::Second(s) = event
-            && s.part == RunPart::Window
-            && s.length() >= RATED_LEAST
-            && s.generator.busiest_cpu_ns as f64 > FULL * s.length().0 as f64
+            && is_full(s)
         {
             self.full += s.length();
         }
@@ -243,7 +248,7 @@ fn late_on_average(late: Nanos, response: Nanos) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use brunt_record::{Latency, Second};
+    use brunt_record::Latency;
 
     use super::*;
     use crate::rules::tests::{found, of_sums};

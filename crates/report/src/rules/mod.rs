@@ -2,7 +2,7 @@
 //!
 //! A rule reads the sums of a completed run; one that needs more also sees the events as they pass. It returns
 //! findings, each with a grade and its sentences in every language. Rules are independent of each other: adding one
-//! takes a new file and a line in [`all`].
+//! takes a new file and a line in `all`.
 
 mod accounting;
 pub(crate) mod answers;
@@ -18,6 +18,7 @@ pub(crate) mod held_connections;
 mod littles_law;
 mod local_limit;
 mod lower_bound;
+mod missing;
 pub(crate) mod not_sent;
 pub(crate) mod outages;
 mod own_counters;
@@ -86,74 +87,88 @@ impl TrustRule for SumsRule {
     }
 }
 
+/// The machine that made the figures under judgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum JudgedPart {
+    /// A run that one machine made.
+    Run,
+    /// One agent of a run of many.
+    Agent,
+    /// The whole of a run of many agents, whose machines are judged one by one.
+    Whole,
+}
+
+/// Returns the rules for a part, in the order in which findings are shown.
+pub(crate) fn of(part: JudgedPart) -> Vec<Box<dyn TrustRule>> {
+    all().into_iter().filter(|(subject, _)| subject.concerns(part)).map(|(_, rule)| rule).collect()
+}
+
 /// What a rule judges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RuleScope {
-    /// The run as a whole.
-    Run,
-    /// A machine that generates load.
+enum RuleSubject {
+    /// The load and the responses: the sum of all agents.
+    Load,
+    /// The machine that generates the load.
     Machine,
-    /// Both: what of a latency may be brunt's own.
-    Band,
+    /// Both: the counts and figures of each, which hold for the sum only if they hold for the parts.
+    Both,
 }
 
-/// Returns every rule, in the order in which findings are shown.
-pub(crate) fn all() -> Vec<Box<dyn TrustRule>> {
-    scoped().into_iter().map(|(_, rule)| rule).collect()
+impl RuleSubject {
+    fn concerns(self, part: JudgedPart) -> bool {
+        match part {
+            JudgedPart::Run => true,
+            JudgedPart::Agent => self != RuleSubject::Load,
+            JudgedPart::Whole => self != RuleSubject::Machine,
+        }
+    }
 }
 
-/// Returns the rules for the whole of a run that many machines made, each of which is judged by [`of_machine`].
-pub(crate) fn of_whole() -> Vec<Box<dyn TrustRule>> {
-    scoped().into_iter().filter(|(scope, _)| *scope != RuleScope::Machine).map(|(_, rule)| rule).collect()
-}
-
-/// Returns the rules for one of the machines that made a run.
-pub(crate) fn of_machine() -> Vec<Box<dyn TrustRule>> {
-    scoped().into_iter().filter(|(scope, _)| *scope != RuleScope::Run).map(|(_, rule)| rule).collect()
-}
-
-fn scoped() -> Vec<(RuleScope, Box<dyn TrustRule>)> {
+/// Returns every rule, in the order in which findings are shown, and what it judges.
+fn all() -> Vec<(RuleSubject, Box<dyn TrustRule>)> {
+    use RuleSubject::{Both, Load, Machine};
     let of_sums = |judge| Box::new(SumsRule(judge)) as Box<dyn TrustRule>;
     vec![
-        (RuleScope::Run, of_sums(accounting::judge)),
-        (RuleScope::Run, Box::new(littles_law::LittlesLawRule::default())),
-        (RuleScope::Run, of_sums(held_connections::fewer)),
-        (RuleScope::Run, of_sums(held_connections::lost)),
-        (RuleScope::Run, of_sums(heartbeats::judge)),
-        (RuleScope::Run, of_sums(answers::judge)),
-        (RuleScope::Run, of_sums(lower_bound::judge)),
-        (RuleScope::Run, of_sums(users::refused)),
-        (RuleScope::Run, of_sums(users::woken_late)),
-        (RuleScope::Run, of_sums(failures::judge)),
-        (RuleScope::Run, of_sums(few_requests::too_short)),
-        (RuleScope::Run, of_sums(few_requests::no_iteration)),
-        (RuleScope::Run, of_sums(few_requests::judge)),
-        (RuleScope::Run, Box::new(outages::Outages::default())),
-        (RuleScope::Run, of_sums(users::stuck)),
-        (RuleScope::Run, of_sums(users::ended_by_failure)),
-        (RuleScope::Run, of_sums(users::endless)),
-        (RuleScope::Run, of_sums(scenarios::idle)),
-        (RuleScope::Run, Box::new(steady_state::SteadyStateRule::default())),
-        (RuleScope::Run, of_sums(local_limit::judge)),
-        (RuleScope::Run, of_sums(unchecked::judge)),
-        (RuleScope::Run, of_sums(refused_datagrams::judge)),
-        (RuleScope::Run, of_sums(pairing::judge)),
-        (RuleScope::Run, of_sums(pushes::judge)),
-        (RuleScope::Run, of_sums(split_limit::judge)),
-        (RuleScope::Run, of_sums(dropped_iterations::judge)),
-        (RuleScope::Run, of_sums(scenarios::split)),
-        (RuleScope::Band, Box::new(band::BandRule::default())),
-        (RuleScope::Run, of_sums(not_sent::judge)),
-        (RuleScope::Machine, of_sums(generator::throttled)),
-        (RuleScope::Machine, Box::new(generator::AbsentWorkersRule::default())),
-        (RuleScope::Machine, of_sums(generator::starved)),
-        (RuleScope::Machine, Box::new(generator::BusyWorkersRule::default())),
-        (RuleScope::Machine, of_sums(generator::late)),
-        (RuleScope::Run, Box::new(reference::ReferenceRule::default())),
-        (RuleScope::Machine, of_sums(resolution::judge)),
-        (RuleScope::Machine, Box::new(own_counters::OwnCountersRule::default())),
-        (RuleScope::Machine, Box::new(clock::ClockRule::default())),
-        (RuleScope::Run, of_sums(ending::judge)),
+        (Both, of_sums(accounting::judge)),
+        (Both, Box::new(littles_law::LittlesLawRule::default())),
+        (Load, Box::new(missing::MissingShareRule::default())),
+        (Load, of_sums(held_connections::fewer)),
+        (Load, of_sums(held_connections::lost)),
+        (Load, of_sums(heartbeats::judge)),
+        (Load, of_sums(answers::judge)),
+        (Load, of_sums(lower_bound::judge)),
+        (Load, of_sums(users::refused)),
+        (Both, of_sums(users::woken_late)),
+        (Load, of_sums(failures::judge)),
+        (Load, of_sums(few_requests::too_short)),
+        (Load, of_sums(few_requests::no_iteration)),
+        (Load, of_sums(few_requests::judge)),
+        (Load, Box::new(outages::Outages::default())),
+        (Load, of_sums(users::stuck)),
+        (Load, of_sums(users::ended_by_failure)),
+        (Load, of_sums(users::endless)),
+        (Load, of_sums(scenarios::idle)),
+        (Load, Box::new(steady_state::SteadyStateRule::default())),
+        (Machine, of_sums(local_limit::judge)),
+        (Load, of_sums(unchecked::judge)),
+        (Load, of_sums(refused_datagrams::judge)),
+        (Load, of_sums(pairing::judge)),
+        (Load, of_sums(pushes::judge)),
+        (Load, of_sums(split_limit::judge)),
+        (Load, of_sums(dropped_iterations::judge)),
+        (Load, of_sums(scenarios::split)),
+        (Both, Box::new(band::BandRule::default())),
+        (Both, of_sums(not_sent::judge)),
+        (Machine, of_sums(generator::throttled)),
+        (Machine, Box::new(generator::AbsentWorkersRule::default())),
+        (Machine, of_sums(generator::starved)),
+        (Machine, Box::new(generator::BusyWorkersRule::default())),
+        (Machine, of_sums(generator::late)),
+        (Load, Box::new(reference::ReferenceRule::default())),
+        (Load, of_sums(resolution::judge)),
+        (Machine, Box::new(own_counters::OwnCountersRule::default())),
+        (Machine, Box::new(clock::ClockRule::default())),
+        (Both, of_sums(ending::judge)),
     ]
 }
 

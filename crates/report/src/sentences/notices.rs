@@ -7,6 +7,12 @@ use crate::text::{Text, text};
 /// Returns the sentence of a notice. Facts without a placeholder are appended, in brackets.
 pub(crate) fn notice(of: Subject) -> Text {
     match of {
+        Subject::AgentBack => AGENT_BACK,
+        Subject::AgentLate => AGENT_LATE,
+        Subject::AgentLost => AGENT_LOST,
+        Subject::AgentRefused => AGENT_REFUSED,
+        Subject::AgentRemark => AGENT_REMARK,
+        Subject::AgentsReplaced => AGENTS_REPLACED,
         Subject::PublicRefused => PUBLIC_REFUSED,
         Subject::Curl => CURL,
         Subject::OnlyErrors => ONLY_ERRORS,
@@ -36,10 +42,6 @@ pub(crate) fn notice(of: Subject) -> Text {
         Subject::OtlpSpansLeftOut => OTLP_SPANS_LEFT_OUT,
         Subject::ProbeLost => PROBE_LOST,
         Subject::ProcessLost => PROCESS_LOST,
-        Subject::AgentBack => AGENT_BACK,
-        Subject::AgentLost => AGENT_LOST,
-        Subject::AgentRemark => AGENT_REMARK,
-        Subject::AgentSilent => AGENT_SILENT,
         Subject::WorkerLost => WORKER_LOST,
         Subject::Proxy => PROXY,
         Subject::Insecure => INSECURE,
@@ -51,6 +53,23 @@ pub(crate) fn notice(of: Subject) -> Text {
     }
 }
 
+const AGENT_BACK: Text = text(
+    "Agent {agent} is connected again after {away}; what it measured in the meantime is in the results.",
+    "代理 {agent} 在 {away} 后重新连上；期间测得的数据已计入结果。",
+);
+const AGENT_LATE: Text = text(
+    "Agent {agent} has reported nothing for {silent}: seconds are shown without its share until it does.",
+    "代理 {agent} 已有 {silent} 没有上报数据：在此之前，各秒的显示不含它承担的部分。",
+);
+const AGENT_LOST: Text = text(
+    "Agent {agent} was lost ({why}). Its results end at {until}; {requests} {requests|request|requests} then in flight {requests|counts|count} as unfinished, and {share} of the load is missing from then on.",
+    "代理 {agent} 丢失（{why}）。其数据截至 {until}；当时在途的 {requests} 个请求计为未结束，此后缺少 {share} 的负载。",
+);
+const AGENT_REFUSED: Text =
+    text("Agent {agent} took no part in the run: {why}.", "代理 {agent} 没有参加本次压测：{why}。");
+const AGENT_REMARK: Text = text("Agent {agent}: {remark}.", "代理 {agent}：{remark}。");
+const AGENTS_REPLACED: Text =
+    text("The share of {agents} went to {to} at {at}.", "自 {at} 起，{agents} 承担的部分改由 {to} 承担。");
 const PUBLIC_REFUSED: Text = text(
     "{hosts}: redirects lead to this public address, which was not confirmed; nothing was sent there. --yes \
         allows it.",
@@ -162,17 +181,6 @@ const OTLP_SPANS_LEFT_OUT: Text = text(
 const PROBE_LOST: Text = text(
     "The probe of {host} was lost ({why}): its counters are missing from then on.",
     "与 {host} 上的探针失去连接（{why}）：此后该主机的计数器无法读取。",
-);
-const AGENT_BACK: Text =
-    text("agent {agent} reports again; nothing of it is missing", "代理 {agent} 恢复报告；它的数据没有缺失");
-const AGENT_LOST: Text = text(
-    "lost: {agents}; {share} of the load, and of the figures after that, is missing; {requests} of their requests count as unfinished",
-    "已丢失：{agents}；此后缺少 {share} 的负载和数据；它们有 {requests} 个请求计为未结束",
-);
-const AGENT_REMARK: Text = text("agent {agent}: {remark}", "代理 {agent}：{remark}");
-const AGENT_SILENT: Text = text(
-    "agent {agent} has reported nothing since {at}; the record waits for it until {until}",
-    "代理 {agent} 从 {at} 起没有报告；记录会等它到 {until}",
 );
 const PROCESS_LOST: Text = text(
     "{processes} of the run's processes ended early ({how}). {processes|Its|Their} results end at {until}; {requests} {requests|request|requests} then in flight {requests|counts|count} as unfinished; what came later is unknown.",

@@ -173,8 +173,8 @@ impl RunBuilder {
             silent: self.silent,
             names: self.names.clone(),
             around: Vec::new(),
-            checks: self.checks.clone(),
             agents: Vec::new(),
+            checks: self.checks.clone(),
         }))];
         events.extend(self.probe.clone().map(RunEvent::FirstResponse));
         events.extend(self.events.iter().cloned());

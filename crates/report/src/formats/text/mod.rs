@@ -10,7 +10,7 @@ mod verdict;
 use std::io::{self, Write};
 
 use super::{ReportFormat, Style, named};
-use crate::columns::{Paint, table, wrap};
+use crate::columns::{Paint, wrap};
 use crate::seconds::SecondsSource;
 use crate::summary::Summary;
 use crate::text::{Lang, Text as Message};
@@ -47,7 +47,6 @@ impl ReportFormat for TextFormat {
         figures::where_time_went(&mut page, summary);
         iterations(&mut page, summary);
         by_name(&mut page, summary);
-        agents(&mut page, summary);
         checks(&mut page, summary);
         slowest(&mut page, summary);
         reference(&mut page, summary);
@@ -90,18 +89,6 @@ fn iterations(page: &mut TextPage, summary: &Summary) {
     if summary.spans().next().is_some() {
         page.section(page.translate(super::iterations::ITERATIONS));
         super::iterations::lines(summary, page.lang).iter().for_each(|line| page.indented_line(line));
-    }
-}
-
-/// Adds the figures by agent and by label, if several machines made the run.
-fn agents(page: &mut TextPage, summary: &Summary) {
-    let tables = [
-        (super::agents::AGENTS, super::agents::rows(summary, page.lang)),
-        (super::agents::LABELS, super::agents::label_rows(summary, page.lang)),
-    ];
-    for (heading, rows) in tables.into_iter().filter(|(_, rows)| !rows.is_empty()) {
-        page.section(page.translate(heading));
-        table(&rows).iter().for_each(|line| page.indented_line(line));
     }
 }
 

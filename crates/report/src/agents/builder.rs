@@ -1,0 +1,118 @@
+//! The collector of the events of one agent.
+
+use std::sync::Arc;
+
+use brunt_diagnose::{CounterSummary, LimitFinding, PathStage, Proof};
+use brunt_plan::{Load, Plan};
+use brunt_record::{Kind, RunEvent, RunPart, RunStarted, Second, WindowStart};
+
+use super::{AgentMoments, AgentSummary, FleetFigures};
+use crate::failure_kind::FailureKind as _;
+use crate::limits::CounterCollector;
+use crate::rules::{self, Evidence, JudgedPart, TrustRule};
+use crate::sums::SumsBuilder;
+use crate::trust::Trust;
+
+/// The collector of the events of one agent, which judges them like those of a run of its own, as far as they concern its
+/// machine.
+pub(crate) struct AgentBuilder {
+    head: brunt_record::AgentHead,
+    share: f64,
+    sums: SumsBuilder,
+    counting: CounterCollector,
+    rules: Vec<Box<dyn TrustRule>>,
+    began: Option<WindowStart>,
+    moments: AgentMoments,
+}
+
+impl AgentBuilder {
+    /// Creates the collectors of all agents of a run.
+    pub fn all(started: &RunStarted) -> Vec<AgentBuilder> {
+        let mut common = started.clone();
+        let agents = std::mem::take(&mut common.agents);
+        (common.names, common.checks) = (Vec::new(), Vec::new());
+        agents.into_iter().map(|head| AgentBuilder::new(head, &common)).collect()
+    }
+
+    fn new(head: brunt_record::AgentHead, common: &RunStarted) -> AgentBuilder {
+        let share = f64::from(head.workers.count()) / f64::from(common.workers.max(1));
+        let started = RunStarted {
+            plan: share_of(&common.plan, share),
+            hosts: vec![head.host.clone()],
+            workers: head.workers.count(),
+            brunt: head.brunt.clone(),
+            ..common.clone()
+        };
+        let event = RunEvent::Started(Box::new(started.clone()));
+        let mut rules = rules::of(JudgedPart::Agent);
+        rules.iter_mut().for_each(|rule| rule.see(&event));
+        let mut counting = CounterCollector::default();
+        counting.see(&event);
+        let sums = SumsBuilder::of_agent(started);
+        AgentBuilder { head, share, sums, counting, rules, began: None, moments: AgentMoments::default() }
+    }
+
+    /// Handles the next event of the agent.
+    pub fn add(&mut self, event: &RunEvent) {
+        self.sums.add(event);
+        self.counting.see(event);
+        self.rules.iter_mut().for_each(|rule| rule.see(event));
+        match event {
+            RunEvent::Began(began) => self.began = Some(*began),
+            RunEvent::Second(second) => self.moments.add(second),
+            _ => {}
+        }
+    }
+
+    /// Sums up and judges; also returns the counters of the machine if the service under load runs there.
+    pub fn finish(self) -> (AgentSummary, Option<CounterSummary>) {
+        let sums = self.sums.finish();
+        let evidence = Evidence { sums: &sums, objectives: &[] };
+        let trust = Trust { findings: self.rules.iter().flat_map(|rule| rule.findings(&evidence)).collect() };
+        let (conclusion, nearby) = self.counting.conclude_agent(&sums, &trust);
+        let observed = conclusion.coverage;
+        let limits = conclusion.findings.into_iter().filter(is_of_machine).collect();
+        let (notices, end, verdict) = (sums.notices.clone(), sums.end, trust.verdict());
+        let figures = Arc::new(FleetFigures::of(sums, verdict));
+        let AgentBuilder { head, share, began, moments, .. } = self;
+        (AgentSummary { head, share, figures, trust, limits, notices, began, end, moments, observed }, nearby)
+    }
+}
+
+impl AgentMoments {
+    fn add(&mut self, second: &Second) {
+        let own = |failure: &brunt_record::Failure| failure.is(Kind::NoPorts) || failure.is(Kind::NoDescriptors);
+        if second.failures.iter().any(own) {
+            self.local_limit.get_or_insert(second.from_ns);
+        }
+        if rules::generator::is_full(second) {
+            self.full.get_or_insert(second.from_ns);
+        }
+        if second.generator.throttled > 0 {
+            self.throttled.get_or_insert(second.from_ns);
+        }
+        let delay = rules::band::longest_delay(second);
+        if second.part != RunPart::Warmup && self.longest_delay.is_none_or(|(longest, _)| delay > longest) {
+            self.longest_delay = Some((delay, second.from_ns));
+        }
+    }
+}
+
+/// Returns `true` for limits of the agent's own machine and network. That the connections of the plan are all in use is a
+/// matter of the whole.
+fn is_of_machine(found: &LimitFinding) -> bool {
+    match found.stage {
+        PathStage::Generator | PathStage::ClientKernel => found.rule != brunt_diagnose::OWN_CONNECTIONS,
+        PathStage::Network => found.proof == Proof::Proved && found.host.is_none(),
+        _ => false,
+    }
+}
+
+/// Returns the plan with the share of its load and its connections.
+fn share_of(plan: &Plan, share: f64) -> Plan {
+    let mut part = plan.clone();
+    let (Load::Closed { stages, .. } | Load::Open { stages, .. }) = &mut part.load;
+    stages.iter_mut().for_each(|stage| (stage.from, stage.to) = (stage.from * share, stage.to * share));
+    part.max_connections = (f64::from(plan.max_connections) * share).ceil() as u32;
+    part
+}

@@ -1,0 +1,103 @@
+//! The rule for figures that are missing because agents were lost: throughput and counts are without them.
+
+use brunt_measure::Nanos;
+use brunt_record::{RunEvent, RunPart, Subject};
+
+use super::{Evidence, TrustRule};
+use crate::finding::{Finding, Grade};
+use crate::numbers;
+use crate::sums::RunSums;
+use crate::text::{Text, text};
+
+const MISSING: Text = text(
+    "{share} of the load is missing from these figures, from {from} on: {n} {n|agent was|agents were} lost",
+    "自 {from} 起，结果中缺少 {share} 的负载：丢失 {n} 个代理",
+);
+const NAMED: Text = text(" ({agents})", "（{agents}）");
+
+/// Share of the run above which its throughput is not that of the load that was asked for.
+const FAIL: f64 = 0.05;
+/// Maximum number of agents named.
+const AGENTS: usize = 3;
+
+/// The share of the window whose figures are missing.
+#[derive(Debug, Default)]
+pub(super) struct MissingShareRule {
+    /// Sum over the window of the missing share times the length, in nanoseconds.
+    missing_ns: f64,
+    /// Start of the first second with a missing share.
+    from_ns: Option<i64>,
+}
+
+impl TrustRule for MissingShareRule {
+    fn see(&mut self, event: &RunEvent) {
+        if let RunEvent::Second(s) = event
+            && s.missing_share > 0.0
+            && s.part != RunPart::Warmup
+        {
+            self.from_ns.get_or_insert(s.from_ns);
+            if s.part == RunPart::Window {
+                self.missing_ns += s.missing_share * s.length().0 as f64;
+            }
+        }
+    }
+
+    fn findings(&self, run: &Evidence<'_>) -> Vec<Finding> {
+        self.found(run).into_iter().collect()
+    }
+}
+
+impl MissingShareRule {
+    fn found(&self, run: &Evidence<'_>) -> Option<Finding> {
+        let from = Nanos(u64::try_from(self.from_ns?).unwrap_or(0));
+        let share = self.missing_ns / (run.window.0.max(1) as f64);
+        let lost = lost_agents(run.sums);
+        let facts = [
+            ("share", numbers::share(share.min(1.0))),
+            ("from", crate::agents::clock(from)),
+            ("n", lost.len().max(1).to_string()),
+        ];
+        let found = Finding::new("agents", if share > FAIL { Grade::Fail } else { Grade::Warn }, MISSING, facts);
+        if lost.is_empty() {
+            return Some(found);
+        }
+        let more = if lost.len() > AGENTS { ", …" } else { "" };
+        Some(found.and(NAMED, [("agents", lost[..lost.len().min(AGENTS)].join(", ") + more)]))
+    }
+}
+
+/// Returns the names of the agents that were lost, as notices tell.
+fn lost_agents(run: &RunSums) -> Vec<String> {
+    let lost = run.notices.iter().filter(|notice| notice.subject() == Some(Subject::AgentLost));
+    lost.filter_map(|notice| notice.facts.get("agent")).map(|name| crate::agents::shown_name(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use brunt_record::{Notice, RunEnd, Second};
+
+    use super::*;
+    use crate::rules::tests::found;
+    use crate::text::Lang;
+
+    /// Returns the findings on ten seconds, of the last `lost` of which `share` is missing.
+    fn judged(lost: i64, share: f64) -> Vec<Finding> {
+        let second = |n: i64| {
+            let (from_ns, to_ns) = (n * 1_000_000_000, (n + 1) * 1_000_000_000);
+            let missing_share = if n >= 10 - lost { share } else { 0.0 };
+            RunEvent::Second(Box::new(Second { from_ns, to_ns, missing_share, ..Second::default() }))
+        };
+        let lost = Notice::new(Subject::AgentLost, [("agent", "eu-1".to_owned())]);
+        let ended = RunEvent::Ended(RunEnd { window: Nanos::from_secs(10), ..RunEnd::default() });
+        found(MissingShareRule::default(), (0..10).map(second).chain([RunEvent::Notice(lost), ended]))
+    }
+
+    #[test]
+    fn what_is_missing_is_judged_by_its_part_of_the_run() {
+        let grades = [(0, 0.5), (1, 0.25), (2, 0.25), (3, 0.25), (10, 0.04)]
+            .map(|(lost, share)| judged(lost, share).pop().map(|found| found.grade));
+        assert_eq!(grades, [None, Some(Grade::Warn), Some(Grade::Warn), Some(Grade::Fail), Some(Grade::Warn)]);
+        let said = judged(3, 0.25).pop().map(|found| found.sentence(Lang::En)).unwrap_or_default();
+        assert_eq!(said, "7.5 % of the load is missing from these figures, from 00:07 on: 1 agent was lost (eu-1)");
+    }
+}
