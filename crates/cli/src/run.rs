@@ -373,9 +373,9 @@ mod tests {
             let protocols = brunt_protocols::all();
             let Ok(Command::Run(mut intent)) = read(&words, &protocols, &defaults) else { panic!("{scheme}") };
             let protocol = &*protocols[intent.protocol];
-            let bench =
-                Bench::prepare(&mut intent, protocol, &GeneratorHost::default(), WorkerPlaces::here(SelfLauncher))
-                    .map_err(|wrong| wrong.to_string());
+            let places = crate::fleet::places(&intent).unwrap();
+            let bench = Bench::prepare(&mut intent, protocol, &GeneratorHost::default(), places)
+                .map_err(|wrong| wrong.to_string());
             let said = bench.map(|bench| bench.remarks()).expect("a good plan");
             assert_eq!(said.iter().any(|notice| notice.subject() == Some(Subject::Insecure)), told, "{scheme}");
             assert_eq!((intent.plan.urls.len(), intent.plan.count_urls()), (1000, 1201));

@@ -9,7 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use brunt_cause::{Complaint, complaint};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
@@ -208,11 +208,12 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
 impl AgentToken {
     /// Returns the token as one word.
     pub fn to_text(&self) -> String {
-        let parts = [&self.name, &self.ca, &self.cert, &self.key].map(|part| part.as_bytes());
-        let mut bytes = Vec::new();
-        for part in parts {
-            bytes.extend((part.len() as u32).to_le_bytes());
-            bytes.extend(part);
+        let mut bytes = vec![self.name.len() as u8];
+        bytes.extend(self.name.as_bytes());
+        for pem in [&self.ca, &self.cert, &self.key] {
+            let der = der_of(pem);
+            bytes.extend((der.len() as u16).to_le_bytes());
+            bytes.extend(der);
         }
         format!("{TOKEN}{}", URL_SAFE_NO_PAD.encode(bytes))
     }
@@ -237,17 +238,37 @@ impl AgentToken {
         };
         let bytes = URL_SAFE_NO_PAD.decode(word).map_err(|_| cut())?;
         let mut rest = &bytes[..];
-        let mut part = || {
-            let (length, after) = rest.split_first_chunk::<4>()?;
-            let (part, after) = after.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        let mut name = || {
+            let (length, after) = rest.split_first()?;
+            let (name, after) = after.split_at_checked(usize::from(*length))?;
             rest = after;
-            String::from_utf8(part.to_vec()).ok()
+            String::from_utf8(name.to_vec()).ok()
         };
-        let parts = (part(), part(), part(), part());
-        let (Some(name), Some(ca), Some(cert), Some(key)) = parts else { return Err(cut()) };
+        let name = name().ok_or_else(cut)?;
+        let mut part = |label| {
+            let (length, after) = rest.split_first_chunk::<2>()?;
+            let (der, after) = after.split_at_checked(usize::from(u16::from_le_bytes(*length)))?;
+            rest = after;
+            Some(pem_of(label, der))
+        };
+        let parts = (part("CERTIFICATE"), part("CERTIFICATE"), part("PRIVATE KEY"));
+        let (Some(ca), Some(cert), Some(key)) = parts else { return Err(cut()) };
         check_name(&name)?;
         Ok(AgentToken { ca, cert, key, name })
     }
+}
+
+/// Returns the content of a PEM text of one section.
+fn der_of(pem: &str) -> Vec<u8> {
+    let lines: String = pem.lines().filter(|line| !line.starts_with("-----")).collect();
+    STANDARD.decode(lines.trim()).unwrap_or_default()
+}
+
+/// Returns a section of PEM.
+fn pem_of(label: &str, der: &[u8]) -> String {
+    let encoded = STANDARD.encode(der);
+    let lines: Vec<&str> = encoded.as_bytes().chunks(64).filter_map(|line| std::str::from_utf8(line).ok()).collect();
+    format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", lines.join("\n"))
 }
 
 #[cfg(test)]
@@ -278,7 +299,9 @@ mod tests {
 
     #[test]
     fn what_is_no_token_is_told_apart_from_half_of_one() {
-        let token = AgentToken { ca: "a".into(), cert: "b".into(), key: "c".into(), name: "eu-1".into() };
+        let certificate = |content: &[u8]| pem_of("CERTIFICATE", content);
+        let key = pem_of("PRIVATE KEY", b"key");
+        let token = AgentToken { ca: certificate(&[7; 300]), cert: certificate(b"own"), key, name: "eu-1".into() };
         let text = token.to_text();
         assert_eq!(AgentToken::parse(&format!(" {text}\n")), Ok(token));
         for (text, said) in [

@@ -18,6 +18,9 @@ use spool::Spool;
 /// Starts a process that measures, on these terms.
 type StartProcess = Box<dyn Fn(&OwnerTerms) -> std::io::Result<ProcessLink> + Send + Sync>;
 
+/// Told something in English and Chinese.
+type SayToOwner = Box<dyn Fn(&str, &str) + Send + Sync>;
+
 /// What an agent needs to know of its machine.
 pub struct AgentSettings {
     /// Its description, except for what it does now.
@@ -26,8 +29,8 @@ pub struct AgentSettings {
     pub spool: PathBuf,
     /// Starts a measuring process, whose standard input and output are the link.
     pub start_process: StartProcess,
-    /// Told what a person at the machine may want to know, in English and Chinese.
-    pub say: Box<dyn Fn(&str, &str) + Send + Sync>,
+    /// Told what a person at the machine may want to know.
+    pub say: SayToOwner,
 }
 
 /// A machine that is lent until this is dropped.

@@ -12,6 +12,9 @@ use brunt_record::{
 /// Maximum number of sorts of failure with an example.
 const EXAMPLES: usize = 1 << 10;
 
+/// Kind, phase, error number, name and status of an example of a failure.
+type ExampleSort = (String, String, Option<String>, Option<u16>, String);
+
 /// The record of one agent, as far as it came.
 struct AgentRecord {
     name: String,
@@ -44,7 +47,7 @@ pub(crate) struct RecordMerger {
     is_open: bool,
     seconds: BTreeMap<i64, Second>,
     bounds: RunBounds,
-    examples: BTreeSet<(String, String, Option<String>, Option<u16>, String)>,
+    examples: BTreeSet<ExampleSort>,
     began: Option<WindowStart>,
     ended: RunEnd,
     reasons: Vec<End>,
