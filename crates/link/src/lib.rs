@@ -8,4 +8,4 @@ mod zenoh_messenger;
 
 pub use local_server::LocalServer;
 pub use nats_messenger::NatsMessenger;
-pub use zenoh_messenger::{AgentIdentity, ZenohMessenger, names};
+pub use zenoh_messenger::{AgentIdentity, JoinedFleet, ZenohMessenger, names};

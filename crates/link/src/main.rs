@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use brunt_link::{AgentIdentity, LocalServer, NatsMessenger, ZenohMessenger, renewed};
+use brunt_link::{AgentIdentity, JoinedFleet, LocalServer, NatsMessenger, renewed};
 use brunt_messenger::{Messenger, bridge};
 
 const USAGE: &str = "brunt-link is started by brunt: `brunt agent` and `brunt run --agents`. It must lie beside brunt.
@@ -84,9 +84,9 @@ fn agent(option: &dyn Fn(&str) -> Option<String>) -> Result<(), String> {
             let identity: serde_json::Value = serde_json::from_str(&identity).map_err(|why| why.to_string())?;
             let part = |name: &str| identity[name].as_str().unwrap_or_default().to_owned();
             let identity = AgentIdentity { ca: part("ca"), cert: part("cert"), key: part("key") };
-            let messenger = Arc::new(ZenohMessenger::agent(&coordinator, &identity).map_err(|why| why.0)?);
-            let watched = Arc::clone(&messenger);
-            drop(std::thread::Builder::new().spawn(move || report(&watched, &coordinator)));
+            let joined = JoinedFleet::join(&coordinator, identity).map_err(|why| why.0)?;
+            let messenger = joined.messenger();
+            drop(std::thread::Builder::new().spawn(move || report(&joined, &coordinator)));
             messenger
         }
     };
@@ -101,10 +101,10 @@ fn agent(option: &dyn Fn(&str) -> Option<String>) -> Result<(), String> {
 }
 
 /// Says when the coordinator was reached, and when it was lost or not reached for a while.
-fn report(messenger: &ZenohMessenger, coordinator: &str) {
+fn report(joined: &JoinedFleet, coordinator: &str) {
     let (mut since, mut was_connected, mut is_said) = (Instant::now(), false, false);
     loop {
-        let is_connected = messenger.is_connected();
+        let is_connected = joined.is_connected();
         if is_connected != was_connected {
             (since, was_connected, is_said) = (Instant::now(), is_connected, false);
             if is_connected {

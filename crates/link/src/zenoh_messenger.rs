@@ -6,10 +6,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base64::Engine;
-use brunt_messenger::{FrameId, Held, Keep, Messenger, OnPresence, Respond, Undelivered};
+use brunt_messenger::{FrameId, Held, Keep, Messenger, OnPresence, ReplaceableMessenger, Respond, Undelivered};
 use serde_json::{Value, json};
 use zenoh::qos::CongestionControl;
 use zenoh::query::Query;
@@ -36,6 +37,44 @@ pub struct AgentIdentity {
     pub cert: String,
     /// Private key of the agent.
     pub key: String,
+}
+
+/// An agent's way to its coordinator, which is tried again and again until it is there.
+pub struct JoinedFleet {
+    messenger: Arc<ReplaceableMessenger>,
+    session: Arc<Mutex<Option<Arc<ZenohMessenger>>>>,
+}
+
+impl JoinedFleet {
+    /// Joins the fleet of a coordinator (`host:7447`), in the background.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub fn join(coordinator: &str, identity: AgentIdentity) -> Result<JoinedFleet, Undelivered> {
+        let joined = JoinedFleet { messenger: Arc::default(), session: Arc::default() };
+        let (messenger, session) = (Arc::downgrade(&joined.messenger), Arc::clone(&joined.session));
+        let coordinator = coordinator.to_owned();
+        let open = move || {
+            // An identity that cannot be used never connects, which `is_connected` tells.
+            let Ok(opened) = ZenohMessenger::agent(&coordinator, &identity).map(Arc::new) else { return };
+            let Some(messenger) = messenger.upgrade() else { return };
+            *session.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(Arc::clone(&opened));
+            let _ = messenger.replace(|| Ok::<_, ()>(opened as Arc<dyn Messenger>));
+        };
+        std::thread::Builder::new().name("join".into()).spawn(open).map_err(failed)?;
+        Ok(joined)
+    }
+
+    /// Returns the messenger, whose questions and frames fail until the coordinator is reached.
+    pub fn messenger(&self) -> Arc<dyn Messenger> {
+        Arc::clone(&self.messenger) as Arc<dyn Messenger>
+    }
+
+    /// Returns `true` while the coordinator is reached.
+    pub fn is_connected(&self) -> bool {
+        let session = self.session.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
+        session.is_some_and(|session| session.is_connected())
+    }
 }
 
 impl Drop for ZenohMessenger {
@@ -72,11 +111,11 @@ impl ZenohMessenger {
         Ok(ZenohMessenger { session: open(&config)? })
     }
 
-    /// Opens an agent's session, which goes on trying to reach the coordinator (`host:7447`).
+    /// Opens an agent's session; blocks until the coordinator (`host:7447`) is reached.
     ///
     /// # Errors
     /// The identity cannot be used.
-    pub fn agent(coordinator: &str, identity: &AgentIdentity) -> Result<ZenohMessenger, Undelivered> {
+    fn agent(coordinator: &str, identity: &AgentIdentity) -> Result<ZenohMessenger, Undelivered> {
         let tls = json!({
             "root_ca_certificate_base64": base64(&identity.ca),
             "connect_certificate_base64": base64(&identity.cert),
@@ -99,7 +138,7 @@ impl ZenohMessenger {
     }
 
     /// Returns `true` while the session is connected to a coordinator.
-    pub fn is_connected(&self) -> bool {
+    fn is_connected(&self) -> bool {
         self.session.info().routers_zid().wait().next().is_some()
     }
 
@@ -224,9 +263,9 @@ impl Messenger for ZenohMessenger {
 
     fn answer(&self, address: &str, respond: Respond) -> Result<Held, Undelivered> {
         // Each on a thread of its own: one that takes long holds up no other.
-        let respond = std::sync::Arc::new(respond);
+        let respond = Arc::new(respond);
         let callback = move |query: Query| {
-            let respond = std::sync::Arc::clone(&respond);
+            let respond = Arc::clone(&respond);
             let answer = move || {
                 let body = query.payload().map(|payload| payload.to_bytes().into_owned()).unwrap_or_default();
                 let _ = query.reply(query.key_expr().clone(), respond(&body)).wait();

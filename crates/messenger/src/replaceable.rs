@@ -1,5 +1,6 @@
 //! A messenger whose connection can be replaced: what is held is made again on the next one.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
@@ -16,7 +17,8 @@ pub struct ReplaceableMessenger {
 /// What is held.
 enum Wanted {
     Appear(String),
-    Watch(OnPresence),
+    /// With the names that were said to be there.
+    Watch(OnPresence, Mutex<BTreeSet<String>>),
     Answer(String, Respond),
     Receive(String, Keep),
 }
@@ -43,6 +45,8 @@ impl ReplaceableMessenger {
         let held: Vec<Arc<HeldEntry>> = entries.iter().filter_map(Weak::upgrade).collect();
         drop(entries);
         held.iter().for_each(|entry| drop(lock(&entry.held).take()));
+        // Who is still there appears again on the next connection.
+        held.iter().for_each(|entry| entry.wanted.forget());
         *current = None;
         let opened = open()?;
         for entry in held {
@@ -69,12 +73,23 @@ impl ReplaceableMessenger {
 }
 
 impl Wanted {
+    /// Says of all who were there that they are not.
+    fn forget(&self) {
+        if let Wanted::Watch(told, there) = self {
+            std::mem::take(&mut *lock(there)).iter().for_each(|name| told(name, false));
+        }
+    }
+
     fn hold_on(self: &Arc<Self>, messenger: &dyn Messenger) -> Result<Held, Undelivered> {
         let wanted = Arc::clone(self);
         match &**self {
             Wanted::Appear(name) => messenger.appear(name),
-            Wanted::Watch(_) => messenger.watch(Box::new(move |name, is_there| {
-                if let Wanted::Watch(told) = &*wanted {
+            Wanted::Watch(..) => messenger.watch(Box::new(move |name, is_there| {
+                if let Wanted::Watch(told, there) = &*wanted {
+                    match is_there {
+                        true => lock(there).insert(name.to_owned()),
+                        false => lock(there).remove(name),
+                    };
                     told(name, is_there);
                 }
             })),
@@ -100,7 +115,7 @@ impl Messenger for ReplaceableMessenger {
     }
 
     fn watch(&self, on_presence: OnPresence) -> Result<Held, Undelivered> {
-        self.hold(Wanted::Watch(on_presence))
+        self.hold(Wanted::Watch(on_presence, Mutex::default()))
     }
 
     fn answer(&self, address: &str, respond: Respond) -> Result<Held, Undelivered> {
@@ -150,5 +165,23 @@ mod tests {
         assert!(first.ask("agent/a", b"y", SOON).is_ok());
         drop(kept);
         assert!(first.ask("agent/a", b"y", SOON).is_err());
+    }
+
+    #[test]
+    fn who_was_there_on_the_old_connection_only_is_gone_on_the_new_one() {
+        let (first, second) = (LocalMessenger::default(), LocalMessenger::default());
+        let messenger = ReplaceableMessenger::default();
+        let told = Arc::<Mutex<Vec<(String, bool)>>>::default();
+        let seen = Arc::clone(&told);
+        let _watch =
+            messenger.watch(Box::new(move |name, is| seen.lock().unwrap().push((name.to_owned(), is)))).unwrap();
+        let _both = [first.appear("a"), first.appear("b"), second.appear("b")];
+        for hub in [&first, &second] {
+            let participant: Arc<dyn Messenger> = Arc::new(hub.participant());
+            messenger.replace(|| Ok::<_, ()>(participant)).unwrap();
+        }
+        let told = told.lock().unwrap().clone();
+        let expected = [("a", true), ("b", true), ("a", false), ("b", false), ("b", true)];
+        assert_eq!(told, expected.map(|(name, is)| (name.to_owned(), is)));
     }
 }

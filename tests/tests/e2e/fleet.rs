@@ -25,7 +25,7 @@ fn agents_make_one_run_with_all_counts_equal_to_the_servers() {
 fn the_same_seed_makes_the_same_requests_on_one_machine_and_on_many() {
     let fleet = TestFleet::with(2, &[]);
     let plan = fleet.home().join("plan.yaml");
-    let text = "urls: ['http://ADDRESS/{random 1..1000000}']
+    let text = "urls: ['ADDRESS/{random 1..1000000}']
 rate: 300/s
 duration: 1s
 workers: 4
