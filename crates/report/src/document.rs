@@ -29,7 +29,7 @@ use brunt_measure::Nanos;
 use brunt_record::{ByteCounts, HeartbeatCounts};
 use serde::Serialize;
 
-use self::agents::{AgentReport, LabelReport, StartReport};
+use self::agents::{AgentReport, LabelReport, MissingReport, StartReport};
 use self::checks::CheckReport;
 use self::connections::ConnectionReport;
 use self::distribution::Distribution;
@@ -157,6 +157,9 @@ pub struct Report<'a> {
     /// Stretches in which no request succeeded although requests were in flight or failed; only if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     outages: Option<Vec<OutageReport>>,
+    /// Stretches in which a share of the run is missing because agents were lost; only if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<Vec<MissingReport>>,
     /// Changes of the load during the run, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     changes: Option<&'a [brunt_record::LoadChange]>,
@@ -536,6 +539,7 @@ impl<'a> Report<'a> {
             diagnosis: diagnosis::Diagnosis::of(&summary.limits),
             objectives: objectives(summary),
             outages: some_of(summary.outages.iter().map(OutageReport::from)),
+            missing: some_of(summary.missing.iter().map(MissingReport::from)),
             changes: Some(&*summary.changes).filter(|changes| !changes.is_empty()),
             notices: summary.notices.iter().map(recorded::NoticeReport::from).collect(),
             probe: summary.probe.as_ref().map(recorded::FirstAnswerReport::from),

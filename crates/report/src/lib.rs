@@ -67,6 +67,7 @@ pub use objectives::{AllowedLoss, JudgedObjective, Objective, ObjectiveOutcome, 
 pub use ranked::RankedLatency;
 pub use reasons::reason;
 pub use reference::ReferenceTotals;
+pub use rules::missing::MissingStretch;
 pub use seconds::{EventsPass, RecordedSeconds, SecondsPass, SecondsSource};
 pub use summary::{Headroom, InterimSummary, Summary, SummaryBuilder};
 pub use sums::RunSums;

@@ -6,6 +6,7 @@ use super::diagnosis::LimitReport;
 use super::distribution::Distribution;
 use super::{ReasonReport, reason, recorded};
 use crate::agents::{AgentSummary, FleetFigures, LabelSummary};
+use crate::rules::missing::MissingStretch;
 use crate::summary::Summary;
 
 /// An agent: a machine with a share of the run.
@@ -60,6 +61,25 @@ pub(super) struct StartReport {
     spread_us: f64,
     /// Maximum error of that time.
     within_us: f64,
+}
+
+/// A stretch in which a share of the run is missing.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct MissingReport {
+    /// Beginning, in seconds since the start of the window.
+    from_s: f64,
+    /// End, likewise.
+    to_s: f64,
+    /// The share, from 0 to 1.
+    share: f64,
+}
+
+impl From<&MissingStretch> for MissingReport {
+    fn from(missing: &MissingStretch) -> MissingReport {
+        let [from_s, to_s] = [missing.from_ns, missing.to_ns].map(|ns| ns as f64 / 1e9);
+        MissingReport { from_s, to_s, share: missing.share }
+    }
 }
 
 #[derive(Serialize)]

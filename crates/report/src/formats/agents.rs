@@ -50,14 +50,20 @@ const NAMED: usize = 3;
 fn shown(summary: &Summary) -> Vec<&AgentSummary> {
     let mut all: Vec<&AgentSummary> = summary.agents.iter().collect();
     if all.len() > ALL {
-        all.sort_by_cached_key(|agent| {
-            let ranked = agent.figures.headline(summary.open);
-            let slowest = [ranked.quantile(0.99).figure, ranked.max()].map(known);
-            std::cmp::Reverse((agent.is_lost(), agent.figures.verdict, slowest))
-        });
+        worst_first(&mut all, |agent| agent, summary);
         all.truncate(WORST);
     }
     all
+}
+
+/// Sorts agents so that the lost ones, those in doubt and the slowest come first.
+pub(super) fn worst_first<T>(all: &mut [T], agent_of: impl Fn(&T) -> &AgentSummary, summary: &Summary) {
+    all.sort_by_cached_key(|one| {
+        let agent = agent_of(one);
+        let ranked = agent.figures.headline(summary.open);
+        let slowest = [ranked.quantile(0.99).figure, ranked.max()].map(known);
+        std::cmp::Reverse((agent.is_lost(), agent.figures.verdict, slowest))
+    });
 }
 
 /// Returns a figure for comparison: a lower bound ranks above all exact ones, and a withheld one below.

@@ -369,3 +369,40 @@ fn failures_of_the_load_are_told_once_and_not_by_each_agent() {
     let all = Failure { kind: "wrong_status".into(), phase: "transfer".into(), errno: None, count: 800 };
     assert_eq!(summary.totals.failures, [all]);
 }
+
+#[test]
+fn a_page_draws_each_agent_and_of_very_many_their_labels() {
+    let run = fleet(&NAMES[..4], 10, |agent, n| second(n).answered(300 + agent as u64, ms(2 + agent as u64)));
+    let all = crate::html::lines(&run.written("html", Lang::En));
+    assert_eq!(all[0]["curves"]["names"], serde_json::json!(["eu-1", "eu-2", "asia-1", "asia-2"]));
+    let blocks: Vec<&serde_json::Value> = all.iter().filter(|line| line["g"].is_i64()).collect();
+    let starts: Vec<i64> = blocks.iter().filter_map(|block| block["g"].as_i64()).collect();
+    assert_eq!(starts, (0..10).collect::<Vec<_>>());
+    for block in &blocks {
+        for (curve, row) in block["r"].as_array().unwrap().iter().enumerate() {
+            assert_eq!(serde_json::json!([row[0], row[1], row[2]]), serde_json::json!([curve, 300 + curve, 0]));
+            let p99 = row[4].as_f64().unwrap() / 1e6;
+            assert!((p99 - (2 + curve) as f64).abs() < 0.05, "{row}");
+        }
+    }
+    let names: Vec<String> = (0..12).map(|n| format!("a{n}")).collect();
+    let labelled = |n: usize| if n.is_multiple_of(2) { &["even"][..] } else { &["odd", "third"][..] };
+    let agents: Vec<(&str, &[&str])> = names.iter().enumerate().map(|(n, name)| (&**name, labelled(n))).collect();
+    let run = fleet(&agents, 3, |_, n| second(n).answered(10, ms(2)));
+    let all = crate::html::lines(&run.written("html", Lang::En));
+    assert_eq!(all[0]["curves"]["names"], serde_json::json!(["even", "odd", "third"]));
+    let block = all.iter().find(|line| line["g"] == 1).unwrap();
+    let succeeded: Vec<u64> = block["r"].as_array().unwrap().iter().filter_map(|row| row[1].as_u64()).collect();
+    assert_eq!(succeeded, [60, 60, 60]);
+}
+
+#[test]
+fn what_is_missing_is_told_by_stretches() {
+    let json = with_a_lost_agent().json();
+    assert_eq!(json["missing"], serde_json::json!([{ "from_s": 6.0, "to_s": 10.0, "share": 0.25 }]));
+    assert_eq!(
+        (json["seconds"][5]["missing_share"].as_f64(), json["seconds"][8]["missing_share"].as_f64()),
+        (None, Some(0.25))
+    );
+    assert!(fleet(&NAMES[..2], 3, |_, n| healthy(2, n)).json().get("missing").is_none());
+}
