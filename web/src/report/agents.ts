@@ -21,8 +21,8 @@ export const A = {
   within: t('started within {spread} (± {within})', '启动时刻相差 {spread}（± {within}）'),
   whole: t('Figures of the whole run, whatever part of it is selected.', '整次压测的数据，与所选时段无关。'),
   rateOver: t('Successes per second', '每秒成功数'),
-  p99Over: t('p99 of each agent', '各代理的 p99'),
-  p99OverLabels: t('p99 of each label', '各标签的 p99'),
+  latencyOver: t('{quantile} of each agent', '各代理的 {quantile}'),
+  latencyOverLabels: t('{quantile} of each label', '各标签的 {quantile}'),
   some: t('the {n} agents that stand first in doubt, or are slowest', '最存疑或最慢的 {n} 个代理'),
   trusted: t('trusted', '可信'),
   too_short: t('too short', '过短'),
@@ -66,8 +66,16 @@ interface CurveBlock {
   rows: [number, number, number, number, number][];
 }
 
-/** Returns the curves over time: successes per second and p99 of each. */
-export function curvesOf(run: Run): { x: number[]; rate: Line[]; p99: Line[] } | null {
+/** Curves over time: successes per second, and p99, or p50 if there are too few requests for that. */
+export interface AgentCurves {
+  x: number[];
+  rate: Line[];
+  quantile: 'p99' | 'p50';
+  latency: Line[];
+}
+
+/** Returns the curves of a run; null if one machine made it. */
+export function curvesOf(run: Run): AgentCurves | null {
   const { curves } = run.head;
   if (!curves) return null;
   const lines = run.rest.filter((line) => typeof line.g === 'number') as { g: number; r: CurveBlock['rows'] }[];
@@ -79,11 +87,12 @@ export function curvesOf(run: Run): { x: number[]; rate: Line[]; p99: Line[] } |
   const of = (curve: number): (CurveBlock['rows'][number] | undefined)[] => at.map((i) => (i < 0 ? undefined : blocks[i].rows.find((row) => row[0] === curve)));
   // A block that is partly outside the run is divided by the time inside it.
   const rate = curves.names.map((_, curve) => line(curve, of(curve).map((row, i) => (row && x[i + 1] - x[i] >= 0.2 ? row[1] / (x[i + 1] - x[i]) : null))));
-  const p99 = curves.names.map((_, curve) => {
-    const all = of(curve).map((row) => row?.[4] ?? 0);
+  const quantile = blocks.some(({ rows }) => rows.some((row) => row[4] !== 0)) ? 'p99' : 'p50';
+  const latency = curves.names.map((_, curve) => {
+    const all = of(curve).map((row) => row?.[quantile === 'p99' ? 4 : 3] ?? 0);
     return line(curve, all.map((ns) => (ns ? Math.abs(ns) : null)), all.map((ns) => ns < 0));
   });
-  return { x, rate, p99 };
+  return { x, rate, quantile, latency };
 }
 
 /** Returns the stretches in which some agents are missing, as marks. */

@@ -14,9 +14,12 @@ describe('agents', () => {
     const curves = curvesOf(run);
     expect(curves?.x).toEqual([0, 2, 4, 6]);
     expect(curves?.rate.map(({ label, values }) => [label, values])).toEqual([['eu-1', [5, null, 10]], ['eu-2', [15, null, null]]]);
-    expect(curves?.p99[0].values).toEqual([2e6, null, 3e6]);
-    expect(curves?.p99[0].bounds).toEqual([false, false, true]);
-    expect(curves?.p99[1].values).toEqual([null, null, null]);
+    expect(curves?.latency[0].values).toEqual([2e6, null, 3e6]);
+    expect(curves?.latency[0].bounds).toEqual([false, false, true]);
+    expect(curves?.latency[1].values).toEqual([null, null, null]);
+    const slow = new Run(run.head);
+    slow.add([second(0), { g: 0, r: [[0, 10, 0, 1e6, 0]] }]);
+    expect([curves?.quantile, curvesOf(slow)?.quantile, curvesOf(slow)?.latency[0].values[0]]).toEqual(['p99', 'p50', 1e6]);
     expect(curvesOf(new Run(head({})))).toBeNull();
   });
   it('that are missing are marked on every chart', () => {

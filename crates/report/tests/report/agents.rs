@@ -188,7 +188,17 @@ fn a_band_that_is_wide_because_of_one_agent_says_so() {
     let whole = found(&summary, "generator_delays");
     assert_eq!(whole.grade, Grade::Fail);
     let said = whole.sentence(Lang::En);
-    assert!(said.ends_with("; 100.0 % of these delays are those of agent asia-2"), "{said}");
+    let of_one = "; 100.0 % of these delays are those of agent asia-2 (the longest delay at 00:00)";
+    assert!(said.ends_with(of_one), "{said}");
+    let delays = summary.trust.findings.iter().filter(|found| found.code == "generator_delays");
+    assert_eq!(delays.count(), 1, "told once");
+    let everywhere = fleet(&NAMES[..2], 10, |_, n| {
+        let mut s = healthy(2, n);
+        delay(&mut s, 25);
+        s
+    });
+    let said = found(&everywhere.summary(), "generator_delays").sentence(Lang::En);
+    assert!(said.ends_with("; on agents eu-1, eu-2"), "{said}");
     // One request in a hundred of that agent, and one in four hundred of all: its p99 is wide, and that of the whole is
     // not.
     let run = fleet(&NAMES[..4], 10, |agent, n| {

@@ -141,10 +141,19 @@ impl Resolution {
     }
 }
 
+/// Number of requests of a curve that a block should have, so that it has a p99; and number of blocks below which they are
+/// not made longer for that.
+const RANKED: u64 = 400;
+const DRAWN: u64 = 20;
+
 /// Returns the length of a block of agents.
 fn agents_s(summary: &Summary, seconds: u64, tens: u64) -> u64 {
     let curves = AgentCurves::of(summary).names.len() as u64;
-    length(|length| seconds * curves / length <= AGENTS * tens)
+    let fits = |length: u64| seconds * curves / length <= AGENTS * tens;
+    let each_s = summary.totals.finished / (seconds * curves).max(1);
+    length(|length| {
+        fits(length) && (summary.totals.finished == 0 || each_s * length >= RANKED || length * DRAWN >= seconds)
+    })
 }
 
 /// Returns the shortest block length that fits.
