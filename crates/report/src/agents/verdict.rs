@@ -133,7 +133,8 @@ pub(crate) fn add_to_limits(limits: Conclusion, agents: &[AgentSummary]) -> Conc
     let is_of_whole = limits.findings.iter().any(|found| found.rule == "C1") && !agents.iter().any(is_full);
     let mut rules: Vec<&'static str> = Vec::new();
     for found in agents.iter().flat_map(|agent| &agent.limits) {
-        if !rules.contains(&found.rule) && !(found.rule == "C1" && is_of_whole) {
+        let is_told = rules.contains(&found.rule) || (found.rule == "C1" && is_of_whole);
+        if !is_told {
             rules.push(found.rule);
         }
     }
