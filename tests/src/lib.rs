@@ -8,6 +8,7 @@ pub mod certificates;
 pub mod console;
 pub mod daemon;
 pub mod external;
+pub mod fleet;
 pub mod grpc;
 pub mod guide;
 pub mod http2;
@@ -24,6 +25,7 @@ pub mod target;
 pub mod websocket;
 
 pub use console::ConsoleProcess;
+pub use fleet::TestFleet;
 pub use peer::ScriptedPeer;
 pub use program::{ProgramOutput, RunningProgram, brunt, prepare, start};
 pub use proxy::TestProxy;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use brunt_config::redact::Redaction;
 use brunt_contract::UsageError;
 use brunt_engine::{Briefing, Control, Launcher, PreparedRun, Setup, Stop};
 use brunt_plan::{Bundle, Plan};
@@ -47,6 +48,8 @@ pub struct FleetRun<'a> {
     pub stop: &'a Stop,
     /// The changes of its load.
     pub control: &'a Control,
+    /// The masking of what is recorded.
+    pub redaction: &'a Redaction,
 }
 
 /// The inputs of workers elsewhere.

@@ -11,9 +11,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use brunt_cause::Cause;
 use brunt_contract::{Origin, PeerAddress};
 use brunt_engine::Resolver;
-use brunt_plan::address;
-
-use crate::owner_terms::OwnerTerms;
+use brunt_plan::{OwnerTerms, address};
 
 /// A resolver that returns a public address only if its host is confirmed.
 pub struct PublicAddressGuard {
@@ -53,10 +51,11 @@ impl PublicAddressGuard {
 
     /// Returns the first of these addresses of an origin that the owner of this machine does not allow to be loaded.
     fn not_lent(&self, origin: &Origin, places: &[PeerAddress]) -> Option<IpAddr> {
-        self.terms
-            .read()
-            .map_or_else(|poisoned| poisoned.into_inner().clone(), |terms| terms.clone())?
-            .refused(origin, places)
+        let terms = self.terms.read().map_or_else(|poisoned| poisoned.into_inner().clone(), |terms| terms.clone())?;
+        places.iter().find_map(|place| match place {
+            PeerAddress::Tcp(to) | PeerAddress::Udp(to) => (!terms.allows(&origin.host, to.ip())).then_some(to.ip()),
+            _ => None,
+        })
     }
 
     /// Checks an origin against the terms of the owner. A name that cannot be resolved is a failure of requests, here as

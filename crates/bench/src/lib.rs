@@ -11,7 +11,6 @@ pub mod guard;
 pub mod host;
 pub mod journal;
 mod objective_names;
-mod owner_terms;
 pub mod proxy_route;
 mod readings;
 mod reference;
@@ -48,7 +47,6 @@ use brunt_config::redact::Redaction;
 use brunt_config::{CounterSources, Intent};
 
 pub use elsewhere::{FleetRun, FleetRunner, WorkerPlaces};
-pub use owner_terms::{AllowedTarget, OwnerTerms};
 
 /// Number of bytes of an exchange that the reason of a failure may quote.
 const QUOTED: usize = 64 << 10;
@@ -380,7 +378,9 @@ impl Bench {
         match self.elsewhere.as_ref().map(|elsewhere| &elsewhere.place) {
             Some(ElsewherePlace::Fleet(fleet)) => {
                 let briefing = self.briefing_of(trial);
-                fleet.run(&FleetRun { prepared: &self.prepared, setup: &setup, briefing, stop, control }, &mut pass)
+                let redaction = &self.redaction;
+                let run = FleetRun { prepared: &self.prepared, setup: &setup, briefing, stop, control, redaction };
+                fleet.run(&run, &mut pass)
             }
             _ => {
                 self.prepared.run(&setup, stop, &mut pass);

@@ -12,13 +12,12 @@ use brunt_config::CounterSources;
 use brunt_config::redact::Redaction;
 use brunt_contract::{Protocol, UsageError};
 use brunt_engine::{Assignment, Briefing, Setup, ShareOutput};
-use brunt_plan::{Bundle, Plan};
+use brunt_plan::{Bundle, OwnerTerms, Plan};
 use brunt_record::{EventEncoder, GeneratorHost, Notice, RunEvent, RunListener};
 use serde::{Deserialize, Serialize};
 
 use crate::Bench;
 use crate::journal::Journal;
-use crate::owner_terms::OwnerTerms;
 use crate::readings::CounterReadings;
 
 /// Name of the subcommand of such a process.

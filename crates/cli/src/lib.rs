@@ -13,6 +13,7 @@ mod document;
 mod event_files;
 mod experiments;
 mod exporters;
+mod fleet;
 mod kept_runs;
 mod keyboard;
 mod lint;
@@ -123,10 +124,10 @@ fn execute(line: &[String], protocols: &[Arc<dyn Protocol>]) -> run::CommandResu
     host.calibration = calibrate::known(&host);
     let seed = RandomState::new().hash_one(std::process::id());
     let defaults = Defaults { cores: host.cores, descriptors: host.descriptors, seed };
-    if let [word] = line
+    if let [word, terms @ ..] = line
         && word == brunt_bench::share::WORD
     {
-        return worker::run_share(protocols, &host);
+        return worker::run_share(protocols, &host, terms.first().map(String::as_str));
     }
     signals::ignore_file_size_signal();
     let interrupts =
@@ -141,6 +142,9 @@ fn execute(line: &[String], protocols: &[Arc<dyn Protocol>]) -> run::CommandResu
             let outcome = run::run(&mut intent, protocol, &host, &interrupts()?);
             outcome.map_err(|complaint| intent.locate_error(complaint))
         }
+        Command::ResumeRun(asked) => fleet::resume(&asked, &interrupts()?),
+        Command::Agent(asked) => fleet::agent(*asked, &host),
+        Command::Fleet(asked) => fleet::command(&asked),
         Command::Find(mut settings) => {
             settings.intent.redaction.apply_to_errors();
             let outcome = experiments::conduct((&mut *settings).into(), protocols, &host, &interrupts()?);

@@ -23,12 +23,11 @@ use crate::signals::Interrupts;
 use crate::stop_conditions::StopConditions;
 use crate::timer::Timer;
 use crate::view::View;
-use crate::worker::SelfLauncher;
 use crate::{
-    checks, control_pipe, debug, delayed_actions, doctor, document, messages, preflight, report_output, screen,
+    checks, control_pipe, debug, delayed_actions, doctor, document, fleet, messages, preflight, report_output, screen,
 };
 use brunt_bench::journal::Journal;
-use brunt_bench::{Bench, FirstOutcome, NoLoadReason, WorkerPlaces};
+use brunt_bench::{Bench, FirstOutcome, NoLoadReason};
 use brunt_config::Intent;
 
 /// The result of a command: an exit code, or the user's mistake.
@@ -51,7 +50,7 @@ pub fn run(
     let timer = timer.map_err(|why| UsageError::new("--run-timeout", brunt_engine::no_thread(&why).to_string()))?;
     let announced = (!intent.presentation.quiet).then(|| lang.of(messages::PREPARING).to_owned());
     let waiting = announced.and_then(delayed_actions::announce_wait);
-    let bench = Bench::prepare(intent, protocol, host, WorkerPlaces::here(SelfLauncher));
+    let bench = fleet::places(intent).and_then(|places| Bench::prepare(intent, protocol, host, places));
     drop(waiting);
     let mut bench = bench?;
     if intent.asks_for_workers() {
@@ -374,9 +373,9 @@ mod tests {
             let protocols = brunt_protocols::all();
             let Ok(Command::Run(mut intent)) = read(&words, &protocols, &defaults) else { panic!("{scheme}") };
             let protocol = &*protocols[intent.protocol];
-            let bench =
-                Bench::prepare(&mut intent, protocol, &GeneratorHost::default(), WorkerPlaces::here(SelfLauncher))
-                    .map_err(|wrong| wrong.to_string());
+            let places = crate::fleet::places(&intent).unwrap();
+            let bench = Bench::prepare(&mut intent, protocol, &GeneratorHost::default(), places)
+                .map_err(|wrong| wrong.to_string());
             let said = bench.map(|bench| bench.remarks()).expect("a good plan");
             assert_eq!(said.iter().any(|notice| notice.subject() == Some(Subject::Insecure)), told, "{scheme}");
             assert_eq!((intent.plan.urls.len(), intent.plan.count_urls()), (1000, 1201));

@@ -21,18 +21,20 @@ impl Launcher for SelfLauncher {
     }
 }
 
-/// Runs the share that standard input describes; ends when it is done or when standard input ends.
+/// Runs the share that standard input describes, on the terms of the machine's owner (JSON) if it is lent; ends when it is done or when standard input ends.
 ///
 /// # Errors
 /// Returns an error if there is no valid assignment or the share cannot be run; the parent process
 /// receives it, too.
-pub fn run_share(protocols: &[Arc<dyn Protocol>], host: &GeneratorHost) -> CommandResult {
+pub fn run_share(protocols: &[Arc<dyn Protocol>], host: &GeneratorHost, terms: Option<&str>) -> CommandResult {
     ignore_interrupts().map_err(|error| UsageError::new("signals", error.to_string()))?;
+    let terms =
+        terms.map(serde_json::from_str).transpose().map_err(|error| UsageError::new(WORD, error.to_string()))?;
     let assignment = Assignment::accept(std::io::stdin(), std::io::stdout()).map_err(|error| {
         let hint = "brunt starts this itself, for --processes";
         UsageError::new(WORD, format!("{error} ({hint})"))
     })?;
-    share::run_assignment(assignment, protocols, host, None)?;
+    share::run_assignment(assignment, protocols, host, terms)?;
     Ok(0)
 }
 

@@ -16,7 +16,7 @@ use super::settings::{CONSOLE, DOCUMENT, HEADINGS, TARGET, all};
 use super::values::SettingValues;
 
 /// The commands.
-pub const COMMANDS: [&str; 16] = [
+pub const COMMANDS: [&str; 18] = [
     "run",
     "find",
     "compare",
@@ -32,6 +32,8 @@ pub const COMMANDS: [&str; 16] = [
     "target",
     "plan",
     "probe",
+    "fleet",
+    "agent",
     "ui",
 ];
 

@@ -46,6 +46,25 @@ pub const UI: Text = text(
         示例：brunt ui --listen :8089 --password-file pw.txt --cert chain.pem --key key.pem --name load.example",
 );
 
+/// The text below `brunt agent --help`.
+pub const AGENT: Text = text(
+    "Opens one outgoing connection (UDP, QUIC with certificates of both sides) and listens on nothing. It takes one share \
+        of a run at a time, keeps figures on disk until the coordinator has them, and stops its load by itself if it hears \
+        nothing of the coordinator for a while. Secrets of a plan are in memory only.\n\nExample: brunt agent --join \
+        coordinator.test:7447 --token @agent.token --label eu --allow 10.0.0.0/8 --max-rate 5000/s",
+    "只建立一个向外的连接（UDP，QUIC，双方都用证书），不监听任何端口。一次只承担一个压测的份额；协调端收到数据之前，数据保存在磁盘上；一段时间没有协调端的消息时自行停止发压。计划中的机密只在内存中。\n\n\
+        示例：brunt agent --join coordinator.test:7447 --token @agent.token --label eu --allow 10.0.0.0/8 --max-rate 5000/s",
+);
+
+/// The text below `brunt fleet --help`.
+pub const FLEET: Text = text(
+    "The machine on which runs are started coordinates: it listens on one UDP port while it runs something. `init` makes \
+        its certificates and prints one command for each agent, with a token that speaks for that agent only.\n\nExample: \
+        brunt fleet init --host coordinator.test eu-1 eu-2\n         brunt run plan.yaml --agents 2",
+    "启动压测的机器就是协调端：运行期间监听一个 UDP 端口。`init` 生成证书，并为每个代理打印一条命令，其中的令牌只能代表该代理。\n\n\
+        示例：brunt fleet init --host coordinator.test eu-1 eu-2\n      brunt run plan.yaml --agents 2",
+);
+
 /// The text below `brunt demo --help`.
 pub const DEMO: Text = text(
     "Starts `brunt target` in a second process and loads it for ten seconds with 1000 requests a second, each of which \

@@ -17,6 +17,7 @@ use crate::redact::Redaction;
 use super::counter_sources::CounterSources;
 use super::draft::{DraftUrl, RunDraft};
 use super::export_settings::ExportSettings;
+use super::fleet_settings::{self, FleetRequest};
 use super::origin::ValueOrigin;
 use super::parsers::{self, MOST_WORKERS};
 use super::settings::*;
@@ -99,6 +100,8 @@ pub struct Intent {
     pub exporting: ExportSettings,
     /// Number of processes for the workers; `None` to run them as threads of this process.
     pub processes: Option<u32>,
+    /// The agents that make the run; `None` for this machine.
+    pub fleet: Option<FleetRequest>,
     /// Differences of the run from its curl commands.
     pub notes: Vec<Complaint>,
     /// Parts of the curl commands that make no difference.
@@ -292,6 +295,7 @@ fn build(
         watching,
         exporting: export_settings::read(said)?,
         processes: said.get(&PROCESSES)?,
+        fleet: fleet_settings::of_run(said)?,
         notes: Vec::new(),
         remarks: Vec::new(),
         flow_remarks,

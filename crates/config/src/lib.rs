@@ -18,6 +18,7 @@ mod explain;
 mod export_settings;
 mod file;
 mod find_settings;
+mod fleet_settings;
 mod flows;
 mod help;
 mod intent;
@@ -76,6 +77,7 @@ pub use compare_settings::{CompareSettings, ComparedSide};
 pub use counter_sources::{CounterSources, LocalService, ProbeTargets};
 pub use export_settings::ExportSettings;
 pub use find_settings::FindSettings;
+pub use fleet_settings::{AgentCommand, FleetAction, FleetCommand, FleetRequest, PORT as FLEET_PORT, ResumeCommand};
 pub use intent::{Defaults, Intent, Presentation, ReportFile};
 pub use ladder_settings::{LadderSettings, RungSettings};
 pub use language::of_line as language_of;
@@ -95,6 +97,12 @@ const RECORD_ENDING: &str = ".bruntrec";
 pub enum Command {
     /// `brunt [run] URL`.
     Run(Box<Intent>),
+    /// `brunt run --resume RUN`.
+    ResumeRun(Box<ResumeCommand>),
+    /// `brunt agent`.
+    Agent(Box<AgentCommand>),
+    /// `brunt fleet`.
+    Fleet(Box<FleetCommand>),
     /// `brunt find`: a search for the highest load.
     Find(Box<FindSettings>),
     /// `brunt compare`: two sides in turn.
@@ -129,6 +137,9 @@ pub enum Command {
     Text(String),
 }
 
+/// The command `brunt run --resume`, which has few of the options of a run.
+const RESUMED: &str = "run --resume";
+
 /// Parses a command line (without the name of the program).
 ///
 /// # Errors
@@ -141,6 +152,8 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
         Some((first, rest)) if COMMANDS.contains(&first.as_str()) => (first.as_str(), rest),
         _ => ("run", words),
     };
+    let resumes = |word: &String| word == "--resume" || word.starts_with("--resume=");
+    let command = if command == "run" && rest.iter().any(resumes) { RESUMED } else { command };
     let sides = (command == "compare").then(|| compare_settings::marked(rest));
     let rest = sides.as_deref().unwrap_or(rest);
     if command == "run" {
@@ -189,6 +202,13 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
             target_settings::read(&of(target_settings::SETTINGS)).map(|serving| Command::Target(Box::new(serving)))
         }
         "probe" => probe_settings::read(&of(probe_settings::SETTINGS)).map(|probing| Command::Probe(Box::new(probing))),
+        "fleet" => {
+            fleet_settings::fleet(&of(fleet_settings::FLEET_SETTINGS)).map(|asked| Command::Fleet(Box::new(asked)))
+        }
+        "agent" => fleet_settings::agent(&of(fleet_settings::AGENT)).map(|asked| Command::Agent(Box::new(asked))),
+        RESUMED => {
+            fleet_settings::resume(&of(&fleet_settings::RESUMING)).map(|asked| Command::ResumeRun(Box::new(asked)))
+        }
         "ui" => ui::read(&of(ui::SETTINGS)).map(|asked| Command::Ui(Box::new(asked))),
         "find" | "compare" | "sweep" | "ladder" => experiment(command, &matches, words, (&spoken, protocols), defaults),
         "capacity" => {

@@ -3,8 +3,9 @@
 
 use std::net::SocketAddr;
 
+use brunt_cause::Complaint;
 use brunt_measure::Nanos;
-use brunt_plan::{Arrivals, NetKind, TrustPolicy, quantity};
+use brunt_plan::{AgentSelection, Arrivals, LossPolicy, NetKind, TrustPolicy, quantity};
 use brunt_report::Lang;
 use brunt_report::formats::ReportFormat;
 use brunt_report::text::Text;
@@ -19,6 +20,14 @@ macro_rules! settings {
         /// All settings with options, under the headings of the help.
         pub const HEADINGS: &[(Text, &[SettingSpec])] = &[$((message($heading, $zh), &[$($name.spec),*])),*];
     };
+}
+
+fn selection(text: &str) -> Result<AgentSelection, Complaint> {
+    text.parse()
+}
+
+fn policy(text: &str) -> Result<LossPolicy, Complaint> {
+    text.parse()
 }
 
 /// URLs and plan files, which are positional arguments.
@@ -210,6 +219,32 @@ settings! {
             "Run the workers in N separate processes, reported as one run", "把工作线程分到 N 个进程中运行，报告合为一次压测",
         );
         NET: NetKind = one("net", "NETWORK", parsers::net, "epoll or uring [default: epoll]", "epoll 或 uring [默认：epoll]");
+    }
+    "Many machines" "多机" {
+        AGENTS: AgentSelection = one(
+            "agents", "WHICH", selection,
+            "Run on these agents of a fleet (see brunt fleet): 4, all, label=eu, eu=2,asia=1, or names", "在机群的这些代理上运行（见 brunt fleet）：4、all、label=eu、eu=2,asia=1 或名称",
+        ).command_line_only();
+        FLEET: String = one(
+            "fleet", "DIR|nats://HOST", text,
+            "The fleet they are of [default: $XDG_CONFIG_HOME/brunt/fleet]", "它们所属的机群 [默认：$XDG_CONFIG_HOME/brunt/fleet]",
+        ).command_line_only();
+        AGENTS_WAIT: Nanos = one(
+            "agents-wait", "TIME", quantity::positive_duration,
+            "Wait this long for them to come [default: 10s]", "等待它们上线的时间 [默认：10s]",
+        ).command_line_only();
+        ON_LOST: LossPolicy = one(
+            "on-lost", "POLICY", policy,
+            "If one is lost: go-on, redistribute its load, or abort [default: go-on]", "有代理丢失时：go-on（其余继续）、redistribute（由其余接手）或 abort（停止） [默认：go-on]",
+        ).command_line_only();
+        LOST_AFTER: Nanos = one(
+            "lost-after", "TIME", quantity::positive_duration,
+            "One that reports nothing for TIME counts as lost [default: 90s]", "TIME 内没有报告的代理视为丢失 [默认：90s]",
+        ).command_line_only();
+        ORPHAN_TIMEOUT: Nanos = one(
+            "orphan-timeout", "TIME", quantity::positive_duration,
+            "One that hears nothing from here for TIME stops by itself [default: 120s]", "TIME 内没有收到协调端消息的代理自行停止 [默认：120s]",
+        ).command_line_only();
     }
     "Counters" "计数器" {
         WATCH_PID: u32 = one(

@@ -14,8 +14,8 @@ use super::setting::message;
 use super::settings::HEADINGS;
 use super::suggestions::distance;
 use super::{
-    capacity_settings, command_settings, compare_settings, examples, find_settings, help, ladder_settings,
-    lint_settings, manual, probe_settings, sweep_settings, target_settings, ui,
+    capacity_settings, command_settings, compare_settings, examples, find_settings, fleet_settings, help,
+    ladder_settings, lint_settings, manual, probe_settings, sweep_settings, target_settings, ui,
 };
 
 /// Topics with a text of their own.
@@ -132,6 +132,9 @@ pub fn described(command: &str, spoken: &[ProtocolOptions], lang: Lang) -> Comma
         "lint" => lint_settings::command(lang),
         "target" => target_settings::command(lang),
         "probe" => probe_settings::command(lang),
+        super::RESUMED => fleet_settings::resume_command(lang),
+        "fleet" => fleet_settings::fleet_command(lang),
+        "agent" => fleet_settings::agent_command(lang),
         "ui" => ui::command(lang),
         "find" => find_settings::command(spoken, lang),
         "compare" => compare_settings::command(spoken, lang),

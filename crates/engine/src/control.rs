@@ -49,6 +49,12 @@ impl Control {
         self.add(&mut self.list(), stamped);
     }
 
+    /// Returns the changes beyond the first `seen`, each with the time (monotonic clock) at which it takes effect, for
+    /// workers on other machines.
+    pub fn scheduled_since(&self, seen: usize) -> Vec<(Nanos, Change)> {
+        self.since(seen).into_iter().map(|ScheduledChange { at, change }| (at, change)).collect()
+    }
+
     /// Returns the changes beyond the first `seen`.
     pub(crate) fn since(&self, seen: usize) -> Vec<ScheduledChange> {
         if self.0.count.load(Ordering::Acquire) <= seen {

@@ -393,8 +393,8 @@ fn started(setup: &Setup, net: &str, workers: u32) -> RunStarted {
         silent: None,
         names: Vec::new(),
         around: Vec::new(),
-        agents: Vec::new(),
         checks: Vec::new(),
+        agents: Vec::new(),
     }
 }
 

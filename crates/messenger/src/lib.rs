@@ -3,15 +3,19 @@
 //! Zenoh and NATS implement them in `brunt-link`, a process of its own, so that no process that measures holds either. What
 //! runs on top (agents, shares, records) is in `brunt-fleet` and does not know which engine carries it.
 
+pub mod bridge;
 mod local;
+mod replaceable;
 
+pub use bridge::LinkedMessenger;
 pub use local::LocalMessenger;
+pub use replaceable::ReplaceableMessenger;
 
 use std::any::Any;
 use std::time::Duration;
 
 /// Something announced, watched or answered, until this is dropped.
-pub type Held = Box<dyn Any + Send>;
+pub type Held = Box<dyn Any + Send + Sync>;
 
 /// Told of each name that appears (`true`) or disappears, first of those that are there.
 pub type OnPresence = Box<dyn Fn(&str, bool) + Send + Sync>;

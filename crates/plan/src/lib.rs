@@ -4,20 +4,26 @@
 //! options of protocols are kept as text ([`PlanOptions`]), and each protocol parses its own.
 
 pub mod address;
+mod agent_selection;
 mod bundle;
 mod change;
 pub mod document;
 pub mod flow;
 pub mod mask;
+mod owner_terms;
 pub mod public_load;
 pub mod quantity;
+mod run_terms;
 pub mod scenarios;
 pub mod stages;
 mod trial;
 pub mod yaml;
 
+pub use agent_selection::{AgentSelection, NamedAgent};
 pub use bundle::Bundle;
 pub use change::Change;
+pub use owner_terms::{AllowedTarget, OwnerTerms};
+pub use run_terms::{LossPolicy, RunTerms};
 pub use scenarios::ScenarioPlan;
 pub use trial::Trial;
 

@@ -77,6 +77,8 @@ words! {
         AgentLost = "agent_lost",
         /// An agent took no part; facts: `agent`, `why`.
         AgentRefused = "agent_refused",
+        /// An agent remarks on its share; facts: `agent`, `remark`.
+        AgentRemark = "agent_remark",
         /// The share of lost agents went to others; facts: `agents`, `to`, `at`.
         AgentsReplaced = "agents_replaced",
         /// Arrivals waited because the limit of connections was reached.

@@ -7,7 +7,7 @@
 mod agents;
 mod bars;
 mod checks;
-mod columns;
+pub mod columns;
 pub mod comparison;
 mod connection_limit;
 pub mod contrast;

@@ -15,6 +15,7 @@ mod experiment_records;
 mod faults;
 mod files;
 mod find;
+mod fleet;
 mod flows;
 mod frames;
 mod generator;

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use brunt_bench::{Bench, NoLoadReason, WorkerPlaces};
+use brunt_bench::{Bench, NoLoadReason};
 use brunt_cause::complaint;
 use brunt_config::Intent;
 use brunt_contract::{Protocol, UsageError};
@@ -30,7 +30,6 @@ use self::output::ExperimentOutput;
 use crate::run::{self, CommandResult};
 use crate::signals::Interrupts;
 use crate::view::View;
-use crate::worker::SelfLauncher;
 use crate::{checks, document, kept_runs, messages, preflight, report_output, screen};
 
 pub use replay::show;
@@ -238,7 +237,7 @@ fn prepare(
     let intent = &mut *subject.intent;
     intent.yes |= subject.highest.is_none();
     let protocol = Arc::clone(&protocols[intent.protocol]);
-    let bench = Bench::prepare(intent, &*protocol, host, WorkerPlaces::here(SelfLauncher))?;
+    let bench = Bench::prepare(intent, &*protocol, host, crate::fleet::places(intent)?)?;
     if intent.asks_for_workers() {
         checks::workers(&intent.plan, bench.prepared())?;
     }

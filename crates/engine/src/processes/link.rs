@@ -45,11 +45,11 @@ pub struct ClockOffset(pub i64);
 
 impl ClockOffset {
     /// Converts a time to the clock of the process.
-    pub(crate) fn to_process(self, ours: Nanos) -> Nanos {
+    pub fn to_process(self, ours: Nanos) -> Nanos {
         Nanos(ours.0.saturating_add_signed(self.0))
     }
     /// Converts a time of the process to our clock.
-    pub(crate) fn to_coordinator(self, theirs: Nanos) -> Nanos {
+    pub fn to_coordinator(self, theirs: Nanos) -> Nanos {
         Nanos(theirs.0.saturating_add_signed(self.0.saturating_neg()))
     }
 }

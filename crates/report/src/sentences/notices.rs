@@ -11,6 +11,7 @@ pub(crate) fn notice(of: Subject) -> Text {
         Subject::AgentLate => AGENT_LATE,
         Subject::AgentLost => AGENT_LOST,
         Subject::AgentRefused => AGENT_REFUSED,
+        Subject::AgentRemark => AGENT_REMARK,
         Subject::AgentsReplaced => AGENTS_REPLACED,
         Subject::PublicRefused => PUBLIC_REFUSED,
         Subject::Curl => CURL,
@@ -66,6 +67,7 @@ const AGENT_LOST: Text = text(
 );
 const AGENT_REFUSED: Text =
     text("Agent {agent} took no part in the run: {why}.", "代理 {agent} 没有参加本次压测：{why}。");
+const AGENT_REMARK: Text = text("Agent {agent}: {remark}.", "代理 {agent}：{remark}。");
 const AGENTS_REPLACED: Text =
     text("The share of {agents} went to {to} at {at}.", "自 {at} 起，{agents} 承担的部分改由 {to} 承担。");
 const PUBLIC_REFUSED: Text = text(

@@ -5,9 +5,9 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use brunt_cause::{Complaint, complaint};
-use brunt_contract::{Origin, PeerAddress};
-use brunt_plan::{Load, Plan, address};
 use serde::{Deserialize, Serialize};
+
+use crate::{Load, Plan, address};
 
 /// The terms on which a machine is lent to runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -107,18 +107,12 @@ fn share_prefix(a: u128, b: u128, width: u8, bits: u8) -> bool {
 }
 
 impl OwnerTerms {
-    /// Returns the first of these addresses of an origin that may not be loaded.
-    pub(crate) fn refused(&self, origin: &Origin, places: &[PeerAddress]) -> Option<IpAddr> {
-        places.iter().find_map(|place| match place {
-            PeerAddress::Tcp(to) | PeerAddress::Udp(to) => {
-                let allowed = match &self.allow[..] {
-                    [] => !address::is_public(to.ip()),
-                    allow => allow.iter().any(|target| target.covers(&origin.host, to.ip())),
-                };
-                (!allowed).then_some(to.ip())
-            }
-            _ => None,
-        })
+    /// Returns `true` if an address of a host may be loaded.
+    pub fn allows(&self, host: &str, to: IpAddr) -> bool {
+        match &self.allow[..] {
+            [] => !address::is_public(to),
+            allow => allow.iter().any(|target| target.covers(host, to)),
+        }
     }
 
     /// Checks a share of a plan (a number of the run's workers) against the ceilings.
@@ -172,10 +166,7 @@ mod tests {
 
     #[test]
     fn by_default_no_public_address_is_loaded_and_otherwise_what_is_listed() {
-        let refused = |allow: &[&str], host: &str, to: &str| {
-            let place = PeerAddress::Tcp((to.parse::<IpAddr>().unwrap(), 80).into());
-            terms(allow).refused(&Origin::tcp(host, 80, false), &[place]).is_some()
-        };
+        let refused = |allow: &[&str], host: &str, to: &str| !terms(allow).allows(host, to.parse().unwrap());
         for (allow, host, to, expected) in [
             (&[][..], "a.test", "10.1.2.3", false),
             (&[], "a.test", "8.8.8.8", true),

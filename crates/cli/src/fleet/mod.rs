@@ -1,0 +1,70 @@
+//! Many machines: the link to a fleet, agents chosen for runs, and the commands about them.
+
+mod agent;
+mod commands;
+mod link;
+mod resumed;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use brunt_bench::WorkerPlaces;
+use brunt_cause::complaint;
+use brunt_config::{FleetRequest, Intent};
+use brunt_contract::UsageError;
+use brunt_fleet::{AgentGroup, Fleet};
+use brunt_messenger::Undelivered;
+
+use crate::kept_runs;
+use crate::worker::SelfLauncher;
+
+pub use agent::agent;
+pub use commands::command;
+pub use resumed::resume;
+
+/// Returns where the workers of a run are: on this machine, or on the agents that it asks for.
+///
+/// # Errors
+/// The agents cannot be had.
+pub fn places(intent: &Intent) -> Result<WorkerPlaces, UsageError> {
+    let mut places = WorkerPlaces::here(SelfLauncher);
+    if let Some(request) = &intent.fleet {
+        places.fleet = Some(Arc::new(choose(request)?));
+    }
+    Ok(places)
+}
+
+fn choose(request: &FleetRequest) -> Result<AgentGroup, UsageError> {
+    let fleet = Arc::new(watch(request.fleet.as_deref())?);
+    let wait = Duration::from_nanos(request.wait.0);
+    AgentGroup::choose(fleet, &request.agents, (wait, request.terms.clone()), runs()?)
+        .map_err(|why| UsageError::new("--agents", why))
+}
+
+/// Connects with a fleet: a directory of identities, or a NATS server.
+fn watch(fleet: Option<&str>) -> Result<Fleet, UsageError> {
+    let messenger = link::coordinator(fleet)?;
+    Fleet::watch(messenger).map_err(|why| unreachable(&why))
+}
+
+fn unreachable(why: &Undelivered) -> UsageError {
+    UsageError::new("--fleet", why.0.clone())
+}
+
+/// Returns the directory for the directories of runs on a fleet.
+fn runs() -> Result<PathBuf, UsageError> {
+    state().map(|state| state.join("fleet-runs"))
+}
+
+/// Returns the directory for what is kept between runs.
+fn state() -> Result<PathBuf, UsageError> {
+    let state = kept_runs::directory().and_then(|kept| kept.parent().map(PathBuf::from));
+    state.ok_or_else(|| {
+        let trouble = complaint!(
+            "there is no home directory for what a run on agents must keep; set XDG_STATE_HOME",
+            "没有可存放多机压测数据的主目录；请设置 XDG_STATE_HOME"
+        );
+        UsageError::new("--agents", trouble)
+    })
+}

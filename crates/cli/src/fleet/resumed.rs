@@ -1,0 +1,55 @@
+//! `brunt run --resume`: goes on with a run on agents whose coordinator was gone.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use brunt_bench::journal::Journal;
+use brunt_config::ResumeCommand;
+use brunt_config::redact::Redaction;
+use brunt_contract::UsageError;
+use brunt_fleet::{ResumedRun, RunDirectory};
+use brunt_report::{Exit, Lang, SummaryBuilder};
+
+use super::{runs, watch};
+use crate::document;
+use crate::event_files::EventFiles;
+use crate::report_output::{self, conclude};
+use crate::run::CommandResult;
+use crate::signals::Interrupts;
+use crate::view::View;
+
+/// Time for which agents are waited for that may not have found this coordinator yet.
+const COME: Duration = Duration::from_secs(5);
+
+/// Goes on with a run.
+///
+/// # Errors
+/// There is no such run, or the fleet is out of reach.
+pub fn resume(asked: &ResumeCommand, interrupts: &Interrupts) -> CommandResult {
+    let lang = asked.presentation.language.unwrap_or_else(Lang::from_env);
+    report_output::check_files(&asked.presentation.files, asked.record.as_deref())?;
+    asked.record.iter().try_for_each(|path| document::check_writable("--record", path))?;
+    let directory = RunDirectory::open(&runs()?, &asked.run).map_err(|why| UsageError::new("--resume", why))?;
+    let fleet = Arc::new(watch(asked.fleet.as_deref())?);
+    let resumed = ResumedRun::open(Arc::clone(&fleet), directory).map_err(|why| UsageError::new("--resume", why))?;
+    let names: Vec<String> = resumed.started().agents.iter().map(|agent| agent.name.clone()).collect();
+    fleet.wait_for(COME, |there| names.iter().all(|name| there.contains(name)));
+    interrupts.enable_graceful_stop();
+    let plan = resumed.started().plan.clone();
+    let mut view = View::new(&asked.presentation, lang);
+    view.begin_table(&plan);
+    let mut logs = EventFiles::begin(asked.record.as_deref());
+    let mut summing = SummaryBuilder::default();
+    // The agents masked what they recorded.
+    let mut journal = Journal::new(Redaction::default());
+    logs.take_notices().into_iter().for_each(|trouble| journal.add_final_notice(trouble));
+    journal.add_listener(&mut view);
+    logs.listeners().for_each(|log| journal.add_listener(log));
+    journal.add_listener(&mut summing);
+    resumed.run(interrupts.stop(), &mut |event| journal.process(event))?;
+    let (whole, mut summary) = (logs.is_recorded(lang), summing.finish());
+    if !whole && summary.exit == Exit::Ok {
+        summary.exit = Exit::NotWritten;
+    }
+    Ok(conclude(&summary, logs.past().as_deref(), &asked.presentation, lang, &mut view))
+}

@@ -1,0 +1,226 @@
+//! A share that an agent has taken: its measuring process, and the handing in of what it reports.
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use brunt_engine::{ShareProcess, ShareReport};
+use brunt_measure::Nanos;
+use brunt_messenger::{FrameId, Messenger};
+use brunt_plan::{Change, OwnerTerms};
+
+use super::Lending;
+use super::spool::{Spool, SpoolHead};
+use crate::frame::Item;
+use crate::protocol::{AgentOrder, PIECE, RunQuestion, ShareOffer, to_bytes};
+
+/// Time for which an acknowledgement is awaited.
+const ACKNOWLEDGED: Duration = Duration::from_secs(3);
+/// Pause after a frame that was not acknowledged.
+const AGAIN: Duration = Duration::from_millis(200);
+/// Time for which a piece of the briefing is awaited, and how often it is asked for.
+const PIECE_WITHIN: Duration = Duration::from_secs(5);
+const PIECE_TRIES: u32 = 6;
+/// Interval of looks at the clock of the orphan.
+const LOOK: Duration = Duration::from_millis(100);
+/// Time after which what nobody takes is given up.
+const KEPT: Duration = Duration::from_secs(24 * 3600);
+
+/// A share whose load runs.
+pub(crate) struct ActiveShare {
+    offer: ShareOffer,
+    process: ShareProcess,
+    /// Number of the next order.
+    next_order: AtomicU64,
+    contact: Arc<Contact>,
+    spool: Arc<Spool>,
+}
+
+/// The last sign of the coordinator.
+pub(crate) struct Contact {
+    last: Mutex<Instant>,
+    over: AtomicBool,
+}
+
+impl Contact {
+    fn note(&self) {
+        *self.last.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Instant::now();
+    }
+
+    fn silence(&self) -> Duration {
+        self.last.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).elapsed()
+    }
+}
+
+impl ActiveShare {
+    pub fn run(&self) -> &str {
+        &self.offer.run
+    }
+
+    /// Follows an order, unless it was followed already.
+    pub fn follow(&self, number: u64, order: AgentOrder, terms: &OwnerTerms) {
+        self.contact.note();
+        if self.next_order.fetch_max(number + 1, Ordering::Relaxed) > number {
+            return;
+        }
+        match order {
+            AgentOrder::Go { barrier, at_ns } => self.process.release(barrier, Nanos(at_ns)),
+            AgentOrder::Stop => self.process.stop(),
+            AgentOrder::Change { at_ns, change } => {
+                let (held, is_held) = self.hold_to(terms, change);
+                if is_held {
+                    self.spool.push(&Item::Remark(
+                        "the change of the load was held to what the owner of the agent allows".into(),
+                    ));
+                }
+                self.process.change(Nanos(at_ns), held);
+            }
+        }
+    }
+
+    /// Bounds a change of the whole run so that this share stays within the owner's ceilings.
+    fn hold_to(&self, terms: &OwnerTerms, change: Change) -> (Change, bool) {
+        let part = f64::from(self.offer.to - self.offer.from) / f64::from(self.offer.of.max(1));
+        match change {
+            Change::Rate(rate) => match terms.max_rate.map(|most| most / part) {
+                Some(most) if rate > most => (Change::Rate(most), true),
+                _ => (change, false),
+            },
+            Change::Users(users) => match terms.max_connections.map(|most| most as f64 / part) {
+                Some(most) if f64::from(users) > most => (Change::Users(most as u32), true),
+                _ => (change, false),
+            },
+            _ => (change, false),
+        }
+    }
+
+    pub fn stop(&self) {
+        self.process.stop();
+    }
+}
+
+/// Takes a share: starts the measuring process, which gets its briefing in pieces from the coordinator.
+///
+/// # Errors
+/// The process cannot be started.
+pub(super) fn take(lending: &Arc<Lending>, offer: ShareOffer) -> io::Result<Arc<ActiveShare>> {
+    let terms = (lending.settings.describe)().terms;
+    let link = (lending.settings.start_process)(&terms)?;
+    let head = SpoolHead { run: offer.run.clone(), agent: lending.name.clone() };
+    let spool = Arc::new(Spool::create(&lending.settings.spool, head));
+    let contact = Arc::new(Contact { last: Mutex::new(Instant::now()), over: AtomicBool::new(false) });
+    let (messenger, wanted) = (Arc::clone(&lending.messenger), offer.clone());
+    let heard = Arc::clone(&contact);
+    let brief = move |to: &mut dyn Write| pull_briefing(&*messenger, &wanted, &heard, to);
+    let (told, over) = (Arc::clone(&spool), Arc::clone(&contact));
+    let told = move |report: ShareReport| {
+        let ends = matches!(report, ShareReport::Ended(_));
+        let full = told.is_overflowed();
+        // What does not fit stops the share (see `watch`).
+        told.push(&match report {
+            ShareReport::Ready(barrier) => Item::Ready(barrier),
+            ShareReport::Refused(why) => Item::Refused(why),
+            ShareReport::Event(event) => Item::Event(event),
+            ShareReport::Ended(how) if full => {
+                Item::Ended(format!("{how}; neither its disk nor its memory could hold more figures"))
+            }
+            ShareReport::Ended(how) => Item::Ended(how),
+        });
+        if let Some(trouble) = told.take_trouble() {
+            told.push(&Item::Remark(format!("figures that are not handed in yet are kept in memory: {trouble}")));
+        }
+        if ends {
+            over.over.store(true, Ordering::Relaxed);
+        }
+    };
+    let process = ShareProcess::start(link, brief, offer.task(), told)?;
+    let active = Arc::new(ActiveShare { offer, process, next_order: AtomicU64::new(0), contact, spool });
+    hand_in(lending, Arc::clone(&active.spool), Some(Arc::clone(&active)));
+    watch(lending, Arc::clone(&active));
+    Ok(active)
+}
+
+/// Asks for the pieces of the briefing and writes them to the measuring process.
+fn pull_briefing(
+    messenger: &dyn Messenger,
+    offer: &ShareOffer,
+    contact: &Contact,
+    to: &mut dyn Write,
+) -> io::Result<()> {
+    let address = format!("run/{}", offer.run);
+    let mut left = offer.bytes;
+    for number in 0..offer.bytes.div_ceil(PIECE as u64) {
+        let expected = left.min(PIECE as u64) as usize;
+        let question = to_bytes(&RunQuestion::Piece(number));
+        let mut tries = 0;
+        let piece = loop {
+            match messenger.ask(&address, &question, PIECE_WITHIN) {
+                Ok(piece) if piece.len() == expected => break piece,
+                answer => {
+                    tries += 1;
+                    let why = answer.map_or_else(|why| why.0, |_| "it is not the briefing that was announced".into());
+                    if tries >= PIECE_TRIES {
+                        return Err(io::Error::other(format!("the plan did not arrive: {why}")));
+                    }
+                    std::thread::sleep(AGAIN);
+                }
+            }
+        };
+        contact.note();
+        left -= expected as u64;
+        to.write_all(&piece)?;
+    }
+    to.flush()
+}
+
+/// Hands in what a spool holds, on a thread of its own, until the coordinator has all of it.
+pub(super) fn hand_in(lending: &Arc<Lending>, spool: Arc<Spool>, active: Option<Arc<ActiveShare>>) {
+    let messenger = Arc::clone(&lending.messenger);
+    let deliver = move || {
+        let mut tried_since = Instant::now();
+        while !spool.is_handed_in() && tried_since.elapsed() < KEPT {
+            let Some((seq, count, bytes)) = spool.next_batch(AGAIN) else { continue };
+            let SpoolHead { run, agent } = spool.head.clone();
+            match messenger.deliver(&FrameId { run, agent, epoch: 0, seq }, &bytes, ACKNOWLEDGED) {
+                Ok(()) => {
+                    spool.acknowledge(count);
+                    tried_since = Instant::now();
+                    active.iter().for_each(|active| active.contact.note());
+                }
+                Err(_) => std::thread::sleep(AGAIN),
+            }
+        }
+        spool.remove();
+    };
+    // Without a thread, the spool stays on disk for the next agent.
+    drop(std::thread::Builder::new().name("hand-in".into()).spawn(deliver));
+}
+
+/// Stops the load once the coordinator was silent for too long, and frees the machine once the share is over.
+fn watch(lending: &Arc<Lending>, active: Arc<ActiveShare>) {
+    let lending = Arc::clone(lending);
+    let most = Duration::from_nanos(active.offer.orphan_timeout_ns);
+    let look = move || {
+        let mut orphaned = false;
+        while !active.contact.over.load(Ordering::Relaxed) {
+            std::thread::sleep(LOOK);
+            if active.spool.is_overflowed() {
+                active.process.stop();
+            }
+            if !orphaned && active.contact.silence() > most {
+                orphaned = true;
+                let seconds = most.as_secs();
+                let said = format!("stopped: nothing was heard of the coordinator for {seconds} s");
+                (lending.settings.say)(&said, &format!("已停止：{seconds} 秒没有协调端的消息"));
+                active.spool.push(&Item::Remark(said));
+                active.process.stop();
+            }
+        }
+        let mut now = lending.active();
+        if now.as_ref().is_some_and(|now| Arc::ptr_eq(now, &active)) {
+            *now = None;
+        }
+    };
+    drop(std::thread::Builder::new().name("share".into()).spawn(look));
+}

@@ -1,0 +1,321 @@
+//! The conducting of a run: barriers, stops and changes go out; records come in and are merged; whoever is silent is
+//! named, and in the end given up.
+
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+use brunt_engine::{BARRIERS, ClockOffset, Control, PREPARED, Stop};
+use brunt_measure::{Clock, Nanos};
+use brunt_messenger::Held;
+use brunt_plan::{Change, LossPolicy};
+use brunt_record::{LoadChange, Notice, RunEvent, Subject};
+
+use super::directory::{RunDirectory, RunHead};
+use super::group::{Wires, lead};
+use super::merge::RecordMerger;
+use crate::frame::Item;
+
+/// Interval of looks at stops, changes and silences.
+const LOOK: Duration = Duration::from_millis(50);
+/// Time without figures after which an agent is said to be silent.
+const SILENT: Duration = Duration::from_secs(3);
+/// Time for which a silent agent is waited for once the run was stopped.
+const AFTER_STOP: Duration = Duration::from_secs(10);
+/// Time for which agents that prepare are waited for, once one is ready; and at all.
+const PREPARES: Duration = Duration::from_secs(60);
+const PREPARES_AT_ALL: Duration = Duration::from_secs(600);
+
+/// Items that an agent has handed in, in their order.
+pub(crate) struct Incoming {
+    pub agent: usize,
+    pub items: Vec<Item>,
+}
+
+/// What is known of an agent beside its record.
+struct AgentStatus {
+    ready: [bool; BARRIERS],
+    /// Barriers that were released to it.
+    released: [bool; BARRIERS],
+    heard: Instant,
+    /// Time of the record at which it fell silent, once that was said.
+    silent_since: Option<String>,
+    refused: Option<String>,
+}
+
+/// The conductor of a run.
+pub(super) struct Conductor {
+    head: RunHead,
+    directory: RunDirectory,
+    wires: Wires,
+    status: Vec<AgentStatus>,
+    merger: RecordMerger,
+    /// The level of the load that others take over, if they shall.
+    level: Option<Change>,
+    first_ready: Option<Instant>,
+    stopped: Option<Instant>,
+    /// Number of changes that were passed on, and those that are not recorded yet.
+    changes_seen: usize,
+    unrecorded: Vec<(Nanos, Change)>,
+    /// Part of the workers that the others took over.
+    taken_over: f64,
+    aborted: bool,
+}
+
+impl Conductor {
+    pub fn new((head, directory): (RunHead, RunDirectory), level: Option<Change>, wires: Wires) -> Conductor {
+        let agents = &head.started.agents;
+        let all = agents.iter().map(|agent| agent.workers.count()).sum::<u32>().max(1);
+        let records = agents.iter().map(|agent| {
+            let share = f64::from(agent.workers.count()) / f64::from(all);
+            (agent.name.clone(), share, ClockOffset(agent.clock_ahead_ns))
+        });
+        let merger = RecordMerger::new(records, head.is_open);
+        let now = Instant::now();
+        let status = agents.iter().map(|_| AgentStatus {
+            ready: [false; BARRIERS],
+            released: [false; BARRIERS],
+            heard: now,
+            silent_since: None,
+            refused: None,
+        });
+        Conductor {
+            status: status.collect(),
+            merger,
+            head,
+            directory,
+            wires,
+            level,
+            first_ready: None,
+            stopped: None,
+            changes_seen: 0,
+            unrecorded: Vec::new(),
+            taken_over: 0.0,
+            aborted: false,
+        }
+    }
+
+    /// Stops the agents that took a share although the run does not begin.
+    pub fn abandon(mut self) {
+        self.wires.orders.iter_mut().for_each(|line| line.stop());
+        // What is not delivered by then, the agents do by themselves: their briefing never comes.
+        std::thread::sleep(LOOK * 4);
+    }
+
+    /// Conducts the run to its end. `answers` (the briefing) is needed until the load begins.
+    pub fn conduct(
+        mut self,
+        (stop, control): (&Stop, &Control),
+        answers: Option<Held>,
+        sink: &mut dyn FnMut(RunEvent),
+    ) {
+        for change in self.directory.changes() {
+            sink(RunEvent::Changed(change));
+        }
+        for (agent, items) in std::mem::take(&mut self.wires.known).into_iter().enumerate() {
+            self.take(Incoming { agent, items }, sink);
+        }
+        while !self.merger.is_over() {
+            match self.wires.incoming.recv_timeout(LOOK) {
+                Ok(incoming) => self.take(incoming, sink),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            while let Ok(incoming) = self.wires.incoming.try_recv() {
+                self.take(incoming, sink);
+            }
+            self.pass_on_stop(stop);
+            self.pass_on_changes(control, sink);
+            self.release_barriers();
+            self.look_at_silence(sink);
+        }
+        drop(answers);
+        let stopped = self.stopped.is_some() && !self.aborted;
+        self.merger.finish(stopped, sink);
+    }
+
+    /// Takes what an agent has handed in.
+    fn take(&mut self, Incoming { agent, items }: Incoming, sink: &mut dyn FnMut(RunEvent)) {
+        let name = self.name(agent);
+        if let Some(status) = self.status.get_mut(agent) {
+            let away = status.heard.elapsed();
+            status.heard = Instant::now();
+            if status.silent_since.take().is_some() && self.merger.grows(agent) {
+                let facts = [("agent", name.clone()), ("away", format!("{} s", away.as_secs()))];
+                sink(RunEvent::Notice(Notice::new(Subject::AgentBack, facts)));
+            }
+        }
+        for item in items {
+            match item {
+                Item::Ready(barrier) => self.ready(agent, barrier),
+                Item::Event(event) => {
+                    if let Err(why) = self.merger.add(agent, &event, sink) {
+                        self.wires.orders.get_mut(agent).into_iter().for_each(|line| line.stop());
+                        self.lose(agent, &why, sink);
+                    }
+                }
+                Item::Remark(remark) => {
+                    let facts = [("agent", name.clone()), ("remark", remark)];
+                    sink(RunEvent::Notice(Notice::new(Subject::AgentRemark, facts)));
+                }
+                Item::Refused(why) => {
+                    self.status.get_mut(agent).into_iter().for_each(|of| of.refused = Some(why.clone()))
+                }
+                Item::Ended(how) => {
+                    let refused = self.status.get_mut(agent).and_then(|status| status.refused.take());
+                    let why = refused.map_or(how, |why| format!("it could not take its share: {why}"));
+                    self.lose(agent, &why, sink);
+                }
+            }
+        }
+    }
+
+    fn name(&self, agent: usize) -> String {
+        self.head.started.agents.get(agent).map(|head| head.name.clone()).unwrap_or_default()
+    }
+
+    fn ready(&mut self, agent: usize, barrier: u32) {
+        if let Some(ready) = self.status.get_mut(agent).and_then(|status| status.ready.get_mut(barrier as usize)) {
+            *ready = true;
+            if barrier as usize == PREPARED {
+                self.first_ready.get_or_insert_with(Instant::now);
+            }
+        }
+    }
+
+    /// Releases each barrier at which all agents are ready that still have a record to write, to those to which it was
+    /// not released yet.
+    fn release_barriers(&mut self) {
+        for barrier in 0..BARRIERS {
+            let growing = || (0..self.status.len()).filter(|agent| self.merger.grows(*agent));
+            let waits = |agent: &usize| {
+                let status = &self.status[*agent];
+                let passed = barrier == PREPARED && self.merger.has_begun(*agent);
+                status.ready[barrier] && !status.released[barrier] && !passed
+            };
+            let here: Vec<usize> = growing().filter(waits).collect();
+            let all_ready = growing().all(|agent| self.status[agent].ready[barrier]);
+            if here.is_empty() || !all_ready {
+                continue;
+            }
+            let at = Clock.now() + lead(&self.head.started.agents);
+            for agent in here {
+                self.status[agent].released[barrier] = true;
+                if let Some(line) = self.wires.orders.get_mut(agent) {
+                    line.release(barrier as u32, at);
+                }
+            }
+        }
+    }
+
+    fn pass_on_stop(&mut self, stop: &Stop) {
+        if stop.requested() && self.stopped.is_none() {
+            self.stop_all();
+        }
+    }
+
+    fn stop_all(&mut self) {
+        self.stopped = Some(Instant::now());
+        self.wires.orders.iter_mut().for_each(|line| line.stop());
+    }
+
+    /// Passes on new changes of the load, and records them once the start of the window is known.
+    fn pass_on_changes(&mut self, control: &Control, sink: &mut dyn FnMut(RunEvent)) {
+        for (at, change) in control.scheduled_since(self.changes_seen) {
+            self.changes_seen += 1;
+            self.unrecorded.push((at, change));
+            if let (Some(level), Change::Rate(_) | Change::Users(_)) = (&mut self.level, change) {
+                *level = change;
+            }
+            self.change(at, change);
+        }
+        let Some(window) = self.merger.window() else { return };
+        let warmup = self.head.started.plan.warmup.0 as i64;
+        for (at, change) in std::mem::take(&mut self.unrecorded) {
+            let change = LoadChange { at_ns: (at.0 as i64).saturating_sub(window.0 as i64).max(-warmup), change };
+            // Without a disk, a coordinator that is started again would not know the change; the load is right anyway.
+            let _ = self.directory.add_change(&change);
+            sink(RunEvent::Changed(change));
+        }
+    }
+
+    /// Tells all agents of a change, with the part of those that are gone taken over.
+    fn change(&mut self, at: Nanos, change: Change) {
+        let whole = 1.0 - self.taken_over;
+        let change = match change {
+            Change::Rate(rate) if whole > 0.0 => Change::Rate(rate / whole),
+            Change::Users(users) if whole > 0.0 => Change::Users((f64::from(users) / whole).round() as u32),
+            other => other,
+        };
+        self.wires.orders.iter_mut().for_each(|line| line.change(at, change));
+    }
+
+    /// Says who is silent, shows the seconds that only they hold up, and gives up those that were silent for too long.
+    fn look_at_silence(&mut self, sink: &mut dyn FnMut(RunEvent)) {
+        let now = Instant::now();
+        for agent in 0..self.status.len() {
+            if !self.merger.grows(agent) {
+                continue;
+            }
+            let silence = now.duration_since(self.status[agent].heard);
+            if let Some(patience) = self.patience(agent)
+                && silence > patience
+            {
+                let why = format!("silent for {} s", silence.as_secs());
+                self.lose(agent, &why, sink);
+            } else if silence > SILENT && self.merger.has_begun(agent) && self.status[agent].silent_since.is_none() {
+                self.status[agent].silent_since = Some(self.merger.reached(agent));
+                let facts = [("agent", self.name(agent)), ("silent", format!("{} s", silence.as_secs()))];
+                sink(RunEvent::Notice(Notice::new(Subject::AgentLate, facts)));
+            }
+        }
+        let silent: Vec<bool> = self.status.iter().map(|status| status.silent_since.is_some()).collect();
+        if silent.contains(&true) {
+            let seconds = self.merger.provisional(|agent| silent.get(agent).is_some_and(|silent| *silent));
+            seconds.into_iter().for_each(|second| sink(RunEvent::Provisional(Box::new(second))));
+        }
+    }
+
+    /// Returns how long a silent agent is waited for.
+    fn patience(&self, agent: usize) -> Option<Duration> {
+        let lost_after = Duration::from_nanos(self.head.terms.lost_after.0);
+        if !self.merger.has_begun(agent) {
+            let prepares = self.first_ready.is_some() && !self.status[agent].ready[PREPARED];
+            return Some(if self.stopped.is_some() {
+                AFTER_STOP
+            } else if prepares {
+                PREPARES
+            } else {
+                PREPARES_AT_ALL
+            });
+        }
+        Some(if self.stopped.is_some() { lost_after.min(AFTER_STOP) } else { lost_after })
+    }
+
+    /// Gives up an agent whose record is not whole, and does what the policy says.
+    fn lose(&mut self, agent: usize, why: &str, sink: &mut dyn FnMut(RunEvent)) {
+        if !self.merger.grows(agent) {
+            return;
+        }
+        self.merger.lose(agent, why, sink);
+        if self.stopped.is_some() {
+            return;
+        }
+        match (self.head.terms.on_lost, self.level) {
+            (LossPolicy::Abort, _) => {
+                self.aborted = true;
+                self.stop_all();
+            }
+            (LossPolicy::Redistribute, Some(level)) => {
+                self.taken_over = self.merger.lost_share();
+                let at = Clock.now() + lead(&self.head.started.agents);
+                self.change(at, level);
+                let since = self.merger.window().map_or(0.0, |window| (at - window).as_secs_f64());
+                let others = (0..self.status.len()).filter(|other| self.merger.grows(*other));
+                let others: Vec<String> = others.map(|other| self.name(other)).collect();
+                let facts = [("agents", self.name(agent)), ("to", others.join(", ")), ("at", format!("{since:.1} s"))];
+                sink(RunEvent::Notice(Notice::new(Subject::AgentsReplaced, facts)));
+            }
+            _ => {}
+        }
+    }
+}

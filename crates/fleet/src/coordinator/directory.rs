@@ -1,0 +1,195 @@
+//! The directory of a run: what a coordinator that is started again must know, and what each agent has handed in.
+//!
+//! It exists from before the load until the record of the run is whole. Nothing in it is secret: agents mask what they
+//! record, and the plan is the one for display.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use brunt_cause::{Complaint, complaint};
+use brunt_plan::RunTerms;
+use brunt_record::{AgentHead, LoadChange, RunStarted};
+use serde::{Deserialize, Serialize};
+
+use crate::frame::Item;
+
+const HEAD: &str = "run.json";
+const CHANGES: &str = "changes.json";
+
+/// The directory of a run in progress.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunDirectory {
+    /// Identifier of the run.
+    pub run: String,
+    path: PathBuf,
+}
+
+/// What is known of a run once its load has begun.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct RunHead {
+    /// Head of the record.
+    pub started: RunStarted,
+    /// Set if arrivals do not wait for responses.
+    pub is_open: bool,
+    pub terms: RunTerms,
+}
+
+impl RunDirectory {
+    /// Creates the directory of a new run below this one.
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    pub(crate) fn create(below: &Path, run: &str) -> io::Result<RunDirectory> {
+        let path = below.join(run);
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
+        Ok(RunDirectory { run: run.to_owned(), path })
+    }
+
+    /// Opens the directory of a run by its path, or by its identifier below a directory.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn open(below: &Path, run: &str) -> Result<RunDirectory, Complaint> {
+        let path = if run.contains('/') { PathBuf::from(run) } else { below.join(run) };
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        match name.filter(|_| path.join(HEAD).is_file()) {
+            Some(run) => Ok(RunDirectory { run, path }),
+            None => {
+                let known = unfinished_runs(below).join(", ");
+                let known = if known.is_empty() { "-".to_owned() } else { known };
+                Err(complaint!(
+                    "{run} is no run on agents that could go on; those that could: {known}",
+                    "{run} 不是可以继续的多机压测；可以继续的有：{known}"
+                ))
+            }
+        }
+    }
+
+    pub(crate) fn write_head(&self, head: &RunHead) -> io::Result<()> {
+        let new = self.path.join("run.json.new");
+        let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+        file.write_all(&serde_json::to_vec(head)?)?;
+        fs::rename(new, self.path.join(HEAD))
+    }
+
+    pub(crate) fn read_head(&self) -> Result<RunHead, Complaint> {
+        let read = fs::read(self.path.join(HEAD)).map_err(|error| error.to_string());
+        let head = read.and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string()));
+        head.map_err(|why| complaint!("{} cannot go on: {why}", "{} 无法继续：{why}", self.run))
+    }
+
+    /// Opens the items of an agent; returns the file at its end, and the items in it.
+    pub(crate) fn open_items(&self, agent: &AgentHead) -> io::Result<AgentItems> {
+        let path = self.path.join(format!("{}.items", agent.name));
+        let mut file = File::options().read(true).append(true).create(true).mode(0o600).open(path)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        let mut rest = &bytes[..];
+        let known: Vec<Item> = std::iter::from_fn(|| Item::take(&mut rest)).collect();
+        file.set_len((bytes.len() - rest.len()) as u64)?;
+        Ok(AgentItems { file, next: known.len() as u64, known })
+    }
+
+    /// Notes a change of the load, as it stands in the record.
+    pub(crate) fn add_change(&self, change: &LoadChange) -> io::Result<()> {
+        let mut file = File::options().append(true).create(true).mode(0o600).open(self.path.join(CHANGES))?;
+        let mut line = serde_json::to_vec(change)?;
+        line.push(b'\n');
+        file.write_all(&line)
+    }
+
+    /// Returns the changes of the load that were noted.
+    pub(crate) fn changes(&self) -> Vec<LoadChange> {
+        let text = fs::read_to_string(self.path.join(CHANGES)).unwrap_or_default();
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    /// Removes the directory: the record of the run is whole.
+    pub(crate) fn remove(&self) {
+        // Only what this module made: a path given by a user may hold anything else.
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten().map(|entry| entry.path());
+        for path in entries.filter(|path| path.extension().is_some_and(|ending| ending == "items" || ending == "json"))
+        {
+            let _ = fs::remove_file(path);
+        }
+        let _ = fs::remove_dir(&self.path);
+    }
+}
+
+/// Returns the identifiers of the runs that could go on, the latest last.
+pub fn unfinished_runs(below: &Path) -> Vec<String> {
+    let entries = fs::read_dir(below).into_iter().flatten().flatten();
+    let runs = entries.filter(|entry| entry.path().join(HEAD).is_file());
+    let mut runs: Vec<String> = runs.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    runs.sort();
+    runs
+}
+
+/// What an agent has handed in.
+pub(crate) struct AgentItems {
+    file: File,
+    /// Number of the next item.
+    next: u64,
+    /// Items from before this process.
+    pub known: Vec<Item>,
+}
+
+impl AgentItems {
+    /// Takes the items of a frame that begins with number `seq`; returns those that are new, once they are in the file.
+    ///
+    /// # Errors
+    /// They cannot be written, or items before them are missing.
+    pub fn take(&mut self, seq: u64, frame: &[u8]) -> io::Result<Vec<Item>> {
+        let mut rest = frame;
+        let mut items: Vec<(Item, &[u8])> = Vec::new();
+        loop {
+            let before = rest;
+            let Some(item) = Item::take(&mut rest) else { break };
+            items.push((item, &before[..before.len() - rest.len()]));
+        }
+        if !rest.is_empty() {
+            return Err(io::Error::other("the frame holds something else than items"));
+        }
+        if seq > self.next {
+            return Err(io::Error::other("items before these are missing"));
+        }
+        let known = (self.next - seq).min(items.len() as u64) as usize;
+        let new = items.split_off(known);
+        let bytes: Vec<u8> = new.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
+        self.file.write_all(&bytes)?;
+        self.next += new.len() as u64;
+        Ok(new.into_iter().map(|(item, _)| item).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(items: &[Item]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        items.iter().for_each(|item| item.write(&mut bytes));
+        bytes
+    }
+
+    #[test]
+    fn items_are_taken_once_in_whatever_frames_they_come_and_are_there_after_a_restart() {
+        let below = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create(below.path(), "r").unwrap();
+        let agent = AgentHead { name: "a".into(), ..AgentHead::default() };
+        let mut items = directory.open_items(&agent).unwrap();
+        let all: Vec<Item> = (0..5).map(Item::Ready).collect();
+        assert_eq!(items.take(0, &frame(&all[..2])).unwrap(), all[..2]);
+        assert_eq!(items.take(0, &frame(&all[..2])).unwrap(), []);
+        assert_eq!(items.take(1, &frame(&all[1..4])).unwrap(), all[2..4]);
+        assert!(items.take(5, &frame(&all[..1])).is_err(), "a gap");
+        assert!(items.take(4, &[1, 2, 3]).is_err(), "no items");
+        let mut again = directory.open_items(&agent).unwrap();
+        assert_eq!(again.known, all[..4]);
+        assert_eq!(again.take(3, &frame(&all[3..])).unwrap(), all[4..]);
+        directory.remove();
+        assert!(!below.path().join("r").exists());
+    }
+}

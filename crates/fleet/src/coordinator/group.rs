@@ -1,0 +1,340 @@
+//! Agents chosen for runs: how a run begins on them, or goes on.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use brunt_bench::{FleetRun, FleetRunner};
+use brunt_cause::{Complaint, complaint};
+use brunt_contract::UsageError;
+use brunt_engine::{Control, Stop};
+use brunt_measure::{Nanos, Rng};
+use brunt_messenger::{FrameId, Held, Keep};
+use brunt_plan::{AgentSelection, Change, Load, LossPolicy, NamedAgent, Plan, RunTerms};
+use brunt_record::{AgentHead, RunEvent, RunStarted, WorkerRange};
+
+use super::conduct::{Conductor, Incoming};
+use super::directory::{AgentItems, RunDirectory, RunHead};
+use super::orders::OrderLine;
+use super::{Fleet, at_once, clock};
+use crate::protocol::{
+    AgentAnswer, AgentDescription, AgentQuestion, AgentState, PIECE, RunQuestion, ShareOffer, from_bytes,
+};
+use crate::shares::divide;
+
+/// Items under way from the agents to the merger; beyond that, acknowledgements wait.
+const UNDER_WAY: usize = 4096;
+const OPTION: &str = "--agents";
+
+/// Agents chosen for runs.
+pub struct AgentGroup {
+    fleet: Arc<Fleet>,
+    agents: Vec<AgentDescription>,
+    terms: RunTerms,
+    /// Directory of the directories of runs.
+    runs: PathBuf,
+}
+
+impl AgentGroup {
+    /// Chooses agents; waits up to `within` for them to come.
+    ///
+    /// # Errors
+    /// They are not there.
+    pub fn choose(
+        fleet: Arc<Fleet>,
+        selection: &AgentSelection,
+        (within, terms): (Duration, RunTerms),
+        runs: PathBuf,
+    ) -> Result<AgentGroup, Complaint> {
+        let mut known: Vec<AgentDescription> = Vec::new();
+        fleet.wait_for(within, |names| {
+            for name in names {
+                let is_known = known.iter().any(|agent| agent.name == *name);
+                if let (false, Ok(AgentAnswer::Description(found))) =
+                    (is_known, fleet.ask(name, &AgentQuestion::Describe))
+                {
+                    known.push(*found);
+                }
+            }
+            known.retain(|agent| names.contains(&agent.name) && agent.state == AgentState::Idle);
+            // All that come may still be coming.
+            !matches!(selection, AgentSelection::All | AgentSelection::Label(_))
+                && selection.choose(&named(&known)).is_ok()
+        });
+        known.sort_by(|a, b| a.name.cmp(&b.name));
+        let chosen = selection.choose(&named(&known))?;
+        let agents = chosen.into_iter().filter_map(|n| known.get(n).cloned()).collect();
+        Ok(AgentGroup { fleet, agents, terms, runs })
+    }
+
+    /// Returns the chosen agents.
+    pub fn agents(&self) -> &[AgentDescription] {
+        &self.agents
+    }
+
+    /// Returns the weight of each agent: its measured capacity if all have one, otherwise its cores.
+    fn weights(&self) -> Vec<f64> {
+        let capacity = |agent: &AgentDescription| {
+            agent.host.calibration.as_ref().map(|found| found.at_most_per_s(cores(agent), agent.host.cores))
+        };
+        let measured: Option<Vec<f64>> = self.agents.iter().map(capacity).collect();
+        measured.unwrap_or_else(|| self.agents.iter().map(|agent| agent.host.cores).collect())
+    }
+
+    /// Divides the workers among the agents; each comes with the comparison of its clock.
+    fn heads(&self, workers: u32) -> Result<Vec<AgentHead>, UsageError> {
+        let shares = divide(workers, &self.weights());
+        let taking: Vec<(&AgentDescription, u32)> =
+            self.agents.iter().zip(shares).filter(|(_, share)| *share > 0).collect();
+        let clocks = at_once(&taking, |(agent, _)| clock::compare(&*self.fleet.messenger, &agent.name));
+        let mut from = 0;
+        let heads = taking.into_iter().zip(clocks).map(|((agent, share), clock)| {
+            let clock = clock.map_err(|why| refused(&agent.name, &why.0, &why.0))?;
+            let head = AgentHead {
+                name: agent.name.clone(),
+                labels: agent.labels.clone(),
+                host: agent.host.clone(),
+                workers: WorkerRange { from, to: from + share },
+                brunt: agent.brunt.clone(),
+                clock_ahead_ns: clock.ahead.0,
+                clock_within_ns: clock.within.0,
+            };
+            from += share;
+            Ok(head)
+        });
+        heads.collect()
+    }
+}
+
+fn named(agents: &[AgentDescription]) -> Vec<NamedAgent> {
+    let named = |agent: &AgentDescription| NamedAgent { name: agent.name.clone(), labels: agent.labels.clone() };
+    agents.iter().map(named).collect()
+}
+
+fn cores(agent: &AgentDescription) -> u32 {
+    (agent.host.cores as u32).max(1)
+}
+
+fn refused(agent: &str, en: &str, zh: &str) -> UsageError {
+    UsageError::new(OPTION, complaint!("agent {agent} refuses: {en}", "代理 {agent} 拒绝：{zh}"))
+}
+
+impl FleetRunner for AgentGroup {
+    fn workers(&self) -> u32 {
+        self.agents.iter().map(cores).sum()
+    }
+
+    fn run(&self, run: &FleetRun<'_>, sink: &mut dyn FnMut(RunEvent)) -> Result<(), UsageError> {
+        let FleetRun { prepared, setup, briefing, stop, control, redaction } = run;
+        let plan = &setup.plan;
+        let level = level(plan).filter(|_| self.terms.on_lost == LossPolicy::Redistribute);
+        if self.terms.on_lost == LossPolicy::Redistribute && level.is_none() {
+            let trouble = complaint!(
+                "redistribute needs one level load for a time (-r or -c with -d), which others can take over; use go-on or abort",
+                "redistribute 需要在一段时间内保持不变的单一负载（-r 或 -c 加 -d），其他代理才能接手；请用 go-on 或 abort"
+            );
+            return Err(UsageError::new("--on-lost", trouble));
+        }
+        let workers = prepared.workers(plan);
+        let heads = self.heads(workers)?;
+        let mut bytes = Vec::new();
+        let disk = |error: std::io::Error| UsageError::new(OPTION, error.to_string());
+        briefing.write(&mut bytes).map_err(disk)?;
+        let name = run_name();
+        let directory = RunDirectory::create(&self.runs, &name).map_err(disk)?;
+        let mut started: Option<Box<RunStarted>> = None;
+        prepared.report_start(setup, workers, &mut |event| match event {
+            RunEvent::Started(mut head) => {
+                head.agents.clone_from(&heads);
+                started = Some(head.clone());
+                sink(RunEvent::Started(head));
+            }
+            other => sink(other),
+        });
+        let mut masked = started.map(RunEvent::Started);
+        if let Some(event) = &mut masked {
+            let mut redaction = (*redaction).clone();
+            redaction.event(event);
+        }
+        let Some(RunEvent::Started(started)) = masked else { return Ok(()) };
+        let head = RunHead { started: *started, is_open: plan.load.is_open(), terms: self.terms.clone() };
+        directory.write_head(&head).map_err(disk)?;
+        let offers = offers(&name, &heads, workers, (bytes.len() as u64, &self.terms));
+        let wires = Wires::connect(&self.fleet, &directory, &heads)?;
+        let pieces = Arc::new(bytes);
+        let answers =
+            self.fleet.messenger.answer(&format!("run/{name}"), Box::new(move |question| piece(&pieces, question)));
+        let answers = answers.map_err(|why| UsageError::new(OPTION, why.0))?;
+        let conductor = Conductor::new((head, directory.clone()), level, wires);
+        if let Err(refusal) = self.offer(&offers) {
+            conductor.abandon();
+            directory.remove();
+            return Err(refusal);
+        }
+        conductor.conduct((stop, control), Some(answers), sink);
+        directory.remove();
+        Ok(())
+    }
+}
+
+impl AgentGroup {
+    /// Offers each agent its share.
+    fn offer(&self, offers: &[(String, ShareOffer)]) -> Result<(), UsageError> {
+        let answers = at_once(offers, |(agent, offer)| self.fleet.ask(agent, &AgentQuestion::Take(offer.clone())));
+        for ((agent, _), answer) in offers.iter().zip(answers) {
+            match answer {
+                Ok(AgentAnswer::Yes) => {}
+                Ok(AgentAnswer::No { en, zh }) => return Err(refused(agent, &en, &zh)),
+                Ok(_) => return Err(refused(agent, "it answers another question", "它回答了另一个问题")),
+                Err(why) => return Err(refused(agent, &why.0, &why.0)),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn offers(run: &str, heads: &[AgentHead], of: u32, (bytes, terms): (u64, &RunTerms)) -> Vec<(String, ShareOffer)> {
+    let offer = |head: &AgentHead| ShareOffer {
+        run: run.to_owned(),
+        brunt: env!("CARGO_PKG_VERSION").to_owned(),
+        from: head.workers.from,
+        to: head.workers.to,
+        of,
+        bytes,
+        orphan_timeout_ns: terms.orphan_timeout.0,
+    };
+    heads.iter().map(|head| (head.name.clone(), offer(head))).collect()
+}
+
+/// Answers an agent that asks for a piece of its briefing.
+fn piece(bytes: &[u8], question: &[u8]) -> Vec<u8> {
+    match from_bytes(question) {
+        Some(RunQuestion::Piece(number)) => {
+            let pieces = bytes.chunks(PIECE).nth(usize::try_from(number).unwrap_or(usize::MAX));
+            pieces.unwrap_or_default().to_vec()
+        }
+        None => Vec::new(),
+    }
+}
+
+/// Returns the change to which the load of a run is equal, if it is level and of one kind.
+fn level(plan: &Plan) -> Option<Change> {
+    let whole = plan.scenarios.is_empty() && plan.hold.is_none() && plan.requests.is_none() && plan.load.is_level();
+    whole.then(|| match plan.load {
+        Load::Open { .. } => Change::Rate(plan.load.peak()),
+        Load::Closed { .. } => Change::Users(plan.load.peak().round() as u32),
+    })
+}
+
+/// Returns a new identifier of a run: its time, and something by chance.
+fn run_name() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let chance = Rng::new(since.as_nanos() as u64 ^ (u64::from(std::process::id()) << 40)).next_u64();
+    format!("{:010x}-{:06x}", since.as_secs(), chance & 0xff_ffff)
+}
+
+/// A run that goes on after its coordinator was gone.
+pub struct ResumedRun {
+    fleet: Arc<Fleet>,
+    head: RunHead,
+    directory: RunDirectory,
+}
+
+impl ResumedRun {
+    /// Opens the run of a directory.
+    ///
+    /// # Errors
+    /// There is none that could go on.
+    pub fn open(fleet: Arc<Fleet>, directory: RunDirectory) -> Result<ResumedRun, Complaint> {
+        let head = directory.read_head()?;
+        Ok(ResumedRun { fleet, head, directory })
+    }
+
+    /// Returns the head of the record.
+    pub fn started(&self) -> &RunStarted {
+        &self.head.started
+    }
+
+    /// Reads what the agents have handed in, takes the rest from them, and passes on all events from the first.
+    ///
+    /// # Errors
+    /// The files cannot be read, or the fleet is out of reach.
+    pub fn run(self, stop: &Stop, sink: &mut dyn FnMut(RunEvent)) -> Result<(), UsageError> {
+        let ResumedRun { fleet, mut head, directory } = self;
+        let clocks = at_once(&head.started.agents, |agent| clock::compare(&*fleet.messenger, &agent.name).ok());
+        for (agent, clock) in head.started.agents.iter_mut().zip(clocks) {
+            // An agent that is not there keeps the offset of the beginning.
+            if let Some(clock) = clock {
+                (agent.clock_ahead_ns, agent.clock_within_ns) = (clock.ahead.0, clock.within.0);
+            }
+        }
+        sink(RunEvent::Started(Box::new(head.started.clone())));
+        let wires = Wires::connect(&fleet, &directory, &head.started.agents)?;
+        let conductor = Conductor::new((head, directory.clone()), None, wires);
+        conductor.conduct((stop, &Control::default()), None, sink);
+        directory.remove();
+        Ok(())
+    }
+}
+
+/// What connects the conductor of a run with its agents.
+pub(super) struct Wires {
+    pub incoming: std::sync::mpsc::Receiver<Incoming>,
+    pub orders: Vec<OrderLine>,
+    /// Items from before this process.
+    pub known: Vec<Vec<crate::frame::Item>>,
+    _receiving: Held,
+}
+
+impl Wires {
+    fn connect(fleet: &Fleet, directory: &RunDirectory, heads: &[AgentHead]) -> Result<Wires, UsageError> {
+        let failed = |why: String| UsageError::new(OPTION, why);
+        let mut files: Vec<AgentItems> = Vec::new();
+        for head in heads {
+            files.push(directory.open_items(head).map_err(|error| failed(error.to_string()))?);
+        }
+        let known = files.iter_mut().map(|file| std::mem::take(&mut file.known)).collect();
+        let names: Vec<String> = heads.iter().map(|head| head.name.clone()).collect();
+        let files: Vec<Mutex<AgentItems>> = files.into_iter().map(Mutex::new).collect();
+        let (told, incoming) = sync_channel(UNDER_WAY);
+        let keep: Keep = Box::new(move |id, frame| keep(&names, &files, &told, id, frame));
+        let receiving = fleet.messenger.receive(&directory.run, keep).map_err(|why| failed(why.0))?;
+        let line = |head: &AgentHead| {
+            OrderLine::open(
+                &fleet.messenger,
+                &directory.run,
+                &head.name,
+                brunt_engine::ClockOffset(head.clock_ahead_ns),
+            )
+        };
+        Ok(Wires { incoming, orders: heads.iter().map(line).collect(), known, _receiving: receiving })
+    }
+}
+
+/// Takes a frame: to the disk, and to the merger. What nobody waits for any more is acknowledged, so that the agent can
+/// forget it.
+fn keep(
+    names: &[String],
+    files: &[Mutex<AgentItems>],
+    told: &SyncSender<Incoming>,
+    id: &FrameId,
+    frame: &[u8],
+) -> bool {
+    let Some(agent) = names.iter().position(|name| *name == id.agent) else { return false };
+    let Some(mut file) = files.get(agent).and_then(|file| file.lock().ok()) else { return false };
+    match file.take(id.seq, frame) {
+        Ok(items) => {
+            // The lock is held until here, so that items reach the merger in their order.
+            items.is_empty() || told.send(Incoming { agent, items }).is_ok()
+        }
+        Err(_) => false,
+    }
+}
+
+/// Returns the earliest time at which a run can begin on these agents, from now: every order must arrive before.
+pub(super) fn lead(heads: &[AgentHead]) -> Nanos {
+    let slowest = heads.iter().map(|head| 2 * head.clock_within_ns).max().unwrap_or(0);
+    let rounds = heads.len().div_ceil(super::AT_ONCE) as u64;
+    Nanos::from_millis(300) + Nanos(slowest.saturating_mul(4 * rounds.max(1)))
+}

@@ -1,0 +1,282 @@
+//! The whole of a run, as a function of the records of its agents: seconds with the same beginning are added, and passed
+//! on once every agent that is not lost has reported them. Agents that merge for others would use the same.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use brunt_engine::ClockOffset;
+use brunt_measure::Nanos;
+use brunt_record::{
+    AgentEvent, End, EventDecoder, Notice, OpenRequests, RunBounds, RunEnd, RunEvent, Second, Subject, WindowStart,
+};
+
+/// Maximum number of sorts of failure with an example.
+const EXAMPLES: usize = 1 << 10;
+
+/// Kind, phase, error number, name and status of an example of a failure.
+type ExampleSort = (String, String, Option<String>, Option<u16>, String);
+
+/// The record of one agent, as far as it came.
+struct AgentRecord {
+    name: String,
+    /// Its part of the workers.
+    share: f64,
+    clock: ClockOffset,
+    decoder: EventDecoder,
+    state: RecordState,
+    /// End of the last second that it reported; `i64::MIN` before the first.
+    reached: i64,
+    open: OpenRequests,
+    /// Its own events, each with the end of the second that it stands before.
+    queue: VecDeque<(i64, RunEvent)>,
+    began: Option<WindowStart>,
+}
+
+/// How far a record is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RecordState {
+    Grows,
+    /// It is whole.
+    Whole,
+    /// It ends with what was reported.
+    Lost,
+}
+
+/// The merger of the records of a run's agents.
+pub(crate) struct RecordMerger {
+    agents: Vec<AgentRecord>,
+    is_open: bool,
+    seconds: BTreeMap<i64, Second>,
+    bounds: RunBounds,
+    examples: BTreeSet<ExampleSort>,
+    began: Option<WindowStart>,
+    ended: RunEnd,
+    reasons: Vec<End>,
+    /// End of the last second that was shown before all had reported it.
+    provisional: i64,
+}
+
+impl RecordMerger {
+    /// Creates the merger for agents with their names, shares and clocks; `is_open` if arrivals do not wait for responses.
+    pub fn new(agents: impl IntoIterator<Item = (String, f64, ClockOffset)>, is_open: bool) -> RecordMerger {
+        let record = |(name, share, clock)| AgentRecord {
+            name,
+            share,
+            clock,
+            decoder: EventDecoder::default(),
+            state: RecordState::Grows,
+            reached: i64::MIN,
+            open: OpenRequests::default(),
+            queue: VecDeque::new(),
+            began: None,
+        };
+        RecordMerger {
+            agents: agents.into_iter().map(record).collect(),
+            is_open,
+            seconds: BTreeMap::new(),
+            bounds: RunBounds::default(),
+            examples: BTreeSet::new(),
+            began: None,
+            ended: RunEnd::default(),
+            reasons: Vec::new(),
+            provisional: i64::MIN,
+        }
+    }
+
+    /// Adds the next event of an agent, as it encoded it; what is complete then goes to `sink`.
+    ///
+    /// # Errors
+    /// It is no event that can follow, and the agent must be given up.
+    pub fn add(&mut self, agent: usize, frame: &[u8], sink: &mut dyn FnMut(RunEvent)) -> Result<(), String> {
+        let Some(record) = self.agents.get_mut(agent).filter(|record| record.state == RecordState::Grows) else {
+            return Ok(());
+        };
+        let event = record.decoder.decode(frame).map_err(|fault| fault.to_string())?;
+        let own = |event: &RunEvent| AgentEvent::of(agent as u16, event).map(RunEvent::OfAgent);
+        let reached = record.reached;
+        match event {
+            RunEvent::Began(began) => {
+                let clock_ns = record.clock.to_coordinator(Nanos(began.clock_ns)).0;
+                let began = WindowStart { clock_ns, ..began };
+                record.began = Some(began);
+                record.queue.extend(own(&RunEvent::Began(began)).map(|event| (reached, event)));
+            }
+            RunEvent::Second(second) => {
+                record.open.add_second(&second);
+                record.reached = second.to_ns;
+                let event = RunEvent::Second(second);
+                record.queue.extend(own(&event).map(|event| (record.reached, event)));
+                let RunEvent::Second(second) = event else { return Ok(()) };
+                let whole = self.seconds.entry(second.from_ns).or_insert_with(|| Second {
+                    from_ns: second.from_ns,
+                    to_ns: second.from_ns,
+                    part: second.part,
+                    ..Second::default()
+                });
+                whole.merge(&second);
+            }
+            event @ (RunEvent::Counters(_) | RunEvent::Notice(_)) => {
+                record.queue.extend(own(&event).map(|event| (reached, event)));
+            }
+            RunEvent::Example(example) => {
+                let sort = (
+                    example.kind.clone(),
+                    example.phase.clone(),
+                    example.errno.clone(),
+                    example.name,
+                    example.status.clone(),
+                );
+                if self.examples.len() < EXAMPLES && self.examples.insert(sort) {
+                    sink(RunEvent::Example(example));
+                }
+            }
+            RunEvent::Ended(ended) => {
+                record.state = RecordState::Whole;
+                record.queue.extend(own(&RunEvent::Ended(ended.clone())).map(|event| (i64::MAX, event)));
+                self.ended.window = self.ended.window.max(ended.window);
+                self.ended.elapsed = self.ended.elapsed.max(ended.elapsed);
+                self.reasons.push(ended.reason);
+            }
+            // Changes are those of the coordinator; its head is known.
+            _ => {}
+        }
+        self.release(sink);
+        Ok(())
+    }
+
+    /// Gives up an agent: its requests in progress count as unfinished, and its share is missing from then on.
+    pub fn lose(&mut self, agent: usize, why: &str, sink: &mut dyn FnMut(RunEvent)) {
+        let Some(record) = self.agents.get_mut(agent).filter(|record| record.state == RecordState::Grows) else {
+            return;
+        };
+        record.state = RecordState::Lost;
+        let open = std::mem::take(&mut record.open);
+        let until = record.reached;
+        self.ended.window = self.ended.window.max(Nanos(open.window_ns.max(0) as u64));
+        if open.is_any() {
+            let second = self.seconds.entry(until).or_insert_with(|| Second {
+                from_ns: until,
+                to_ns: until,
+                part: open.part,
+                ..Second::default()
+            });
+            open.count_unfinished(second, self.is_open);
+        }
+        let facts = [
+            ("agent", record.name.clone()),
+            ("why", why.to_owned()),
+            ("until", seconds_text(until.max(0))),
+            ("requests", open.requests.to_string()),
+            ("share", format!("{:.0} %", 100.0 * record.share)),
+        ];
+        sink(RunEvent::Notice(Notice::new(Subject::AgentLost, facts)));
+        self.release(sink);
+    }
+
+    /// Returns the part of the run's workers that was lost.
+    pub fn lost_share(&self) -> f64 {
+        self.agents.iter().filter(|record| record.state == RecordState::Lost).map(|record| record.share).sum()
+    }
+
+    /// Returns `true` once no record grows any more.
+    pub fn is_over(&self) -> bool {
+        self.agents.iter().all(|record| record.state != RecordState::Grows)
+    }
+
+    /// Returns `true` if the record of an agent grows.
+    pub fn grows(&self, agent: usize) -> bool {
+        self.agents.get(agent).is_some_and(|record| record.state == RecordState::Grows)
+    }
+
+    /// Returns `true` once an agent has begun its window.
+    pub fn has_begun(&self, agent: usize) -> bool {
+        self.agents.get(agent).is_some_and(|record| record.began.is_some() || record.reached > i64::MIN)
+    }
+
+    /// Returns the end of the last second that this agent reported, as text.
+    pub fn reached(&self, agent: usize) -> String {
+        let reached = self.agents.get(agent).map_or(i64::MIN, |record| record.reached);
+        seconds_text(reached.max(0))
+    }
+
+    /// Returns the start of the window on the coordinator's clock, once it was passed on.
+    pub fn window(&self) -> Option<Nanos> {
+        self.began.map(|began| Nanos(began.clock_ns))
+    }
+
+    /// Returns the next seconds that only these silent agents hold up, with the share that is missing from each.
+    pub fn provisional(&mut self, is_silent: impl Fn(usize) -> bool) -> Vec<Second> {
+        let growing = || self.agents.iter().enumerate().filter(|(_, record)| record.state == RecordState::Grows);
+        let others = growing().filter(|(n, _)| !is_silent(*n)).map(|(_, record)| record.reached).min();
+        let reached = others.unwrap_or(i64::MIN);
+        let held = self.seconds.values().filter(|second| second.to_ns <= reached && second.to_ns > self.provisional);
+        let seconds: Vec<Second> = held
+            .map(|second| {
+                let behind = self
+                    .agents
+                    .iter()
+                    .filter(|record| record.state != RecordState::Whole && record.reached < second.to_ns);
+                Second { missing_share: behind.map(|record| record.share).sum::<f64>().min(1.0), ..second.clone() }
+            })
+            .collect();
+        self.provisional = seconds.last().map_or(self.provisional, |second| second.to_ns);
+        seconds
+    }
+
+    /// Passes on the end of the run: no record grows any more.
+    pub fn finish(mut self, stopped: bool, sink: &mut dyn FnMut(RunEvent)) {
+        self.release(sink);
+        self.pass_queues(i64::MAX, sink);
+        let is_lost = self.agents.iter().any(|record| record.state == RecordState::Lost);
+        let any = |reason| self.reasons.contains(&reason);
+        self.ended.reason = match () {
+            () if stopped || any(End::Interrupted) => End::Interrupted,
+            () if is_lost || any(End::Partial) => End::Partial,
+            () => self.reasons.first().copied().unwrap_or(End::Partial),
+        };
+        sink(RunEvent::Ended(self.ended));
+    }
+
+    /// Passes on the seconds to which no agent can still add, and what the agents said before them.
+    fn release(&mut self, sink: &mut dyn FnMut(RunEvent)) {
+        let growing = self.agents.iter().filter(|record| record.state == RecordState::Grows);
+        let complete = growing.map(|record| record.reached).min().unwrap_or(i64::MAX);
+        while let Some(entry) = self.seconds.first_entry() {
+            // What lost agents left open is counted in a second of no length until others report that second.
+            let ends = entry.get().to_ns.max(entry.get().from_ns.saturating_add(1));
+            if ends > complete {
+                break;
+            }
+            let mut second = entry.remove();
+            self.bounds.apply(&mut second);
+            self.begin(sink);
+            let lost = |record: &&AgentRecord| record.state == RecordState::Lost && record.reached < second.to_ns;
+            second.missing_share = self.agents.iter().filter(lost).map(|record| record.share).sum::<f64>().min(1.0);
+            self.pass_queues(second.to_ns, sink);
+            sink(RunEvent::Second(Box::new(second)));
+        }
+    }
+
+    /// Passes on the start of the window, which is that of the first agent.
+    fn begin(&mut self, sink: &mut dyn FnMut(RunEvent)) {
+        if self.began.is_none()
+            && let Some(first) = self.agents.iter().filter_map(|record| record.began).min_by_key(|began| began.clock_ns)
+        {
+            self.began = Some(first);
+            sink(RunEvent::Began(first));
+        }
+    }
+
+    /// Passes on what the agents said up to this time.
+    fn pass_queues(&mut self, until: i64, sink: &mut dyn FnMut(RunEvent)) {
+        for record in &mut self.agents {
+            while let Some((_, event)) = record.queue.pop_front_if(|(at, _)| *at <= until) {
+                sink(event);
+            }
+        }
+    }
+}
+
+/// Returns a time since the start of the window as text: `41 s`.
+fn seconds_text(ns: i64) -> String {
+    if ns < 0 { "the warm-up".to_owned() } else { format!("{} s", ns / 1_000_000_000) }
+}

@@ -1,0 +1,400 @@
+//! The coordinator with agents that are played: they answer like real ones, and hand in records that were made up. The
+//! coordinator begins where [`ResumedRun`] does, so that no plan must be prepared.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use brunt_engine::{PREPARED, Stop};
+use brunt_measure::{Clock, Nanos};
+use brunt_messenger::{FrameId, Held, LocalMessenger, Messenger};
+use brunt_plan::{LossPolicy, RunTerms};
+use brunt_record::{
+    AgentHead, End, EventEncoder, RunEnd, RunEvent, RunPart, RunStarted, Second, Subject, WindowStart, WorkerRange,
+};
+
+use super::directory::{RunDirectory, RunHead};
+use super::{Fleet, ResumedRun};
+use crate::frame::Item;
+use crate::protocol::{AgentAnswer, AgentOrder, AgentQuestion, from_bytes, to_bytes};
+
+const RUN: &str = "r";
+const SOON: Duration = Duration::from_secs(30);
+const SECOND: i64 = 1_000_000_000;
+
+fn started(agents: usize) -> RunStarted {
+    let text = include_str!("../../../record/src/version-1.jsonl");
+    let line = text.lines().next().unwrap();
+    let RunEvent::Started(started) = serde_json::from_str(line).unwrap() else { panic!("{line}") };
+    let head = |n: usize| AgentHead {
+        name: format!("a{n}"),
+        workers: WorkerRange { from: n as u32, to: n as u32 + 1 },
+        ..AgentHead::default()
+    };
+    RunStarted { agents: (0..agents).map(head).collect(), schema: brunt_record::SCHEMA.into(), ..*started }
+}
+
+/// An agent that is played.
+struct PlayedAgent {
+    messenger: LocalMessenger,
+    name: String,
+    encoder: Mutex<EventEncoder>,
+    next: AtomicU64,
+    orders: Arc<Mutex<Vec<AgentOrder>>>,
+    _held: Vec<Held>,
+}
+
+impl PlayedAgent {
+    fn new(hub: &LocalMessenger, number: usize) -> PlayedAgent {
+        let (messenger, name) = (hub.participant(), format!("a{number}"));
+        let orders = Arc::<Mutex<Vec<AgentOrder>>>::default();
+        let heard = Arc::clone(&orders);
+        let respond = move |question: &[u8]| {
+            to_bytes(&match from_bytes(question) {
+                Some(AgentQuestion::Clock) => AgentAnswer::Clock { now_ns: Clock.now().0, unix_ns: 0 },
+                Some(AgentQuestion::Order { order, .. }) => {
+                    heard.lock().unwrap().push(order);
+                    AgentAnswer::Yes
+                }
+                _ => AgentAnswer::Yes,
+            })
+        };
+        let held = vec![
+            messenger.answer(&format!("agent/{name}"), Box::new(respond)).unwrap(),
+            messenger.appear(&name).unwrap(),
+        ];
+        let encoder = Mutex::new(EventEncoder::new().unwrap());
+        PlayedAgent { messenger, name, encoder, next: AtomicU64::new(0), orders, _held: held }
+    }
+
+    /// Hands in items, again and again until they are taken, like a real agent; returns `false` if that is never.
+    fn hand_in(&self, items: &[Item]) -> bool {
+        let mut frame = Vec::new();
+        items.iter().for_each(|item| item.write(&mut frame));
+        let seq = self.next.load(Ordering::Relaxed);
+        let id = FrameId { run: RUN.into(), agent: self.name.clone(), epoch: 0, seq };
+        let until = Instant::now() + SOON;
+        while self.messenger.deliver(&id, &frame, SOON).is_err() {
+            if Instant::now() > until {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // A network may bring a frame twice.
+        let _ = self.messenger.deliver(&id, &frame, SOON);
+        self.next.fetch_add(items.len() as u64, Ordering::Relaxed);
+        true
+    }
+
+    fn event(&self, event: &RunEvent) -> Item {
+        Item::Event(self.encoder.lock().unwrap().encode(event).unwrap().to_vec())
+    }
+
+    fn tell(&self, event: &RunEvent) {
+        let item = self.event(event);
+        assert!(self.hand_in(&[item]), "{}: nobody takes {event:?}", self.name);
+    }
+
+    fn until_ordered(&self, is_it: impl Fn(&AgentOrder) -> bool) {
+        let end = Instant::now() + SOON;
+        while !self.orders.lock().unwrap().iter().any(&is_it) {
+            assert!(Instant::now() < end, "{} is not told", self.name);
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Gets ready, and begins once it is told to.
+    fn begin(&self) {
+        assert!(self.hand_in(&[Item::Ready(PREPARED as u32)]));
+        self.until_ordered(|order| matches!(order, AgentOrder::Go { barrier, .. } if *barrier == PREPARED as u32));
+        self.tell(&RunEvent::Started(Box::new(started(0))));
+        self.tell(&RunEvent::Began(WindowStart { clock_ns: Clock.now().0, unix_ns: 1 }));
+    }
+
+    /// Reports the nth second: this many requests were due, and ten succeeded.
+    fn second(&self, nth: i64, due: u64) {
+        let (from_ns, to_ns) = (nth * SECOND, (nth + 1) * SECOND);
+        let mut second = Second { from_ns, to_ns, part: RunPart::Window, due, finished: 10, ..Second::default() };
+        for n in 0..10 {
+            second.latency.service.record(Nanos::from_millis(1 + n));
+        }
+        self.tell(&RunEvent::Second(Box::new(second)));
+    }
+
+    fn end(&self, seconds: u64) {
+        let window = Nanos::from_secs(seconds);
+        self.tell(&RunEvent::Ended(RunEnd { reason: End::Completed, window, elapsed: window }));
+        assert!(self.hand_in(&[Item::Ended("exit code 0".into())]));
+    }
+}
+
+/// A coordinator on a thread, whose events are collected.
+struct PlayedRun {
+    hub: LocalMessenger,
+    own: LocalMessenger,
+    below: tempfile::TempDir,
+    stop: Stop,
+    events: Arc<Mutex<Vec<RunEvent>>>,
+    thread: Option<std::thread::JoinHandle<()>>,
+    /// Set to make the coordinator vanish at its next event, as if it was killed.
+    killed: Arc<AtomicBool>,
+}
+
+impl PlayedRun {
+    fn start(agents: usize, terms: RunTerms) -> (PlayedRun, Vec<PlayedAgent>) {
+        let hub = LocalMessenger::default();
+        let below = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create(below.path(), RUN).unwrap();
+        directory.write_head(&RunHead { started: started(agents), is_open: false, terms }).unwrap();
+        let all = (0..agents).map(|number| PlayedAgent::new(&hub, number)).collect();
+        let own = hub.participant();
+        let mut run = PlayedRun {
+            own,
+            hub,
+            below,
+            stop: Stop::default(),
+            events: Arc::default(),
+            thread: None,
+            killed: Arc::default(),
+        };
+        run.go_on();
+        (run, all)
+    }
+
+    /// Starts the coordinator, or starts it again.
+    fn go_on(&mut self) {
+        self.own = self.hub.participant();
+        self.killed = Arc::default();
+        let (own, stop, killed) = (self.own.clone(), self.stop.clone(), Arc::clone(&self.killed));
+        let directory = RunDirectory::open(self.below.path(), RUN).unwrap();
+        let events = Arc::<Mutex<Vec<RunEvent>>>::default();
+        self.events = Arc::clone(&events);
+        self.thread = Some(std::thread::spawn(move || {
+            let fleet = Arc::new(Fleet::watch(Arc::new(own.clone())).unwrap());
+            let resumed = ResumedRun::open(fleet, directory).unwrap();
+            let collect = &mut |event| {
+                if killed.load(Ordering::Relaxed) {
+                    own.cut_off(true);
+                    panic!("killed");
+                }
+                events.lock().unwrap().push(event);
+            };
+            resumed.run(&stop, collect).unwrap();
+        }));
+    }
+
+    fn is_gone(&self) -> bool {
+        !Path::new(&self.below.path().join(RUN)).exists()
+    }
+
+    fn finish(&mut self) -> Vec<RunEvent> {
+        self.thread.take().unwrap().join().unwrap();
+        assert!(self.is_gone(), "the directory of a run that is whole is removed");
+        std::mem::take(&mut *self.events.lock().unwrap())
+    }
+
+    fn until(&self, what: &str, is_so: impl Fn(&[RunEvent]) -> bool) {
+        let end = Instant::now() + SOON;
+        while !is_so(&self.events.lock().unwrap()) {
+            assert!(Instant::now() < end, "{what}: {:?}", self.events.lock().unwrap());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+fn seconds(events: &[RunEvent]) -> Vec<&Second> {
+    events
+        .iter()
+        .filter_map(|event| if let RunEvent::Second(second) = event { Some(&**second) } else { None })
+        .collect()
+}
+
+fn notices(events: &[RunEvent]) -> Vec<(Subject, String)> {
+    let notice = |event: &RunEvent| match event {
+        RunEvent::Notice(notice) => Some((notice.subject()?, notice.facts.get("agent").cloned().unwrap_or_default())),
+        _ => None,
+    };
+    events.iter().filter_map(notice).collect()
+}
+
+fn ended(events: &[RunEvent]) -> &RunEnd {
+    match events.last() {
+        Some(RunEvent::Ended(ended)) => ended,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Returns the sums over all seconds: due, succeeded, unfinished.
+fn sums(events: &[RunEvent]) -> [u64; 3] {
+    let all = seconds(events);
+    let sum = |of: fn(&Second) -> u64| all.iter().map(|second| of(second)).sum();
+    [sum(|s| s.due), sum(|s| s.finished), sum(|s| s.censored)]
+}
+
+fn terms(lost_after: u64) -> RunTerms {
+    RunTerms { lost_after: Nanos::from_millis(lost_after), ..RunTerms::default() }
+}
+
+#[test]
+fn records_of_agents_are_one_record_and_each_stands_beside_it() {
+    let (mut run, agents) = PlayedRun::start(3, terms(60_000));
+    std::thread::scope(|scope| {
+        for agent in &agents {
+            scope.spawn(|| {
+                agent.begin();
+                (0..5).for_each(|nth| agent.second(nth, 10));
+                agent.end(5);
+            });
+        }
+    });
+    let events = run.finish();
+    assert!(matches!(&events[0], RunEvent::Started(started) if started.agents.len() == 3));
+    assert_eq!(events.iter().filter(|event| matches!(event, RunEvent::Began(_))).count(), 1);
+    let whole = seconds(&events);
+    assert_eq!(whole.iter().map(|second| second.from_ns / SECOND).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+    assert!(whole.iter().all(|second| second.finished == 30 && second.latency.service.count() == 30));
+    assert_eq!((sums(&events), ended(&events).reason), ([150, 150, 0], End::Completed));
+    assert_eq!(ended(&events).window, Nanos::from_secs(5));
+    for agent in 0..3 {
+        let own = events.iter().filter(|event| matches!(event, RunEvent::OfAgent(told) if told.agent == agent));
+        assert_eq!(own.count(), 7, "its start, five seconds and its end");
+    }
+    assert!(notices(&events).is_empty());
+}
+
+#[test]
+fn a_silent_agent_is_waited_for_and_its_seconds_are_merged_once() {
+    let (mut run, agents) = PlayedRun::start(2, terms(60_000));
+    std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
+    let [steady, cut] = &agents[..] else { panic!("two agents") };
+    cut.second(0, 10);
+    cut.messenger.cut_off(true);
+    // It is said after three seconds; meanwhile the other goes on.
+    for nth in 0..6 {
+        steady.second(nth, 10);
+        std::thread::sleep(Duration::from_millis(800));
+    }
+    run.until("it is said to be silent", |events| notices(events) == [(Subject::AgentLate, "a1".into())]);
+    run.until("seconds are shown without it", |events| {
+        events.iter().any(|event| matches!(event, RunEvent::Provisional(second) if second.missing_share == 0.5))
+    });
+    assert_eq!(seconds(&run.events.lock().unwrap()).len(), 1, "the record waits");
+    cut.messenger.cut_off(false);
+    (1..6).for_each(|nth| cut.second(nth, 10));
+    [steady, cut].into_iter().for_each(|agent| agent.end(6));
+    let events = run.finish();
+    assert_eq!((sums(&events), ended(&events).reason), ([120, 120, 0], End::Completed));
+    assert!(seconds(&events).iter().all(|second| second.missing_share == 0.0 && second.finished == 20));
+    assert_eq!(notices(&events), [(Subject::AgentLate, "a1".into()), (Subject::AgentBack, "a1".into())]);
+}
+
+#[test]
+fn a_lost_agent_is_missing_from_then_on_and_what_it_had_in_flight_is_unfinished() {
+    let (mut run, agents) = PlayedRun::start(2, terms(1500));
+    std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
+    let [steady, lost] = &agents[..] else { panic!("two agents") };
+    // Two of its requests have not ended.
+    lost.second(0, 12);
+    for nth in 0..5 {
+        steady.second(nth, 10);
+        std::thread::sleep(Duration::from_millis(600));
+    }
+    steady.end(5);
+    let events = run.finish();
+    assert_eq!(sums(&events), [62, 60, 2]);
+    let missing: Vec<f64> =
+        seconds(&events).iter().filter(|s| s.to_ns > s.from_ns).map(|second| second.missing_share).collect();
+    assert_eq!(missing, [0.0, 0.5, 0.5, 0.5, 0.5]);
+    assert_eq!(ended(&events).reason, End::Partial);
+    assert!(notices(&events).contains(&(Subject::AgentLost, "a1".into())));
+}
+
+#[test]
+fn an_agent_that_cannot_take_its_share_or_dies_is_lost_at_once_with_its_reason() {
+    let (mut run, agents) = PlayedRun::start(3, terms(60_000));
+    let [steady, refuses, dies] = &agents[..] else { panic!("three agents") };
+    assert!(refuses.hand_in(&[Item::Refused("-d: is no file".into()), Item::Ended("exit code 64".into())]));
+    std::thread::scope(|scope| {
+        [steady, dies].into_iter().for_each(|agent| drop(scope.spawn(|| agent.begin())));
+    });
+    dies.second(0, 10);
+    assert!(dies.hand_in(&[Item::Ended("killed by SIGKILL".into())]));
+    (0..3).for_each(|nth| steady.second(nth, 10));
+    steady.end(3);
+    let events = run.finish();
+    let why = |name: &str| {
+        let is_it = |event: &&RunEvent| matches!(event, RunEvent::Notice(said) if said.subject() == Some(Subject::AgentLost) && said.facts["agent"] == name);
+        match events.iter().find(is_it) {
+            Some(RunEvent::Notice(notice)) => notice.facts["why"].clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(
+        (why("a1"), why("a2")),
+        ("it could not take its share: -d: is no file".into(), "killed by SIGKILL".into())
+    );
+    assert_eq!((sums(&events), ended(&events).reason), ([40, 40, 0], End::Partial));
+}
+
+#[test]
+fn a_coordinator_that_was_killed_goes_on_with_what_it_had_and_with_what_it_missed() {
+    let (mut run, agents) = PlayedRun::start(2, terms(60_000));
+    std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
+    (0..3).for_each(|nth| agents.iter().for_each(|agent| agent.second(nth, 10)));
+    run.until("three seconds are passed on", |events| seconds(events).len() == 3);
+    let before = run.events.lock().unwrap().clone();
+    run.killed.store(true, Ordering::Relaxed);
+    agents.iter().for_each(|agent| agent.second(3, 10));
+    assert!(run.thread.take().unwrap().join().is_err());
+    // Agents go on; what they deliver now nobody takes.
+    let handing_in = std::thread::spawn(move || {
+        (4..8).for_each(|nth| agents.iter().for_each(|agent| agent.second(nth, 10)));
+        agents.iter().for_each(|agent| agent.end(8));
+    });
+    std::thread::sleep(Duration::from_millis(300));
+    run.go_on();
+    let events = run.finish();
+    handing_in.join().unwrap();
+    assert_eq!((sums(&events), ended(&events).reason), ([160, 160, 0], End::Completed));
+    assert_eq!(seconds(&events).len(), 8);
+    let told = |events: &[RunEvent]| seconds(events).into_iter().cloned().collect::<Vec<_>>();
+    assert_eq!(told(&events)[..3], told(&before)[..3], "the same seconds are told again");
+}
+
+#[test]
+fn a_stop_reaches_all_and_abort_stops_the_others() {
+    for policy in [LossPolicy::GoOn, LossPolicy::Abort] {
+        let (mut run, agents) = PlayedRun::start(2, RunTerms { on_lost: policy, ..terms(60_000) });
+        std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
+        let [steady, other] = &agents[..] else { panic!("two agents") };
+        [steady, other].into_iter().for_each(|agent| agent.second(0, 10));
+        if policy == LossPolicy::Abort {
+            assert!(other.hand_in(&[Item::Ended("killed by SIGKILL".into())]));
+        } else {
+            run.stop.request();
+            other.until_ordered(|order| *order == AgentOrder::Stop);
+            other.end(1);
+        }
+        steady.until_ordered(|order| *order == AgentOrder::Stop);
+        steady.end(1);
+        let events = run.finish();
+        let expected = if policy == LossPolicy::Abort { End::Partial } else { End::Interrupted };
+        assert_eq!(ended(&events).reason, expected, "{policy:?}");
+    }
+}
+
+#[test]
+fn what_is_no_record_costs_the_agent_its_place_and_nobody_else() {
+    let (mut run, agents) = PlayedRun::start(2, terms(60_000));
+    std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
+    let [steady, liar] = &agents[..] else { panic!("two agents") };
+    liar.second(0, 10);
+    liar.second(0, 10);
+    liar.until_ordered(|order| *order == AgentOrder::Stop);
+    (0..2).for_each(|nth| steady.second(nth, 10));
+    steady.end(2);
+    let events = run.finish();
+    assert_eq!(sums(&events)[1], 30, "its second is counted once");
+    assert!(notices(&events).contains(&(Subject::AgentLost, "a1".into())));
+}

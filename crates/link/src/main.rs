@@ -1,0 +1,134 @@
+//! `brunt-link`: started by brunt, never by a person. It holds the connection to the other machines of a fleet, and does
+//! what brunt asks on a socket ([`brunt_messenger::bridge`]). It measures nothing and knows nothing of runs.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use brunt_link::{AgentIdentity, LocalServer, NatsMessenger, ZenohMessenger, renewed};
+use brunt_messenger::{Messenger, bridge};
+
+const USAGE: &str = "brunt-link is started by brunt: `brunt agent` and `brunt run --agents`. It must lie beside brunt.
+
+  brunt-link coordinator --dir DIR --listen ADDRESS:PORT --linger SECONDS
+  brunt-link coordinator --nats URL --dir DIR --linger SECONDS
+  brunt-link agent --join HOST:PORT    (identity in $BRUNT_LINK_IDENTITY, client on standard input)
+  brunt-link agent --nats URL";
+
+/// Variable with an agent's identity, as JSON: other users cannot read it, unlike a command line.
+const IDENTITY: &str = "BRUNT_LINK_IDENTITY";
+/// Variable with the URL of a NATS server, which may hold a password.
+const NATS_URL: &str = "BRUNT_LINK_NATS";
+/// Time without a connection after which an agent's link says so.
+const UNCONNECTED: Duration = Duration::from_secs(10);
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let option = |name: &str| {
+        let at = words.iter().position(|word| word == name)?;
+        words.get(at + 1).cloned()
+    };
+    let outcome = match words.first().map(String::as_str) {
+        Some("coordinator") => coordinator(&option),
+        Some("agent") => agent(&option),
+        _ => Err(USAGE.to_owned()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("brunt-link: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Serves the brunts of the coordinator's machine until none is left.
+fn coordinator(option: &dyn Fn(&str) -> Option<String>) -> Result<(), String> {
+    let directory = PathBuf::from(option("--dir").ok_or(USAGE)?);
+    let linger = option("--linger").and_then(|seconds| seconds.parse().ok()).map(Duration::from_secs_f64);
+    let linger = linger.ok_or(USAGE)?;
+    let text = |why: std::io::Error| why.to_string();
+    let server = LocalServer::listen(&directory.join("link.sock")).map_err(text)?;
+    let messenger: Arc<dyn Messenger> = match std::env::var(NATS_URL) {
+        Ok(url) => Arc::new(NatsMessenger::connect(&url).map_err(|why| why.0)?),
+        Err(_) => {
+            let listen = option("--listen").ok_or(USAGE)?;
+            renewed::coordinator(&directory, &listen).map_err(|why| why.0)?
+        }
+    };
+    let ended = ended_by_signal()?;
+    // Whoever started this waits for the line.
+    println!("ready");
+    server.serve(|| Arc::clone(&messenger), linger, || ended.load(Ordering::Relaxed) || !exists(&directory));
+    Ok(())
+}
+
+fn exists(directory: &Path) -> bool {
+    directory.is_dir()
+}
+
+/// Serves the one brunt that started this, which is at the other end of standard input.
+fn agent(option: &dyn Fn(&str) -> Option<String>) -> Result<(), String> {
+    let client: OwnedFd = std::io::stdin().as_fd().try_clone_to_owned().map_err(|why| why.to_string())?;
+    let client = UnixStream::from(client);
+    let ended = ended_by_signal()?;
+    let messenger: Arc<dyn Messenger> = match std::env::var(NATS_URL) {
+        Ok(url) => Arc::new(NatsMessenger::connect(&url).map_err(|why| why.0)?),
+        Err(_) => {
+            let coordinator = option("--join").ok_or(USAGE)?;
+            let identity = std::env::var(IDENTITY).map_err(|_| USAGE)?;
+            let identity: serde_json::Value = serde_json::from_str(&identity).map_err(|why| why.to_string())?;
+            let part = |name: &str| identity[name].as_str().unwrap_or_default().to_owned();
+            let identity = AgentIdentity { ca: part("ca"), cert: part("cert"), key: part("key") };
+            let messenger = Arc::new(ZenohMessenger::agent(&coordinator, &identity).map_err(|why| why.0)?);
+            let watched = Arc::clone(&messenger);
+            drop(std::thread::Builder::new().spawn(move || report(&watched, &coordinator)));
+            messenger
+        }
+    };
+    let end = move || {
+        while !ended.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        std::process::exit(0);
+    };
+    drop(std::thread::Builder::new().spawn(end));
+    bridge::serve(client, messenger).map_err(|why| why.to_string())
+}
+
+/// Says when the coordinator was reached, and when it was lost or not reached for a while.
+fn report(messenger: &ZenohMessenger, coordinator: &str) {
+    let (mut since, mut was_connected, mut is_said) = (Instant::now(), false, false);
+    loop {
+        let is_connected = messenger.is_connected();
+        if is_connected != was_connected {
+            (since, was_connected, is_said) = (Instant::now(), is_connected, false);
+            if is_connected {
+                eprintln!("connected to {coordinator}");
+            }
+        } else if !is_connected && !is_said && since.elapsed() > UNCONNECTED {
+            is_said = true;
+            eprintln!(
+                "not connected to {coordinator}: nobody coordinates there now, UDP does not get through, or the token is of \
+                 another fleet; it goes on trying"
+            );
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// Returns a flag that is set once the process shall end.
+fn ended_by_signal() -> Result<Arc<AtomicBool>, String> {
+    let ended = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&ended)).map_err(|why| why.to_string())?;
+    }
+    // Ctrl-C reaches all processes of a terminal; brunt decides what ends.
+    let ignored = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(signal_hook::consts::SIGINT, ignored).map_err(|why| why.to_string())?;
+    Ok(ended)
+}

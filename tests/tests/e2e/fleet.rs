@@ -1,0 +1,183 @@
+//! Many machines as one run, played by agents on this machine: every request is counted once, whoever dies.
+
+use brunt_tests::program::until;
+use brunt_tests::report::assert_exact_count;
+use brunt_tests::{TargetProcess, TestFleet, TestReport};
+use rustix::process::Signal;
+
+#[test]
+fn agents_make_one_run_with_all_counts_equal_to_the_servers() {
+    let fleet = TestFleet::with(3, &["--label", "eu"]);
+    let load: [&[&str]; 3] =
+        [&["-r", "500/s", "-d", "1s", "--arrivals", "constant"], &["-n", "503", "-c", "7"], &["-c", "6", "-n", "60"]];
+    for (load, due) in load.iter().zip([500, 503, 60]) {
+        for agents in ["1", "3", "label=eu", "a3,a1"] {
+            let target = TargetProcess::healthy();
+            let report = fleet.report(&[load, &["--agents", agents, &*target.address][..]].concat());
+            assert_eq!(report.count("requests.scheduled"), due, "{agents}: {report}");
+            assert_eq!(report.count("requests.failed"), 0, "{agents}: {report}");
+            assert_exact_count(&target, &report);
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_makes_the_same_requests_on_one_machine_and_on_many() {
+    let fleet = TestFleet::with(2, &[]);
+    let plan = fleet.home().join("plan.yaml");
+    let text = "urls: ['http://ADDRESS/{random 1..1000000}']
+rate: 300/s
+duration: 1s
+workers: 4
+seed: 11
+";
+    let asked = [&[][..], &["--agents", "2"][..]].map(|more| {
+        let directory = tempfile::tempdir().unwrap();
+        let log = directory.path().join("arrivals");
+        let target = TargetProcess::with(&["--log-arrivals", log.to_str().unwrap()]);
+        std::fs::write(&plan, text.replace("ADDRESS", &target.address)).unwrap();
+        let report = fleet.report(&[&["run", plan.to_str().unwrap()], more].concat());
+        assert_exact_count(&target, &report);
+        (report.count("requests.scheduled"), report.count("bytes.sent"))
+    });
+    assert_eq!(asked[0], asked[1], "as many requests, of the same total length");
+}
+
+#[test]
+fn a_killed_agent_costs_only_what_it_had_not_handed_in() {
+    let fleet = TestFleet::with(2, &[]);
+    let target = TargetProcess::healthy();
+    let load = ["-r", "200/s", "-d", "6s", "--arrivals", "constant", "-w", "2", "--agents", "2", "--lost-after", "4s"];
+    let running = fleet.start(&[&load[..], &[&*target.address]].concat());
+    until("the run is in its third second", || target.requests() > 500);
+    fleet.signal(1, Signal::KILL);
+    let told = TestReport::of(running.end()).with_code(21);
+    assert_eq!(told.at("ended"), &"partial", "{told}");
+    assert!(told.notices().contains(&"agent_lost".to_owned()), "{told}");
+    let [due, finished, failed, censored] = told.requests();
+    assert!((790..1200).contains(&due) && failed == 0 && due == finished + censored, "{told}");
+    assert!(finished < target.requests(), "the target's count, with the pre-flight request: {told}");
+}
+
+#[test]
+fn an_agent_that_stood_still_hands_in_what_it_measured() {
+    let fleet = TestFleet::with(2, &[]);
+    let target = TargetProcess::healthy();
+    let load = ["-r", "200/s", "-d", "8s", "--arrivals", "constant", "-w", "2", "--agents", "2"];
+    let running = fleet.start(&[&load[..], &[&*target.address]].concat());
+    until("the run is in its second second", || target.requests() > 300);
+    fleet.signal(1, Signal::STOP);
+    // Only its supervisor stands still: the load goes on.
+    until("the load of five more seconds was sent", || target.requests() > 1300);
+    fleet.signal(1, Signal::CONT);
+    let told = TestReport::of(running.end());
+    assert_eq!((told.requests(), told.at("ended")), ([1600, 1600, 0, 0], &"completed".into()), "{told}");
+    assert_exact_count(&target, &told);
+}
+
+#[test]
+fn a_coordinator_that_was_killed_goes_on_and_nothing_is_counted_twice() {
+    let fleet = TestFleet::with(2, &[]);
+    let target = TargetProcess::healthy();
+    let load = ["-r", "200/s", "-d", "6s", "--arrivals", "constant", "-w", "2", "--agents", "2"];
+    let secret = "Authorization: Bearer hunter-22-hunter";
+    let mut running = fleet.start(&[&load[..], &["-H", secret, &*target.address]].concat());
+    until("the run is in its third second", || target.requests() > 500);
+    running.signal(Signal::KILL);
+    until("it is gone", || !running.runs());
+    fleet.kill_link();
+    let runs: Vec<_> = std::fs::read_dir(fleet.runs()).unwrap().flatten().map(|entry| entry.path()).collect();
+    let [run] = &runs[..] else { panic!("one run: {runs:?}") };
+    let head = std::fs::read_to_string(run.join("run.json")).unwrap();
+    assert!(!head.contains("hunter-22"), "the head of a run holds no secret: {head}");
+    until("the agents have sent all", || target.requests() > 1200);
+    let name = run.file_name().unwrap().to_str().unwrap();
+    let told = fleet.report(&["run", "--resume", name]);
+    assert_eq!((told.requests(), told.at("ended")), ([1200, 1200, 0, 0], &"completed".into()), "{told}");
+    assert_eq!(target.requests(), 1201, "and the pre-flight request");
+    assert!(!run.exists(), "what is whole needs no directory");
+    fleet.run(&["run", "--resume", name]).with_code(64).containing("could go on");
+}
+
+#[test]
+fn agents_whose_coordinator_is_gone_stop_by_themselves() {
+    let fleet = TestFleet::with(2, &[]);
+    let target = TargetProcess::healthy();
+    let load = ["-r", "100/s", "-d", "90s", "--agents", "2", "--orphan-timeout", "2s"];
+    let mut running = fleet.start(&[&load[..], &[&*target.address]].concat());
+    until("the run has begun", || target.requests() > 100);
+    running.signal(Signal::KILL);
+    until("it is gone", || !running.runs());
+    let mut last = target.requests();
+    until("nothing is sent any more", || {
+        std::thread::sleep(std::time::Duration::from_millis(700));
+        std::mem::replace(&mut last, target.requests()) == last
+    });
+}
+
+#[test]
+fn ctrl_c_stops_all_agents_and_what_was_counted_arrives() {
+    let fleet = TestFleet::with(2, &[]);
+    let target = TargetProcess::healthy();
+    let running = fleet.start(&["-c", "4", "-d", "60s", "--agents", "2", &target.address]);
+    until("the run has begun", || target.requests() > 1000);
+    running.signal(Signal::INT);
+    let told = TestReport::of(running.end()).with_code(21);
+    assert_eq!(told.at("ended"), &"interrupted", "{told}");
+    let [due, finished, failed, censored] = told.requests();
+    assert_eq!((due, failed), (finished + censored, 0), "{told}");
+    let heard = target.requests() - told.count("requests.probe");
+    assert!((finished..=finished + censored).contains(&heard), "the target's count is {heard}: {told}");
+}
+
+#[test]
+fn what_an_owner_does_not_allow_is_refused_with_the_reason() {
+    let target = TargetProcess::healthy();
+    let mut fleet = TestFleet::init(3);
+    fleet.start_agent(0, &["--allow", "10.0.0.0/8"]);
+    fleet.start_agent(1, &["--max-rate", "50/s"]);
+    fleet.start_agent(2, &["--max-connections", "3"]);
+    fleet.wait_for(3);
+    for (load, agent, said) in [
+        (&["-r", "10/s"][..], "a1", "does not allow 127.0.0.1"),
+        (&["-r", "100/s"], "a2", "50 requests a second"),
+        (&["-c", "2"], "a2", "use -r"),
+        (&["-c", "4"], "a3", "3 connections"),
+    ] {
+        let told = fleet.report(&[load, &["-d", "1s", "--agents", agent, &*target.address]].concat()).with_code(21);
+        let why = told.at("notices.0.facts.why").to_string();
+        assert!(why.contains(said), "{load:?} on {agent}: {why}");
+    }
+    assert_eq!(target.requests(), 4, "pre-flight requests of the coordinator alone");
+    let again = TargetProcess::healthy();
+    let report = fleet.report(&["-r", "40/s", "-d", "1s", "--agents", "a2", &again.address]);
+    assert_exact_count(&again, &report);
+}
+
+#[test]
+fn an_agent_that_was_removed_or_is_of_another_fleet_is_not_there() {
+    let mut fleet = TestFleet::with(2, &[]);
+    fleet.wait_for(2);
+    fleet.prepare(["fleet", "remove", "a2"]).run().with_code(0);
+    fleet.wait_for(1);
+    let stranger = TestFleet::init(1);
+    fleet.start_stranger(&stranger);
+    let target = TargetProcess::healthy();
+    fleet
+        .run(&["-c", "1", "-n", "1", "--agents", "2", "--agents-wait", "3s", &target.address])
+        .with_code(64)
+        .containing("2 cannot be had: 1 can take a share now (there and idle: a1)");
+    assert_eq!(target.requests(), 0);
+}
+
+#[test]
+fn experiments_run_on_agents_as_on_one_machine() {
+    let fleet = TestFleet::with(2, &[]);
+    let target = TargetProcess::healthy();
+    let swept = fleet.run(&["sweep", "-c", "1,2", "-d", "500ms", "--repeat", "2", "--agents", "2", &target.address]);
+    let told: serde_json::Value =
+        serde_json::from_str(&swept.out).unwrap_or_else(|_| panic!("{} {}", swept.out, swept.err));
+    assert!(swept.code == Some(0) || swept.code == Some(20), "{}", swept.err);
+    assert_eq!(told["cells"].as_array().map(Vec::len), Some(2), "{told}");
+    assert!(target.requests() > 100);
+}
