@@ -31,8 +31,8 @@ pub fn fleet(agents: &[(&str, &[&str])], seconds: i64, fill: impl Fn(usize, i64)
     run.plan.workers = 2 * agents.len() as u32;
     run.agents = agents.iter().enumerate().map(|(n, (name, labels))| head(n as u32, name, labels)).collect();
     for agent in 0..agents.len() {
-        // The clocks of agents differ by seconds; the second starts 0.3 ms after the first.
-        let clock_ns = 7 * S as u64 + agent as u64 * (S as u64 + 300_000);
+        // Each agent begins 0.3 ms after the one before, on the coordinator's clock.
+        let clock_ns = 7 * S as u64 + agent as u64 * 300_000;
         run.events.push(of(agent, RunEvent::Began(WindowStart { clock_ns, unix_ns: 1 })));
     }
     for n in 0..seconds {
