@@ -137,10 +137,14 @@ impl RunListener for View {
         let Some(table) = &mut self.table else { return Ok(()) };
         match event {
             RunEvent::Second(second) => {
-                if SecondsTable::has_row(second) {
+                if SecondsTable::has_row(second) && !table.live.was_shown(second) {
                     self.screen.line(&table.live.row(second));
                 }
                 self.screen.progress(&table.live.progress(second, table.duration, table.requests));
+            }
+            RunEvent::Provisional(second) => {
+                let row = table.live.provisional_row(second);
+                row.iter().for_each(|row| self.screen.line(row));
             }
             RunEvent::Changed(changed) => self.screen.line(&table.live.changed(changed)),
             RunEvent::Notice(notice) if !table.ending => self.screen.line(&table.live.notice(notice)),

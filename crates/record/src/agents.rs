@@ -39,8 +39,8 @@ pub struct AgentHead {
     pub workers: WorkerRange,
     /// Version of brunt.
     pub brunt: String,
-    /// Offset of its monotonic clock ahead of the coordinator's (nanoseconds). The start of its window is given on its own
-    /// clock, as it was recorded; what is this offset later than the coordinator's is at the same time.
+    /// Offset of its monotonic clock ahead of the coordinator's (nanoseconds); the start of its window is given on the
+    /// coordinator's clock.
     pub clock_ahead_ns: i64,
     /// Maximum error of that offset (nanoseconds).
     pub clock_within_ns: u64,

@@ -74,18 +74,17 @@ impl Summary {
     /// Returns how far apart the agents began; `None` if fewer than two told of it.
     pub fn start_spread(&self) -> Option<StartSpread> {
         let started = |agent: &AgentSummary| Some((agent.started_ns()?, agent.head.clock_within_ns));
-        let mut all: Vec<(i128, u64)> = self.agents.iter().filter_map(started).collect();
+        let mut all: Vec<(u64, u64)> = self.agents.iter().filter_map(started).collect();
         all.sort_unstable();
         let (first, last) = (all.first()?, all.last()?);
-        let nanos = |ns: i128| Nanos(u64::try_from(ns).unwrap_or(u64::MAX));
-        let spread = nanos(last.0 - first.0);
-        (all.len() > 1).then(|| StartSpread { spread, within: Nanos(first.1.saturating_add(last.1)) })
+        let (spread, within) = (Nanos(last.0 - first.0), Nanos(first.1.saturating_add(last.1)));
+        (all.len() > 1).then_some(StartSpread { spread, within })
     }
 
     /// Returns how long after the first agent this one began.
     pub fn started_after(&self, agent: &AgentSummary) -> Option<Nanos> {
         let first = self.agents.iter().filter_map(AgentSummary::started_ns).min()?;
-        u64::try_from(agent.started_ns()? - first).ok().map(Nanos)
+        agent.started_ns()?.checked_sub(first).map(Nanos)
     }
 }
 
@@ -101,9 +100,9 @@ pub(crate) fn service_nearby(agents: &[AgentSummary], counters: Vec<Option<Count
 }
 
 impl AgentSummary {
-    /// Returns the start of its window on the coordinator's clock.
-    fn started_ns(&self) -> Option<i128> {
-        self.began.map(|began| i128::from(began.clock_ns) - i128::from(self.head.clock_ahead_ns))
+    /// Returns the start of its window on the coordinator's clock (nanoseconds).
+    fn started_ns(&self) -> Option<u64> {
+        self.began.map(|began| began.clock_ns)
     }
 
     /// Returns `true` if it told of no end: it was lost, or the record ends before it did.

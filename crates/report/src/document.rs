@@ -6,6 +6,7 @@
 //! sample does not bound it). Response and service of the whole run have intervals if it lasted 5 s; parts and
 //! single seconds have none.
 
+mod agents;
 mod checks;
 mod connections;
 mod diagnosis;
@@ -28,6 +29,7 @@ use brunt_measure::Nanos;
 use brunt_record::{ByteCounts, HeartbeatCounts};
 use serde::Serialize;
 
+use self::agents::{AgentReport, LabelReport, MissingReport, StartReport};
 use self::checks::CheckReport;
 use self::connections::ConnectionReport;
 use self::distribution::Distribution;
@@ -155,6 +157,9 @@ pub struct Report<'a> {
     /// Stretches in which no request succeeded although requests were in flight or failed; only if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     outages: Option<Vec<OutageReport>>,
+    /// Stretches in which a share of the run is missing because agents were lost; only if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<Vec<MissingReport>>,
     /// Changes of the load during the run, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     changes: Option<&'a [brunt_record::LoadChange]>,
@@ -167,6 +172,15 @@ pub struct Report<'a> {
     /// All of the load generator's machines, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     hosts: Option<&'a [brunt_record::GeneratorHost]>,
+    /// Agents of a run of many machines, in the order of their workers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agents: Option<Vec<AgentReport<'a>>>,
+    /// The agents summed up by label; only if any has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    labels: Option<Vec<LabelReport<'a>>>,
+    /// How far apart the agents began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start: Option<StartReport>,
     /// Machines under test with a probe.
     #[serde(skip_serializing_if = "Option::is_none")]
     probes: Option<Vec<ProbedHostReport<'a>>>,
@@ -525,11 +539,15 @@ impl<'a> Report<'a> {
             diagnosis: diagnosis::Diagnosis::of(&summary.limits),
             objectives: objectives(summary),
             outages: some_of(summary.outages.iter().map(OutageReport::from)),
+            missing: some_of(summary.missing.iter().map(MissingReport::from)),
             changes: Some(&*summary.changes).filter(|changes| !changes.is_empty()),
             notices: summary.notices.iter().map(recorded::NoticeReport::from).collect(),
             probe: summary.probe.as_ref().map(recorded::FirstAnswerReport::from),
             host: started.and_then(|s| s.host()),
             hosts: started.map(|s| &*s.hosts).filter(|hosts| hosts.len() > 1),
+            agents: agents::agents(summary),
+            labels: agents::labels(summary),
+            start: agents::start(summary),
             probes: some_of(summary.joined.iter().map(ProbedHostReport::of)),
             headroom: summary.headroom().map(|headroom| headroom.times),
             headroom_is_at_least: summary.headroom().map(|headroom| headroom.is_at_least),
@@ -599,16 +617,15 @@ fn failures(summary: &Summary) -> Vec<FailureReport<'_>> {
 }
 
 fn trust(summary: &Summary) -> TrustReport {
-    let reason = |found: &Finding| ReasonReport {
-        code: found.code,
-        grade: found.grade.name(),
-        sentence: found.sentence(Lang::En),
-    };
     TrustReport {
         verdict: summary.trust.verdict().verdict(),
         line: crate::verdict_line::verdict_line(summary, Lang::En),
         reasons: summary.trust.findings.iter().map(reason).collect(),
     }
+}
+
+fn reason(found: &Finding) -> ReasonReport {
+    ReasonReport { code: found.code, grade: found.grade.name(), sentence: found.sentence(Lang::En) }
 }
 
 fn objectives(summary: &Summary) -> Vec<ObjectiveReport<'_>> {
@@ -629,7 +646,6 @@ fn objectives(summary: &Summary) -> Vec<ObjectiveReport<'_>> {
 }
 
 /// Returns the JSON Schema of the report, generated from the types (`docs/schema/report.json`).
-#[cfg(feature = "schema")]
 #[cfg(feature = "schema")]
 pub fn schema_json() -> String {
     let schema = schemars::schema_for!(Report<'static>);

@@ -67,7 +67,8 @@ pub use objectives::{AllowedLoss, JudgedObjective, Objective, ObjectiveOutcome, 
 pub use ranked::RankedLatency;
 pub use reasons::reason;
 pub use reference::ReferenceTotals;
-pub use seconds::{RecordedSeconds, SecondsSource};
+pub use rules::missing::MissingStretch;
+pub use seconds::{EventsPass, RecordedSeconds, SecondsPass, SecondsSource};
 pub use summary::{Headroom, InterimSummary, Summary, SummaryBuilder};
 pub use sums::RunSums;
 pub use terminal::{LiveMode, SecondsTable};

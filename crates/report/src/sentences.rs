@@ -275,6 +275,11 @@ pub(crate) const SECOND_NOTE: Text = text(
     "~ marks seconds in which more than 30 % of the figure may be brunt's own delay",
     "~ 表示该秒的数据有 30 % 以上可能由 brunt 自身的延迟造成",
 );
+pub(crate) const SHARE_NOTE: Text = text(
+    "{share} before the status codes: the row has that share of the load; the other agents have not reported it yet, or \
+        were lost",
+    "状态码之前的 {share}：该行只含这一比例的负载；其余代理尚未上报，或已丢失",
+);
 pub(crate) const SPAN_NOTE: Text = text(
     "Latencies cover as many of the last seconds as p99 needs: 299 requests",
     "延迟数据涵盖最近若干秒：p99 至少需要 299 个请求",

@@ -13,6 +13,7 @@ use crate::finding::Finding;
 use crate::limits::CounterCollector;
 use crate::load_stretches::{LoadStretch, LoadStretches};
 use crate::objectives::{self, JudgedObjective, StretchObjectives};
+use crate::rules::missing::{self, MissingStretch};
 use crate::rules::{self, Evidence, JudgedPart, TrustRule};
 use crate::sums::{RunSums, SumsBuilder};
 use crate::trust::Trust;
@@ -38,6 +39,8 @@ pub struct Summary {
     pub agents: Vec<AgentSummary>,
     /// The agents summed up by label.
     pub labels: Vec<LabelSummary>,
+    /// Stretches in which a share of the run is missing because agents were lost.
+    pub missing: Vec<MissingStretch>,
 }
 
 impl Deref for Summary {
@@ -73,6 +76,7 @@ pub struct SummaryBuilder {
     stretches: LoadStretches,
     rules: Vec<Box<dyn TrustRule>>,
     agents: Vec<AgentBuilder>,
+    missing: Vec<MissingStretch>,
     /// Name of the coordinator's machine in a run of many: its counters are not those of a generator.
     coordinator: String,
 }
@@ -86,6 +90,7 @@ impl Default for SummaryBuilder {
             stretches: LoadStretches::default(),
             rules: rules::of(JudgedPart::Run),
             agents: Vec::new(),
+            missing: Vec::new(),
             coordinator: String::new(),
         }
     }
@@ -113,6 +118,7 @@ impl SummaryBuilder {
                 self.rules = rules::of(JudgedPart::Whole);
                 self.coordinator = started.host().map(|host| host.name.clone()).unwrap_or_default();
             }
+            RunEvent::Second(second) => missing::add_stretch(&mut self.missing, second),
             _ => {}
         }
         self.sums.add(event);
@@ -172,7 +178,7 @@ impl SummaryBuilder {
         let outages = self.rules.iter().flat_map(|rule| rule.outages(&evidence)).collect();
         let stretches = self.stretches.finish();
         let labels = agents::by_label(&agents);
-        Summary { sums, trust, limits, objectives, exit, stretches, outages, agents, labels }
+        Summary { sums, trust, limits, objectives, exit, stretches, outages, agents, labels, missing: self.missing }
     }
 }
 

@@ -51,6 +51,10 @@ pub struct SecondsTable {
     is_mark_explained: bool,
     /// Set once it was explained that latencies cover several seconds.
     is_span_explained: bool,
+    /// Set once it was explained that some agents are not in a row.
+    is_share_explained: bool,
+    /// Start of the last second that was shown before all agents had told it.
+    provisional: Option<i64>,
 }
 
 /// A column: heading, minimum width, and rank for removal on a narrow terminal (0: never).
@@ -106,6 +110,11 @@ fn marked(figure: QuantileEstimate) -> String {
     if is_widened(figure) { format!("~{}", figure.figure.show()) } else { figure.figure.show() }
 }
 
+/// Formats the share of the run whose figures are in a second; never 100 %.
+fn share_there(s: &Second) -> String {
+    format!("{:.0} %", ((1.0 - s.missing_share).clamp(0.0, 1.0) * 100.0).floor())
+}
+
 impl SecondsTable {
     /// Creates a view that is `cells` cells wide; the width is used only on a terminal.
     pub fn new(lang: Lang, color: bool, cells: usize, is_tty: bool, mode: LiveMode) -> SecondsTable {
@@ -119,6 +128,8 @@ impl SecondsTable {
             totals: RunningTotals::default(),
             is_mark_explained: false,
             is_span_explained: false,
+            is_share_explained: false,
+            provisional: None,
         }
     }
 
@@ -147,6 +158,21 @@ impl SecondsTable {
         s.part != RunPart::Drain || something > 0
     }
 
+    /// Returns the row of a second of which some agents have told nothing yet, with the share that is there. The row of the
+    /// whole second is not shown later.
+    pub fn provisional_row(&mut self, s: &Second) -> Option<String> {
+        let is_new = !self.was_shown(s) && SecondsTable::has_row(s);
+        is_new.then(|| {
+            self.provisional = Some(s.from_ns);
+            self.row(s)
+        })
+    }
+
+    /// Returns `true` if a second was shown before it was whole.
+    pub fn was_shown(&self, s: &Second) -> bool {
+        self.provisional.is_some_and(|until| s.from_ns <= until)
+    }
+
     /// Returns the row of a second, without a trailing newline, preceded by the headings if they are due, and followed
     /// by explanations of what is new in it.
     pub fn row(&mut self, s: &Second) -> String {
@@ -173,6 +199,12 @@ impl SecondsTable {
             self.is_span_explained = true;
             out.push('\n');
             out += &self.wrapped(&self.paint.dim(self.lang.of(say::SPAN_NOTE)));
+        }
+        if !self.is_share_explained && s.missing_share > 0.0 {
+            self.is_share_explained = true;
+            out.push('\n');
+            let said = self.lang.fill(say::SHARE_NOTE, &[("share", &share_there(s))]);
+            out += &self.wrapped(&self.paint.dim(&said));
         }
         out
     }
@@ -228,13 +260,14 @@ impl SecondsTable {
                 if *place == 3 && s.failed + s.connections.lost > 0 { self.paint.red(&text) } else { text }
             })
             .collect();
+        let share = (s.missing_share > 0.0).then(|| share_there(s));
         let mark = match s.part {
             RunPart::Warmup => self.lang.fill(say::WARMUP, &[("n", &numbers::count(s.warmup))]),
             RunPart::Drain => self.lang.of(say::DRAIN).into(),
             RunPart::Window => String::new(),
         };
         let codes = s.status.iter().map(|(code, n)| format!("{}:{}", sanitize::line(code), numbers::count(*n)));
-        let last: Vec<String> = std::iter::once(mark).filter(|m| !m.is_empty()).chain(codes).collect();
+        let last: Vec<String> = share.into_iter().chain(Some(mark)).filter(|m| !m.is_empty()).chain(codes).collect();
         let last = last.join(" ");
         match self.status_room(shown) {
             Some(room) if room < STATUS_LEAST => {}

@@ -130,6 +130,8 @@ export interface Head {
   grain: { second_s?: number; buckets: number; names: number; block_s: number; phases: number; phases_s: number; coarse: number };
   hosts: Record<string, { readings: number; coarse: number }>;
   words: { en: Words; zh: Words };
+  /** The curves of agents or labels, in a run of many machines. */
+  curves?: { names: string[]; by_label: boolean; block_s: number };
 }
 
 /** What charts show of seconds: of all of a run, or of a part of it. */
@@ -163,6 +165,9 @@ export class Run {
   readonly #blocks: Block[] = [];
   readonly #hosts = new Map<string, Map<string, Counter>>();
   readonly #readings = new Map<string, number[]>();
+  /** Lines that only some pages draw. */
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  readonly rest: any[] = [];
   /** Increases when lines are added, so that readers update although the arrays grow in place. */
   version = $state(0);
 
@@ -310,6 +315,7 @@ export class Run {
       else if (Array.isArray(line.z)) this.#details.push(line.z);
       else if (typeof line.c === 'string') this.addReadings(line);
       else if (typeof line.w === 'number') this.#began = line.w;
+      else this.rest.push(line);
     }
     this.version++;
   }

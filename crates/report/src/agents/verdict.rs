@@ -18,15 +18,19 @@ const LIKEWISE: Text = text("; likewise {n} more {n|agent|agents}: {agents}", "�
 const MOST_OF_BAND: Text =
     text("; {share} of these delays are those of agent {agent}", "；这些延迟中有 {share} 来自代理 {agent}");
 
+const ON: Text = text("; on {n|agent|agents} {agents}", "；出现在代理 {agents}");
+
 /// Maximum number of agents named for the same finding.
 const NAMED: usize = 5;
 /// Share of the delays above which one agent is named for all of them.
 const MOST: f64 = 0.5;
 
+/// Findings whose size in the whole is judged there: one agent of ten that sent late may change no figure.
+const SIZED: [&str; 2] = [band::CODE, not_sent::CODE];
+
 /// Adds what stands against agents to the verdict on the whole: for each rule the worst agent in full, and the names of the
 /// others.
 pub(crate) fn add_to_trust(trust: &mut Trust, agents: &[AgentSummary]) {
-    name_widest(trust, agents);
     let mut codes: Vec<&'static str> = Vec::new();
     for finding in agents.iter().flat_map(|agent| &agent.trust.findings) {
         if stands_against(finding) && !codes.contains(&finding.code) {
@@ -37,13 +41,37 @@ pub(crate) fn add_to_trust(trust: &mut Trust, agents: &[AgentSummary]) {
         let told = |agent| Some((agent, of_code(agent, code)?));
         let mut all: Vec<(&AgentSummary, &Finding)> = agents.iter().filter_map(told).collect();
         all.sort_by_key(|(_, finding)| std::cmp::Reverse(finding.grade));
-        if let Some((agent, finding)) = all.first() {
-            let grade = grade_in_whole(finding, trust);
-            let said = (*finding).clone().of_agent(prefix(agent), grade);
-            let said = moment(code, agent).into_iter().fold(said, |said, (text, at)| said.and(text, [("at", at)]));
-            trust.findings.push(others(&all).into_iter().fold(said, |said, facts| said.and(LIKEWISE, facts)));
+        let of_whole = trust.findings.iter().position(|known| known.code == code && known.grade >= Grade::Warn);
+        match of_whole.filter(|_| SIZED.contains(&code)) {
+            Some(at) => {
+                let found = trust.findings.remove(at);
+                trust.findings.insert(at, on_agents(found, &all, agents));
+            }
+            None => trust.findings.extend(taken_over(code, &all)),
         }
     }
+}
+
+/// Returns the finding of the worst agent as one of the whole. Where the whole judges the size itself and found nothing, it
+/// is a caution.
+fn taken_over(code: &str, all: &[(&AgentSummary, &Finding)]) -> Option<Finding> {
+    let (agent, finding) = all.first()?;
+    let grade = if SIZED.contains(&code) { finding.grade.min(Grade::Warn) } else { finding.grade };
+    let said = (*finding).clone().of_agent(prefix(agent), grade);
+    let said = moment(code, agent).into_iter().fold(said, |said, (text, at)| said.and(text, [("at", at)]));
+    Some(others(all).into_iter().fold(said, |said, facts| said.and(LIKEWISE, facts)))
+}
+
+/// Adds to a finding of the whole on which agents it is, or of which one most of it is.
+fn on_agents(found: Finding, all: &[(&AgentSummary, &Finding)], agents: &[AgentSummary]) -> Finding {
+    if let Some((share, agent)) = widest(agents).filter(|_| found.is_of_band()) {
+        let facts = [("share", numbers::share(share)), ("agent", shown_name(&agent.head.name))];
+        let found = found.and(MOST_OF_BAND, facts);
+        let at = agent.moments.longest_delay.map(|(_, at)| [("at", at_of(at))]);
+        return at.into_iter().fold(found, |found, at| found.and(LONGEST, at));
+    }
+    let names: Vec<String> = all.iter().map(|(agent, _)| shown_name(&agent.head.name)).collect();
+    found.and(ON, [("n", names.len().to_string()), ("agents", listed(&names))])
 }
 
 fn prefix(agent: &AgentSummary) -> LocalizedSentence {
@@ -58,16 +86,6 @@ fn of_code<'a>(agent: &'a AgentSummary, code: &str) -> Option<&'a Finding> {
 /// its own.
 fn stands_against(finding: &Finding) -> bool {
     finding.grade >= Grade::Warn && !["cut_off", "interrupted"].contains(&finding.code)
-}
-
-/// Returns the grade of an agent's finding in the whole. What has a size there is judged by it: one agent of ten that sent
-/// late may change no figure.
-fn grade_in_whole(finding: &Finding, trust: &Trust) -> Grade {
-    if ![band::CODE, not_sent::CODE].contains(&finding.code) {
-        return finding.grade;
-    }
-    let whole = trust.findings.iter().find(|known| known.code == finding.code).map(|known| known.grade);
-    finding.grade.min(whole.unwrap_or(Grade::Warn).max(Grade::Warn))
 }
 
 fn moment(code: &str, agent: &AgentSummary) -> Option<(Text, String)> {
@@ -89,29 +107,34 @@ fn at_of(ns: i64) -> String {
 /// Returns the facts on the agents after the first; `None` if there are none.
 fn others<T>(all: &[(&AgentSummary, T)]) -> Option<[(&'static str, String); 2]> {
     let names: Vec<String> = all.iter().skip(1).map(|(agent, _)| shown_name(&agent.head.name)).collect();
-    let more = if names.len() > NAMED { ", …" } else { "" };
-    let listed = names[..names.len().min(NAMED)].join(", ") + more;
-    (!names.is_empty()).then(|| [("n", names.len().to_string()), ("agents", listed)])
+    (!names.is_empty()).then(|| [("n", names.len().to_string()), ("agents", listed(&names))])
 }
 
-/// Says so if most of the delays that widen the figures of the whole are those of one agent.
-fn name_widest(trust: &mut Trust, agents: &[AgentSummary]) {
-    let Some(at) = trust.findings.iter().position(|finding| finding.code == band::CODE) else { return };
+/// Joins names, as many as are worth it.
+fn listed(names: &[String]) -> String {
+    let more = if names.len() > NAMED { ", …" } else { "" };
+    names[..names.len().min(NAMED)].join(", ") + more
+}
+
+/// Returns the agent that most of the delays are of which widen the figures of the whole, with its share; `None` if it is
+/// not one alone.
+fn widest(agents: &[AgentSummary]) -> Option<(f64, &AgentSummary)> {
     let delays: Vec<f64> = agents.iter().map(|agent| agent.figures.delays().0 as f64).collect();
     let all: f64 = delays.iter().sum();
-    let widest = delays.iter().zip(agents).max_by(|a, b| a.0.total_cmp(b.0));
-    if let Some((delay, agent)) = widest.filter(|(delay, _)| agents.len() > 1 && **delay > MOST * all) {
-        let facts = [("share", numbers::share(delay / all)), ("agent", shown_name(&agent.head.name))];
-        let found = trust.findings.remove(at).and(MOST_OF_BAND, facts);
-        trust.findings.insert(at, found);
-    }
+    let (delay, agent) = delays.into_iter().zip(agents).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (agents.len() > 1 && delay > MOST * all).then(|| (delay / all, agent))
 }
 
 /// Adds the limits of agents to the conclusion on the whole, each with the name of the agent.
 pub(crate) fn add_to_limits(limits: Conclusion, agents: &[AgentSummary]) -> Conclusion {
+    // Disturbances widen the figures of the whole by what its own finding says; that a worker was full is a matter of its
+    // machine.
+    let is_full = |agent: &AgentSummary| of_code(agent, "generator_busy").is_some_and(|f| f.grade == Grade::Fail);
+    let is_of_whole = limits.findings.iter().any(|found| found.rule == "C1") && !agents.iter().any(is_full);
     let mut rules: Vec<&'static str> = Vec::new();
     for found in agents.iter().flat_map(|agent| &agent.limits) {
-        if !rules.contains(&found.rule) {
+        let is_told = rules.contains(&found.rule) || (found.rule == "C1" && is_of_whole);
+        if !is_told {
             rules.push(found.rule);
         }
     }

@@ -121,7 +121,7 @@ struct ProgramReport {
 /// A limit or a fault.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct LimitReport {
+pub(super) struct LimitReport {
     /// Identifier of the rule that found it, such as `N2`.
     rule: &'static str,
     /// Stage on the request's path: `generator`, `client_kernel`, `network`, `proxy`, `server_kernel`,
@@ -141,14 +141,10 @@ struct LimitReport {
     experiment: String,
 }
 
-fn programs(conclusion: &Conclusion) -> Vec<ProgramReport> {
-    conclusion.programs.iter().map(|(name, cores)| ProgramReport { name: name.clone(), cores: *cores }).collect()
-}
-
-impl Diagnosis {
-    pub fn of(conclusion: &Conclusion) -> Diagnosis {
+impl LimitReport {
+    pub fn of(found: &LimitFinding) -> LimitReport {
         let lang = Lang::En;
-        let limit = |found: &LimitFinding| LimitReport {
+        LimitReport {
             rule: found.rule,
             stage: found.stage.name(),
             proof: found.proof.name(),
@@ -157,7 +153,16 @@ impl Diagnosis {
             evidence: found.evidence(lang),
             remedy: found.remedy(lang),
             experiment: found.experiment(lang),
-        };
+        }
+    }
+}
+
+fn programs(conclusion: &Conclusion) -> Vec<ProgramReport> {
+    conclusion.programs.iter().map(|(name, cores)| ProgramReport { name: name.clone(), cores: *cores }).collect()
+}
+
+impl Diagnosis {
+    pub fn of(conclusion: &Conclusion) -> Diagnosis {
         let observed = match conclusion.coverage {
             CounterCoverage::Nothing => "nothing",
             CounterCoverage::Generator => "generator",
@@ -170,7 +175,7 @@ impl Diagnosis {
             busy_cores: shared.busy,
             cores: shared.cores,
         });
-        let findings = conclusion.findings.iter().map(limit).collect();
+        let findings = conclusion.findings.iter().map(LimitReport::of).collect();
         Diagnosis {
             outcome: conclusion.outcome.name(),
             observed,

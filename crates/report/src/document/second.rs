@@ -48,6 +48,9 @@ pub struct SecondReport<'a> {
     latency: LatencyReport<'a>,
     /// Phases of requests and connections.
     phases: PhasesReport<'a>,
+    /// Share of the run whose figures are missing because agents were lost; absent if none is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing_share: Option<f64>,
     /// Figures of each scenario in this second; only if the run has scenarios.
     #[serde(skip_serializing_if = "Option::is_none")]
     scenarios: Option<Vec<ScenarioSecond<'a>>>,
@@ -73,6 +76,7 @@ impl<'a> SecondReport<'a> {
             status: &s.status,
             words: &s.words,
             failures: &s.failures,
+            missing_share: Some(s.missing_share).filter(|share| *share > 0.0),
             scenarios: scenarios::of_second(s, summary),
         }
     }

@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 
 use brunt_measure::Histogram;
-use brunt_record::{CheckResults, NamedFigures, RunPart, Second};
+use brunt_record::{CheckResults, NamedFigures, RunEvent, RunPart, Second};
 
 use super::{ReportFormat, Style};
 use crate::ranked::{Figure, QuantileEstimate, RankedLatency, headline};
@@ -17,7 +17,7 @@ use crate::summary::Summary;
 pub(super) struct CsvFormat;
 
 /// Columns of the header with their descriptions.
-pub const COLUMNS: [(&str, &str); 38] = [
+pub const COLUMNS: [(&str, &str); 39] = [
     ("from_s", "start of the second, from the start of the window; negative during warm-up"),
     ("to_s", "its end"),
     ("part", "warmup, window or drain"),
@@ -57,13 +57,15 @@ pub const COLUMNS: [(&str, &str); 38] = [
         "kind",
         "for a row with a name: request, iteration, group (both from when they were due to their end), iteration_active, \
          group_active (successes only, without pauses), scenario (all of its requests) or check (responses that passed \
-         it, as `succeeded`, and failed it). Request rows add up to the run",
+         it, as `succeeded`, and failed it). Request rows add up to the run. In a run of many machines also agent, whose \
+         rows add up to the run as well",
     ),
     ("p50_least_us", "the quantiles without the delays that may be brunt's own: the lower ends of their bands"),
     ("p90_least_us", "likewise"),
     ("p95_least_us", "likewise"),
     ("p99_least_us", "likewise"),
     ("p99_9_least_us", "likewise"),
+    ("missing_share", "share of the run whose figures are missing because agents were lost"),
 ];
 
 impl ReportFormat for CsvFormat {
@@ -78,8 +80,17 @@ impl ReportFormat for CsvFormat {
     fn write(&self, summary: &Summary, seconds: &dyn SecondsSource, _: Style, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}", COLUMNS.map(|(name, _)| name).join(","))?;
         let rows = rows(summary);
-        for second in seconds.pass()? {
-            let second = second?;
+        for event in seconds.events()? {
+            let second = match event? {
+                RunEvent::Second(second) => second,
+                RunEvent::OfAgent(told) => {
+                    if let RunEvent::Second(second) = &*told.event {
+                        writeln!(out, "{}", row_of_agent(second, told.agent, summary).join(","))?;
+                    }
+                    continue;
+                }
+                _ => continue,
+            };
             writeln!(out, "{}", row(&second, summary.open).join(","))?;
             for named in &second.named {
                 writeln!(out, "{}", row_of_name(&second, named, &rows).join(","))?;
@@ -142,7 +153,23 @@ fn row(s: &Second, open: bool) -> [String; COLUMNS.len()] {
         least(latency.quantile(0.95)),
         least(latency.quantile(0.99)),
         least(latency.quantile(0.999)),
+        if s.missing_share > 0.0 { s.missing_share.to_string() } else { String::new() },
     ]
+}
+
+/// Returns the row of an agent in a second. What agents do not tell of a second is empty.
+fn row_of_agent(s: &Second, agent: u16, summary: &Summary) -> [String; COLUMNS.len()] {
+    let name = summary.agents.get(usize::from(agent)).map_or_else(|| agent.to_string(), |a| a.head.name.clone());
+    let mut cells = row(s, summary.open);
+    for (cell, (column, _)) in cells.iter_mut().zip(COLUMNS) {
+        match column {
+            "name" => *cell = quote(&name),
+            "kind" => *cell = "agent".into(),
+            "wait_conn_p99_us" | "missing_share" => cell.clear(),
+            _ => {}
+        }
+    }
+    cells
 }
 
 /// Returns the name and kind of each extra row of a second, in the order of their indices.

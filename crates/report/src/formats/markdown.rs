@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use brunt_record::RunStarted;
 
 use super::text::{accounts, figures, head};
-use super::{ReportFormat, Style, named};
+use super::{ReportFormat, Style, agents, named};
 use crate::finding::Grade;
 use crate::judgement;
 use crate::limits::LimitText;
@@ -39,6 +39,7 @@ impl ReportFormat for MarkdownFormat {
         stretches(&mut page, summary);
         iterations(&mut page, summary);
         by_name(&mut page, summary);
+        agents(&mut page, summary);
         checks(&mut page, summary);
         slowest(&mut page, summary);
         reference(&mut page, summary);
@@ -249,6 +250,24 @@ fn latency(page: &mut MarkdownPage, summary: &Summary) {
     }
     if ranked.unfinished() > 0 {
         page.block(&escaped(lang.of(say::LOWER_BOUND_NOTE)));
+    }
+}
+
+/// Adds the figures of agents and labels, in a run of many machines.
+fn agents(page: &mut MarkdownPage, summary: &Summary) {
+    for (heading, rows) in
+        [(agents::AGENTS, agents::rows(summary, page.lang)), (agents::BY_LABEL, agents::label_rows(summary, page.lang))]
+    {
+        let columns = rows.first().map_or(0, Vec::len);
+        if columns == 0 {
+            continue;
+        }
+        page.section(page.lang.of(heading));
+        page.table(&format!("l{}", "r".repeat(columns - 1)), &rows);
+        let notes = agents::notes(summary, page.lang);
+        if heading == agents::AGENTS && !notes.is_empty() {
+            page.list(&notes);
+        }
     }
 }
 

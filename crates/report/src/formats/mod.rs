@@ -1,5 +1,6 @@
 //! The formats of a report. Each format is a file here and a line in [`FORMATS`].
 
+mod agents;
 mod checks;
 mod csv;
 pub mod html;

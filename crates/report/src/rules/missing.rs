@@ -1,7 +1,7 @@
 //! The rule for figures that are missing because agents were lost: throughput and counts are without them.
 
 use brunt_measure::Nanos;
-use brunt_record::{RunEvent, RunPart, Subject};
+use brunt_record::{RunEvent, RunPart, Second, Subject};
 
 use super::{Evidence, TrustRule};
 use crate::finding::{Finding, Grade};
@@ -19,6 +19,33 @@ const NAMED: Text = text(" ({agents})", "（{agents}）");
 const FAIL: f64 = 0.05;
 /// Maximum number of agents named.
 const AGENTS: usize = 3;
+
+/// A stretch of a run in which a share of it is missing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MissingStretch {
+    /// Beginning, since the start of the window (nanoseconds).
+    pub from_ns: i64,
+    /// End.
+    pub to_ns: i64,
+    /// The share, from 0 to 1.
+    pub share: f64,
+}
+
+/// Maximum number of stretches kept.
+const STRETCHES: usize = 64;
+
+/// Adds a second to the stretches of seconds that miss as much.
+pub(crate) fn add_stretch(all: &mut Vec<MissingStretch>, s: &Second) {
+    if s.missing_share <= 0.0 || s.to_ns <= s.from_ns {
+        return;
+    }
+    let is_same = |last: &&mut MissingStretch| last.to_ns == s.from_ns && last.share == s.missing_share;
+    if let Some(last) = all.last_mut().filter(is_same) {
+        last.to_ns = s.to_ns;
+    } else if all.len() < STRETCHES {
+        all.push(MissingStretch { from_ns: s.from_ns, to_ns: s.to_ns, share: s.missing_share });
+    }
+}
 
 /// The share of the window whose figures are missing.
 #[derive(Debug, Default)]
@@ -74,7 +101,7 @@ fn lost_agents(run: &RunSums) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use brunt_record::{Notice, RunEnd, Second};
+    use brunt_record::{Notice, RunEnd};
 
     use super::*;
     use crate::rules::tests::found;

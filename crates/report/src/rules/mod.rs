@@ -18,7 +18,7 @@ pub(crate) mod held_connections;
 mod littles_law;
 mod local_limit;
 mod lower_bound;
-mod missing;
+pub(crate) mod missing;
 pub(crate) mod not_sent;
 pub(crate) mod outages;
 mod own_counters;

@@ -84,6 +84,17 @@ fn pages_of_runs_whose_load_was_changed() {
 }
 
 #[test]
+fn pages_of_a_run_of_many_agents() {
+    let run = crate::agents::with_a_lost_agent();
+    for (lang, suffix) in [(Lang::En, "en"), (Lang::Zh, "zh")] {
+        check(&format!("agents.{suffix}.txt"), &run.written("text", lang));
+        check(&format!("agents.{suffix}.md"), &run.written("markdown", lang));
+        check(&format!("agents.{suffix}.brief.txt"), &on_a_screen(&run, lang, Some(80)));
+    }
+    check("agents.json", &run.written("json", Lang::En));
+}
+
+#[test]
 fn pages() {
     for (lang, suffix) in [(Lang::En, "en"), (Lang::Zh, "zh")] {
         check(&format!("open.{suffix}.txt"), &open_run().written("text", lang));

@@ -51,6 +51,20 @@ fn rows_are_for_their_second() {
 }
 
 #[test]
+fn a_second_that_lacks_agents_is_shown_once_with_the_share_that_is_there() {
+    let mut rows = pipe(Lang::En, LiveMode::Closed);
+    let part = |n, missing_share| Second { missing_share, ..busy(n) };
+    let row = rows.provisional_row(&part(0, 0.25)).expect("a row");
+    assert!(row.contains("  75 % 200:1,200\n75 % before the status codes"), "{row}");
+    assert_eq!(rows.provisional_row(&part(0, 0.125)), None, "some more of it is no new row");
+    assert!(rows.was_shown(&part(0, 0.0)) && !rows.was_shown(&part(1, 0.0)));
+    let next = rows.provisional_row(&part(1, 0.5)).expect("a row");
+    assert!(next.ends_with("  50 % 200:1,200"), "explained once: {next}");
+    let lost = rows.row(&part(2, 1.0 / 3.0));
+    assert!(lost.ends_with("  66 % 200:1,200"), "{lost}");
+}
+
+#[test]
 fn seconds_that_brunt_delayed_are_marked_and_the_mark_is_explained_once() {
     let mut rows = pipe(Lang::En, LiveMode::Closed);
     let delayed = |n| {

@@ -1,5 +1,6 @@
 //! Tests of the report through its public interface: synthetic records in, documents out.
 
+mod agents;
 mod answers;
 mod changed;
 mod checks;

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use brunt_measure::Nanos;
 use brunt_plan::{Arrivals, Change, Load, NetKind, Plan, Stage, Tls, WeightedUrl};
 use brunt_record::{
-    ByteCounts, ConnectionFigures, End, Failure, FailureExample, FirstResponse, GeneratorHost, LoadChange, Notice,
-    RunEnd, RunEvent, RunPart, RunStarted, SCHEMA, Second,
+    AgentHead, ByteCounts, ConnectionFigures, End, Failure, FailureExample, FirstResponse, GeneratorHost, LoadChange,
+    Notice, RunEnd, RunEvent, RunPart, RunStarted, SCHEMA, Second,
 };
-use brunt_report::{Lang, Style, Summary};
+use brunt_report::{Lang, SecondsSource, Style, Summary};
 
 const S: i64 = 1_000_000_000;
 
@@ -24,6 +24,7 @@ pub struct RunBuilder {
     pub silent: Option<bool>,
     pub names: Vec<String>,
     pub checks: Vec<String>,
+    pub agents: Vec<AgentHead>,
 }
 
 /// Creates a closed run with `users` users for `seconds` seconds.
@@ -97,6 +98,7 @@ fn run(load: Load, seconds: u64) -> RunBuilder {
         silent: None,
         names: Vec::new(),
         checks: Vec::new(),
+        agents: Vec::new(),
     }
 }
 
@@ -173,7 +175,7 @@ impl RunBuilder {
             silent: self.silent,
             names: self.names.clone(),
             around: Vec::new(),
-            agents: Vec::new(),
+            agents: self.agents.clone(),
             checks: self.checks.clone(),
         }))];
         events.extend(self.probe.clone().map(RunEvent::FirstResponse));
@@ -201,7 +203,7 @@ impl RunBuilder {
     pub fn written(&self, format: &str, lang: Lang) -> String {
         let mut out = Vec::new();
         let style = Style { lang, ..Style::default() };
-        brunt_report::format(format).unwrap().write(&self.summary(), &self.seconds(), style, &mut out).unwrap();
+        brunt_report::format(format).unwrap().write(&self.summary(), self, style, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
     /// Returns the report as JSON.
@@ -291,4 +293,15 @@ impl FillSecond for Second {
 /// Returns `n` milliseconds.
 pub fn ms(n: u64) -> Nanos {
     Nanos::from_millis(n)
+}
+
+/// The events of a run built in memory.
+impl SecondsSource for RunBuilder {
+    fn pass(&self) -> std::io::Result<brunt_report::SecondsPass<'_>> {
+        Ok(Box::new(self.seconds().into_iter().map(Ok)))
+    }
+
+    fn events(&self) -> std::io::Result<brunt_report::EventsPass<'_>> {
+        Ok(Box::new(self.events().into_iter().map(Ok)))
+    }
 }

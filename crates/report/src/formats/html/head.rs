@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::agents::AgentCurves;
 use super::counters::LIVE_COARSE;
 use super::flows::Flows;
 use super::histogram::COARSEST;
@@ -32,7 +33,8 @@ pub(super) fn head(name: &str, summary: &Summary, grain: &Resolution) -> Value {
         (brunt_measure::sanitize::line(host).into_owned(), told)
     };
     let hosts: Map<String, Value> = grain.hosts.iter().map(host).collect();
-    json!({
+    let curves = AgentCurves::of(summary);
+    let mut head = json!({
         "run": FORMAT,
         "name": brunt_measure::sanitize::line(name),
         "report": report,
@@ -48,7 +50,13 @@ pub(super) fn head(name: &str, summary: &Summary, grain: &Resolution) -> Value {
         },
         "hosts": hosts,
         "words": { "en": sentences(summary, Lang::En), "zh": sentences(summary, Lang::Zh) },
-    })
+    });
+    if let Value::Object(entries) = &mut head
+        && !curves.names.is_empty()
+    {
+        entries.insert("curves".into(), curves.to_json(grain.agents_s));
+    }
+    head
 }
 
 /// Returns `[q, nanoseconds (null: withheld), true if only a lower bound, interval (null: none), band (null: none), grade

@@ -7,6 +7,7 @@
 //! order. Lines are written while the record is read and are never all held in memory. Pages that show a live run use
 //! the same lines ([`LiveLines`]).
 
+mod agents;
 mod counters;
 mod flows;
 mod head;

@@ -9,6 +9,7 @@ use std::io;
 
 use brunt_record::{CounterValue, HostCounters, RunEvent};
 
+use super::agents::AgentCurves;
 use super::counters::is_prominent;
 use super::histogram::{COARSEST, FINEST, bucket_of};
 use crate::ranked::headline;
@@ -25,6 +26,8 @@ const PARTS: u64 = 30_000;
 /// Limit on rows of names on the page of a live run, and the length assumed for such a run if unknown (seconds).
 const ROWS: u64 = 100_000;
 const UNKNOWN: u64 = 3_600;
+/// Limit on rows of agents over all blocks for each ten minutes of a run.
+const AGENTS: u64 = 5_000;
 /// Resolution of the histograms of names, as a power of two: values are off by at most 1.6 %.
 const NAMES: u32 = 5;
 /// Maximum number of names with blocks: those with the most requests.
@@ -49,6 +52,8 @@ pub(super) struct Resolution {
     pub block_s: u64,
     /// Length of a block of request phases in seconds.
     pub phases_s: u64,
+    /// Length of a block of agents in seconds.
+    pub agents_s: u64,
     /// Names with blocks, by their index.
     pub named: BTreeSet<u16>,
     /// Readings of each host, and the counters that changed.
@@ -104,8 +109,8 @@ impl Resolution {
         let seconds = planned.map_or(UNKNOWN, |lasts| lasts.0 / 1_000_000_000).max(1);
         let block_s = length(|length| seconds * named.len() as u64 / length <= ROWS);
         let phases_s = length(|length| seconds / length <= UNKNOWN);
-        let hosts = BTreeMap::new();
-        Resolution { second_s: 1, buckets: FINEST, names: NAMES, block_s, phases_s, named, hosts, live: true }
+        let (hosts, agents_s) = (BTreeMap::new(), agents_s(summary, seconds, (seconds / 600).max(1)));
+        Resolution { second_s: 1, buckets: FINEST, names: NAMES, block_s, phases_s, agents_s, named, hosts, live: true }
     }
 
     /// Returns the resolution for a completed run.
@@ -130,9 +135,25 @@ impl Resolution {
         let named = most_frequent(summary);
         let block_s = length(|length| survey.seconds as u64 * named.len() as u64 / length <= BLOCKS * tens as u64);
         let phases_s = length(|length| survey.parts as u64 / length <= PARTS * tens as u64);
-        let buckets = buckets.unwrap_or(COARSEST);
-        Ok(Resolution { second_s, buckets, names: NAMES, block_s, phases_s, named, hosts: survey.hosts, live: false })
+        let agents_s = agents_s(summary, survey.seconds as u64, tens as u64);
+        let (buckets, hosts) = (buckets.unwrap_or(COARSEST), survey.hosts);
+        Ok(Resolution { second_s, buckets, names: NAMES, block_s, phases_s, agents_s, named, hosts, live: false })
     }
+}
+
+/// Number of requests of a curve that a block should have, so that it has a p99; and number of blocks below which they are
+/// not made longer for that.
+const RANKED: u64 = 400;
+const DRAWN: u64 = 20;
+
+/// Returns the length of a block of agents.
+fn agents_s(summary: &Summary, seconds: u64, tens: u64) -> u64 {
+    let curves = AgentCurves::of(summary).names.len() as u64;
+    let fits = |length: u64| seconds * curves / length <= AGENTS * tens;
+    let each_s = summary.totals.finished / (seconds * curves).max(1);
+    length(|length| {
+        fits(length) && (summary.totals.finished == 0 || each_s * length >= RANKED || length * DRAWN >= seconds)
+    })
 }
 
 /// Returns the shortest block length that fits.

@@ -3,6 +3,7 @@
 use brunt_record::RunEvent;
 use serde_json::{Value, json};
 
+use super::agents::AgentBlocks;
 use super::counters::CounterLines;
 use super::flows::Flows;
 use super::named::NameBlocks;
@@ -18,6 +19,7 @@ pub(super) struct RunLines {
     named: NameBlocks,
     phases: PhaseBlocks,
     counters: CounterLines,
+    agents: AgentBlocks,
 }
 
 impl RunLines {
@@ -29,6 +31,7 @@ impl RunLines {
             named: NameBlocks::of(grain),
             phases: PhaseBlocks::of(grain),
             counters: CounterLines::of(grain),
+            agents: AgentBlocks::of(summary, grain.agents_s),
         }
     }
 
@@ -43,6 +46,7 @@ impl RunLines {
                 lines
             }
             RunEvent::Counters(sample) => self.counters.add(sample).into_iter().collect(),
+            RunEvent::OfAgent(told) => self.agents.add(told).into_iter().collect(),
             _ => Vec::new(),
         }
     }
@@ -51,6 +55,7 @@ impl RunLines {
     pub fn flush(&mut self) -> Vec<Value> {
         let mut lines = self.steps.flush();
         lines.extend([self.named.flush(), self.phases.flush()].into_iter().flatten());
+        lines.extend(self.agents.flush());
         lines
     }
 }

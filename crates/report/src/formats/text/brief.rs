@@ -8,7 +8,7 @@ use brunt_record::End;
 
 use super::{accounts, figures, head};
 use crate::columns::{Paint, pad_right, truncate, width, wrap};
-use crate::formats::{checks, iterations, named, scenarios};
+use crate::formats::{agents, checks, iterations, named, scenarios};
 use crate::judgement;
 use crate::limits::limit_texts;
 use crate::numbers;
@@ -33,12 +33,13 @@ const OBJECTIVES: usize = 4;
 const NO_LABEL: Option<Text> = None;
 
 /// Labels of the groups of lines.
-const LABELS: [Text; 14] = [
+const LABELS: [Text; 15] = [
     say::THROUGHPUT,
     words::LATENCY,
     scenarios::SCENARIOS,
     iterations::ITERATIONS,
     named::BY_NAME,
+    agents::AGENTS,
     say::REQUESTS,
     say::FAILURES,
     say::CONNECTIONS,
@@ -105,6 +106,7 @@ pub(super) fn page(summary: &Summary, lang: Lang, paint: Paint, cells: Option<us
     brief.trust();
     brief.throughput();
     brief.latency();
+    brief.agents();
     brief.requests();
     brief.failures();
     brief.connections();
@@ -215,6 +217,11 @@ impl Brief<'_> {
         for note in figures::footnotes(ranked, lang, &FEW_NAMES[1..]) {
             self.add(Spare::Note, words::LATENCY, note);
         }
+    }
+
+    fn agents(&mut self) {
+        let line = agents::in_short(self.summary, self.lang);
+        line.into_iter().for_each(|line| self.add(Spare::Row, agents::AGENTS, line));
     }
 
     fn requests(&mut self) {

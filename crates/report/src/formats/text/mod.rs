@@ -9,7 +9,7 @@ mod verdict;
 
 use std::io::{self, Write};
 
-use super::{ReportFormat, Style, named};
+use super::{ReportFormat, Style, agents, named};
 use crate::columns::{Paint, wrap};
 use crate::seconds::SecondsSource;
 use crate::summary::Summary;
@@ -47,6 +47,7 @@ impl ReportFormat for TextFormat {
         figures::where_time_went(&mut page, summary);
         iterations(&mut page, summary);
         by_name(&mut page, summary);
+        agents(&mut page, summary);
         checks(&mut page, summary);
         slowest(&mut page, summary);
         reference(&mut page, summary);
@@ -78,6 +79,24 @@ fn by_name(page: &mut TextPage, summary: &Summary) {
     page.section(page.translate(named::BY_NAME));
     let room = page.cells.map(|cells| cells.saturating_sub(2));
     named::lines(summary, page.lang, room).iter().for_each(|line| page.indented_line(line));
+}
+
+/// Adds the figures of agents and labels, in a run of many machines.
+fn agents(page: &mut TextPage, summary: &Summary) {
+    let room = page.cells.map(|cells| cells.saturating_sub(2));
+    for (heading, lines) in [
+        (agents::AGENTS, agents::lines(summary, page.lang, room)),
+        (agents::BY_LABEL, agents::label_lines(summary, page.lang, room)),
+    ] {
+        if lines.is_empty() {
+            continue;
+        }
+        page.section(page.translate(heading));
+        lines.iter().for_each(|line| page.indented_line(line));
+        if heading == agents::AGENTS {
+            agents::notes(summary, page.lang).iter().for_each(|line| page.indented_line(line));
+        }
+    }
 }
 
 /// Adds the totals of scenarios, and of the iterations and groups of flows.
