@@ -20,7 +20,7 @@ const FLOORS: [&[&str]; 10] = [
     &["config"],
     &["bench"],
     &["console", "fleet", "experiment"],
-    &["cli"],
+    &["cli", "link"],
 ];
 
 /// Permitted edges within one floor, each with its reason.

@@ -7,11 +7,11 @@ use std::time::Duration;
 use brunt_cause::{Complaint, complaint};
 use brunt_config::{FleetAction, FleetCommand};
 use brunt_contract::UsageError;
-use brunt_fleet::{AgentPresence, AgentState, FleetDirectory};
+use brunt_fleet::{AgentPresence, AgentState, FleetDirectory, unfinished_runs};
 use brunt_report::text::{Text, text};
 use brunt_report::{Exit, Lang, columns, numbers};
 
-use super::{link, watch};
+use super::{link, runs, watch};
 use crate::run::CommandResult;
 use crate::{screen, signals};
 
@@ -44,6 +44,10 @@ const SILENT: Text = text("there, but does not answer", "在线但没有响应")
 const CLOCK: Text = text(
     "{agent}: its clock shows {difference} {way}; runs are not affected, since they compare clocks themselves",
     "{agent}：其时钟{way} {difference}；压测自行对时，不受影响",
+);
+const UNFINISHED: Text = text(
+    "run {run} lost its coordinator; go on with it: brunt run --resume {run}",
+    "压测 {run} 失去了协调端；继续：brunt run --resume {run}",
 );
 const AHEAD: Text = text("ahead", "快");
 const BEHIND: Text = text("behind", "慢");
@@ -144,7 +148,8 @@ fn show(asked: &FleetCommand, goes_on: bool, lang: Lang) -> CommandResult {
     let mut last = String::new();
     loop {
         let there = fleet.survey();
-        let page = if asked.json { json(&there) } else { page(&there, &expected, lang) };
+        let unfinished = runs().map(|runs| unfinished_runs(&runs)).unwrap_or_default();
+        let page = if asked.json { json(&there, &unfinished) } else { page(&there, (&expected, &unfinished), lang) };
         // What a repeated line would show as changed are only its measurements.
         let key = key(&there);
         if key != last || !goes_on {
@@ -170,20 +175,23 @@ fn key(there: &[AgentPresence]) -> String {
     there.iter().map(one).collect::<Vec<_>>().join("\n")
 }
 
-fn json(there: &[AgentPresence]) -> String {
-    serde_json::json!({ "agents": there }).to_string() + "\n"
+fn json(there: &[AgentPresence], unfinished: &[String]) -> String {
+    serde_json::json!({ "agents": there, "unfinished_runs": unfinished }).to_string() + "\n"
 }
 
-fn page(there: &[AgentPresence], expected: &[String], lang: Lang) -> String {
+fn page(there: &[AgentPresence], (expected, unfinished): (&[String], &[String]), lang: Lang) -> String {
+    let unfinished = unfinished.iter().map(|run| lang.fill(UNFINISHED, &[("run", run)]));
     if there.is_empty() {
         let names = if expected.is_empty() { "-".to_owned() } else { expected.join(", ") };
-        return lang.fill(NOBODY, &[("names", &names)]) + "\n";
+        let lines = std::iter::once(lang.fill(NOBODY, &[("names", &names)])).chain(unfinished);
+        return lines.map(|line| line + "\n").collect();
     }
     let mut headings: Vec<String> = HEADINGS.iter().map(|heading| lang.of(*heading).to_owned()).collect();
     headings.insert(4, lang.of(CAPACITY).to_owned());
     let rows = std::iter::once(headings).chain(there.iter().map(|agent| row(agent, lang))).collect::<Vec<_>>();
     let mut lines = columns::table(&rows);
     lines.extend(there.iter().flat_map(|agent| remarks(agent, lang)));
+    lines.extend(unfinished);
     lines.join("\n") + "\n"
 }
 

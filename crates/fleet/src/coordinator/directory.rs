@@ -7,6 +7,8 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use brunt_cause::{Complaint, complaint};
 use brunt_plan::RunTerms;
@@ -18,12 +20,24 @@ use crate::frame::Item;
 const HEAD: &str = "run.json";
 const CHANGES: &str = "changes.json";
 
-/// The directory of a run in progress.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// File that the coordinator of a run holds locked.
+const LOCK: &str = "lock";
+/// Time after which a run that nobody took up again is forgotten.
+const FORGOTTEN: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// The directory of a run in progress, which only one process can conduct.
+#[derive(Clone, Debug)]
 pub struct RunDirectory {
     /// Identifier of the run.
     pub run: String,
     path: PathBuf,
+    _lock: Arc<File>,
+}
+
+/// Locks the directory of a run; `None` if another process conducts it.
+fn lock(path: &Path) -> Option<Arc<File>> {
+    let file = File::options().write(true).create(true).truncate(false).mode(0o600).open(path.join(LOCK)).ok()?;
+    file.try_lock().ok().map(|()| Arc::new(file))
 }
 
 /// What is known of a run once its load has begun.
@@ -43,19 +57,27 @@ impl RunDirectory {
     /// The error of the operating system.
     pub(crate) fn create(below: &Path, run: &str) -> io::Result<RunDirectory> {
         let path = below.join(run);
+        forget_old(below);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
-        Ok(RunDirectory { run: run.to_owned(), path })
+        let lock = lock(&path).ok_or(io::ErrorKind::WouldBlock)?;
+        Ok(RunDirectory { run: run.to_owned(), path, _lock: lock })
     }
 
     /// Opens the directory of a run by its path, or by its identifier below a directory.
     ///
     /// # Errors
-    /// There is none.
+    /// There is none, or another process conducts it.
     pub fn open(below: &Path, run: &str) -> Result<RunDirectory, Complaint> {
         let path = if run.contains('/') { PathBuf::from(run) } else { below.join(run) };
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
         match name.filter(|_| path.join(HEAD).is_file()) {
-            Some(run) => Ok(RunDirectory { run, path }),
+            Some(run) => match lock(&path) {
+                Some(lock) => Ok(RunDirectory { run, path, _lock: lock }),
+                None => Err(complaint!(
+                    "run {run} is still conducted by the brunt that started it; stop that one with Ctrl-C",
+                    "压测 {run} 仍由启动它的 brunt 协调；请先用 Ctrl-C 停止它"
+                )),
+            },
             None => {
                 let known = unfinished_runs(below).join(", ");
                 let known = if known.is_empty() { "-".to_owned() } else { known };
@@ -114,14 +136,25 @@ impl RunDirectory {
         {
             let _ = fs::remove_file(path);
         }
-        let _ = fs::remove_dir(&self.path);
+        let _ = (fs::remove_file(self.path.join(LOCK)), fs::remove_dir(&self.path));
     }
 }
 
-/// Returns the identifiers of the runs that could go on, the latest last.
+/// Removes the directories of runs that nobody took up again for a week.
+fn forget_old(below: &Path) {
+    for run in unfinished_runs(below) {
+        let Ok(directory) = RunDirectory::open(below, &run) else { continue };
+        let changed = fs::metadata(directory.path.join(HEAD)).and_then(|data| data.modified());
+        if changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > FORGOTTEN)) {
+            directory.remove();
+        }
+    }
+}
+
+/// Returns the identifiers of the runs that could go on (nobody conducts them), the latest last.
 pub fn unfinished_runs(below: &Path) -> Vec<String> {
     let entries = fs::read_dir(below).into_iter().flatten().flatten();
-    let runs = entries.filter(|entry| entry.path().join(HEAD).is_file());
+    let runs = entries.filter(|entry| entry.path().join(HEAD).is_file() && lock(&entry.path()).is_some());
     let mut runs: Vec<String> = runs.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     runs.sort();
     runs

@@ -264,6 +264,47 @@ fn records_of_agents_are_one_record_and_each_stands_beside_it() {
 }
 
 #[test]
+fn quantiles_of_the_whole_are_those_of_all_samples() {
+    const AGENTS: usize = 4;
+    let (mut run, agents) = PlayedRun::start(AGENTS, terms(60_000));
+    let samples = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for (number, agent) in agents.iter().enumerate() {
+            let samples = &samples;
+            scope.spawn(move || {
+                agent.begin();
+                // Each is slower than the one before, and has a tail: no quantile of the whole is one of an agent.
+                let mut rng = brunt_measure::Rng::new(number as u64);
+                for nth in 0..3 {
+                    let (from_ns, to_ns) = (nth * SECOND, (nth + 1) * SECOND);
+                    let mut second = Second { from_ns, to_ns, part: RunPart::Window, ..Second::default() };
+                    for _ in 0..2000 {
+                        let took = Nanos((1e6 * (1.0 + number as f64) * (0.1 + rng.exponential())) as u64);
+                        second.latency.service.record(took);
+                        samples.lock().unwrap().push(took);
+                    }
+                    (second.due, second.finished) = (2000, 2000);
+                    agent.tell(&RunEvent::Second(Box::new(second)));
+                }
+                agent.end(3);
+            });
+        }
+    });
+    let events = run.finish();
+    let mut samples = samples.into_inner().unwrap();
+    samples.sort_unstable();
+    let mut whole = brunt_measure::Histogram::new();
+    seconds(&events).iter().for_each(|second| whole.merge(&second.latency.service));
+    assert_eq!((whole.count(), whole.sum()), (samples.len() as u64, samples.iter().map(|took| u128::from(took.0)).sum()));
+    for q in [0.01, 0.5, 0.9, 0.99, 0.999, 1.0] {
+        let rank = brunt_measure::quantile::rank_of(whole.count(), q);
+        let (found, exact) = (whole.at_rank(rank).unwrap(), samples[rank as usize - 1]);
+        let error = (found.0 as f64 / exact.0 as f64 - 1.0).abs();
+        assert!(error <= 0.0021, "q {q}: {found:?} for {exact:?}");
+    }
+}
+
+#[test]
 fn a_silent_agent_is_waited_for_and_its_seconds_are_merged_once() {
     let (mut run, agents) = PlayedRun::start(2, terms(60_000));
     std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
