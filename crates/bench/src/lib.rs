@@ -114,7 +114,7 @@ impl Bench {
             (Some(_), Some(_)) => {
                 let trouble = complaint!(
                     "cannot be used with --agents: each agent uses all its cores; leave it out",
-                    "不能与 --agents 同用：每个代理都会用上自己的所有核；请去掉"
+                    "不能与 --agents 同用：每台施压机都会用上自己的所有核；请去掉"
                 );
                 return Err(UsageError::new("--processes", trouble));
             }

@@ -84,10 +84,10 @@ settings! { AGENT {
     JOIN: String = one("join", "HOST:PORT", join, "The coordinator to join, or a NATS server: nats://HOST:4222", "要加入的协调端，或 NATS 服务器：nats://HOST:4222");
     TOKEN: String = one(
         "token", "TOKEN", text,
-        "Token of this agent, or @FILE that holds it [default: $BRUNT_AGENT_TOKEN]", "本代理的令牌，或存放令牌的 @FILE [默认：$BRUNT_AGENT_TOKEN]",
+        "Token of this agent, or @FILE that holds it [default: $BRUNT_AGENT_TOKEN]", "本施压机的令牌，或存放令牌的 @FILE [默认：$BRUNT_AGENT_TOKEN]",
     );
-    NAME: String = one("name", "NAME", text, "Name of this agent, with NATS [default: the host name]", "使用 NATS 时本代理的名称 [默认：主机名]");
-    LABEL: String = many("label", "WORD", word, "A label to choose this agent by: eu, big; repeatable", "用于选择本代理的标签：eu、big；可重复");
+    NAME: String = one("name", "NAME", text, "Name of this agent, with NATS [default: the host name]", "使用 NATS 时本施压机的名称 [默认：主机名]");
+    LABEL: String = many("label", "WORD", word, "A label to choose this agent by: eu, big; repeatable", "用于选择本施压机的标签：eu、big；可重复");
     ALLOW: AllowedTarget = many(
         "allow", "HOST/CIDR", allowed,
         "Allow only these targets: api.test, 10.0.0.0/8; repeatable [default: every address that is not public]", "只允许这些目标：api.test，10.0.0.0/8；可重复 [默认：所有非公网地址]",
@@ -232,12 +232,12 @@ pub struct FleetCommand {
 settings! { FLEET_SETTINGS {
     ACTION: String = many(
         "action", "ACTION", text,
-        "init NAME…, add NAME…, remove NAME…, or ssh HOST…; without one, show who is there", "init NAME…、add NAME…、remove NAME… 或 ssh HOST…；省略时显示在线的代理",
+        "init NAME…, add NAME…, remove NAME…, or ssh HOST…; without one, show who is there", "init NAME…、add NAME…、remove NAME… 或 ssh HOST…；省略时显示在线的施压机",
     );
     FLEET_OF: String = one("fleet", "DIR|nats://HOST", text, "The fleet [default: $XDG_CONFIG_HOME/brunt/fleet]", "机群 [默认：$XDG_CONFIG_HOME/brunt/fleet]");
-    HOST: String = many("host", "HOST", text, "With init, add and ssh: host or address at which agents reach this machine; repeatable", "用于 init、add 和 ssh：代理访问本机所用的主机名或地址；可重复");
+    HOST: String = many("host", "HOST", text, "With init, add and ssh: host or address at which agents reach this machine; repeatable", "用于 init、add 和 ssh：施压机访问本机所用的主机名或地址；可重复");
     FLEET_PORT: u16 = one("port", "PORT", super::parsers::port, "UDP port of the coordinator [default: 7447]", "协调端的 UDP 端口 [默认：7447]");
-    FLEET_WAIT: Nanos = one("wait", "TIME", quantity::positive_duration, "Wait this long for agents to come [default: 4s]", "等待代理上线的时间 [默认：4s]");
+    FLEET_WAIT: Nanos = one("wait", "TIME", quantity::positive_duration, "Wait this long for agents to come [default: 4s]", "等待施压机上线的时间 [默认：4s]");
     WATCHED: () = switch("watch", "Go on, and show every change", "持续显示每次变化");
     AS_JSON: () = switch("json", "Write JSON, one line for each state", "输出 JSON，每个状态一行");
     AGENT_OPTION: String = many("agent-option", "OPTION", text, "With ssh: an option of brunt agent: --agent-option=--label=eu; repeatable", "用于 ssh：brunt agent 的选项：--agent-option=--label=eu；可重复");
@@ -247,7 +247,9 @@ settings! { FLEET_SETTINGS {
 /// Returns the command line of `brunt fleet`.
 pub fn fleet_command(lang: Lang) -> clap::Command {
     command_line::bare("brunt fleet", lang)
-        .about(lang.of(message("Make a fleet of agents, and show who is there.", "建立代理机群，并显示在线的代理。")))
+        .about(
+            lang.of(message("Make a fleet of agents, and show who is there.", "建立施压机机群，并显示在线的施压机。")),
+        )
         .after_help(lang.of(help::FLEET))
         .arg(command_line::words(&ACTION.spec, lang).num_args(0..))
         .args(command_line::args(&FLEET_SETTINGS[1..], lang))
@@ -266,7 +268,7 @@ pub fn fleet(values: &SettingValues) -> Result<FleetCommand, UsageError> {
         if names.is_empty() {
             let trouble = complaint!(
                 "name the agents: `brunt fleet add eu-1 eu-2`",
-                "请写代理的名称：`brunt fleet add eu-1 eu-2`"
+                "请写施压机的名称：`brunt fleet add eu-1 eu-2`"
             );
             return Err(UsageError::new("ACTION", trouble));
         }
@@ -281,7 +283,7 @@ pub fn fleet(values: &SettingValues) -> Result<FleetCommand, UsageError> {
         Some(other) => {
             let trouble = complaint!(
                 "write init, add, remove or ssh, or nothing to see who is there, not `{other}`",
-                "请写 init、add、remove 或 ssh；不写则显示在线的代理，而不是“{other}”"
+                "请写 init、add、remove 或 ssh；不写则显示在线的施压机，而不是“{other}”"
             );
             return Err(UsageError::new("ACTION", trouble));
         }
@@ -338,7 +340,7 @@ pub fn resume_command(lang: Lang) -> clap::Command {
     command_line::bare("brunt run --resume", lang)
         .about(lang.of(message(
             "Go on with a run on agents whose coordinator was gone: they kept what it missed.",
-            "继续协调端中断的多机压测：代理保存了它错过的数据。",
+            "继续协调端中断的多机压测：施压机保存了它错过的数据。",
         )))
         .args(command_line::args(&RESUMING[..3], lang))
         .args(command_line::document(lang))

@@ -61,7 +61,7 @@ pub const FLEET: Text = text(
     "The machine on which runs are started coordinates: it listens on one UDP port while it runs something. `init` makes \
         its certificates and prints one command for each agent, with a token that speaks for that agent only.\n\nExample: \
         brunt fleet init --host coordinator.test eu-1 eu-2\n         brunt run plan.yaml --agents 2",
-    "启动压测的机器就是协调端：运行期间监听一个 UDP 端口。`init` 生成证书，并为每个代理打印一条命令，其中的令牌只能代表该代理。\n\n\
+    "启动压测的机器就是协调端：运行期间监听一个 UDP 端口。`init` 生成证书，并为每个施压机打印一条命令，其中的令牌只能代表该施压机。\n\n\
         示例：brunt fleet init --host coordinator.test eu-1 eu-2\n      brunt run plan.yaml --agents 2",
 );
 

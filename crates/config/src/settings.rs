@@ -223,7 +223,7 @@ settings! {
     "Many machines" "多机" {
         AGENTS: AgentSelection = one(
             "agents", "WHICH", selection,
-            "Run on these agents of a fleet (see brunt fleet): 4, all, label=eu, eu=2,asia=1, or names", "在机群的这些代理上运行（见 brunt fleet）：4、all、label=eu、eu=2,asia=1 或名称",
+            "Run on these agents of a fleet (see brunt fleet): 4, all, label=eu, eu=2,asia=1, or names", "在机群的这些施压机上运行（见 brunt fleet）：4、all、label=eu、eu=2,asia=1 或名称",
         ).command_line_only();
         FLEET: String = one(
             "fleet", "DIR|nats://HOST", text,
@@ -235,15 +235,15 @@ settings! {
         ).command_line_only();
         ON_LOST: LossPolicy = one(
             "on-lost", "POLICY", policy,
-            "If one is lost: go-on, redistribute its load, or abort [default: go-on]", "有代理丢失时：go-on（其余继续）、redistribute（由其余接手）或 abort（停止） [默认：go-on]",
+            "If one is lost: go-on, redistribute its load, or abort [default: go-on]", "有施压机丢失时：go-on（其余继续）、redistribute（由其余接手）或 abort（停止） [默认：go-on]",
         ).command_line_only();
         LOST_AFTER: Nanos = one(
             "lost-after", "TIME", quantity::positive_duration,
-            "One that reports nothing for TIME counts as lost [default: 90s]", "TIME 内没有报告的代理视为丢失 [默认：90s]",
+            "One that reports nothing for TIME counts as lost [default: 90s]", "TIME 内没有报告的施压机视为丢失 [默认：90s]",
         ).command_line_only();
         ORPHAN_TIMEOUT: Nanos = one(
             "orphan-timeout", "TIME", quantity::positive_duration,
-            "One that hears nothing from here for TIME stops by itself [default: 120s]", "TIME 内没有收到协调端消息的代理自行停止 [默认：120s]",
+            "One that hears nothing from here for TIME stops by itself [default: 120s]", "TIME 内没有收到协调端消息的施压机自行停止 [默认：120s]",
         ).command_line_only();
     }
     "Counters" "计数器" {

@@ -54,7 +54,7 @@ pub fn check_name(name: &str) -> Result<(), Complaint> {
     }
     Err(complaint!(
         "names of agents are up to {LONGEST} small letters, digits and hyphens, a letter first: eu-1, not `{name}`",
-        "代理的名称最多 {LONGEST} 个小写字母、数字和连字符，以字母开头：eu-1，而不是“{name}”"
+        "施压机的名称最多 {LONGEST} 个小写字母、数字和连字符，以字母开头：eu-1，而不是“{name}”"
     ))
 }
 
@@ -83,7 +83,7 @@ impl FleetDirectory {
         if path.join("ca.pem").exists() {
             return Err(complaint!(
                 "there is a fleet in {shown} already; add agents with `brunt fleet add eu-1`, or choose another --dir",
-                "{shown} 中已有机群；请用 `brunt fleet add eu-1` 添加代理，或另选 --dir"
+                "{shown} 中已有机群；请用 `brunt fleet add eu-1` 添加施压机，或另选 --dir"
             ));
         }
         let fleet = FleetDirectory { path: path.to_owned() };
@@ -178,7 +178,7 @@ impl FleetDirectory {
         if file.exists() {
             return Err(complaint!(
                 "{name} is an agent already; `brunt fleet remove {name}` makes its token worthless",
-                "{name} 已是代理；`brunt fleet remove {name}` 可使其令牌失效"
+                "{name} 已是施压机；`brunt fleet remove {name}` 可使其令牌失效"
             ));
         }
         let failed = |why: String| complaint!("{}: {why}", "{}：{why}", file.display());
@@ -196,7 +196,7 @@ impl FleetDirectory {
     pub fn remove(&self, name: &str) -> Result<(), Complaint> {
         check_name(name)?;
         fs::remove_file(self.agents().join(format!("{name}.pem")))
-            .map_err(|_| complaint!("{name} is no agent of this fleet", "{name} 不是该机群的代理"))
+            .map_err(|_| complaint!("{name} is no agent of this fleet", "{name} 不是该机群的施压机"))
     }
 }
 
@@ -233,7 +233,7 @@ impl AgentToken {
         let Some(word) = text.strip_prefix(TOKEN) else {
             return Err(complaint!(
                 "is no token of an agent, which begins with {TOKEN}; `brunt fleet init` prints one for each agent",
-                "不是代理的令牌（应以 {TOKEN} 开头）；`brunt fleet init` 会为每个代理打印一个"
+                "不是施压机的令牌（应以 {TOKEN} 开头）；`brunt fleet init` 会为每个施压机打印一个"
             ));
         };
         let bytes = URL_SAFE_NO_PAD.decode(word).map_err(|_| cut())?;

@@ -138,7 +138,7 @@ impl OwnerTerms {
                 return Err(complaint!(
                     "its owner allows {most} requests a second (--max-rate), and its share is {rate:.0}; ask for less, or use more \
                      agents",
-                    "机主只允许每秒 {most} 个请求（--max-rate），而它的份额是 {rate:.0}；请降低速率，或增加代理"
+                    "机主只允许每秒 {most} 个请求（--max-rate），而它的份额是 {rate:.0}；请降低速率，或增加施压机"
                 ));
             }
         }
@@ -149,7 +149,7 @@ impl OwnerTerms {
             return Err(complaint!(
                 "its owner allows {most} connections (--max-connections), and its share is {connections}; ask for less, or use more \
                  agents",
-                "机主只允许 {most} 个连接（--max-connections），而它的份额是 {connections}；请减少连接，或增加代理"
+                "机主只允许 {most} 个连接（--max-connections），而它的份额是 {connections}；请减少连接，或增加施压机"
             ));
         }
         Ok(())

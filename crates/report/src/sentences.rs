@@ -278,7 +278,7 @@ pub(crate) const SECOND_NOTE: Text = text(
 pub(crate) const SHARE_NOTE: Text = text(
     "{share} before the status codes: the row has that share of the load; the other agents have not reported it yet, or \
         were lost",
-    "状态码之前的 {share}：该行只含这一比例的负载；其余代理尚未上报，或已丢失",
+    "状态码之前的 {share}：该行只含这一比例的负载；其余施压机尚未上报，或已丢失",
 );
 pub(crate) const SPAN_NOTE: Text = text(
     "Latencies cover as many of the last seconds as p99 needs: 299 requests",

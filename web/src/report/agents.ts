@@ -8,9 +8,9 @@ import type { Dist, Mark, Run } from '../lib/run.svelte';
 import { stretches } from './named';
 
 export const A = {
-  agents: t('Agents', '代理'),
-  agent: t('agent', '代理'),
-  number: t('agents', '代理数'),
+  agents: t('Agents', '施压机'),
+  agent: t('agent', '施压机'),
+  number: t('agents', '施压机数'),
   label: t('label', '标签'),
   labels: t('labels', '标签'),
   byLabel: t('By label', '按标签'),
@@ -21,9 +21,9 @@ export const A = {
   within: t('started within {spread} (± {within})', '启动时刻相差 {spread}（± {within}）'),
   whole: t('Figures of the whole run, whatever part of it is selected.', '整次压测的数据，与所选时段无关。'),
   rateOver: t('Successes per second', '每秒成功数'),
-  latencyOver: t('{quantile} of each agent', '各代理的 {quantile}'),
+  latencyOver: t('{quantile} of each agent', '各施压机的 {quantile}'),
   latencyOverLabels: t('{quantile} of each label', '各标签的 {quantile}'),
-  some: t('the {n} agents that stand first in doubt, or are slowest', '最存疑或最慢的 {n} 个代理'),
+  some: t('the {n} agents that stand first in doubt, or are slowest', '最存疑或最慢的 {n} 个施压机'),
   trusted: t('trusted', '可信'),
   too_short: t('too short', '过短'),
   caution: t('caution', '谨慎'),

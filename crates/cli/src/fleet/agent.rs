@@ -21,7 +21,7 @@ use crate::{screen, signals};
 
 const LENT: Text = text(
     "agent {name}: this machine ({cores} cores) is lent to the fleet of {join}; Ctrl-C takes it back",
-    "代理 {name}：本机（{cores} 个核）已借给 {join} 的机群；按 Ctrl-C 收回",
+    "施压机 {name}：本机（{cores} 个核）已借给 {join} 的机群；按 Ctrl-C 收回",
 );
 const TERMS: Text = text("it loads only {targets}{ceilings}", "只向 {targets} 施压{ceilings}");
 const NOT_PUBLIC: Text = text("addresses that are not public", "非公网地址");

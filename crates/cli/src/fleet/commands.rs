@@ -17,17 +17,17 @@ use crate::{screen, signals};
 
 const MADE: Text = text(
     "fleet made in {directory}; start each agent on its machine with its command:",
-    "机群已建立于 {directory}；在每台机器上用各自的命令启动代理：",
+    "机群已建立于 {directory}；在每台机器上用各自的命令启动施压机：",
 );
 const ADDED: Text = text("start {name} on its machine with:", "在其机器上用以下命令启动 {name}：");
 const TOKENS: Text = text(
     "A token is a password: it lets its holder lend a machine as that agent. Runs use them with `brunt run URL --agents all`.",
-    "令牌相当于密码：持有者可以该代理的身份出借机器。用 `brunt run URL --agents all` 在它们上运行。",
+    "令牌相当于密码：持有者可以该施压机的身份出借机器。用 `brunt run URL --agents all` 在它们上运行。",
 );
-const REMOVED: Text = text("{name} is no agent any more", "{name} 不再是代理");
-const NOBODY: Text = text("no agent is there; those that may come: {names}", "没有在线的代理；可以加入的有：{names}");
+const REMOVED: Text = text("{name} is no agent any more", "{name} 不再是施压机");
+const NOBODY: Text = text("no agent is there; those that may come: {names}", "没有在线的施压机；可以加入的有：{names}");
 const HEADINGS: [Text; 9] = [
-    text("agent", "代理"),
+    text("agent", "施压机"),
     text("labels", "标签"),
     text("cores", "核"),
     text("used by others", "其他占用"),
@@ -72,7 +72,7 @@ pub fn command(asked: &FleetCommand) -> CommandResult {
             let [host, ..] = &hosts[..] else {
                 let trouble = complaint!(
                     "is missing: the host or address at which agents reach this machine",
-                    "缺失：代理访问本机所用的主机名或地址"
+                    "缺失：施压机访问本机所用的主机名或地址"
                 );
                 return Err(UsageError::new("--host", trouble));
             };
@@ -116,7 +116,7 @@ fn needs_directory(asked: &FleetCommand) -> Result<(), UsageError> {
     if asked.fleet.as_deref().is_some_and(link::is_nats) {
         let trouble = complaint!(
             "a NATS server has its own users; start agents with `brunt agent --join nats://HOST:4222`",
-            "NATS 服务器有自己的用户；请用 `brunt agent --join nats://HOST:4222` 启动代理"
+            "NATS 服务器有自己的用户；请用 `brunt agent --join nats://HOST:4222` 启动施压机"
         );
         return Err(UsageError::new("--fleet", trouble));
     }
@@ -241,7 +241,7 @@ fn remarks(agent: &AgentPresence, lang: Lang) -> Vec<String> {
     said
 }
 
-const COPIED: Text = text("{machine}: agent {name} started", "{machine}：代理 {name} 已启动");
+const COPIED: Text = text("{machine}: agent {name} started", "{machine}：施压机 {name} 已启动");
 
 /// Copies brunt and its link to machines, and starts an agent on each.
 fn ssh(asked: &FleetCommand, machines: &[String], lang: Lang) -> CommandResult {

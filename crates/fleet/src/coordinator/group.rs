@@ -117,7 +117,7 @@ fn cores(agent: &AgentDescription) -> u32 {
 }
 
 fn refused(agent: &str, en: &str, zh: &str) -> UsageError {
-    UsageError::new(OPTION, complaint!("agent {agent} refuses: {en}", "代理 {agent} 拒绝：{zh}"))
+    UsageError::new(OPTION, complaint!("agent {agent} refuses: {en}", "施压机 {agent} 拒绝：{zh}"))
 }
 
 impl FleetRunner for AgentGroup {
@@ -132,7 +132,7 @@ impl FleetRunner for AgentGroup {
         if self.terms.on_lost == LossPolicy::Redistribute && level.is_none() {
             let trouble = complaint!(
                 "redistribute needs one level load for a time (-r or -c with -d), which others can take over; use go-on or abort",
-                "redistribute 需要在一段时间内保持不变的单一负载（-r 或 -c 加 -d），其他代理才能接手；请用 go-on 或 abort"
+                "redistribute 需要在一段时间内保持不变的单一负载（-r 或 -c 加 -d），其他施压机才能接手；请用 go-on 或 abort"
             );
             return Err(UsageError::new("--on-lost", trouble));
         }

@@ -295,7 +295,10 @@ fn quantiles_of_the_whole_are_those_of_all_samples() {
     samples.sort_unstable();
     let mut whole = brunt_measure::Histogram::new();
     seconds(&events).iter().for_each(|second| whole.merge(&second.latency.service));
-    assert_eq!((whole.count(), whole.sum()), (samples.len() as u64, samples.iter().map(|took| u128::from(took.0)).sum()));
+    assert_eq!(
+        (whole.count(), whole.sum()),
+        (samples.len() as u64, samples.iter().map(|took| u128::from(took.0)).sum())
+    );
     for q in [0.01, 0.5, 0.9, 0.99, 0.999, 1.0] {
         let rank = brunt_measure::quantile::rank_of(whole.count(), q);
         let (found, exact) = (whole.at_rank(rank).unwrap(), samples[rank as usize - 1]);

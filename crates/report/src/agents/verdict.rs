@@ -11,14 +11,14 @@ use crate::rules::{band, not_sent};
 use crate::text::{Text, text};
 use crate::trust::Trust;
 
-const AGENT: Text = text("agent {agent}: ", "代理 {agent}：");
+const AGENT: Text = text("agent {agent}: ", "施压机 {agent}：");
 const FIRST: Text = text(" (first at {at})", "（首次出现在 {at}）");
 const LONGEST: Text = text(" (the longest delay at {at})", "（最长的延迟出现在 {at}）");
-const LIKEWISE: Text = text("; likewise {n} more {n|agent|agents}: {agents}", "；另有 {n} 个代理也是如此：{agents}");
+const LIKEWISE: Text = text("; likewise {n} more {n|agent|agents}: {agents}", "；另有 {n} 个施压机也是如此：{agents}");
 const MOST_OF_BAND: Text =
-    text("; {share} of these delays are those of agent {agent}", "；这些延迟中有 {share} 来自代理 {agent}");
+    text("; {share} of these delays are those of agent {agent}", "；这些延迟中有 {share} 来自施压机 {agent}");
 
-const ON: Text = text("; on {n|agent|agents} {agents}", "；出现在代理 {agents}");
+const ON: Text = text("; on {n|agent|agents} {agents}", "；出现在施压机 {agents}");
 
 /// Maximum number of agents named for the same finding.
 const NAMED: usize = 5;

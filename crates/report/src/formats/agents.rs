@@ -14,10 +14,10 @@ use crate::summary::Summary;
 use crate::text::{Lang, Text, text};
 
 /// Heading above the agents.
-pub(super) const AGENTS: Text = text("Agents", "代理");
+pub(super) const AGENTS: Text = text("Agents", "施压机");
 /// Heading above the labels.
 pub(super) const BY_LABEL: Text = text("By label", "按标签");
-const AGENT: Text = text("agent", "代理");
+const AGENT: Text = text("agent", "施压机");
 const LABEL: Text = text("label", "标签");
 const LABELS: Text = text("labels", "标签");
 const LATE: Text = text("sent late p99", "晚发 p99");
@@ -29,12 +29,12 @@ const CAUTION: Text = text("caution", "谨慎");
 const NOT_TRUSTED: Text = text("not trusted", "不可信");
 const LOST: Text = text("lost", "丢失");
 const SPREAD: Text = text("started within {spread} (± {within})", "启动时刻相差 {spread}（± {within}）");
-const COUNT: Text = text("{n} {n|agent|agents}", "{n} 个代理");
+const COUNT: Text = text("{n} {n|agent|agents}", "{n} 个施压机");
 const DOUBTED: Text = text("in doubt: {agents}", "存疑：{agents}");
 const LOST_AGENTS: Text = text("lost: {agents}", "丢失：{agents}");
 const MORE: Text = text(
     "and {n} more {n|agent|agents}, none of them worse: see --format json for all",
-    "另有 {n} 个代理，均不差于以上各行：--format json 列出全部",
+    "另有 {n} 个施压机，均不差于以上各行：--format json 列出全部",
 );
 const SAID: Text = text("{agent}: {notice}", "{agent}：{notice}");
 
@@ -102,7 +102,7 @@ pub(super) fn label_rows(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
     with_heading(&[LABEL, AGENTS_COLUMN], rows.collect(), lang)
 }
 
-const AGENTS_COLUMN: Text = text("agents", "代理数");
+const AGENTS_COLUMN: Text = text("agents", "施压机数");
 
 fn with_heading(first: &[Text], rows: Vec<Vec<String>>, lang: Lang) -> Vec<Vec<String>> {
     if rows.is_empty() {

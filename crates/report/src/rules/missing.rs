@@ -11,7 +11,7 @@ use crate::text::{Text, text};
 
 const MISSING: Text = text(
     "{share} of the load is missing from these figures, from {from} on: {n} {n|agent was|agents were} lost",
-    "自 {from} 起，结果中缺少 {share} 的负载：丢失 {n} 个代理",
+    "自 {from} 起，结果中缺少 {share} 的负载：丢失 {n} 个施压机",
 );
 const NAMED: Text = text(" ({agents})", "（{agents}）");
 

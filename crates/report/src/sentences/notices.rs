@@ -55,19 +55,19 @@ pub(crate) fn notice(of: Subject) -> Text {
 
 const AGENT_BACK: Text = text(
     "Agent {agent} is connected again after {away}; what it measured in the meantime is in the results.",
-    "代理 {agent} 在 {away} 后重新连上；期间测得的数据已计入结果。",
+    "施压机 {agent} 在 {away} 后重新连上；期间测得的数据已计入结果。",
 );
 const AGENT_LATE: Text = text(
     "Agent {agent} has reported nothing for {silent}: seconds are shown without its share until it does.",
-    "代理 {agent} 已有 {silent} 没有上报数据：在此之前，各秒的显示不含它承担的部分。",
+    "施压机 {agent} 已有 {silent} 没有上报数据：在此之前，各秒的显示不含它承担的部分。",
 );
 const AGENT_LOST: Text = text(
     "Agent {agent} was lost ({why}). Its results end at {until}; {requests} {requests|request|requests} then in flight {requests|counts|count} as unfinished, and {share} of the load is missing from then on.",
-    "代理 {agent} 丢失（{why}）。其数据截至 {until}；当时在途的 {requests} 个请求计为未结束，此后缺少 {share} 的负载。",
+    "施压机 {agent} 丢失（{why}）。其数据截至 {until}；当时在途的 {requests} 个请求计为未结束，此后缺少 {share} 的负载。",
 );
 const AGENT_REFUSED: Text =
-    text("Agent {agent} took no part in the run: {why}.", "代理 {agent} 没有参加本次压测：{why}。");
-const AGENT_REMARK: Text = text("Agent {agent}: {remark}.", "代理 {agent}：{remark}。");
+    text("Agent {agent} took no part in the run: {why}.", "施压机 {agent} 没有参加本次压测：{why}。");
+const AGENT_REMARK: Text = text("Agent {agent}: {remark}.", "施压机 {agent}：{remark}。");
 const AGENTS_REPLACED: Text =
     text("The share of {agents} went to {to} at {at}.", "自 {at} 起，{agents} 承担的部分改由 {to} 承担。");
 const PUBLIC_REFUSED: Text = text(

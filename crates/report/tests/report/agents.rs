@@ -120,7 +120,7 @@ fn what_stands_against_an_agent_stands_in_the_whole_with_its_name_and_the_moment
     let said = ports.sentence(Lang::En);
     assert!(said.starts_with("agent asia-1: 90 requests failed on this machine"), "{said}");
     assert!(said.ends_with("(first at 00:42)"), "{said}");
-    assert!(ports.sentence(Lang::Zh).starts_with("代理 asia-1：90 个请求"), "{}", ports.sentence(Lang::Zh));
+    assert!(ports.sentence(Lang::Zh).starts_with("施压机 asia-1：90 个请求"), "{}", ports.sentence(Lang::Zh));
     let busy = found(&summary, "generator_busy").sentence(Lang::En);
     assert!(
         busy.starts_with("agent eu-2: brunt itself was at its limit") && busy.ends_with("(first at 00:07)"),
