@@ -12,6 +12,9 @@ use brunt_link::{AgentIdentity, JoinedFleet, renewed};
 use brunt_messenger::{FrameId, Held, Messenger};
 
 const FRAME: usize = 20_000;
+const SECOND: Duration = Duration::from_secs(1);
+/// Time for which the coordinator is away.
+const CUT: Duration = Duration::from_secs(10);
 
 /// Frames by agent: number of the next, and how many came again.
 type Kept = Arc<Mutex<BTreeMap<String, (u64, u64)>>>;
@@ -50,9 +53,9 @@ fn main() {
     }
     let (began, cpu, first) = (Instant::now(), cpu(), count(&kept));
     if cut {
-        std::thread::sleep(Duration::from_secs(seconds / 3));
-        coordinator = None;
-        std::thread::sleep(Duration::from_secs(10));
+        std::thread::sleep(SECOND * (seconds / 3) as u32);
+        drop(coordinator.take());
+        std::thread::sleep(CUT);
         coordinator = Some(open());
     }
     let ended = others.wait().expect("agents end");
@@ -118,7 +121,7 @@ fn agents(words: &[String]) {
                     }
                     let took = due.elapsed();
                     slowest.fetch_max(took.as_millis() as u64, Ordering::Relaxed);
-                    std::thread::sleep(Duration::from_secs(1).saturating_sub(took));
+                    std::thread::sleep(SECOND.saturating_sub(took));
                 }
             });
         }

@@ -14,6 +14,9 @@ use brunt_link::{AgentIdentity, JoinedFleet, NatsMessenger, renewed};
 use brunt_messenger::{FrameId, LinkedMessenger, LocalMessenger, Messenger, bridge};
 
 const SOON: Duration = Duration::from_secs(30);
+/// Time for which one that stands still answers nothing, and for which one that is refused tries.
+const FROZEN: Duration = Duration::from_secs(60);
+const REFUSED: Duration = Duration::from_secs(2);
 
 /// Connects a client through a bridge.
 fn bridged(messenger: Arc<dyn Messenger>) -> Arc<LinkedMessenger> {
@@ -31,10 +34,13 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
+/// Makes the participant for an agent of this name.
+type MakeAgent = Box<dyn Fn(&str) -> Arc<dyn Messenger>>;
+
 /// An engine under test: makes participants of one fleet.
 struct Engine {
     coordinator: Arc<dyn Messenger>,
-    agent: Box<dyn Fn(&str) -> Arc<dyn Messenger>>,
+    agent: MakeAgent,
 }
 
 /// A fleet of Zenoh on this machine, with these agents.
@@ -239,7 +245,7 @@ fn pieces(engine: &Engine, coordinator: &dyn Messenger) {
     let _never = frozen.answer(
         "agent/b",
         Box::new(|_| {
-            std::thread::sleep(Duration::from_secs(60));
+            std::thread::sleep(FROZEN);
             Vec::new()
         }),
     );
@@ -333,7 +339,7 @@ fn who_is_not_of_the_fleet_or_no_more_gets_nothing() {
     let _bundle = coordinator.answer("run/r", Box::new(|_| b"plan".to_vec())).unwrap();
     let stranger = other.joined("a", &fleet.address);
     let _there = stranger.messenger().appear("a").unwrap();
-    std::thread::sleep(Duration::from_secs(2));
+    std::thread::sleep(REFUSED);
     assert!(stranger.messenger().ask("run/r", b"?", Duration::from_secs(1)).is_err());
     assert!(there.lock().unwrap().is_empty() && !stranger.is_connected());
     let member = fleet.agent("a");

@@ -55,6 +55,8 @@ const TOO_OLD: Text = text(
     "{agent}: brunt {theirs}, and this is brunt {ours}; it will be refused until both are the same",
     "{agent}：brunt {theirs}，而这里是 brunt {ours}；版本一致之前会被拒绝",
 );
+/// Interval at which a fleet is looked at again.
+const EVERY: Duration = Duration::from_secs(1);
 /// Difference of wall clocks that is worth a line (nanoseconds).
 const CLOCK_APART: i64 = 1_000_000_000;
 
@@ -162,7 +164,7 @@ fn show(asked: &FleetCommand, goes_on: bool, lang: Lang) -> CommandResult {
         if !goes_on || stop.stop().requested() {
             return Ok(Exit::Ok.code());
         }
-        std::thread::sleep(Duration::from_secs(1));
+        fleet.wait_for(EVERY, |_| stop.stop().requested());
     }
 }
 

@@ -13,7 +13,7 @@ use brunt_plan::OwnerTerms;
 
 use crate::protocol::{AgentAnswer, AgentDescription, AgentQuestion, AgentState, ShareOffer, from_bytes, to_bytes};
 use share::ActiveShare;
-use spool::Spool;
+use spool::ShareSpool;
 
 /// Starts a process that measures, on these terms.
 type StartProcess = Box<dyn Fn(&OwnerTerms) -> std::io::Result<ProcessLink> + Send + Sync>;
@@ -57,7 +57,7 @@ impl LentMachine {
     pub fn lend(messenger: Arc<dyn Messenger>, settings: AgentSettings) -> Result<LentMachine, Undelivered> {
         let name = (settings.describe)().name;
         let shared = Arc::new(Lending { messenger, settings, name, active: Mutex::default() });
-        for spool in Spool::left_over(&shared.settings.spool) {
+        for spool in ShareSpool::left_over(&shared.settings.spool) {
             share::hand_in(&shared, Arc::new(spool), None);
         }
         let asked = Arc::downgrade(&shared);

@@ -11,7 +11,7 @@ use brunt_messenger::{FrameId, Messenger};
 use brunt_plan::{Change, OwnerTerms};
 
 use super::Lending;
-use super::spool::{Spool, SpoolHead};
+use super::spool::{ShareSpool, SpoolHead};
 use crate::frame::Item;
 use crate::protocol::{AgentOrder, PIECE, RunQuestion, ShareOffer, to_bytes};
 
@@ -34,7 +34,7 @@ pub(crate) struct ActiveShare {
     /// Number of the next order.
     next_order: AtomicU64,
     contact: Arc<Contact>,
-    spool: Arc<Spool>,
+    spool: Arc<ShareSpool>,
 }
 
 /// The last sign of the coordinator.
@@ -108,7 +108,7 @@ pub(super) fn take(lending: &Arc<Lending>, offer: ShareOffer) -> io::Result<Arc<
     let terms = (lending.settings.describe)().terms;
     let link = (lending.settings.start_process)(&terms)?;
     let head = SpoolHead { run: offer.run.clone(), agent: lending.name.clone() };
-    let spool = Arc::new(Spool::create(&lending.settings.spool, head));
+    let spool = Arc::new(ShareSpool::create(&lending.settings.spool, head));
     let contact = Arc::new(Contact { last: Mutex::new(Instant::now()), over: AtomicBool::new(false) });
     let (messenger, wanted) = (Arc::clone(&lending.messenger), offer.clone());
     let heard = Arc::clone(&contact);
@@ -175,7 +175,7 @@ fn pull_briefing(
 }
 
 /// Hands in what a spool holds, on a thread of its own, until the coordinator has all of it.
-pub(super) fn hand_in(lending: &Arc<Lending>, spool: Arc<Spool>, active: Option<Arc<ActiveShare>>) {
+pub(super) fn hand_in(lending: &Arc<Lending>, spool: Arc<ShareSpool>, active: Option<Arc<ActiveShare>>) {
     let messenger = Arc::clone(&lending.messenger);
     let deliver = move || {
         let mut tried_since = Instant::now();

@@ -28,7 +28,7 @@ pub(crate) struct SpoolHead {
 }
 
 /// The items of one share, numbered from 0.
-pub(crate) struct Spool {
+pub(crate) struct ShareSpool {
     pub head: SpoolHead,
     /// Its files: the head, and the items.
     files: Option<(PathBuf, PathBuf)>,
@@ -41,7 +41,7 @@ struct Kept {
     file: Option<File>,
     written: u64,
     /// Items that were not acknowledged.
-    waiting: VecDeque<Place>,
+    waiting: VecDeque<WaitingItem>,
     /// Number of the first of them.
     first: u64,
     in_memory: usize,
@@ -53,14 +53,14 @@ struct Kept {
     trouble: Option<String>,
 }
 
-enum Place {
+enum WaitingItem {
     Disk { at: u64, length: usize },
     Memory(Vec<u8>),
 }
 
-impl Spool {
+impl ShareSpool {
     /// Creates the spool of a share; without a directory to write to, it is in memory.
-    pub fn create(directory: &Path, head: SpoolHead) -> Spool {
+    pub fn create(directory: &Path, head: SpoolHead) -> ShareSpool {
         let made = || -> io::Result<(PathBuf, PathBuf, File)> {
             fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
             let [head_file, items] = ["json", "items"].map(|ending| directory.join(format!("{}.{ending}", head.run)));
@@ -75,17 +75,17 @@ impl Spool {
             Err(error) => (None, None, Some(error.to_string())),
         };
         let kept = Kept { file, trouble, ..Kept::default() };
-        Spool { head, files, kept: Mutex::new(kept), more: Condvar::new() }
+        ShareSpool { head, files, kept: Mutex::new(kept), more: Condvar::new() }
     }
 
     /// Returns the spools that an earlier agent of this machine left, each ended with a remark.
-    pub fn left_over(directory: &Path) -> Vec<Spool> {
+    pub fn left_over(directory: &Path) -> Vec<ShareSpool> {
         let entries = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
         let heads = entries.filter(|path| path.extension().is_some_and(|ending| ending == "json"));
-        heads.filter_map(|head| Spool::reopen(&head)).collect()
+        heads.filter_map(|head| ShareSpool::reopen(&head)).collect()
     }
 
-    fn reopen(head_file: &Path) -> Option<Spool> {
+    fn reopen(head_file: &Path) -> Option<ShareSpool> {
         let head: SpoolHead = serde_json::from_slice(&fs::read(head_file).ok()?).ok()?;
         let items = head_file.with_extension("items");
         let mut file = File::options().read(true).write(true).open(&items).ok()?;
@@ -97,14 +97,18 @@ impl Spool {
             let Some(item) = Item::take(&mut rest) else { break };
             complete |= matches!(item, Item::Ended(_));
             let length = bytes.len() - rest.len() - at as usize;
-            waiting.push_back(Place::Disk { at, length });
+            waiting.push_back(WaitingItem::Disk { at, length });
         }
         let written = (bytes.len() - rest.len()) as u64;
         // An item that was cut off when the agent died is not whole.
         file.set_len(written).ok()?;
         let kept = Kept { file: Some(file), written, waiting, complete, ..Kept::default() };
-        let spool =
-            Spool { head, files: Some((head_file.to_owned(), items)), kept: Mutex::new(kept), more: Condvar::new() };
+        let spool = ShareSpool {
+            head,
+            files: Some((head_file.to_owned(), items)),
+            kept: Mutex::new(kept),
+            more: Condvar::new(),
+        };
         if !complete {
             spool.push(&Item::Ended("the agent was started again, which ended its measuring process".into()));
         }
@@ -125,7 +129,7 @@ impl Spool {
         match written {
             Some(Ok(())) => {
                 kept.written += bytes.len() as u64;
-                kept.waiting.push_back(Place::Disk { at, length: bytes.len() });
+                kept.waiting.push_back(WaitingItem::Disk { at, length: bytes.len() });
             }
             failed => {
                 if let Some(Err(error)) = failed {
@@ -141,7 +145,7 @@ impl Spool {
                     return false;
                 }
                 kept.in_memory += bytes.len();
-                kept.waiting.push_back(Place::Memory(bytes));
+                kept.waiting.push_back(WaitingItem::Memory(bytes));
             }
         }
         kept.complete |= matches!(item, Item::Ended(_));
@@ -170,8 +174,8 @@ impl Spool {
         let (mut bytes, mut count) = (Vec::new(), 0);
         for place in kept.waiting.iter().take(BATCH_ITEMS) {
             let more = match place {
-                Place::Memory(bytes) => bytes.clone(),
-                Place::Disk { at, length } => {
+                WaitingItem::Memory(bytes) => bytes.clone(),
+                WaitingItem::Disk { at, length } => {
                     let mut item = vec![0; *length];
                     // A disk that cannot be read is tried again.
                     kept.file.as_ref()?.read_exact_at(&mut item, *at).ok()?;
@@ -191,7 +195,7 @@ impl Spool {
     pub fn acknowledge(&self, count: usize) {
         let mut kept = self.kept();
         for _ in 0..count {
-            if let Some(Place::Memory(bytes)) = kept.waiting.pop_front() {
+            if let Some(WaitingItem::Memory(bytes)) = kept.waiting.pop_front() {
                 kept.in_memory = kept.in_memory.saturating_sub(bytes.len());
             }
             kept.first += 1;
@@ -228,7 +232,7 @@ mod tests {
     #[test]
     fn items_wait_until_they_are_acknowledged() {
         let directory = tempfile::tempdir().unwrap();
-        let spool = Spool::create(directory.path(), head("r"));
+        let spool = ShareSpool::create(directory.path(), head("r"));
         let all: Vec<Item> = (0..600).map(Item::Ready).chain([Item::Ended("over".into())]).collect();
         all.iter().for_each(|item| assert!(spool.push(item)));
         let mut seen = Vec::new();
@@ -251,25 +255,25 @@ mod tests {
     #[test]
     fn an_agent_that_died_leaves_what_it_had_and_the_next_one_ends_it() {
         let directory = tempfile::tempdir().unwrap();
-        let spool = Spool::create(directory.path(), head("r"));
+        let spool = ShareSpool::create(directory.path(), head("r"));
         assert!(spool.push(&Item::Ready(2)) && spool.push(&Item::Event(vec![1, 2, 3])));
         drop(spool);
         // It died while it wrote.
         File::options().append(true).open(directory.path().join("r.items")).unwrap().write_all(&[9, 0, 0]).unwrap();
-        let [spool] = &Spool::left_over(directory.path())[..] else { panic!("one spool") };
+        let [spool] = &ShareSpool::left_over(directory.path())[..] else { panic!("one spool") };
         assert_eq!(spool.head, head("r"));
         let (first, _, bytes) = spool.next_batch(Duration::ZERO).unwrap();
         let found = items(&bytes);
         assert_eq!((first, &found[..2]), (0, &[Item::Ready(2), Item::Event(vec![1, 2, 3])][..]));
         assert!(matches!(&found[2..], [Item::Ended(how)] if how.contains("started again")));
         // And once more, without a second end.
-        let [again] = &Spool::left_over(directory.path())[..] else { panic!("one spool") };
+        let [again] = &ShareSpool::left_over(directory.path())[..] else { panic!("one spool") };
         assert_eq!(again.next_batch(Duration::ZERO).unwrap().1, 3);
     }
 
     #[test]
     fn without_a_disk_items_are_kept_in_memory_up_to_a_bound() {
-        let spool = Spool::create(Path::new("/proc/nowhere"), head("r"));
+        let spool = ShareSpool::create(Path::new("/proc/nowhere"), head("r"));
         assert!(spool.take_trouble().is_some() && spool.take_trouble().is_none());
         let large = Item::Event(vec![0; 16 << 20 >> 1]);
         let taken = (0..20).filter(|_| spool.push(&large)).count();

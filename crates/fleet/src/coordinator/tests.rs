@@ -442,3 +442,48 @@ fn what_is_no_record_costs_the_agent_its_place_and_nobody_else() {
     assert_eq!(sums(&events)[1], 30, "its second is counted once");
     assert!(notices(&events).contains(&(Subject::AgentLost, "a1".into())));
 }
+
+/// Decodes and adds up what many agents say each second (`FLEET_AGENTS`), and prints what that costs.
+#[test]
+fn what_many_agents_say_is_added_up() {
+    let agents: usize = std::env::var("FLEET_AGENTS").map_or(50, |number| number.parse().unwrap());
+    const SECONDS: i64 = 5;
+    let names = (0..agents).map(|n| (format!("a{n}"), 1.0 / agents as f64, brunt_engine::ClockOffset::default()));
+    let mut merger = super::merge::RecordMerger::new(names, true);
+    let mut rng = brunt_measure::Rng::new(7);
+    // One agent's record, as large as that of a real one: ten thousand requests a second with a tail.
+    let mut encoder = EventEncoder::new().unwrap();
+    let mut frames = vec![
+        encoder.encode(&RunEvent::Started(Box::new(started(0)))).unwrap().to_vec(),
+        encoder.encode(&RunEvent::Began(WindowStart { clock_ns: 1, unix_ns: 1 })).unwrap().to_vec(),
+    ];
+    for nth in 0..SECONDS {
+        let (from_ns, to_ns) = (nth * SECOND, (nth + 1) * SECOND);
+        let mut second =
+            Second { from_ns, to_ns, part: RunPart::Window, due: 10_000, finished: 10_000, ..Second::default() };
+        for _ in 0..10_000 {
+            let took = Nanos((1e6 * rng.exponential()) as u64);
+            let latency = &mut second.latency;
+            let all = [&mut latency.response, &mut latency.service, &mut latency.first_byte, &mut latency.gen_late];
+            all.into_iter().for_each(|histogram| histogram.record(took));
+        }
+        frames.push(encoder.encode(&RunEvent::Second(Box::new(second))).unwrap().to_vec());
+    }
+    let (began, mut seconds, mut finished) = (Instant::now(), 0, 0);
+    for frame in &frames {
+        for agent in 0..agents {
+            let sink = &mut |event| {
+                if let RunEvent::Second(second) = event {
+                    (seconds, finished) = (seconds + 1, finished + second.finished);
+                }
+            };
+            merger.add(agent, frame, sink).unwrap();
+        }
+    }
+    assert_eq!((seconds, finished), (SECONDS, SECONDS as u64 * 10_000 * agents as u64));
+    let each = began.elapsed().as_secs_f64() / SECONDS as f64;
+    let bytes = frames.iter().map(Vec::len).max().unwrap();
+    println!(
+        "{agents} agents, {bytes} B a second each, ten thousand requests a second each: {each:.2} s of one core for each second"
+    );
+}
