@@ -22,7 +22,7 @@ Generated from `brunt --help` and `brunt plan --schema` by `cargo xtask generate
 ";
 
 /// Commands that have options of their own.
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 16] = [
     "find",
     "compare",
     "sweep",
@@ -36,6 +36,8 @@ const COMMANDS: [&str; 14] = [
     "lint",
     "target",
     "probe",
+    "fleet",
+    "agent",
     "ui",
 ];
 /// The heading in `--help` of the options that every command has, and of those that only one

@@ -18,8 +18,8 @@ crate::sentences! { "reaching":
         "{host} ({address}) is a public address and was not confirmed; add --yes to allow it",
         "{host}（{address}）是公网地址，尚未确认；如需允许请加 --yes", before;
     not_lent(host, address) =
-        "the owner of this agent does not allow {host} ({address}) to be loaded from it; `brunt agent --allow` lists what it may load",
-        "该施压机的机主不允许从它对 {host}（{address}）施压；允许的目标由 `brunt agent --allow` 列出", before;
+        "the owner of this agent does not allow {host} ({address}) to be loaded from it; the agent's --allow lists what it may load",
+        "该施压机的机主不允许从它对 {host}（{address}）施压；允许的目标由该施压机的 --allow 列出", before;
     refused(errno) = "Connection refused ({errno})", "连接被拒绝（{errno}）", before;
     reset(errno) = "Connection reset by peer ({errno})", "连接被对端重置（{errno}）", before;
     timed_out(errno) = "Connection timed out ({errno})", "连接超时（{errno}）", before;

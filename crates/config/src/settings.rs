@@ -220,7 +220,7 @@ settings! {
         );
         NET: NetKind = one("net", "NETWORK", parsers::net, "epoll or uring [default: epoll]", "epoll 或 uring [默认：epoll]");
     }
-    "Many machines" "多机" {
+    "Machines" "多机" {
         AGENTS: AgentSelection = one(
             "agents", "WHICH", selection,
             "Run on these agents of a fleet (see brunt fleet): 4, all, label=eu, eu=2,asia=1, or names", "在机群的这些施压机上运行（见 brunt fleet）：4、all、label=eu、eu=2,asia=1 或名称",

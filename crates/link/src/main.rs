@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use brunt_link::{AgentIdentity, JoinedFleet, LocalServer, NatsMessenger, renewed};
-use brunt_messenger::{Messenger, bridge};
+use brunt_messenger::{Messenger, ReplaceableMessenger, bridge};
 
-const USAGE: &str = "brunt-link is started by brunt: `brunt agent` and `brunt run --agents`. It must lie beside brunt.
+const USAGE: &str = "brunt-link is started by brunt, for agents and for runs on them. It must lie beside brunt.
 
   brunt-link coordinator --dir DIR --listen ADDRESS:PORT --linger SECONDS
   brunt-link coordinator --nats URL --dir DIR --linger SECONDS
@@ -25,6 +25,8 @@ const IDENTITY: &str = "BRUNT_LINK_IDENTITY";
 const NATS_URL: &str = "BRUNT_LINK_NATS";
 /// Time without a connection after which an agent's link says so.
 const UNCONNECTED: Duration = Duration::from_secs(10);
+/// Pause before a server that was not reached is tried again.
+const AGAIN: Duration = Duration::from_millis(1000);
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -77,7 +79,7 @@ fn agent(option: &dyn Fn(&str) -> Option<String>) -> Result<(), String> {
     let client = UnixStream::from(client);
     let ended = ended_by_signal()?;
     let messenger: Arc<dyn Messenger> = match std::env::var(NATS_URL) {
-        Ok(url) => Arc::new(NatsMessenger::connect(&url).map_err(|why| why.0)?),
+        Ok(url) => joined_nats(url),
         Err(_) => {
             let coordinator = option("--join").ok_or(USAGE)?;
             let identity = std::env::var(IDENTITY).map_err(|_| USAGE)?;
@@ -98,6 +100,25 @@ fn agent(option: &dyn Fn(&str) -> Option<String>) -> Result<(), String> {
     };
     drop(std::thread::Builder::new().spawn(end));
     bridge::serve(client, messenger).map_err(|why| why.to_string())
+}
+
+/// Returns a messenger that connects with a NATS server in the background, however long that takes.
+fn joined_nats(url: String) -> Arc<dyn Messenger> {
+    let messenger = Arc::new(ReplaceableMessenger::default());
+    let joining = Arc::clone(&messenger);
+    let join = move || {
+        let mut is_said = false;
+        while let Err(why) = joining.replace(|| Ok(Arc::new(NatsMessenger::connect(&url)?) as Arc<dyn Messenger>)) {
+            let why: brunt_messenger::Undelivered = why;
+            if !std::mem::replace(&mut is_said, true) {
+                eprintln!("the NATS server is not reached ({why}); it goes on trying");
+            }
+            std::thread::sleep(AGAIN);
+        }
+        eprintln!("connected to the NATS server");
+    };
+    drop(std::thread::Builder::new().name("join".into()).spawn(join));
+    messenger
 }
 
 /// Says when the coordinator was reached, and when it was lost or not reached for a while.

@@ -1,15 +1,18 @@
 //! The conducting of a run: barriers, stops and changes go out; records come in and are merged; whoever is silent is
 //! named, and in the end given up.
 
-use std::sync::mpsc::RecvTimeoutError;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use brunt_engine::{BARRIERS, ClockOffset, Control, PREPARED, Stop};
 use brunt_measure::{Clock, Nanos};
-use brunt_messenger::Held;
+use brunt_messenger::{Held, Messenger};
 use brunt_plan::{Change, LossPolicy};
 use brunt_record::{LoadChange, Notice, RunEvent, Subject};
 
+use super::at_once;
+use super::clock::{self, ClockComparison};
 use super::directory::{RunDirectory, RunHead};
 use super::group::{Wires, lead};
 use super::merge::RecordMerger;
@@ -17,6 +20,8 @@ use crate::frame::Item;
 
 /// Interval of looks at stops, changes and silences.
 const LOOK: Duration = Duration::from_millis(50);
+/// Time from the common start to the second comparison of clocks, well before the first second is told.
+const AFTER_START: Duration = Duration::from_millis(100);
 /// Time without figures after which an agent is said to be silent.
 const SILENT: Duration = Duration::from_secs(3);
 /// Time for which a silent agent is waited for once the run was stopped.
@@ -24,6 +29,9 @@ const AFTER_STOP: Duration = Duration::from_secs(10);
 /// Time for which agents that prepare are waited for, once one is ready; and at all.
 const PREPARES: Duration = Duration::from_secs(60);
 const PREPARES_AT_ALL: Duration = Duration::from_secs(600);
+
+/// The clock of an agent, by its index.
+type ComparedClock = (usize, ClockComparison);
 
 /// Items that an agent has handed in, in their order.
 pub(crate) struct Incoming {
@@ -56,13 +64,21 @@ pub(super) struct Conductor {
     /// Number of changes that were passed on, and those that are not recorded yet.
     changes_seen: usize,
     unrecorded: Vec<(Nanos, Change)>,
+    /// Comparisons of clocks after the start: agents started as far apart as the two comparisons differ.
+    clocks: (Sender<ComparedClock>, Receiver<ComparedClock>),
+    messenger: Arc<dyn Messenger>,
     /// Part of the workers that the others took over.
     taken_over: f64,
     aborted: bool,
 }
 
 impl Conductor {
-    pub fn new((head, directory): (RunHead, RunDirectory), level: Option<Change>, wires: Wires) -> Conductor {
+    pub fn new(
+        messenger: Arc<dyn Messenger>,
+        (head, directory): (RunHead, RunDirectory),
+        level: Option<Change>,
+        wires: Wires,
+    ) -> Conductor {
         let agents = &head.started.agents;
         let all = agents.iter().map(|agent| agent.workers.count()).sum::<u32>().max(1);
         let records = agents.iter().map(|agent| {
@@ -89,6 +105,8 @@ impl Conductor {
             stopped: None,
             changes_seen: 0,
             unrecorded: Vec::new(),
+            clocks: channel(),
+            messenger,
             taken_over: 0.0,
             aborted: false,
         }
@@ -122,6 +140,9 @@ impl Conductor {
             }
             while let Ok(incoming) = self.wires.incoming.try_recv() {
                 self.take(incoming, sink);
+            }
+            while let Ok((agent, clock)) = self.clocks.1.try_recv() {
+                self.merger.set_clock(agent, clock.ahead);
             }
             self.pass_on_stop(stop);
             self.pass_on_changes(control, sink);
@@ -198,6 +219,9 @@ impl Conductor {
                 continue;
             }
             let at = Clock.now() + lead(&self.head.started.agents);
+            if barrier == PREPARED {
+                self.compare_clocks(&here, at);
+            }
             for agent in here {
                 self.status[agent].released[barrier] = true;
                 if let Some(line) = self.wires.orders.get_mut(agent) {
@@ -205,6 +229,23 @@ impl Conductor {
                 }
             }
         }
+    }
+
+    /// Compares the clocks of these agents again, shortly after their common start.
+    fn compare_clocks(&self, agents: &[usize], start: Nanos) {
+        let agents: Vec<(usize, String)> = agents.iter().map(|agent| (*agent, self.name(*agent))).collect();
+        let (messenger, told) = (Arc::clone(&self.messenger), self.clocks.0.clone());
+        let compare = move || {
+            let wait = start.0.saturating_sub(Clock.now().0);
+            std::thread::sleep(Duration::from_nanos(wait) + AFTER_START);
+            for (agent, clock) in at_once(&agents, |(agent, name)| (*agent, clock::compare(&*messenger, name))) {
+                if let Ok(clock) = clock {
+                    let _ = told.send((agent, clock));
+                }
+            }
+        };
+        // Without it, the first comparison counts.
+        drop(std::thread::Builder::new().name("clocks".into()).spawn(compare));
     }
 
     fn pass_on_stop(&mut self, stop: &Stop) {

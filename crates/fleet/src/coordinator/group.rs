@@ -166,7 +166,7 @@ impl FleetRunner for AgentGroup {
         let answers =
             self.fleet.messenger.answer(&format!("run/{name}"), Box::new(move |question| piece(&pieces, question)));
         let answers = answers.map_err(|why| UsageError::new(OPTION, why.0))?;
-        let conductor = Conductor::new((head, directory.clone()), level, wires);
+        let conductor = Conductor::new(Arc::clone(&self.fleet.messenger), (head, directory.clone()), level, wires);
         if let Err(refusal) = self.offer(&offers) {
             conductor.abandon();
             directory.remove();
@@ -271,7 +271,7 @@ impl ResumedRun {
         }
         sink(RunEvent::Started(Box::new(head.started.clone())));
         let wires = Wires::connect(&fleet, &directory, &head.started.agents)?;
-        let conductor = Conductor::new((head, directory.clone()), None, wires);
+        let conductor = Conductor::new(Arc::clone(&fleet.messenger), (head, directory.clone()), None, wires);
         conductor.conduct((stop, &Control::default()), None, sink);
         directory.remove();
         Ok(())

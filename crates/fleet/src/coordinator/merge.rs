@@ -143,6 +143,11 @@ impl RecordMerger {
         Ok(())
     }
 
+    /// Takes a later comparison of an agent's clock, with which the start of its window is told.
+    pub fn set_clock(&mut self, agent: usize, ahead: ClockOffset) {
+        self.agents.get_mut(agent).into_iter().for_each(|record| record.clock = ahead);
+    }
+
     /// Gives up an agent: its requests in progress count as unfinished, and its share is missing from then on.
     pub fn lose(&mut self, agent: usize, why: &str, sink: &mut dyn FnMut(RunEvent)) {
         let Some(record) = self.agents.get_mut(agent).filter(|record| record.state == RecordState::Grows) else {

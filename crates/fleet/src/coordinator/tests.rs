@@ -147,6 +147,8 @@ impl PlayedRun {
         let below = tempfile::tempdir().unwrap();
         let directory = RunDirectory::create(below.path(), RUN).unwrap();
         directory.write_head(&RunHead { started: started(agents), is_open: false, terms }).unwrap();
+        // It is conducted by the thread of the coordinator.
+        drop(directory);
         let all = (0..agents).map(|number| PlayedAgent::new(&hub, number)).collect();
         let own = hub.participant();
         let mut run = PlayedRun {
