@@ -177,7 +177,9 @@ fn experiments_run_on_agents_as_on_one_machine() {
     let swept = fleet.run(&["sweep", "-c", "1,2", "-d", "500ms", "--repeat", "2", "--agents", "2", &target.address]);
     let told: serde_json::Value =
         serde_json::from_str(&swept.out).unwrap_or_else(|_| panic!("{} {}", swept.out, swept.err));
-    assert!(swept.code == Some(0) || swept.code == Some(20), "{}", swept.err);
+    // Figures of a busy machine may be doubted, or not suffice; no agent may refuse the next run.
+    let said = format!("{:?} {} {}", swept.code, swept.err, swept.out);
+    assert!(matches!(swept.code, Some(0 | 20 | 21)) && !said.contains("refuses"), "{said}");
     assert_eq!(told["cells"].as_array().map(Vec::len), Some(2), "{told}");
     assert!(target.requests() > 100);
 }

@@ -91,7 +91,8 @@ impl Lending {
     fn answer(self: &Arc<Self>, question: AgentQuestion) -> AgentAnswer {
         match question {
             AgentQuestion::Describe => {
-                let running = self.active().as_ref().map(|active| active.run().to_owned());
+                let running =
+                    self.active().as_ref().filter(|active| !active.is_over()).map(|active| active.run().to_owned());
                 let state = running.map_or(AgentState::Idle, AgentState::Runs);
                 AgentAnswer::Description(Box::new(AgentDescription { state, ..(self.settings.describe)() }))
             }
@@ -120,7 +121,7 @@ impl Lending {
             );
         }
         let mut active = self.active();
-        if let Some(now) = active.as_ref() {
+        if let Some(now) = active.as_ref().filter(|now| !now.is_over() || now.run() == offer.run) {
             if now.run() == offer.run {
                 return AgentAnswer::Yes;
             }

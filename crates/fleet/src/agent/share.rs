@@ -54,6 +54,11 @@ impl Contact {
 }
 
 impl ActiveShare {
+    /// Returns `true` once its measuring process has ended.
+    pub fn is_over(&self) -> bool {
+        self.contact.over.load(Ordering::Relaxed)
+    }
+
     pub fn run(&self) -> &str {
         &self.offer.run
     }
@@ -115,7 +120,10 @@ pub(super) fn take(lending: &Arc<Lending>, offer: ShareOffer) -> io::Result<Arc<
     let brief = move |to: &mut dyn Write| pull_briefing(&*messenger, &wanted, &heard, to);
     let (told, over) = (Arc::clone(&spool), Arc::clone(&contact));
     let told = move |report: ShareReport| {
-        let ends = matches!(report, ShareReport::Ended(_));
+        if matches!(report, ShareReport::Ended(_)) {
+            // Before the coordinator can know of it: it may offer the next share at once.
+            over.over.store(true, Ordering::Relaxed);
+        }
         let full = told.is_overflowed();
         // What does not fit stops the share (see `watch`).
         told.push(&match report {
@@ -129,9 +137,6 @@ pub(super) fn take(lending: &Arc<Lending>, offer: ShareOffer) -> io::Result<Arc<
         });
         if let Some(trouble) = told.take_trouble() {
             told.push(&Item::Remark(format!("figures that are not handed in yet are kept in memory: {trouble}")));
-        }
-        if ends {
-            over.over.store(true, Ordering::Relaxed);
         }
     };
     let process = ShareProcess::start(link, brief, offer.task(), told)?;
