@@ -249,7 +249,9 @@ fn pieces(engine: &Engine, coordinator: &dyn Messenger) {
             Vec::new()
         }),
     );
-    let agents: Vec<Arc<dyn Messenger>> = (0..4).map(|_| (engine.agent)("a")).collect();
+    let number = std::env::var("SUITE_AGENTS").map_or(4, |number| number.parse().unwrap());
+    let agents: Vec<Arc<dyn Messenger>> = (0..number).map(|_| (engine.agent)("a")).collect();
+    let began = Instant::now();
     let done = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for agent in &agents {
@@ -263,6 +265,7 @@ fn pieces(engine: &Engine, coordinator: &dyn Messenger) {
         }
     });
     assert_eq!(done.load(Ordering::Relaxed), agents.len());
+    println!("{number} agents pulled 20 MB each in {:.2} s, one frozen beside them", began.elapsed().as_secs_f64());
     drop(bundle);
 }
 
