@@ -19,6 +19,12 @@ fn agents_make_one_run_with_all_counts_equal_to_the_servers() {
             assert_exact_count(&target, &report);
         }
     }
+    until("agents have handed in all and forgotten it", || {
+        (0..3).all(|agent| {
+            let spools = std::fs::read_dir(fleet.state_of(agent).join("brunt/spool")).into_iter().flatten().flatten();
+            spools.flat_map(|spool| std::fs::read_dir(spool.path()).into_iter().flatten()).count() == 0
+        })
+    });
 }
 
 #[test]

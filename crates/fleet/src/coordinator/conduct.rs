@@ -26,6 +26,8 @@ const AFTER_START: Duration = Duration::from_millis(100);
 const SILENT: Duration = Duration::from_secs(3);
 /// Time for which a silent agent is waited for once the run was stopped.
 const AFTER_STOP: Duration = Duration::from_secs(10);
+/// Time for which agents are waited for that have told all and not left.
+const FAREWELL: Duration = Duration::from_secs(3);
 /// Time for which agents that prepare are waited for, once one is ready; and at all.
 const PREPARES: Duration = Duration::from_secs(60);
 const PREPARES_AT_ALL: Duration = Duration::from_secs(600);
@@ -48,6 +50,8 @@ struct AgentStatus {
     /// Time of the record at which it fell silent, once that was said.
     silent_since: Option<String>,
     refused: Option<String>,
+    /// Set once its last item came.
+    has_left: bool,
 }
 
 /// The conductor of a run.
@@ -70,6 +74,8 @@ pub(super) struct Conductor {
     /// Part of the workers that the others took over.
     taken_over: f64,
     aborted: bool,
+    /// Time since which no record grows any more.
+    over_since: Option<Instant>,
 }
 
 impl Conductor {
@@ -93,6 +99,7 @@ impl Conductor {
             heard: now,
             silent_since: None,
             refused: None,
+            has_left: false,
         });
         Conductor {
             status: status.collect(),
@@ -109,6 +116,7 @@ impl Conductor {
             messenger,
             taken_over: 0.0,
             aborted: false,
+            over_since: None,
         }
     }
 
@@ -132,7 +140,7 @@ impl Conductor {
         for (agent, items) in std::mem::take(&mut self.wires.known).into_iter().enumerate() {
             self.take(Incoming { agent, items }, sink);
         }
-        while !self.merger.is_over() {
+        while !self.is_over() {
             match self.wires.incoming.recv_timeout(LOOK) {
                 Ok(incoming) => self.take(incoming, sink),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -152,6 +160,17 @@ impl Conductor {
         drop(answers);
         let stopped = self.stopped.is_some() && !self.aborted;
         self.merger.finish(stopped, sink);
+    }
+
+    /// Returns `true` once no record grows any more, and every agent whose record is whole has taken its leave: one whose
+    /// last item nobody acknowledges would hand it in for ever.
+    fn is_over(&mut self) -> bool {
+        if !self.merger.is_over() {
+            return false;
+        }
+        let since = *self.over_since.get_or_insert_with(Instant::now);
+        let stays = |(agent, status): (usize, &AgentStatus)| self.merger.is_whole(agent) && !status.has_left;
+        since.elapsed() > FAREWELL || !self.status.iter().enumerate().any(stays)
     }
 
     /// Takes what an agent has handed in.
@@ -182,6 +201,7 @@ impl Conductor {
                     self.status.get_mut(agent).into_iter().for_each(|of| of.refused = Some(why.clone()))
                 }
                 Item::Ended(how) => {
+                    self.status.get_mut(agent).into_iter().for_each(|status| status.has_left = true);
                     let refused = self.status.get_mut(agent).and_then(|status| status.refused.take());
                     let why = refused.map_or(how, |why| format!("it could not take its share: {why}"));
                     self.lose(agent, &why, sink);
@@ -350,6 +370,7 @@ impl Conductor {
                 self.taken_over = self.merger.lost_share();
                 let at = Clock.now() + lead(&self.head.started.agents);
                 self.change(at, level);
+                self.merger.take_over(at);
                 let since = self.merger.window().map_or(0.0, |window| (at - window).as_secs_f64());
                 let others = (0..self.status.len()).filter(|other| self.merger.grows(*other));
                 let others: Vec<String> = others.map(|other| self.name(other)).collect();

@@ -29,6 +29,8 @@ struct AgentRecord {
     /// Its own events, each with the end of the second that it stands before.
     queue: VecDeque<(i64, RunEvent)>,
     began: Option<WindowStart>,
+    /// Time from which others carry its load, in nanoseconds since the start of the window; `i64::MAX` if none do.
+    taken_over: i64,
 }
 
 /// How far a record is.
@@ -68,6 +70,7 @@ impl RecordMerger {
             open: OpenRequests::default(),
             queue: VecDeque::new(),
             began: None,
+            taken_over: i64::MAX,
         };
         RecordMerger {
             agents: agents.into_iter().map(record).collect(),
@@ -177,6 +180,14 @@ impl RecordMerger {
         self.release(sink);
     }
 
+    /// Notes that others carry the load of all lost agents from this time on: it is not missing from later seconds.
+    pub fn take_over(&mut self, at: Nanos) {
+        let Some(window) = self.window() else { return };
+        let at = (at.0 as i64).saturating_sub(window.0 as i64);
+        let lost = self.agents.iter_mut().filter(|record| record.state == RecordState::Lost);
+        lost.for_each(|record| record.taken_over = record.taken_over.min(at));
+    }
+
     /// Returns the part of the run's workers that was lost.
     pub fn lost_share(&self) -> f64 {
         self.agents.iter().filter(|record| record.state == RecordState::Lost).map(|record| record.share).sum()
@@ -190,6 +201,11 @@ impl RecordMerger {
     /// Returns `true` if the record of an agent grows.
     pub fn grows(&self, agent: usize) -> bool {
         self.agents.get(agent).is_some_and(|record| record.state == RecordState::Grows)
+    }
+
+    /// Returns `true` if the record of an agent is whole.
+    pub fn is_whole(&self, agent: usize) -> bool {
+        self.agents.get(agent).is_some_and(|record| record.state == RecordState::Whole)
     }
 
     /// Returns `true` once an agent has begun its window.
@@ -254,7 +270,9 @@ impl RecordMerger {
             let mut second = entry.remove();
             self.bounds.apply(&mut second);
             self.begin(sink);
-            let lost = |record: &&AgentRecord| record.state == RecordState::Lost && record.reached < second.to_ns;
+            let lost = |record: &&AgentRecord| {
+                record.state == RecordState::Lost && record.reached < second.to_ns && second.from_ns < record.taken_over
+            };
             second.missing_share = self.agents.iter().filter(lost).map(|record| record.share).sum::<f64>().min(1.0);
             self.pass_queues(second.to_ns, sink);
             sink(RunEvent::Second(Box::new(second)));

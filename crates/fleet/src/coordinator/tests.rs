@@ -489,3 +489,34 @@ fn what_many_agents_say_is_added_up() {
         "{agents} agents, {bytes} B a second each, ten thousand requests a second each: {each:.2} s of one core for each second"
     );
 }
+
+#[test]
+fn load_that_others_took_over_is_missing_no_more() {
+    let clock = brunt_engine::ClockOffset::default();
+    let agents = ["a0", "a1"].map(|name| (name.to_owned(), 0.5, clock));
+    let mut merger = super::merge::RecordMerger::new(agents, true);
+    let mut missing = Vec::new();
+    let mut sink = |event| {
+        if let RunEvent::Second(second) = event {
+            missing.push(second.missing_share);
+        }
+    };
+    let mut encoders = [EventEncoder::new().unwrap(), EventEncoder::new().unwrap()];
+    let window = 5 * SECOND as u64;
+    let mut tell = |merger: &mut super::merge::RecordMerger, agent: usize, event: &RunEvent| {
+        merger.add(agent, encoders[agent].encode(event).unwrap(), &mut sink).unwrap();
+    };
+    let second = |nth: i64| {
+        let (from_ns, to_ns) = (nth * SECOND, (nth + 1) * SECOND);
+        RunEvent::Second(Box::new(Second { from_ns, to_ns, part: RunPart::Window, ..Second::default() }))
+    };
+    for agent in 0..2 {
+        tell(&mut merger, agent, &RunEvent::Started(Box::new(started(0))));
+        tell(&mut merger, agent, &RunEvent::Began(WindowStart { clock_ns: window, unix_ns: 1 }));
+        tell(&mut merger, agent, &second(0));
+    }
+    merger.lose(1, "silent", &mut |_| {});
+    merger.take_over(Nanos(window + 2 * SECOND as u64));
+    (1..4).for_each(|nth| tell(&mut merger, 0, &second(nth)));
+    assert_eq!(missing, [0.0, 0.5, 0.0, 0.0]);
+}
