@@ -104,7 +104,8 @@ fn agents(words: &[String]) {
             let (failed, slowest, gave_up) = (&failed, &slowest, &gave_up);
             scope.spawn(move || {
                 let name = token.name.clone();
-                let identity = AgentIdentity { ca: token.ca, cert: token.cert, key: token.key };
+                let AgentToken { ca, cert, key, name } = token;
+                let identity = AgentIdentity { ca, cert, key, name };
                 let joined = JoinedFleet::join(address, identity).expect("it joins");
                 let messenger = joined.messenger();
                 let _here = messenger.appear(&name);

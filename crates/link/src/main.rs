@@ -85,7 +85,7 @@ fn agent(option: &dyn Fn(&str) -> Option<String>) -> Result<(), String> {
             let identity = std::env::var(IDENTITY).map_err(|_| USAGE)?;
             let identity: serde_json::Value = serde_json::from_str(&identity).map_err(|why| why.to_string())?;
             let part = |name: &str| identity[name].as_str().unwrap_or_default().to_owned();
-            let identity = AgentIdentity { ca: part("ca"), cert: part("cert"), key: part("key") };
+            let identity = AgentIdentity { ca: part("ca"), cert: part("cert"), key: part("key"), name: part("name") };
             let joined = JoinedFleet::join(&coordinator, identity).map_err(|why| why.0)?;
             let messenger = joined.messenger();
             drop(std::thread::Builder::new().spawn(move || report(&joined, &coordinator)));

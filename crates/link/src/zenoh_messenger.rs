@@ -21,6 +21,8 @@ use zenoh::{Config, Session, Wait};
 const LEASE_MS: u64 = 3000;
 /// Questions under way to what answers at one address; beyond that they are asked again by whoever asked.
 const UNDER_WAY: usize = 4096;
+/// Common name of the certificate of a coordinator.
+const COORDINATOR: &str = "brunt";
 /// Length of epoch and number in front of a frame.
 const FRAME_HEAD: usize = 12;
 
@@ -37,6 +39,8 @@ pub struct AgentIdentity {
     pub cert: String,
     /// Private key of the agent.
     pub key: String,
+    /// Name of the agent.
+    pub name: String,
 }
 
 /// An agent's way to its coordinator, which is tried again and again until it is there.
@@ -121,8 +125,7 @@ impl ZenohMessenger {
             "connect_certificate_base64": base64(&identity.cert),
             "connect_private_key_base64": base64(&identity.key),
             "enable_mtls": true,
-            // The authority signs nothing else: whoever bears its certificate for servers is the coordinator, by whatever
-            // name it is reached.
+            // The coordinator is known by the name in its certificate, whatever name it is reached by: see the access rules.
             "verify_name_on_connect": false,
         });
         let retry = json!({ "period_init_ms": 200, "period_max_ms": 1000, "period_increase_factor": 2 });
@@ -132,6 +135,7 @@ impl ZenohMessenger {
             "connect": {
                 "endpoints": [format!("quic/{coordinator}")], "timeout_ms": -1, "exit_on_failure": false, "retry": retry,
             },
+            "access_control": own_access(&identity.name),
         });
         add_transport(&mut config, &tls);
         Ok(ZenohMessenger { session: open(&config)? })
@@ -199,28 +203,52 @@ pub fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// Returns the access rules: an agent appears and answers under its own name, asks coordinators of runs, and hands in
-/// frames of its own. Nothing else is allowed to it; flows are seen from the router.
+/// Returns the access rules of a coordinator: an agent appears and answers under its own name, asks coordinators of runs,
+/// and hands in frames of its own. Nothing else is allowed to it; flows are seen from the router.
 fn access(names: &[String]) -> Value {
+    let policies: Vec<AccessPolicy> = names
+        .iter()
+        .map(|name| AccessPolicy { peer: name.clone(), agent: name.clone(), from_agent: "ingress", to_agent: "egress" })
+        .collect();
+    access_rules(&policies)
+}
+
+/// Returns the access rules of an agent: the same, seen from its side, and with the coordinator alone. Zenoh trusts every
+/// public authority beside the fleet's own; none of them would sign a certificate for the name `brunt`.
+fn own_access(name: &str) -> Value {
+    let (from_agent, to_agent) = ("egress", "ingress");
+    access_rules(&[AccessPolicy { peer: COORDINATOR.to_owned(), agent: name.to_owned(), from_agent, to_agent }])
+}
+
+/// What passes between one agent and the peer whose certificate bears a name.
+struct AccessPolicy {
+    peer: String,
+    agent: String,
+    from_agent: &'static str,
+    to_agent: &'static str,
+}
+
+fn access_rules(allowed: &[AccessPolicy]) -> Value {
     let (mut rules, mut subjects, mut policies) = (Vec::new(), Vec::new(), Vec::new());
-    for name in names {
-        let rule = |id: &str, flow: &str, messages: &[&str], keys: &[String]| {
+    for AccessPolicy { peer, agent, from_agent, to_agent } in allowed {
+        let (own, asked) = ([here(agent)], [asks(&format!("agent/{agent}"))]);
+        let asking = [asks("run/*"), frames("*", agent)];
+        let all: [(&str, &str, &[&str], &[String]); 5] = [
+            ("here", from_agent, &["liveliness_token"], &own),
+            ("answers", from_agent, &["declare_queryable", "reply"], &asked),
+            ("asked", to_agent, &["query"], &asked),
+            ("asks", from_agent, &["query"], &asking),
+            ("answered", to_agent, &["reply", "declare_queryable"], &asking),
+        ];
+        rules.extend(all.iter().map(|(id, flow, messages, keys)| {
             json!({
-                "id": format!("{name}-{id}"), "flows": [flow], "permission": "allow",
+                "id": format!("{agent}-{id}"), "flows": [flow], "permission": "allow",
                 "messages": messages, "key_exprs": keys,
             })
-        };
-        let (own, asked) = ([here(name)], [asks(&format!("agent/{name}"))]);
-        let asking = [asks("run/*"), frames("*", name)];
-        rules.push(rule("here", "ingress", &["liveliness_token"], &own));
-        rules.push(rule("answers", "ingress", &["declare_queryable", "reply"], &asked));
-        rules.push(rule("asked", "egress", &["query"], &asked));
-        rules.push(rule("asks", "ingress", &["query"], &asking));
-        rules.push(rule("answered", "egress", &["reply", "declare_queryable"], &asking));
-        subjects.push(json!({ "id": name, "cert_common_names": [name] }));
-        let ids: Vec<String> =
-            ["here", "answers", "asked", "asks", "answered"].iter().map(|id| format!("{name}-{id}")).collect();
-        policies.push(json!({ "rules": ids, "subjects": [name] }));
+        }));
+        let ids: Vec<String> = all.iter().map(|(id, ..)| format!("{agent}-{id}")).collect();
+        subjects.push(json!({ "id": peer, "cert_common_names": [peer] }));
+        policies.push(json!({ "rules": ids, "subjects": [peer] }));
     }
     json!({
         "enabled": true, "default_permission": "deny",

@@ -74,7 +74,8 @@ impl ZenohFleet {
 
     fn joined(&self, name: &str, address: &str) -> JoinedFleet {
         let token = self.tokens.iter().find(|token| token.name == name).unwrap().clone();
-        let identity = AgentIdentity { ca: token.ca, cert: token.cert, key: token.key };
+        let AgentToken { ca, cert, key, name } = token;
+        let identity = AgentIdentity { ca, cert, key, name };
         JoinedFleet::join(address, identity).unwrap()
     }
 }
@@ -330,6 +331,51 @@ fn a_stolen_token_speaks_for_its_own_agent_only() {
     }
     assert_eq!(*kept.lock().unwrap(), ["a"]);
     assert!(!there.lock().unwrap().contains(&"b".to_owned()));
+}
+
+#[test]
+fn agents_obey_nobody_but_the_coordinator_whoever_signed_for_it() {
+    let fleet = ZenohFleet::make(&["a"]);
+    // Signed by an authority that the agent trusts, for a name that is not the coordinator's: as the public ones would.
+    let read = |file: &str| std::fs::read_to_string(fleet.path().join(file)).unwrap();
+    let genuine = (read("coordinator.pem"), read("coordinator.key"));
+    let mut authority = rcgen::CertificateParams::default();
+    authority.distinguished_name.push(rcgen::DnType::CommonName, "brunt fleet");
+    let authority = rcgen::Issuer::new(authority, rcgen::KeyPair::from_pem(&read("ca.key")).unwrap());
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut params = rcgen::CertificateParams::new(["127.0.0.1".into()]).unwrap();
+    params.distinguished_name.push(rcgen::DnType::CommonName, "coordinator.example");
+    params.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ServerAuth];
+    let write = |file: &str, text: &str| std::fs::write(fleet.path().join(file), text).unwrap();
+    write("coordinator.pem", &params.signed_by(&key, &authority).unwrap().pem());
+    write("coordinator.key", &key.serialize_pem());
+    let forged = fleet.coordinator();
+    let joined = fleet.joined("a", &fleet.address);
+    let agent = joined.messenger();
+    let heard = Arc::<AtomicUsize>::default();
+    let counted = Arc::clone(&heard);
+    let answer = move |_: &[u8]| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        b"yes".to_vec()
+    };
+    let answers = agent.answer("agent/a", Box::new(answer)).unwrap();
+    let there = Arc::<Mutex<Vec<bool>>>::default();
+    let told = Arc::clone(&there);
+    let watch = forged.watch(Box::new(move |_, is| told.lock().unwrap().push(is))).unwrap();
+    let bundle = forged.answer("run/r", Box::new(|_| b"forged".to_vec())).unwrap();
+    let here = agent.appear("a").unwrap();
+    until("they are connected", || joined.is_connected());
+    std::thread::sleep(REFUSED);
+    assert!(forged.ask("agent/a", b"start", Duration::from_secs(1)).is_err(), "it obeys");
+    assert!(agent.ask("run/r", b"?", Duration::from_secs(1)).is_err(), "it believes");
+    assert!(there.lock().unwrap().is_empty() && heard.load(Ordering::Relaxed) == 0);
+    drop((watch, bundle, forged));
+    until("its port is free", || std::net::UdpSocket::bind(&fleet.address).is_ok());
+    write("coordinator.pem", &genuine.0);
+    write("coordinator.key", &genuine.1);
+    let coordinator = fleet.coordinator();
+    assert_eq!(answered(&*coordinator, "agent/a", b"start"), b"yes");
+    drop((here, answers));
 }
 
 #[test]

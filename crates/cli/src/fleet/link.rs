@@ -205,7 +205,8 @@ pub fn agent(joined: Joined) -> Result<Arc<dyn Messenger>, Complaint> {
         command.arg("agent").process_group(0).current_dir("/").stdin(OwnedFd::from(theirs)).stdout(Stdio::null());
         match &joined {
             Joined::Coordinator(address, token) => {
-                let identity = serde_json::json!({ "ca": token.ca, "cert": token.cert, "key": token.key });
+                let AgentToken { ca, cert, key, name } = token;
+                let identity = serde_json::json!({ "ca": ca, "cert": cert, "key": key, "name": name });
                 command.args(["--join", address]).env(IDENTITY, identity.to_string());
             }
             Joined::Nats(url) => {
