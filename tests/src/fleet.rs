@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::program::{ProgramCommand, RunningProgram, prepare, until};
+use crate::program::{ProgramCommand, RunningProgram, prepare, prepare_under, until};
 use crate::{ProgramOutput, TestReport};
 
 /// A fleet with agents; all ends when this is dropped.
@@ -50,15 +50,21 @@ impl TestFleet {
     }
 
     /// Starts the agent with this index, or starts it again.
+    pub fn start_agent(&mut self, agent: usize, options: &[&str]) {
+        self.start_agent_under(agent, &["env"], options);
+    }
+
+    /// Starts the agent with this index by another program, which may take something away from it.
     ///
     /// # Panics
     /// Panics if its token cannot be written.
-    pub fn start_agent(&mut self, agent: usize, options: &[&str]) {
+    pub fn start_agent_under(&mut self, agent: usize, wrapper: &[&str], options: &[&str]) {
         let file = self.home.path().join(format!("token-{agent}"));
         std::fs::write(&file, &self.tokens[agent]).expect("a token");
         let (join, token) = (format!("127.0.0.1:{}", self.port), format!("@{}", file.display()));
         let words = ["agent", "--join", &join, "--token", &token];
-        let started = self.prepare(words.iter().chain(options)).env("XDG_STATE_HOME", self.state_of(agent)).start();
+        let command = prepare_under(wrapper, words.iter().chain(options));
+        let started = command.env("XDG_STATE_HOME", self.state_of(agent)).start();
         if agent < self.agents.len() {
             self.agents[agent] = started;
         } else {

@@ -66,6 +66,57 @@ fn a_killed_agent_costs_only_what_it_had_not_handed_in() {
 }
 
 #[test]
+fn the_load_of_a_killed_agent_is_taken_over_by_the_others() {
+    let fleet = TestFleet::with(2, &[]);
+    let target = TargetProcess::healthy();
+    let load = ["-r", "200/s", "-d", "10s", "--arrivals", "constant", "-w", "2", "--agents", "2"];
+    let policy = ["--lost-after", "3s", "--on-lost", "redistribute"];
+    let running = fleet.start(&[&load[..], &policy, &[&*target.address]].concat());
+    until("the run is in its second second", || target.requests() > 300);
+    fleet.signal(1, Signal::KILL);
+    let told = TestReport::of(running.end()).with_code(21);
+    assert!(told.notices().contains(&"agent_lost".to_owned()), "{told}");
+    let [due, finished, failed, censored] = told.requests();
+    assert_eq!((due, failed), (finished + censored, 0), "{told}");
+    // The other's half alone would be 1,000 beside what was handed in; for four seconds or so half is missing.
+    assert!((1450..1950).contains(&due), "{told}");
+    let seconds = told.at("seconds").as_array().unwrap();
+    let last = &seconds[seconds.len() - 2];
+    assert_eq!(last["scheduled"], 200, "the other carries the whole load: {last}");
+}
+
+#[test]
+fn an_agent_whose_disk_is_full_hands_in_all_the_same() {
+    let mut fleet = TestFleet::init(2);
+    fleet.start_agent(0, &[]);
+    fleet.start_agent_under(1, &["prlimit", "--fsize=2000", "--"], &[]);
+    let target = TargetProcess::healthy();
+    let load = ["-r", "200/s", "-d", "3s", "--arrivals", "constant", "-w", "2", "--agents", "2"];
+    let told = fleet.report(&[&load[..], &[&*target.address]].concat());
+    assert_eq!((told.requests(), told.at("ended")), ([600, 600, 0, 0], &"completed".into()), "{told}");
+    assert_exact_count(&target, &told);
+    let said = told.at("notices").to_string();
+    assert!(said.contains("kept in memory: File too large"), "{said}");
+}
+
+#[test]
+fn an_agent_with_another_clock_begins_with_the_others() {
+    let apart = ["unshare", "--time", "--monotonic", "1000000", "--boottime", "1000000", "--fork", "--kill-child"];
+    let can = std::process::Command::new(apart[0]).args(&apart[1..]).arg("true").status();
+    if !can.is_ok_and(|status| status.success()) {
+        return brunt_tests::skip("only root can make a namespace with a clock of its own");
+    }
+    let mut fleet = TestFleet::init(2);
+    fleet.start_agent(0, &[]);
+    fleet.start_agent_under(1, &apart, &[]);
+    let target = TargetProcess::healthy();
+    let load = ["-r", "200/s", "-d", "2s", "--arrivals", "constant", "-w", "2", "--agents", "2"];
+    let told = fleet.report(&[&load[..], &[&*target.address]].concat());
+    assert_eq!((told.requests(), told.at("ended")), ([400, 400, 0, 0], &"completed".into()), "{told}");
+    assert_exact_count(&target, &told);
+}
+
+#[test]
 fn an_agent_that_stood_still_hands_in_what_it_measured() {
     let fleet = TestFleet::with(2, &[]);
     let target = TargetProcess::healthy();
