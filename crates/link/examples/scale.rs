@@ -103,9 +103,8 @@ fn agents(words: &[String]) {
             let token = AgentToken::parse(token).expect("a token");
             let (failed, slowest, gave_up) = (&failed, &slowest, &gave_up);
             scope.spawn(move || {
-                let name = token.name.clone();
                 let AgentToken { ca, cert, key, name } = token;
-                let identity = AgentIdentity { ca, cert, key, name };
+                let identity = AgentIdentity { ca, cert, key, name: name.clone() };
                 let joined = JoinedFleet::join(address, identity).expect("it joins");
                 let messenger = joined.messenger();
                 let _here = messenger.appear(&name);
