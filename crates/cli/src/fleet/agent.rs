@@ -55,6 +55,7 @@ pub fn agent(asked: AgentCommand, host: &GeneratorHost) -> CommandResult {
     };
     let settings = AgentSettings {
         describe: Box::new(move || describe(&description)),
+        terms: asked.terms.clone(),
         spool,
         start_process: Box::new(start_process),
         say: Box::new(move |en, zh| screen::print_error(if lang == Lang::Zh { zh } else { en })),

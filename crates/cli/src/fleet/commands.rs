@@ -136,13 +136,9 @@ fn join(fleet: &FleetDirectory, name: &str, host: &str) -> Result<String, Compla
 /// Shows who is there, once or until a signal.
 fn show(asked: &FleetCommand, goes_on: bool, lang: Lang) -> CommandResult {
     let fleet = watch(asked.fleet.as_deref())?;
-    let expected = match asked.fleet.as_deref() {
-        Some(url) if link::is_nats(url) => Vec::new(),
-        other => FleetDirectory::open(&link::directory(other)?).map(|of| of.names()).unwrap_or_default(),
-    };
     let wait = Duration::from_nanos(asked.wait.0);
     // Agents look for their coordinator once a second.
-    fleet.wait_for(wait, |there| !expected.is_empty() && expected.iter().all(|name| there.contains(name)));
+    fleet.wait_for(wait, |there| fleet.is_whole(there));
     let stop = signals::Interrupts::listen().map_err(|why| UsageError::new("signals", why.to_string()))?;
     if goes_on {
         stop.enable_graceful_stop();
@@ -151,7 +147,8 @@ fn show(asked: &FleetCommand, goes_on: bool, lang: Lang) -> CommandResult {
     loop {
         let there = fleet.survey();
         let unfinished = runs().map(|runs| unfinished_runs(&runs)).unwrap_or_default();
-        let page = if asked.json { json(&there, &unfinished) } else { page(&there, (&expected, &unfinished), lang) };
+        let page =
+            if asked.json { json(&there, &unfinished) } else { page(&there, (fleet.expected(), &unfinished), lang) };
         // What a repeated line would show as changed are only its measurements.
         let key = key(&there);
         if key != last || !goes_on {

@@ -13,7 +13,7 @@ use brunt_bench::WorkerPlaces;
 use brunt_cause::complaint;
 use brunt_config::{FleetRequest, Intent};
 use brunt_contract::UsageError;
-use brunt_fleet::{AgentGroup, Fleet};
+use brunt_fleet::{AgentGroup, Fleet, FleetDirectory};
 use brunt_messenger::Undelivered;
 
 use crate::kept_runs;
@@ -45,7 +45,11 @@ fn choose(request: &FleetRequest) -> Result<AgentGroup, UsageError> {
 /// Connects with a fleet: a directory of identities, or a NATS server.
 fn watch(fleet: Option<&str>) -> Result<Fleet, UsageError> {
     let messenger = link::coordinator(fleet)?;
-    Fleet::watch(messenger).map_err(|why| unreachable(&why))
+    let expected = match fleet {
+        Some(url) if link::is_nats(url) => Vec::new(),
+        other => FleetDirectory::open(&link::directory(other)?).map(|of| of.names()).unwrap_or_default(),
+    };
+    Fleet::watch(messenger, expected).map_err(|why| unreachable(&why))
 }
 
 fn unreachable(why: &Undelivered) -> UsageError {

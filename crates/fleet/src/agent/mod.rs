@@ -23,8 +23,10 @@ type SayToOwner = Box<dyn Fn(&str, &str) + Send + Sync>;
 
 /// What an agent needs to know of its machine.
 pub struct AgentSettings {
-    /// Its description, except for what it does now.
+    /// Its description, except for what it does now; takes as long as it takes to measure what others use.
     pub describe: Box<dyn Fn() -> AgentDescription + Send + Sync>,
+    /// What its owner allows.
+    pub terms: OwnerTerms,
     /// Directory for what was not handed in yet.
     pub spool: PathBuf,
     /// Starts a measuring process, whose standard input and output are the link.
@@ -103,7 +105,7 @@ impl Lending {
             AgentQuestion::Take(offer) => self.take(offer),
             AgentQuestion::Order { run, number, order } => match self.active().as_ref() {
                 Some(active) if active.run() == run => {
-                    active.follow(number, order, &(self.settings.describe)().terms);
+                    active.follow(number, order, &self.settings.terms);
                     AgentAnswer::Yes
                 }
                 _ => refusal(format!("it has no share of run {run}"), format!("它没有压测 {run} 的份额")),

@@ -110,8 +110,7 @@ impl ActiveShare {
 /// # Errors
 /// The process cannot be started.
 pub(super) fn take(lending: &Arc<Lending>, offer: ShareOffer) -> io::Result<Arc<ActiveShare>> {
-    let terms = (lending.settings.describe)().terms;
-    let link = (lending.settings.start_process)(&terms)?;
+    let link = (lending.settings.start_process)(&lending.settings.terms)?;
     let head = SpoolHead { run: offer.run.clone(), agent: lending.name.clone() };
     let spool = Arc::new(ShareSpool::create(&lending.settings.spool, head));
     let contact = Arc::new(Contact { last: Mutex::new(Instant::now()), over: AtomicBool::new(false) });

@@ -49,18 +49,18 @@ impl AgentGroup {
     ) -> Result<AgentGroup, Complaint> {
         let mut known: Vec<AgentDescription> = Vec::new();
         fleet.wait_for(within, |names| {
-            for name in names {
-                let is_known = known.iter().any(|agent| agent.name == *name);
-                if let (false, Ok(AgentAnswer::Description(found))) =
-                    (is_known, fleet.ask(name, &AgentQuestion::Describe))
-                {
-                    known.push(*found);
-                }
-            }
+            let new: Vec<&String> =
+                names.iter().filter(|name| known.iter().all(|agent| agent.name != **name)).collect();
+            let answers = at_once(&new, |name| fleet.ask(name, &AgentQuestion::Describe));
+            known.extend(answers.into_iter().filter_map(|answer| match answer {
+                Ok(AgentAnswer::Description(found)) => Some(*found),
+                _ => None,
+            }));
             known.retain(|agent| names.contains(&agent.name) && agent.state == AgentState::Idle);
-            // All that come may still be coming.
-            !matches!(selection, AgentSelection::All | AgentSelection::Label(_))
-                && selection.choose(&named(&known)).is_ok()
+            // All that come may still be coming, unless all there are have come.
+            let idle: Vec<String> = known.iter().map(|agent| agent.name.clone()).collect();
+            let is_open = matches!(selection, AgentSelection::All | AgentSelection::Label(_));
+            (!is_open || fleet.is_whole(&idle)) && selection.choose(&named(&known)).is_ok()
         });
         known.sort_by(|a, b| a.name.cmp(&b.name));
         let chosen = selection.choose(&named(&known))?;

@@ -59,22 +59,33 @@ impl Attendance {
 pub struct Fleet {
     messenger: Arc<dyn Messenger>,
     attendance: Arc<Attendance>,
+    expected: Vec<String>,
     _watch: Held,
 }
 
 impl Fleet {
-    /// Watches the fleet through a messenger.
+    /// Watches the fleet through a messenger. `expected` are the names of all its agents; empty if nobody knows them.
     ///
     /// # Errors
     /// It is out of reach.
-    pub fn watch(messenger: Arc<dyn Messenger>) -> Result<Fleet, Undelivered> {
+    pub fn watch(messenger: Arc<dyn Messenger>, expected: Vec<String>) -> Result<Fleet, Undelivered> {
         let attendance = Arc::<Attendance>::default();
         let told = Arc::clone(&attendance);
         let watch = messenger.watch(Box::new(move |name, is_there| {
             told.there().insert(name.to_owned(), is_there);
             told.changed.notify_all();
         }))?;
-        Ok(Fleet { messenger, attendance, _watch: watch })
+        Ok(Fleet { messenger, attendance, expected, _watch: watch })
+    }
+
+    /// Returns the names of all its agents, there or not; empty if nobody knows them.
+    pub fn expected(&self) -> &[String] {
+        &self.expected
+    }
+
+    /// Returns `true` if nobody is missing among these names: it is useless to wait for more.
+    pub fn is_whole(&self, names: &[String]) -> bool {
+        !self.expected.is_empty() && self.expected.iter().all(|name| names.contains(name))
     }
 
     /// Returns the names of the agents that are there.

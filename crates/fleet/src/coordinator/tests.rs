@@ -173,7 +173,7 @@ impl PlayedRun {
         let events = Arc::<Mutex<Vec<RunEvent>>>::default();
         self.events = Arc::clone(&events);
         self.thread = Some(std::thread::spawn(move || {
-            let fleet = Arc::new(Fleet::watch(Arc::new(own.clone())).unwrap());
+            let fleet = Arc::new(Fleet::watch(Arc::new(own.clone()), Vec::new()).unwrap());
             let resumed = ResumedRun::open(fleet, directory).unwrap();
             let collect = &mut |event| {
                 if killed.load(Ordering::Relaxed) {
