@@ -117,10 +117,7 @@ impl TestFleet {
     /// Kills the link of the coordinator, as a crash of its libraries would.
     pub fn kill_link(&self) {
         let directory = self.home.path().join("config/brunt/fleet").display().to_string();
-        let ids = processes(|line| line.contains("brunt-link") && line.contains(&directory));
-        for id in ids {
-            let _ = rustix::process::kill_process(id, Signal::KILL);
-        }
+        kill(|line| line.contains("brunt-link") && line.contains(&directory));
     }
 
     /// Waits until this many agents are there.
@@ -139,17 +136,21 @@ impl Drop for TestFleet {
         self.agents.iter().for_each(|agent| agent.signal(Signal::CONT));
         self.agents.clear();
         self.kill_link();
+        // Those that were started in other ways, too.
+        let join = format!("--join 127.0.0.1:{}", self.port);
+        kill(|line| line.contains(&join));
     }
 }
 
-/// Returns the processes whose command lines are so.
-fn processes(is_it: impl Fn(&str) -> bool) -> Vec<rustix::process::Pid> {
+/// Kills the processes whose command lines are so.
+fn kill(is_it: impl Fn(&str) -> bool) {
     let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    ids.filter(|id| {
+    let ids = ids.filter(|id| {
         let line = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
         is_it(&String::from_utf8_lossy(&line).replace('\0', " "))
-    })
-    .filter_map(rustix::process::Pid::from_raw)
-    .collect()
+    });
+    for id in ids.filter_map(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::kill_process(id, Signal::KILL);
+    }
 }

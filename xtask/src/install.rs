@@ -37,6 +37,7 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "dnsmasq", package: "dnsmasq-base" },
     Tool { program: "freeradius", package: "freeradius" },
     Tool { program: "python3", package: "python3" },
+    Tool { program: "sshd", package: "openssh-server" },
 ];
 
 /// Requirements of `cargo xtask test web`.

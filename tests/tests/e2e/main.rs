@@ -16,6 +16,7 @@ mod faults;
 mod files;
 mod find;
 mod fleet;
+mod fleet_ssh;
 mod flows;
 mod frames;
 mod generator;

@@ -246,10 +246,11 @@ const COPIED: Text = text("{machine}: agent {name} started", "{machine}：施压
 fn ssh(asked: &FleetCommand, machines: &[String], lang: Lang) -> CommandResult {
     needs_directory(asked)?;
     let wrong = |trouble: Complaint| UsageError::new("ssh", trouble);
-    if machines.is_empty() {
+    // What begins with a hyphen would be an option of ssh.
+    if machines.is_empty() || machines.iter().any(|machine| machine.starts_with('-')) {
         let trouble = complaint!(
-            "name machines as ssh knows them: `brunt fleet ssh a,b`",
-            "请写 ssh 所认识的机器：`brunt fleet ssh a,b`"
+            "name machines as ssh knows them, and options of their agents with --agent-option: `brunt fleet ssh a,b`",
+            "请写 ssh 所认识的机器，其施压机的选项用 --agent-option：`brunt fleet ssh a,b`"
         );
         return Err(wrong(trouble));
     }
@@ -296,8 +297,11 @@ fn start_over_ssh(machine: &str, command: &str, options: &[String]) -> Result<()
     let (start, token) = command.rsplit_once(" --token ").ok_or("no token was made")?;
     let options: Vec<String> = options.iter().map(|option| format!("'{}'", option.replace('\'', "'\\''"))).collect();
     let start = start.replacen("brunt", "./brunt", 1);
+    // One that ends at once says why, instead of being missing later.
     let line = format!(
-        "cd {PLACE} && umask 077 && cat > token && (setsid nohup {start} --token @token {} > agent.log 2>&1 < /dev/null &)",
+        "cd {PLACE} && umask 077 && cat > token || exit 1
+         setsid nohup {start} --token @token {} > agent.log 2>&1 < /dev/null &
+         sleep 1; kill -0 $! 2> /dev/null || {{ cat agent.log >&2; exit 1; }}",
         options.join(" ")
     );
     let mut started =
