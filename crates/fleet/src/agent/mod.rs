@@ -142,3 +142,41 @@ impl Lending {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use brunt_messenger::LocalMessenger;
+
+    use super::*;
+
+    #[test]
+    fn a_coordinator_of_another_version_is_refused_with_both_versions_and_without_a_process() {
+        let hub = LocalMessenger::default();
+        let spool = tempfile::tempdir().unwrap();
+        let settings = AgentSettings {
+            describe: Box::new(|| AgentDescription { name: "a".into(), ..AgentDescription::default() }),
+            terms: OwnerTerms::default(),
+            spool: spool.path().to_owned(),
+            start_process: Box::new(|_| panic!("a process was started")),
+            say: Box::new(|_, _| ()),
+        };
+        let _lent = LentMachine::lend(Arc::new(hub.participant()), settings).unwrap();
+        let coordinator = hub.participant();
+        let ask = |question: &[u8]| {
+            let answer = coordinator.ask("agent/a", question, Duration::from_secs(10)).unwrap();
+            from_bytes::<AgentAnswer>(&answer).unwrap()
+        };
+        let brunt = "0.0.9\u{1b}[2J".to_owned();
+        let offer = ShareOffer { run: "r".into(), brunt, from: 0, to: 1, of: 1, bytes: 10, orphan_timeout_ns: 1 };
+        let AgentAnswer::No { en, zh } = ask(&to_bytes(&AgentQuestion::Take(offer))) else { panic!("it takes it") };
+        for said in [&en, &zh] {
+            assert!(said.contains("0.0.9") && said.contains(env!("CARGO_PKG_VERSION")), "{said}");
+            assert!(!said.contains('\u{1b}'), "{said:?}");
+        }
+        // What a later version may ask is no reason to fall over.
+        let AgentAnswer::No { en, .. } = ask(br#"{"dance":{}}"#) else { panic!("it dances") };
+        assert!(en.contains("understand"), "{en}");
+    }
+}
