@@ -3,6 +3,7 @@
 mod agent;
 mod commands;
 mod link;
+mod presence;
 mod resumed;
 
 use std::path::PathBuf;
@@ -13,7 +14,7 @@ use brunt_bench::WorkerPlaces;
 use brunt_cause::complaint;
 use brunt_config::{FleetRequest, Intent};
 use brunt_contract::UsageError;
-use brunt_fleet::{AgentGroup, Fleet};
+use brunt_fleet::{AgentGroup, Fleet, FleetDirectory};
 use brunt_messenger::Undelivered;
 
 use crate::kept_runs;
@@ -46,6 +47,12 @@ fn choose(request: &FleetRequest) -> Result<AgentGroup, UsageError> {
 fn watch(fleet: Option<&str>) -> Result<Fleet, UsageError> {
     let messenger = link::coordinator(fleet)?;
     Fleet::watch(messenger).map_err(|why| unreachable(&why))
+}
+
+/// Returns `true` if there is a fleet; its agents need not be there.
+pub fn exists(fleet: Option<&str>) -> bool {
+    let is_made = || link::directory(fleet).is_ok_and(|path| FleetDirectory::open(&path).is_ok());
+    fleet.is_some_and(link::is_nats) || is_made()
 }
 
 fn unreachable(why: &Undelivered) -> UsageError {
