@@ -148,7 +148,7 @@ impl Console {
         let program = BruntProgram(program);
         let fleet = Arc::new(FleetWatch::new(program.clone(), fleet));
         let runs = Arc::new(ActiveRuns::new(program.clone(), Arc::clone(&library), Arc::clone(&fleet)));
-        runs.remove_stale_pipes();
+        runs.remove_stale_files();
         let plans = PlanExecutor::new(plans);
         let experiments = ActiveExperiments::new(program.clone(), plans.clone(), shelf, Arc::clone(&fleet));
         let experiments = Arc::new(experiments);

@@ -31,6 +31,8 @@ const SAYS_SO: Duration = Duration::from_millis(400);
 const AGENTS_WAIT: &str = "4s";
 /// Time within which agents have taken their shares, or refused them.
 const AGENTS_SAY_SO: Duration = Duration::from_secs(15);
+/// Suffixes of what stands beside the record of a run that goes on.
+const SUFFIXES: [&str; 2] = [run_control::PIPE, run_control::PROVISIONAL];
 /// Maximum size of a run's standard error that is kept.
 const SAID: usize = 16 << 10;
 
@@ -167,7 +169,9 @@ impl ActiveRuns {
     }
 
     fn forget(&self, id: &str) {
-        let _ = std::fs::remove_file(self.pipe_path(id));
+        for suffix in SUFFIXES {
+            let _ = std::fs::remove_file(self.beside(id, suffix));
+        }
         lock(&self.active).remove(id);
     }
 
@@ -193,8 +197,12 @@ impl ActiveRuns {
     }
 
     fn pipe_path(&self, id: &str) -> PathBuf {
+        self.beside(id, run_control::PIPE)
+    }
+
+    fn beside(&self, id: &str, suffix: &str) -> PathBuf {
         let mut path = self.library.record(id).into_os_string();
-        path.push(run_control::PIPE);
+        path.push(suffix);
         path.into()
     }
 
@@ -311,13 +319,14 @@ impl ActiveRuns {
         }
     }
 
-    /// Removes the leftovers of a console that was killed: pipes of runs that are over.
-    pub fn remove_stale_pipes(&self) {
+    /// Removes the leftovers of a console that was killed: what stands beside the records of runs that are over.
+    pub fn remove_stale_files(&self) {
         let folder = self.library.record("x");
         let names = folder.parent().and_then(|folder| std::fs::read_dir(folder).ok());
         for entry in names.into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            let record = name.strip_suffix(run_control::PIPE).map(|record| entry.path().with_file_name(record));
+            let record = SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix));
+            let record = record.map(|record| entry.path().with_file_name(record));
             if record.is_some_and(|record| !brunt_record::is_being_written(&record)) {
                 let _ = std::fs::remove_file(entry.path());
             }

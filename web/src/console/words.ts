@@ -183,8 +183,17 @@ export const C = {
   noFleet: t('There is no fleet yet.', '还没有机群。'),
   noFleetHint: t('With a fleet, runs use several machines as one. Make it on this machine; HOST is where agents reach it:', '有了机群，压测可把多台机器当作一台使用。在本机建立机群，HOST 为施压机访问本机所用的地址：'),
   noAgent: t('No agent is there.', '没有在线的施压机。'),
-  startAgent: t('Then start each agent on its machine with the command that is printed, which looks like this:', '然后在每台机器上用打印出的命令启动施压机，形如：'),
-  newToken: t('This prints the command of a new agent:', '打印新施压机的启动命令：'),
+  startAgent: t('On the machine of the agent, the command looks like this:', '施压机上的启动命令形如：'),
+  newToken: t('Start each on its machine with the command that was printed for it. This prints the command of a new one:', '在每台机器上用打印出的命令启动施压机。打印新施压机的启动命令：'),
+
+  standing: {
+    awaited: t('awaited', '等待中'),
+    in: t('in', '参与中'),
+    silent: t('silent', '无消息'),
+    ended: t('has handed in all', '已全部交回'),
+    lost: t('lost', '丢失'),
+  },
+  without: t('Without those that are silent: {rate}/s; {share} of the load is missing (provisional, up to {time})', '不含无消息的施压机：{rate}/s；缺少 {share} 的负载（暂计，至 {time}）'),
 
   // Compare.
   base: t('Base', '基准'),

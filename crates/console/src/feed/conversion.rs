@@ -80,7 +80,9 @@ impl MessageConverter {
         let summary = Summary::from_events(events);
         let head = LiveLines::of(&summary).head(&summary);
         let said = |lang: &str| head["words"][lang]["notices"].as_array().and_then(|all| all.last()).cloned();
-        let told = json!({ "at_ns": notice.at_ns, "en": said("en"), "zh": said("zh") });
+        let agent = notice.facts.get("agent");
+        let told =
+            json!({ "at_ns": notice.at_ns, "en": said("en"), "zh": said("zh"), "code": notice.code, "agent": agent });
         vec![("notice", told.to_string())]
     }
 
