@@ -28,7 +28,7 @@ const environment = { ...process.env, XDG_STATE_HOME: home, XDG_CONFIG_HOME: joi
 
 /** Starts brunt in a process group of its own. */
 function spawned(args, more = {}) {
-  const child = spawn(brunt, args, { env: { ...environment, ...more }, stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+  const child = spawn(brunt, args, { env: { ...environment, ...more }, stdio: ['ignore', 'pipe', args[0] === 'agent' ? 'ignore' : 'inherit'], detached: true });
   started.push(child);
   return child;
 }
@@ -250,7 +250,7 @@ try {
   await page.goto(`${origin}/runs/${third}`);
   await page.locator('#rates').waitFor();
   await page.waitForFunction(() => document.title === 'Third run · brunt');
-  const dying = started[started.length - 1];
+  const dying = started.findLast(({ spawnargs }) => spawnargs.includes('ui'));
   dying.removeAllListeners('exit').kill('SIGKILL');
   await page.getByText(/no connection since \d/).waitFor();
   assert.equal(await page.evaluate(() => getComputedStyle(document.querySelector('#rates').closest('.lost')).filter), 'grayscale(1)');

@@ -65,14 +65,15 @@ mod tests {
         let record = directory.path().join("run");
         let mut reader = ProvisionalReader::beside(&record);
         assert_eq!(reader.news(), None);
-        let line = |from: i64| {
-            json!({ "from_ns": from, "to_ns": from + 500_000_000, "succeeded": 50, "failed": 1, "missing_share": 0.5 })
-        };
+        let line = |from: i64| json!({ "from_ns": from, "to_ns": from + 500_000_000, "succeeded": 50, "failed": 1, "missing_share": 0.5 });
         let mut file = File::create(directory.path().join("run.provisional")).unwrap();
         write!(file, "{}\n{}\n{{\"from_ns\"", line(0), line(500_000_000)).unwrap();
         let (name, told) = reader.news().unwrap();
         let told: serde_json::Value = serde_json::from_str(&told).unwrap();
-        assert_eq!((name, &told["to_ns"], &told["throughput_per_s"]), ("provisional", &json!(1_000_000_000), &json!(100.0)));
+        assert_eq!(
+            (name, &told["to_ns"], &told["throughput_per_s"]),
+            ("provisional", &json!(1_000_000_000), &json!(100.0))
+        );
         assert_eq!(reader.news(), None, "half a line");
         let whole = line(1_000_000_000).to_string();
         writeln!(file, "{}", whole.strip_prefix("{\"from_ns\"").unwrap()).unwrap();
