@@ -43,14 +43,14 @@ impl std::fmt::Debug for FleetPlace {
 
 /// A sentence in both languages.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-pub struct Sentence {
+pub struct TranslatedSentence {
     /// In English.
     pub en: String,
     /// In Chinese.
     pub zh: String,
 }
 
-impl Sentence {
+impl TranslatedSentence {
     /// Returns the sentence in a language.
     pub fn of(&self, lang: &str) -> &str {
         if lang == "zh" { &self.zh } else { &self.en }
@@ -66,11 +66,11 @@ pub enum FleetView {
     /// Who is there: the last line of the process.
     Seen(Arc<FleetLine>),
     /// There is none, or it is out of reach.
-    Unseen(Sentence),
+    Unseen(TranslatedSentence),
 }
 
 /// When somebody looked last, and whether a process tells of the fleet.
-struct Standing {
+struct WatchStanding {
     looked: Instant,
     watches: bool,
     /// Time before which no process is started again.
@@ -78,7 +78,7 @@ struct Standing {
     stopped: bool,
 }
 
-impl Standing {
+impl WatchStanding {
     fn is_needed(&self) -> bool {
         !self.stopped && self.looked.elapsed() <= LINGER
     }
@@ -88,7 +88,7 @@ impl Standing {
 pub struct FleetWatch {
     program: BruntProgram,
     place: FleetPlace,
-    standing: Mutex<Standing>,
+    standing: Mutex<WatchStanding>,
     view: watch::Sender<FleetView>,
 }
 
@@ -96,11 +96,11 @@ impl FleetWatch {
     /// Creates a view that nobody looks at yet.
     pub fn new(program: BruntProgram, place: FleetPlace) -> FleetWatch {
         let now = Instant::now();
-        let standing = Standing { looked: now, watches: false, rests_until: now, stopped: false };
+        let standing = WatchStanding { looked: now, watches: false, rests_until: now, stopped: false };
         FleetWatch { program, place, standing: Mutex::new(standing), view: watch::Sender::default() }
     }
 
-    fn standing(&self) -> MutexGuard<'_, Standing> {
+    fn standing(&self) -> MutexGuard<'_, WatchStanding> {
         self.standing.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
@@ -174,7 +174,7 @@ impl FleetWatch {
         self.view.send_if_modified(|view| {
             let is_told = matches!(view, FleetView::Unseen(_));
             if !is_told {
-                *view = FleetView::Unseen(Sentence { en: why.clone(), zh: why });
+                *view = FleetView::Unseen(TranslatedSentence { en: why.clone(), zh: why });
             }
             !is_told
         });
@@ -219,7 +219,7 @@ impl FleetWatch {
     fn read(&self, lines: impl BufRead) {
         #[derive(Deserialize)]
         struct Refusal {
-            trouble: Sentence,
+            trouble: TranslatedSentence,
         }
         for line in lines.lines().map_while(Result::ok) {
             let view = match serde_json::from_str(&line) {

@@ -7,7 +7,7 @@ use brunt_record::GeneratorHost;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Sentence;
+use super::TranslatedSentence;
 
 /// A line of `brunt fleet --json --watch`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -30,7 +30,7 @@ struct AgentLine {
     round_trip: u64,
     capacity_per_s: Option<f64>,
     #[serde(default)]
-    remarks: Vec<Sentence>,
+    remarks: Vec<TranslatedSentence>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
