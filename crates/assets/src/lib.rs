@@ -23,6 +23,10 @@ pub static CONSOLE: LazyLock<String> =
 /// The script that the console page requests when a plan is edited; the page's policy contains the hash of this text.
 pub static EDITOR: LazyLock<String> = LazyLock::new(|| decompress(include_bytes!("../../../web/dist/editor.js.gz")));
 
+/// The script that the console page requests when a run or an experiment is to be started; the page's policy contains its
+/// hash, too.
+pub static FORMS: LazyLock<String> = LazyLock::new(|| decompress(include_bytes!("../../../web/dist/forms.js.gz")));
+
 /// The script that the console page requests when an experiment is looked at; the page's policy contains its hash, too.
 pub static EXPERIMENT_DRAWING: LazyLock<String> =
     LazyLock::new(|| decompress(include_bytes!("../../../web/dist/experiment.js.gz")));

@@ -34,7 +34,7 @@ const LONGEST: Nanos = Nanos::from_secs(24 * 3600);
 const LONGEST_LINE: usize = 4096;
 
 /// Returns the path for the record of this run, if another program controls it.
-fn record() -> Option<OsString> {
+pub fn record() -> Option<OsString> {
     std::env::var_os(run_control::RECORD)
 }
 

@@ -22,6 +22,7 @@ mod messages;
 mod plans;
 mod preflight;
 mod probe_server;
+mod provisional_file;
 mod remarks;
 mod replay;
 mod report_output;

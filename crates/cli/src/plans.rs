@@ -44,8 +44,11 @@ impl PlanParser {
 }
 
 impl PlanService for PlanParser {
-    fn check(&self, plan: &Path, lang: &str) -> Value {
-        let checked = self.checked(&["plan", "--check", "--lang", lang, &plan.display().to_string()]);
+    fn check(&self, plan: &Path, agents: Option<&str>, lang: &str) -> Value {
+        let (plan, agents) = (plan.display().to_string(), agents.map(|which| format!("--agents={which}")));
+        let mut words = vec!["plan", "--check", "--lang", lang, &plan];
+        words.extend(agents.as_deref());
+        let checked = self.checked(&words);
         let lang = lang.parse().unwrap_or_default();
         checked.unwrap_or_else(|complaint| control_pipe::refused(&complaint, lang))
     }

@@ -17,6 +17,7 @@ use crate::event_files::EventFiles;
 use crate::exporters::Exporters;
 use crate::keyboard::{self, KeyListener};
 use crate::load_control::LoadControl;
+use crate::provisional_file::ProvisionalFile;
 use crate::remarks::RunRemarks;
 use crate::report_output::{conclude, write_output};
 use crate::signals::Interrupts;
@@ -212,12 +213,14 @@ fn load(
     let must_go_on = !intent.presentation.files.is_empty();
     let mut logs = EventFiles::begin(intent.record.as_deref());
     let (mut summing, mut remarks) = (SummaryBuilder::default(), RunRemarks::new(bench.prepared().by_order()));
+    let mut provisional = ProvisionalFile::new();
     let mut journal = Journal::new(bench.redaction().clone());
     logs.take_notices().into_iter().for_each(|trouble| journal.add_final_notice(trouble));
     // The listeners of the run.
     journal.add_listener(view);
     logs.listeners().for_each(|log| journal.add_listener(log));
     exports.listeners().for_each(|listener| journal.add_listener(listener));
+    journal.add_listener(&mut provisional);
     journal.add_listener(&mut remarks);
     journal.add_listener(&mut summing);
     let differing = intent

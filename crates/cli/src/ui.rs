@@ -6,14 +6,14 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use brunt_cause::complaint;
-use brunt_console::{Console, ConsoleSettings};
+use brunt_console::{Console, ConsoleSettings, FleetPlace};
 use brunt_contract::{Protocol, UsageError};
 use brunt_report::text::{Text, text};
 use brunt_report::{Exit, Lang};
 
 use crate::plans::PlanParser;
 use crate::run::CommandResult;
-use crate::{kept_runs, signals};
+use crate::{fleet, kept_runs, signals};
 use brunt_config::{Defaults, UiSettings};
 
 const LINK: Text = text("console: {link}", "控制台：{link}");
@@ -47,6 +47,8 @@ pub fn serve(asked: UiSettings, protocols: &[Arc<dyn Protocol>], defaults: &Defa
     let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("brunt"));
     let earlier = Some(library.join(EARLIER_FILE)).filter(|file| file.exists());
     let asks_password = asked.password.is_some();
+    let place = asked.fleet.clone();
+    let fleet = FleetPlace { asked: asked.fleet, exists: Box::new(move || fleet::exists(place.as_deref())) };
     let console = Console::start(ConsoleSettings {
         listen: asked.listen,
         names: asked.names,
@@ -56,6 +58,7 @@ pub fn serve(asked: UiSettings, protocols: &[Arc<dyn Protocol>], defaults: &Defa
         renew_links: asked.new_links,
         kept,
         program,
+        fleet,
         plans: Arc::new(PlanParser { protocols: protocols.to_vec(), defaults: *defaults }),
     });
     let console = console.map_err(|(option, trouble)| UsageError::new(option, trouble))?;

@@ -239,7 +239,7 @@ settings! { FLEET_SETTINGS {
     FLEET_PORT: u16 = one("port", "PORT", super::parsers::port, "UDP port of the coordinator [default: 7447]", "协调端的 UDP 端口 [默认：7447]");
     FLEET_WAIT: Nanos = one("wait", "TIME", quantity::positive_duration, "Wait this long for agents to come [default: 4s]", "等待施压机上线的时间 [默认：4s]");
     WATCHED: () = switch("watch", "Go on, and show every change", "持续显示每次变化");
-    AS_JSON: () = switch("json", "Write JSON, one line for each state", "输出 JSON，每个状态一行");
+    AS_JSON: () = switch("json", "Write JSON; with --watch, a line each second", "输出 JSON；与 --watch 合用时每秒一行");
     AGENT_OPTION: String = many("agent-option", "OPTION", text, "With ssh: an option of brunt agent: --agent-option=--label=eu; repeatable", "用于 ssh：brunt agent 的选项：--agent-option=--label=eu；可重复");
     FLEET_LANG: Lang = LANG;
 } }

@@ -33,6 +33,8 @@ pub struct UiSettings {
     pub tls: Option<RustlsServer>,
     /// Directory of the library; `None` for the default one.
     pub library: Option<PathBuf>,
+    /// The fleet: a directory, or the URL of a NATS server; `None` for the usual directory.
+    pub fleet: Option<String>,
     /// Set to make new links, so that earlier ones no longer work.
     pub new_links: bool,
     /// Set to open a browser.
@@ -56,6 +58,7 @@ settings! { SETTINGS {
     NO_OPEN: () = switch("no-open", "Print the link without opening a browser", "只显示链接，不打开浏览器");
     NEW_LINKS: () = switch("new-links", "Make new links; earlier ones and open sessions no longer work", "生成新链接；之前的链接和已打开的会话失效");
     LIBRARY: String = one("library", "DIR", text, "Keep runs in DIR [default: $XDG_STATE_HOME/brunt/library]", "把压测保存在 DIR [默认：$XDG_STATE_HOME/brunt/library]");
+    FLEET: String = one("fleet", "DIR|nats://HOST", text, "The fleet whose agents it shows and uses [default: $XDG_CONFIG_HOME/brunt/fleet]", "所显示和使用的施压机的机群 [默认：$XDG_CONFIG_HOME/brunt/fleet]");
     PASSWORD_FILE: String =
         one("password-file", "FILE", text, "The password is the first line of FILE [default: $BRUNT_UI_PASSWORD]", "密码为 FILE 的第一行 [默认：$BRUNT_UI_PASSWORD]");
     CERT: String = probe_settings::CERT;
@@ -105,6 +108,7 @@ pub fn read(values: &SettingValues) -> Result<UiSettings, UsageError> {
         password,
         tls,
         library: values.text(&LIBRARY).map(PathBuf::from),
+        fleet: values.text(&FLEET).map(str::to_owned),
         new_links: values.has(&NEW_LINKS),
         open: !values.has(&NO_OPEN),
         language: values.get(&LANG)?,

@@ -5,6 +5,7 @@ mod about;
 mod compare;
 mod downloads;
 mod experiments;
+mod fleet;
 mod live;
 mod plans;
 mod records;
@@ -53,6 +54,7 @@ fn routes() -> Vec<Route> {
         ("get", "/api/v1/experiments/{id}/lines", get(experiments::lines)),
         ("get", "/api/v1/experiments/{id}/report", get(experiments::report)),
         ("get", "/api/v1/experiments/{id}/record", get(experiments::record)),
+        ("get", "/api/v1/fleet", get(fleet::fleet)),
         ("get", "/api/v1/compare", get(compare::compare)),
         ("get", "/api/v1/plan/schema", get(plans::schema)),
         ("post", "/api/v1/plan/check", post(plans::check)),

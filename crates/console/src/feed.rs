@@ -3,6 +3,7 @@
 //! delayed: it writes its record in any case and does not know about watchers.
 
 mod conversion;
+mod provisional;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use brunt_record::RecordReader;
 use tokio::sync::watch;
 
 use conversion::MessageConverter;
+use provisional::ProvisionalReader;
 
 /// Interval between checks for new data in the record.
 const LOOK: Duration = Duration::from_millis(100);
@@ -180,7 +182,9 @@ impl Feed {
     /// Reads the record to its end, or until it has had no watchers for a while.
     fn follow(&self, record: &std::path::Path, goes: impl Fn() -> bool) {
         let mut left = Instant::now();
+        let mut provisional = ProvisionalReader::beside(record);
         let mut wait = || {
+            provisional.news().into_iter().for_each(|message| self.push(vec![message]));
             // Checked before the wait, so that everything written until then is read after it.
             let more = goes();
             std::thread::sleep(if more { LOOK } else { Duration::ZERO });

@@ -10,6 +10,7 @@ mod api;
 mod experiments;
 mod feed;
 mod figures;
+mod fleet;
 mod gate;
 mod kept_links;
 mod library;
@@ -32,6 +33,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use access::{Access, Role};
 use experiments::{ActiveExperiments, ExperimentShelf};
 use feed::Feeds;
+use fleet::FleetWatch;
 use gate::HostNames;
 use kept_links::KeptLinks;
 use library::Library;
@@ -39,6 +41,7 @@ use plans::PlanExecutor;
 use program::BruntProgram;
 use runs::ActiveRuns;
 
+pub use fleet::FleetPlace;
 pub use library::find_records;
 pub use plans::{CheckedExperiment, PlanService};
 pub use run_control::RunCommand;
@@ -62,6 +65,8 @@ pub struct ConsoleSettings {
     pub kept: Option<PathBuf>,
     /// Path of the brunt binary.
     pub program: PathBuf,
+    /// Where the fleet is.
+    pub fleet: FleetPlace,
     /// The parser of plans in this process.
     pub plans: Arc<dyn PlanService>,
 }
@@ -82,6 +87,7 @@ struct AppState {
     runs: Arc<ActiveRuns>,
     experiments: Arc<ActiveExperiments>,
     feeds: Arc<Feeds>,
+    fleet: Arc<FleetWatch>,
     program: BruntProgram,
     plans: PlanExecutor,
     readers: Arc<Semaphore>,
@@ -117,7 +123,8 @@ impl Console {
     /// # Errors
     /// Returns the name of the wrong setting, and a message.
     pub fn start(settings: ConsoleSettings) -> Result<Console, (&'static str, String)> {
-        let ConsoleSettings { listen, mut names, password, tls, library, renew_links, kept, program, plans } = settings;
+        let ConsoleSettings { listen, mut names, password, tls, library, renew_links, kept, program, fleet, plans } =
+            settings;
         let folder = library.clone();
         let shelf = ExperimentShelf::open(&folder, kept.clone());
         let library = Arc::new(Library::open(&library, kept).map_err(|why| ("--library", why))?);
@@ -139,10 +146,12 @@ impl Console {
             names.push(hostname());
         }
         let program = BruntProgram(program);
-        let runs = Arc::new(ActiveRuns::new(program.clone(), Arc::clone(&library)));
-        runs.remove_stale_pipes();
+        let fleet = Arc::new(FleetWatch::new(program.clone(), fleet));
+        let runs = Arc::new(ActiveRuns::new(program.clone(), Arc::clone(&library), Arc::clone(&fleet)));
+        runs.remove_stale_files();
         let plans = PlanExecutor::new(plans);
-        let experiments = Arc::new(ActiveExperiments::new(program.clone(), plans.clone(), shelf));
+        let experiments = ActiveExperiments::new(program.clone(), plans.clone(), shelf, Arc::clone(&fleet));
+        let experiments = Arc::new(experiments);
         let app = App(Arc::new(AppState {
             access: Access::of(links, password, address.port()),
             names: HostNames::new(address, tls.is_some(), names),
@@ -150,6 +159,7 @@ impl Console {
             runs,
             experiments,
             feeds: Arc::default(),
+            fleet,
             program,
             plans,
             readers: Arc::new(Semaphore::new(READERS)),
@@ -203,6 +213,7 @@ impl Drop for Console {
     fn drop(&mut self) {
         self.app.experiments.stop_all();
         self.app.runs.stop_all();
+        self.app.fleet.stop();
         if let Some(runtime) = self.runtime.take() {
             // Watchers are disconnected, since they would wait forever.
             runtime.shutdown_background();

@@ -17,11 +17,12 @@ use crate::{App, gate};
 /// A static file: path, media type and content.
 type StaticFile = (&'static str, &'static str, fn() -> &'static [u8]);
 
-/// Files besides the page: the style sheet of the login page, and what is loaded when a plan is edited or an experiment is
-/// looked at.
-const FILES: [StaticFile; 3] = [
+/// Files besides the page: the style sheet of the login page, and what is loaded when something is to be started, a plan is
+/// edited, or an experiment is looked at.
+const FILES: [StaticFile; 4] = [
     ("door.css", "text/css; charset=utf-8", || include_bytes!("door.css")),
     ("editor.js", "text/javascript; charset=utf-8", || brunt_assets::EDITOR.as_bytes()),
+    ("forms.js", "text/javascript; charset=utf-8", || brunt_assets::FORMS.as_bytes()),
     ("experiment.js", "text/javascript; charset=utf-8", || brunt_assets::EXPERIMENT_DRAWING.as_bytes()),
 ];
 
@@ -229,10 +230,12 @@ mod tests {
             brunt_assets::EDITOR.contains("cm-content") && !PAGE.html.contains("cm-content"),
             "in one of them alone"
         );
+        let forms = FILES.iter().find(|(name, ..)| *name == "forms.js").expect("the forms").2;
+        assert_eq!(forms(), brunt_assets::FORMS.as_bytes());
         let drawing = FILES.iter().find(|(name, ..)| *name == "experiment.js").expect("the drawing of experiments").2;
         assert_eq!(drawing(), brunt_assets::EXPERIMENT_DRAWING.as_bytes());
         let scripts = PAGE.policy.split("; ").find(|part| part.starts_with("script-src ")).expect("scripts");
-        assert_eq!(scripts.matches("'sha256-").count(), 3, "{scripts}");
+        assert_eq!(scripts.matches("'sha256-").count(), 4, "{scripts}");
         assert!(!scripts.contains("self") && !scripts.contains("unsafe"), "{scripts}");
         assert!(PAGE.html.len() < 400_000, "{} bytes", PAGE.html.len());
         assert!(brunt_assets::EDITOR.len() < 500_000, "{} bytes", brunt_assets::EDITOR.len());

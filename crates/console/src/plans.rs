@@ -22,8 +22,8 @@ pub struct CheckedExperiment {
 
 /// A parser of plans and of command lines, and a reader of experiments; it sends nothing.
 pub trait PlanService: Send + Sync {
-    /// Returns the description of a plan, or its error with the position.
-    fn check(&self, plan: &Path, lang: &str) -> Value;
+    /// Returns the description of a plan, on these agents if any, or its error with the position.
+    fn check(&self, plan: &Path, agents: Option<&str>, lang: &str) -> Value;
     /// Creates a plan that sends the same requests as curl commands, optionally as a flow.
     ///
     /// # Errors
@@ -106,7 +106,7 @@ mod tests {
     struct EmptyPlanService;
 
     impl PlanService for EmptyPlanService {
-        fn check(&self, _plan: &Path, _lang: &str) -> Value {
+        fn check(&self, _plan: &Path, _agents: Option<&str>, _lang: &str) -> Value {
             Value::Null
         }
         fn plan_of_curl(&self, _commands: &Path, _as_flow: bool, _lang: &str) -> Result<String, String> {

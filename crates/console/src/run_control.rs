@@ -9,6 +9,8 @@ use brunt_plan::Change;
 pub const RECORD: &str = "BRUNT_DRIVEN_RECORD";
 /// Suffix that turns the name of the record into the name of the pipe.
 pub const PIPE: &str = ".orders";
+/// Suffix that turns the name of the record into the name of the file with what it does not hold yet.
+pub const PROVISIONAL: &str = ".provisional";
 
 /// A command to a run.
 #[derive(Clone, Copy, Debug, PartialEq)]

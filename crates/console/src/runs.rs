@@ -13,10 +13,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use brunt_plan::{Change, Plan, public_load};
-use brunt_record::{LoadChange, RecordReader, RunEvent};
+use brunt_record::{LoadChange, RecordReader, RunEvent, RunStarted};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::fleet::FleetWatch;
 use crate::library::{Library, RunSource, RunState};
 use crate::problem::Problem;
 use crate::program::BruntProgram;
@@ -26,6 +27,12 @@ use crate::run_control::{self, RunCommand};
 const MOST: usize = 4;
 /// Time within which a run that cannot begin usually reports the reason.
 const SAYS_SO: Duration = Duration::from_millis(400);
+/// Time for which agents are waited for: those that are there are known to the coordinator within two seconds.
+const AGENTS_WAIT: &str = "4s";
+/// Time within which agents have taken their shares, or refused them.
+const AGENTS_SAY_SO: Duration = Duration::from_secs(15);
+/// Suffixes of what stands beside the record of a run that goes on.
+const SUFFIXES: [&str; 2] = [run_control::PIPE, run_control::PROVISIONAL];
 /// Maximum size of a run's standard error that is kept.
 const SAID: usize = 16 << 10;
 
@@ -33,6 +40,7 @@ const SAID: usize = 16 << 10;
 pub struct ActiveRuns {
     program: BruntProgram,
     library: Arc<Library>,
+    fleet: Arc<FleetWatch>,
     active: Mutex<HashMap<String, Arc<ActiveRun>>>,
 }
 
@@ -59,14 +67,16 @@ pub struct RunRequest {
     pub plan: String,
     /// Set if a public address may be put under load.
     pub yes: bool,
+    /// The agents that it runs on; `None` for this machine.
+    pub agents: Option<String>,
     /// Language of messages.
     pub lang: &'static str,
 }
 
 impl ActiveRuns {
     /// Creates an empty set.
-    pub fn new(program: BruntProgram, library: Arc<Library>) -> ActiveRuns {
-        ActiveRuns { program, library, active: Mutex::default() }
+    pub fn new(program: BruntProgram, library: Arc<Library>, fleet: Arc<FleetWatch>) -> ActiveRuns {
+        ActiveRuns { program, library, fleet, active: Mutex::default() }
     }
 
     /// Returns `true` if this run is in progress and managed here.
@@ -102,7 +112,8 @@ impl ActiveRuns {
         let child = begun?;
         *lock(&going.process) = Some(Pid::from_child(&child));
         self.supervise(id.clone(), child, Arc::clone(&going));
-        self.early_failure(&id, &going).map_or(Ok(id), Err)
+        let within = if asked.agents.is_some() { AGENTS_SAY_SO } else { SAYS_SO };
+        self.early_failure(&id, &going, within).map_or(Ok(id), Err)
     }
 
     fn begin(&self, id: &str, asked: &RunRequest) -> Result<Child, Problem> {
@@ -115,6 +126,9 @@ impl ActiveRuns {
         command.env(run_control::RECORD, &record).args(["run", "--quiet", "--lang", asked.lang]);
         if asked.yes {
             command.arg("--yes");
+        }
+        if let Some(agents) = &asked.agents {
+            command.arg(format!("--agents={agents}")).args(["--agents-wait", AGENTS_WAIT]).args(self.fleet.options());
         }
         // Signals from the console's terminal must not reach the run, which is stopped by a command when the console
         // ends.
@@ -155,20 +169,24 @@ impl ActiveRuns {
     }
 
     fn forget(&self, id: &str) {
-        let _ = std::fs::remove_file(self.pipe_path(id));
+        for suffix in SUFFIXES {
+            let _ = std::fs::remove_file(self.beside(id, suffix));
+        }
         lock(&self.active).remove(id);
     }
 
     /// Returns the error of a run that was refused right at the start; nothing of such a run is
     /// kept.
-    fn early_failure(&self, id: &str, going: &ActiveRun) -> Option<Problem> {
+    fn early_failure(&self, id: &str, going: &ActiveRun, within: Duration) -> Option<Problem> {
         const USAGE: i32 = 64;
-        let until = Instant::now() + SAYS_SO;
+        let until = Instant::now() + within;
         while Instant::now() < until {
             let over = *lock(&going.exit);
             if over == Some(Some(USAGE)) {
                 let _ = self.library.delete(id);
-                return Some(Problem::unfit("refused", last_message(going)));
+                let why = last_message(going);
+                let code = if why.starts_with("--agents") { "agents" } else { "refused" };
+                return Some(Problem::unfit(code, why));
             }
             if over.is_some() || self.library.record(id).exists() {
                 return None;
@@ -179,8 +197,12 @@ impl ActiveRuns {
     }
 
     fn pipe_path(&self, id: &str) -> PathBuf {
+        self.beside(id, run_control::PIPE)
+    }
+
+    fn beside(&self, id: &str, suffix: &str) -> PathBuf {
         let mut path = self.library.record(id).into_os_string();
-        path.push(run_control::PIPE);
+        path.push(suffix);
         path.into()
     }
 
@@ -267,30 +289,44 @@ impl ActiveRuns {
     /// Returns an error if the record is still empty.
     pub fn plan_of(&self, id: &str) -> Result<Plan, Problem> {
         let not_yet = || Problem::conflict("not_running", "this run has not started yet");
-        let mut events = RecordReader::open(&self.library.record(id)).map_err(|_| not_yet())?;
+        self.head_of(id).map(|head| head.plan).ok_or_else(not_yet)
+    }
+
+    /// Returns the names of the agents of a run; none before its record has begun.
+    pub fn agents_of(&self, id: &str) -> Vec<String> {
+        self.head_of(id).map(|head| head.agents).unwrap_or_default().into_iter().map(|agent| agent.name).collect()
+    }
+
+    fn head_of(&self, id: &str) -> Option<RunStarted> {
+        let mut events = RecordReader::open(&self.library.record(id)).ok()?;
         match events.next() {
-            Some(Ok(RunEvent::Started(started))) => Ok(started.plan),
-            _ => Err(not_yet()),
+            Some(Ok(RunEvent::Started(started))) => Some(*started),
+            _ => None,
         }
+    }
+
+    /// Returns the identifiers of the runs that are in progress.
+    pub fn ids(&self) -> Vec<String> {
+        lock(&self.active).keys().cloned().collect()
     }
 
     /// Stops all runs in an orderly way, and waits briefly until they have ended.
     pub fn stop_all(&self) {
-        let ids: Vec<String> = lock(&self.active).keys().cloned().collect();
-        ids.iter().for_each(|id| drop(self.send(id, RunCommand::Stop)));
+        self.ids().iter().for_each(|id| drop(self.send(id, RunCommand::Stop)));
         let until = Instant::now() + Duration::from_secs(10);
         while !lock(&self.active).is_empty() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 
-    /// Removes the leftovers of a console that was killed: pipes of runs that are over.
-    pub fn remove_stale_pipes(&self) {
+    /// Removes the leftovers of a console that was killed: what stands beside the records of runs that are over.
+    pub fn remove_stale_files(&self) {
         let folder = self.library.record("x");
         let names = folder.parent().and_then(|folder| std::fs::read_dir(folder).ok());
         for entry in names.into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            let record = name.strip_suffix(run_control::PIPE).map(|record| entry.path().with_file_name(record));
+            let record = SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix));
+            let record = record.map(|record| entry.path().with_file_name(record));
             if record.is_some_and(|record| !brunt_record::is_being_written(&record)) {
                 let _ = std::fs::remove_file(entry.path());
             }
@@ -346,7 +382,7 @@ mod tests {
         events.insert(3, RunEvent::Changed(LoadChange { at_ns: 0, change: Change::Rate(900.0) }));
         let mut writer = RecordWriter::create(&library.record("1-a")).unwrap();
         events.iter().for_each(|event| writer.write(event).unwrap());
-        let runs = ActiveRuns::new(BruntProgram("brunt".into()), library);
+        let runs = ActiveRuns::new(BruntProgram("brunt".into()), library, testing::no_fleet());
         (directory, Arc::new(runs), plan)
     }
 

@@ -1,8 +1,19 @@
-//! A synthetic run for tests.
+//! A synthetic run for tests, and a fleet that is none.
+
+use std::sync::Arc;
 
 use brunt_measure::Nanos;
 use brunt_record::{End, RunEnd, RunEvent, RunPart, RunStarted, Second, WindowStart};
 use serde_json::{Value, json};
+
+use crate::fleet::{FleetPlace, FleetWatch};
+use crate::program::BruntProgram;
+
+/// Creates a fleet that was never made.
+pub fn no_fleet() -> Arc<FleetWatch> {
+    let place = FleetPlace { asked: None, exists: Box::new(|| false) };
+    Arc::new(FleetWatch::new(BruntProgram("false".into()), place))
+}
 
 /// Exit code of the run, whose seconds contain nothing about the generator.
 pub const EXIT: u8 = 0;

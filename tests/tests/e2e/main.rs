@@ -62,6 +62,7 @@ mod terminal;
 mod trend;
 mod ui;
 mod ui_experiments;
+mod ui_fleet;
 mod untrusted_text;
 mod users;
 mod watched;

@@ -59,6 +59,8 @@ export interface About {
   brunt: string;
   role: 'look' | 'steer';
   formats: string[];
+  /** A fleet was made. */
+  fleet: boolean;
   look_link: string | null;
 }
 
@@ -119,11 +121,11 @@ export const lines = async (id: string): Promise<string> => (await answer('GET',
 export const planOf = async (id: string): Promise<string> => (await answer('GET', `/runs/${id}/plan`)).text();
 export const mark = (id: string, marks: Partial<Pick<Kept, 'name' | 'notes' | 'favourite' | 'tags'>>): Promise<Kept> => json(answer('PATCH', `/runs/${id}`, marks));
 export const remove = (id: string): Promise<Response> => answer('DELETE', `/runs/${id}`);
-export const start = (asked: { plan: string; yes: boolean; name: string; lang: string }): Promise<{ id: string }> => json(answer('POST', '/runs', asked));
+export const start = (asked: { plan: string; agents: string; yes: boolean; name: string; lang: string }): Promise<{ id: string }> => json(answer('POST', '/runs', asked));
 export const change = (id: string, wanted: unknown, yes: boolean): Promise<Response> => answer('POST', `/runs/${id}/change${yes ? '?yes=true' : ''}`, wanted);
 export const stop = (id: string, drain: boolean): Promise<Response> => answer('POST', `/runs/${id}/stop`, { drain });
 export const drop = (file: File): Promise<{ id: string; experiment?: boolean }> => json(answer('POST', `/records?${new URLSearchParams({ name: file.name.slice(0, 200) })}`, undefined, file));
-export const check = (plan: string, lang: string): Promise<Checked> => json(answer('POST', '/plan/check', { plan, lang }));
+export const check = (plan: string, agents: string, lang: string): Promise<Checked> => json(answer('POST', '/plan/check', { plan, agents, lang }));
 export const fromCurl = (curl: string, asFlow: boolean, lang: string): Promise<{ plan: string }> => json(answer('POST', '/plan/from-curl', { curl, as_flow: asFlow, lang }));
 export const tryOnce = (plan: string, lang: string): Promise<{ exit: number; said: string; complaint: string }> => json(answer('POST', '/plan/try', { plan, lang }));
 export const doctor = (plan: string, lang: string): Promise<{ exit: number; said: string; complaint: string }> => json(answer('POST', '/plan/doctor', { plan, lang }));
@@ -133,6 +135,37 @@ export const compare = (ids: string[]): Promise<Compared> => json(answer('GET', 
 export const reportLink = (id: string, format: string, lang: string, show = false): string => `/api/v1/runs/${id}/report?format=${format}&lang=${lang}${show ? '&show=true' : ''}`;
 export const recordLink = (id: string): string => `/api/v1/runs/${id}/record`;
 export const eventsLink = (id: string, after: string): string => `/api/v1/runs/${id}/events${after ? `?after=${after}` : ''}`;
+
+/** An agent of the fleet; of one that does not answer, only its name is known. */
+export interface Agent {
+  name: string;
+  labels: string[];
+  state: 'idle' | 'runs' | 'silent';
+  /** Its run in the fleet, and in the library. */
+  fleet_run?: string | null;
+  run?: string | null;
+  cores?: number;
+  busy_cores?: number | null;
+  memory_bytes?: number;
+  descriptors?: number;
+  capacity_per_s?: number | null;
+  terms?: { allow: string[]; max_rate?: number; max_connections?: number };
+  brunt?: string;
+  round_trip_us?: number;
+  clock_ahead_ms?: number;
+  remarks: string[];
+}
+
+export interface Fleet {
+  exists: boolean;
+  place: string | null;
+  trouble: string | null;
+  agents: Agent[];
+  absent: string[];
+  unfinished_runs: string[];
+}
+
+export const fleet = (lang: string): Promise<Fleet> => json(answer('GET', `/fleet?lang=${lang}`));
 
 /** An experiment: several runs that answer one question. */
 export interface ShelvedExperiment {

@@ -1,14 +1,16 @@
-// Loading of the parts that most visitors never need, on demand: the plan editor, and the drawing of experiments. The text
-// of a part is fetched from the console and run as a script of this page. The page's policy contains the hash of exactly
+// Loading of the parts that most visitors never need, on demand: the forms, the plan editor, and the drawing of experiments.
+// The text of a part is fetched from the console and run as a script of this page. The page's policy contains the hash of exactly
 // that text, so no other text would run.
 
 import type * as Editing from './editor';
 import type * as Drawing from './experiment';
+import type * as Filling from './forms';
 
 declare global {
   interface Window {
     brunt_editor?: typeof Editing;
     brunt_experiment?: typeof Drawing;
+    brunt_forms?: typeof Filling;
   }
 }
 
@@ -36,4 +38,5 @@ function part<T>(name: string, made: () => T | undefined): () => Promise<T> {
 }
 
 export const editing = part('editor', () => window.brunt_editor);
+export const filling = part('forms', () => window.brunt_forms);
 export const drawing = part('experiment', () => window.brunt_experiment);

@@ -25,6 +25,19 @@ export interface Example {
   words: Record<'en' | 'zh', { kind: string; sort: string; detail: string }>;
 }
 
+/** How an agent of the run stands. */
+export type Standing = 'awaited' | 'in' | 'silent' | 'ended' | 'lost';
+
+/** A second that silent agents hold up, without them. */
+export interface Provisional {
+  to_ns: number;
+  throughput_per_s: number;
+  failed: number;
+  missing_share: number;
+}
+
+const STANDINGS: Record<string, Standing> = { agent_late: 'silent', agent_back: 'in', agent_lost: 'lost', agent_refused: 'lost' };
+
 /** Milliseconds without any event after which a connection is lost; there is one every second. */
 const SILENT = 3000;
 
@@ -40,6 +53,10 @@ export class Live {
   /** The level that the load was last changed to. */
   level: number | null = $state(null);
   over = $state(false);
+  /** The agents that something was told of, by name. */
+  standings: Record<string, Standing> = $state({});
+  /** What is known of the seconds that silent agents hold up; null while all is whole. */
+  provisional: Provisional | null = $state(null);
   /** The time of the last event if the connection is lost, in milliseconds since 1970; null while it stands. */
   lost: number | null = $state(null);
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
@@ -76,7 +93,16 @@ export class Live {
       });
     on('alive', () => undefined);
     on('head', (data) => this.begin(JSON.parse(data)));
-    on('line', (data) => this.take(JSON.parse(data)));
+    on('line', (data) => {
+      this.provisional = null;
+      this.take(JSON.parse(data));
+    });
+    on('agent', (data) => {
+      const { agent, ended } = JSON.parse(data) as { agent: number; ended: string | null };
+      const name = (this.run?.head.report.agents as { name?: string }[] | undefined)?.[agent]?.name;
+      if (name) this.standings[name] = ended === null ? 'in' : ended === 'cut_off' ? 'lost' : 'ended';
+    });
+    on('provisional', (data) => (this.provisional = JSON.parse(data)));
     on('block', (data) => this.take(JSON.parse(data)));
     on('changed', (data) => this.changed(JSON.parse(data)));
     on('notice', (data) => this.noticed(JSON.parse(data)));
@@ -141,7 +167,9 @@ export class Live {
     this.add({ at: event.at_ns / 1e9, kind: 'change', text });
   }
 
-  private noticed(notice: { at_ns?: number; en?: string; zh?: string; code?: string }): void {
+  private noticed(notice: { at_ns?: number; en?: string; zh?: string; code?: string; agent?: string | null }): void {
+    const standing = STANDINGS[notice.code ?? ''];
+    if (notice.agent && standing) this.standings[notice.agent] = standing;
     if (!notice.en && !notice.code) return;
     this.add({ at: notice.at_ns === undefined ? null : notice.at_ns / 1e9, kind: 'notice', text: { en: notice.en ?? notice.code ?? '', zh: notice.zh ?? notice.code ?? '' } });
   }

@@ -48,6 +48,7 @@ export function planOf(form: Form): string {
 const FIELDS = {
   URL: 'url', urls: 'url', users: 'users', rate: 'rate', stage: 'from0', stages: 'from0', duration: 'duration', warmup: 'warmup', method: 'method',
   header: 'headers', data: 'body', objective: 'objectives', objectives: 'objectives',
+  agents: 'agents',
 } as const;
 
 /** Returns the field that the place of a complaint names: `plan line 3 column 11 (duration)`. */

@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { launched, place } from './browser.mjs';
 import { experiments } from './experiments.mjs';
+import { fleet } from './fleet.mjs';
 
 const brunt = resolve(process.env.BRUNT ?? join(dirname(fileURLToPath(import.meta.url)), '../../../target/debug/brunt'));
 const shots = process.argv[2];
@@ -23,10 +24,18 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const home = mkdtempSync(join(tmpdir(), 'brunt-console-'));
 const started = [];
 
+const environment = { ...process.env, XDG_STATE_HOME: home, XDG_CONFIG_HOME: join(home, 'config'), LC_ALL: 'C' };
+
+/** Starts brunt in a process group of its own. */
+function spawned(args, more = {}) {
+  const child = spawn(brunt, args, { env: { ...environment, ...more }, stdio: ['ignore', 'pipe', args[0] === 'agent' ? 'ignore' : 'inherit'], detached: true });
+  started.push(child);
+  return child;
+}
+
 /** Starts brunt and waits for so many lines. */
 function start(args, lines) {
-  const child = spawn(brunt, args, { env: { ...process.env, XDG_STATE_HOME: home, LC_ALL: 'C' }, stdio: ['ignore', 'pipe', 'inherit'] });
-  started.push(child);
+  const child = spawned(args);
   return new Promise((done, fail) => {
     let said = '';
     child.stdout.on('data', (bytes) => {
@@ -55,7 +64,7 @@ try {
   const page = await context.newPage();
   const complaints = [];
   const editors = [];
-  page.on('request', (request) => request.url().endsWith('.js') && editors.push(request.url()));
+  page.on('request', (request) => request.url().endsWith('/editor.js') && editors.push(request.url()));
   page.on('console', (message) => ['error', 'warning'].includes(message.type()) && complaints.push(message.text()));
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('request', (request) => !request.url().startsWith(origin) && !/^(data|blob):/.test(request.url()) && complaints.push(`asked for ${request.url()}`));
@@ -228,6 +237,7 @@ try {
   const told = await page.evaluate(async (runs) => (await fetch(`/api/v1/compare?runs=${runs}`)).json(), new URL(page.url()).searchParams.get('runs'));
   const shown = await page.locator('#figures tbody tr td:last-child').allTextContents();
   assert.deepEqual(shown.map((text) => text.trim().replace(/^\S+ /, '').replace(/ \(.*/, '')), told.compared[0].figures.map(({ verdict }) => verdict.replace('_', ' ')));
+  await fleet({ brunt, start: spawned, environment, home, page, other: () => browser.newContext({ locale: 'en-GB' }), look, origin, target, looked, complaints });
   await experiments({ page, other: () => browser.newContext(), look, origin, target, looked, complaints });
 
   // A console that dies is told of, and one that comes back under its old link goes on where it was.
@@ -240,7 +250,7 @@ try {
   await page.goto(`${origin}/runs/${third}`);
   await page.locator('#rates').waitFor();
   await page.waitForFunction(() => document.title === 'Third run · brunt');
-  const dying = started[started.length - 1];
+  const dying = started.findLast(({ spawnargs }) => spawnargs.includes('ui'));
   dying.removeAllListeners('exit').kill('SIGKILL');
   await page.getByText(/no connection since \d/).waitFor();
   assert.equal(await page.evaluate(() => getComputedStyle(document.querySelector('#rates').closest('.lost')).filter), 'grayscale(1)');
@@ -283,7 +293,11 @@ try {
   console.log('the console holds in a browser');
 } finally {
   await browser?.close();
-  for (const child of started) child.removeAllListeners('exit').kill('SIGTERM');
+  for (const child of started) {
+    child.removeAllListeners('exit').kill('SIGTERM');
+    // One that was made to stand still by a test cannot end.
+    if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid, 'SIGCONT');
+  }
   await Promise.all(started.map((child) => child.exitCode ?? child.signalCode ?? new Promise((done) => child.once('exit', done))));
   rmSync(home, { recursive: true, force: true });
 }

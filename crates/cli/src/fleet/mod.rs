@@ -3,6 +3,7 @@
 mod agent;
 mod commands;
 mod link;
+mod presence;
 mod resumed;
 
 use std::path::PathBuf;
@@ -45,11 +46,13 @@ fn choose(request: &FleetRequest) -> Result<AgentGroup, UsageError> {
 /// Connects with a fleet: a directory of identities, or a NATS server.
 fn watch(fleet: Option<&str>) -> Result<Fleet, UsageError> {
     let messenger = link::coordinator(fleet)?;
-    let expected = match fleet {
-        Some(url) if link::is_nats(url) => Vec::new(),
-        other => FleetDirectory::open(&link::directory(other)?).map(|of| of.names()).unwrap_or_default(),
-    };
-    Fleet::watch(messenger, expected).map_err(|why| unreachable(&why))
+    Fleet::watch(messenger, presence::expected(fleet)).map_err(|why| unreachable(&why))
+}
+
+/// Returns `true` if there is a fleet; its agents need not be there.
+pub fn exists(fleet: Option<&str>) -> bool {
+    let is_made = || link::directory(fleet).is_ok_and(|path| FleetDirectory::open(&path).is_ok());
+    fleet.is_some_and(link::is_nats) || is_made()
 }
 
 fn unreachable(why: &Undelivered) -> UsageError {

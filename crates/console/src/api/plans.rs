@@ -26,6 +26,9 @@ use crate::runs::{new_id, private_file};
 #[serde(deny_unknown_fields)]
 pub struct PlanText {
     plan: String,
+    /// The agents that it is checked for, as after `--agents`.
+    #[serde(default)]
+    agents: String,
     lang: Option<String>,
 }
 
@@ -76,11 +79,12 @@ pub async fn check(
     State(app): State<App>,
     asked: Result<Json<PlanText>, JsonRejection>,
 ) -> Result<Json<Value>, Problem> {
-    let PlanText { plan, lang } = body(asked)?;
+    let PlanText { plan, agents, lang } = body(asked)?;
     blocking(&app, move |app| {
+        let agents = Some(agents).filter(|agents| !agents.is_empty());
         let file = TemporaryPlan::new(app, &plan, "yaml")?;
         let path = file.path().to_owned();
-        let mut said = app.plans.run(move |plans| plans.check(&path, language(lang.as_deref())))?;
+        let mut said = app.plans.run(move |plans| plans.check(&path, agents.as_deref(), language(lang.as_deref())))?;
         normalize_error(&mut said, file.path());
         Ok(Json(said))
     })
@@ -126,7 +130,7 @@ async fn command_output(
     asked: Result<Json<PlanText>, JsonRejection>,
     words: &'static [&'static str],
 ) -> Result<Json<Value>, Problem> {
-    let PlanText { plan, lang } = body(asked)?;
+    let PlanText { plan, lang, .. } = body(asked)?;
     let place = app.reader().await?;
     blocking(&app, move |app| {
         let _place = place;

@@ -22,6 +22,9 @@ pub struct StartRequest {
     plan: String,
     #[serde(default)]
     yes: bool,
+    /// The agents that it runs on, as after `--agents`; empty for this machine.
+    #[serde(default)]
+    agents: String,
     #[serde(default)]
     name: String,
     #[serde(default)]
@@ -82,12 +85,13 @@ pub async fn start(
     State(app): State<App>,
     asked: Result<Json<StartRequest>, JsonRejection>,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
-    let StartRequest { plan, yes, name, tags, lang } = body(asked)?;
+    let StartRequest { plan, yes, agents, name, tags, lang } = body(asked)?;
     if plan.len() > LONGEST_PLAN {
         return Err(Problem::bad(format!("a plan has at most {} KiB", LONGEST_PLAN >> 10)));
     }
     let marks = RunEdits { name: Some(name), tags: Some(tags), ..RunEdits::default() }.validated()?;
-    let asked = RunRequest { plan, yes, lang: language(lang.as_deref()) };
+    let agents = Some(agents).filter(|agents| !agents.is_empty());
+    let asked = RunRequest { plan, yes, agents, lang: language(lang.as_deref()) };
     blocking(&app, move |app| {
         let id = app.runs.start(&asked)?;
         app.library.edit(&id, &marks)?;

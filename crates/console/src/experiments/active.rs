@@ -13,6 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::live_pages::LivePages;
 use super::{ExperimentShelf, ShelvedExperiment};
+use crate::fleet::FleetWatch;
 use crate::library::{RunSource, RunState};
 use crate::plans::PlanExecutor;
 use crate::problem::Problem;
@@ -42,6 +43,7 @@ struct Standing {
 pub struct ActiveExperiments {
     program: BruntProgram,
     plans: PlanExecutor,
+    fleet: Arc<FleetWatch>,
     pub shelf: ExperimentShelf,
     active: Mutex<HashMap<String, Arc<Mutex<Standing>>>>,
     pages: LivePages,
@@ -65,8 +67,13 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl ActiveExperiments {
     /// Creates the set, without processes.
-    pub fn new(program: BruntProgram, plans: PlanExecutor, shelf: ExperimentShelf) -> ActiveExperiments {
-        ActiveExperiments { program, plans, shelf, active: Mutex::default(), pages: LivePages::default() }
+    pub fn new(
+        program: BruntProgram,
+        plans: PlanExecutor,
+        shelf: ExperimentShelf,
+        fleet: Arc<FleetWatch>,
+    ) -> ActiveExperiments {
+        ActiveExperiments { program, plans, fleet, shelf, active: Mutex::default(), pages: LivePages::default() }
     }
 
     /// Starts an experiment; returns its id.
@@ -150,7 +157,12 @@ impl ActiveExperiments {
         };
         let mut command = self.program.command();
         command.arg(kind).arg(if goes_on { "--resume" } else { "--record" }).arg(&record);
-        command.args(["--quiet", "--lang", lang]).args(note.yes.then_some("--yes")).args(rest);
+        command.args(["--quiet", "--lang", lang]).args(note.yes.then_some("--yes"));
+        let names = |option: &str| rest.iter().any(|word| word.split('=').next() == Some(option));
+        if names("--agents") && !names("--fleet") {
+            command.args(self.fleet.options());
+        }
+        command.args(rest);
         // Signals from the console's terminal must not reach it; it is stopped when the console ends.
         command.stdout(Stdio::null()).process_group(0);
         command.spawn().map_err(|error| Problem::machine(format!("brunt cannot be started ({error})")))

@@ -16,7 +16,7 @@ use crate::program::BruntProgram;
 struct StandInPlans;
 
 impl PlanService for StandInPlans {
-    fn check(&self, _plan: &Path, _lang: &str) -> serde_json::Value {
+    fn check(&self, _plan: &Path, _agents: Option<&str>, _lang: &str) -> serde_json::Value {
         serde_json::Value::Null
     }
     fn plan_of_curl(&self, _commands: &Path, _as_flow: bool, _lang: &str) -> Result<String, String> {
@@ -51,7 +51,8 @@ impl PlanService for StandInPlans {
 fn opened(directory: &Path) -> Arc<ActiveExperiments> {
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/experiments/stand-in.sh");
     let shelf = ExperimentShelf::open(directory, Some(directory.join("kept"))).unwrap();
-    Arc::new(ActiveExperiments::new(BruntProgram(program), PlanExecutor::new(Arc::new(StandInPlans)), shelf))
+    let plans = PlanExecutor::new(Arc::new(StandInPlans));
+    Arc::new(ActiveExperiments::new(BruntProgram(program), plans, shelf, crate::testing::no_fleet()))
 }
 
 fn asked(words: &[&str]) -> ExperimentRequest {

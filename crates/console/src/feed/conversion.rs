@@ -1,6 +1,6 @@
 //! Conversion of a run's events to messages: the lines that pages draw, as in a report.
 
-use brunt_record::{FailureExample, Notice, RunEvent};
+use brunt_record::{AgentEvent, FailureExample, Notice, RunEvent};
 use brunt_report::formats::html::LiveLines;
 use brunt_report::{Lang, Summary, SummaryBuilder, failure_in_words, kind_in_words, reason};
 use serde_json::{Value, json};
@@ -29,6 +29,7 @@ impl MessageConverter {
         match event {
             RunEvent::Started(_) | RunEvent::FirstResponse(_) => self.begin(event),
             RunEvent::Began(_) | RunEvent::Second(_) | RunEvent::Counters(_) => self.draw(event),
+            RunEvent::OfAgent(told) => self.agent(event, told),
             RunEvent::Changed(changed) => vec![("changed", json!(changed).to_string())],
             RunEvent::Example(example) => vec![("example", example_message(example).to_string())],
             RunEvent::Notice(notice) => self.notice(notice),
@@ -38,7 +39,6 @@ impl MessageConverter {
             }
             RunEvent::Reference(_)
             | RunEvent::Joined(_)
-            | RunEvent::OfAgent(_)
             | RunEvent::Provisional(_)
             | RunEvent::Spans(_)
             | RunEvent::Unknown => Vec::new(),
@@ -62,13 +62,27 @@ impl MessageConverter {
         drawing.see(event).iter().map(line_message).collect()
     }
 
+    /// Returns the curves of agents, and the agents that begin and end.
+    fn agent(&mut self, event: &RunEvent, told: &AgentEvent) -> Vec<(&'static str, String)> {
+        let mut messages = self.draw(event);
+        let change = match &*told.event {
+            RunEvent::Began(_) => Some(Value::Null),
+            RunEvent::Ended(ended) => Some(json!(ended.reason)),
+            _ => None,
+        };
+        messages.extend(change.map(|ended| ("agent", json!({ "agent": told.agent, "ended": ended }).to_string())));
+        messages
+    }
+
     /// Returns a notice in the words of the report.
     fn notice(&self, notice: &Notice) -> Vec<(&'static str, String)> {
         let events = self.begun.iter().cloned().chain([RunEvent::Notice(notice.clone())]);
         let summary = Summary::from_events(events);
         let head = LiveLines::of(&summary).head(&summary);
         let said = |lang: &str| head["words"][lang]["notices"].as_array().and_then(|all| all.last()).cloned();
-        let told = json!({ "at_ns": notice.at_ns, "en": said("en"), "zh": said("zh") });
+        let agent = notice.facts.get("agent");
+        let told =
+            json!({ "at_ns": notice.at_ns, "en": said("en"), "zh": said("zh"), "code": notice.code, "agent": agent });
         vec![("notice", told.to_string())]
     }
 

@@ -1,0 +1,26 @@
+// Descriptions of agents, and the commands that make a fleet.
+
+import { expect, test } from 'vitest';
+import type { Agent } from '../../src/console/api';
+import { allowed, clockOf, makingOf } from '../../src/console/fleet';
+
+const agent = (more: Partial<Agent>): Agent => ({ name: 'eu-1', labels: [], state: 'idle', remarks: [], ...more });
+
+test('what an owner allows is said in words', () => {
+  expect(allowed(agent({ terms: { allow: [] } }), 'en')).toBe('addresses that are not public');
+  const terms = { allow: ['api.test', '10.0.0.0/8'], max_rate: 5000, max_connections: 300 };
+  expect(allowed(agent({ terms }), 'en')).toBe('api.test, 10.0.0.0/8 · up to 5,000/s · up to 300 connections');
+  expect(allowed(agent({ terms }), 'zh')).toBe('api.test, 10.0.0.0/8 · 最高 5,000/s · 最高 300 个连接');
+});
+
+test('a clock is ahead or behind, or right', () => {
+  expect([2000, -1500, 0.4, -0.9].map((clock_ahead_ms) => clockOf(agent({ clock_ahead_ms })))).toEqual(['+2.00 s', '−1.50 s', '0', '0']);
+});
+
+test('the commands that make a fleet name the one of the console', () => {
+  expect(makingOf({ exists: false, place: null })).toEqual({ option: '', add: 'brunt fleet init --host HOST eu-1 eu-2', join: 'brunt agent --join HOST:7447 --token brunt1.…' });
+  expect(makingOf({ exists: true, place: "/x y/it's" }).add).toBe("brunt fleet add eu-3 --fleet '/x y/it'\\''s'");
+  expect(makingOf({ exists: true, place: 'nats://nats.test:4222' })).toEqual({
+    option: ' --fleet nats://nats.test:4222', add: '', join: 'brunt agent --join nats://nats.test:4222 --name eu-1',
+  });
+});
