@@ -1,0 +1,102 @@
+//! Fleets of these tests: Zenoh with certificates, and a NATS server.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use brunt_fleet::{AgentToken, FleetDirectory};
+use brunt_link::{AgentIdentity, JoinedFleet, NatsMessenger, renewed};
+use brunt_messenger::{LinkedMessenger, Messenger, bridge};
+
+/// Connects a client through a bridge.
+pub fn bridged(messenger: Arc<dyn Messenger>) -> Arc<LinkedMessenger> {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    std::thread::spawn(move || bridge::serve(theirs, messenger).unwrap());
+    Arc::new(LinkedMessenger::connect(ours).unwrap())
+}
+
+/// A fleet of Zenoh on this machine, with these agents.
+pub struct ZenohFleet {
+    directory: tempfile::TempDir,
+    tokens: Vec<AgentToken>,
+    pub address: String,
+}
+
+impl ZenohFleet {
+    pub fn make(names: &[&str]) -> ZenohFleet {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("fleet");
+        let fleet = FleetDirectory::init(&path, &["127.0.0.1".into()]).unwrap();
+        let tokens = names.iter().map(|name| AgentToken::parse(&fleet.add(name).unwrap()).unwrap()).collect();
+        let port = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        ZenohFleet { directory, tokens, address: format!("127.0.0.1:{port}") }
+    }
+
+    pub fn path(&self) -> std::path::PathBuf {
+        self.directory.path().join("fleet")
+    }
+
+    pub fn coordinator(&self) -> Arc<dyn Messenger> {
+        renewed::coordinator(&self.path(), &self.address).unwrap()
+    }
+
+    pub fn agent(&self, name: &str) -> Arc<dyn Messenger> {
+        self.joined(name, &self.address).messenger()
+    }
+
+    pub fn joined(&self, name: &str, address: &str) -> JoinedFleet {
+        let token = self.tokens.iter().find(|token| token.name == name).unwrap().clone();
+        let AgentToken { ca, cert, key, name } = token;
+        let identity = AgentIdentity { ca, cert, key, name };
+        JoinedFleet::join(address, identity).unwrap()
+    }
+}
+
+/// A NATS server of this test.
+pub struct NatsServer {
+    child: Child,
+    pub url: String,
+    store: tempfile::TempDir,
+}
+
+impl NatsServer {
+    pub fn start() -> Option<NatsServer> {
+        let target = std::env::current_exe().unwrap().ancestors().nth(3).unwrap().to_owned();
+        let program = match brunt_programs::servers::build_go(&target, "nats") {
+            Ok(program) => program,
+            Err(why) => {
+                assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "cannot be left out here: {why}");
+                eprintln!("SKIPPED: {why}");
+                return None;
+            }
+        };
+        let store = tempfile::tempdir().unwrap();
+        let (child, url) = NatsServer::run(&program, store.path(), None);
+        Some(NatsServer { child, url, store })
+    }
+
+    fn run(program: &Path, store: &Path, port: Option<&str>) -> (Child, String) {
+        let mut command = Command::new(program);
+        command.arg(store).args(port).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut url = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
+        (child, url.trim().to_owned())
+    }
+
+    pub fn connect(&self) -> Arc<dyn Messenger> {
+        NatsServer::reach(&self.url)
+    }
+
+    pub fn reach(url: &str) -> Arc<dyn Messenger> {
+        Arc::new(NatsMessenger::connect(url).unwrap())
+    }
+}
+
+impl Drop for NatsServer {
+    fn drop(&mut self) {
+        let _ = (self.child.kill(), self.child.wait(), &self.store);
+    }
+}
