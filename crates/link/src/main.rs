@@ -130,6 +130,8 @@ fn report(joined: &JoinedFleet, coordinator: &str) {
             (since, was_connected, is_said) = (Instant::now(), is_connected, false);
             if is_connected {
                 eprintln!("connected to {coordinator}");
+            } else {
+                eprintln!("the connection to {coordinator} is lost; it goes on trying");
             }
         } else if !is_connected && !is_said && since.elapsed() > UNCONNECTED {
             is_said = true;

@@ -46,9 +46,18 @@ impl ZenohFleet {
         self.joined(name, &self.address).messenger()
     }
 
+    pub fn token(&self, name: &str) -> AgentToken {
+        self.tokens.iter().find(|token| token.name == name).unwrap().clone()
+    }
+
+    /// Returns the identity of an agent, as brunt passes it to its link.
+    pub fn identity_text(&self, name: &str) -> String {
+        let AgentToken { ca, cert, key, name } = self.token(name);
+        serde_json::json!({ "ca": ca, "cert": cert, "key": key, "name": name }).to_string()
+    }
+
     pub fn joined(&self, name: &str, address: &str) -> JoinedFleet {
-        let token = self.tokens.iter().find(|token| token.name == name).unwrap().clone();
-        let AgentToken { ca, cert, key, name } = token;
+        let AgentToken { ca, cert, key, name } = self.token(name);
         let identity = AgentIdentity { ca, cert, key, name };
         JoinedFleet::join(address, identity).unwrap()
     }

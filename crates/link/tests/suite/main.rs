@@ -4,6 +4,7 @@
 mod access;
 mod fleets;
 mod networks;
+mod processes;
 mod proxies;
 mod verbs;
 

@@ -7,7 +7,7 @@ use brunt_messenger::Messenger;
 
 use crate::fleets::{NatsServer, ZenohFleet, bridged};
 use crate::proxies::{CUT, DatagramProxy, FINE, StreamProxy, Weather};
-use crate::{Attendance, KeptFrames, SOON, deliver, id, until};
+use crate::{Attendance, KeptFrames, deliver, id, until};
 
 /// Time within which a cut is noticed, and all frames are handed in after it.
 pub const NOTICED: Duration = Duration::from_millis(3500);
@@ -70,30 +70,29 @@ fn a_cut_is_noticed_and_everything_handed_in_after_it() {
     let _here = agent.appear("a").unwrap();
     let cut = || proxy.set(CUT);
     let mend = || proxy.set(FINE);
-    noticed_and_caught_up("a cut", &*agent, &kept, &attendance, (&cut, &mend));
+    noticed_and_caught_up("a cut", &*agent, &kept, &|since| attendance.until("a", false, since), (&cut, &mend));
 }
 
-/// Breaks something for a while beneath an agent that hands in frames, and mends it.
+/// Breaks something for a while beneath an agent that hands in frames, and mends it; `noticed` waits until that is noticed
+/// and returns how long it took.
 #[track_caller]
 pub fn noticed_and_caught_up(
     what: &str,
     agent: &dyn Messenger,
     kept: &KeptFrames,
-    attendance: &Attendance,
+    noticed: &dyn Fn(Instant) -> Duration,
     (break_it, mend): (&dyn Fn(), &dyn Fn()),
 ) {
     let (is_over, handed_in) = (AtomicBool::new(false), AtomicU64::new(0));
-    attendance.until("a", true, Instant::now() - SOON);
     std::thread::scope(|scope| {
         scope.spawn(|| hand_in_until(agent, "a", &is_over, &handed_in));
         until("the first frames", || kept.of("a").len() > 9);
         let broken = Instant::now();
         break_it();
-        let noticed = attendance.until("a", false, broken);
+        let noticed = noticed(broken);
         std::thread::sleep(AWAY.saturating_sub(broken.elapsed()));
         let (mended, before) = (Instant::now(), handed_in.load(Ordering::Relaxed));
         mend();
-        attendance.until("a", true, mended);
         // What was under way, and some more.
         until("it hands in again", || handed_in.load(Ordering::Relaxed) > before + 1);
         let caught_up = mended.elapsed();
@@ -120,7 +119,13 @@ fn a_nats_server_whose_connection_stalls_loses_nothing() {
     let agent = bridged(NatsServer::reach(&format!("nats://{}", proxy.address)));
     let _here = agent.appear("a").unwrap();
     let (stall, go_on) = (|| proxy.stall(true), || proxy.stall(false));
-    noticed_and_caught_up("a stalled stream", &*agent, &kept, &attendance, (&stall, &go_on));
+    noticed_and_caught_up(
+        "a stalled stream",
+        &*agent,
+        &kept,
+        &|since| attendance.until("a", false, since),
+        (&stall, &go_on),
+    );
 }
 
 #[test]
