@@ -6,6 +6,9 @@ mod nats_messenger;
 pub mod renewed;
 mod zenoh_messenger;
 
+/// Questions under way to what answers at one address; beyond that they are asked again by whoever asked.
+const UNDER_WAY: usize = 256;
+
 pub use local_server::LocalServer;
 pub use nats_messenger::NatsMessenger;
 pub use zenoh_messenger::{AgentIdentity, JoinedFleet, ZenohMessenger, names};

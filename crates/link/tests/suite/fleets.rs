@@ -2,9 +2,9 @@
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use brunt_fleet::{AgentToken, FleetDirectory};
 use brunt_link::{AgentIdentity, JoinedFleet, NatsMessenger, renewed};
@@ -65,8 +65,9 @@ impl ZenohFleet {
 
 /// A NATS server of this test.
 pub struct NatsServer {
-    child: Child,
+    child: Mutex<Child>,
     pub url: String,
+    program: PathBuf,
     store: tempfile::TempDir,
 }
 
@@ -83,7 +84,7 @@ impl NatsServer {
         };
         let store = tempfile::tempdir().unwrap();
         let (child, url) = NatsServer::run(&program, store.path(), None);
-        Some(NatsServer { child, url, store })
+        Some(NatsServer { child: Mutex::new(child), url, program, store })
     }
 
     fn run(program: &Path, store: &Path, port: Option<&str>) -> (Child, String) {
@@ -93,6 +94,26 @@ impl NatsServer {
         let mut url = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
         (child, url.trim().to_owned())
+    }
+
+    pub fn kill(&self) {
+        let mut child = self.child.lock().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    pub fn lose_disk(&self) {
+        for entry in std::fs::read_dir(self.store.path()).unwrap() {
+            std::fs::remove_dir_all(entry.unwrap().path()).unwrap();
+        }
+    }
+
+    /// Starts it again on the port where it was, with what is on its disk.
+    pub fn start_again(&self) {
+        let port = self.url.rsplit(':').next();
+        let (child, url) = NatsServer::run(&self.program, self.store.path(), port);
+        assert_eq!(url, self.url);
+        *self.child.lock().unwrap() = child;
     }
 
     pub fn connect(&self) -> Arc<dyn Messenger> {
@@ -106,6 +127,7 @@ impl NatsServer {
 
 impl Drop for NatsServer {
     fn drop(&mut self) {
-        let _ = (self.child.kill(), self.child.wait(), &self.store);
+        let child = self.child.get_mut().unwrap();
+        let _ = (child.kill(), child.wait());
     }
 }

@@ -3,6 +3,7 @@
 
 mod access;
 mod fleets;
+mod nats;
 mod networks;
 mod processes;
 mod proxies;

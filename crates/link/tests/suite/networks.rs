@@ -19,16 +19,33 @@ pub const AWAY: Duration = Duration::from_secs(10);
 /// Interval of the frames of an agent.
 const FRAME_EVERY: Duration = Duration::from_millis(50);
 
-/// Something an agent goes on handing in until it is stopped; the number of frames is then known.
-pub fn hand_in_until(agent: &dyn Messenger, name: &str, is_over: &AtomicBool, handed_in: &AtomicU64) {
-    for seq in 0.. {
-        if is_over.load(Ordering::Relaxed) {
-            return;
-        }
-        // As an agent does: a spool fills while the way is cut, and is emptied afterwards.
-        deliver(agent, &id(name, seq), &[3; 5000]);
-        handed_in.store(seq + 1, Ordering::Relaxed);
-        std::thread::sleep(FRAME_EVERY);
+/// Hands in frames from an agent until `meanwhile` is over, which may look at how many were; returns their number.
+pub fn hand_in(agent: &dyn Messenger, name: &str, meanwhile: impl FnOnce(&dyn Fn() -> u64)) -> u64 {
+    let (is_over, handed_in) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for seq in 0.. {
+                if is_over.load(Ordering::Relaxed) {
+                    return;
+                }
+                deliver(agent, &id(name, seq), &[3; 5000]);
+                handed_in.store(seq + 1, Ordering::Relaxed);
+                std::thread::sleep(FRAME_EVERY);
+            }
+        });
+        let ending = EndOf(&is_over);
+        meanwhile(&|| handed_in.load(Ordering::Relaxed));
+        drop(ending);
+    });
+    handed_in.into_inner()
+}
+
+/// Sets a flag when dropped, also by a test that fails: its threads would go on otherwise.
+struct EndOf<'a>(&'a AtomicBool);
+
+impl Drop for EndOf<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -83,30 +100,24 @@ pub fn noticed_and_caught_up(
     noticed: &dyn Fn(Instant) -> Duration,
     (break_it, mend): (&dyn Fn(), &dyn Fn()),
 ) {
-    let (is_over, handed_in) = (AtomicBool::new(false), AtomicU64::new(0));
-    std::thread::scope(|scope| {
-        scope.spawn(|| hand_in_until(agent, "a", &is_over, &handed_in));
+    let number = hand_in(agent, "a", |handed_in| {
         until("the first frames", || kept.of("a").len() > 9);
         let broken = Instant::now();
         break_it();
         let noticed = noticed(broken);
         std::thread::sleep(AWAY.saturating_sub(broken.elapsed()));
-        let (mended, before) = (Instant::now(), handed_in.load(Ordering::Relaxed));
+        let (mended, before) = (Instant::now(), handed_in());
         mend();
         // What was under way, and some more.
-        until("it hands in again", || handed_in.load(Ordering::Relaxed) > before + 1);
+        until("it hands in again", || handed_in() > before + 1);
         let caught_up = mended.elapsed();
-        is_over.store(true, Ordering::Relaxed);
-        println!(
-            "{what}: noticed after {:.1} s, caught up after {:.1} s",
-            noticed.as_secs_f64(),
-            caught_up.as_secs_f64()
-        );
+        let seconds = [noticed, caught_up].map(|took| took.as_secs_f64());
+        println!("{what}: noticed after {:.1} s, caught up after {:.1} s", seconds[0], seconds[1]);
         assert!(noticed <= NOTICED + BUSY, "{what}: {noticed:?}");
         assert!(caught_up <= CAUGHT_UP + BUSY, "{what}: {caught_up:?}");
     });
-    until("all are kept", || kept.of("a").len() as u64 >= handed_in.load(Ordering::Relaxed));
-    kept.assert_whole("a", handed_in.load(Ordering::Relaxed));
+    until("all are kept", || kept.of("a").len() as u64 >= number);
+    kept.assert_whole("a", number);
 }
 
 #[test]
