@@ -4,81 +4,36 @@
 //! stands still. What blocks runs on threads of its own, because a callback that blocks holds up the leases of its session.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base64::Engine;
-use brunt_messenger::{FrameId, Held, Keep, Messenger, OnPresence, ReplaceableMessenger, Respond, Undelivered};
+use brunt_messenger::{FrameId, Held, Keep, Messenger, OnPresence, Respond, Undelivered};
 use serde_json::{Value, json};
 use zenoh::qos::CongestionControl;
 use zenoh::query::Query;
 use zenoh::sample::SampleKind;
 use zenoh::{Config, Session, Wait};
 
+use crate::UNDER_WAY;
+use crate::joined_fleet::{AgentIdentity, GREETING};
+
 /// Time without a sign of life after which a peer counts as gone.
 const LEASE_MS: u64 = 3000;
-/// Questions under way to what answers at one address; beyond that they are asked again by whoever asked.
-const UNDER_WAY: usize = 4096;
 /// Common name of the certificate of a coordinator.
-const COORDINATOR: &str = "brunt";
+pub(crate) const COORDINATOR: &str = "brunt";
+/// Time within which a coordinator says that an agent is of its fleet, and attempts to ask it.
+const MEMBER_WITHIN: Duration = Duration::from_millis(1000);
+const MEMBER_TRIES: u32 = 4;
 /// Length of epoch and number in front of a frame.
 const FRAME_HEAD: usize = 12;
 
 /// A session of Zenoh.
 pub struct ZenohMessenger {
     session: Session,
-}
-
-/// What an agent proves itself with, as PEM.
-pub struct AgentIdentity {
-    /// Certificate of the fleet's authority.
-    pub ca: String,
-    /// Certificate of the agent.
-    pub cert: String,
-    /// Private key of the agent.
-    pub key: String,
-    /// Name of the agent.
-    pub name: String,
-}
-
-/// An agent's way to its coordinator, which is tried again and again until it is there.
-pub struct JoinedFleet {
-    messenger: Arc<ReplaceableMessenger>,
-    session: Arc<Mutex<Option<Arc<ZenohMessenger>>>>,
-}
-
-impl JoinedFleet {
-    /// Joins the fleet of a coordinator (`host:7447`), in the background.
-    ///
-    /// # Errors
-    /// No thread can be started.
-    pub fn join(coordinator: &str, identity: AgentIdentity) -> Result<JoinedFleet, Undelivered> {
-        let joined = JoinedFleet { messenger: Arc::default(), session: Arc::default() };
-        let (messenger, session) = (Arc::downgrade(&joined.messenger), Arc::clone(&joined.session));
-        let coordinator = coordinator.to_owned();
-        let open = move || {
-            // An identity that cannot be used never connects, which `is_connected` tells.
-            let Ok(opened) = ZenohMessenger::agent(&coordinator, &identity).map(Arc::new) else { return };
-            let Some(messenger) = messenger.upgrade() else { return };
-            *session.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(Arc::clone(&opened));
-            let _ = messenger.replace(|| Ok::<_, ()>(opened as Arc<dyn Messenger>));
-        };
-        std::thread::Builder::new().name("join".into()).spawn(open).map_err(failed)?;
-        Ok(joined)
-    }
-
-    /// Returns the messenger, whose questions and frames fail until the coordinator is reached.
-    pub fn messenger(&self) -> Arc<dyn Messenger> {
-        Arc::clone(&self.messenger) as Arc<dyn Messenger>
-    }
-
-    /// Returns `true` while the coordinator is reached.
-    pub fn is_connected(&self) -> bool {
-        let session = self.session.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
-        session.is_some_and(|session| session.is_connected())
-    }
 }
 
 impl Drop for ZenohMessenger {
@@ -112,14 +67,17 @@ impl ZenohMessenger {
             "access_control": access(&names(directory)),
         });
         add_transport(&mut config, &tls);
-        Ok(ZenohMessenger { session: open(&config)? })
+        let session = open(&config)?;
+        let yes = |query: Query| drop(query.reply(query.key_expr().clone(), [1]).wait());
+        session.declare_queryable(member("*")).complete(true).callback(yes).background().wait().map_err(failed)?;
+        Ok(ZenohMessenger { session })
     }
 
-    /// Opens an agent's session; blocks until the coordinator (`host:7447`) is reached.
+    /// Opens an agent's session with a coordinator at an address, within the time of a greeting.
     ///
     /// # Errors
-    /// The identity cannot be used.
-    fn agent(coordinator: &str, identity: &AgentIdentity) -> Result<ZenohMessenger, Undelivered> {
+    /// No coordinator of the fleet greets there, or the identity cannot be used.
+    pub(crate) fn agent(coordinator: SocketAddr, identity: &AgentIdentity) -> Result<ZenohMessenger, Undelivered> {
         let tls = json!({
             "root_ca_certificate_base64": base64(&identity.ca),
             "connect_certificate_base64": base64(&identity.cert),
@@ -128,21 +86,32 @@ impl ZenohMessenger {
             // The coordinator is known by the name in its certificate, whatever name it is reached by: see the access rules.
             "verify_name_on_connect": false,
         });
-        let retry = json!({ "period_init_ms": 200, "period_max_ms": 1000, "period_increase_factor": 2 });
         let mut config = json!({
             "mode": "client",
             "listen": { "endpoints": [] },
-            "connect": {
-                "endpoints": [format!("quic/{coordinator}")], "timeout_ms": -1, "exit_on_failure": false, "retry": retry,
-            },
+            // Once: whoever opens it tries again, and finds the address again.
+            "connect": { "endpoints": [format!("quic/{coordinator}")], "timeout_ms": 0, "exit_on_failure": true },
             "access_control": own_access(&identity.name),
         });
         add_transport(&mut config, &tls);
         Ok(ZenohMessenger { session: open(&config)? })
     }
 
+    /// Returns `true` once the coordinator says that it has an agent of this name. One that was removed has no rule, so that
+    /// its question is not passed to anyone.
+    pub(crate) fn is_member(&self, name: &str) -> bool {
+        // A coordinator answers shortly after it listens.
+        (0..MEMBER_TRIES).any(|_| {
+            let answer = self.query(member(name), Vec::new(), MEMBER_WITHIN);
+            if answer.is_err() && self.is_connected() {
+                std::thread::sleep(MEMBER_WITHIN / 5);
+            }
+            answer.is_ok()
+        })
+    }
+
     /// Returns `true` while the session is connected to a coordinator.
-    fn is_connected(&self) -> bool {
+    pub(crate) fn is_connected(&self) -> bool {
         self.session.info().routers_zid().wait().next().is_some()
     }
 
@@ -189,7 +158,10 @@ fn open(config: &Value) -> Result<Session, Undelivered> {
 fn add_transport(config: &mut Value, tls: &Value) {
     config["scouting"] = json!({ "multicast": { "enabled": false }, "gossip": { "enabled": false } });
     config["transport"] = json!({
-        "unicast": { "accept_pending": 300, "max_sessions": 2000 },
+        "unicast": {
+            "accept_pending": 300, "max_sessions": 2000,
+            "open_timeout": GREETING.as_millis() as u64, "accept_timeout": GREETING.as_millis() as u64,
+        },
         "link": { "tx": { "lease": LEASE_MS, "keep_alive": 4 }, "tls": tls },
     });
 }
@@ -232,7 +204,7 @@ fn access_rules(allowed: &[AccessPolicy]) -> Value {
     let (mut rules, mut subjects, mut policies) = (Vec::new(), Vec::new(), Vec::new());
     for AccessPolicy { peer, agent, from_agent, to_agent } in allowed {
         let (own, asked) = ([here(agent)], [asks(&format!("agent/{agent}"))]);
-        let asking = [asks("run/*"), frames("*", agent)];
+        let asking = [asks("run/*"), frames("*", agent), member(agent)];
         let all: [(&str, &str, &[&str], &[String]); 5] = [
             ("here", from_agent, &["liveliness_token"], &own),
             ("answers", from_agent, &["declare_queryable", "reply"], &asked),
@@ -266,6 +238,10 @@ fn asks(address: &str) -> String {
 
 fn frames(run: &str, agent: &str) -> String {
     format!("brunt/frame/{run}/{agent}")
+}
+
+fn member(name: &str) -> String {
+    format!("brunt/member/{name}")
 }
 
 fn last(key: &str) -> &str {

@@ -5,8 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use brunt_fleet::FleetDirectory;
+use brunt_link::JoinedFleet;
 
 use crate::fleets::ZenohFleet;
+use crate::joining::Told;
 use crate::{answered, deliver, id, until};
 
 /// Time for which one that is refused tries.
@@ -70,8 +72,8 @@ fn agents_obey_nobody_but_the_coordinator_whoever_signed_for_it() {
     write("coordinator.pem", &params.signed_by(&key, &authority).unwrap().pem());
     write("coordinator.key", &key.serialize_pem());
     let forged = fleet.coordinator();
-    let joined = fleet.joined("a", &fleet.address);
-    let agent = joined.messenger();
+    let contact = Told::default();
+    let agent = JoinedFleet::join(&fleet.address, fleet.identity("a"), contact.hear()).unwrap().messenger();
     let heard = Arc::<AtomicUsize>::default();
     let counted = Arc::clone(&heard);
     let answer = move |_: &[u8]| {
@@ -84,8 +86,7 @@ fn agents_obey_nobody_but_the_coordinator_whoever_signed_for_it() {
     let watch = forged.watch(Box::new(move |_, is| told.lock().unwrap().push(is))).unwrap();
     let bundle = forged.answer("run/r", Box::new(|_| b"forged".to_vec())).unwrap();
     let here = agent.appear("a").unwrap();
-    until("they are connected", || joined.is_connected());
-    std::thread::sleep(REFUSED);
+    contact.until("of another fleet", "不属于同一机群");
     assert!(forged.ask("agent/a", b"start", Duration::from_secs(1)).is_err(), "it obeys");
     assert!(agent.ask("run/r", b"?", Duration::from_secs(1)).is_err(), "it believes");
     assert!(there.lock().unwrap().is_empty() && heard.load(Ordering::Relaxed) == 0);

@@ -30,8 +30,11 @@ impl ZenohFleet {
         let path = directory.path().join("fleet");
         let fleet = FleetDirectory::init(&path, &["127.0.0.1".into()]).unwrap();
         let tokens = names.iter().map(|name| AgentToken::parse(&fleet.add(name).unwrap()).unwrap()).collect();
-        let port = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        ZenohFleet { directory, tokens, address: format!("127.0.0.1:{port}") }
+        ZenohFleet { directory, tokens, address: ZenohFleet::free_address() }
+    }
+
+    pub fn free_address() -> String {
+        std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
     }
 
     pub fn path(&self) -> std::path::PathBuf {
@@ -57,9 +60,12 @@ impl ZenohFleet {
     }
 
     pub fn joined(&self, name: &str, address: &str) -> JoinedFleet {
+        JoinedFleet::join(address, self.identity(name), |_| ()).unwrap()
+    }
+
+    pub fn identity(&self, name: &str) -> AgentIdentity {
         let AgentToken { ca, cert, key, name } = self.token(name);
-        let identity = AgentIdentity { ca, cert, key, name };
-        JoinedFleet::join(address, identity).unwrap()
+        AgentIdentity { ca, cert, key, name }
     }
 }
 

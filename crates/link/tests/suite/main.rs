@@ -3,6 +3,7 @@
 
 mod access;
 mod fleets;
+mod joining;
 mod nats;
 mod networks;
 mod processes;

@@ -190,6 +190,18 @@ fn a_coordinators_link_that_is_stopped_is_noticed_and_gets_everything_later() {
 }
 
 #[test]
+fn an_agents_owner_is_told_in_their_language() {
+    let (fleet, other) = (ZenohFleet::make(&["a"]), ZenohFleet::make(&["a"]));
+    let _coordinator = fleet.coordinator();
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let mut command = link(&["agent", "--join", &fleet.address]);
+    command.env("BRUNT_LINK_IDENTITY", other.identity_text("a")).env("BRUNT_LINK_LANGUAGE", "zh");
+    let link = LinkProcess::new(command.stdin(OwnedFd::from(theirs)).spawn().unwrap(), ours);
+    link.until_said("未连接：", Instant::now() - SOON);
+    assert!(link.said.lock().unwrap()[0].0.ends_with("；将继续尝试"));
+}
+
+#[test]
 fn a_brunt_that_stands_still_at_its_link_holds_up_nobody_else() {
     let fleet = ZenohFleet::make(&["a", "b"]);
     let shared = fleet.coordinator();
