@@ -5,11 +5,12 @@ mod joined_fleet;
 mod local_server;
 mod nats_messenger;
 pub mod renewed;
+mod under_way;
 mod unreached;
 mod zenoh_messenger;
 
 /// Questions under way to what answers at one address; beyond that they are asked again by whoever asked.
-const UNDER_WAY: usize = 256;
+const QUESTIONS_AT_ONCE: usize = 1024;
 
 pub use joined_fleet::{AgentIdentity, FleetContact, JoinedFleet, Resolve};
 pub use local_server::LocalServer;

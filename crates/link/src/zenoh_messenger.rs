@@ -7,7 +7,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use base64::Engine;
@@ -18,8 +18,9 @@ use zenoh::query::Query;
 use zenoh::sample::SampleKind;
 use zenoh::{Config, Session, Wait};
 
-use crate::UNDER_WAY;
+use crate::QUESTIONS_AT_ONCE;
 use crate::joined_fleet::{AgentIdentity, GREETING};
+use crate::under_way::{Room, UnderWay};
 
 /// Time without a sign of life after which a peer counts as gone.
 const LEASE_MS: u64 = 3000;
@@ -28,12 +29,27 @@ pub(crate) const COORDINATOR: &str = "brunt";
 /// Time within which a coordinator says that an agent is of its fleet, and attempts to ask it.
 const MEMBER_WITHIN: Duration = Duration::from_millis(1000);
 const MEMBER_TRIES: u32 = 4;
+/// What is around the body of a message.
+const HEAD_ROOM: usize = 4 << 10;
 /// Length of epoch and number in front of a frame.
 const FRAME_HEAD: usize = 12;
+
+/// Longest message that passes, in bytes: the longest event of a record with what is around it. Zenoh keeps as much for each of
+/// its channels of a session until the last piece is there.
+const LONGEST: usize = 17 << 20;
+/// Longest question, and bytes of the questions under way.
+const LONGEST_QUESTION: usize = 2 << 20;
+const QUESTIONS: usize = 64 << 20;
+/// Frames of an agent under way (it hands in one after the other), their bytes, and those of all.
+const AGENT_FRAMES: usize = 8;
+const AGENT_BYTES: usize = 20 << 20;
+const FRAMES: usize = 96 << 20;
 
 /// A session of Zenoh.
 pub struct ZenohMessenger {
     session: Session,
+    questions: Arc<UnderWay>,
+    frames: Arc<UnderWay>,
 }
 
 impl Drop for ZenohMessenger {
@@ -70,7 +86,7 @@ impl ZenohMessenger {
         let session = open(&config)?;
         let yes = |query: Query| drop(query.reply(query.key_expr().clone(), [1]).wait());
         session.declare_queryable(member("*")).complete(true).callback(yes).background().wait().map_err(failed)?;
-        Ok(ZenohMessenger { session })
+        Ok(ZenohMessenger::new(session))
     }
 
     /// Opens an agent's session with a coordinator at an address, within the time of a greeting.
@@ -94,7 +110,7 @@ impl ZenohMessenger {
             "access_control": own_access(&identity.name),
         });
         add_transport(&mut config, &tls);
-        Ok(ZenohMessenger { session: open(&config)? })
+        Ok(ZenohMessenger::new(open(&config)?))
     }
 
     /// Returns `true` once the coordinator says that it has an agent of this name. One that was removed has no rule, so that
@@ -115,28 +131,16 @@ impl ZenohMessenger {
         self.session.info().routers_zid().wait().next().is_some()
     }
 
-    /// Answers queries for a key, in their order, on a thread of its own.
-    fn serve(
-        &self,
-        key: String,
-        answer: impl Fn(&Query, &[u8]) -> Option<Vec<u8>> + Send + 'static,
-    ) -> Result<Held, Undelivered> {
-        let (told, queries): (SyncSender<Query>, _) = sync_channel(UNDER_WAY);
-        let serve = move || {
-            for query in queries {
-                let body = query.payload().map(|payload| payload.to_bytes().into_owned()).unwrap_or_default();
-                if let Some(answer) = answer(&query, &body) {
-                    let _ = query.reply(query.key_expr().clone(), answer).wait();
-                }
-            }
-        };
-        std::thread::Builder::new().name("serve".into()).spawn(serve).map_err(failed)?;
-        let callback = move |query| drop(told.try_send(query));
-        let declared = self.session.declare_queryable(key).complete(true).callback(callback).wait();
-        Ok(Box::new(declared.map_err(failed)?))
+    fn new(session: Session) -> ZenohMessenger {
+        let questions = UnderWay::new(QUESTIONS_AT_ONCE, QUESTIONS, QUESTIONS);
+        let frames = UnderWay::new(AGENT_FRAMES, AGENT_BYTES, FRAMES);
+        ZenohMessenger { session, questions, frames }
     }
 
     fn query(&self, key: String, body: Vec<u8>, within: Duration) -> Result<Vec<u8>, Undelivered> {
+        if body.len() > LONGEST - HEAD_ROOM {
+            return Err(Undelivered("no message is that long".into()));
+        }
         let query = self.session.get(&key).payload(body).congestion_control(CongestionControl::Block);
         let answers = query.timeout(within).wait().map_err(failed)?;
         let answer = answers.recv().map_err(|_| Undelivered("nobody is there to answer".into()))?;
@@ -160,9 +164,11 @@ fn add_transport(config: &mut Value, tls: &Value) {
     config["transport"] = json!({
         "unicast": {
             "accept_pending": 300, "max_sessions": 2000,
+            // One priority: a hostile agent gets the memory of its incomplete messages once, not eight times.
+            "qos": { "enabled": false },
             "open_timeout": GREETING.as_millis() as u64, "accept_timeout": GREETING.as_millis() as u64,
         },
-        "link": { "tx": { "lease": LEASE_MS, "keep_alive": 4 }, "tls": tls },
+        "link": { "tx": { "lease": LEASE_MS, "keep_alive": 4 }, "rx": { "max_message_size": LONGEST }, "tls": tls },
     });
 }
 
@@ -240,6 +246,22 @@ fn frames(run: &str, agent: &str) -> String {
     format!("brunt/frame/{run}/{agent}")
 }
 
+fn length(query: &Query) -> usize {
+    query.payload().map_or(0, |payload| payload.len())
+}
+
+fn body(query: &Query) -> Vec<u8> {
+    query.payload().map(|payload| payload.to_bytes().into_owned()).unwrap_or_default()
+}
+
+/// Takes a delivered body apart.
+fn frame<'a>(run: &str, agent: &str, body: &'a [u8]) -> Option<(FrameId, &'a [u8])> {
+    let (head, frame) = body.split_at_checked(FRAME_HEAD)?;
+    let (epoch, seq) = head.split_at(4);
+    let (epoch, seq) = (u32::from_le_bytes(epoch.try_into().ok()?), u64::from_le_bytes(seq.try_into().ok()?));
+    Some((FrameId { run: run.to_owned(), agent: agent.to_owned(), epoch, seq }, frame))
+}
+
 fn member(name: &str) -> String {
     format!("brunt/member/{name}")
 }
@@ -267,12 +289,15 @@ impl Messenger for ZenohMessenger {
 
     fn answer(&self, address: &str, respond: Respond) -> Result<Held, Undelivered> {
         // Each on a thread of its own: one that takes long holds up no other.
-        let respond = Arc::new(respond);
+        let (respond, under_way) = (Arc::new(respond), Arc::clone(&self.questions));
         let callback = move |query: Query| {
+            let length = length(&query);
+            let room = under_way.take(query.key_expr(), length).filter(|_| length <= LONGEST_QUESTION);
+            let Some(room) = room else { return };
             let respond = Arc::clone(&respond);
             let answer = move || {
-                let body = query.payload().map(|payload| payload.to_bytes().into_owned()).unwrap_or_default();
-                let _ = query.reply(query.key_expr().clone(), respond(&body)).wait();
+                let _ = query.reply(query.key_expr().clone(), respond(&body(&query))).wait();
+                drop(room);
             };
             drop(std::thread::Builder::new().name("answer".into()).spawn(answer));
         };
@@ -291,18 +316,25 @@ impl Messenger for ZenohMessenger {
     }
 
     fn receive(&self, run: &str, keep: Keep) -> Result<Held, Undelivered> {
+        let (told, queries) = channel::<(Query, Room)>();
         let run_name = run.to_owned();
-        self.serve(frames(run, "*"), move |query, body| {
-            let (head, frame) = body.split_at_checked(FRAME_HEAD)?;
-            let (epoch, seq) = head.split_at(4);
-            // The name is that of the key, which the access rules bind to the certificate.
-            let id = FrameId {
-                run: run_name.clone(),
-                agent: last(query.key_expr()).to_owned(),
-                epoch: u32::from_le_bytes(epoch.try_into().ok()?),
-                seq: u64::from_le_bytes(seq.try_into().ok()?),
-            };
-            Some(vec![u8::from(keep(&id, frame))])
-        })
+        // In their order, on a thread of its own.
+        let serve = move || {
+            for (query, room) in queries {
+                // The name is that of the key, which the access rules bind to the certificate.
+                if let Some((id, frame)) = frame(&run_name, last(query.key_expr()), &body(&query)) {
+                    let _ = query.reply(query.key_expr().clone(), [u8::from(keep(&id, frame))]).wait();
+                }
+                drop(room);
+            }
+        };
+        std::thread::Builder::new().name("serve".into()).spawn(serve).map_err(failed)?;
+        let under_way = Arc::clone(&self.frames);
+        let callback = move |query: Query| {
+            let room = under_way.take(last(query.key_expr()), length(&query));
+            room.into_iter().for_each(|room| drop(told.send((query.clone(), room))));
+        };
+        let declared = self.session.declare_queryable(frames(run, "*")).complete(true).callback(callback).wait();
+        Ok(Box::new(declared.map_err(failed)?))
     }
 }

@@ -17,7 +17,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
-use crate::UNDER_WAY;
+use crate::QUESTIONS_AT_ONCE;
 
 /// Time within which a server does what takes no time.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -105,7 +105,7 @@ impl Messenger for NatsMessenger {
     fn answer(&self, address: &str, respond: Respond) -> Result<Held, Undelivered> {
         let (client, respond) = (self.client.clone(), Arc::new(respond));
         let mut questions = self.subscribe(ask_subject(address))?;
-        let free = Arc::new(Semaphore::new(UNDER_WAY));
+        let free = Arc::new(Semaphore::new(QUESTIONS_AT_ONCE));
         Ok(Box::new(NatsTask(self.runtime.spawn(async move {
             while let Some(question) = questions.next().await {
                 // Beyond the bound it is asked again by whoever asked.

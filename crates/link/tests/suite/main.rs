@@ -3,6 +3,7 @@
 
 mod access;
 mod fleets;
+mod hostile;
 mod joining;
 mod nats;
 mod networks;

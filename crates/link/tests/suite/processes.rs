@@ -16,9 +16,9 @@ use crate::networks::{BUSY, NOTICED, noticed_and_caught_up};
 use crate::{Attendance, KeptFrames, SOON, id, until};
 
 /// A process of the link with the messenger that reaches it; killed when dropped.
-struct LinkProcess {
+pub struct LinkProcess {
     child: Mutex<Child>,
-    messenger: Arc<ReplaceableMessenger>,
+    pub messenger: Arc<ReplaceableMessenger>,
     /// What it says to the owner of an agent, with the moment of each line.
     said: Arc<Mutex<Vec<(String, Instant)>>>,
 }
@@ -61,6 +61,13 @@ impl LinkProcess {
     fn signal(&self, name: &str) {
         let id = self.child.lock().unwrap().id().to_string();
         assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
+    }
+
+    /// Returns the most memory that it has had, in kB.
+    pub fn peak_kb(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.lock().unwrap().id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
     }
 
     /// Waits until it says something since a moment; returns how long that took.
@@ -112,15 +119,15 @@ enum Misfortune {
 }
 
 /// The processes of a fleet: its coordinator's link and an agent's, which has appeared.
-struct Processes {
-    fleet: ZenohFleet,
-    coordinator: LinkProcess,
-    agent: LinkProcess,
+pub struct Processes {
+    pub fleet: ZenohFleet,
+    pub coordinator: LinkProcess,
+    pub agent: LinkProcess,
 }
 
 impl Processes {
-    fn start() -> Processes {
-        let fleet = ZenohFleet::make(&["a"]);
+    pub fn start() -> Processes {
+        let fleet = ZenohFleet::make(&["a", "b"]);
         let (child, stream) = coordinator(&fleet.path(), &fleet.address);
         let coordinator = LinkProcess::new(child, stream);
         let (child, stream) = agent(&fleet, "a");
