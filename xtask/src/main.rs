@@ -10,6 +10,7 @@ mod floors;
 mod generate;
 mod history;
 mod install;
+mod kept_out;
 mod lab;
 mod links;
 mod map;

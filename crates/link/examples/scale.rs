@@ -105,7 +105,7 @@ fn agents(words: &[String]) {
             scope.spawn(move || {
                 let AgentToken { ca, cert, key, name } = token;
                 let identity = AgentIdentity { ca, cert, key, name: name.clone() };
-                let joined = JoinedFleet::join(address, identity).expect("it joins");
+                let joined = JoinedFleet::join(address, identity, |_| ()).expect("it joins");
                 let messenger = joined.messenger();
                 let _here = messenger.appear(&name);
                 for seq in 0..seconds {

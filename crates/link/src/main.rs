@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use brunt_link::{AgentIdentity, JoinedFleet, LocalServer, NatsMessenger, renewed};
+use brunt_cause::{Complaint, complaint};
+use brunt_i18n::Lang;
+use brunt_link::{AgentIdentity, FleetContact, JoinedFleet, LocalServer, NatsMessenger, renewed};
 use brunt_messenger::{Messenger, ReplaceableMessenger, bridge};
 
 const USAGE: &str = "brunt-link is started by brunt, for agents and for runs on them. It must lie beside brunt.
@@ -23,8 +25,8 @@ const USAGE: &str = "brunt-link is started by brunt, for agents and for runs on 
 const IDENTITY: &str = "BRUNT_LINK_IDENTITY";
 /// Variable with the URL of a NATS server, which may hold a password.
 const NATS_URL: &str = "BRUNT_LINK_NATS";
-/// Time without a connection after which an agent's link says so.
-const UNCONNECTED: Duration = Duration::from_secs(10);
+/// Variable with the language of an agent's owner.
+const LANGUAGE: &str = "BRUNT_LINK_LANGUAGE";
 /// Pause before a server that was not reached is tried again.
 const AGAIN: Duration = Duration::from_millis(1000);
 
@@ -78,18 +80,18 @@ fn agent(option: &dyn Fn(&str) -> Option<String>) -> Result<(), String> {
     let client: OwnedFd = std::io::stdin().as_fd().try_clone_to_owned().map_err(|why| why.to_string())?;
     let client = UnixStream::from(client);
     let ended = ended_by_signal()?;
+    let lang = std::env::var(LANGUAGE).ok().and_then(|lang| lang.parse().ok()).unwrap_or_else(Lang::from_env);
     let messenger: Arc<dyn Messenger> = match std::env::var(NATS_URL) {
-        Ok(url) => joined_nats(url),
+        Ok(url) => joined_nats(url, lang),
         Err(_) => {
             let coordinator = option("--join").ok_or(USAGE)?;
             let identity = std::env::var(IDENTITY).map_err(|_| USAGE)?;
             let identity: serde_json::Value = serde_json::from_str(&identity).map_err(|why| why.to_string())?;
             let part = |name: &str| identity[name].as_str().unwrap_or_default().to_owned();
             let identity = AgentIdentity { ca: part("ca"), cert: part("cert"), key: part("key"), name: part("name") };
-            let joined = JoinedFleet::join(&coordinator, identity).map_err(|why| why.0)?;
-            let messenger = joined.messenger();
-            drop(std::thread::Builder::new().spawn(move || report(&joined, &coordinator)));
-            messenger
+            let at = coordinator.clone();
+            let joined = JoinedFleet::join(&coordinator, identity, move |contact| say(&shown(&contact, &at), lang));
+            joined.map_err(|why| why.0)?.messenger()
         }
     };
     let end = move || {
@@ -103,7 +105,7 @@ fn agent(option: &dyn Fn(&str) -> Option<String>) -> Result<(), String> {
 }
 
 /// Returns a messenger that connects with a NATS server in the background, however long that takes.
-fn joined_nats(url: String) -> Arc<dyn Messenger> {
+fn joined_nats(url: String, lang: Lang) -> Arc<dyn Messenger> {
     let messenger = Arc::new(ReplaceableMessenger::default());
     let joining = Arc::clone(&messenger);
     let join = move || {
@@ -111,35 +113,37 @@ fn joined_nats(url: String) -> Arc<dyn Messenger> {
         while let Err(why) = joining.replace(|| Ok(Arc::new(NatsMessenger::connect(&url)?) as Arc<dyn Messenger>)) {
             let why: brunt_messenger::Undelivered = why;
             if !std::mem::replace(&mut is_said, true) {
-                eprintln!("the NATS server is not reached ({why}); it goes on trying");
+                let unreached = complaint!(
+                    "the NATS server is not reached ({why}); it goes on trying",
+                    "无法连接 NATS 服务器（{why}）；将继续尝试"
+                );
+                say(&unreached, lang);
             }
             std::thread::sleep(AGAIN);
         }
-        eprintln!("connected to the NATS server");
+        say(&complaint!("connected to the NATS server", "已连接到 NATS 服务器"), lang);
     };
     drop(std::thread::Builder::new().name("join".into()).spawn(join));
     messenger
 }
 
-/// Says when the coordinator was reached, and when it was lost or not reached for a while.
-fn report(joined: &JoinedFleet, coordinator: &str) {
-    let (mut since, mut was_connected, mut is_said) = (Instant::now(), false, false);
-    loop {
-        let is_connected = joined.is_connected();
-        if is_connected != was_connected {
-            (since, was_connected, is_said) = (Instant::now(), is_connected, false);
-            if is_connected {
-                eprintln!("connected to {coordinator}");
-            }
-        } else if !is_connected && !is_said && since.elapsed() > UNCONNECTED {
-            is_said = true;
-            eprintln!(
-                "not connected to {coordinator}: nobody coordinates there now, UDP does not get through, or the token is of \
-                 another fleet; it goes on trying"
-            );
+/// Returns what an agent's owner is told.
+fn shown(contact: &FleetContact, coordinator: &str) -> Complaint {
+    match contact {
+        FleetContact::Connected => complaint!("connected to {coordinator}", "已连接到 {coordinator}"),
+        FleetContact::Lost => complaint!(
+            "the connection to {coordinator} is lost; it goes on trying",
+            "与 {coordinator} 的连接已断开；将继续尝试"
+        ),
+        FleetContact::Unreached(why) => {
+            let (en, zh) = (why.complaint.to_string(), why.complaint.zh());
+            complaint!("not connected: {en}; it goes on trying", "未连接：{zh}；将继续尝试")
         }
-        std::thread::sleep(Duration::from_millis(200));
     }
+}
+
+fn say(what: &Complaint, lang: Lang) {
+    eprintln!("{}", if lang == Lang::Zh { what.zh() } else { what });
 }
 
 /// Returns a flag that is set once the process shall end.

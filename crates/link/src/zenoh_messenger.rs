@@ -4,81 +4,52 @@
 //! stands still. What blocks runs on threads of its own, because a callback that blocks holds up the leases of its session.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use base64::Engine;
-use brunt_messenger::{FrameId, Held, Keep, Messenger, OnPresence, ReplaceableMessenger, Respond, Undelivered};
+use brunt_messenger::{FrameId, Held, Keep, Messenger, OnPresence, Respond, Undelivered};
 use serde_json::{Value, json};
 use zenoh::qos::CongestionControl;
 use zenoh::query::Query;
 use zenoh::sample::SampleKind;
 use zenoh::{Config, Session, Wait};
 
+use crate::QUESTIONS_AT_ONCE;
+use crate::joined_fleet::{AgentIdentity, GREETING};
+use crate::under_way::{Room, UnderWay};
+
 /// Time without a sign of life after which a peer counts as gone.
 const LEASE_MS: u64 = 3000;
-/// Questions under way to what answers at one address; beyond that they are asked again by whoever asked.
-const UNDER_WAY: usize = 4096;
 /// Common name of the certificate of a coordinator.
-const COORDINATOR: &str = "brunt";
+pub(crate) const COORDINATOR: &str = "brunt";
+/// Time within which a coordinator says that an agent is of its fleet, and attempts to ask it.
+const MEMBER_WITHIN: Duration = Duration::from_millis(1000);
+const MEMBER_TRIES: u32 = 4;
+/// What is around the body of a message.
+const HEAD_ROOM: usize = 4 << 10;
 /// Length of epoch and number in front of a frame.
 const FRAME_HEAD: usize = 12;
+
+/// Longest message that passes, in bytes: the longest event of a record with what is around it. Zenoh keeps as much for each of
+/// its channels of a session until the last piece is there.
+const LONGEST: usize = 17 << 20;
+/// Longest question, and bytes of the questions under way.
+const LONGEST_QUESTION: usize = 2 << 20;
+const QUESTIONS: usize = 64 << 20;
+/// Frames of an agent under way (it hands in one after the other), their bytes, and those of all.
+const AGENT_FRAMES: usize = 8;
+const AGENT_BYTES: usize = 20 << 20;
+const FRAMES: usize = 96 << 20;
 
 /// A session of Zenoh.
 pub struct ZenohMessenger {
     session: Session,
-}
-
-/// What an agent proves itself with, as PEM.
-pub struct AgentIdentity {
-    /// Certificate of the fleet's authority.
-    pub ca: String,
-    /// Certificate of the agent.
-    pub cert: String,
-    /// Private key of the agent.
-    pub key: String,
-    /// Name of the agent.
-    pub name: String,
-}
-
-/// An agent's way to its coordinator, which is tried again and again until it is there.
-pub struct JoinedFleet {
-    messenger: Arc<ReplaceableMessenger>,
-    session: Arc<Mutex<Option<Arc<ZenohMessenger>>>>,
-}
-
-impl JoinedFleet {
-    /// Joins the fleet of a coordinator (`host:7447`), in the background.
-    ///
-    /// # Errors
-    /// No thread can be started.
-    pub fn join(coordinator: &str, identity: AgentIdentity) -> Result<JoinedFleet, Undelivered> {
-        let joined = JoinedFleet { messenger: Arc::default(), session: Arc::default() };
-        let (messenger, session) = (Arc::downgrade(&joined.messenger), Arc::clone(&joined.session));
-        let coordinator = coordinator.to_owned();
-        let open = move || {
-            // An identity that cannot be used never connects, which `is_connected` tells.
-            let Ok(opened) = ZenohMessenger::agent(&coordinator, &identity).map(Arc::new) else { return };
-            let Some(messenger) = messenger.upgrade() else { return };
-            *session.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(Arc::clone(&opened));
-            let _ = messenger.replace(|| Ok::<_, ()>(opened as Arc<dyn Messenger>));
-        };
-        std::thread::Builder::new().name("join".into()).spawn(open).map_err(failed)?;
-        Ok(joined)
-    }
-
-    /// Returns the messenger, whose questions and frames fail until the coordinator is reached.
-    pub fn messenger(&self) -> Arc<dyn Messenger> {
-        Arc::clone(&self.messenger) as Arc<dyn Messenger>
-    }
-
-    /// Returns `true` while the coordinator is reached.
-    pub fn is_connected(&self) -> bool {
-        let session = self.session.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
-        session.is_some_and(|session| session.is_connected())
-    }
+    questions: Arc<UnderWay>,
+    frames: Arc<UnderWay>,
 }
 
 impl Drop for ZenohMessenger {
@@ -112,14 +83,17 @@ impl ZenohMessenger {
             "access_control": access(&names(directory)),
         });
         add_transport(&mut config, &tls);
-        Ok(ZenohMessenger { session: open(&config)? })
+        let session = open(&config)?;
+        let yes = |query: Query| drop(query.reply(query.key_expr().clone(), [1]).wait());
+        session.declare_queryable(member("*")).complete(true).callback(yes).background().wait().map_err(failed)?;
+        Ok(ZenohMessenger::new(session))
     }
 
-    /// Opens an agent's session; blocks until the coordinator (`host:7447`) is reached.
+    /// Opens an agent's session with a coordinator at an address, within the time of a greeting.
     ///
     /// # Errors
-    /// The identity cannot be used.
-    fn agent(coordinator: &str, identity: &AgentIdentity) -> Result<ZenohMessenger, Undelivered> {
+    /// No coordinator of the fleet greets there, or the identity cannot be used.
+    pub(crate) fn agent(coordinator: SocketAddr, identity: &AgentIdentity) -> Result<ZenohMessenger, Undelivered> {
         let tls = json!({
             "root_ca_certificate_base64": base64(&identity.ca),
             "connect_certificate_base64": base64(&identity.cert),
@@ -128,46 +102,45 @@ impl ZenohMessenger {
             // The coordinator is known by the name in its certificate, whatever name it is reached by: see the access rules.
             "verify_name_on_connect": false,
         });
-        let retry = json!({ "period_init_ms": 200, "period_max_ms": 1000, "period_increase_factor": 2 });
         let mut config = json!({
             "mode": "client",
             "listen": { "endpoints": [] },
-            "connect": {
-                "endpoints": [format!("quic/{coordinator}")], "timeout_ms": -1, "exit_on_failure": false, "retry": retry,
-            },
+            // Once: whoever opens it tries again, and finds the address again.
+            "connect": { "endpoints": [format!("quic/{coordinator}")], "timeout_ms": 0, "exit_on_failure": true },
             "access_control": own_access(&identity.name),
         });
         add_transport(&mut config, &tls);
-        Ok(ZenohMessenger { session: open(&config)? })
+        Ok(ZenohMessenger::new(open(&config)?))
+    }
+
+    /// Returns `true` once the coordinator says that it has an agent of this name. One that was removed has no rule, so that
+    /// its question is not passed to anyone.
+    pub(crate) fn is_member(&self, name: &str) -> bool {
+        // A coordinator answers shortly after it listens.
+        (0..MEMBER_TRIES).any(|_| {
+            let answer = self.query(member(name), Vec::new(), MEMBER_WITHIN);
+            if answer.is_err() && self.is_connected() {
+                std::thread::sleep(MEMBER_WITHIN / 5);
+            }
+            answer.is_ok()
+        })
     }
 
     /// Returns `true` while the session is connected to a coordinator.
-    fn is_connected(&self) -> bool {
+    pub(crate) fn is_connected(&self) -> bool {
         self.session.info().routers_zid().wait().next().is_some()
     }
 
-    /// Answers queries for a key, in their order, on a thread of its own.
-    fn serve(
-        &self,
-        key: String,
-        answer: impl Fn(&Query, &[u8]) -> Option<Vec<u8>> + Send + 'static,
-    ) -> Result<Held, Undelivered> {
-        let (told, queries): (SyncSender<Query>, _) = sync_channel(UNDER_WAY);
-        let serve = move || {
-            for query in queries {
-                let body = query.payload().map(|payload| payload.to_bytes().into_owned()).unwrap_or_default();
-                if let Some(answer) = answer(&query, &body) {
-                    let _ = query.reply(query.key_expr().clone(), answer).wait();
-                }
-            }
-        };
-        std::thread::Builder::new().name("serve".into()).spawn(serve).map_err(failed)?;
-        let callback = move |query| drop(told.try_send(query));
-        let declared = self.session.declare_queryable(key).complete(true).callback(callback).wait();
-        Ok(Box::new(declared.map_err(failed)?))
+    fn new(session: Session) -> ZenohMessenger {
+        let questions = UnderWay::new(QUESTIONS_AT_ONCE, QUESTIONS, QUESTIONS);
+        let frames = UnderWay::new(AGENT_FRAMES, AGENT_BYTES, FRAMES);
+        ZenohMessenger { session, questions, frames }
     }
 
     fn query(&self, key: String, body: Vec<u8>, within: Duration) -> Result<Vec<u8>, Undelivered> {
+        if body.len() > LONGEST - HEAD_ROOM {
+            return Err(Undelivered("no message is that long".into()));
+        }
         let query = self.session.get(&key).payload(body).congestion_control(CongestionControl::Block);
         let answers = query.timeout(within).wait().map_err(failed)?;
         let answer = answers.recv().map_err(|_| Undelivered("nobody is there to answer".into()))?;
@@ -189,8 +162,13 @@ fn open(config: &Value) -> Result<Session, Undelivered> {
 fn add_transport(config: &mut Value, tls: &Value) {
     config["scouting"] = json!({ "multicast": { "enabled": false }, "gossip": { "enabled": false } });
     config["transport"] = json!({
-        "unicast": { "accept_pending": 300, "max_sessions": 2000 },
-        "link": { "tx": { "lease": LEASE_MS, "keep_alive": 4 }, "tls": tls },
+        "unicast": {
+            "accept_pending": 300, "max_sessions": 2000,
+            // One priority: a hostile agent gets the memory of its incomplete messages once, not eight times.
+            "qos": { "enabled": false },
+            "open_timeout": GREETING.as_millis() as u64, "accept_timeout": GREETING.as_millis() as u64,
+        },
+        "link": { "tx": { "lease": LEASE_MS, "keep_alive": 4 }, "rx": { "max_message_size": LONGEST }, "tls": tls },
     });
 }
 
@@ -232,7 +210,7 @@ fn access_rules(allowed: &[AccessPolicy]) -> Value {
     let (mut rules, mut subjects, mut policies) = (Vec::new(), Vec::new(), Vec::new());
     for AccessPolicy { peer, agent, from_agent, to_agent } in allowed {
         let (own, asked) = ([here(agent)], [asks(&format!("agent/{agent}"))]);
-        let asking = [asks("run/*"), frames("*", agent)];
+        let asking = [asks("run/*"), frames("*", agent), member(agent)];
         let all: [(&str, &str, &[&str], &[String]); 5] = [
             ("here", from_agent, &["liveliness_token"], &own),
             ("answers", from_agent, &["declare_queryable", "reply"], &asked),
@@ -268,6 +246,26 @@ fn frames(run: &str, agent: &str) -> String {
     format!("brunt/frame/{run}/{agent}")
 }
 
+fn length(query: &Query) -> usize {
+    query.payload().map_or(0, |payload| payload.len())
+}
+
+fn body(query: &Query) -> Vec<u8> {
+    query.payload().map(|payload| payload.to_bytes().into_owned()).unwrap_or_default()
+}
+
+/// Takes a delivered body apart.
+fn frame<'a>(run: &str, agent: &str, body: &'a [u8]) -> Option<(FrameId, &'a [u8])> {
+    let (head, frame) = body.split_at_checked(FRAME_HEAD)?;
+    let (epoch, seq) = head.split_at(4);
+    let (epoch, seq) = (u32::from_le_bytes(epoch.try_into().ok()?), u64::from_le_bytes(seq.try_into().ok()?));
+    Some((FrameId { run: run.to_owned(), agent: agent.to_owned(), epoch, seq }, frame))
+}
+
+fn member(name: &str) -> String {
+    format!("brunt/member/{name}")
+}
+
 fn last(key: &str) -> &str {
     key.rsplit('/').next().unwrap_or(key)
 }
@@ -291,12 +289,15 @@ impl Messenger for ZenohMessenger {
 
     fn answer(&self, address: &str, respond: Respond) -> Result<Held, Undelivered> {
         // Each on a thread of its own: one that takes long holds up no other.
-        let respond = Arc::new(respond);
+        let (respond, under_way) = (Arc::new(respond), Arc::clone(&self.questions));
         let callback = move |query: Query| {
+            let length = length(&query);
+            let room = under_way.take(query.key_expr(), length).filter(|_| length <= LONGEST_QUESTION);
+            let Some(room) = room else { return };
             let respond = Arc::clone(&respond);
             let answer = move || {
-                let body = query.payload().map(|payload| payload.to_bytes().into_owned()).unwrap_or_default();
-                let _ = query.reply(query.key_expr().clone(), respond(&body)).wait();
+                let _ = query.reply(query.key_expr().clone(), respond(&body(&query))).wait();
+                drop(room);
             };
             drop(std::thread::Builder::new().name("answer".into()).spawn(answer));
         };
@@ -315,18 +316,25 @@ impl Messenger for ZenohMessenger {
     }
 
     fn receive(&self, run: &str, keep: Keep) -> Result<Held, Undelivered> {
+        let (told, queries) = channel::<(Query, Room)>();
         let run_name = run.to_owned();
-        self.serve(frames(run, "*"), move |query, body| {
-            let (head, frame) = body.split_at_checked(FRAME_HEAD)?;
-            let (epoch, seq) = head.split_at(4);
-            // The name is that of the key, which the access rules bind to the certificate.
-            let id = FrameId {
-                run: run_name.clone(),
-                agent: last(query.key_expr()).to_owned(),
-                epoch: u32::from_le_bytes(epoch.try_into().ok()?),
-                seq: u64::from_le_bytes(seq.try_into().ok()?),
-            };
-            Some(vec![u8::from(keep(&id, frame))])
-        })
+        // In their order, on a thread of its own.
+        let serve = move || {
+            for (query, room) in queries {
+                // The name is that of the key, which the access rules bind to the certificate.
+                if let Some((id, frame)) = frame(&run_name, last(query.key_expr()), &body(&query)) {
+                    let _ = query.reply(query.key_expr().clone(), [u8::from(keep(&id, frame))]).wait();
+                }
+                drop(room);
+            }
+        };
+        std::thread::Builder::new().name("serve".into()).spawn(serve).map_err(failed)?;
+        let under_way = Arc::clone(&self.frames);
+        let callback = move |query: Query| {
+            let room = under_way.take(last(query.key_expr()), length(&query));
+            room.into_iter().for_each(|room| drop(told.send((query.clone(), room))));
+        };
+        let declared = self.session.declare_queryable(frames(run, "*")).complete(true).callback(callback).wait();
+        Ok(Box::new(declared.map_err(failed)?))
     }
 }

@@ -6,7 +6,7 @@
 use std::process::Command;
 
 use super::{StepOutcome, StepProgress, TestStep, readme, supplies, web};
-use crate::{compiler, floors, generate, history, install, links, map, places, shell, tidy};
+use crate::{compiler, floors, generate, history, install, kept_out, links, map, places, shell, tidy};
 
 /// Cargo arguments for the tests: the whole workspace, so that all share one build.
 const TEST: [&str; 3] = ["test", "--workspace", "--no-fail-fast"];
@@ -18,9 +18,9 @@ pub(super) const STEPS: [TestStep; 12] = [
     TestStep { name: "format", what: "cargo fmt --check", after: &[], run: format },
     TestStep {
         name: "floors",
-        what: "a crate uses only floors below its own",
+        what: "a crate uses only floors below its own, and no engine of the link is in brunt",
         after: &[],
-        run: |_| of(floors::check()),
+        run: |_| of(floors::check().and_then(|()| kept_out::check())),
     },
     TestStep {
         name: "tidy",

@@ -42,7 +42,7 @@ pub fn agent(asked: AgentCommand, host: &GeneratorHost) -> CommandResult {
         Some(spool) => spool.clone(),
         None => state()?.join(format!("spool/{name}")),
     };
-    let messenger = link::agent(joined).map_err(|trouble| UsageError::new("--join", trouble))?;
+    let messenger = link::agent(joined, lang).map_err(|trouble| UsageError::new("--join", trouble))?;
     let description = AgentDescription {
         name: name.clone(),
         labels: asked.labels.clone(),

@@ -17,6 +17,7 @@ use brunt_cause::{Complaint, complaint};
 use brunt_contract::UsageError;
 use brunt_fleet::{AgentToken, FleetDirectory};
 use brunt_messenger::{LinkedMessenger, Messenger, ReplaceableMessenger};
+use brunt_report::Lang;
 
 use super::state;
 
@@ -27,6 +28,8 @@ const PROGRAM_VARIABLE: &str = "BRUNT_LINK";
 /// Variables with what others must not see on a command line (see `brunt-link`).
 const IDENTITY: &str = "BRUNT_LINK_IDENTITY";
 const NATS_URL: &str = "BRUNT_LINK_NATS";
+/// Variable with the language in which the link of an agent says what becomes of it.
+const LANGUAGE: &str = "BRUNT_LINK_LANGUAGE";
 /// Name of the socket in the directory of a fleet.
 const SOCKET: &str = "link.sock";
 /// Time for which a link waits for the next brunt.
@@ -194,15 +197,16 @@ pub enum Joined {
     Nats(String),
 }
 
-/// Starts the link of an agent.
+/// Starts the link of an agent, which tells its owner in this language what becomes of the connection.
 ///
 /// # Errors
 /// It does not start.
-pub fn agent(joined: Joined) -> Result<Arc<dyn Messenger>, Complaint> {
+pub fn agent(joined: Joined, lang: Lang) -> Result<Arc<dyn Messenger>, Complaint> {
     let start = move || -> Result<LinkedMessenger, Complaint> {
         let (ours, theirs) = UnixStream::pair().map_err(|error| not_started(&error))?;
         let mut command = Command::new(program());
         command.arg("agent").process_group(0).current_dir("/").stdin(OwnedFd::from(theirs)).stdout(Stdio::null());
+        command.env(LANGUAGE, if lang == Lang::Zh { "zh" } else { "en" });
         match &joined {
             Joined::Coordinator(address, token) => {
                 let AgentToken { ca, cert, key, name } = token;

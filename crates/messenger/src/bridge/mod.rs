@@ -5,6 +5,7 @@
 
 mod client;
 mod message;
+mod presence;
 mod server;
 #[cfg(test)]
 mod tests;

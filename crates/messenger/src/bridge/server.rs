@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
 use super::message::Message;
+use super::presence::PresenceQueue;
 use super::{ANSWERS, BEAT, FROZEN, PROTOCOL};
 use crate::{Held, Messenger, Undelivered};
 
@@ -28,6 +29,15 @@ struct Connection {
 
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Ends the thread of a watch when dropped.
+struct ClosingQueue(Arc<PresenceQueue>);
+
+impl Drop for ClosingQueue {
+    fn drop(&mut self) {
+        self.0.close();
+    }
 }
 
 /// Serves a client on a connected stream until it is gone.
@@ -92,14 +102,7 @@ impl Connection {
                 });
                 self.report(number, appeared);
             }
-            Message::Watch => {
-                let to = Arc::downgrade(self);
-                let told = move |name: &str, is_there: bool| {
-                    let presence = Message::Presence { name: name.to_owned(), is_there };
-                    to.upgrade().into_iter().for_each(|to| to.send(number, &presence));
-                };
-                self.hold(number, self.messenger.watch(Box::new(told)));
-            }
+            Message::Watch => self.hold(number, self.watch(number)),
             Message::Answer(address) => {
                 let to = Arc::downgrade(self);
                 let respond = move |question: &[u8]| {
@@ -136,6 +139,23 @@ impl Connection {
             }
             _ => {}
         }
+    }
+
+    /// Watches for a client, which is told on a thread of its own: it may stand still, and its engine must not.
+    fn watch(self: &Arc<Self>, number: u32) -> Result<Held, Undelivered> {
+        let (queue, to) = (Arc::<PresenceQueue>::default(), Arc::downgrade(self));
+        let closing = ClosingQueue(Arc::clone(&queue));
+        let events = Arc::clone(&queue);
+        let tell = move || {
+            while let Some((name, is_there)) = events.next() {
+                let Some(to) = to.upgrade() else { return };
+                to.send(number, &Message::Presence { name, is_there });
+            }
+        };
+        let started = std::thread::Builder::new().name("presence".into()).spawn(tell);
+        started.map_err(|why| Undelivered(why.to_string()))?;
+        let watch = self.messenger.watch(Box::new(move |name, is_there| queue.push(name, is_there)))?;
+        Ok(Box::new((watch, closing)))
     }
 
     fn hold(&self, number: u32, made: Result<Held, Undelivered>) {

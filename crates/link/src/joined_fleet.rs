@@ -1,0 +1,200 @@
+//! An agent's way to its coordinator, tried again and again: the name is resolved at each attempt, each of its addresses is
+//! tried for a bounded time, and why none is reached is said.
+
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use brunt_cause::Complaint;
+use brunt_messenger::{Messenger, ReplaceableMessenger, Undelivered};
+
+use crate::unreached::Unreached;
+use crate::zenoh_messenger::ZenohMessenger;
+
+/// Time within which whoever listens at an address has to greet as a coordinator.
+pub(crate) const GREETING: Duration = Duration::from_secs(5);
+/// Pause between attempts.
+const AGAIN: Duration = Duration::from_millis(500);
+/// Time without a connection after which what is usual between runs is said, too, and after which it is looked again why.
+const UNCONNECTED: Duration = Duration::from_secs(10);
+/// Interval of looks at a connection.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What an agent proves itself with, as PEM.
+#[derive(Clone)]
+pub struct AgentIdentity {
+    /// Certificate of the fleet's authority.
+    pub ca: String,
+    /// Certificate of the agent.
+    pub cert: String,
+    /// Private key of the agent.
+    pub key: String,
+    /// Name of the agent.
+    pub name: String,
+}
+
+/// What became of the way to a coordinator.
+#[derive(Debug)]
+pub enum FleetContact {
+    /// The coordinator is there, and knows this agent.
+    Connected,
+    /// The connection is lost.
+    Lost,
+    /// The coordinator is not reached. Told once for each reason.
+    Unreached(Unreached),
+}
+
+/// Finds the addresses of a coordinator (`host:7447`).
+pub type Resolve = Box<dyn Fn(&str) -> io::Result<Vec<SocketAddr>> + Send>;
+
+/// An agent's way to its coordinator, which is tried again and again until it is there.
+pub struct JoinedFleet {
+    messenger: Arc<ReplaceableMessenger>,
+    is_connected: Arc<AtomicBool>,
+}
+
+/// The thread that keeps up the connection.
+struct Joining {
+    messenger: Weak<ReplaceableMessenger>,
+    is_connected: Arc<AtomicBool>,
+    coordinator: String,
+    identity: AgentIdentity,
+    resolve: Resolve,
+    tell: Box<dyn Fn(FleetContact) + Send>,
+}
+
+impl JoinedFleet {
+    /// Joins the fleet of a coordinator (`host:7447`), in the background; `tell` is told what becomes of it.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub fn join(
+        coordinator: &str,
+        identity: AgentIdentity,
+        tell: impl Fn(FleetContact) + Send + 'static,
+    ) -> Result<JoinedFleet, Undelivered> {
+        let resolve = |coordinator: &str| Ok(coordinator.to_socket_addrs()?.collect());
+        JoinedFleet::join_by(Box::new(resolve), coordinator, identity, tell)
+    }
+
+    /// Joins a fleet as [`JoinedFleet::join`] does, with another way to find the coordinator's addresses.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub fn join_by(
+        resolve: Resolve,
+        coordinator: &str,
+        identity: AgentIdentity,
+        tell: impl Fn(FleetContact) + Send + 'static,
+    ) -> Result<JoinedFleet, Undelivered> {
+        let joined = JoinedFleet { messenger: Arc::default(), is_connected: Arc::default() };
+        let joining = Joining {
+            messenger: Arc::downgrade(&joined.messenger),
+            is_connected: Arc::clone(&joined.is_connected),
+            coordinator: coordinator.to_owned(),
+            identity,
+            resolve,
+            tell: Box::new(tell),
+        };
+        let started = std::thread::Builder::new().name("join".into()).spawn(move || joining.keep_up());
+        started.map_err(|why| Undelivered(why.to_string()))?;
+        Ok(joined)
+    }
+
+    /// Returns the messenger, whose questions and frames fail until the coordinator is reached.
+    pub fn messenger(&self) -> Arc<dyn Messenger> {
+        Arc::clone(&self.messenger) as Arc<dyn Messenger>
+    }
+
+    /// Returns `true` while the coordinator is reached.
+    pub fn is_connected(&self) -> bool {
+        self.is_connected.load(Ordering::Relaxed)
+    }
+}
+
+/// An attempt at which no coordinator took this agent for one of its fleet.
+enum FailedAttempt {
+    NoAddress(io::Error),
+    /// The address that tells most.
+    At {
+        address: SocketAddr,
+        is_greeted: bool,
+    },
+}
+
+impl FailedAttempt {
+    fn why(&self, coordinator: &str, identity: &AgentIdentity) -> Unreached {
+        match self {
+            FailedAttempt::NoAddress(error) => Unreached::no_address(coordinator, error),
+            FailedAttempt::At { address, is_greeted } => Unreached::at(coordinator, *address, identity, *is_greeted),
+        }
+    }
+}
+
+impl Joining {
+    fn keep_up(self) {
+        let (mut since, mut was_connected) = (Instant::now(), false);
+        let (mut asked, mut said): (Option<Instant>, Option<Complaint>) = (None, None);
+        while self.messenger.strong_count() > 0 {
+            let failed = match self.attempt() {
+                Ok(session) => {
+                    self.hold(session);
+                    (since, was_connected) = (Instant::now(), true);
+                    (asked, said) = (None, None);
+                    continue;
+                }
+                Err(failed) => failed,
+            };
+            // To find out why takes as long as an attempt.
+            if asked.is_none_or(|asked| asked.elapsed() > UNCONNECTED) {
+                asked = Some(Instant::now());
+                let why = failed.why(&self.coordinator, &self.identity);
+                // That nobody coordinates after a run is no news.
+                let is_due = !why.is_usual || (!was_connected && since.elapsed() > UNCONNECTED);
+                if is_due && said.as_ref() != Some(&why.complaint) {
+                    said = Some(why.complaint.clone());
+                    (self.tell)(FleetContact::Unreached(why));
+                }
+            }
+            std::thread::sleep(AGAIN);
+        }
+    }
+
+    /// Tries each address once.
+    fn attempt(&self) -> Result<ZenohMessenger, FailedAttempt> {
+        let mut failed = FailedAttempt::NoAddress(io::ErrorKind::NotFound.into());
+        for address in (self.resolve)(&self.coordinator).map_err(FailedAttempt::NoAddress)? {
+            let opened = ZenohMessenger::agent(address, &self.identity);
+            let is_greeted = opened.is_ok();
+            if let Some(session) = opened.ok().filter(|session| session.is_member(&self.identity.name)) {
+                return Ok(session);
+            }
+            if is_greeted || matches!(failed, FailedAttempt::NoAddress(_)) {
+                failed = FailedAttempt::At { address, is_greeted };
+            }
+        }
+        Err(failed)
+    }
+
+    /// Lets everything go through a session until its connection is lost.
+    fn hold(&self, session: ZenohMessenger) {
+        let session = Arc::new(session);
+        let replace = |with: Option<Arc<dyn Messenger>>| {
+            if let Some(messenger) = self.messenger.upgrade() {
+                // Without another there is none, which is no failure.
+                let _ = messenger.replace(|| with.ok_or(()));
+            }
+        };
+        replace(Some(Arc::clone(&session) as Arc<dyn Messenger>));
+        self.is_connected.store(true, Ordering::Relaxed);
+        (self.tell)(FleetContact::Connected);
+        while self.messenger.strong_count() > 0 && session.is_connected() {
+            std::thread::sleep(LOOK);
+        }
+        self.is_connected.store(false, Ordering::Relaxed);
+        (self.tell)(FleetContact::Lost);
+        replace(None);
+    }
+}
