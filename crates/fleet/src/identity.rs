@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -162,10 +163,19 @@ impl FleetDirectory {
     /// Returns the names of the agents that may come.
     pub fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.agents()).into_iter().flatten().flatten();
-        let names = entries.filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".pem").map(str::to_owned));
+        let names = entries.filter_map(|entry| {
+            let file = entry.file_name();
+            Some(file.to_str()?.strip_suffix(".pem")?.split('.').next()?.to_owned())
+        });
         let mut names: Vec<String> = names.filter(|name| check_name(name).is_ok()).collect();
         names.sort();
         names
+    }
+
+    /// Returns the file with the certificate of an agent.
+    fn certificate(&self, name: &str) -> Option<PathBuf> {
+        let mut entries = fs::read_dir(self.agents()).into_iter().flatten().flatten().map(|entry| entry.path());
+        entries.find(|path| path.file_stem().and_then(|stem| stem.to_str()?.split('.').next()) == Some(name))
     }
 
     /// Adds an agent, and returns its token.
@@ -174,15 +184,18 @@ impl FleetDirectory {
     /// The name is taken or cannot be used, or nothing can be written.
     pub fn add(&self, name: &str) -> Result<String, Complaint> {
         check_name(name)?;
-        let file = self.agents().join(format!("{name}.pem"));
-        if file.exists() {
+        if self.certificate(name).is_some() {
             return Err(complaint!(
                 "{name} is an agent already; `brunt fleet remove {name}` makes its token worthless",
                 "{name} 已是施压机；`brunt fleet remove {name}` 可使其令牌失效"
             ));
         }
+        // A token is known by its common name: the next one of this name bears another.
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let member = format!("{name}.{:x}", since.as_nanos() as u64);
+        let file = self.agents().join(format!("{member}.pem"));
         let failed = |why: String| complaint!("{}: {why}", "{}：{why}", file.display());
-        let (cert, key) = self.issue(name, Vec::new(), ExtendedKeyUsagePurpose::ClientAuth).map_err(failed)?;
+        let (cert, key) = self.issue(&member, Vec::new(), ExtendedKeyUsagePurpose::ClientAuth).map_err(failed)?;
         let ca = fs::read_to_string(self.path.join("ca.pem")).map_err(|error| failed(error.to_string()))?;
         // The key stays in the token alone: who reads this directory later cannot speak for the agent.
         write(&file, &cert).map_err(|error| failed(error.to_string()))?;
@@ -194,9 +207,8 @@ impl FleetDirectory {
     /// # Errors
     /// There is no such agent.
     pub fn remove(&self, name: &str) -> Result<(), Complaint> {
-        check_name(name)?;
-        fs::remove_file(self.agents().join(format!("{name}.pem")))
-            .map_err(|_| complaint!("{name} is no agent of this fleet", "{name} 不是该机群的施压机"))
+        let removed = self.certificate(name).is_some_and(|file| fs::remove_file(file).is_ok());
+        removed.then_some(()).ok_or_else(|| complaint!("{name} is no agent of this fleet", "{name} 不是该机群的施压机"))
     }
 }
 
@@ -288,11 +300,12 @@ mod tests {
         assert!(token.key.contains("PRIVATE KEY") && token.cert != token.ca);
         assert_eq!(fleet.names(), ["eu-1"]);
         assert!(fleet.add("eu-1").is_err() && FleetDirectory::init(&path, &[]).is_err());
-        for file in ["ca.key", "coordinator.key", "agents/eu-1.pem"] {
-            let mode = fs::metadata(path.join(file)).unwrap().permissions().mode();
-            assert_eq!(mode & 0o777, 0o600, "{file}");
+        let certificate = fleet.certificate("eu-1").unwrap();
+        for file in [path.join("ca.key"), path.join("coordinator.key"), certificate.clone()] {
+            let mode = fs::metadata(&file).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{}", file.display());
         }
-        assert!(!fs::read_to_string(path.join("agents/eu-1.pem")).unwrap().contains("PRIVATE"));
+        assert!(!fs::read_to_string(certificate).unwrap().contains("PRIVATE"));
         fleet.remove("eu-1").unwrap();
         assert!(fleet.names().is_empty() && fleet.remove("eu-1").is_err() && fleet.remove("../ca").is_err());
     }

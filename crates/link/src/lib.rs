@@ -16,4 +16,4 @@ pub use joined_fleet::{AgentIdentity, FleetContact, JoinedFleet, Resolve};
 pub use local_server::LocalServer;
 pub use nats_messenger::NatsMessenger;
 pub use unreached::Unreached;
-pub use zenoh_messenger::{ZenohMessenger, names};
+pub use zenoh_messenger::{ZenohMessenger, members};

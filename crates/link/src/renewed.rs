@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use brunt_messenger::{Messenger, ReplaceableMessenger, Undelivered};
 
-use crate::zenoh_messenger::{ZenohMessenger, names};
+use crate::zenoh_messenger::{ZenohMessenger, members};
 
 /// Interval of looks at the directory of the agents.
 const LOOK: Duration = Duration::from_secs(1);
@@ -18,13 +18,13 @@ const LOOK: Duration = Duration::from_secs(1);
 /// The address is taken, or a file cannot be used.
 pub fn coordinator(directory: &Path, listen: &str) -> Result<Arc<dyn Messenger>, Undelivered> {
     let messenger = Arc::new(ReplaceableMessenger::default());
-    let known = names(directory);
+    let known = members(directory);
     open(&messenger, directory, listen)?;
     let (watched, directory, listen) = (Arc::downgrade(&messenger), directory.to_owned(), listen.to_owned());
     let follow = move || {
         let mut known = known;
         while let Some(messenger) = watched.upgrade() {
-            let now = names(&directory);
+            let now = members(&directory);
             if now != known && open(&messenger, &directory, &listen).is_ok() {
                 known = now;
             }

@@ -80,7 +80,7 @@ impl ZenohMessenger {
             "mode": "router",
             "listen": { "endpoints": [format!("quic/{listen}")], "exit_on_failure": true },
             "connect": { "endpoints": [] },
-            "access_control": access(&names(directory)),
+            "access_control": access(&members(directory)),
         });
         add_transport(&mut config, &tls);
         let session = open(&config)?;
@@ -172,8 +172,9 @@ fn add_transport(config: &mut Value, tls: &Value) {
     });
 }
 
-/// Returns the names of the agents that may come.
-pub fn names(directory: &Path) -> Vec<String> {
+/// Returns the common names of the certificates of the agents that may come: that of the agent, a point, and a number, so that
+/// a token which was removed stays worthless when another agent gets the name.
+pub fn members(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory.join("agents")).into_iter().flatten().flatten().map(|entry| entry.path());
     let certificates = entries.filter(|path: &PathBuf| path.extension().is_some_and(|ending| ending == "pem"));
     let mut names: Vec<String> = certificates.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect();
@@ -183,12 +184,12 @@ pub fn names(directory: &Path) -> Vec<String> {
 
 /// Returns the access rules of a coordinator: an agent appears and answers under its own name, asks coordinators of runs,
 /// and hands in frames of its own. Nothing else is allowed to it; flows are seen from the router.
-fn access(names: &[String]) -> Value {
-    let policies: Vec<AccessPolicy> = names
-        .iter()
-        .map(|name| AccessPolicy { peer: name.clone(), agent: name.clone(), from_agent: "ingress", to_agent: "egress" })
-        .collect();
-    access_rules(&policies)
+fn access(members: &[String]) -> Value {
+    let policy = |member: &String| {
+        let name = member.split('.').next().unwrap_or(member);
+        AccessPolicy { peer: member.clone(), agent: name.to_owned(), from_agent: "ingress", to_agent: "egress" }
+    };
+    access_rules(&members.iter().map(policy).collect::<Vec<_>>())
 }
 
 /// Returns the access rules of an agent: the same, seen from its side, and with the coordinator alone. Zenoh trusts every

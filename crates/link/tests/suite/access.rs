@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use brunt_fleet::FleetDirectory;
-use brunt_link::JoinedFleet;
+use brunt_fleet::{AgentToken, FleetDirectory};
+use brunt_link::{AgentIdentity, JoinedFleet};
 
 use crate::fleets::ZenohFleet;
 use crate::joining::Told;
@@ -118,4 +118,14 @@ fn who_is_not_of_the_fleet_or_no_more_gets_nothing() {
     FleetDirectory::open(&fleet.path()).unwrap().remove("a").unwrap();
     until("it is gone", || there.lock().unwrap().last() == Some(&false));
     assert!(member.ask("run/r", b"?", Duration::from_secs(3)).is_err());
+    // Its token is worth nothing to the end of time, whoever gets its name.
+    let token = FleetDirectory::open(&fleet.path()).unwrap().add("a").unwrap();
+    let AgentToken { ca, cert, key, name } = AgentToken::parse(&token).unwrap();
+    let identity = AgentIdentity { ca, cert, key, name };
+    let next = JoinedFleet::join(&fleet.address, identity, |_| ()).unwrap();
+    let _there = next.messenger().appear("a").unwrap();
+    until("the next of its name is there", || there.lock().unwrap().last() == Some(&true) && next.is_connected());
+    std::thread::sleep(REFUSED);
+    assert!(member.ask("run/r", b"?", Duration::from_secs(3)).is_err());
+    assert_eq!(answered(&*next.messenger(), "run/r", b"?"), b"plan");
 }
