@@ -89,6 +89,8 @@ words! {
         DataEnd = "data_end",
         /// A flow ends at the end of its data.
         DataEndIterations = "data_end_iterations",
+        /// The coordinator could not keep what agents handed in; facts: `why`, `run`.
+        CoordinatorDisk = "coordinator_disk",
         /// Each scenario ends at the end of its data.
         DataEndScenario = "data_end_scenario",
         /// Unsolicited datagrams arrived, and responses are matched by order alone.
@@ -111,6 +113,8 @@ words! {
         ObjectiveStop = "objective_stop",
         /// A step of `teardown` failed.
         TeardownFailed = "teardown_failed",
+        /// A run that went on with another coordinator could not do its teardown.
+        TeardownLeftOut = "teardown_left_out",
         /// A failed step of a flow ended the run.
         StepStop = "step_stop",
         /// All responses were redirects, and none was followed.

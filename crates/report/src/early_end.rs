@@ -41,8 +41,9 @@ impl EarlyEnd {
         let way = match run.end {
             _ if run.was_drained() => EarlyEndKind::Drained,
             _ if run.was_stopped() => EarlyEndKind::Stopped,
-            End::Interrupted | End::CutOff | End::Aborted => EarlyEndKind::CutOff,
-            End::Completed | End::Partial => return None,
+            // A run that lost a part lasts as planned, unless it lost all.
+            End::Interrupted | End::CutOff | End::Aborted | End::Partial => EarlyEndKind::CutOff,
+            End::Completed => return None,
         };
         let of = run.started.as_ref().and_then(|started| started.plan.duration);
         let ran = run.window > Nanos::ZERO && of.is_none_or(|of| run.window < of);
@@ -121,6 +122,8 @@ mod tests {
         begins(line(minute, 12, cut, Vec::new(), Lang::En), "cut after 12.0 s of 60.0 s; ");
         begins(line(minute, 12, cut, Vec::new(), Lang::Zh), "运行 12.0 s 后中断（计划 60.0 s）；");
         begins(line(None, 12, None, Vec::new(), Lang::En), "cut after 12.0 s; ");
+        // All agents were lost.
+        begins(line(minute, 12, Some(End::Partial), Vec::new(), Lang::En), "cut after 12.0 s of 60.0 s; ");
         let stop = RunEvent::Notice(Notice::new(Subject::ObjectiveStop, []));
         begins(line(minute, 12, cut, vec![stop], Lang::En), "stopped after 12.0 s of 60.0 s; ");
         let drain = RunEvent::Changed(LoadChange { at_ns: s(12).0 as i64, change: Change::Drain });

@@ -73,7 +73,7 @@ pub struct ObjectiveInputs<'a> {
     pub censored: u64,
     /// Iterations that were due and never began because no user was free.
     pub dropped: u64,
-    /// Set if the run was stopped early, so that requests cut off might have completed in time.
+    /// Set if the run, or a part of it, was cut off, so that its last requests might have completed in time.
     pub cut: bool,
     /// Successes.
     pub finished: u64,
@@ -500,7 +500,7 @@ impl<'a> ObjectiveInputs<'a> {
             failed: run.totals.failed,
             censored: run.totals.censored,
             dropped: 0,
-            cut: run.end == End::Interrupted,
+            cut: matches!(run.end, End::Interrupted | End::Partial),
             finished: run.totals.finished,
             throughput_per_s: run.throughput_per_s(),
             throughput_at_most_per_s: run.throughput_at_most_per_s(),
@@ -535,7 +535,7 @@ impl<'a> ObjectiveInputs<'a> {
             failed: totals.counts.failed,
             censored: totals.counts.censored,
             dropped: totals.counts.dropped,
-            cut: run.end == End::Interrupted,
+            cut: matches!(run.end, End::Interrupted | End::Partial),
             finished: totals.counts.finished,
             throughput_per_s: run.per_s(totals.finished_in_window),
             throughput_at_most_per_s: run.at_most(run.per_s(totals.finished_in_window)),

@@ -39,8 +39,13 @@ pub fn places(intent: &Intent) -> Result<WorkerPlaces, UsageError> {
 fn choose(request: &FleetRequest) -> Result<AgentGroup, UsageError> {
     let fleet = Arc::new(watch(request.fleet.as_deref())?);
     let wait = Duration::from_nanos(request.wait.0);
-    AgentGroup::choose(fleet, &request.agents, (wait, request.terms.clone()), runs()?)
-        .map_err(|why| UsageError::new("--agents", why))
+    AgentGroup::choose(
+        fleet,
+        &request.agents,
+        (wait, request.terms.clone()),
+        (shown(request.fleet.as_deref()), runs()?),
+    )
+    .map_err(|why| UsageError::new("--agents", why))
 }
 
 /// Connects with a fleet: a directory of identities, or a NATS server.
@@ -53,6 +58,16 @@ fn watch(fleet: Option<&str>) -> Result<Fleet, UsageError> {
 pub fn exists(fleet: Option<&str>) -> bool {
     let is_made = || link::directory(fleet).is_ok_and(|path| FleetDirectory::open(&path).is_ok());
     fleet.is_some_and(link::is_nats) || is_made()
+}
+
+/// Returns a fleet as `--fleet` names it, without a password.
+fn shown(fleet: Option<&str>) -> Option<String> {
+    let Some((scheme, rest)) = fleet.filter(|fleet| link::is_nats(fleet)).and_then(|url| url.split_once("://")) else {
+        let path = fleet.map(PathBuf::from).or_else(link::usual_directory)?;
+        return std::path::absolute(path).ok().map(|path| path.display().to_string());
+    };
+    let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+    Some(format!("{scheme}://{host}"))
 }
 
 fn unreachable(why: &Undelivered) -> UsageError {

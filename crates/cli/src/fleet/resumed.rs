@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use brunt_bench::journal::Journal;
+use brunt_cause::complaint;
 use brunt_config::ResumeCommand;
 use brunt_config::redact::Redaction;
 use brunt_contract::UsageError;
@@ -30,7 +31,14 @@ pub fn resume(asked: &ResumeCommand, interrupts: &Interrupts) -> CommandResult {
     report_output::check_files(&asked.presentation.files, asked.record.as_deref())?;
     asked.record.iter().try_for_each(|path| document::check_writable("--record", path))?;
     let directory = RunDirectory::open(&runs()?, &asked.run).map_err(|why| UsageError::new("--resume", why))?;
-    let fleet = Arc::new(watch(asked.fleet.as_deref())?);
+    let own = directory.fleet().map_err(|why| UsageError::new("--resume", why))?;
+    if let (Some(asked), Some(own)) = (&asked.fleet, &own)
+        && super::shown(Some(asked)).as_ref() != Some(own)
+    {
+        let trouble = complaint!("is another fleet: the run is one of {own}", "是另一个机群：该压测属于 {own}");
+        return Err(UsageError::new("--fleet", trouble));
+    }
+    let fleet = Arc::new(watch(asked.fleet.as_deref().or(own.as_deref()))?);
     let resumed = ResumedRun::open(Arc::clone(&fleet), directory).map_err(|why| UsageError::new("--resume", why))?;
     let names: Vec<String> = resumed.started().agents.iter().map(|agent| agent.name.clone()).collect();
     fleet.wait_for(COME, |there| names.iter().all(|name| there.contains(name)));

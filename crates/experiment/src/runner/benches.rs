@@ -3,11 +3,12 @@
 use std::time::Instant;
 
 use brunt_bench::Bench;
+use brunt_cause::complaint;
 use brunt_contract::UsageError;
 use brunt_engine::Stop;
 use brunt_measure::Nanos;
 use brunt_plan::Trial;
-use brunt_record::{Kind, Phase, RunListener};
+use brunt_record::{End, Kind, Phase, RunListener};
 use brunt_report::{Exit, Summary};
 
 use super::{RunOf, RunResult, TrialRunner};
@@ -75,6 +76,9 @@ impl TrialRunner for BenchRunner<'_> {
             Err(complaint) => RunResult::Refused(complaint),
             Ok(summary) => match summary.exit {
                 Exit::Unreachable => RunResult::Lost,
+                Exit::Interrupted if summary.end == End::Partial && !stop.requested() => {
+                    RunResult::Refused(lost_a_part())
+                }
                 Exit::Interrupted => RunResult::Stopped,
                 // What waits for a service to recover decides itself for how long.
                 _ if !of.is_aside && is_lost(&summary) => RunResult::Lost,
@@ -86,6 +90,15 @@ impl TrialRunner for BenchRunner<'_> {
     fn elapsed(&self) -> Nanos {
         Nanos(self.began.elapsed().as_nanos() as u64)
     }
+}
+
+/// Returns why an experiment ends with a run whose load was not that which was asked for.
+fn lost_a_part() -> UsageError {
+    let trouble = complaint!(
+        "an agent or a process was lost in the middle of a run; go on with --resume once it is there again",
+        "有施压机或进程在压测途中丢失；待其恢复后可用 --resume 继续"
+    );
+    UsageError::new("run", trouble)
 }
 
 /// Returns `true` if nothing was there to connect to during the whole run: what is measured after that says nothing about the

@@ -13,9 +13,9 @@ use brunt_record::{LoadChange, Notice, RunEvent, Subject};
 
 use super::at_once;
 use super::clock::{self, ClockComparison};
-use super::directory::{RunDirectory, RunHead};
+use super::directory::{LostAgent, RunDirectory, RunHead};
 use super::group::{Wires, lead};
-use super::merge::RecordMerger;
+use super::merge::{RecordMerger, TakenOver};
 use crate::frame::Item;
 
 /// Interval of looks at stops, changes and silences.
@@ -52,6 +52,8 @@ struct AgentStatus {
     refused: Option<String>,
     /// Set once its last item came.
     has_left: bool,
+    /// Number of its items that were taken.
+    items: u64,
 }
 
 /// The conductor of a run.
@@ -76,6 +78,8 @@ pub(super) struct Conductor {
     aborted: bool,
     /// Time since which no record grows any more.
     over_since: Option<Instant>,
+    /// Set while items are taken of an agent that an earlier coordinator gave up.
+    is_replaying: bool,
 }
 
 impl Conductor {
@@ -100,6 +104,7 @@ impl Conductor {
             silent_since: None,
             refused: None,
             has_left: false,
+            items: 0,
         });
         Conductor {
             status: status.collect(),
@@ -117,6 +122,7 @@ impl Conductor {
             taken_over: 0.0,
             aborted: false,
             over_since: None,
+            is_replaying: false,
         }
     }
 
@@ -127,19 +133,15 @@ impl Conductor {
         std::thread::sleep(LOOK * 4);
     }
 
-    /// Conducts the run to its end. `answers` (the briefing) is needed until the load begins.
+    /// Conducts the run to its end. `answers` (the briefing) is needed until the load begins. Returns `false` if agents still
+    /// have figures that this machine could not keep.
     pub fn conduct(
         mut self,
         (stop, control): (&Stop, &Control),
         answers: Option<Held>,
         sink: &mut dyn FnMut(RunEvent),
-    ) {
-        for change in self.directory.changes() {
-            sink(RunEvent::Changed(change));
-        }
-        for (agent, items) in std::mem::take(&mut self.wires.known).into_iter().enumerate() {
-            self.take(Incoming { agent, items }, sink);
-        }
+    ) -> bool {
+        self.replay(sink);
         while !self.is_over() {
             match self.wires.incoming.recv_timeout(LOOK) {
                 Ok(incoming) => self.take(incoming, sink),
@@ -158,8 +160,42 @@ impl Conductor {
             self.look_at_silence(sink);
         }
         drop(answers);
-        let stopped = self.stopped.is_some() && !self.aborted;
+        let trouble = self.wires.trouble.get();
+        if let Some(why) = trouble {
+            let facts = [("why", why.clone()), ("run", self.directory.run.clone())];
+            sink(RunEvent::Notice(Notice::new(Subject::CoordinatorDisk, facts)));
+        }
+        let (is_kept, stopped) = (trouble.is_none(), self.stopped.is_some() && !self.aborted);
         self.merger.finish(stopped, sink);
+        is_kept
+    }
+
+    /// Comes to where a coordinator before this one was: its changes, what the agents handed in to it, and whom it gave up.
+    fn replay(&mut self, sink: &mut dyn FnMut(RunEvent)) {
+        for change in self.directory.changes() {
+            if let (Some(level), Change::Rate(_) | Change::Users(_)) = (&mut self.level, change.change) {
+                *level = change.change;
+            }
+            sink(RunEvent::Changed(change));
+        }
+        let losses = self.directory.losses();
+        for (agent, mut items) in std::mem::take(&mut self.wires.known).into_iter().enumerate() {
+            let loss = losses.iter().find(|loss| loss.agent == agent);
+            let late = loss.map(|loss| items.split_off(items.len().min(loss.items as usize)));
+            // What it handed in after it was given up does not count.
+            let has_left = late.is_some_and(|late| late.iter().any(|item| matches!(item, Item::Ended(_))));
+            self.status[agent].has_left |= has_left;
+            self.is_replaying = loss.is_some();
+            self.take(Incoming { agent, items }, sink);
+            self.is_replaying = false;
+        }
+        for loss in losses {
+            self.give_up(loss.agent, &loss.why, sink);
+            if let Some(since) = loss.taken_over_ns {
+                self.taken_over = self.merger.lost_share();
+                self.merger.take_over(TakenOver::Since(since));
+            }
+        }
     }
 
     /// Returns `true` once no record grows any more, and every agent whose record is whole has taken its leave: one whose
@@ -178,18 +214,21 @@ impl Conductor {
         let name = self.name(agent);
         if let Some(status) = self.status.get_mut(agent) {
             let away = status.heard.elapsed();
-            status.heard = Instant::now();
+            // An agent that only remarks makes no progress.
+            if items.iter().any(|item| !matches!(item, Item::Remark(_))) {
+                status.heard = Instant::now();
+            }
             if status.silent_since.take().is_some() && self.merger.grows(agent) {
                 let facts = [("agent", name.clone()), ("away", format!("{} s", away.as_secs()))];
                 sink(RunEvent::Notice(Notice::new(Subject::AgentBack, facts)));
             }
         }
         for item in items {
+            self.status.get_mut(agent).into_iter().for_each(|status| status.items += 1);
             match item {
                 Item::Ready(barrier) => self.ready(agent, barrier),
                 Item::Event(event) => {
                     if let Err(why) = self.merger.add(agent, &event, sink) {
-                        self.wires.orders.get_mut(agent).into_iter().for_each(|line| line.stop());
                         self.lose(agent, &why, sink);
                     }
                 }
@@ -243,7 +282,10 @@ impl Conductor {
                 self.compare_clocks(&here, at);
             }
             for agent in here {
-                self.status[agent].released[barrier] = true;
+                let status = &mut self.status[agent];
+                status.released[barrier] = true;
+                // From here on it owes figures.
+                status.heard = Instant::now() + Duration::from_nanos(at.0.saturating_sub(Clock.now().0));
                 if let Some(line) = self.wires.orders.get_mut(agent) {
                     line.release(barrier as u32, at);
                 }
@@ -258,11 +300,12 @@ impl Conductor {
         let compare = move || {
             let wait = start.0.saturating_sub(Clock.now().0);
             std::thread::sleep(Duration::from_nanos(wait) + AFTER_START);
-            for (agent, clock) in at_once(&agents, |(agent, name)| (*agent, clock::compare(&*messenger, name))) {
-                if let Ok(clock) = clock {
-                    let _ = told.send((agent, clock));
+            // Each as it comes: one that does not answer must not hold up the others.
+            at_once(&agents, |(agent, name)| {
+                if let Ok(clock) = clock::compare(&*messenger, name) {
+                    let _ = told.send((*agent, clock));
                 }
-            }
+            });
         };
         // Without it, the first comparison counts.
         drop(std::thread::Builder::new().name("clocks".into()).spawn(compare));
@@ -299,7 +342,7 @@ impl Conductor {
         }
     }
 
-    /// Tells all agents of a change, with the part of those that are gone taken over.
+    /// Tells the agents that are not lost of a change, with the part of those that are taken over.
     fn change(&mut self, at: Nanos, change: Change) {
         let whole = 1.0 - self.taken_over;
         let change = match change {
@@ -307,7 +350,9 @@ impl Conductor {
             Change::Users(users) if whole > 0.0 => Change::Users((f64::from(users) / whole).round() as u32),
             other => other,
         };
-        self.wires.orders.iter_mut().for_each(|line| line.change(at, change));
+        let lines = self.wires.orders.iter_mut().enumerate();
+        let there = lines.filter(|(agent, _)| !self.merger.is_lost(*agent));
+        there.for_each(|(_, line)| line.change(at, change));
     }
 
     /// Says who is silent, shows the seconds that only they hold up, and gives up those that were silent for too long.
@@ -321,9 +366,12 @@ impl Conductor {
             if let Some(patience) = self.patience(agent)
                 && silence > patience
             {
-                let why = format!("silent for {} s", silence.as_secs());
+                let why = match self.wires.trouble.get() {
+                    Some(trouble) => format!("this machine could not keep what it hands in: {trouble}"),
+                    None => format!("silent for {} s", silence.as_secs()),
+                };
                 self.lose(agent, &why, sink);
-            } else if silence > SILENT && self.merger.has_begun(agent) && self.status[agent].silent_since.is_none() {
+            } else if silence > SILENT && self.owes_figures(agent) && self.status[agent].silent_since.is_none() {
                 self.status[agent].silent_since = Some(self.merger.reached(agent));
                 let facts = [("agent", self.name(agent)), ("silent", format!("{} s", silence.as_secs()))];
                 sink(RunEvent::Notice(Notice::new(Subject::AgentLate, facts)));
@@ -336,10 +384,16 @@ impl Conductor {
         }
     }
 
+    /// Returns `true` if an agent has begun, or was told to. One that first opens connections to hold may take its time.
+    fn owes_figures(&self, agent: usize) -> bool {
+        let told = self.status[agent].released[PREPARED] && self.head.started.plan.hold.is_none();
+        self.merger.has_begun(agent) || told
+    }
+
     /// Returns how long a silent agent is waited for.
     fn patience(&self, agent: usize) -> Option<Duration> {
         let lost_after = Duration::from_nanos(self.head.terms.lost_after.0);
-        if !self.merger.has_begun(agent) {
+        if !self.owes_figures(agent) {
             let prepares = self.first_ready.is_some() && !self.status[agent].ready[PREPARED];
             return Some(if self.stopped.is_some() {
                 AFTER_STOP
@@ -357,27 +411,49 @@ impl Conductor {
         if !self.merger.grows(agent) {
             return;
         }
-        self.merger.lose(agent, why, sink);
-        if self.stopped.is_some() {
+        self.give_up(agent, why, sink);
+        // What was not kept is missing here alone: whoever goes on with the run waits for it.
+        if self.is_replaying || self.wires.trouble.get().is_some() {
             return;
         }
+        let taken_over_ns = if self.stopped.is_none() { self.follow_policy(agent, sink) } else { None };
+        let items = self.status.get(agent).map_or(0, |status| status.items);
+        // Without a disk, a coordinator that is started again would wait for the agent once more.
+        let _ = self.directory.add_loss(&LostAgent { agent, items, why: why.to_owned(), taken_over_ns });
+    }
+
+    /// Gives up an agent, and stops it: one that is out of reach may load the service still.
+    fn give_up(&mut self, agent: usize, why: &str, sink: &mut dyn FnMut(RunEvent)) {
+        self.merger.lose(agent, why, sink);
+        self.wires.orders.get_mut(agent).into_iter().for_each(|line| line.stop());
+    }
+
+    /// Does what the policy says of a lost agent; returns the time from which the others carry its load.
+    fn follow_policy(&mut self, agent: usize, sink: &mut dyn FnMut(RunEvent)) -> Option<i64> {
         match (self.head.terms.on_lost, self.level) {
             (LossPolicy::Abort, _) => {
                 self.aborted = true;
                 self.stop_all();
+                None
             }
             (LossPolicy::Redistribute, Some(level)) => {
                 self.taken_over = self.merger.lost_share();
                 let at = Clock.now() + lead(&self.head.started.agents);
                 self.change(at, level);
-                self.merger.take_over(at);
-                let since = self.merger.window().map_or(0.0, |window| (at - window).as_secs_f64());
+                self.merger.take_over(TakenOver::At(at));
+                // One that is lost before the window is missing from its first second.
+                let since = self.merger.window().map_or(1, |window| (at.0 as i64).saturating_sub(window.0 as i64));
                 let others = (0..self.status.len()).filter(|other| self.merger.grows(*other));
                 let others: Vec<String> = others.map(|other| self.name(other)).collect();
-                let facts = [("agents", self.name(agent)), ("to", others.join(", ")), ("at", format!("{since:.1} s"))];
+                let facts = [
+                    ("agents", self.name(agent)),
+                    ("to", others.join(", ")),
+                    ("at", format!("{:.1} s", since.max(0) as f64 / 1e9)),
+                ];
                 sink(RunEvent::Notice(Notice::new(Subject::AgentsReplaced, facts)));
+                Some(since)
             }
-            _ => {}
+            _ => None,
         }
     }
 }

@@ -12,13 +12,15 @@ use std::time::Duration;
 
 use brunt_cause::{Complaint, complaint};
 use brunt_plan::RunTerms;
-use brunt_record::{AgentHead, LoadChange, RunStarted};
+use brunt_record::{AgentHead, LoadChange, RunEvent, RunStarted};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::frame::Item;
 
 const HEAD: &str = "run.json";
 const CHANGES: &str = "changes.json";
+const LOSSES: &str = "losses.json";
 
 /// File that the coordinator of a run holds locked.
 const LOCK: &str = "lock";
@@ -45,9 +47,37 @@ fn lock(path: &Path) -> Option<Arc<File>> {
 pub(crate) struct RunHead {
     /// Head of the record.
     pub started: RunStarted,
+    /// What stands between it and the first second: the response to the pre-flight request.
+    #[serde(default)]
+    pub opening: Vec<RunEvent>,
     /// Set if arrivals do not wait for responses.
     pub is_open: bool,
     pub terms: RunTerms,
+    /// The fleet, as `--fleet` names it, without a password; null for the usual one.
+    #[serde(default)]
+    pub fleet: Option<String>,
+}
+
+impl RunHead {
+    /// Returns `true` if the plan ends with steps that a coordinator makes.
+    pub fn has_teardown(&self) -> bool {
+        let plan = &self.started.plan;
+        let flows = plan.flow.iter().chain(&plan.common);
+        flows.into_iter().any(|flow| !flow.teardown.is_empty())
+    }
+}
+
+/// The loss of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LostAgent {
+    /// Index of the agent.
+    pub agent: usize,
+    /// Number of its items that count.
+    pub items: u64,
+    pub why: String,
+    /// Time from which others carry the load of all that are lost by then, since the start of the window (nanoseconds); null
+    /// if none do.
+    pub taken_over_ns: Option<i64>,
 }
 
 impl RunDirectory {
@@ -96,6 +126,14 @@ impl RunDirectory {
         fs::rename(new, self.path.join(HEAD))
     }
 
+    /// Returns the fleet of the run, as `--fleet` names it, without a password; `None` for the usual one.
+    ///
+    /// # Errors
+    /// The head of the run cannot be read.
+    pub fn fleet(&self) -> Result<Option<String>, Complaint> {
+        Ok(self.read_head()?.fleet)
+    }
+
     pub(crate) fn read_head(&self) -> Result<RunHead, Complaint> {
         let read = fs::read(self.path.join(HEAD)).map_err(|error| error.to_string());
         let head = read.and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string()));
@@ -116,15 +154,33 @@ impl RunDirectory {
 
     /// Notes a change of the load, as it stands in the record.
     pub(crate) fn add_change(&self, change: &LoadChange) -> io::Result<()> {
-        let mut file = File::options().append(true).create(true).mode(0o600).open(self.path.join(CHANGES))?;
-        let mut line = serde_json::to_vec(change)?;
-        line.push(b'\n');
-        file.write_all(&line)
+        self.add_line(CHANGES, change)
     }
 
     /// Returns the changes of the load that were noted.
     pub(crate) fn changes(&self) -> Vec<LoadChange> {
-        let text = fs::read_to_string(self.path.join(CHANGES)).unwrap_or_default();
+        self.lines(CHANGES)
+    }
+
+    /// Notes that an agent was given up.
+    pub(crate) fn add_loss(&self, loss: &LostAgent) -> io::Result<()> {
+        self.add_line(LOSSES, loss)
+    }
+
+    /// Returns the losses that were noted, in their order.
+    pub(crate) fn losses(&self) -> Vec<LostAgent> {
+        self.lines(LOSSES)
+    }
+
+    fn add_line(&self, file: &str, value: &impl Serialize) -> io::Result<()> {
+        let mut file = File::options().append(true).create(true).mode(0o600).open(self.path.join(file))?;
+        let mut line = serde_json::to_vec(value)?;
+        line.push(b'\n');
+        file.write_all(&line)
+    }
+
+    fn lines<T: DeserializeOwned>(&self, file: &str) -> Vec<T> {
+        let text = fs::read_to_string(self.path.join(file)).unwrap_or_default();
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use brunt_bench::{FleetRun, FleetRunner};
@@ -12,7 +12,7 @@ use brunt_engine::{Control, Stop};
 use brunt_measure::{Nanos, Rng};
 use brunt_messenger::{FrameId, Held, Keep};
 use brunt_plan::{AgentSelection, Change, Load, LossPolicy, NamedAgent, Plan, RunTerms};
-use brunt_record::{AgentHead, RunEvent, RunStarted, WorkerRange};
+use brunt_record::{AgentHead, Notice, RunEvent, RunStarted, Subject, WorkerRange};
 
 use super::conduct::{Conductor, Incoming};
 use super::directory::{AgentItems, RunDirectory, RunHead};
@@ -34,6 +34,8 @@ pub struct AgentGroup {
     terms: RunTerms,
     /// Directory of the directories of runs.
     runs: PathBuf,
+    /// The fleet, as `--fleet` names it, without a password.
+    fleet_name: Option<String>,
 }
 
 impl AgentGroup {
@@ -45,17 +47,13 @@ impl AgentGroup {
         fleet: Arc<Fleet>,
         selection: &AgentSelection,
         (within, terms): (Duration, RunTerms),
-        runs: PathBuf,
+        (fleet_name, runs): (Option<String>, PathBuf),
     ) -> Result<AgentGroup, Complaint> {
         let mut known: Vec<AgentDescription> = Vec::new();
         fleet.wait_for(within, |names| {
             let new: Vec<&String> =
                 names.iter().filter(|name| known.iter().all(|agent| agent.name != **name)).collect();
-            let answers = at_once(&new, |name| fleet.ask(name, &AgentQuestion::Describe));
-            known.extend(answers.into_iter().filter_map(|answer| match answer {
-                Ok(AgentAnswer::Description(found)) => Some(*found),
-                _ => None,
-            }));
+            known.extend(at_once(&new, |name| fleet.describe(name)).into_iter().flatten());
             known.retain(|agent| names.contains(&agent.name) && agent.state == AgentState::Idle);
             // All that come may still be coming, unless all there are have come.
             let idle: Vec<String> = known.iter().map(|agent| agent.name.clone()).collect();
@@ -65,7 +63,7 @@ impl AgentGroup {
         known.sort_by(|a, b| a.name.cmp(&b.name));
         let chosen = selection.choose(&named(&known))?;
         let agents = chosen.into_iter().filter_map(|n| known.get(n).cloned()).collect();
-        Ok(AgentGroup { fleet, agents, terms, runs })
+        Ok(AgentGroup { fleet, agents, terms, runs, fleet_name })
     }
 
     /// Returns the chosen agents.
@@ -143,22 +141,21 @@ impl FleetRunner for AgentGroup {
         briefing.write(&mut bytes).map_err(disk)?;
         let name = run_name();
         let directory = RunDirectory::create(&self.runs, &name).map_err(disk)?;
-        let mut started: Option<Box<RunStarted>> = None;
-        prepared.report_start(setup, workers, &mut |event| match event {
-            RunEvent::Started(mut head) => {
+        let mut opening: Vec<RunEvent> = Vec::new();
+        prepared.report_start(setup, workers, &mut |mut event| {
+            if let RunEvent::Started(head) = &mut event {
                 head.agents.clone_from(&heads);
-                started = Some(head.clone());
-                sink(RunEvent::Started(head));
             }
-            other => sink(other),
+            opening.push(event.clone());
+            sink(event);
         });
-        let mut masked = started.map(RunEvent::Started);
-        if let Some(event) = &mut masked {
-            let mut redaction = (*redaction).clone();
-            redaction.event(event);
-        }
-        let Some(RunEvent::Started(started)) = masked else { return Ok(()) };
-        let head = RunHead { started: *started, is_open: plan.load.is_open(), terms: self.terms.clone() };
+        let mut redaction = (*redaction).clone();
+        opening.iter_mut().for_each(|event| redaction.event(event));
+        let (heads_of_run, opening): (Vec<RunEvent>, Vec<RunEvent>) =
+            opening.into_iter().partition(|event| matches!(event, RunEvent::Started(_)));
+        let Some(RunEvent::Started(started)) = heads_of_run.into_iter().next() else { return Ok(()) };
+        let (terms, fleet) = (self.terms.clone(), self.fleet_name.clone());
+        let head = RunHead { started: *started, opening, is_open: plan.load.is_open(), terms, fleet };
         directory.write_head(&head).map_err(disk)?;
         let offers = offers(&name, &heads, workers, (bytes.len() as u64, &self.terms));
         let wires = Wires::connect(&self.fleet, &directory, &heads)?;
@@ -172,8 +169,9 @@ impl FleetRunner for AgentGroup {
             directory.remove();
             return Err(refusal);
         }
-        conductor.conduct((stop, control), Some(answers), sink);
-        directory.remove();
+        if conductor.conduct((stop, control), Some(answers), sink) {
+            directory.remove();
+        }
         Ok(())
     }
 }
@@ -202,9 +200,17 @@ fn offers(run: &str, heads: &[AgentHead], of: u32, (bytes, terms): (u64, &RunTer
         to: head.workers.to,
         of,
         bytes,
-        orphan_timeout_ns: terms.orphan_timeout.0,
+        orphan_timeout_ns: orphan_timeout(terms).0,
     };
     heads.iter().map(|head| (head.name.clone(), offer(head))).collect()
+}
+
+/// Returns the time after which an agent without its coordinator stops: before others take over its load, if they do.
+fn orphan_timeout(terms: &RunTerms) -> Nanos {
+    match terms.on_lost {
+        LossPolicy::Redistribute => terms.orphan_timeout.min(terms.lost_after),
+        _ => terms.orphan_timeout,
+    }
 }
 
 /// Answers an agent that asks for a piece of its briefing.
@@ -270,10 +276,16 @@ impl ResumedRun {
             }
         }
         sink(RunEvent::Started(Box::new(head.started.clone())));
+        head.opening.iter().cloned().for_each(&mut *sink);
+        if head.has_teardown() {
+            sink(RunEvent::Notice(Notice::new(Subject::TeardownLeftOut, [])));
+        }
         let wires = Wires::connect(&fleet, &directory, &head.started.agents)?;
-        let conductor = Conductor::new(Arc::clone(&fleet.messenger), (head, directory.clone()), None, wires);
-        conductor.conduct((stop, &Control::default()), None, sink);
-        directory.remove();
+        let level = level(&head.started.plan).filter(|_| head.terms.on_lost == LossPolicy::Redistribute);
+        let conductor = Conductor::new(Arc::clone(&fleet.messenger), (head, directory.clone()), level, wires);
+        if conductor.conduct((stop, &Control::default()), None, sink) {
+            directory.remove();
+        }
         Ok(())
     }
 }
@@ -284,6 +296,8 @@ pub(super) struct Wires {
     pub orders: Vec<OrderLine>,
     /// Items from before this process.
     pub known: Vec<Vec<crate::frame::Item>>,
+    /// Why what agents handed in could not be kept, if so.
+    pub trouble: Arc<OnceLock<String>>,
     _receiving: Held,
 }
 
@@ -298,7 +312,9 @@ impl Wires {
         let names: Vec<String> = heads.iter().map(|head| head.name.clone()).collect();
         let files: Vec<Mutex<AgentItems>> = files.into_iter().map(Mutex::new).collect();
         let (told, incoming) = sync_channel(UNDER_WAY);
-        let keep: Keep = Box::new(move |id, frame| keep(&names, &files, &told, id, frame));
+        let trouble = Arc::<OnceLock<String>>::default();
+        let noted = Arc::clone(&trouble);
+        let keep: Keep = Box::new(move |id, frame| keep(&names, &files, (&told, &noted), id, frame));
         let receiving = fleet.messenger.receive(&directory.run, keep).map_err(|why| failed(why.0))?;
         let line = |head: &AgentHead| {
             OrderLine::open(
@@ -308,7 +324,8 @@ impl Wires {
                 brunt_engine::ClockOffset(head.clock_ahead_ns),
             )
         };
-        Ok(Wires { incoming, orders: heads.iter().map(line).collect(), known, _receiving: receiving })
+        let orders = heads.iter().map(line).collect();
+        Ok(Wires { incoming, orders, known, trouble, _receiving: receiving })
     }
 }
 
@@ -317,7 +334,7 @@ impl Wires {
 fn keep(
     names: &[String],
     files: &[Mutex<AgentItems>],
-    told: &SyncSender<Incoming>,
+    (told, trouble): (&SyncSender<Incoming>, &OnceLock<String>),
     id: &FrameId,
     frame: &[u8],
 ) -> bool {
@@ -328,7 +345,13 @@ fn keep(
             // The lock is held until here, so that items reach the merger in their order.
             items.is_empty() || told.send(Incoming { agent, items }).is_ok()
         }
-        Err(_) => false,
+        Err(why) => {
+            // What an agent did wrong has no number of the operating system.
+            if why.raw_os_error().is_some() {
+                let _ = trouble.set(why.to_string());
+            }
+            false
+        }
     }
 }
 

@@ -29,8 +29,8 @@ struct AgentRecord {
     /// Its own events, each with the end of the second that it stands before.
     queue: VecDeque<(i64, RunEvent)>,
     began: Option<WindowStart>,
-    /// Time from which others carry its load, in nanoseconds since the start of the window; `i64::MAX` if none do.
-    taken_over: i64,
+    /// Time from which others carry its load.
+    taken_over: Option<TakenOver>,
 }
 
 /// How far a record is.
@@ -41,6 +41,24 @@ enum RecordState {
     Whole,
     /// It ends with what was reported.
     Lost,
+}
+
+/// A time from which others carry the load of a lost agent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TakenOver {
+    /// On the coordinator's clock.
+    At(Nanos),
+    /// Since the start of the window, in nanoseconds.
+    Since(i64),
+}
+
+impl TakenOver {
+    fn since(self, window: Nanos) -> i64 {
+        match self {
+            TakenOver::At(at) => (at.0 as i64).saturating_sub(window.0 as i64),
+            TakenOver::Since(since) => since,
+        }
+    }
 }
 
 /// The merger of the records of a run's agents.
@@ -70,7 +88,7 @@ impl RecordMerger {
             open: OpenRequests::default(),
             queue: VecDeque::new(),
             began: None,
-            taken_over: i64::MAX,
+            taken_over: None,
         };
         RecordMerger {
             agents: agents.into_iter().map(record).collect(),
@@ -181,11 +199,9 @@ impl RecordMerger {
     }
 
     /// Notes that others carry the load of all lost agents from this time on: it is not missing from later seconds.
-    pub fn take_over(&mut self, at: Nanos) {
-        let Some(window) = self.window() else { return };
-        let at = (at.0 as i64).saturating_sub(window.0 as i64);
+    pub fn take_over(&mut self, from: TakenOver) {
         let lost = self.agents.iter_mut().filter(|record| record.state == RecordState::Lost);
-        lost.for_each(|record| record.taken_over = record.taken_over.min(at));
+        lost.for_each(|record| record.taken_over = record.taken_over.or(Some(from)));
     }
 
     /// Returns the part of the run's workers that was lost.
@@ -201,6 +217,11 @@ impl RecordMerger {
     /// Returns `true` if the record of an agent grows.
     pub fn grows(&self, agent: usize) -> bool {
         self.agents.get(agent).is_some_and(|record| record.state == RecordState::Grows)
+    }
+
+    /// Returns `true` if an agent was given up.
+    pub fn is_lost(&self, agent: usize) -> bool {
+        self.agents.get(agent).is_some_and(|record| record.state == RecordState::Lost)
     }
 
     /// Returns `true` if the record of an agent is whole.
@@ -270,8 +291,10 @@ impl RecordMerger {
             let mut second = entry.remove();
             self.bounds.apply(&mut second);
             self.begin(sink);
+            let window = self.window().unwrap_or_default();
             let lost = |record: &&AgentRecord| {
-                record.state == RecordState::Lost && record.reached < second.to_ns && second.from_ns < record.taken_over
+                let carried = record.taken_over.is_some_and(|from| second.from_ns >= from.since(window));
+                record.state == RecordState::Lost && record.reached < second.to_ns && !carried
             };
             second.missing_share = self.agents.iter().filter(lost).map(|record| record.share).sum::<f64>().min(1.0);
             self.pass_queues(second.to_ns, sink);

@@ -113,10 +113,7 @@ impl Fleet {
     /// Asks each agent that is there who it is, and what time it is there.
     pub fn survey(&self) -> Vec<AgentPresence> {
         at_once(&self.names(), |name| {
-            let description = match self.ask(name, &AgentQuestion::Describe) {
-                Ok(AgentAnswer::Description(description)) => Some(*description),
-                _ => None,
-            };
+            let description = self.describe(name);
             let clock = description.as_ref().and_then(|_| clock::compare(&*self.messenger, name).ok());
             let clock = clock.unwrap_or_default();
             AgentPresence {
@@ -129,9 +126,28 @@ impl Fleet {
         })
     }
 
+    /// Asks an agent who it is; its name is the one that its certificate allows, and its texts are fit for a terminal.
+    pub(crate) fn describe(&self, agent: &str) -> Option<AgentDescription> {
+        let Ok(AgentAnswer::Description(found)) = self.ask(agent, &AgentQuestion::Describe) else { return None };
+        let mut value = serde_json::to_value(&*found).ok()?;
+        sanitize(&mut value);
+        let found: AgentDescription = serde_json::from_value(value).ok()?;
+        Some(AgentDescription { name: agent.to_owned(), ..found })
+    }
+
     pub(crate) fn ask(&self, agent: &str, question: &AgentQuestion) -> Result<AgentAnswer, Undelivered> {
         let answer = self.messenger.ask(&format!("agent/{agent}"), &to_bytes(question), ANSWERS)?;
         from_bytes(&answer).ok_or_else(|| Undelivered(format!("agent {agent} answers in another language")))
+    }
+}
+
+/// Makes all texts within a value fit for a terminal.
+fn sanitize(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::String(text) => *text = brunt_measure::sanitize::text(text).into_owned(),
+        serde_json::Value::Array(values) => values.iter_mut().for_each(sanitize),
+        serde_json::Value::Object(values) => values.values_mut().for_each(sanitize),
+        _ => {}
     }
 }
 

@@ -15,6 +15,7 @@ use brunt_record::{
 };
 
 use super::directory::{RunDirectory, RunHead};
+use super::merge::TakenOver;
 use super::{Fleet, ResumedRun};
 use crate::frame::Item;
 use crate::protocol::{AgentAnswer, AgentOrder, AgentQuestion, from_bytes, to_bytes};
@@ -146,7 +147,9 @@ impl PlayedRun {
         let hub = LocalMessenger::default();
         let below = tempfile::tempdir().unwrap();
         let directory = RunDirectory::create(below.path(), RUN).unwrap();
-        directory.write_head(&RunHead { started: started(agents), is_open: false, terms }).unwrap();
+        directory
+            .write_head(&RunHead { started: started(agents), opening: Vec::new(), is_open: false, terms, fleet: None })
+            .unwrap();
         // It is conducted by the thread of the coordinator.
         drop(directory);
         let all = (0..agents).map(|number| PlayedAgent::new(&hub, number)).collect();
@@ -516,7 +519,95 @@ fn load_that_others_took_over_is_missing_no_more() {
         tell(&mut merger, agent, &second(0));
     }
     merger.lose(1, "silent", &mut |_| {});
-    merger.take_over(Nanos(window + 2 * SECOND as u64));
+    merger.take_over(TakenOver::At(Nanos(window + 2 * SECOND as u64)));
     (1..4).for_each(|nth| tell(&mut merger, 0, &second(nth)));
     assert_eq!(missing, [0.0, 0.5, 0.0, 0.0]);
+}
+
+#[test]
+fn a_lost_agent_is_stopped_and_stays_lost_for_whoever_goes_on_with_the_run() {
+    let (mut run, agents) = PlayedRun::start(2, terms(1500));
+    std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
+    let [steady, lost] = &agents[..] else { panic!("two agents") };
+    lost.second(0, 10);
+    lost.messenger.cut_off(true);
+    for nth in 0..4 {
+        steady.second(nth, 10);
+        std::thread::sleep(Duration::from_millis(600));
+    }
+    run.until("it is lost", |events| notices(events).contains(&(Subject::AgentLost, "a1".into())));
+    lost.messenger.cut_off(false);
+    // It went on meanwhile: nobody counts that, so it must end.
+    lost.until_ordered(|order| matches!(order, AgentOrder::Stop));
+    (1..4).for_each(|nth| lost.second(nth, 10));
+    lost.end(4);
+    run.killed.store(true, Ordering::Relaxed);
+    steady.second(4, 10);
+    assert!(run.thread.take().unwrap().join().is_err());
+    run.go_on();
+    steady.end(5);
+    let events = run.finish();
+    assert_eq!((sums(&events), ended(&events).reason), ([60, 60, 0], End::Partial));
+    let missing: Vec<f64> = seconds(&events).iter().map(|second| second.missing_share).collect();
+    assert_eq!(missing, [0.0, 0.5, 0.5, 0.5, 0.5]);
+    let losses = notices(&events).into_iter().filter(|(what, _)| *what == Subject::AgentLost).count();
+    assert_eq!(losses, 1);
+}
+
+#[test]
+fn an_agent_that_never_begins_though_it_was_told_to_is_lost_like_any_other() {
+    let (mut run, agents) = PlayedRun::start(2, terms(1500));
+    let [steady, lost] = &agents[..] else { panic!("two agents") };
+    assert!(lost.hand_in(&[Item::Ready(PREPARED as u32)]));
+    steady.begin();
+    for nth in 0..6 {
+        steady.second(nth, 10);
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    steady.end(6);
+    let events = run.finish();
+    assert_eq!((sums(&events), ended(&events).reason), ([60, 60, 0], End::Partial));
+    assert!(notices(&events).contains(&(Subject::AgentLost, "a1".into())), "{:?}", notices(&events));
+}
+
+#[test]
+fn load_that_was_taken_over_before_the_first_second_is_missing_until_then_only() {
+    let agents = (0..2).map(|n| (format!("a{n}"), 0.5, Default::default()));
+    let mut merger = super::merge::RecordMerger::new(agents, true);
+    let mut events = Vec::new();
+    merger.lose(1, "killed", &mut |event| events.push(event));
+    let window = 70 * SECOND as u64;
+    merger.take_over(TakenOver::At(Nanos(window + SECOND as u64)));
+    let mut encoder = EventEncoder::new().unwrap();
+    let mut add = |event: &RunEvent| {
+        let frame = encoder.encode(event).unwrap().to_vec();
+        merger.add(0, &frame, &mut |event| events.push(event)).unwrap();
+    };
+    add(&RunEvent::Started(Box::new(started(0))));
+    add(&RunEvent::Began(WindowStart { clock_ns: window, unix_ns: 1 }));
+    for nth in 0..3 {
+        let (from_ns, to_ns) = (nth * SECOND, (nth + 1) * SECOND);
+        add(&RunEvent::Second(Box::new(Second { from_ns, to_ns, part: RunPart::Window, ..Second::default() })));
+    }
+    let missing: Vec<f64> = seconds(&events).iter().map(|second| second.missing_share).collect();
+    assert_eq!(missing, [0.5, 0.0, 0.0]);
+}
+
+#[test]
+fn what_an_agent_says_of_itself_bears_its_own_name_and_is_fit_for_a_terminal() {
+    let hub = LocalMessenger::default();
+    let agent = hub.participant();
+    let found = crate::protocol::AgentDescription {
+        name: "a2".into(),
+        labels: vec!["\u{1b}[2Jeu\u{202e}".into()],
+        brunt: "9\u{1b}[31m".into(),
+        ..Default::default()
+    };
+    let answer = move |_: &[u8]| to_bytes(&AgentAnswer::Description(Box::new(found.clone())));
+    let _held = (agent.answer("agent/a1", Box::new(answer)).unwrap(), agent.appear("a1").unwrap());
+    let fleet = Fleet::watch(Arc::new(hub.participant()), Vec::new()).unwrap();
+    let told = fleet.describe("a1").unwrap();
+    assert_eq!(told.name, "a1");
+    let texts = format!("{} {}", told.labels[0], told.brunt);
+    assert!(!texts.contains(['\u{1b}', '\u{202e}']), "{texts:?}");
 }

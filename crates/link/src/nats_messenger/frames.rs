@@ -37,7 +37,8 @@ fn consumer_name(run: &str) -> String {
 pub(super) async fn publish(context: Context, id: &FrameId, frame: &[u8]) -> Result<(), Undelivered> {
     let FrameId { run, agent, epoch, seq } = id;
     let mut headers = HeaderMap::new();
-    headers.insert("Nats-Msg-Id", format!("{run}-{agent}-{epoch}-{seq}").as_str());
+    // A frame that is tried again may hold more than before: only equal ones are the same.
+    headers.insert("Nats-Msg-Id", format!("{run}-{agent}-{epoch}-{seq}-{}", frame.len()).as_str());
     headers.insert("Epoch", epoch.to_string().as_str());
     headers.insert("Seq", seq.to_string().as_str());
     let body = frame.to_vec().into();

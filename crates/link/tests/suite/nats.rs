@@ -114,3 +114,17 @@ fn nothing_waits_for_ever_for_a_server_that_is_silent() {
         assert!(!is_wrong, "{what}");
     }
 }
+
+#[test]
+fn a_frame_that_grew_until_it_was_tried_again_is_another_one() {
+    let Some(server) = NatsServer::start() else { return };
+    let (coordinator, agent) = (bridged(server.connect()), bridged(server.connect()));
+    let (told, lengths) = channel();
+    let keep = move |_: &_, frame: &[u8]| told.send(frame.len()).is_ok();
+    let _receiving = coordinator.receive("r", Box::new(keep)).unwrap();
+    // What came twice because its acknowledgement was late, and what the agent added to it meanwhile.
+    for frame in [&b"one"[..], b"one", b"onetwo"] {
+        deliver(&*agent, &id("a", 0), frame);
+    }
+    assert_eq!((lengths.recv_timeout(SOON), lengths.recv_timeout(SOON)), (Ok(3), Ok(6)));
+}

@@ -13,6 +13,8 @@ pub(crate) fn notice(of: Subject) -> Text {
         Subject::AgentRefused => AGENT_REFUSED,
         Subject::AgentRemark => AGENT_REMARK,
         Subject::AgentsReplaced => AGENTS_REPLACED,
+        Subject::CoordinatorDisk => COORDINATOR_DISK,
+        Subject::TeardownLeftOut => TEARDOWN_LEFT_OUT,
         Subject::PublicRefused => PUBLIC_REFUSED,
         Subject::Curl => CURL,
         Subject::OnlyErrors => ONLY_ERRORS,
@@ -70,6 +72,15 @@ const AGENT_REFUSED: Text =
 const AGENT_REMARK: Text = text("Agent {agent}: {remark}.", "施压机 {agent}：{remark}。");
 const AGENTS_REPLACED: Text =
     text("The share of {agents} went to {to} at {at}.", "自 {at} 起，{agents} 承担的部分改由 {to} 承担。");
+const COORDINATOR_DISK: Text = text(
+    "This machine could not keep what the agents hand in ({why}): the figures end before the load did. The agents keep \
+     them; make room, then go on with `brunt run --resume {run}`.",
+    "本机无法保存施压机提交的数据（{why}）：数据在负载结束之前就中断了。施压机仍保留这些数据；请腾出空间，然后用 `brunt run --resume {run}` 继续。",
+);
+const TEARDOWN_LEFT_OUT: Text = text(
+    "The steps of teardown and --after were not run: a run that goes on knows its plan without its secrets.",
+    "teardown 和 --after 的步骤没有执行：继续的压测只知道不含机密的计划。",
+);
 const PUBLIC_REFUSED: Text = text(
     "{hosts}: redirects lead to this public address, which was not confirmed; nothing was sent there. --yes \
         allows it.",
