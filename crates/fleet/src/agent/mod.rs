@@ -11,7 +11,9 @@ use brunt_measure::Clock;
 use brunt_messenger::{Held, Messenger, Undelivered};
 use brunt_plan::OwnerTerms;
 
-use crate::protocol::{AgentAnswer, AgentDescription, AgentQuestion, AgentState, ShareOffer, from_bytes, to_bytes};
+use crate::protocol::{
+    AgentAnswer, AgentDescription, AgentQuestion, AgentState, ShareOffer, from_bytes, is_run_name, to_bytes,
+};
 use share::ActiveShare;
 use spool::ShareSpool;
 
@@ -122,6 +124,9 @@ impl Lending {
                 format!("它是 brunt {own}，而协调端是 brunt {theirs}；请在两边使用同一版本"),
             );
         }
+        if !is_run_name(&offer.run) {
+            return refusal("its run has a name that no run has", "其压测的名称不是任何压测会有的名称");
+        }
         let mut active = self.active();
         if let Some(now) = active.as_ref().filter(|now| !now.is_over() || now.run() == offer.run) {
             if now.run() == offer.run {
@@ -151,32 +156,51 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_coordinator_of_another_version_is_refused_with_both_versions_and_without_a_process() {
-        let hub = LocalMessenger::default();
-        let spool = tempfile::tempdir().unwrap();
-        let settings = AgentSettings {
+    fn settings(spool: &std::path::Path) -> AgentSettings {
+        AgentSettings {
             describe: Box::new(|| AgentDescription { name: "a".into(), ..AgentDescription::default() }),
             terms: OwnerTerms::default(),
-            spool: spool.path().to_owned(),
+            spool: spool.to_owned(),
             start_process: Box::new(|_| panic!("a process was started")),
             say: Box::new(|_, _| ()),
-        };
-        let _lent = LentMachine::lend(Arc::new(hub.participant()), settings).unwrap();
-        let coordinator = hub.participant();
-        let ask = |question: &[u8]| {
-            let answer = coordinator.ask("agent/a", question, Duration::from_secs(10)).unwrap();
-            from_bytes::<AgentAnswer>(&answer).unwrap()
-        };
-        let brunt = "0.0.9\u{1b}[2J".to_owned();
-        let offer = ShareOffer { run: "r".into(), brunt, from: 0, to: 1, of: 1, bytes: 10, orphan_timeout_ns: 1 };
-        let AgentAnswer::No { en, zh } = ask(&to_bytes(&AgentQuestion::Take(offer))) else { panic!("it takes it") };
-        for said in [&en, &zh] {
+        }
+    }
+
+    fn offer(run: &str, brunt: &str) -> ShareOffer {
+        let (run, brunt) = (run.into(), brunt.into());
+        ShareOffer { run, brunt, from: 0, to: 1, of: 1, bytes: 10, orphan_timeout_ns: 1 }
+    }
+
+    /// Asks an agent that is lent, which must refuse; returns what it says.
+    fn refused(hub: &LocalMessenger, question: &[u8]) -> [String; 2] {
+        let answer = hub.participant().ask("agent/a", question, Duration::from_secs(10)).unwrap();
+        let AgentAnswer::No { en, zh } = from_bytes(&answer).unwrap() else { panic!("it does it") };
+        [en, zh]
+    }
+
+    #[test]
+    fn a_coordinator_of_another_version_is_refused_with_both_versions_and_without_a_process() {
+        let (hub, spool) = (LocalMessenger::default(), tempfile::tempdir().unwrap());
+        let _lent = LentMachine::lend(Arc::new(hub.participant()), settings(spool.path())).unwrap();
+        for said in refused(&hub, &to_bytes(&AgentQuestion::Take(offer("a1", "0.0.9\u{1b}[2J")))) {
             assert!(said.contains("0.0.9") && said.contains(env!("CARGO_PKG_VERSION")), "{said}");
             assert!(!said.contains('\u{1b}'), "{said:?}");
         }
         // What a later version may ask is no reason to fall over.
-        let AgentAnswer::No { en, .. } = ask(br#"{"dance":{}}"#) else { panic!("it dances") };
+        let [en, _] = refused(&hub, br#"{"dance":{}}"#);
         assert!(en.contains("understand"), "{en}");
+    }
+
+    #[test]
+    fn a_run_whose_name_is_a_path_is_refused_without_a_file() {
+        let (hub, home) = (LocalMessenger::default(), tempfile::tempdir().unwrap());
+        let spool = home.path().join("spool");
+        let _lent = LentMachine::lend(Arc::new(hub.participant()), settings(&spool)).unwrap();
+        let absolute = home.path().join("config").display().to_string();
+        for run in [absolute.as_str(), "../config", "..", "", "a/b", "a.b", "r", &"a".repeat(41)] {
+            let [en, _] = refused(&hub, &to_bytes(&AgentQuestion::Take(offer(run, env!("CARGO_PKG_VERSION")))));
+            assert!(en.contains("name"), "{run}: {en}");
+        }
+        assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
     }
 }
