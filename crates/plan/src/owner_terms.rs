@@ -88,9 +88,9 @@ impl From<AllowedTarget> for String {
 }
 
 impl AllowedTarget {
-    fn covers(&self, host: &str, to: IpAddr) -> bool {
+    fn covers(&self, host: Option<&str>, to: IpAddr) -> bool {
         match self {
-            AllowedTarget::Host(name) => name.eq_ignore_ascii_case(host),
+            AllowedTarget::Host(name) => host.is_some_and(|host| name.eq_ignore_ascii_case(host)),
             AllowedTarget::Network { address, bits } => match (address, to.to_canonical()) {
                 (IpAddr::V4(a), IpAddr::V4(b)) => share_prefix(a.to_bits().into(), b.to_bits().into(), 32, *bits),
                 (IpAddr::V6(a), IpAddr::V6(b)) => share_prefix(a.to_bits(), b.to_bits(), 128, *bits),
@@ -107,8 +107,9 @@ fn share_prefix(a: u128, b: u128, width: u8, bits: u8) -> bool {
 }
 
 impl OwnerTerms {
-    /// Returns `true` if an address of a host may be loaded.
-    pub fn allows(&self, host: &str, to: IpAddr) -> bool {
+    /// Returns `true` if an address may be loaded; `host` is the name that this machine resolved to it, `None` if the plan
+    /// said where the name leads.
+    pub fn allows(&self, host: Option<&str>, to: IpAddr) -> bool {
         match &self.allow[..] {
             [] => !address::is_public(to),
             allow => allow.iter().any(|target| target.covers(host, to)),
@@ -120,6 +121,12 @@ impl OwnerTerms {
     /// # Errors
     /// The share exceeds one of them.
     pub fn check(&self, plan: &Plan, (workers, of): (u32, u32)) -> Result<(), Complaint> {
+        if plan.unix_socket.is_some() {
+            return Err(complaint!(
+                "no Unix socket is loaded from it: those of its machine are its owner's; leave --unix-socket out",
+                "不能从它对 Unix 套接字施压：其机器上的套接字属于机主；请去掉 --unix-socket"
+            ));
+        }
         let part = f64::from(workers) / f64::from(of.max(1));
         let loads = || {
             let own = plan.scenarios.iter().map(|scenario| (&scenario.load, scenario.max_connections));
@@ -166,7 +173,7 @@ mod tests {
 
     #[test]
     fn by_default_no_public_address_is_loaded_and_otherwise_what_is_listed() {
-        let refused = |allow: &[&str], host: &str, to: &str| !terms(allow).allows(host, to.parse().unwrap());
+        let refused = |allow: &[&str], host: &str, to: &str| !terms(allow).allows(Some(host), to.parse().unwrap());
         for (allow, host, to, expected) in [
             (&[][..], "a.test", "10.1.2.3", false),
             (&[], "a.test", "8.8.8.8", true),
@@ -183,6 +190,9 @@ mod tests {
         ] {
             assert_eq!(refused(allow, host, to), expected, "{allow:?} {host} {to}");
         }
+        let to = "9.9.9.9".parse().unwrap();
+        assert!(!terms(&["a.test"]).allows(None, to), "the plan says what the name means");
+        assert!(terms(&["9.9.9.9"]).allows(None, to));
     }
 
     #[test]
