@@ -127,6 +127,9 @@ impl Lending {
         if !is_run_name(&offer.run) {
             return refusal("its run has a name that no run has", "其压测的名称不是任何压测会有的名称");
         }
+        if offer.from >= offer.to || offer.to > offer.of {
+            return refusal("its share is none of that run", "其份额不属于该压测");
+        }
         let mut active = self.active();
         if let Some(now) = active.as_ref().filter(|now| !now.is_over() || now.run() == offer.run) {
             if now.run() == offer.run {
@@ -192,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_whose_name_is_a_path_is_refused_without_a_file() {
+    fn a_run_whose_name_is_a_path_or_whose_share_is_none_is_refused_without_a_file() {
         let (hub, home) = (LocalMessenger::default(), tempfile::tempdir().unwrap());
         let spool = home.path().join("spool");
         let _lent = LentMachine::lend(Arc::new(hub.participant()), settings(&spool)).unwrap();
@@ -200,6 +203,11 @@ mod tests {
         for run in [absolute.as_str(), "../config", "..", "", "a/b", "a.b", "r", &"a".repeat(41)] {
             let [en, _] = refused(&hub, &to_bytes(&AgentQuestion::Take(offer(run, env!("CARGO_PKG_VERSION")))));
             assert!(en.contains("name"), "{run}: {en}");
+        }
+        for (from, to, of) in [(1, 1, 2), (2, 1, 2), (0, 3, 2), (0, 0, 0)] {
+            let offer = ShareOffer { from, to, of, ..offer("a1", env!("CARGO_PKG_VERSION")) };
+            let [en, _] = refused(&hub, &to_bytes(&AgentQuestion::Take(offer)));
+            assert!(en.contains("share"), "{from}..{to} of {of}: {en}");
         }
         assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
     }

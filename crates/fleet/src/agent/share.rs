@@ -66,7 +66,7 @@ impl ActiveShare {
     /// Follows an order, unless it was followed already.
     pub fn follow(&self, number: u64, order: AgentOrder, terms: &OwnerTerms) {
         self.contact.note();
-        if self.next_order.fetch_max(number + 1, Ordering::Relaxed) > number {
+        if !is_next(&self.next_order, number) {
             return;
         }
         match order {
@@ -103,6 +103,11 @@ impl ActiveShare {
     pub fn stop(&self) {
         self.process.stop();
     }
+}
+
+/// Returns `true` for the number of an order that was not followed yet, and notes it.
+fn is_next(next: &AtomicU64, number: u64) -> bool {
+    next.fetch_max(number.saturating_add(1), Ordering::Relaxed) <= number
 }
 
 /// Takes a share: starts the measuring process, which gets its briefing in pieces from the coordinator.
@@ -227,4 +232,17 @@ fn watch(lending: &Arc<Lending>, active: Arc<ActiveShare>) {
         }
     };
     drop(std::thread::Builder::new().name("share".into()).spawn(look));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_is_followed_once_whatever_its_number() {
+        let next = AtomicU64::new(0);
+        assert_eq!([0, 0, 3, 2, 3, u64::MAX, 4].map(|number| is_next(&next, number)), {
+            [true, false, true, false, false, true, false]
+        });
+    }
 }
