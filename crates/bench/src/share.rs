@@ -68,7 +68,9 @@ pub fn run_assignment(
     let task = assignment.task();
     let prepared = brunt_protocols::file::from_bundle(bundle, || {
         let share = terms.map(|terms| LentShare { terms, workers: (task.to - task.from, task.of) });
-        prepare(assignment.description(), protocols, host, share)
+        let (bench, recorded) = prepare(assignment.description(), protocols, host, share.as_ref())?;
+        share.iter().for_each(|share| share.hold_changes(&bench, &mut assignment));
+        Ok((bench, recorded))
     });
     match prepared {
         Ok((bench, None)) => bench.take_share(assignment),
@@ -89,8 +91,10 @@ struct LentShare {
 }
 
 impl LentShare {
-    /// Checks what the owner allows to be loaded.
+    /// Checks what the owner allows to be loaded, and over how many connections.
     fn check(&self, bench: &Bench) -> Result<(), UsageError> {
+        let connections = self.connections(bench).map(|(connections, _)| connections);
+        self.terms.check_connections(connections).map_err(|why| UsageError::new("share", why))?;
         for origin in bench.prepared().origins() {
             bench.guard().check_lent(origin).map_err(|why| {
                 let zh = why.zh().unwrap_or_else(|| why.en()).into_owned();
@@ -99,20 +103,33 @@ impl LentShare {
         }
         Ok(())
     }
+
+    /// Returns the most connections of the share, and the most users of the run with which there are not too many.
+    fn connections(&self, bench: &Bench) -> Option<(u64, u32)> {
+        let within = self.terms.max_connections.unwrap_or(u64::MAX);
+        bench.prepared().share_connections(&bench.shown().plan, self.workers, within)
+    }
+
+    /// Holds changes of the load to the ceilings.
+    fn hold_changes(&self, bench: &Bench, assignment: &mut Assignment) {
+        let (terms, workers, plan) = (self.terms.clone(), self.workers, Arc::clone(&bench.shown().plan));
+        let users = self.connections(bench).map(|(_, users)| users);
+        assignment.hold_changes(move |change| terms.hold(change, &plan, workers, users));
+    }
 }
 
 fn prepare(
     words: &str,
     protocols: &[Arc<dyn Protocol>],
     host: &GeneratorHost,
-    lent: Option<LentShare>,
+    lent: Option<&LentShare>,
 ) -> Result<(Bench, Option<RecordedShare>), UsageError> {
     let ShareInput { mut plan, allowed, recorded } = serde_json::from_str(words)
         .map_err(|error| UsageError::new(WORD, complaint!("got no plan ({error})", "没有收到计划（{error}）")))?;
     let protocol = protocols.iter().find(|protocol| protocol.name() == plan.protocol);
     let protocol = protocol
         .ok_or_else(|| UsageError::new(WORD, complaint!("there is no protocol {}", "没有协议 {}", plan.protocol)))?;
-    if let Some(LentShare { terms, workers }) = &lent {
+    if let Some(LentShare { terms, workers }) = lent {
         terms.check(&plan, *workers).map_err(|why| UsageError::new("share", why))?;
     }
     let is_mapped = !plan.connect_to.is_empty();
