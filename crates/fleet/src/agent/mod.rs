@@ -4,7 +4,9 @@ mod share;
 mod spool;
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use brunt_engine::ProcessLink;
 use brunt_measure::Clock;
@@ -37,9 +39,13 @@ pub struct AgentSettings {
     pub say: SayToOwner,
 }
 
+/// Time for which a share may end by itself once its owner takes the machine back, and then for which what it measured is
+/// handed in; what is left stays on disk.
+const TAKEN_BACK: Duration = Duration::from_secs(3);
+
 /// A machine that is lent until this is dropped.
 pub struct LentMachine {
-    _shared: Arc<Lending>,
+    shared: Arc<Lending>,
     _answers: Held,
     _appearance: Held,
 }
@@ -50,6 +56,8 @@ pub(crate) struct Lending {
     settings: AgentSettings,
     name: String,
     active: Mutex<Option<Arc<ActiveShare>>>,
+    /// Set once the owner takes the machine back.
+    is_taken_back: AtomicBool,
 }
 
 impl LentMachine {
@@ -60,7 +68,13 @@ impl LentMachine {
     /// The messenger is out of reach.
     pub fn lend(messenger: Arc<dyn Messenger>, settings: AgentSettings) -> Result<LentMachine, Undelivered> {
         let name = (settings.describe)().name;
-        let shared = Arc::new(Lending { messenger, settings, name, active: Mutex::default() });
+        let shared = Arc::new(Lending {
+            messenger,
+            settings,
+            name,
+            active: Mutex::default(),
+            is_taken_back: AtomicBool::default(),
+        });
         for spool in ShareSpool::left_over(&shared.settings.spool) {
             share::hand_in(&shared, Arc::new(spool), None);
         }
@@ -71,13 +85,23 @@ impl LentMachine {
         };
         let answers = shared.messenger.answer(&format!("agent/{}", shared.name), Box::new(respond))?;
         let appearance = shared.messenger.appear(&shared.name)?;
-        Ok(LentMachine { _shared: shared, _answers: answers, _appearance: appearance })
+        Ok(LentMachine { shared, _answers: answers, _appearance: appearance })
+    }
+
+    /// Takes the machine back: no share is taken any more, the load of one that runs stops, and the coordinator gets what
+    /// was measured and the reason, as far as that takes no more than some seconds.
+    pub fn take_back(self) {
+        self.shared.is_taken_back.store(true, Ordering::Relaxed);
+        let active = self.shared.active().clone();
+        if let Some(active) = active {
+            active.take_back(&self.shared, TAKEN_BACK);
+        }
     }
 }
 
 impl Drop for LentMachine {
     fn drop(&mut self) {
-        if let Some(active) = self._shared.active().take() {
+        if let Some(active) = self.shared.active().take() {
             active.stop();
         }
     }
@@ -131,6 +155,9 @@ impl Lending {
             return refusal("its share is none of that run", "其份额不属于该压测");
         }
         let mut active = self.active();
+        if self.is_taken_back.load(Ordering::Relaxed) {
+            return refusal("its owner takes it back", "机主正在收回它");
+        }
         if let Some(now) = active.as_ref().filter(|now| !now.is_over() || now.run() == offer.run) {
             if now.run() == offer.run {
                 return AgentAnswer::Yes;
@@ -153,11 +180,10 @@ impl Lending {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use brunt_messenger::LocalMessenger;
 
     use super::*;
+    use crate::frame::Item;
 
     fn settings(spool: &std::path::Path) -> AgentSettings {
         AgentSettings {
@@ -210,5 +236,52 @@ mod tests {
             assert!(en.contains("share"), "{from}..{to} of {of}: {en}");
         }
         assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_machine_that_is_taken_back_tells_its_owner_and_the_coordinator() {
+        let (hub, spool) = (LocalMessenger::default(), tempfile::tempdir().unwrap());
+        let said = Arc::<Mutex<Vec<String>>>::default();
+        let heard = Arc::clone(&said);
+        let start = |_: &OwnerTerms| {
+            // It does not heed the order to stop, so that it is killed.
+            let hello = format!("echo 'brunt-link 1 {}'; exec cat > /dev/null", env!("CARGO_PKG_VERSION"));
+            brunt_engine::child(std::process::Command::new("sh").args(["-c", &hello]))
+        };
+        let settings = AgentSettings {
+            start_process: Box::new(start),
+            say: Box::new(move |en, zh| {
+                assert!(!zh.is_empty());
+                heard.lock().unwrap().push(en.to_owned());
+            }),
+            ..settings(spool.path())
+        };
+        let lent = LentMachine::lend(Arc::new(hub.participant()), settings).unwrap();
+        let (coordinator, frames) = (hub.participant(), Arc::<Mutex<Vec<u8>>>::default());
+        let kept = Arc::clone(&frames);
+        let keep = move |_: &brunt_messenger::FrameId, frame: &[u8]| {
+            kept.lock().unwrap().extend(frame);
+            true
+        };
+        let _receives = coordinator.receive("a1", Box::new(keep)).unwrap();
+        let offer = ShareOffer { bytes: 0, orphan_timeout_ns: u64::MAX, ..offer("a1", env!("CARGO_PKG_VERSION")) };
+        let question = to_bytes(&AgentQuestion::Take(offer));
+        let answer = coordinator.ask("agent/a", &question, Duration::from_secs(10)).unwrap();
+        assert!(matches!(from_bytes(&answer), Some(AgentAnswer::Yes)), "{answer:?}");
+        lent.take_back();
+
+        let (frames, said) = (frames.lock().unwrap(), said.lock().unwrap());
+        let mut rest = &frames[..];
+        let items: Vec<Item> = std::iter::from_fn(|| Item::take(&mut rest)).collect();
+        let [Item::Remark(why), Item::Ended(how)] = &items[..] else { panic!("{items:?}") };
+        assert_eq!(
+            (why.as_str(), how.as_str()),
+            ("taken back by its owner", "taken back by its owner (killed by SIGKILL)")
+        );
+        let [takes, stopped, over] = &said[..] else { panic!("{said:?}") };
+        for (said, part) in [(takes, "workers 1 to 1 of 1"), (stopped, "taken back"), (over, "is over")] {
+            assert!(said.starts_with("run a1: ") && said.contains(part), "{said}");
+        }
+        assert_eq!(std::fs::read_dir(spool.path()).unwrap().count(), 0);
     }
 }

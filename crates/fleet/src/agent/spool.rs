@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -41,6 +42,7 @@ pub(crate) struct ShareSpool {
     files: Option<(PathBuf, PathBuf)>,
     kept: Mutex<Kept>,
     more: Condvar,
+    is_removed: AtomicBool,
 }
 
 #[derive(Default)]
@@ -83,7 +85,7 @@ impl ShareSpool {
             Err(error) => (None, None, Some(error.to_string())),
         };
         let kept = Kept { file, trouble, ..Kept::default() };
-        ShareSpool { head, files, kept: Mutex::new(kept), more: Condvar::new() }
+        ShareSpool { head, files, kept: Mutex::new(kept), more: Condvar::new(), is_removed: AtomicBool::default() }
     }
 
     /// Returns the spools that an earlier agent of this machine left, each ended with a remark.
@@ -114,6 +116,7 @@ impl ShareSpool {
             files: Some((head_file.to_owned(), items)),
             kept: Mutex::new(kept),
             more: Condvar::new(),
+            is_removed: AtomicBool::default(),
         };
         if !complete {
             spool.push(&Item::Ended("the agent was started again, which ended its measuring process".into()));
@@ -219,6 +222,12 @@ impl ShareSpool {
         if let Some((head, items)) = &self.files {
             let _ = (fs::remove_file(head), fs::remove_file(items));
         }
+        self.is_removed.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns `true` once the files were removed: there is nothing left to hand in.
+    pub fn is_removed(&self) -> bool {
+        self.is_removed.load(Ordering::Relaxed)
     }
 }
 
