@@ -21,7 +21,25 @@ pub struct PublicAddressGuard {
     /// Hosts that were requested and are not allowed.
     refused: Mutex<BTreeMap<String, IpAddr>>,
     /// The terms on which this machine is lent to the run; `None` if it is the user's own.
-    terms: RwLock<Option<OwnerTerms>>,
+    lent: RwLock<Option<LentTerms>>,
+}
+
+/// The terms on which this machine is lent to a run.
+#[derive(Clone)]
+struct LentTerms {
+    terms: OwnerTerms,
+    /// Set if the plan says where names lead, so that a name says nothing of what is loaded.
+    is_mapped: bool,
+}
+
+/// Returns the error for the first of these addresses of a host that the owner does not allow to be loaded.
+fn check_places(terms: &OwnerTerms, shown: &str, name: Option<&str>, places: &[PeerAddress]) -> Result<(), Cause> {
+    let refused = places.iter().find_map(|place| match place {
+        PeerAddress::Tcp(to) | PeerAddress::Udp(to) => (!terms.allows(name, to.ip())).then(|| to.ip().to_string()),
+        // The sockets of a machine are its owner's.
+        PeerAddress::Unix(path) => Some(path.display().to_string()),
+    });
+    refused.map_or(Ok(()), |to| Err(brunt_cause::connecting::not_lent(shown, to)))
 }
 
 impl PublicAddressGuard {
@@ -31,7 +49,7 @@ impl PublicAddressGuard {
             inner: within,
             allowed: RwLock::default(),
             refused: Mutex::default(),
-            terms: RwLock::default(),
+            lent: RwLock::default(),
         }
     }
 
@@ -42,20 +60,30 @@ impl PublicAddressGuard {
         }
     }
 
-    /// Holds all addresses to the terms of the owner of this machine from now on.
-    pub fn hold_to(&self, owner: OwnerTerms) {
-        if let Ok(mut terms) = self.terms.write() {
-            *terms = Some(owner);
+    /// Holds all addresses to the terms of the owner of this machine from now on. With `is_mapped`, the plan says where
+    /// names lead, and only addresses count.
+    pub fn hold_to(&self, terms: OwnerTerms, is_mapped: bool) {
+        if let Ok(mut lent) = self.lent.write() {
+            *lent = Some(LentTerms { terms, is_mapped });
         }
     }
 
-    /// Returns the first of these addresses of an origin that the owner of this machine does not allow to be loaded.
-    fn not_lent(&self, origin: &Origin, places: &[PeerAddress]) -> Option<IpAddr> {
-        let terms = self.terms.read().map_or_else(|poisoned| poisoned.into_inner().clone(), |terms| terms.clone())?;
-        places.iter().find_map(|place| match place {
-            PeerAddress::Tcp(to) | PeerAddress::Udp(to) => (!terms.allows(&origin.host, to.ip())).then_some(to.ip()),
-            _ => None,
-        })
+    fn lent(&self) -> Option<LentTerms> {
+        self.lent.read().map_or_else(|poisoned| poisoned.into_inner().clone(), |lent| lent.clone())
+    }
+
+    /// Checks addresses of an origin against the terms of the owner, if this machine is lent.
+    fn check_origin_places(&self, origin: &Origin, places: &[PeerAddress]) -> Result<(), Cause> {
+        let Some(LentTerms { terms, is_mapped }) = self.lent() else { return Ok(()) };
+        check_places(&terms, &origin.host, (!is_mapped).then_some(&*origin.host), places)
+    }
+
+    /// Checks the addresses of a proxy, whose name only this machine resolves, against the terms of the owner.
+    ///
+    /// # Errors
+    /// Returns an error if the owner does not allow it.
+    pub fn check_proxy(&self, host: &str, places: &[PeerAddress]) -> Result<(), Cause> {
+        self.lent().map_or(Ok(()), |lent| check_places(&lent.terms, host, Some(host), places))
     }
 
     /// Checks an origin against the terms of the owner. A name that cannot be resolved is a failure of requests, here as
@@ -64,9 +92,7 @@ impl PublicAddressGuard {
     /// # Errors
     /// Returns an error if the owner does not allow it.
     pub fn check_lent(&self, origin: &Origin) -> Result<(), Cause> {
-        let Ok(places) = self.inner.resolve(origin) else { return Ok(()) };
-        let refused = self.not_lent(origin, &places);
-        refused.map_or(Ok(()), |to| Err(brunt_cause::connecting::not_lent(&origin.host, to.to_string())))
+        self.inner.resolve(origin).map_or(Ok(()), |places| self.check_origin_places(origin, &places))
     }
 
     /// Allows these hosts as well.
@@ -89,14 +115,15 @@ impl PublicAddressGuard {
     }
 
     /// Checks that an origin may be loaded although a proxy resolves its name. A name that cannot be resolved here is
-    /// left to the proxy.
+    /// left to the proxy, except on a lent machine, whose owner allows no address that is not known.
     ///
     /// # Errors
-    /// Returns an error if the origin is on a public address that was not confirmed.
+    /// Returns an error if the origin is on a public address that was not confirmed, or not allowed by the owner.
     pub fn check_origin(&self, origin: &Origin) -> Result<(), Cause> {
-        let guarded = self.allowed().is_some() || self.terms.read().is_ok_and(|terms| terms.is_some());
-        match guarded.then(|| self.inner.resolve(origin)) {
+        let is_lent = self.lent().is_some();
+        match (is_lent || self.allowed().is_some()).then(|| self.inner.resolve(origin)) {
             Some(Ok(_)) => self.resolve(origin).map(drop),
+            Some(Err(why)) if is_lent => Err(why),
             Some(Err(_)) | None => Ok(()),
         }
     }
@@ -117,9 +144,7 @@ fn public_address_of(places: &[PeerAddress]) -> Option<IpAddr> {
 impl Resolver for PublicAddressGuard {
     fn resolve(&self, origin: &Origin) -> Result<Vec<PeerAddress>, Cause> {
         let places = self.inner.resolve(origin)?;
-        if let Some(address) = self.not_lent(origin, &places) {
-            return Err(brunt_cause::connecting::not_lent(&origin.host, address.to_string()));
-        }
+        self.check_origin_places(origin, &places)?;
         let Some(address) = public_address_of(&places) else { return Ok(places) };
         match self.allowed() {
             Some(allowed) if !allowed.contains(&origin.host) => {
@@ -173,5 +198,29 @@ mod tests {
         let late = Origin::tcp("late.example", 80, false);
         assert_eq!(guard.resolve(&late), Err(brunt_cause::verbatim("not found")));
         assert!(guard.resolve(&late).unwrap_err().to_string().contains("was not confirmed"));
+    }
+    /// A resolver that says of every host what the coordinator may have said in the plan.
+    struct MappedResolver(PeerAddress);
+    impl Resolver for MappedResolver {
+        fn resolve(&self, _: &Origin) -> Result<Vec<PeerAddress>, Cause> {
+            Ok(vec![self.0.clone()])
+        }
+    }
+
+    #[test]
+    fn on_a_lent_machine_no_socket_is_loaded_and_no_name_whose_meaning_the_plan_says() {
+        let terms = |allow: &str| OwnerTerms { allow: vec![allow.parse().unwrap()], ..OwnerTerms::default() };
+        let api = Origin::tcp("api.test", 80, false);
+        let resolves = |to: PeerAddress, allow: &str, is_mapped: bool| {
+            let guard = PublicAddressGuard::new(Arc::new(MappedResolver(to)));
+            guard.hold_to(terms(allow), is_mapped);
+            assert_eq!(guard.check_lent(&api), guard.resolve(&api).map(drop), "before the run as during it");
+            guard.resolve(&api).is_ok()
+        };
+        let near = || PeerAddress::Tcp(([127, 0, 0, 1], 80).into());
+        assert!(resolves(near(), "api.test", false) && resolves(near(), "127.0.0.0/8", true));
+        assert!(!resolves(near(), "api.test", true));
+        let socket = || PeerAddress::Unix(Arc::new("/run/docker.sock".into()));
+        assert!(!resolves(socket(), "api.test", false) && !resolves(socket(), "0.0.0.0/0", true));
     }
 }

@@ -123,7 +123,7 @@ impl Bench {
         };
         // Workers elsewhere need the whole plan.
         let whole = place.map(|(place, option)| (place, option, intent.plan.clone()));
-        let mut prepare = || Bench::from_plan(&mut intent.plan, protocol, host);
+        let mut prepare = || Bench::from_plan(&mut intent.plan, protocol, host, |_| ());
         let (bench, bundle) = if whole.is_some() { gathering(prepare) } else { (prepare(), Bundle::default()) };
         let mut bench = bench?;
         if let Some((_, option, _)) = &whole {
@@ -144,17 +144,24 @@ impl Bench {
         Ok(bench)
     }
 
-    /// Like [`Bench::prepare`], for a plan that is not shown.
+    /// Like [`Bench::prepare`], for a plan that is not shown. `restrict` gets the guard of addresses before anything is
+    /// sent to the target.
     ///
     /// # Errors
     /// See [`Bench::prepare`].
-    pub fn from_plan(plan: &mut Plan, protocol: &dyn Protocol, host: &GeneratorHost) -> Result<Bench, UsageError> {
+    pub fn from_plan(
+        plan: &mut Plan,
+        protocol: &dyn Protocol,
+        host: &GeneratorHost,
+        restrict: impl FnOnce(&PublicAddressGuard),
+    ) -> Result<Bench, UsageError> {
         let urls = plan.take_urls();
         let plan = &*plan;
         let mut asked = checks::protocol_options(plan, urls)?;
         checks::heartbeats(plan, protocol, &asked)?;
         let resolver = Arc::new(SystemResolver::new(plan).map_err(|t| UsageError::new("--connect-to", t))?);
         let guard = Arc::new(PublicAddressGuard::new(Arc::clone(&resolver) as Arc<dyn brunt_engine::Resolver>));
+        restrict(&guard);
         let (proxies, tls) = (Arc::clone(&asked.proxies), checks::security(plan)?);
         let through = Arc::new(ProxyRoute::new(plan, proxies, Arc::clone(&guard), tls)?);
         let mut setup = Setup {

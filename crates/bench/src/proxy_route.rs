@@ -125,9 +125,12 @@ impl Resolver for ProxyRoute {
         if proxy.kind == ProxyKind::Socks5 {
             self.look_up(origin)?;
         }
-        self.direct
+        let places = self
+            .direct
             .resolve(&Origin::tcp(proxy.host.clone(), proxy.port, false))
-            .map_err(|why| brunt_cause::proxy::not_found(proxy.to_string(), why))
+            .map_err(|why| brunt_cause::proxy::not_found(proxy.to_string(), why))?;
+        self.guard.check_proxy(&proxy.host, &places)?;
+        Ok(places)
     }
 }
 
@@ -155,4 +158,37 @@ impl SecureChannelFactory for ProxyRoute {
 pub fn shown_proxies(plan: &Plan) -> String {
     let shown = |proxy: &str| Proxy::parse(proxy).map_or_else(|_| proxy.to_owned(), |proxy| proxy.to_string());
     plan.proxies.all().into_iter().map(shown).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use brunt_config::{Command, Defaults, read};
+    use brunt_plan::OwnerTerms;
+
+    use super::*;
+
+    fn plan(words: &[&str]) -> Plan {
+        let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+        let defaults = Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
+        let Ok(Command::Run(intent)) = read(&words, &brunt_protocols::all(), &defaults) else { panic!("{words:?}") };
+        intent.plan
+    }
+
+    #[test]
+    fn on_a_lent_machine_the_proxy_must_be_allowed_too_and_no_name_is_left_to_it() {
+        let plan = plan(&["-x", "http://127.0.0.2:3128", "http://127.0.0.1/"]);
+        let resolver = Arc::new(SystemResolver::new(&plan).unwrap());
+        let places = |allow: &[&str], host: &str| {
+            let guard = Arc::new(PublicAddressGuard::new(Arc::clone(&resolver) as Arc<dyn Resolver>));
+            let allow = allow.iter().map(|text| text.parse().unwrap()).collect();
+            guard.hold_to(OwnerTerms { allow, ..OwnerTerms::default() }, false);
+            let (proxies, tls) = (Arc::new(proxies(&plan).unwrap()), crate::checks::security(&plan).unwrap());
+            ProxyRoute::new(&plan, proxies, guard, tls).unwrap().resolve(&Origin::tcp(host, 80, false))
+        };
+        assert!(places(&["127.0.0.1", "127.0.0.2"], "127.0.0.1").is_ok());
+        let said = places(&["127.0.0.1"], "127.0.0.1").unwrap_err().to_string();
+        assert!(said.contains("127.0.0.2"), "{said}");
+        assert!(places(&["127.0.0.2"], "127.0.0.1").is_err());
+        assert!(places(&["127.0.0.2"], "no such name").is_err());
+    }
 }

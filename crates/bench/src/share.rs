@@ -17,6 +17,7 @@ use brunt_record::{EventEncoder, GeneratorHost, Notice, RunEvent, RunListener};
 use serde::{Deserialize, Serialize};
 
 use crate::Bench;
+use crate::guard::PublicAddressGuard;
 use crate::journal::Journal;
 use crate::readings::CounterReadings;
 
@@ -66,10 +67,9 @@ pub fn run_assignment(
     let bundle = assignment.take_bundle();
     let task = assignment.task();
     let prepared = brunt_protocols::file::from_bundle(bundle, || {
-        let (bench, recorded) = prepare(assignment.description(), protocols, host)?;
-        if let Some(terms) = terms {
-            lend(&bench, terms, (task.to - task.from, task.of))?;
-        }
+        let share = terms.map(|terms| LentShare { terms, workers: (task.to - task.from, task.of) });
+        let (bench, recorded) = prepare(assignment.description(), protocols, host, share.as_ref())?;
+        share.iter().for_each(|share| share.hold_changes(&bench, &mut assignment));
         Ok((bench, recorded))
     });
     match prepared {
@@ -84,31 +84,59 @@ pub fn run_assignment(
     Ok(())
 }
 
-/// Holds a bench to the terms of the owner of this machine.
-fn lend(bench: &Bench, terms: OwnerTerms, share: (u32, u32)) -> Result<(), UsageError> {
-    let plan = &bench.shown().plan;
-    terms.check(plan, share).map_err(|why| UsageError::new("share", why))?;
-    bench.guard().hold_to(terms);
-    for origin in bench.prepared().origins() {
-        bench.guard().check_lent(origin).map_err(|why| {
-            let zh = why.zh().unwrap_or_else(|| why.en()).into_owned();
-            UsageError::new("share", Complaint::new(why.to_string(), zh))
-        })?;
+/// A share on a machine that is lent: the terms of its owner, and the share as a number of the run's workers.
+struct LentShare {
+    terms: OwnerTerms,
+    workers: (u32, u32),
+}
+
+impl LentShare {
+    /// Checks what the owner allows to be loaded, and over how many connections.
+    fn check(&self, bench: &Bench) -> Result<(), UsageError> {
+        let connections = self.connections(bench).map(|(connections, _)| connections);
+        self.terms.check_connections(connections).map_err(|why| UsageError::new("share", why))?;
+        for origin in bench.prepared().origins() {
+            bench.guard().check_lent(origin).map_err(|why| {
+                let zh = why.zh().unwrap_or_else(|| why.en()).into_owned();
+                UsageError::new("share", Complaint::new(why.to_string(), zh))
+            })?;
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// Returns the most connections of the share, and the most users of the run with which there are not too many.
+    fn connections(&self, bench: &Bench) -> Option<(u64, u32)> {
+        let within = self.terms.max_connections.unwrap_or(u64::MAX);
+        bench.prepared().share_connections(&bench.shown().plan, self.workers, within)
+    }
+
+    /// Holds changes of the load to the ceilings.
+    fn hold_changes(&self, bench: &Bench, assignment: &mut Assignment) {
+        let (terms, workers, plan) = (self.terms.clone(), self.workers, Arc::clone(&bench.shown().plan));
+        let users = self.connections(bench).map(|(_, users)| users);
+        assignment.hold_changes(move |change| terms.hold(change, &plan, workers, users));
+    }
 }
 
 fn prepare(
     words: &str,
     protocols: &[Arc<dyn Protocol>],
     host: &GeneratorHost,
+    lent: Option<&LentShare>,
 ) -> Result<(Bench, Option<RecordedShare>), UsageError> {
     let ShareInput { mut plan, allowed, recorded } = serde_json::from_str(words)
         .map_err(|error| UsageError::new(WORD, complaint!("got no plan ({error})", "没有收到计划（{error}）")))?;
     let protocol = protocols.iter().find(|protocol| protocol.name() == plan.protocol);
     let protocol = protocol
         .ok_or_else(|| UsageError::new(WORD, complaint!("there is no protocol {}", "没有协议 {}", plan.protocol)))?;
-    let bench = Bench::from_plan(&mut plan, &**protocol, host)?;
+    if let Some(LentShare { terms, workers }) = lent {
+        terms.check(&plan, *workers).map_err(|why| UsageError::new("share", why))?;
+    }
+    let is_mapped = !plan.connect_to.is_empty();
+    let restrict =
+        |guard: &PublicAddressGuard| lent.iter().for_each(|lent| guard.hold_to(lent.terms.clone(), is_mapped));
+    let bench = Bench::from_plan(&mut plan, &**protocol, host, restrict)?;
+    lent.iter().try_for_each(|lent| lent.check(&bench))?;
     allowed.into_iter().for_each(|hosts| bench.guard().restrict_to(hosts));
     Ok((bench, recorded))
 }

@@ -111,9 +111,15 @@ impl EndSignals {
         Signals::new(ending()).map(EndSignals)
     }
 
-    /// Waits for a signal.
+    /// Waits for a signal; the next one ends the process at once.
     pub fn wait(mut self) {
         self.0.forever().next();
+        let mut next = self.0;
+        let end_at_once = move || {
+            next.forever().next();
+            end(INTERRUPTED)
+        };
+        drop(std::thread::Builder::new().name("signals".into()).spawn(end_at_once));
     }
 }
 

@@ -1,5 +1,7 @@
 //! `brunt agent` and `brunt fleet`, and the agents of a run (`--agents`).
 
+use std::fs::File;
+use std::io::Read;
 use std::path::PathBuf;
 
 use brunt_cause::{Complaint, complaint};
@@ -20,6 +22,8 @@ use super::{command_line, help};
 pub const PORT: u16 = 7447;
 /// Variable with the token of an agent.
 pub const TOKEN_VARIABLE: &str = "BRUNT_AGENT_TOKEN";
+/// Maximum length of a file with a token, so that a device does not fill the memory.
+const TOKEN_BYTES: u64 = 64 << 10;
 /// Time for which agents are waited for.
 const WAIT: Nanos = Nanos::from_secs(10);
 
@@ -138,6 +142,19 @@ fn allowed(text: &str) -> Result<AllowedTarget, Complaint> {
     text.parse()
 }
 
+/// Reads the token in a file.
+fn token_of(file: &str) -> Result<String, UsageError> {
+    let wrong = |trouble| UsageError::new("--token", trouble);
+    let mut token = String::new();
+    File::open(file)
+        .and_then(|opened| opened.take(TOKEN_BYTES + 1).read_to_string(&mut token))
+        .map_err(|error| wrong(complaint!("{file} cannot be read: {error}", "无法读取 {file}：{error}")))?;
+    if token.len() as u64 > TOKEN_BYTES {
+        return Err(wrong(complaint!("{file} is too long for a token", "{file} 太长，不是令牌")));
+    }
+    Ok(token)
+}
+
 /// Returns the command line of `brunt agent`.
 pub fn agent_command(lang: Lang) -> clap::Command {
     command_line::bare("brunt agent", lang)
@@ -163,9 +180,7 @@ pub fn agent(values: &SettingValues) -> Result<AgentCommand, UsageError> {
     })?;
     let token = match values.get(&TOKEN)? {
         Some(text) => match text.strip_prefix('@') {
-            Some(file) => Some(std::fs::read_to_string(file).map_err(|error| {
-                UsageError::new("--token", complaint!("{file} cannot be read: {error}", "无法读取 {file}：{error}"))
-            })?),
+            Some(file) => Some(token_of(file)?),
             None => Some(text),
         },
         None => std::env::var(TOKEN_VARIABLE).ok(),
@@ -357,4 +372,20 @@ pub fn resume(values: &SettingValues) -> Result<ResumeCommand, UsageError> {
         record: values.get(&RECORD)?,
         presentation: presentation(values)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_read_from_a_file_of_its_size() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let path = file.path().display().to_string();
+        std::fs::write(&path, "brunt1.abc\n").unwrap();
+        assert_eq!(token_of(&path).unwrap(), "brunt1.abc\n");
+        let said = |path: &str| token_of(path).unwrap_err().to_string();
+        assert!(said("/dev/zero").contains("too long"));
+        assert!(said("/nowhere").contains("cannot be read"));
+    }
 }

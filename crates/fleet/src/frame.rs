@@ -46,6 +46,13 @@ impl Item {
         to.extend(body);
     }
 
+    /// Returns the length of an item on disk by its first bytes, and `true` if nothing follows it; `None` if it is none.
+    pub fn measure(&[a, b, c, d, kind]: &[u8; 5]) -> Option<(u64, bool)> {
+        let length = u32::from_le_bytes([a, b, c, d]) as usize;
+        let fits = if kind == READY { length == 5 } else { (1..=LONGEST).contains(&length) && kind <= ENDED };
+        fits.then_some((length as u64 + 4, kind == ENDED))
+    }
+
     /// Takes the first item of these bytes; `None` if it is cut off, or none.
     pub fn take(bytes: &mut &[u8]) -> Option<Item> {
         let (length, rest) = bytes.split_first_chunk::<4>()?;
@@ -96,6 +103,13 @@ mod tests {
         }
         for bad in [&[0, 0, 0, 0, 1][..], &[1, 0, 0, 0, 9], &[3, 0, 0, 0, READY, 1, 2], &[255, 255, 255, 255, 1]] {
             assert_eq!(Item::take(&mut &bad[..]), None, "{bad:?}");
+            assert_eq!(Item::measure(bad.first_chunk().unwrap()), None, "{bad:?}");
+        }
+        for item in items {
+            let mut bytes = Vec::new();
+            item.write(&mut bytes);
+            let expected = Some((bytes.len() as u64, matches!(item, Item::Ended(_))));
+            assert_eq!(Item::measure(bytes.first_chunk().unwrap()), expected, "{item:?}");
         }
     }
 }

@@ -123,6 +123,11 @@ pub enum AgentState {
     Runs(String),
 }
 
+/// Returns `true` for what can identify a run: it becomes the name of files, so it is no path.
+pub(crate) fn is_run_name(text: &str) -> bool {
+    (1..=40).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+}
+
 pub(crate) fn to_bytes(message: &impl Serialize) -> Vec<u8> {
     // Text and numbers: this cannot fail, and nobody would understand the empty message.
     serde_json::to_vec(message).unwrap_or_default()

@@ -5,6 +5,7 @@
 
 mod calls;
 mod pages;
+mod requests;
 mod values;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,8 @@ pub use values::{TextPiece, pieces, values_of};
 pub const REQUESTS: usize = 1000;
 /// Name of the option for the number of page resources that are fetched concurrently.
 pub const RESOURCES: &str = "resources";
+/// Name of the option for the number of redirects that a request follows.
+pub const REDIRECTS: &str = "redirects";
 /// Maximum number of rounds of a loop.
 pub const ROUNDS: u32 = 1_000_000;
 /// Maximum number of distinct groups.

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use brunt_cause::{Complaint, complaint};
 use serde::{Deserialize, Serialize};
 
-use crate::{Load, Plan, address};
+use crate::{Change, Plan, address};
 
 /// The terms on which a machine is lent to runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -88,9 +88,9 @@ impl From<AllowedTarget> for String {
 }
 
 impl AllowedTarget {
-    fn covers(&self, host: &str, to: IpAddr) -> bool {
+    fn covers(&self, host: Option<&str>, to: IpAddr) -> bool {
         match self {
-            AllowedTarget::Host(name) => name.eq_ignore_ascii_case(host),
+            AllowedTarget::Host(name) => host.is_some_and(|host| name.eq_ignore_ascii_case(host)),
             AllowedTarget::Network { address, bits } => match (address, to.to_canonical()) {
                 (IpAddr::V4(a), IpAddr::V4(b)) => share_prefix(a.to_bits().into(), b.to_bits().into(), 32, *bits),
                 (IpAddr::V6(a), IpAddr::V6(b)) => share_prefix(a.to_bits(), b.to_bits(), 128, *bits),
@@ -107,52 +107,96 @@ fn share_prefix(a: u128, b: u128, width: u8, bits: u8) -> bool {
 }
 
 impl OwnerTerms {
-    /// Returns `true` if an address of a host may be loaded.
-    pub fn allows(&self, host: &str, to: IpAddr) -> bool {
+    /// Returns `true` if an address may be loaded; `host` is the name that this machine resolved to it, `None` if the plan
+    /// said where the name leads.
+    pub fn allows(&self, host: Option<&str>, to: IpAddr) -> bool {
         match &self.allow[..] {
             [] => !address::is_public(to),
             allow => allow.iter().any(|target| target.covers(host, to)),
         }
     }
 
-    /// Checks a share of a plan (a number of the run's workers) against the ceilings.
+    /// Checks a share of a plan (a number of the run's workers) against the terms, except for its connections.
     ///
     /// # Errors
-    /// The share exceeds one of them.
+    /// The owner does not allow it.
     pub fn check(&self, plan: &Plan, (workers, of): (u32, u32)) -> Result<(), Complaint> {
-        let part = f64::from(workers) / f64::from(of.max(1));
+        if plan.unix_socket.is_some() {
+            return Err(complaint!(
+                "no Unix socket is loaded from it: those of its machine are its owner's; leave --unix-socket out",
+                "不能从它对 Unix 套接字施压：其机器上的套接字属于机主；请去掉 --unix-socket"
+            ));
+        }
+        self.check_rate(plan, f64::from(workers) / f64::from(of.max(1)))
+    }
+
+    /// Checks the rate of a part of a plan.
+    fn check_rate(&self, plan: &Plan, part: f64) -> Result<(), Complaint> {
+        let Some(most) = self.max_rate else { return Ok(()) };
         let loads = || {
             let own = plan.scenarios.iter().map(|scenario| (&scenario.load, scenario.max_connections));
             own.chain(plan.scenarios.is_empty().then_some((&plan.load, plan.max_connections)))
         };
-        if let Some(most) = self.max_rate {
-            if loads().any(|(load, _)| matches!(load, Load::Closed { .. })) {
-                return Err(complaint!(
-                    "its owner allows {most} requests a second (--max-rate), and a load of users has no rate that could be held to; \
-                     use -r",
-                    "机主只允许每秒 {most} 个请求（--max-rate），而按用户数的负载没有可以遵守的速率；请用 -r"
-                ));
-            }
-            let rate = part * loads().map(|(load, _)| load.peak()).sum::<f64>();
-            if rate > most {
-                return Err(complaint!(
-                    "its owner allows {most} requests a second (--max-rate), and its share is {rate:.0}; ask for less, or use more \
-                     agents",
-                    "机主只允许每秒 {most} 个请求（--max-rate），而它的份额是 {rate:.0}；请降低速率，或增加施压机"
-                ));
-            }
-        }
-        let Some(most) = self.max_connections else { return Ok(()) };
-        let connections = |(load, max): (&Load, u32)| if load.is_open() { f64::from(max) } else { load.peak() };
-        let connections = (part * loads().map(connections).sum::<f64>()).ceil();
-        if connections > most as f64 {
+        if loads().any(|(load, _)| !load.is_open()) {
             return Err(complaint!(
-                "its owner allows {most} connections (--max-connections), and its share is {connections}; ask for less, or use more \
-                 agents",
-                "机主只允许 {most} 个连接（--max-connections），而它的份额是 {connections}；请减少连接，或增加施压机"
+                "its owner allows {most} requests a second (--max-rate), and a load of users has no rate that could be held to; \
+                 use -r",
+                "机主只允许每秒 {most} 个请求（--max-rate），而按用户数的负载没有可以遵守的速率；请用 -r"
             ));
         }
-        Ok(())
+        let Some(each) = plan.requests_per_iteration() else {
+            return Err(complaint!(
+                "its owner allows {most} requests a second (--max-rate), and responses decide how many requests an iteration of \
+                 this plan sends (loops over their values, resources of pages); leave those out",
+                "机主只允许每秒 {most} 个请求（--max-rate），而该计划每次迭代的请求数由响应决定（按响应值的循环、页面资源）；请去掉这些"
+            ));
+        };
+        let beats =
+            |connections: u32| plan.heartbeat.map_or(0.0, |every| f64::from(connections) * 1e9 / every.0 as f64);
+        let rate = part * loads().map(|(load, most)| load.peak() * each as f64 + beats(most)).sum::<f64>();
+        // A rate that is no number is not within it, either.
+        if rate <= most {
+            return Ok(());
+        }
+        Err(complaint!(
+            "its owner allows {most} requests a second (--max-rate), and its share is {rate:.0} (an iteration sends up to {each}, \
+             counting redirects); ask for less, or use more agents",
+            "机主只允许每秒 {most} 个请求（--max-rate），而它的份额是 {rate:.0}（每次迭代最多 {each} 个，含重定向）；请降低速率，或增加施压机"
+        ))
+    }
+
+    /// Checks the most connections that a share can have at once; `None` if nothing bounds them.
+    ///
+    /// # Errors
+    /// The share exceeds the ceiling.
+    pub fn check_connections(&self, share: Option<u64>) -> Result<(), Complaint> {
+        match (self.max_connections, share) {
+            (None, _) => Ok(()),
+            (Some(most), Some(share)) if share <= most => Ok(()),
+            (Some(most), Some(share)) => Err(complaint!(
+                "its owner allows {most} connections (--max-connections), and its share is {share} (each user has its own to \
+                 every server); ask for less, or use more agents",
+                "机主只允许 {most} 个连接（--max-connections），而它的份额是 {share}（每个用户与每个服务器各有连接）；请减少连接，或增加施压机"
+            )),
+            (Some(most), None) => Err(complaint!(
+                "its owner allows {most} connections (--max-connections), and redirects or links can lead users to any number of \
+                 servers; leave those out (-L), or use -r with --max-connections",
+                "机主只允许 {most} 个连接（--max-connections），而重定向或链接可能把用户带到任意多个服务器；请去掉它们（-L），或使用 -r 和 --max-connections"
+            )),
+        }
+    }
+
+    /// Bounds a change of a plan's load so that a share of it, which passed the check, stays within the ceilings.
+    /// `users` is the most users of the run for the connections that are allowed.
+    #[must_use]
+    pub fn hold(&self, change: Change, plan: &Plan, (workers, of): (u32, u32), users: Option<u32>) -> Change {
+        let each = plan.requests_per_iteration().unwrap_or(u64::MAX) as f64;
+        let part = f64::from(workers) / f64::from(of.max(1));
+        match (change, self.max_rate, users) {
+            (Change::Rate(rate), Some(most), _) => Change::Rate(rate.min(most / part / each)),
+            (Change::Users(asked), _, Some(most)) => Change::Users(asked.min(most)),
+            _ => change,
+        }
     }
 }
 
@@ -166,7 +210,7 @@ mod tests {
 
     #[test]
     fn by_default_no_public_address_is_loaded_and_otherwise_what_is_listed() {
-        let refused = |allow: &[&str], host: &str, to: &str| !terms(allow).allows(host, to.parse().unwrap());
+        let refused = |allow: &[&str], host: &str, to: &str| !terms(allow).allows(Some(host), to.parse().unwrap());
         for (allow, host, to, expected) in [
             (&[][..], "a.test", "10.1.2.3", false),
             (&[], "a.test", "8.8.8.8", true),
@@ -183,6 +227,9 @@ mod tests {
         ] {
             assert_eq!(refused(allow, host, to), expected, "{allow:?} {host} {to}");
         }
+        let to = "9.9.9.9".parse().unwrap();
+        assert!(!terms(&["a.test"]).allows(None, to), "the plan says what the name means");
+        assert!(terms(&["9.9.9.9"]).allows(None, to));
     }
 
     #[test]
@@ -204,5 +251,45 @@ mod tests {
         for text in ["10.0.0.0/8", "api.test", "::1/128"] {
             assert_eq!(String::from(text.parse::<AllowedTarget>().unwrap()), text);
         }
+    }
+
+    fn plan(load: &str, more: &str) -> Plan {
+        let common = r#""warmup": 0, "drain": 0, "timeout": 1, "connect_timeout": 1, "max_connections": 10, "workers": 1, "pin": false,
+            "requests": null, "duration": null, "net": "auto", "sources": [], "connect_to": [], "objectives": [], "seed": 1,
+            "tls": {"insecure": false, "cacert": null, "cert": null, "key": null, "resume": true}"#;
+        let protocol = r#""protocol": "http", "urls": [{"url": "http://a.test/"}]"#;
+        serde_json::from_str(&format!("{{{protocol}, {common}, {load}, {more}}}")).unwrap()
+    }
+
+    #[test]
+    fn a_ceiling_of_the_rate_counts_all_requests_of_an_iteration() {
+        let rate =
+            r#""load": {"model": "open", "arrivals": "poisson", "stages": [{"lasts": 1, "from": 50, "to": 50}]}"#;
+        let plain = r#""options": {}, "unix_socket": null"#;
+        let flow = |steps: &str| format!(r#"{plain}, "flow": {{"steps": [{steps}]}}"#);
+        let request = r#"{"request": {"url": 0}}"#;
+        let repeat = |times: &str| flow(&format!(r#"{{"repeat": {{"times": {times}, "steps": [{request}]}}}}"#));
+        let within = OwnerTerms { max_rate: Some(100.0), ..OwnerTerms::default() };
+        for (more, share, said) in [
+            (plain.to_owned(), (1, 1), None),
+            (flow(&[request; 2].join(",")), (1, 1), None),
+            (repeat("40"), (1, 1), Some("its share is 2000")),
+            (repeat("40"), (1, 20), None),
+            (repeat(r#""n""#), (1, 1), Some("decide")),
+            (r#""options": {"redirects": ["10"]}, "unix_socket": null"#.to_owned(), (1, 1), Some("up to 11")),
+            (r#""options": {"resources": ["6"]}, "unix_socket": null"#.to_owned(), (1, 1), Some("decide")),
+            (format!(r#"{plain}, "heartbeat": 1"#), (1, 1), Some("its share")),
+            (r#""options": {}, "unix_socket": "/run/docker.sock""#.to_owned(), (1, 1), Some("Unix")),
+        ] {
+            let checked = within.check(&plan(rate, &more), share).map_err(|why| why.to_string());
+            match said {
+                None => assert_eq!(checked, Ok(()), "{more}"),
+                Some(said) => assert!(checked.as_ref().is_err_and(|why| why.contains(said)), "{more}: {checked:?}"),
+            }
+        }
+        let held = |more: &str| within.hold(Change::Rate(9000.0), &plan(rate, more), (1, 2), None);
+        assert_eq!([held(plain), held(&repeat("40"))], [Change::Rate(200.0), Change::Rate(5.0)]);
+        assert_eq!(within.hold(Change::Users(9), &plan(rate, plain), (1, 2), Some(4)), Change::Users(4));
+        assert_eq!(within.hold(Change::Pause, &plan(rate, plain), (1, 2), Some(4)), Change::Pause);
     }
 }

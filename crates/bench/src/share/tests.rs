@@ -159,3 +159,44 @@ fn a_stranger_and_another_version_are_told_in_the_report() {
         assert_eq!((summary.end, target.stats().heard), (brunt_report::End::Partial, 0));
     }
 }
+
+/// Reads a plan and prepares all of it as the share of a lent machine; returns the refusal.
+fn lent(words: &[&str], terms: OwnerTerms) -> Result<(), String> {
+    let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+    let (defaults, protocols) = (Defaults { cores: 2.0, descriptors: 1024, seed: 7 }, brunt_protocols::all());
+    let Ok(Command::Run(intent)) = read(&words, &protocols, &defaults) else { panic!("{words:?}") };
+    let briefing = briefing(intent.plan, Bundle::default(), None, None);
+    let share = LentShare { terms, workers: (1, 1) };
+    let prepared = prepare(&briefing.description, &protocols, &GeneratorHost::default(), Some(&share));
+    prepared.map(drop).map_err(|why| why.to_string())
+}
+
+#[test]
+fn a_ceiling_of_connections_counts_the_servers_of_each_user() {
+    let within = |words: &str, most| {
+        let words: Vec<&str> = words.split(' ').collect();
+        lent(&words, OwnerTerms { max_connections: Some(most), ..OwnerTerms::default() })
+    };
+    let two = "http://127.0.0.1:1/ http://127.0.0.2:1/";
+    assert_eq!(within("-c 10 http://127.0.0.1:1/", 10), Ok(()));
+    assert_eq!(within(&format!("-c 5 {two}"), 10), Ok(()));
+    assert!(within(&format!("-c 10 {two}"), 10).unwrap_err().contains("its share is 20"));
+    assert!(within("-c 10 -L http://127.0.0.1:1/", 10).unwrap_err().contains("redirects"));
+    // Arrivals share their connections.
+    assert_eq!(within(&format!("-r 10/s --max-connections 10 -L {two}"), 10), Ok(()));
+    assert!(within(&format!("-r 10/s --max-connections 11 {two}"), 10).unwrap_err().contains("its share is 11"));
+}
+
+#[test]
+fn nothing_is_asked_of_a_target_that_the_owner_does_not_allow() {
+    let target = target();
+    let url = format!("grpc://{}/brunt.Target/Unary", target.addr());
+    let terms = |allow: &str| OwnerTerms { allow: vec![allow.parse().unwrap()], ..OwnerTerms::default() };
+    assert!(lent(&["-c", "1", &url], terms("10.0.0.0/8")).unwrap_err().contains("--allow"));
+    assert_eq!(target.stats().accepted, 0);
+    let (socket, other) = ("/nowhere/docker.sock", "http://127.0.0.1:1/");
+    assert!(lent(&["--unix-socket", socket, other], terms("127.0.0.1")).unwrap_err().contains("Unix"));
+    let mapped = ["--connect-to", "a.test:80:127.0.0.1:1", "http://a.test/"];
+    assert!(lent(&mapped, terms("a.test")).unwrap_err().contains("127.0.0.1"));
+    assert_eq!(lent(&mapped, terms("127.0.0.1")), Ok(()));
+}

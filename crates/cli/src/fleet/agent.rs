@@ -20,8 +20,8 @@ use crate::run::CommandResult;
 use crate::{screen, signals};
 
 const LENT: Text = text(
-    "agent {name}: this machine ({cores} cores) is lent to the fleet of {join}; Ctrl-C takes it back",
-    "施压机 {name}：本机（{cores} 个核）已借给 {join} 的机群；按 Ctrl-C 收回",
+    "agent {name}: this machine ({cores} cores) is offered to the fleet of {join}; Ctrl-C takes it back",
+    "施压机 {name}：本机（{cores} 个核）提供给 {join} 的机群；按 Ctrl-C 收回",
 );
 const TERMS: Text = text("it loads only {targets}{ceilings}", "只向 {targets} 施压{ceilings}");
 const NOT_PUBLIC: Text = text("addresses that are not public", "非公网地址");
@@ -65,7 +65,7 @@ pub fn agent(asked: AgentCommand, host: &GeneratorHost) -> CommandResult {
     screen::print_error(&lang.fill(LENT, &[("name", &name), ("cores", &cores), ("join", shown(&asked.join))]));
     screen::print_error(&terms(&asked.terms, lang));
     signals.wait();
-    drop(lent);
+    lent.take_back();
     Ok(Exit::Ok.code())
 }
 

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use brunt_measure::{Clock, Nanos};
-use brunt_plan::Bundle;
+use brunt_plan::{Bundle, Change};
 
 use super::task::Task;
 use super::{BARRIERS, PREPARED};
 use crate::Stop;
 use crate::barrier::{Barrier, NOTICE};
-use crate::control::Control;
+use crate::control::{Control, ScheduledChange};
 use crate::frames::{self, Order};
 use crate::resource_errors::no_thread;
 use crate::worker_message::WorkerMessage;
@@ -27,7 +27,11 @@ pub struct Assignment {
     bundle: Bundle,
     pub(super) orders: Box<dyn BufRead + Send>,
     output: ShareOutput,
+    hold: HoldChange,
 }
+
+/// Bounds a change of the load that was ordered.
+type HoldChange = Box<dyn Fn(Change) -> Change + Send>;
 
 /// The output of a process that takes a share, which several threads write to.
 #[derive(Clone)]
@@ -69,7 +73,14 @@ impl Assignment {
                 let not_text = |_| io::Error::other("the plan is not text");
                 let words = String::from_utf8(brought.words).map_err(not_text)?;
                 let output = ShareOutput(Arc::new(Mutex::new(Some(Box::new(to)))));
-                return Ok(Assignment { task, words, bundle: brought.bundle, orders: Box::new(orders), output });
+                return Ok(Assignment {
+                    task,
+                    words,
+                    bundle: brought.bundle,
+                    orders: Box::new(orders),
+                    output,
+                    hold: Box::new(|change| change),
+                });
             }
         }
     }
@@ -92,6 +103,11 @@ impl Assignment {
     /// Returns the output, to which a share that makes a record of its own writes its events.
     pub fn output(&self) -> ShareOutput {
         self.output.clone()
+    }
+
+    /// Bounds every change of the load that is ordered from now on.
+    pub fn hold_changes(&mut self, hold: impl Fn(Change) -> Change + Send + 'static) {
+        self.hold = Box::new(hold);
     }
 
     /// Reports that the share cannot be taken.
@@ -208,9 +224,10 @@ pub(crate) fn serve_with(
         Barrier::reporting(if number == PREPARED { 1 } else { workers }, Box::new(report))
     });
     let (heard, told_stop, changes) = (barriers.clone(), stop.clone(), control.clone());
-    let orders = assignment.orders;
+    let (orders, hold) = (assignment.orders, assignment.hold);
     // Not joined: it reads until the coordinator closes the link, which may be after this process ends.
-    let obeying = std::thread::Builder::new().spawn(move || follow_orders(orders, &heard, &told_stop, &changes));
+    let obeying =
+        std::thread::Builder::new().spawn(move || follow_orders(orders, &heard, &told_stop, (&changes, hold)));
     if let Err(why) = obeying {
         let _ = output.write(|to| frames::write_refusal(to, &no_thread(&why).to_string()));
         return;
@@ -244,14 +261,21 @@ fn await_start(prepared: &Barrier, stop: &Stop) -> Nanos {
 }
 
 /// Follows the orders of the coordinator.
-fn follow_orders(mut orders: impl Read, barriers: &[Arc<Barrier>; BARRIERS], stop: &Stop, control: &Control) {
+fn follow_orders(
+    mut orders: impl Read,
+    barriers: &[Arc<Barrier>; BARRIERS],
+    stop: &Stop,
+    (control, hold): (&Control, HoldChange),
+) {
     while let Ok(Some(order)) = Order::read(&mut orders) {
         match order {
             Order::Go(barrier, at) => {
                 barriers.get(barrier as usize).into_iter().for_each(|barrier| barrier.release_at(at));
             }
             Order::Stop => stop.request(),
-            Order::Change(stamped) => control.add_scheduled(stamped),
+            Order::Change(ScheduledChange { at, change }) => {
+                control.add_scheduled(ScheduledChange { at, change: hold(change) });
+            }
             Order::File(..) | Order::Piece(_) | Order::Variable(..) | Order::Description(_) | Order::Task(_) => {}
         }
     }
@@ -316,5 +340,15 @@ mod tests {
         }
         let stranger = Assignment::accept(io::Cursor::new(b"SSH-2.0-x\r\n".to_vec()), io::sink()).err().unwrap();
         assert!(stranger.to_string().contains("SSH-2.0-x"), "{stranger}");
+    }
+
+    #[test]
+    fn changes_are_held_before_anyone_follows_them() {
+        let (mut orders, control) = (Vec::new(), Control::default());
+        Order::Change(ScheduledChange { at: Nanos(5), change: Change::Rate(900.0) }).write(&mut orders).unwrap();
+        let barriers: [_; BARRIERS] = std::array::from_fn(|_| Barrier::reporting(1, Box::new(|| ())));
+        let hold: HoldChange = Box::new(|_| Change::Rate(1.0));
+        follow_orders(&orders[..], &barriers, &Stop::default(), (&control, hold));
+        assert_eq!(control.scheduled_since(0), [(Nanos(5), Change::Rate(1.0))]);
     }
 }

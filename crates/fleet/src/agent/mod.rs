@@ -4,14 +4,18 @@ mod share;
 mod spool;
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use brunt_engine::ProcessLink;
 use brunt_measure::Clock;
 use brunt_messenger::{Held, Messenger, Undelivered};
 use brunt_plan::OwnerTerms;
 
-use crate::protocol::{AgentAnswer, AgentDescription, AgentQuestion, AgentState, ShareOffer, from_bytes, to_bytes};
+use crate::protocol::{
+    AgentAnswer, AgentDescription, AgentQuestion, AgentState, ShareOffer, from_bytes, is_run_name, to_bytes,
+};
 use share::ActiveShare;
 use spool::ShareSpool;
 
@@ -35,9 +39,13 @@ pub struct AgentSettings {
     pub say: SayToOwner,
 }
 
+/// Time for which a share may end by itself once its owner takes the machine back, and then for which what it measured is
+/// handed in; what is left stays on disk.
+const TAKEN_BACK: Duration = Duration::from_secs(3);
+
 /// A machine that is lent until this is dropped.
 pub struct LentMachine {
-    _shared: Arc<Lending>,
+    shared: Arc<Lending>,
     _answers: Held,
     _appearance: Held,
 }
@@ -48,6 +56,8 @@ pub(crate) struct Lending {
     settings: AgentSettings,
     name: String,
     active: Mutex<Option<Arc<ActiveShare>>>,
+    /// Set once the owner takes the machine back.
+    is_taken_back: AtomicBool,
 }
 
 impl LentMachine {
@@ -58,7 +68,13 @@ impl LentMachine {
     /// The messenger is out of reach.
     pub fn lend(messenger: Arc<dyn Messenger>, settings: AgentSettings) -> Result<LentMachine, Undelivered> {
         let name = (settings.describe)().name;
-        let shared = Arc::new(Lending { messenger, settings, name, active: Mutex::default() });
+        let shared = Arc::new(Lending {
+            messenger,
+            settings,
+            name,
+            active: Mutex::default(),
+            is_taken_back: AtomicBool::default(),
+        });
         for spool in ShareSpool::left_over(&shared.settings.spool) {
             share::hand_in(&shared, Arc::new(spool), None);
         }
@@ -69,13 +85,23 @@ impl LentMachine {
         };
         let answers = shared.messenger.answer(&format!("agent/{}", shared.name), Box::new(respond))?;
         let appearance = shared.messenger.appear(&shared.name)?;
-        Ok(LentMachine { _shared: shared, _answers: answers, _appearance: appearance })
+        Ok(LentMachine { shared, _answers: answers, _appearance: appearance })
+    }
+
+    /// Takes the machine back: no share is taken any more, the load of one that runs stops, and the coordinator gets what
+    /// was measured and the reason, as far as that takes no more than some seconds.
+    pub fn take_back(self) {
+        self.shared.is_taken_back.store(true, Ordering::Relaxed);
+        let active = self.shared.active().clone();
+        if let Some(active) = active {
+            active.take_back(&self.shared, TAKEN_BACK);
+        }
     }
 }
 
 impl Drop for LentMachine {
     fn drop(&mut self) {
-        if let Some(active) = self._shared.active().take() {
+        if let Some(active) = self.shared.active().take() {
             active.stop();
         }
     }
@@ -122,7 +148,16 @@ impl Lending {
                 format!("它是 brunt {own}，而协调端是 brunt {theirs}；请在两边使用同一版本"),
             );
         }
+        if !is_run_name(&offer.run) {
+            return refusal("its run has a name that no run has", "其压测的名称不是任何压测会有的名称");
+        }
+        if offer.from >= offer.to || offer.to > offer.of {
+            return refusal("its share is none of that run", "其份额不属于该压测");
+        }
         let mut active = self.active();
+        if self.is_taken_back.load(Ordering::Relaxed) {
+            return refusal("its owner takes it back", "机主正在收回它");
+        }
         if let Some(now) = active.as_ref().filter(|now| !now.is_over() || now.run() == offer.run) {
             if now.run() == offer.run {
                 return AgentAnswer::Yes;
@@ -145,38 +180,108 @@ impl Lending {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use brunt_messenger::LocalMessenger;
 
     use super::*;
+    use crate::frame::Item;
+
+    fn settings(spool: &std::path::Path) -> AgentSettings {
+        AgentSettings {
+            describe: Box::new(|| AgentDescription { name: "a".into(), ..AgentDescription::default() }),
+            terms: OwnerTerms::default(),
+            spool: spool.to_owned(),
+            start_process: Box::new(|_| panic!("a process was started")),
+            say: Box::new(|_, _| ()),
+        }
+    }
+
+    fn offer(run: &str, brunt: &str) -> ShareOffer {
+        let (run, brunt) = (run.into(), brunt.into());
+        ShareOffer { run, brunt, from: 0, to: 1, of: 1, bytes: 10, orphan_timeout_ns: 1 }
+    }
+
+    /// Asks an agent that is lent, which must refuse; returns what it says.
+    fn refused(hub: &LocalMessenger, question: &[u8]) -> [String; 2] {
+        let answer = hub.participant().ask("agent/a", question, Duration::from_secs(10)).unwrap();
+        let AgentAnswer::No { en, zh } = from_bytes(&answer).unwrap() else { panic!("it does it") };
+        [en, zh]
+    }
 
     #[test]
     fn a_coordinator_of_another_version_is_refused_with_both_versions_and_without_a_process() {
-        let hub = LocalMessenger::default();
-        let spool = tempfile::tempdir().unwrap();
-        let settings = AgentSettings {
-            describe: Box::new(|| AgentDescription { name: "a".into(), ..AgentDescription::default() }),
-            terms: OwnerTerms::default(),
-            spool: spool.path().to_owned(),
-            start_process: Box::new(|_| panic!("a process was started")),
-            say: Box::new(|_, _| ()),
-        };
-        let _lent = LentMachine::lend(Arc::new(hub.participant()), settings).unwrap();
-        let coordinator = hub.participant();
-        let ask = |question: &[u8]| {
-            let answer = coordinator.ask("agent/a", question, Duration::from_secs(10)).unwrap();
-            from_bytes::<AgentAnswer>(&answer).unwrap()
-        };
-        let brunt = "0.0.9\u{1b}[2J".to_owned();
-        let offer = ShareOffer { run: "r".into(), brunt, from: 0, to: 1, of: 1, bytes: 10, orphan_timeout_ns: 1 };
-        let AgentAnswer::No { en, zh } = ask(&to_bytes(&AgentQuestion::Take(offer))) else { panic!("it takes it") };
-        for said in [&en, &zh] {
+        let (hub, spool) = (LocalMessenger::default(), tempfile::tempdir().unwrap());
+        let _lent = LentMachine::lend(Arc::new(hub.participant()), settings(spool.path())).unwrap();
+        for said in refused(&hub, &to_bytes(&AgentQuestion::Take(offer("a1", "0.0.9\u{1b}[2J")))) {
             assert!(said.contains("0.0.9") && said.contains(env!("CARGO_PKG_VERSION")), "{said}");
             assert!(!said.contains('\u{1b}'), "{said:?}");
         }
         // What a later version may ask is no reason to fall over.
-        let AgentAnswer::No { en, .. } = ask(br#"{"dance":{}}"#) else { panic!("it dances") };
+        let [en, _] = refused(&hub, br#"{"dance":{}}"#);
         assert!(en.contains("understand"), "{en}");
+    }
+
+    #[test]
+    fn a_run_whose_name_is_a_path_or_whose_share_is_none_is_refused_without_a_file() {
+        let (hub, home) = (LocalMessenger::default(), tempfile::tempdir().unwrap());
+        let spool = home.path().join("spool");
+        let _lent = LentMachine::lend(Arc::new(hub.participant()), settings(&spool)).unwrap();
+        let absolute = home.path().join("config").display().to_string();
+        for run in [absolute.as_str(), "../config", "..", "", "a/b", "a.b", "r", &"a".repeat(41)] {
+            let [en, _] = refused(&hub, &to_bytes(&AgentQuestion::Take(offer(run, env!("CARGO_PKG_VERSION")))));
+            assert!(en.contains("name"), "{run}: {en}");
+        }
+        for (from, to, of) in [(1, 1, 2), (2, 1, 2), (0, 3, 2), (0, 0, 0)] {
+            let offer = ShareOffer { from, to, of, ..offer("a1", env!("CARGO_PKG_VERSION")) };
+            let [en, _] = refused(&hub, &to_bytes(&AgentQuestion::Take(offer)));
+            assert!(en.contains("share"), "{from}..{to} of {of}: {en}");
+        }
+        assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_machine_that_is_taken_back_tells_its_owner_and_the_coordinator() {
+        let (hub, spool) = (LocalMessenger::default(), tempfile::tempdir().unwrap());
+        let said = Arc::<Mutex<Vec<String>>>::default();
+        let heard = Arc::clone(&said);
+        let start = |_: &OwnerTerms| {
+            // It does not heed the order to stop, so that it is killed.
+            let hello = format!("echo 'brunt-link 1 {}'; exec cat > /dev/null", env!("CARGO_PKG_VERSION"));
+            brunt_engine::child(std::process::Command::new("sh").args(["-c", &hello]))
+        };
+        let settings = AgentSettings {
+            start_process: Box::new(start),
+            say: Box::new(move |en, zh| {
+                assert!(!zh.is_empty());
+                heard.lock().unwrap().push(en.to_owned());
+            }),
+            ..settings(spool.path())
+        };
+        let lent = LentMachine::lend(Arc::new(hub.participant()), settings).unwrap();
+        let (coordinator, frames) = (hub.participant(), Arc::<Mutex<Vec<u8>>>::default());
+        let kept = Arc::clone(&frames);
+        let keep = move |_: &brunt_messenger::FrameId, frame: &[u8]| {
+            kept.lock().unwrap().extend(frame);
+            true
+        };
+        let _receives = coordinator.receive("a1", Box::new(keep)).unwrap();
+        let offer = ShareOffer { bytes: 0, orphan_timeout_ns: u64::MAX, ..offer("a1", env!("CARGO_PKG_VERSION")) };
+        let question = to_bytes(&AgentQuestion::Take(offer));
+        let answer = coordinator.ask("agent/a", &question, Duration::from_secs(10)).unwrap();
+        assert!(matches!(from_bytes(&answer), Some(AgentAnswer::Yes)), "{answer:?}");
+        lent.take_back();
+
+        let (frames, said) = (frames.lock().unwrap(), said.lock().unwrap());
+        let mut rest = &frames[..];
+        let items: Vec<Item> = std::iter::from_fn(|| Item::take(&mut rest)).collect();
+        let [Item::Remark(why), Item::Ended(how)] = &items[..] else { panic!("{items:?}") };
+        assert_eq!(
+            (why.as_str(), how.as_str()),
+            ("taken back by its owner", "taken back by its owner (killed by SIGKILL)")
+        );
+        let [takes, stopped, over] = &said[..] else { panic!("{said:?}") };
+        for (said, part) in [(takes, "workers 1 to 1 of 1"), (stopped, "taken back"), (over, "is over")] {
+            assert!(said.starts_with("run a1: ") && said.contains(part), "{said}");
+        }
+        assert_eq!(std::fs::read_dir(spool.path()).unwrap().count(), 0);
     }
 }

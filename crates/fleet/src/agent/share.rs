@@ -24,6 +24,8 @@ const PIECE_WITHIN: Duration = Duration::from_secs(5);
 const PIECE_TRIES: u32 = 6;
 /// Interval of looks at the clock of the orphan.
 const LOOK: Duration = Duration::from_millis(100);
+/// What a coordinator is told of a share that the owner of the machine ended.
+const TAKEN_BACK: &str = "taken back by its owner";
 /// Time after which what nobody takes is given up.
 const KEPT: Duration = Duration::from_secs(24 * 3600);
 
@@ -66,7 +68,7 @@ impl ActiveShare {
     /// Follows an order, unless it was followed already.
     pub fn follow(&self, number: u64, order: AgentOrder, terms: &OwnerTerms) {
         self.contact.note();
-        if self.next_order.fetch_max(number + 1, Ordering::Relaxed) > number {
+        if !is_next(&self.next_order, number) {
             return;
         }
         match order {
@@ -103,6 +105,40 @@ impl ActiveShare {
     pub fn stop(&self) {
         self.process.stop();
     }
+
+    /// Stops the load because the owner takes the machine back, and hands in what it measured; each takes at most `within`.
+    pub fn take_back(&self, lending: &Lending, within: Duration) {
+        let run = self.run();
+        if !self.is_over() {
+            let said = format!("run {run}: stopped, because this machine is taken back; handing in what it measured");
+            (lending.settings.say)(&said, &format!("压测 {run}：本机被收回，已停止；正在上交测得的数据"));
+            self.spool.push(&Item::Remark(TAKEN_BACK.into()));
+            self.process.stop();
+            if !is_so(within, || self.is_over()) {
+                self.process.kill();
+            }
+        }
+        if !is_so(within, || self.spool.is_removed()) {
+            (lending.settings.say)(
+                &format!("run {run}: not everything could be handed in; the next agent of this machine does it"),
+                &format!("压测 {run}：数据未能全部上交；本机的下一个施压机会继续上交"),
+            );
+        }
+    }
+}
+
+/// Waits until something is so, for at most this time; returns whether it is.
+fn is_so(within: Duration, what: impl Fn() -> bool) -> bool {
+    let since = Instant::now();
+    while !what() && since.elapsed() < within {
+        std::thread::sleep(LOOK / 2);
+    }
+    what()
+}
+
+/// Returns `true` for the number of an order that was not followed yet, and notes it.
+fn is_next(next: &AtomicU64, number: u64) -> bool {
+    next.fetch_max(number.saturating_add(1), Ordering::Relaxed) <= number
 }
 
 /// Takes a share: starts the measuring process, which gets its briefing in pieces from the coordinator.
@@ -117,32 +153,58 @@ pub(super) fn take(lending: &Arc<Lending>, offer: ShareOffer) -> io::Result<Arc<
     let (messenger, wanted) = (Arc::clone(&lending.messenger), offer.clone());
     let heard = Arc::clone(&contact);
     let brief = move |to: &mut dyn Write| pull_briefing(&*messenger, &wanted, &heard, to);
-    let (told, over) = (Arc::clone(&spool), Arc::clone(&contact));
-    let told = move |report: ShareReport| {
-        if matches!(report, ShareReport::Ended(_)) {
-            // Before the coordinator can know of it: it may offer the next share at once.
-            over.over.store(true, Ordering::Relaxed);
-        }
-        let full = told.is_overflowed();
-        // What does not fit stops the share (see `watch`).
-        told.push(&match report {
-            ShareReport::Ready(barrier) => Item::Ready(barrier),
-            ShareReport::Refused(why) => Item::Refused(why),
-            ShareReport::Event(event) => Item::Event(event),
-            ShareReport::Ended(how) if full => {
-                Item::Ended(format!("{how}; neither its disk nor its memory could hold more figures"))
-            }
-            ShareReport::Ended(how) => Item::Ended(how),
-        });
-        if let Some(trouble) = told.take_trouble() {
-            told.push(&Item::Remark(format!("figures that are not handed in yet are kept in memory: {trouble}")));
-        }
-    };
+    let heeded =
+        HeededReports { lending: Arc::clone(lending), spool: Arc::clone(&spool), contact: Arc::clone(&contact) };
+    let told = move |report: ShareReport| heeded.pass(report);
     let process = ShareProcess::start(link, brief, offer.task(), told)?;
+    let ShareOffer { run, from, to, of, .. } = &offer;
+    let first = from + 1;
+    (lending.settings.say)(
+        &format!("run {run}: this machine takes its workers {first} to {to} of {of}"),
+        &format!("压测 {run}：本机承担第 {first} 至 {to} 个工作线程（共 {of} 个）"),
+    );
     let active = Arc::new(ActiveShare { offer, process, next_order: AtomicU64::new(0), contact, spool });
     hand_in(lending, Arc::clone(&active.spool), Some(Arc::clone(&active)));
     watch(lending, Arc::clone(&active));
     Ok(active)
+}
+
+/// What the reports of a measuring process go through.
+struct HeededReports {
+    lending: Arc<Lending>,
+    spool: Arc<ShareSpool>,
+    contact: Arc<Contact>,
+}
+
+impl HeededReports {
+    /// Keeps a report for the coordinator, and tells the owner of a refusal and of the end.
+    fn pass(&self, report: ShareReport) {
+        let (run, say) = (&self.spool.head.run, &self.lending.settings.say);
+        let full = self.spool.is_overflowed();
+        // What does not fit stops the share (see `watch`).
+        self.spool.push(&match report {
+            ShareReport::Ready(barrier) => Item::Ready(barrier),
+            ShareReport::Refused(why) => {
+                let shown = brunt_measure::sanitize::text(&why);
+                say(&format!("run {run}: refused: {shown}"), &format!("压测 {run}：已拒绝：{shown}"));
+                Item::Refused(why)
+            }
+            ShareReport::Event(event) => Item::Event(event),
+            ShareReport::Ended(how) => {
+                // Before the coordinator can know of it: it may offer the next share at once.
+                self.contact.over.store(true, Ordering::Relaxed);
+                say(&format!("run {run}: its share is over ({how})"), &format!("压测 {run}：份额已结束（{how}）"));
+                Item::Ended(match (full, self.lending.is_taken_back.load(Ordering::Relaxed)) {
+                    (true, _) => format!("{how}; neither its disk nor its memory could hold more figures"),
+                    (false, true) => format!("{TAKEN_BACK} ({how})"),
+                    (false, false) => how,
+                })
+            }
+        });
+        if let Some(trouble) = self.spool.take_trouble() {
+            self.spool.push(&Item::Remark(format!("figures that are not handed in yet are kept in memory: {trouble}")));
+        }
+    }
 }
 
 /// Asks for the pieces of the briefing and writes them to the measuring process.
@@ -227,4 +289,17 @@ fn watch(lending: &Arc<Lending>, active: Arc<ActiveShare>) {
         }
     };
     drop(std::thread::Builder::new().name("share".into()).spawn(look));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_is_followed_once_whatever_its_number() {
+        let next = AtomicU64::new(0);
+        assert_eq!([0, 0, 3, 2, 3, u64::MAX, 4].map(|number| is_next(&next, number)), {
+            [true, false, true, false, false, true, false]
+        });
+    }
 }

@@ -3,15 +3,17 @@
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::frame::Item;
+use crate::protocol::is_run_name;
 
 /// Bytes kept in memory while nothing can be written to disk; beyond that, the share is stopped.
 const MEMORY: usize = 64 << 20;
@@ -19,6 +21,12 @@ const MEMORY: usize = 64 << 20;
 const BATCH: usize = 512 << 10;
 /// Items that are handed in at once.
 const BATCH_ITEMS: usize = 256;
+
+/// Spools of an earlier agent that are handed in, the length of a head, and the items of each spool: beyond that, files are
+/// not those of an agent.
+const LEFT_OVER: usize = 256;
+const LEFT_OVER_HEAD: u64 = 4096;
+const LEFT_OVER_ITEMS: usize = 1 << 20;
 
 /// Whose items a spool holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +42,7 @@ pub(crate) struct ShareSpool {
     files: Option<(PathBuf, PathBuf)>,
     kept: Mutex<Kept>,
     more: Condvar,
+    is_removed: AtomicBool,
 }
 
 #[derive(Default)]
@@ -65,7 +74,8 @@ impl ShareSpool {
             fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
             let [head_file, items] = ["json", "items"].map(|ending| directory.join(format!("{}.{ending}", head.run)));
             let mut options = File::options();
-            options.read(true).write(true).create(true).truncate(true).mode(0o600);
+            // Only new files: nothing that is there is overwritten, not even through a link.
+            options.read(true).write(true).create_new(true).mode(0o600);
             let file = options.open(&items)?;
             options.open(&head_file)?.write_all(&serde_json::to_vec(&head)?)?;
             Ok((head_file, items, file))
@@ -75,31 +85,29 @@ impl ShareSpool {
             Err(error) => (None, None, Some(error.to_string())),
         };
         let kept = Kept { file, trouble, ..Kept::default() };
-        ShareSpool { head, files, kept: Mutex::new(kept), more: Condvar::new() }
+        ShareSpool { head, files, kept: Mutex::new(kept), more: Condvar::new(), is_removed: AtomicBool::default() }
     }
 
     /// Returns the spools that an earlier agent of this machine left, each ended with a remark.
     pub fn left_over(directory: &Path) -> Vec<ShareSpool> {
-        let entries = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
-        let heads = entries.filter(|path| path.extension().is_some_and(|ending| ending == "json"));
-        heads.filter_map(|head| ShareSpool::reopen(&head)).collect()
+        let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+        let files =
+            entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file())).map(|entry| entry.path());
+        let heads = files.filter(|path| path.extension().is_some_and(|ending| ending == "json"));
+        heads.filter_map(|head| ShareSpool::reopen(&head)).take(LEFT_OVER).collect()
     }
 
     fn reopen(head_file: &Path) -> Option<ShareSpool> {
-        let head: SpoolHead = serde_json::from_slice(&fs::read(head_file).ok()?).ok()?;
+        let mut head = Vec::new();
+        File::open(head_file).ok()?.take(LEFT_OVER_HEAD).read_to_end(&mut head).ok()?;
+        let head: SpoolHead = serde_json::from_slice(&head).ok()?;
         let items = head_file.with_extension("items");
-        let mut file = File::options().read(true).write(true).open(&items).ok()?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).ok()?;
-        let (mut waiting, mut rest, mut complete) = (VecDeque::new(), &bytes[..], false);
-        loop {
-            let at = (bytes.len() - rest.len()) as u64;
-            let Some(item) = Item::take(&mut rest) else { break };
-            complete |= matches!(item, Item::Ended(_));
-            let length = bytes.len() - rest.len() - at as usize;
-            waiting.push_back(WaitingItem::Disk { at, length });
+        let is_own = is_run_name(&head.run) && head_file.file_stem().is_some_and(|stem| stem == head.run.as_str());
+        if !is_own || !fs::symlink_metadata(&items).ok()?.is_file() {
+            return None;
         }
-        let written = (bytes.len() - rest.len()) as u64;
+        let file = File::options().read(true).write(true).open(&items).ok()?;
+        let (waiting, written, complete) = whole_items(&file).ok()?;
         // An item that was cut off when the agent died is not whole.
         file.set_len(written).ok()?;
         let kept = Kept { file: Some(file), written, waiting, complete, ..Kept::default() };
@@ -108,6 +116,7 @@ impl ShareSpool {
             files: Some((head_file.to_owned(), items)),
             kept: Mutex::new(kept),
             more: Condvar::new(),
+            is_removed: AtomicBool::default(),
         };
         if !complete {
             spool.push(&Item::Ended("the agent was started again, which ended its measuring process".into()));
@@ -213,7 +222,30 @@ impl ShareSpool {
         if let Some((head, items)) = &self.files {
             let _ = (fs::remove_file(head), fs::remove_file(items));
         }
+        self.is_removed.store(true, Ordering::Relaxed);
     }
+
+    /// Returns `true` once the files were removed: there is nothing left to hand in.
+    pub fn is_removed(&self) -> bool {
+        self.is_removed.load(Ordering::Relaxed)
+    }
+}
+
+/// Returns the places of the whole items of a file, where they end, and `true` if the last one is there. Only their
+/// beginnings are read.
+fn whole_items(file: &File) -> io::Result<(VecDeque<WaitingItem>, u64, bool)> {
+    let (size, mut from) = (file.metadata()?.len(), BufReader::new(file));
+    let (mut waiting, mut at, mut complete, mut beginning) = (VecDeque::new(), 0, false, [0; 5]);
+    while !complete && waiting.len() < LEFT_OVER_ITEMS && from.read_exact(&mut beginning).is_ok() {
+        let Some((length, is_last)) = Item::measure(&beginning).filter(|(length, _)| at + length <= size) else {
+            break;
+        };
+        from.seek_relative(length as i64 - beginning.len() as i64)?;
+        waiting.push_back(WaitingItem::Disk { at, length: length as usize });
+        at += length;
+        complete = is_last;
+    }
+    Ok((waiting, at, complete))
 }
 
 #[cfg(test)]
@@ -232,7 +264,7 @@ mod tests {
     #[test]
     fn items_wait_until_they_are_acknowledged() {
         let directory = tempfile::tempdir().unwrap();
-        let spool = ShareSpool::create(directory.path(), head("r"));
+        let spool = ShareSpool::create(directory.path(), head("a1"));
         let all: Vec<Item> = (0..600).map(Item::Ready).chain([Item::Ended("over".into())]).collect();
         all.iter().for_each(|item| assert!(spool.push(item)));
         let mut seen = Vec::new();
@@ -255,13 +287,13 @@ mod tests {
     #[test]
     fn an_agent_that_died_leaves_what_it_had_and_the_next_one_ends_it() {
         let directory = tempfile::tempdir().unwrap();
-        let spool = ShareSpool::create(directory.path(), head("r"));
+        let spool = ShareSpool::create(directory.path(), head("a1"));
         assert!(spool.push(&Item::Ready(2)) && spool.push(&Item::Event(vec![1, 2, 3])));
         drop(spool);
         // It died while it wrote.
-        File::options().append(true).open(directory.path().join("r.items")).unwrap().write_all(&[9, 0, 0]).unwrap();
+        File::options().append(true).open(directory.path().join("a1.items")).unwrap().write_all(&[9, 0, 0]).unwrap();
         let [spool] = &ShareSpool::left_over(directory.path())[..] else { panic!("one spool") };
-        assert_eq!(spool.head, head("r"));
+        assert_eq!(spool.head, head("a1"));
         let (first, _, bytes) = spool.next_batch(Duration::ZERO).unwrap();
         let found = items(&bytes);
         assert_eq!((first, &found[..2]), (0, &[Item::Ready(2), Item::Event(vec![1, 2, 3])][..]));
@@ -272,8 +304,45 @@ mod tests {
     }
 
     #[test]
+    fn files_that_are_there_are_neither_overwritten_nor_taken_for_a_spool() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        fs::write(path("precious"), "mine").unwrap();
+        std::os::unix::fs::symlink(path("precious"), path("a1.items")).unwrap();
+        let spool = ShareSpool::create(directory.path(), head("a1"));
+        assert!(spool.take_trouble().is_some() && spool.push(&Item::Ready(0)), "it is in memory");
+        for (file, run) in [("a1.json", "a1"), ("a2.json", "../a2"), ("a3.json", "a4")] {
+            fs::write(path(file), serde_json::to_vec(&head(run)).unwrap()).unwrap();
+        }
+        for file in ["a2.items", "a3.items"] {
+            fs::write(path(file), "mine").unwrap();
+        }
+        assert!(ShareSpool::left_over(directory.path()).is_empty());
+        for file in ["precious", "a2.items", "a3.items"] {
+            assert_eq!(fs::read_to_string(path(file)).unwrap(), "mine", "{file}");
+        }
+    }
+
+    #[test]
+    fn items_of_an_earlier_agent_are_found_without_reading_them_into_memory() {
+        let directory = tempfile::tempdir().unwrap();
+        let spool = ShareSpool::create(directory.path(), head("a1"));
+        assert!(spool.push(&Item::Event(vec![7; 1 << 20])) && spool.push(&Item::Ready(1)));
+        drop(spool);
+        let items = File::options().write(true).open(directory.path().join("a1.items")).unwrap();
+        // More than any machine has.
+        items.set_len(1 << 40).unwrap();
+        let [spool] = &ShareSpool::left_over(directory.path())[..] else { panic!("one spool") };
+        let (first, count, _) = spool.next_batch(Duration::ZERO).unwrap();
+        assert_eq!((first, count), (0, 1), "the long one");
+        spool.acknowledge(count);
+        assert_eq!(spool.next_batch(Duration::ZERO).unwrap().1, 2, "the short one, and the end");
+        assert!(items.metadata().unwrap().len() < 2 << 20);
+    }
+
+    #[test]
     fn without_a_disk_items_are_kept_in_memory_up_to_a_bound() {
-        let spool = ShareSpool::create(Path::new("/proc/nowhere"), head("r"));
+        let spool = ShareSpool::create(Path::new("/proc/nowhere"), head("a1"));
         assert!(spool.take_trouble().is_some() && spool.take_trouble().is_none());
         let large = Item::Event(vec![0; 16 << 20 >> 1]);
         let taken = (0..20).filter(|_| spool.push(&large)).count();
