@@ -11,11 +11,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use brunt_bench::WorkerPlaces;
-use brunt_cause::complaint;
+use brunt_cause::{Complaint, complaint};
 use brunt_config::{FleetRequest, Intent};
 use brunt_contract::UsageError;
 use brunt_fleet::{AgentGroup, Fleet, FleetDirectory};
 use brunt_messenger::Undelivered;
+use brunt_plan::AgentSelection;
 
 use crate::kept_runs;
 use crate::worker::SelfLauncher;
@@ -37,10 +38,24 @@ pub fn places(intent: &Intent) -> Result<WorkerPlaces, UsageError> {
 }
 
 fn choose(request: &FleetRequest) -> Result<AgentGroup, UsageError> {
+    check_members(request).map_err(|why| UsageError::new("--agents", why))?;
     let fleet = Arc::new(watch(request.fleet.as_deref())?);
     let wait = Duration::from_nanos(request.wait.0);
     AgentGroup::choose(fleet, &request.agents, (wait, request.terms.clone()), runs()?)
         .map_err(|why| UsageError::new("--agents", why))
+}
+
+/// Checks that agents asked for by name may come at all: nobody has to wait for others.
+fn check_members(request: &FleetRequest) -> Result<(), Complaint> {
+    let members = presence::expected(request.fleet.as_deref());
+    let AgentSelection::Names(names) = &request.agents else { return Ok(()) };
+    // Who belongs to a NATS server is not known here.
+    let Some(other) = names.iter().find(|name| !members.is_empty() && !members.contains(name)) else { return Ok(()) };
+    let (en, zh) = (members.join(", "), members.join("、"));
+    Err(complaint!(
+        "{other} is no agent of this fleet, whose agents are {en}; write label={other} if it is a label",
+        "{other} 不是该机群的施压机（其施压机有：{zh}）；若为标签，请写 label={other}"
+    ))
 }
 
 /// Connects with a fleet: a directory of identities, or a NATS server.
