@@ -83,8 +83,10 @@ impl FleetDirectory {
         let shown = path.display();
         if path.join("ca.pem").exists() {
             return Err(complaint!(
-                "there is a fleet in {shown} already; add agents with `brunt fleet add eu-1`, or choose another --dir",
-                "{shown} 中已有机群；请用 `brunt fleet add eu-1` 添加施压机，或另选 --dir"
+                "there is a fleet in {shown} already: add agents with `brunt fleet add eu-1`, change its host or port in \
+                 the files `host` and `listen` there, or make another with --fleet DIRECTORY",
+                "{shown} 中已有机群：用 `brunt fleet add eu-1` 添加施压机，在其中的文件 `host` 和 `listen` 里更改主机或端口，\
+                 或用 --fleet 目录 另建一个"
             ));
         }
         let fleet = FleetDirectory { path: path.to_owned() };
@@ -299,7 +301,8 @@ mod tests {
         assert_eq!(token.name, "eu-1");
         assert!(token.key.contains("PRIVATE KEY") && token.cert != token.ca);
         assert_eq!(fleet.names(), ["eu-1"]);
-        assert!(fleet.add("eu-1").is_err() && FleetDirectory::init(&path, &[]).is_err());
+        assert!(fleet.add("eu-1").is_err());
+        assert!(FleetDirectory::init(&path, &[]).unwrap_err().to_string().ends_with("another with --fleet DIRECTORY"));
         let certificate = fleet.certificate("eu-1").unwrap();
         for file in [path.join("ca.key"), path.join("coordinator.key"), certificate.clone()] {
             let mode = fs::metadata(&file).unwrap().permissions().mode();
