@@ -30,11 +30,21 @@ pub use resumed::resume;
 /// # Errors
 /// The agents cannot be had.
 pub fn places(intent: &Intent) -> Result<WorkerPlaces, UsageError> {
-    let mut places = WorkerPlaces::here(SelfLauncher);
+    named_places(intent).map(|(places, _)| places)
+}
+
+/// Returns where the workers of a run are, as [`places`] does, with the names of the agents.
+///
+/// # Errors
+/// The agents cannot be had.
+pub fn named_places(intent: &Intent) -> Result<(WorkerPlaces, Vec<String>), UsageError> {
+    let (mut places, mut names) = (WorkerPlaces::here(SelfLauncher), Vec::new());
     if let Some(request) = &intent.fleet {
-        places.fleet = Some(Arc::new(choose(request)?));
+        let group = choose(request)?;
+        names.extend(group.agents().iter().map(|agent| agent.name.clone()));
+        places.fleet = Some(Arc::new(group));
     }
-    Ok(places)
+    Ok((places, names))
 }
 
 fn choose(request: &FleetRequest) -> Result<AgentGroup, UsageError> {
