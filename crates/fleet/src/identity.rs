@@ -153,6 +153,14 @@ impl FleetDirectory {
         fs::read_to_string(self.path.join("host")).ok().map(|text| text.trim().to_owned())
     }
 
+    /// Returns what agents join (`coordinator.test:7447`), by this host, or by the one that the fleet was made with.
+    pub fn join_address(&self, host: Option<&str>) -> String {
+        let host = host.map(str::to_owned).or_else(|| self.host()).unwrap_or_else(|| "HOST".into());
+        let host = if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host };
+        let port = self.listen().and_then(|listen| listen.rsplit_once(':').map(|(_, port)| port.to_owned()));
+        format!("{host}:{}", port.unwrap_or_else(|| "7447".into()))
+    }
+
     /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
@@ -301,6 +309,9 @@ mod tests {
         assert_eq!(token.name, "eu-1");
         assert!(token.key.contains("PRIVATE KEY") && token.cert != token.ca);
         assert_eq!(fleet.names(), ["eu-1"]);
+        assert_eq!(fleet.join_address(None), "127.0.0.1:7447");
+        fleet.set_listen("[::]:7500").unwrap();
+        assert_eq!(fleet.join_address(Some("::1")), "[::1]:7500");
         assert!(fleet.add("eu-1").is_err());
         assert!(FleetDirectory::init(&path, &[]).unwrap_err().to_string().ends_with("another with --fleet DIRECTORY"));
         let certificate = fleet.certificate("eu-1").unwrap();

@@ -54,15 +54,15 @@ pub fn command(asked: &FleetCommand) -> CommandResult {
             fleet.set_listen(&format!("{any}:{}", asked.port)).map_err(|error| wrong(error.to_string().into()))?;
             let directory = fleet.path().display().to_string();
             let mut said = vec![lang.fill(MADE, &[("directory", &directory)])];
-            said.extend(add(&fleet, names, host, lang).map_err(wrong)?);
+            said.extend(add(&fleet, names, None, lang).map_err(wrong)?);
             said.push(lang.of(if names.is_empty() { NO_AGENT_YET } else { TOKENS }).to_owned());
             Ok(screen::print_unescaped(&(said.join("\n\n") + "\n"), 0, lang))
         }
         FleetAction::Add(names) => {
             needs_directory(asked)?;
             let fleet = FleetDirectory::open(&link::directory(asked.fleet.as_deref())?).map_err(wrong)?;
-            let host = asked.hosts.first().cloned().or_else(|| fleet.host()).unwrap_or_else(|| "HOST".into());
-            let mut said = add(&fleet, names, &host, lang).map_err(wrong)?;
+            let host = asked.hosts.first().map(String::as_str);
+            let mut said = add(&fleet, names, host, lang).map_err(wrong)?;
             said.push(lang.of(RECONNECTED).to_owned());
             Ok(screen::print_unescaped(&(said.join("\n\n") + "\n"), 0, lang))
         }
@@ -92,17 +92,15 @@ fn needs_directory(asked: &FleetCommand) -> Result<(), UsageError> {
 }
 
 /// Adds agents; returns for each whose command follows, and the command that starts it.
-fn add(fleet: &FleetDirectory, names: &[String], host: &str, lang: Lang) -> Result<Vec<String>, Complaint> {
+fn add(fleet: &FleetDirectory, names: &[String], host: Option<&str>, lang: Lang) -> Result<Vec<String>, Complaint> {
     let one = |name: &String| Ok([lang.fill(ADDED, &[("name", name)]), join(fleet, name, host)?]);
     Ok(names.iter().map(one).collect::<Result<Vec<_>, Complaint>>()?.concat())
 }
 
 /// Adds an agent; returns the command that starts it.
-fn join(fleet: &FleetDirectory, name: &str, host: &str) -> Result<String, Complaint> {
+fn join(fleet: &FleetDirectory, name: &str, host: Option<&str>) -> Result<String, Complaint> {
     let token = fleet.add(name)?;
-    let port = fleet.listen().and_then(|listen| listen.rsplit_once(':').map(|(_, port)| port.to_owned()));
-    let host = if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host.to_owned() };
-    Ok(format!("brunt agent --join {host}:{} --token {token}", port.unwrap_or_else(|| "7447".into())))
+    Ok(format!("brunt agent --join {} --token {token}", fleet.join_address(host)))
 }
 
 const COPIED: Text = text("{machine}: agent {name} started", "{machine}：施压机 {name} 已启动");
@@ -120,10 +118,10 @@ fn ssh(asked: &FleetCommand, machines: &[String], lang: Lang) -> CommandResult {
         return Err(wrong(trouble));
     }
     let fleet = FleetDirectory::open(&link::directory(asked.fleet.as_deref())?).map_err(wrong)?;
-    let host = asked.hosts.first().cloned().or_else(|| fleet.host()).unwrap_or_default();
+    let host = asked.hosts.first().map(String::as_str);
     for machine in machines {
         let name = name_of(machine);
-        let command = join(&fleet, &name, &host).map_err(wrong)?;
+        let command = join(&fleet, &name, host).map_err(wrong)?;
         start_over_ssh(machine, &command, &asked.agent_options).map_err(|why| {
             // Its token was not used, and would block the next attempt.
             let _ = fleet.remove(&name);
