@@ -276,6 +276,8 @@ pub const DEMO_WORKED: Text = text(
 /// First line that the target prints; brunt reads the address from its last word.
 pub const LISTENING: Text = text("listening on {address}", "监听地址 {address}");
 /// Shown if there is no past run.
+/// Which agents make the runs of an experiment.
+pub const ON_AGENTS: Text = text("Agents: {names}", "施压机：{names}");
 /// How to go on with an experiment that was interrupted.
 pub const GO_ON: Text =
     text("Go on with the same command line and --resume {file}", "用相同的命令行加上 --resume {file} 可以继续");

@@ -67,6 +67,14 @@ pub fn missing_output(answer: &ChildOutput) -> Problem {
     }
 }
 
+/// Returns the last message on a standard error, without what is for a terminal: the program's name, and where its help is.
+pub fn last_message(said: &str) -> String {
+    let last =
+        said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("brunt exited without a message").trim();
+    let last = last.strip_prefix("brunt: ").unwrap_or(last);
+    last.strip_suffix(" (brunt --help)").unwrap_or(last).to_owned()
+}
+
 /// Replaces the temporary path of the plan file in an error, and adds line and column.
 pub fn normalize_error(value: &mut Value, plan: &Path) {
     let place = plan.display().to_string();
@@ -139,6 +147,15 @@ mod tests {
         let mut other = serde_json::json!({ "ok": false, "place": "--rate", "trouble": "x" });
         normalize_error(&mut other, Path::new("/x/7.yaml"));
         assert_eq!(other.get("line"), None);
+    }
+
+    #[test]
+    fn a_message_is_without_what_is_for_a_terminal() {
+        assert_eq!(
+            last_message("1 s\nbrunt: --agents: 3 cannot be had (brunt --help)\n\n"),
+            "--agents: 3 cannot be had"
+        );
+        assert_eq!(last_message("killed"), "killed");
     }
 
     #[test]

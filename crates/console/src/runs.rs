@@ -185,8 +185,11 @@ impl ActiveRuns {
             if over == Some(Some(USAGE)) {
                 let _ = self.library.delete(id);
                 let why = last_message(going);
-                let code = if why.starts_with("--agents") { "agents" } else { "refused" };
-                return Some(Problem::unfit(code, why));
+                // A form has a field for them.
+                return Some(match why.strip_prefix("--agents") {
+                    Some(said) => Problem::unfit("agents", said.trim_start_matches([':', '：', ' '])),
+                    None => Problem::unfit("refused", why),
+                });
             }
             if over.is_some() || self.library.record(id).exists() {
                 return None;
@@ -337,9 +340,11 @@ impl ActiveRuns {
 /// Returns the last message of a run, without the path of its plan.
 fn last_message(going: &ActiveRun) -> String {
     let said = String::from_utf8_lossy(&lock(&going.stderr)).into_owned();
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("brunt exited without a message");
-    let last = last.strip_prefix("brunt: ").unwrap_or(last);
-    last.split_whitespace().filter(|word| !word.contains("/plans/")).collect::<Vec<_>>().join(" ")
+    crate::program::last_message(&said)
+        .split_whitespace()
+        .filter(|word| !word.contains("/plans/"))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn now_ms() -> u64 {

@@ -83,8 +83,10 @@ impl FleetDirectory {
         let shown = path.display();
         if path.join("ca.pem").exists() {
             return Err(complaint!(
-                "there is a fleet in {shown} already; add agents with `brunt fleet add eu-1`, or choose another --dir",
-                "{shown} 中已有机群；请用 `brunt fleet add eu-1` 添加施压机，或另选 --dir"
+                "there is a fleet in {shown} already: add agents with `brunt fleet add eu-1`, change its host or port in \
+                 the files `host` and `listen` there, or make another with --fleet DIRECTORY",
+                "{shown} 中已有机群：用 `brunt fleet add eu-1` 添加施压机，在其中的文件 `host` 和 `listen` 里更改主机或端口，\
+                 或用 --fleet 目录 另建一个"
             ));
         }
         let fleet = FleetDirectory { path: path.to_owned() };
@@ -149,6 +151,14 @@ impl FleetDirectory {
     /// Returns the host at which agents reach the coordinator, if it is known.
     pub fn host(&self) -> Option<String> {
         fs::read_to_string(self.path.join("host")).ok().map(|text| text.trim().to_owned())
+    }
+
+    /// Returns what agents join (`coordinator.test:7447`), by this host, or by the one that the fleet was made with.
+    pub fn join_address(&self, host: Option<&str>) -> String {
+        let host = host.map(str::to_owned).or_else(|| self.host()).unwrap_or_else(|| "HOST".into());
+        let host = if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host };
+        let port = self.listen().and_then(|listen| listen.rsplit_once(':').map(|(_, port)| port.to_owned()));
+        format!("{host}:{}", port.unwrap_or_else(|| "7447".into()))
     }
 
     /// Returns the path of the directory.
@@ -299,7 +309,11 @@ mod tests {
         assert_eq!(token.name, "eu-1");
         assert!(token.key.contains("PRIVATE KEY") && token.cert != token.ca);
         assert_eq!(fleet.names(), ["eu-1"]);
-        assert!(fleet.add("eu-1").is_err() && FleetDirectory::init(&path, &[]).is_err());
+        assert_eq!(fleet.join_address(None), "127.0.0.1:7447");
+        fleet.set_listen("[::]:7500").unwrap();
+        assert_eq!(fleet.join_address(Some("::1")), "[::1]:7500");
+        assert!(fleet.add("eu-1").is_err());
+        assert!(FleetDirectory::init(&path, &[]).unwrap_err().to_string().ends_with("another with --fleet DIRECTORY"));
         let certificate = fleet.certificate("eu-1").unwrap();
         for file in [path.join("ca.key"), path.join("coordinator.key"), certificate.clone()] {
             let mode = fs::metadata(&file).unwrap().permissions().mode();

@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 use brunt_cause::Complaint;
 use brunt_messenger::{Messenger, ReplaceableMessenger, Undelivered};
 
-use crate::unreached::Unreached;
+use crate::unreached::{Unreached, WorthSaying};
 use crate::zenoh_messenger::ZenohMessenger;
 
 /// Time within which whoever listens at an address has to greet as a coordinator.
 pub(crate) const GREETING: Duration = Duration::from_secs(5);
 /// Pause between attempts.
 const AGAIN: Duration = Duration::from_millis(500);
-/// Time without a connection after which what is usual between runs is said, too, and after which it is looked again why.
+/// Time without a connection that is worth saying, and after which it is looked again why.
 const UNCONNECTED: Duration = Duration::from_secs(10);
 /// Interval of looks at a connection.
 const LOOK: Duration = Duration::from_millis(100);
@@ -38,11 +38,9 @@ pub struct AgentIdentity {
 /// What became of the way to a coordinator.
 #[derive(Debug)]
 pub enum FleetContact {
-    /// The coordinator is there, and knows this agent.
+    /// The coordinator is there, and knows this agent. Told at first, and after it was told that it is not reached.
     Connected,
-    /// The connection is lost.
-    Lost,
-    /// The coordinator is not reached. Told once for each reason.
+    /// The coordinator is not reached. Told once for each reason, and only if it is worth it.
     Unreached(Unreached),
 }
 
@@ -140,6 +138,9 @@ impl Joining {
         while self.messenger.strong_count() > 0 {
             let failed = match self.attempt() {
                 Ok(session) => {
+                    if !was_connected || said.is_some() {
+                        (self.tell)(FleetContact::Connected);
+                    }
                     self.hold(session);
                     (since, was_connected) = (Instant::now(), true);
                     (asked, said) = (None, None);
@@ -151,8 +152,12 @@ impl Joining {
             if asked.is_none_or(|asked| asked.elapsed() > UNCONNECTED) {
                 asked = Some(Instant::now());
                 let why = failed.why(&self.coordinator, &self.identity);
-                // That nobody coordinates after a run is no news.
-                let is_due = !why.is_usual || (!was_connected && since.elapsed() > UNCONNECTED);
+                let lasts = since.elapsed() > UNCONNECTED;
+                let is_due = match why.worth {
+                    WorthSaying::Always => true,
+                    WorthSaying::IfItLasts => lasts,
+                    WorthSaying::IfItLastsAtFirst => lasts && !was_connected,
+                };
                 if is_due && said.as_ref() != Some(&why.complaint) {
                     said = Some(why.complaint.clone());
                     (self.tell)(FleetContact::Unreached(why));
@@ -189,12 +194,10 @@ impl Joining {
         };
         replace(Some(Arc::clone(&session) as Arc<dyn Messenger>));
         self.is_connected.store(true, Ordering::Relaxed);
-        (self.tell)(FleetContact::Connected);
         while self.messenger.strong_count() > 0 && session.is_connected() {
             std::thread::sleep(LOOK);
         }
         self.is_connected.store(false, Ordering::Relaxed);
-        (self.tell)(FleetContact::Lost);
         replace(None);
     }
 }

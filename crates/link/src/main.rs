@@ -131,10 +131,6 @@ fn joined_nats(url: String, lang: Lang) -> Arc<dyn Messenger> {
 fn shown(contact: &FleetContact, coordinator: &str) -> Complaint {
     match contact {
         FleetContact::Connected => complaint!("connected to {coordinator}", "已连接到 {coordinator}"),
-        FleetContact::Lost => complaint!(
-            "the connection to {coordinator} is lost; it goes on trying",
-            "与 {coordinator} 的连接已断开；将继续尝试"
-        ),
         FleetContact::Unreached(why) => {
             let (en, zh) = (why.complaint.to_string(), why.complaint.zh());
             complaint!("not connected: {en}; it goes on trying", "未连接：{zh}；将继续尝试")

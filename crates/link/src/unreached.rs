@@ -25,17 +25,35 @@ const REFUSES: Duration = Duration::from_millis(1000);
 pub struct Unreached {
     /// What it is, without saying that the agent goes on trying.
     pub complaint: Complaint,
-    /// Whether that is how it is between runs, so that it is worth saying only to someone who has waited.
-    pub is_usual: bool,
+    pub(crate) worth: WorthSaying,
+}
+
+/// When a reason is worth saying.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WorthSaying {
+    /// At once: it does not go by.
+    Always,
+    /// If it lasts.
+    IfItLasts,
+    /// If it lasts and there was no connection before: it is how it is between runs.
+    IfItLastsAtFirst,
 }
 
 impl Unreached {
-    fn usual(complaint: Complaint) -> Unreached {
-        Unreached { complaint, is_usual: true }
+    fn if_it_lasts(complaint: Complaint) -> Unreached {
+        Unreached { complaint, worth: WorthSaying::IfItLasts }
     }
 
     fn of(complaint: Complaint) -> Unreached {
-        Unreached { complaint, is_usual: false }
+        Unreached { complaint, worth: WorthSaying::Always }
+    }
+
+    fn nobody_listens(coordinator: &str) -> Unreached {
+        let complaint = complaint!(
+            "nobody listens at {coordinator} (UDP): no run on agents and no console goes on there now, or the port is wrong",
+            "{coordinator} 无人监听（UDP）：那里现在没有使用施压机的压测，也没有控制台；或端口有误"
+        );
+        Unreached { complaint, worth: WorthSaying::IfItLastsAtFirst }
     }
 
     pub(crate) fn no_address(coordinator: &str, error: &io::Error) -> Unreached {
@@ -53,10 +71,7 @@ impl Unreached {
     /// `is_greeted` says that a session was opened, in which nobody answered for the agent's fleet.
     pub(crate) fn at(coordinator: &str, address: SocketAddr, identity: &AgentIdentity, is_greeted: bool) -> Unreached {
         if is_refused(address) {
-            return Unreached::usual(complaint!(
-                "nobody listens at {coordinator} (UDP): no run on agents and no console goes on there now",
-                "{coordinator} 无人监听（UDP）：那里现在没有使用施压机的压测，也没有控制台"
-            ));
+            return Unreached::nobody_listens(coordinator);
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let outcome = runtime
@@ -158,9 +173,10 @@ fn refusal(why: &ConnectionError) -> GreetingOutcome {
 impl GreetingOutcome {
     fn unreached(self, coordinator: &str) -> Unreached {
         match self {
-            GreetingOutcome::Silent => Unreached::usual(complaint!(
-                "nothing comes back from {coordinator}: UDP does not get through, or the machine is not there",
-                "{coordinator} 没有任何回应：UDP 不通，或该机器不在线"
+            GreetingOutcome::Silent => Unreached::if_it_lasts(complaint!(
+                "nothing comes back from {coordinator}: UDP does not get through, the machine is not there, or its \
+                 coordinator does not take new agents now",
+                "{coordinator} 没有任何回应：UDP 不通，该机器不在线，或其协调端目前不接纳新的施压机"
             )),
             GreetingOutcome::OtherFleet(why) => Unreached::of(complaint!(
                 "the coordinator at {coordinator} is of another fleet than the token ({why})",
@@ -170,9 +186,10 @@ impl GreetingOutcome {
                 "the coordinator at {coordinator} refuses the token ({why})",
                 "{coordinator} 的协调端拒绝此令牌（{why}）"
             )),
-            GreetingOutcome::Accepted => Unreached::of(complaint!(
-                "what answers at {coordinator} is of this fleet, but is no coordinator of this version",
-                "{coordinator} 的应答方属于本机群，但不是此版本的协调端"
+            GreetingOutcome::Accepted => Unreached::if_it_lasts(complaint!(
+                "the coordinator at {coordinator} does not take new agents now: it is starting, is held up by others who \
+                 join, or is of another version",
+                "{coordinator} 的协调端目前不接纳新的施压机：它正在启动、被其他加入者占住，或版本不同"
             )),
             GreetingOutcome::Failed(why) => Unreached::of(complaint!(
                 "no connection with {coordinator} ({why})",

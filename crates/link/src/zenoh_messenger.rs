@@ -60,7 +60,21 @@ impl Drop for ZenohMessenger {
 }
 
 fn failed(why: impl std::fmt::Display) -> Undelivered {
-    Undelivered(why.to_string())
+    Undelivered(without_places(&why.to_string()))
+}
+
+/// Returns an error of Zenoh without the places in its source (` at /path/of/file.rs:17.`), which say nothing to users.
+fn without_places(why: &str) -> String {
+    let mut parts = why.split(" at /");
+    let mut kept = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let place = part.split_once(".rs:").filter(|(file, _)| !file.contains(char::is_whitespace));
+        match place {
+            Some((_, rest)) => kept += rest.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches('.'),
+            None => kept = kept + " at /" + part,
+        }
+    }
+    kept
 }
 
 impl ZenohMessenger {
@@ -337,5 +351,18 @@ impl Messenger for ZenohMessenger {
         };
         let declared = self.session.declare_queryable(frames(run, "*")).complete(true).callback(callback).wait();
         Ok(Box::new(declared.map_err(failed)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_no_place_in_the_source() {
+        let said =
+            "Can not bind at /home/x/link-1.10.2/src/unicast.rs:317. - Caused by Address in use at /home/y/a.rs:5.";
+        assert_eq!(without_places(said), "Can not bind - Caused by Address in use");
+        assert_eq!(without_places("no file at /etc/ca.pem"), "no file at /etc/ca.pem");
     }
 }

@@ -33,6 +33,17 @@ fn is_word(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }
 
+/// Returns `true` for what an agent of a fleet can be called; labels are less strict.
+fn may_be_a_name(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+}
+
+/// Returns the first name or label that is there twice.
+fn repeated<'a>(parts: &[&'a str]) -> Option<&'a str> {
+    let words: Vec<&str> = parts.iter().map(|part| part.split('=').next().unwrap_or(part)).collect();
+    (1..words.len()).find(|n| words[..*n].contains(&words[*n])).map(|n| words[n])
+}
+
 impl FromStr for AgentSelection {
     type Err = Complaint;
 
@@ -53,6 +64,9 @@ impl FromStr for AgentSelection {
             return Ok(AgentSelection::Label(label.to_owned()));
         }
         let parts: Vec<&str> = text.split(',').collect();
+        if let Some(twice) = repeated(&parts) {
+            return Err(complaint!("`{twice}` is there twice in `{text}`", "“{text}”中“{twice}”出现了两次"));
+        }
         let labels: Option<Vec<(String, usize)>> = parts
             .iter()
             .map(|part| {
@@ -63,9 +77,15 @@ impl FromStr for AgentSelection {
             .collect();
         match labels {
             Some(labels) => Ok(AgentSelection::Labels(labels)),
-            None if parts.iter().all(|part| is_word(part)) => {
-                Ok(AgentSelection::Names(parts.iter().map(ToString::to_string).collect()))
-            }
+            None if parts.iter().all(|part| is_word(part)) => match parts.iter().find(|part| !may_be_a_name(part)) {
+                None => Ok(AgentSelection::Names(parts.iter().map(ToString::to_string).collect())),
+                Some(part) => Err(complaint!(
+                    "`{part}` cannot be the name of an agent, which is of small letters, digits and hyphens; `all` are \
+                         all agents, and `label={part}` those with a label",
+                    "“{part}”不可能是施压机的名称（小写字母、数字和连字符）；`all` 表示全部施压机，\
+                         `label={part}` 表示带有该标签的施压机"
+                )),
+            },
             None => Err(wrong()),
         }
     }
@@ -77,14 +97,7 @@ impl AgentSelection {
     /// # Errors
     /// Too few are there: what is missing, in a sentence.
     pub fn choose(&self, there: &[NamedAgent]) -> Result<Vec<usize>, Complaint> {
-        let missing = |wanted: String, found: usize| {
-            let names: Vec<&str> = there.iter().map(|agent| &*agent.name).collect();
-            let names = if names.is_empty() { "-".to_owned() } else { names.join(", ") };
-            complaint!(
-                "{wanted} cannot be had: {found} can take a share now (there and idle: {names})",
-                "无法满足 {wanted}：现在能承担份额的有 {found} 个（在线且空闲：{names}）"
-            )
-        };
+        let missing = |wanted: String, found: usize| missing(&wanted, found, there);
         match self {
             AgentSelection::Number(number) if there.len() >= *number => Ok((0..*number).collect()),
             AgentSelection::Number(number) => Err(missing(number.to_string(), there.len())),
@@ -92,13 +105,16 @@ impl AgentSelection {
             AgentSelection::All => Ok((0..there.len()).collect()),
             AgentSelection::Label(label) => {
                 let chosen: Vec<usize> = (0..there.len()).filter(|n| has(&there[*n], label)).collect();
-                if chosen.is_empty() { Err(missing(format!("label={label}"), 0)) } else { Ok(chosen) }
+                if chosen.is_empty() { Err(no_label(label, there)) } else { Ok(chosen) }
             }
             AgentSelection::Labels(labels) => {
                 let mut chosen = Vec::new();
                 for (label, number) in labels {
                     let free = (0..there.len()).filter(|n| has(&there[*n], label) && !chosen.contains(n));
                     let more: Vec<usize> = free.take(*number).collect();
+                    if !there.iter().any(|agent| has(agent, label)) {
+                        return Err(no_label(label, there));
+                    }
                     if more.len() < *number {
                         return Err(missing(format!("{label}={number}"), more.len()));
                     }
@@ -108,15 +124,54 @@ impl AgentSelection {
             }
             AgentSelection::Names(names) => {
                 let find = |name: &String| {
-                    there.iter().position(|agent| agent.name == *name).ok_or_else(|| missing(name.clone(), 0))
+                    there.iter().position(|agent| agent.name == *name).ok_or_else(|| no_name(name, there))
                 };
                 let mut chosen: Vec<usize> = names.iter().map(find).collect::<Result<_, _>>()?;
                 chosen.sort_unstable();
-                chosen.dedup();
                 Ok(chosen)
             }
         }
     }
+}
+
+/// Says how many there are of what was wanted, and what to do.
+fn missing(wanted: &str, found: usize, there: &[NamedAgent]) -> Complaint {
+    let (en, zh) = (names(there, ", "), names(there, "、"));
+    complaint!(
+        "{wanted} cannot be had: {found} can take a share now (there and idle: {en}); start agents with `brunt agent`, look \
+         with `brunt fleet` who is there, or wait for them longer with --agents-wait",
+        "无法满足 {wanted}：现在能承担份额的有 {found} 个（在线且空闲：{zh}）；用 `brunt agent` 启动施压机，用 `brunt fleet` \
+         查看谁在线，或用 --agents-wait 等待更久"
+    )
+}
+
+fn no_name(name: &str, there: &[NamedAgent]) -> Complaint {
+    if there.iter().any(|agent| has(agent, name)) {
+        return complaint!(
+            "no agent that is there is called {name}, which is a label: write label={name}",
+            "在线的施压机中没有 {name}，它是标签：请写 label={name}"
+        );
+    }
+    missing(name, 0, there)
+}
+
+fn no_label(label: &str, there: &[NamedAgent]) -> Complaint {
+    let mut labels: Vec<&str> = there.iter().flat_map(|agent| &agent.labels).map(String::as_str).collect();
+    labels.sort_unstable();
+    labels.dedup();
+    if labels.is_empty() {
+        return missing(&format!("label={label}"), 0, there);
+    }
+    complaint!(
+        "no agent that is there and idle has the label {label}; their labels: {}",
+        "在线且空闲的施压机都没有标签 {label}；它们的标签：{}",
+        labels.join(", ")
+    )
+}
+
+fn names(there: &[NamedAgent], between: &str) -> String {
+    let names: Vec<&str> = there.iter().map(|agent| &*agent.name).collect();
+    if names.is_empty() { "-".to_owned() } else { names.join(between) }
 }
 
 fn has(agent: &NamedAgent, label: &str) -> bool {
@@ -151,13 +206,22 @@ mod tests {
             let selection: AgentSelection = text.parse().unwrap();
             assert_eq!(selection.choose(&agents()).ok().as_deref(), chosen, "{text}");
         }
-        let said = "eu=3".parse::<AgentSelection>().unwrap().choose(&agents()).unwrap_err().to_string();
-        assert_eq!(said, "eu=3 cannot be had: 2 can take a share now (there and idle: a, b, c, d)");
+        for (text, said) in [
+            ("eu=3", "eu=3 cannot be had: 2 can take a share now (there and idle: a, b, c, d); start agents with"),
+            ("eu", "no agent that is there is called eu, which is a label: write label=eu"),
+            ("label=mars", "no agent that is there and idle has the label mars; their labels: asia, big, eu, us"),
+            ("mars=1", "no agent that is there and idle has the label mars; their labels: asia, big, eu, us"),
+        ] {
+            let complaint = text.parse::<AgentSelection>().unwrap().choose(&agents()).unwrap_err().to_string();
+            assert!(complaint.starts_with(said), "{text}: {complaint}");
+        }
     }
 
     #[test]
     fn what_selects_nothing_is_refused() {
-        for text in ["", "0", "-1", "label=", "eu=0", "eu=x", "eu=1,", "a b", "eu=1,a"] {
+        for text in
+            ["", "0", "-1", "label=", "eu=0", "eu=x", "eu=1,", "a b", "eu=1,a", "ALL", "a,a", "eu=1,asia=1,eu=2"]
+        {
             assert!(text.parse::<AgentSelection>().is_err(), "{text}");
         }
     }

@@ -276,9 +276,9 @@ pub(crate) const SECOND_NOTE: Text = text(
     "~ 表示该秒的数据有 30 % 以上可能由 brunt 自身的延迟造成",
 );
 pub(crate) const SHARE_NOTE: Text = text(
-    "{share} before the status codes: the row has that share of the load; the other agents have not reported it yet, or \
-        were lost",
-    "状态码之前的 {share}：该行只含这一比例的负载；其余施压机尚未上报，或已丢失",
+    "{share} before the status codes means that only agents with {share} of the load are in the row: the others have not \
+        reported it yet, or were lost",
+    "状态码之前的 {share} 表示该行只含承担 {share} 负载的施压机：其余施压机尚未上报，或已丢失",
 );
 pub(crate) const SPAN_NOTE: Text = text(
     "Latencies cover as many of the last seconds as p99 needs: 299 requests",

@@ -163,6 +163,7 @@ export interface Fleet {
   agents: Agent[];
   absent: string[];
   unfinished_runs: string[];
+  join: string | null;
 }
 
 export const fleet = (lang: string): Promise<Fleet> => json(answer('GET', `/fleet?lang=${lang}`));

@@ -8,7 +8,7 @@ import { C } from './words';
 
 /** Returns what the owner of an agent allows. */
 export function allowed({ terms }: Agent, lang: Lang): string {
-  const all = [terms?.allow.length ? terms.allow.join(', ') : say(C.notPublic, lang)];
+  const all = [terms?.allow.length ? terms.allow.join(lang === 'zh' ? '、' : ', ') : say(C.notPublic, lang)];
   if (terms?.max_rate !== undefined) all.push(say(C.upTo, lang, { what: `${rate(terms.max_rate)}/s` }));
   if (terms?.max_connections !== undefined) all.push(say(C.upTo, lang, { what: say(C.connectionsN, lang, { n: count(terms.max_connections) }) }));
   return all.join(' · ');
@@ -20,9 +20,9 @@ export function clockOf({ clock_ahead_ms: ms = 0 }: Agent): string {
 }
 
 /** Returns the commands that make a fleet, add an agent, and start one; a NATS server needs only the last. */
-export function makingOf({ exists, place }: Pick<Fleet, 'exists' | 'place'>): { option: string; add: string; join: string } {
+export function makingOf({ exists, place, join }: Pick<Fleet, 'exists' | 'place' | 'join'>): { option: string; add: string; join: string } {
   const option = place ? ` --fleet ${/^[\w./:@-]+$/.test(place) ? place : `'${place.replaceAll("'", "'\\''")}'`}` : '';
   if (/^(nats|tls):/.test(place ?? '')) return { option, add: '', join: `brunt agent --join ${place} --name eu-1` };
   const add = exists ? `brunt fleet add eu-3${option}` : `brunt fleet init --host HOST eu-1 eu-2${option}`;
-  return { option, add, join: 'brunt agent --join HOST:7447 --token brunt1.…' };
+  return { option, add, join: `brunt agent --join ${join ?? 'HOST:7447'} --token brunt1.…` };
 }

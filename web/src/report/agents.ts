@@ -15,7 +15,7 @@ export const A = {
   labels: t('labels', '标签'),
   byLabel: t('By label', '按标签'),
   late: t('sent late p99', '晚发 p99'),
-  busiest: t('busiest core', '最忙核'),
+  busiest: t('busiest worker', '最忙线程'),
   trust: t('trust', '可信度'),
   started: t('started after', '启动晚'),
   within: t('started within {spread} (± {within})', '启动时刻相差 {spread}（± {within}）'),

@@ -10,7 +10,7 @@ test('what an owner allows is said in words', () => {
   expect(allowed(agent({ terms: { allow: [] } }), 'en')).toBe('addresses that are not public');
   const terms = { allow: ['api.test', '10.0.0.0/8'], max_rate: 5000, max_connections: 300 };
   expect(allowed(agent({ terms }), 'en')).toBe('api.test, 10.0.0.0/8 · up to 5,000/s · up to 300 connections');
-  expect(allowed(agent({ terms }), 'zh')).toBe('api.test, 10.0.0.0/8 · 最高 5,000/s · 最高 300 个连接');
+  expect(allowed(agent({ terms }), 'zh')).toBe('api.test、10.0.0.0/8 · 最高 5,000/s · 最高 300 个连接');
 });
 
 test('a clock is ahead or behind, or right', () => {
@@ -18,9 +18,10 @@ test('a clock is ahead or behind, or right', () => {
 });
 
 test('the commands that make a fleet name the one of the console', () => {
-  expect(makingOf({ exists: false, place: null })).toEqual({ option: '', add: 'brunt fleet init --host HOST eu-1 eu-2', join: 'brunt agent --join HOST:7447 --token brunt1.…' });
-  expect(makingOf({ exists: true, place: "/x y/it's" }).add).toBe("brunt fleet add eu-3 --fleet '/x y/it'\\''s'");
-  expect(makingOf({ exists: true, place: 'nats://nats.test:4222' })).toEqual({
+  expect(makingOf({ exists: false, place: null, join: null })).toEqual({ option: '', add: 'brunt fleet init --host HOST eu-1 eu-2', join: 'brunt agent --join HOST:7447 --token brunt1.…' });
+  expect(makingOf({ exists: true, place: null, join: 'h:7500' }).join).toBe('brunt agent --join h:7500 --token brunt1.…');
+  expect(makingOf({ exists: true, place: "/x y/it's", join: null }).add).toBe("brunt fleet add eu-3 --fleet '/x y/it'\\''s'");
+  expect(makingOf({ exists: true, place: 'nats://nats.test:4222', join: null })).toEqual({
     option: ' --fleet nats://nats.test:4222', add: '', join: 'brunt agent --join nats://nats.test:4222 --name eu-1',
   });
 });

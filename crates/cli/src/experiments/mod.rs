@@ -74,10 +74,12 @@ pub fn conduct(
     let mut head = head(&asked);
     let past = asked.resume.map(|path| resumed(path, &mut head)).transpose()?;
     let mut view = View::new(&shown, lang);
-    let mut benches = Vec::new();
+    let (mut benches, mut agents) = (Vec::new(), Vec::new());
     for subject in &mut asked.subjects {
-        let bench = prepare(subject, protocols, host, lang);
-        benches.push(bench.map_err(|complaint| subject.intent.locate_error(complaint))?);
+        let prepared = prepare(subject, protocols, host, lang);
+        let (bench, names) = prepared.map_err(|complaint| subject.intent.locate_error(complaint))?;
+        benches.push(bench);
+        agents.extend(names);
         if !subject.is_quiet {
             run::remark(subject.intent, &mut view);
         }
@@ -97,6 +99,7 @@ pub fn conduct(
     let made = BenchRunner::new(&benches).until(limit.or(experiment.usual_limit()));
     let made = made.around(|at, is_before| around(&subjects[at], usize::from(!is_before)));
     let mut runner = runner.then(made);
+    say_agents(agents, &mut view, lang);
     view.print(&experiment.outlook(limit, lang));
     let found = experiment.conduct(&mut runner, stop, (&mut |line| view.print(line), lang));
     for bench in &benches {
@@ -121,6 +124,16 @@ pub fn conduct(
         view.print(&lang.fill(messages::OTHER_EXIT_CODE, &[("code", &code.to_string())]));
     }
     Ok(code)
+}
+
+/// Names the agents that make the runs, if there are any.
+fn say_agents(mut agents: Vec<String>, view: &mut View, lang: Lang) {
+    agents.sort();
+    agents.dedup();
+    if !agents.is_empty() {
+        let names = agents.join(if lang == Lang::Zh { "、" } else { ", " });
+        view.print(&lang.fill(messages::ON_AGENTS, &[("names", &names)]));
+    }
 }
 
 /// Requests the first answer of each subject; returns the exit code if no load can be sent.
@@ -227,17 +240,18 @@ fn page_head(head: &ExperimentHead) -> PageHead {
     PageHead { kind: head.experiment.name(), brunt, unix_ms: head.unix_ms, command, live: false }
 }
 
-/// Prepares the bench of a subject, and asks about public targets.
+/// Prepares the bench of a subject, and asks about public targets; returns it with the names of the agents.
 fn prepare(
     subject: &mut ExperimentSubject<'_>,
     protocols: &[Arc<dyn Protocol>],
     host: &GeneratorHost,
     lang: Lang,
-) -> Result<Bench, UsageError> {
+) -> Result<(Bench, Vec<String>), UsageError> {
     let intent = &mut *subject.intent;
     intent.yes |= subject.highest.is_none();
     let protocol = Arc::clone(&protocols[intent.protocol]);
-    let bench = Bench::prepare(intent, &*protocol, host, crate::fleet::places(intent)?)?;
+    let (places, agents) = crate::fleet::named_places(intent)?;
+    let bench = Bench::prepare(intent, &*protocol, host, places)?;
     if intent.asks_for_workers() {
         checks::workers(&intent.plan, bench.prepared())?;
     }
@@ -245,7 +259,7 @@ fn prepare(
         let targets = (bench.prepared().origins(), bench.prepared().follows_links());
         preflight::confirm_targets(highest, targets, bench.guard(), lang)?;
     }
-    Ok(bench)
+    Ok((bench, agents))
 }
 
 /// Requests the first answer of a subject; returns the exit code if no load can be sent.

@@ -14,9 +14,10 @@ use super::{link, presence};
 use crate::run::CommandResult;
 use crate::screen;
 
-const MADE: Text = text(
-    "fleet made in {directory}; start each agent on its machine with its command:",
-    "机群已建立于 {directory}；在每台机器上用各自的命令启动施压机：",
+const MADE: Text = text("fleet made in {directory}", "机群已建立于 {directory}");
+const NO_AGENT_YET: Text = text(
+    "It has no agent yet: `brunt fleet add eu-1` adds one and prints the command that starts it.",
+    "还没有施压机：`brunt fleet add eu-1` 添加一个，并打印启动它的命令。",
 );
 const ADDED: Text = text("start {name} on its machine with:", "在其机器上用以下命令启动 {name}：");
 const TOKENS: Text = text(
@@ -24,6 +25,11 @@ const TOKENS: Text = text(
     "令牌相当于密码：持有者可以该施压机的身份出借机器。用 `brunt run URL --agents all` 在它们上运行。",
 );
 const REMOVED: Text = text("{name} is no agent any more", "{name} 不再是施压机");
+const RECONNECTED: Text = text(
+    "A run or console that has agents now reconnects them, for about five seconds; nothing is lost: their figures wait.",
+    "正在使用施压机的压测或控制台会重新连接，约需五秒；数据不会丢失，会等待送达。",
+);
+
 /// Executes the command.
 ///
 /// # Errors
@@ -48,21 +54,16 @@ pub fn command(asked: &FleetCommand) -> CommandResult {
             fleet.set_listen(&format!("{any}:{}", asked.port)).map_err(|error| wrong(error.to_string().into()))?;
             let directory = fleet.path().display().to_string();
             let mut said = vec![lang.fill(MADE, &[("directory", &directory)])];
-            for name in names {
-                said.push(join(&fleet, name, host).map_err(wrong)?);
-            }
-            said.push(lang.of(TOKENS).to_owned());
+            said.extend(add(&fleet, names, None, lang).map_err(wrong)?);
+            said.push(lang.of(if names.is_empty() { NO_AGENT_YET } else { TOKENS }).to_owned());
             Ok(screen::print_unescaped(&(said.join("\n\n") + "\n"), 0, lang))
         }
         FleetAction::Add(names) => {
             needs_directory(asked)?;
             let fleet = FleetDirectory::open(&link::directory(asked.fleet.as_deref())?).map_err(wrong)?;
-            let host = asked.hosts.first().cloned().or_else(|| fleet.host()).unwrap_or_else(|| "HOST".into());
-            let mut said = Vec::new();
-            for name in names {
-                said.push(lang.fill(ADDED, &[("name", name)]));
-                said.push(join(&fleet, name, &host).map_err(wrong)?);
-            }
+            let host = asked.hosts.first().map(String::as_str);
+            let mut said = add(&fleet, names, host, lang).map_err(wrong)?;
+            said.push(lang.of(RECONNECTED).to_owned());
             Ok(screen::print_unescaped(&(said.join("\n\n") + "\n"), 0, lang))
         }
         FleetAction::Remove(names) => {
@@ -72,6 +73,7 @@ pub fn command(asked: &FleetCommand) -> CommandResult {
                 fleet.remove(name).map_err(wrong)?;
                 screen::print(&(lang.fill(REMOVED, &[("name", name)]) + "\n"), 0, lang);
             }
+            screen::print(&format!("{}\n", lang.of(RECONNECTED)), 0, lang);
             Ok(Exit::Ok.code())
         }
         FleetAction::Ssh(machines) => ssh(asked, machines, lang),
@@ -89,12 +91,16 @@ fn needs_directory(asked: &FleetCommand) -> Result<(), UsageError> {
     Ok(())
 }
 
+/// Adds agents; returns for each whose command follows, and the command that starts it.
+fn add(fleet: &FleetDirectory, names: &[String], host: Option<&str>, lang: Lang) -> Result<Vec<String>, Complaint> {
+    let one = |name: &String| Ok([lang.fill(ADDED, &[("name", name)]), join(fleet, name, host)?]);
+    Ok(names.iter().map(one).collect::<Result<Vec<_>, Complaint>>()?.concat())
+}
+
 /// Adds an agent; returns the command that starts it.
-fn join(fleet: &FleetDirectory, name: &str, host: &str) -> Result<String, Complaint> {
+fn join(fleet: &FleetDirectory, name: &str, host: Option<&str>) -> Result<String, Complaint> {
     let token = fleet.add(name)?;
-    let port = fleet.listen().and_then(|listen| listen.rsplit_once(':').map(|(_, port)| port.to_owned()));
-    let host = if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host.to_owned() };
-    Ok(format!("brunt agent --join {host}:{} --token {token}", port.unwrap_or_else(|| "7447".into())))
+    Ok(format!("brunt agent --join {} --token {token}", fleet.join_address(host)))
 }
 
 const COPIED: Text = text("{machine}: agent {name} started", "{machine}：施压机 {name} 已启动");
@@ -112,10 +118,10 @@ fn ssh(asked: &FleetCommand, machines: &[String], lang: Lang) -> CommandResult {
         return Err(wrong(trouble));
     }
     let fleet = FleetDirectory::open(&link::directory(asked.fleet.as_deref())?).map_err(wrong)?;
-    let host = asked.hosts.first().cloned().or_else(|| fleet.host()).unwrap_or_default();
+    let host = asked.hosts.first().map(String::as_str);
     for machine in machines {
         let name = name_of(machine);
-        let command = join(&fleet, &name, &host).map_err(wrong)?;
+        let command = join(&fleet, &name, host).map_err(wrong)?;
         start_over_ssh(machine, &command, &asked.agent_options).map_err(|why| {
             // Its token was not used, and would block the next attempt.
             let _ = fleet.remove(&name);

@@ -11,11 +11,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use brunt_bench::WorkerPlaces;
-use brunt_cause::complaint;
+use brunt_cause::{Complaint, complaint};
 use brunt_config::{FleetRequest, Intent};
 use brunt_contract::UsageError;
 use brunt_fleet::{AgentGroup, Fleet, FleetDirectory};
 use brunt_messenger::Undelivered;
+use brunt_plan::AgentSelection;
 
 use crate::kept_runs;
 use crate::worker::SelfLauncher;
@@ -29,14 +30,25 @@ pub use resumed::resume;
 /// # Errors
 /// The agents cannot be had.
 pub fn places(intent: &Intent) -> Result<WorkerPlaces, UsageError> {
-    let mut places = WorkerPlaces::here(SelfLauncher);
+    named_places(intent).map(|(places, _)| places)
+}
+
+/// Returns where the workers of a run are, as [`places`] does, with the names of the agents.
+///
+/// # Errors
+/// The agents cannot be had.
+pub fn named_places(intent: &Intent) -> Result<(WorkerPlaces, Vec<String>), UsageError> {
+    let (mut places, mut names) = (WorkerPlaces::here(SelfLauncher), Vec::new());
     if let Some(request) = &intent.fleet {
-        places.fleet = Some(Arc::new(choose(request)?));
+        let group = choose(request)?;
+        names.extend(group.agents().iter().map(|agent| agent.name.clone()));
+        places.fleet = Some(Arc::new(group));
     }
-    Ok(places)
+    Ok((places, names))
 }
 
 fn choose(request: &FleetRequest) -> Result<AgentGroup, UsageError> {
+    check_members(request).map_err(|why| UsageError::new("--agents", why))?;
     let fleet = Arc::new(watch(request.fleet.as_deref())?);
     let wait = Duration::from_nanos(request.wait.0);
     AgentGroup::choose(
@@ -46,6 +58,19 @@ fn choose(request: &FleetRequest) -> Result<AgentGroup, UsageError> {
         (shown(request.fleet.as_deref()), runs()?),
     )
     .map_err(|why| UsageError::new("--agents", why))
+}
+
+/// Checks that agents asked for by name may come at all: nobody has to wait for others.
+fn check_members(request: &FleetRequest) -> Result<(), Complaint> {
+    let members = presence::expected(request.fleet.as_deref());
+    let AgentSelection::Names(names) = &request.agents else { return Ok(()) };
+    // Who belongs to a NATS server is not known here.
+    let Some(other) = names.iter().find(|name| !members.is_empty() && !members.contains(name)) else { return Ok(()) };
+    let (en, zh) = (members.join(", "), members.join("、"));
+    Err(complaint!(
+        "{other} is no agent of this fleet, whose agents are {en}; write label={other} if it is a label",
+        "{other} 不是该机群的施压机（其施压机有：{zh}）；若为标签，请写 label={other}"
+    ))
 }
 
 /// Connects with a fleet: a directory of identities, or a NATS server.

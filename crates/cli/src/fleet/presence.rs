@@ -77,7 +77,9 @@ fn follow(fleet: &Fleet, asked: &FleetCommand, goes_on: bool, lang: Lang) -> Com
         let there = fleet.survey();
         let unfinished = runs().map(|runs| unfinished_runs(&runs)).unwrap_or_default();
         let page = if asked.json {
-            line(document(&there, &expected(), &unfinished))
+            let mut document = document(&there, &expected(), &unfinished);
+            document["join"] = identities(asked.fleet.as_deref()).map(|of| of.join_address(None)).into();
+            line(document)
         } else {
             page(&there, (&expected(), &unfinished), lang)
         };
@@ -100,11 +102,14 @@ fn write(text: &str) -> bool {
 
 /// Returns the names of the agents that may come, where they are known.
 pub fn expected(fleet: Option<&str>) -> Vec<String> {
-    if fleet.is_some_and(link::is_nats) {
-        return Vec::new();
-    }
-    let directory = link::directory(fleet).ok().and_then(|path| FleetDirectory::open(&path).ok());
-    directory.map(|of| of.names()).unwrap_or_default()
+    identities(fleet).map(|of| of.names()).unwrap_or_default()
+}
+
+/// Returns the identities of a fleet that has some of its own.
+fn identities(fleet: Option<&str>) -> Option<FleetDirectory> {
+    let is_nats = fleet.is_some_and(link::is_nats);
+    let path = (!is_nats).then(|| link::directory(fleet).ok())??;
+    FleetDirectory::open(&path).ok()
 }
 
 /// Returns what of the fleet is worth another line.
@@ -142,7 +147,8 @@ fn capacity(found: &AgentDescription) -> Option<f64> {
 fn page(there: &[AgentPresence], (expected, unfinished): (&[String], &[String]), lang: Lang) -> String {
     let unfinished = unfinished.iter().map(|run| lang.fill(UNFINISHED, &[("run", run)]));
     if there.is_empty() {
-        let names = if expected.is_empty() { "-".to_owned() } else { expected.join(", ") };
+        let between = if lang == Lang::Zh { "、" } else { ", " };
+        let names = if expected.is_empty() { "-".to_owned() } else { expected.join(between) };
         let lines = std::iter::once(lang.fill(NOBODY, &[("names", &names)])).chain(unfinished);
         return lines.map(|line| line + "\n").collect();
     }
@@ -171,10 +177,10 @@ fn row(agent: &AgentPresence, lang: Lang) -> Vec<String> {
         format!("{:.0}", host.cores),
         found.busy_cores.map_or_else(dash, |cores| format!("{cores:.1}")),
         capacity.unwrap_or_else(dash),
-        format!("{:.1} GiB", host.memory as f64 / (1u64 << 30) as f64),
+        format!("{:.1} GB", host.memory as f64 / 1e9),
         numbers::count(host.descriptors),
         found.brunt.clone(),
-        numbers::seconds(agent.round_trip.as_secs_f64()),
+        if agent.round_trip.0 == 0 { dash() } else { numbers::seconds(agent.round_trip.as_secs_f64()) },
         match &found.state {
             AgentState::Idle => lang.of(IDLE).to_owned(),
             AgentState::Runs(run) => lang.fill(RUNS, &[("run", run)]),

@@ -17,7 +17,7 @@ use crate::fleet::FleetWatch;
 use crate::library::{RunSource, RunState};
 use crate::plans::PlanExecutor;
 use crate::problem::Problem;
-use crate::program::BruntProgram;
+use crate::program::{BruntProgram, last_message};
 use crate::runs::new_id;
 
 /// Maximum number of experiments at once: each would disturb what the other measures.
@@ -363,10 +363,4 @@ fn writer_of(record: &Path, process: i32) -> Option<Pid> {
     open.any(|file| std::fs::read_link(file.path()).is_ok_and(|to| to == record))
         .then(|| Pid::from_raw(process))
         .flatten()
-}
-
-/// Returns the last message of a process, without the name of the program.
-fn last_message(said: &str) -> String {
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("brunt exited without a message");
-    last.strip_prefix("brunt: ").unwrap_or(last).trim().to_owned()
 }

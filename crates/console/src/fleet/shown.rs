@@ -17,6 +17,8 @@ pub struct FleetLine {
     /// Names of the agents that may come.
     expected: Vec<String>,
     unfinished_runs: Vec<String>,
+    /// What agents join (`host:7447`).
+    join: Option<String>,
 }
 
 /// An agent that is there.
@@ -58,7 +60,7 @@ pub fn shown(line: &FleetLine, runs: &HashMap<String, String>, lang: &str) -> Va
     let agents: Vec<Value> = line.agents.iter().map(|agent| shown_agent(agent, runs, lang)).collect();
     let is_there = |name: &String| line.agents.iter().any(|agent| agent.name == *name);
     let absent: Vec<&String> = line.expected.iter().filter(|name| !is_there(name)).collect();
-    json!({ "agents": agents, "absent": absent, "unfinished_runs": line.unfinished_runs })
+    json!({ "agents": agents, "absent": absent, "unfinished_runs": line.unfinished_runs, "join": line.join })
 }
 
 fn shown_agent(agent: &AgentLine, runs: &HashMap<String, String>, lang: &str) -> Value {

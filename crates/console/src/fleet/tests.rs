@@ -13,7 +13,7 @@ const LINE: &str = r#"{"agents":[
      "descriptors":1024,"memory":2048},"terms":{"allow":["10.0.0.0/8"],"max_rate":50.0},"state":{"runs":"r1"},"remarks":[],"busy_cores":0.5},
      "clock_ahead_ns":7,"wall_ahead_ns":2000000000,"round_trip":412000,"capacity_per_s":612000.0,"remarks":[{"en":"old","zh":"旧"}]},
     {"name":"eu-2","description":null,"clock_ahead_ns":0,"wall_ahead_ns":0,"round_trip":0,"capacity_per_s":null,"remarks":[]}],
-    "expected":["asia-1","eu-1","eu-2"],"unfinished_runs":["r0"]}"#;
+    "expected":["asia-1","eu-1","eu-2"],"unfinished_runs":["r0"],"join":"h:7500"}"#;
 
 fn fleet_that(does: &str) -> (tempfile::TempDir, Arc<FleetWatch>) {
     let directory = tempfile::tempdir().unwrap();
@@ -51,6 +51,7 @@ fn who_is_there_is_told_by_one_process_for_all_who_look() {
     let runs = HashMap::from([("eu-1".to_owned(), "7-a".to_owned()), ("eu-2".to_owned(), "8-b".to_owned())]);
     let told = shown(&line, &runs, "zh");
     assert_eq!((&told["absent"], &told["unfinished_runs"]), (&["asia-1"].into(), &["r0"].into()), "{told}");
+    assert_eq!(told["join"], "h:7500");
     let [first, second] = &told["agents"].as_array().unwrap()[..] else { panic!("{told}") };
     assert_eq!((&first["state"], &first["fleet_run"], &first["run"]), (&"runs".into(), &"r1".into(), &"7-a".into()));
     assert_eq!((&first["busy_cores"], &first["capacity_per_s"]), (&0.5.into(), &612_000.0.into()));

@@ -24,7 +24,6 @@ impl Told {
         move |contact| {
             let texts = match contact {
                 FleetContact::Connected => ["connected".to_owned(), "connected".to_owned()],
-                FleetContact::Lost => ["lost".to_owned(), "lost".to_owned()],
                 FleetContact::Unreached(why) => [why.complaint.to_string(), why.complaint.zh().to_owned()],
             };
             told.0.lock().unwrap().push(texts);
@@ -62,12 +61,14 @@ fn a_coordinator_whose_address_changes_is_found_again_and_a_silent_one_is_left_a
     // An attempt under way, with a look at why it failed, and another before the right address.
     assert!(changed.elapsed() < GREETING * 4 + BUSY);
     drop(first);
-    told.until("lost", "lost");
+    until("it is not connected any more", || !joined.is_connected());
     let mut moved = fleet;
     moved.address = ZenohFleet::free_address();
     *addresses.lock().unwrap() = vec![moved.address.parse().unwrap()];
     let _second = moved.coordinator();
     until("it is connected again", || joined.is_connected());
+    let said = told.0.lock().unwrap().iter().filter(|told| told[0] == "connected").count();
+    assert_eq!(said, 1, "that it was not there for a moment is no news");
 }
 
 #[test]

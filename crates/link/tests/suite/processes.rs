@@ -168,7 +168,11 @@ fn of_the_coordinator(misfortune: Misfortune) {
     let (kept, attendance) = (KeptFrames::default(), Attendance::default());
     let _held = (kept.receive(&*master.messenger), attendance.watch(&*master.messenger));
     let _here = lent.messenger.appear("a").unwrap();
-    let lost = |since| lent.until_said("lost", since);
+    let lost = |since: Instant| {
+        let ask = || lent.messenger.ask("agent/b", &[0], Duration::from_millis(100));
+        until("it is noticed", || ask().is_err_and(|why| why.0.contains("being started")));
+        since.elapsed()
+    };
     let start_again = || coordinator(&fleet.path(), &fleet.address);
     let (strike, undo) = (|| misfortune.strike(&master), || misfortune.undo(&master, start_again));
     let what = format!("{misfortune:?}: the coordinator's link");

@@ -21,7 +21,7 @@ const AGENT: Text = text("agent", "施压机");
 const LABEL: Text = text("label", "标签");
 const LABELS: Text = text("labels", "标签");
 const LATE: Text = text("sent late p99", "晚发 p99");
-const CPU: Text = text("busiest core", "最忙核");
+const CPU: Text = text("busiest worker", "最忙线程");
 const TRUST: Text = text("trust", "可信度");
 const TRUSTED: Text = text("trusted", "可信");
 const TOO_SHORT: Text = text("too short", "过短");
@@ -30,12 +30,13 @@ const NOT_TRUSTED: Text = text("not trusted", "不可信");
 const LOST: Text = text("lost", "丢失");
 const SPREAD: Text = text("started within {spread} (± {within})", "启动时刻相差 {spread}（± {within}）");
 const COUNT: Text = text("{n} {n|agent|agents}", "{n} 个施压机");
-const DOUBTED: Text = text("in doubt: {agents}", "存疑：{agents}");
+const DOUBTED: Text = text("not trusted: {agents}", "不可信：{agents}");
 const LOST_AGENTS: Text = text("lost: {agents}", "丢失：{agents}");
 const MORE: Text = text(
     "and {n} more {n|agent|agents}, none of them worse: see --format json for all",
     "另有 {n} 个施压机，均不差于以上各行：--format json 列出全部",
 );
+const BETWEEN_NAMES: Text = text(", ", "、");
 const SAID: Text = text("{agent}: {notice}", "{agent}：{notice}");
 
 /// Number of agents up to which all are shown, and number of the worst that are shown of more.
@@ -192,7 +193,7 @@ fn notices(summary: &Summary, lang: Lang) -> Vec<String> {
 /// Joins names, as many as are worth a line.
 fn listed(names: &[String], lang: Lang) -> String {
     let more = if names.len() > NAMED { " …" } else { "" };
-    names[..names.len().min(NAMED)].join(lang.of(say::COMMA)) + more
+    names[..names.len().min(NAMED)].join(lang.of(BETWEEN_NAMES)) + more
 }
 
 /// Returns the agents in one line: how many, how far apart they began, and whose figures are in doubt.
