@@ -69,7 +69,7 @@ fn agents_that_cannot_be_had_are_refused_with_the_reason_and_nothing_is_kept() {
     let wrong = checked("two!");
     assert_eq!((&wrong["ok"], &wrong["place"]), (&json!(false), &json!("--agents")), "{wrong}");
     assert!(wrong["trouble"].as_str().unwrap().contains("而不是“two!”"), "{wrong}");
-    for (agents, said) in [("2", "1 can take a share now"), ("-x", "--agents"), ("label=us", "us")] {
+    for (agents, said) in [("2", "1 can take a share now"), ("-x", "not `-x`"), ("label=us", "us")] {
         let refused = console.post("/api/v1/runs", &json!({ "plan": plan, "agents": agents })).with(422).json();
         let error = &refused["error"];
         assert!(error["code"] == "agents" && error["sentence"].as_str().unwrap().contains(said), "{refused}");
