@@ -138,9 +138,9 @@ impl AgentSelection {
 fn missing(wanted: &str, found: usize, there: &[NamedAgent]) -> Complaint {
     let (en, zh) = (names(there, ", "), names(there, "、"));
     complaint!(
-        "{wanted} cannot be had: {found} can take a share now (there and idle: {en}); start agents with `brunt agent`, look \
+        "{wanted} cannot be had: {found} can take a share now (there and idle: {en}); start agents (brunt agent …), look \
          with `brunt fleet` who is there, or wait for them longer with --agents-wait",
-        "无法满足 {wanted}：现在能承担份额的有 {found} 个（在线且空闲：{zh}）；用 `brunt agent` 启动施压机，用 `brunt fleet` \
+        "无法满足 {wanted}：现在能承担份额的有 {found} 个（在线且空闲：{zh}）；请启动施压机（brunt agent …），用 `brunt fleet` \
          查看谁在线，或用 --agents-wait 等待更久"
     )
 }
