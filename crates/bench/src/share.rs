@@ -11,7 +11,7 @@ use brunt_cause::{Complaint, complaint};
 use brunt_config::CounterSources;
 use brunt_config::redact::Redaction;
 use brunt_contract::{Protocol, UsageError};
-use brunt_engine::{Assignment, Briefing, Setup, ShareOutput};
+use brunt_engine::{Assignment, Briefing, Setup, ShareConnections, ShareOutput, Task};
 use brunt_plan::{Bundle, OwnerTerms, Plan};
 use brunt_record::{EventEncoder, GeneratorHost, Notice, RunEvent, RunListener};
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ pub fn run_assignment(
     let bundle = assignment.take_bundle();
     let task = assignment.task();
     let prepared = brunt_protocols::file::from_bundle(bundle, || {
-        let share = terms.map(|terms| LentShare { terms, workers: (task.to - task.from, task.of) });
+        let share = terms.map(|terms| LentShare { terms, task });
         let (bench, recorded) = prepare(assignment.description(), protocols, host, share.as_ref())?;
         share.iter().for_each(|share| share.hold_changes(&bench, &mut assignment));
         Ok((bench, recorded))
@@ -84,16 +84,16 @@ pub fn run_assignment(
     Ok(())
 }
 
-/// A share on a machine that is lent: the terms of its owner, and the share as a number of the run's workers.
+/// A share on a machine that is lent.
 struct LentShare {
     terms: OwnerTerms,
-    workers: (u32, u32),
+    task: Task,
 }
 
 impl LentShare {
     /// Checks what the owner allows to be loaded, and over how many connections.
     fn check(&self, bench: &Bench) -> Result<(), UsageError> {
-        let connections = self.connections(bench).map(|(connections, _)| connections);
+        let connections = self.connections(bench).at_most(&bench.shown().plan);
         self.terms.check_connections(connections).map_err(|why| UsageError::new("share", why))?;
         for origin in bench.prepared().origins() {
             bench.guard().check_lent(origin).map_err(|why| {
@@ -104,16 +104,19 @@ impl LentShare {
         Ok(())
     }
 
-    /// Returns the most connections of the share, and the most users of the run with which there are not too many.
-    fn connections(&self, bench: &Bench) -> Option<(u64, u32)> {
-        let within = self.terms.max_connections.unwrap_or(u64::MAX);
-        bench.prepared().share_connections(&bench.shown().plan, self.workers, within)
+    fn connections(&self, bench: &Bench) -> ShareConnections {
+        ShareConnections::of(bench.prepared(), &bench.shown().plan, self.task)
+    }
+
+    /// Returns the share as a number of the run's workers.
+    fn workers(&self) -> (u32, u32) {
+        (self.task.to - self.task.from, self.task.of)
     }
 
     /// Holds changes of the load to the ceilings.
     fn hold_changes(&self, bench: &Bench, assignment: &mut Assignment) {
-        let (terms, workers, plan) = (self.terms.clone(), self.workers, Arc::clone(&bench.shown().plan));
-        let users = self.connections(bench).map(|(_, users)| users);
+        let (terms, workers, plan) = (self.terms.clone(), self.workers(), Arc::clone(&bench.shown().plan));
+        let users = terms.max_connections.and_then(|most| self.connections(bench).users_within(most));
         assignment.hold_changes(move |change| terms.hold(change, &plan, workers, users));
     }
 }
@@ -129,8 +132,8 @@ fn prepare(
     let protocol = protocols.iter().find(|protocol| protocol.name() == plan.protocol);
     let protocol = protocol
         .ok_or_else(|| UsageError::new(WORD, complaint!("there is no protocol {}", "没有协议 {}", plan.protocol)))?;
-    if let Some(LentShare { terms, workers }) = lent {
-        terms.check(&plan, *workers).map_err(|why| UsageError::new("share", why))?;
+    if let Some(lent) = lent {
+        lent.terms.check(&plan, lent.workers()).map_err(|why| UsageError::new("share", why))?;
     }
     let is_mapped = !plan.connect_to.is_empty();
     let restrict =

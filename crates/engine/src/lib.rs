@@ -42,6 +42,7 @@ mod probe;
 mod processes;
 mod resource_errors;
 mod run;
+mod share_connections;
 #[cfg(any(test, feature = "simulation"))]
 #[doc(hidden)]
 pub mod simulation;
@@ -78,6 +79,7 @@ pub use processes::{
 };
 pub use resource_errors::{no_descriptors, no_thread};
 pub use run::{PreparedRun, worker_count};
+pub use share_connections::ShareConnections;
 pub use single_pass::{FetchedResource, PassEvent, SkippedResources};
 pub use stop::Stop;
 pub use used_values::RequestValue;

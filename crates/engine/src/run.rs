@@ -91,29 +91,10 @@ impl PreparedRun {
         DescriptorTables::capacity_exceeded(connections).map(|most| (connections, most))
     }
 
-    /// Returns the most connections that this many of the workers of a run can have at once, and the most users of a run for
-    /// which that is at most `within`. Users, unlike arrivals, have connections of their own to every server; `None` if
-    /// responses can lead them to any.
-    pub fn share_connections(&self, plan: &Plan, (workers, of): (u32, u32), within: u64) -> Option<(u64, u32)> {
-        let (workers, prepared) = (u64::from(workers), self.workload.prepared());
-        let per_worker = |all: u64| all.div_ceil(u64::from(of.max(1))).max(1);
-        let in_flight = plan.flows().map(|(_, flow)| flow.max_in_flight()).max().unwrap_or(1);
-        let each = u64::from(in_flight.max(prepared.exchanges_per_user).max(1));
-        let (shared, origins) =
-            (u64::from(prepared.exchanges_per_connection.max(1)), self.origins().len().max(1) as u64);
-        let of_load = |load: &Load, most: u32| match load {
-            Load::Open { .. } => Some(workers * per_worker(most.into())),
-            Load::Closed { .. } if self.follows_links() || plan.follows_responses() => None,
-            Load::Closed { .. } => {
-                let users = per_worker(load.peak().ceil() as u64);
-                Some(workers.saturating_mul(users.saturating_mul(each).div_ceil(shared)).saturating_mul(origins))
-            }
-        };
-        let loads = plan.scenarios.iter().map(|scenario| (&scenario.load, scenario.max_connections));
-        let mut loads = loads.chain(plan.scenarios.is_empty().then_some((&plan.load, plan.max_connections)));
-        let connections = loads.try_fold(0, |sum: u64, (load, most)| Some(sum.saturating_add(of_load(load, most)?)))?;
-        let users = (within / workers.max(1) / origins).saturating_mul(shared) / each;
-        Some((connections, u32::try_from(users.saturating_mul(of.into())).unwrap_or(u32::MAX).max(1)))
+    /// Returns the exchanges that a user can have in flight at once, and those that share a connection.
+    pub(crate) fn exchanges_per_user_and_connection(&self) -> (u32, u32) {
+        let prepared = self.workload.prepared();
+        (prepared.exchanges_per_user.max(1), prepared.exchanges_per_connection.max(1))
     }
 
     /// Returns the number of workers: the planned number, or more if the connections need more descriptor tables.

@@ -188,6 +188,22 @@ fn ctrl_c_stops_all_agents_and_what_was_counted_arrives() {
 }
 
 #[test]
+fn a_machine_that_its_owner_takes_back_hands_in_what_it_measured() {
+    let fleet = TestFleet::with(2, &[]);
+    let target = TargetProcess::healthy();
+    let load = ["-r", "200/s", "-d", "6s", "--arrivals", "constant", "-w", "2", "--agents", "2"];
+    let running = fleet.start(&[&load[..], &[&*target.address]].concat());
+    until("the run is in its third second", || target.requests() > 500);
+    fleet.signal(1, Signal::INT);
+    let told = TestReport::of(running.end()).with_code(21);
+    let said = told.at("notices").to_string();
+    assert!(said.contains("taken back by its owner"), "{said}");
+    let [due, finished, failed, censored] = told.requests();
+    assert!((700..1200).contains(&due) && failed == 0 && due == finished + censored, "{told}");
+    assert_exact_count(&target, &told);
+}
+
+#[test]
 fn what_an_owner_does_not_allow_is_refused_with_the_reason() {
     let target = TargetProcess::healthy();
     let mut fleet = TestFleet::init(3);
@@ -198,6 +214,7 @@ fn what_an_owner_does_not_allow_is_refused_with_the_reason() {
     for (load, agent, said) in [
         (&["-r", "10/s"][..], "a1", "does not allow 127.0.0.1"),
         (&["-r", "100/s"], "a2", "50 requests a second"),
+        (&["-r", "10/s", "-L"], "a2", "up to 11"),
         (&["-c", "2"], "a2", "use -r"),
         (&["-c", "4"], "a3", "3 connections"),
     ] {
@@ -205,7 +222,7 @@ fn what_an_owner_does_not_allow_is_refused_with_the_reason() {
         let why = told.at("notices.0.facts.why").to_string();
         assert!(why.contains(said), "{load:?} on {agent}: {why}");
     }
-    assert_eq!(target.requests(), 4, "pre-flight requests of the coordinator alone");
+    assert_eq!(target.requests(), 5, "pre-flight requests of the coordinator alone");
     let again = TargetProcess::healthy();
     let report = fleet.report(&["-r", "40/s", "-d", "1s", "--agents", "a2", &again.address]);
     assert_exact_count(&again, &report);

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::thread::JoinHandle;
 
 use brunt_contract::PeerAddress;
-use brunt_engine::{ClockOffset, Launcher, ProcessHandle, ProcessLink, Stop, Task};
+use brunt_engine::{ClockOffset, Launcher, ProcessHandle, ProcessLink, Stop};
 use brunt_measure::Nanos;
 use brunt_plan::Trial;
 use brunt_test_server::{Config, TargetServer};
@@ -166,7 +166,7 @@ fn lent(words: &[&str], terms: OwnerTerms) -> Result<(), String> {
     let (defaults, protocols) = (Defaults { cores: 2.0, descriptors: 1024, seed: 7 }, brunt_protocols::all());
     let Ok(Command::Run(intent)) = read(&words, &protocols, &defaults) else { panic!("{words:?}") };
     let briefing = briefing(intent.plan, Bundle::default(), None, None);
-    let share = LentShare { terms, workers: (1, 1) };
+    let share = LentShare { terms, task: Task { from: 0, to: 1, of: 1 } };
     let prepared = prepare(&briefing.description, &protocols, &GeneratorHost::default(), Some(&share));
     prepared.map(drop).map_err(|why| why.to_string())
 }
