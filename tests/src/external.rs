@@ -88,7 +88,7 @@ pub fn packages(fetched: &'static BuildOnce, folder: &str) -> Option<&'static Pa
 }
 
 /// Returns the directory of the build output.
-fn target() -> Result<PathBuf, String> {
+pub(crate) fn target() -> Result<PathBuf, String> {
     let test = std::env::current_exe().map_err(|error| error.to_string())?;
     // target/debug/deps/test-0123 → target
     test.ancestors().nth(3).map(Path::to_path_buf).ok_or_else(|| "a test lies in target/debug/deps".into())

@@ -3,10 +3,11 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use brunt_programs::nats::NatsServer;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::program::{ProgramCommand, RunningProgram, prepare, prepare_under, until};
+use crate::program::{ProgramCommand, RunningProgram, prepare_under, until};
 use crate::{ProgramOutput, TestReport};
 
 /// A fleet with agents; all ends when this is dropped.
@@ -14,6 +15,8 @@ pub struct TestFleet {
     home: TempDir,
     tokens: Vec<String>,
     port: u16,
+    /// Over NATS instead.
+    nats: Option<NatsServer>,
     agents: Vec<RunningProgram>,
 }
 
@@ -26,7 +29,7 @@ impl TestFleet {
         let home = tempfile::tempdir().expect("a home for a fleet");
         let port = crate::daemon::free_datagram_port();
         let names: Vec<String> = (1..=agents).map(|n| format!("a{n}")).collect();
-        let mut fleet = TestFleet { home, tokens: Vec::new(), port, agents: Vec::new() };
+        let mut fleet = TestFleet { home, tokens: Vec::new(), port, nats: None, agents: Vec::new() };
         let words = ["fleet", "init", "--host", "127.0.0.1", "--port"].map(str::to_owned);
         let made = fleet.prepare(words.into_iter().chain([port.to_string()]).chain(names)).run().with_code(0);
         let token =
@@ -41,6 +44,34 @@ impl TestFleet {
         let mut fleet = TestFleet::init(agents);
         (0..agents).for_each(|agent| fleet.start_agent(agent, options));
         fleet
+    }
+
+    /// Makes a fleet over a NATS server of its own, and starts its agents; `None` if the server cannot be built here.
+    ///
+    /// # Panics
+    /// Panics if there is no home for it.
+    pub fn over_nats(agents: usize) -> Option<TestFleet> {
+        let home = tempfile::tempdir().expect("a home for a fleet");
+        let nats =
+            match crate::external::target().and_then(|target| NatsServer::start(&target, &home.path().join("nats"))) {
+                Ok(nats) => nats,
+                Err(why) => {
+                    crate::skip(&why);
+                    return None;
+                }
+            };
+        let tokens = vec![String::new(); agents];
+        let mut fleet = TestFleet { home, tokens, port: 0, nats: Some(nats), agents: Vec::new() };
+        (0..agents).for_each(|agent| fleet.start_agent(agent, &[]));
+        Some(fleet)
+    }
+
+    /// Returns the NATS server of the fleet.
+    ///
+    /// # Panics
+    /// Panics if it has none.
+    pub fn nats(&self) -> &NatsServer {
+        self.nats.as_ref().expect("a fleet over NATS")
     }
 
     /// Starts an agent with a token of another fleet.
@@ -61,8 +92,9 @@ impl TestFleet {
     pub fn start_agent_under(&mut self, agent: usize, wrapper: &[&str], options: &[&str]) {
         let file = self.home.path().join(format!("token-{agent}"));
         std::fs::write(&file, &self.tokens[agent]).expect("a token");
-        let (join, token) = (format!("127.0.0.1:{}", self.port), format!("@{}", file.display()));
-        let words = ["agent", "--join", &join, "--token", &token];
+        let (join, token, name) = (self.join(), format!("@{}", file.display()), format!("a{}", agent + 1));
+        let own = if self.nats.is_some() { ["--name", &name] } else { ["--token", &token] };
+        let words = ["agent", "--join", &join, own[0], own[1]];
         let command = prepare_under(wrapper, words.iter().chain(options));
         let started = command.env("XDG_STATE_HOME", self.state_of(agent)).start();
         if agent < self.agents.len() {
@@ -70,6 +102,11 @@ impl TestFleet {
         } else {
             self.agents.push(started);
         }
+    }
+
+    /// Returns what agents join.
+    fn join(&self) -> String {
+        self.nats.as_ref().map_or_else(|| format!("127.0.0.1:{}", self.port), |nats| nats.url.clone())
     }
 
     /// Returns the directory in which an agent keeps what it has not handed in.
@@ -89,8 +126,19 @@ impl TestFleet {
 
     /// Prepares brunt as the coordinator of the fleet.
     pub fn prepare<S: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = S>) -> ProgramCommand {
+        self.prepare_under(&["env"], words)
+    }
+
+    /// Prepares brunt as the coordinator, started by another program, which may take something away from it.
+    pub fn prepare_under<S: AsRef<OsStr>>(
+        &self,
+        wrapper: &[&str],
+        words: impl IntoIterator<Item = S>,
+    ) -> ProgramCommand {
         let home = self.home.path();
-        prepare(words).env("XDG_CONFIG_HOME", home.join("config")).env("XDG_STATE_HOME", home.join("state"))
+        prepare_under(wrapper, words)
+            .env("XDG_CONFIG_HOME", home.join("config"))
+            .env("XDG_STATE_HOME", home.join("state"))
     }
 
     /// Runs brunt as the coordinator, and returns the report.
@@ -112,6 +160,17 @@ impl TestFleet {
     /// Sends a signal to an agent.
     pub fn signal(&self, agent: usize, signal: Signal) {
         self.agents[agent].signal(signal);
+    }
+
+    /// Returns `true` while an agent has a process that measures.
+    pub fn measures(&self, agent: usize) -> bool {
+        let id = self.agents[agent].id();
+        let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
+        let is_share = |child: &str| {
+            std::fs::read(format!("/proc/{child}/cmdline"))
+                .is_ok_and(|line| line.windows(10).any(|word| word == b"take-share"))
+        };
+        children.split_whitespace().any(is_share)
     }
 
     /// Kills the link of the coordinator, as a crash of its libraries would.
@@ -137,7 +196,7 @@ impl Drop for TestFleet {
         self.agents.clear();
         self.kill_link();
         // Those that were started in other ways, too.
-        let join = format!("--join 127.0.0.1:{}", self.port);
+        let join = format!("--join {}", self.join());
         kill(|line| line.contains(&join));
     }
 }

@@ -6,7 +6,7 @@ use brunt_config::redact::Redaction;
 use brunt_contract::UsageError;
 use brunt_engine::{Briefing, Control, Launcher, PreparedRun, Setup, Stop};
 use brunt_plan::{Bundle, Plan};
-use brunt_record::RunEvent;
+use brunt_record::{FirstResponse, RunEvent};
 
 /// Where the workers of runs can be.
 #[derive(Clone)]
@@ -42,6 +42,8 @@ pub struct FleetRun<'a> {
     pub prepared: &'a PreparedRun,
     /// The setup, with the plan for display.
     pub setup: &'a Setup,
+    /// The response to the pre-flight request, which stands after the head of the record.
+    pub first: Option<&'a FirstResponse>,
     /// What every machine is told.
     pub briefing: Briefing,
     /// The stop of the run.

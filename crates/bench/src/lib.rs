@@ -384,10 +384,9 @@ impl Bench {
         };
         match self.elsewhere.as_ref().map(|elsewhere| &elsewhere.place) {
             Some(ElsewherePlace::Fleet(fleet)) => {
-                let briefing = self.briefing_of(trial);
-                let redaction = &self.redaction;
-                let run = FleetRun { prepared: &self.prepared, setup: &setup, briefing, stop, control, redaction };
-                fleet.run(&run, &mut pass)
+                let (prepared, setup, redaction) = (&self.prepared, &setup, &self.redaction);
+                let (first, briefing) = (self.first.as_ref(), self.briefing_of(trial));
+                fleet.run(&FleetRun { prepared, setup, first, briefing, stop, control, redaction }, &mut pass)
             }
             _ => {
                 self.prepared.run(&setup, stop, &mut pass);

@@ -6,6 +6,8 @@
 mod calls;
 mod pages;
 mod requests;
+#[cfg(test)]
+pub(crate) mod testing;
 mod values;
 
 use std::collections::BTreeMap;

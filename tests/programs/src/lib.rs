@@ -1,6 +1,7 @@
 //! Support for third-party programs in tests and tools: finding and starting them, free ports,
 //! nginx, and servers built from source.
 
+pub mod nats;
 pub mod nginx;
 pub mod servers;
 

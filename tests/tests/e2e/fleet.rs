@@ -143,8 +143,7 @@ fn a_coordinator_that_was_killed_goes_on_and_nothing_is_counted_twice() {
     running.signal(Signal::KILL);
     until("it is gone", || !running.runs());
     fleet.kill_link();
-    let runs: Vec<_> = std::fs::read_dir(fleet.runs()).unwrap().flatten().map(|entry| entry.path()).collect();
-    let [run] = &runs[..] else { panic!("one run: {runs:?}") };
+    let run = unfinished(&fleet).unwrap();
     let head = std::fs::read_to_string(run.join("run.json")).unwrap();
     assert!(!head.contains("hunter-22"), "the head of a run holds no secret: {head}");
     until("the agents have sent all", || target.requests() > 1200);
@@ -154,6 +153,85 @@ fn a_coordinator_that_was_killed_goes_on_and_nothing_is_counted_twice() {
     assert_eq!(target.requests(), 1201, "and the pre-flight request");
     assert!(!run.exists(), "what is whole needs no directory");
     fleet.run(&["run", "--resume", name]).with_code(64).containing("could go on");
+}
+
+#[test]
+fn an_agent_that_comes_back_after_it_was_given_up_stops_its_load_which_nobody_counts() {
+    let fleet = TestFleet::with(2, &[]);
+    let target = TargetProcess::healthy();
+    let load = ["-r", "200/s", "-d", "20s", "--arrivals", "constant", "-w", "2", "--agents", "2", "--lost-after", "2s"];
+    let mut running = fleet.start(&[&load[..], &["--on-lost", "redistribute", &*target.address]].concat());
+    until("the run is in its second second", || target.requests() > 300);
+    // Its supervisor alone stands still, as if the network was gone: the load goes on.
+    fleet.signal(1, Signal::STOP);
+    until("the loss was noted", || unfinished(&fleet).is_some_and(|run| run.join("losses.json").exists()));
+    assert!(fleet.measures(1));
+    fleet.signal(1, Signal::CONT);
+    until("it stops", || !fleet.measures(1));
+    assert!(running.runs() && fleet.measures(0), "the other goes on");
+    running.signal(Signal::INT);
+    running.end().with_code(21);
+}
+
+#[test]
+fn whoever_goes_on_with_a_run_knows_of_the_agent_that_was_lost_and_of_those_that_took_over() {
+    let fleet = TestFleet::with(2, &[]);
+    let target = TargetProcess::healthy();
+    let load = ["-r", "200/s", "-d", "10s", "--arrivals", "constant", "-w", "2", "--agents", "2"];
+    let policy = ["--on-lost", "redistribute", "--lost-after", "3s"];
+    let mut running = fleet.start(&[&load[..], &policy, &[&*target.address]].concat());
+    until("the run is in its second second", || target.requests() > 300);
+    fleet.signal(1, Signal::KILL);
+    until("the loss was noted", || unfinished(&fleet).is_some_and(|run| run.join("losses.json").exists()));
+    running.signal(Signal::KILL);
+    until("it is gone", || !running.runs());
+    fleet.kill_link();
+    let run = unfinished(&fleet).unwrap();
+    let told = fleet.report(&["run", "--resume", run.file_name().unwrap().to_str().unwrap()]).with_code(21);
+    let told_of = |what: &str| told.notices().iter().filter(|notice| *notice == what).count();
+    assert_eq!((told_of("agent_lost"), told_of("agents_replaced")), (1, 1), "{told}");
+    let seconds = told.at("seconds").as_array().unwrap();
+    let last = &seconds[seconds.len() - 2];
+    assert_eq!((&last["scheduled"], last.get("missing_share")), (&200.into(), None), "{last}");
+    assert!(told.count("requests.probe") == 1, "the pre-flight request is known: {told}");
+}
+
+#[test]
+fn a_full_disk_of_the_coordinator_is_named_and_nothing_that_agents_keep_is_lost() {
+    let fleet = TestFleet::with(2, &[]);
+    let target = TargetProcess::healthy();
+    let load = ["-r", "200/s", "-d", "4s", "--arrivals", "constant", "-w", "2", "--agents", "2", "--lost-after", "6s"];
+    let words = [&load[..], &["--quiet", "--format", "json", &*target.address]].concat();
+    // The seconds of its report do not fit on that disk either.
+    let cut = fleet.prepare_under(&["prlimit", "--fsize=9000", "--"], words).run().with_code(21);
+    let told: serde_json::Value = serde_json::from_str(&cut.out).unwrap();
+    assert!(told["notices"].to_string().contains("coordinator_disk"), "{told}");
+    assert!(told["requests"]["scheduled"].as_u64().unwrap() < 800, "{told}");
+    let run = unfinished(&fleet).expect("its directory is kept");
+    let told = fleet.report(&["run", "--resume", run.file_name().unwrap().to_str().unwrap()]);
+    assert_eq!((told.requests(), told.at("ended")), ([800, 800, 0, 0], &"completed".into()), "{told}");
+    assert_eq!(target.requests(), 801, "and the pre-flight request");
+    assert!(unfinished(&fleet).is_none());
+}
+
+#[test]
+fn a_nats_server_that_is_away_for_longer_than_an_answer_is_awaited_loses_no_figure() {
+    let Some(fleet) = TestFleet::over_nats(2) else { return };
+    let target = TargetProcess::healthy();
+    let load = ["-r", "200/s", "-d", "9s", "--arrivals", "constant", "-w", "2", "--agents", "2"];
+    let running = fleet.start(&[&load[..], &["--fleet", &fleet.nats().url, &*target.address]].concat());
+    until("the run is in its second second", || target.requests() > 300);
+    fleet.nats().kill().unwrap();
+    until("more than the time of an acknowledgement is over", || target.requests() > 1400);
+    fleet.nats().start_again().unwrap();
+    let told = TestReport::of(running.end());
+    assert_eq!((told.requests(), told.at("ended")), ([1800, 1800, 0, 0], &"completed".into()), "{told}");
+    assert_exact_count(&target, &told);
+}
+
+/// Returns the directory of the run that could go on, if there is one.
+fn unfinished(fleet: &TestFleet) -> Option<std::path::PathBuf> {
+    std::fs::read_dir(fleet.runs()).ok()?.flatten().map(|entry| entry.path()).next()
 }
 
 #[test]

@@ -194,8 +194,18 @@ impl Conductor {
             if let Some(since) = loss.taken_over_ns {
                 self.taken_over = self.merger.lost_share();
                 self.merger.take_over(TakenOver::Since(since));
+                self.say_replaced(loss.agent, since, sink);
             }
         }
+    }
+
+    /// Says that the others carry the load of a lost agent from a time since the start of the window on (nanoseconds).
+    fn say_replaced(&self, agent: usize, since: i64, sink: &mut dyn FnMut(RunEvent)) {
+        let others = (0..self.status.len()).filter(|other| !self.merger.is_lost(*other));
+        let others: Vec<String> = others.map(|other| self.name(other)).collect();
+        let at = format!("{:.1} s", since.max(0) as f64 / 1e9);
+        let facts = [("agents", self.name(agent)), ("to", others.join(", ")), ("at", at)];
+        sink(RunEvent::Notice(Notice::new(Subject::AgentsReplaced, facts)));
     }
 
     /// Returns `true` once no record grows any more, and every agent whose record is whole has taken its leave: one whose
@@ -443,14 +453,7 @@ impl Conductor {
                 self.merger.take_over(TakenOver::At(at));
                 // One that is lost before the window is missing from its first second.
                 let since = self.merger.window().map_or(1, |window| (at.0 as i64).saturating_sub(window.0 as i64));
-                let others = (0..self.status.len()).filter(|other| self.merger.grows(*other));
-                let others: Vec<String> = others.map(|other| self.name(other)).collect();
-                let facts = [
-                    ("agents", self.name(agent)),
-                    ("to", others.join(", ")),
-                    ("at", format!("{:.1} s", since.max(0) as f64 / 1e9)),
-                ];
-                sink(RunEvent::Notice(Notice::new(Subject::AgentsReplaced, facts)));
+                self.say_replaced(agent, since, sink);
                 Some(since)
             }
             _ => None,

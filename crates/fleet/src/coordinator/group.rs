@@ -124,7 +124,7 @@ impl FleetRunner for AgentGroup {
     }
 
     fn run(&self, run: &FleetRun<'_>, sink: &mut dyn FnMut(RunEvent)) -> Result<(), UsageError> {
-        let FleetRun { prepared, setup, briefing, stop, control, redaction } = run;
+        let FleetRun { prepared, setup, briefing, stop, control, .. } = run;
         let plan = &setup.plan;
         let level = level(plan).filter(|_| self.terms.on_lost == LossPolicy::Redistribute);
         if self.terms.on_lost == LossPolicy::Redistribute && level.is_none() {
@@ -141,21 +141,7 @@ impl FleetRunner for AgentGroup {
         briefing.write(&mut bytes).map_err(disk)?;
         let name = run_name();
         let directory = RunDirectory::create(&self.runs, &name).map_err(disk)?;
-        let mut opening: Vec<RunEvent> = Vec::new();
-        prepared.report_start(setup, workers, &mut |mut event| {
-            if let RunEvent::Started(head) = &mut event {
-                head.agents.clone_from(&heads);
-            }
-            opening.push(event.clone());
-            sink(event);
-        });
-        let mut redaction = (*redaction).clone();
-        opening.iter_mut().for_each(|event| redaction.event(event));
-        let (heads_of_run, opening): (Vec<RunEvent>, Vec<RunEvent>) =
-            opening.into_iter().partition(|event| matches!(event, RunEvent::Started(_)));
-        let Some(RunEvent::Started(started)) = heads_of_run.into_iter().next() else { return Ok(()) };
-        let (terms, fleet) = (self.terms.clone(), self.fleet_name.clone());
-        let head = RunHead { started: *started, opening, is_open: plan.load.is_open(), terms, fleet };
+        let Some(head) = self.begin(run, &heads, workers, sink) else { return Ok(()) };
         directory.write_head(&head).map_err(disk)?;
         let offers = offers(&name, &heads, workers, (bytes.len() as u64, &self.terms));
         let wires = Wires::connect(&self.fleet, &directory, &heads)?;
@@ -177,6 +163,36 @@ impl FleetRunner for AgentGroup {
 }
 
 impl AgentGroup {
+    /// Passes on the head of the record; returns what a coordinator that is started again must know, without secrets.
+    fn begin(
+        &self,
+        run: &FleetRun<'_>,
+        heads: &[AgentHead],
+        workers: u32,
+        sink: &mut dyn FnMut(RunEvent),
+    ) -> Option<RunHead> {
+        let mut events: Vec<RunEvent> = Vec::new();
+        run.prepared.report_start(run.setup, workers, &mut |mut event| {
+            if let RunEvent::Started(head) = &mut event {
+                head.agents = heads.to_vec();
+            }
+            events.push(event.clone());
+            sink(event);
+        });
+        events.extend(run.first.cloned().map(RunEvent::FirstResponse));
+        let mut redaction = run.redaction.clone();
+        let (mut started, mut opening) = (None, Vec::new());
+        for mut event in events {
+            redaction.event(&mut event);
+            match event {
+                RunEvent::Started(head) => started = Some(*head),
+                other => opening.push(other),
+            }
+        }
+        let (terms, fleet) = (self.terms.clone(), self.fleet_name.clone());
+        Some(RunHead { started: started?, opening, is_open: run.setup.plan.load.is_open(), terms, fleet })
+    }
+
     /// Offers each agent its share.
     fn offer(&self, offers: &[(String, ShareOffer)]) -> Result<(), UsageError> {
         let answers = at_once(offers, |(agent, offer)| self.fleet.ask(agent, &AgentQuestion::Take(offer.clone())));

@@ -1,14 +1,12 @@
 //! Fleets of these tests: Zenoh with certificates, and a NATS server.
 
-use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use brunt_fleet::{AgentToken, FleetDirectory};
 use brunt_link::{AgentIdentity, JoinedFleet, NatsMessenger, renewed};
 use brunt_messenger::{LinkedMessenger, Messenger, bridge};
+use brunt_programs::nats::NatsServer;
 
 /// Connects a client through a bridge.
 pub fn bridged(messenger: Arc<dyn Messenger>) -> Arc<LinkedMessenger> {
@@ -70,42 +68,31 @@ impl ZenohFleet {
 }
 
 /// A NATS server of this test.
-pub struct NatsServer {
-    child: Mutex<Child>,
-    pub url: String,
-    program: PathBuf,
+pub struct NatsFleet {
+    server: NatsServer,
     store: tempfile::TempDir,
 }
 
-impl NatsServer {
-    pub fn start() -> Option<NatsServer> {
+impl NatsFleet {
+    pub fn start() -> Option<NatsFleet> {
         let target = std::env::current_exe().unwrap().ancestors().nth(3).unwrap().to_owned();
-        let program = match brunt_programs::servers::build_go(&target, "nats") {
-            Ok(program) => program,
+        let store = tempfile::tempdir().unwrap();
+        match NatsServer::start(&target, store.path()) {
+            Ok(server) => Some(NatsFleet { server, store }),
             Err(why) => {
                 assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "cannot be left out here: {why}");
                 eprintln!("SKIPPED: {why}");
-                return None;
+                None
             }
-        };
-        let store = tempfile::tempdir().unwrap();
-        let (child, url) = NatsServer::run(&program, store.path(), None);
-        Some(NatsServer { child: Mutex::new(child), url, program, store })
+        }
     }
 
-    fn run(program: &Path, store: &Path, port: Option<&str>) -> (Child, String) {
-        let mut command = Command::new(program);
-        command.arg(store).args(port).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let mut url = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
-        (child, url.trim().to_owned())
+    pub fn url(&self) -> &str {
+        &self.server.url
     }
 
     pub fn kill(&self) {
-        let mut child = self.child.lock().unwrap();
-        child.kill().unwrap();
-        child.wait().unwrap();
+        self.server.kill().unwrap();
     }
 
     pub fn lose_disk(&self) {
@@ -114,26 +101,15 @@ impl NatsServer {
         }
     }
 
-    /// Starts it again on the port where it was, with what is on its disk.
     pub fn start_again(&self) {
-        let port = self.url.rsplit(':').next();
-        let (child, url) = NatsServer::run(&self.program, self.store.path(), port);
-        assert_eq!(url, self.url);
-        *self.child.lock().unwrap() = child;
+        self.server.start_again().unwrap();
     }
 
     pub fn connect(&self) -> Arc<dyn Messenger> {
-        NatsServer::reach(&self.url)
+        NatsFleet::reach(self.url())
     }
 
     pub fn reach(url: &str) -> Arc<dyn Messenger> {
         Arc::new(NatsMessenger::connect(url).unwrap())
-    }
-}
-
-impl Drop for NatsServer {
-    fn drop(&mut self) {
-        let child = self.child.get_mut().unwrap();
-        let _ = (child.kill(), child.wait());
     }
 }

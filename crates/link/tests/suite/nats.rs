@@ -8,7 +8,7 @@ use brunt_link::NatsMessenger;
 use brunt_messenger::Messenger;
 use futures_util::TryStreamExt;
 
-use crate::fleets::{NatsServer, bridged};
+use crate::fleets::{NatsFleet, bridged};
 use crate::networks::{BUSY, hand_in};
 use crate::proxies::StreamProxy;
 use crate::{Attendance, KeptFrames, SOON, deliver, id, until};
@@ -18,7 +18,7 @@ const GIVES_UP: Duration = Duration::from_secs(10);
 
 #[test]
 fn a_server_that_is_killed_and_started_again_loses_no_frame_and_nobody_who_is_there() {
-    let Some(server) = NatsServer::start() else { return };
+    let Some(server) = NatsFleet::start() else { return };
     let (coordinator, agent) = (bridged(server.connect()), bridged(server.connect()));
     let (kept, attendance) = (KeptFrames::default(), Attendance::default());
     let _held = (kept.receive(&*coordinator), attendance.watch(&*coordinator));
@@ -44,7 +44,7 @@ fn a_server_that_is_killed_and_started_again_loses_no_frame_and_nobody_who_is_th
 
 #[test]
 fn a_server_that_loses_its_disk_gets_the_stream_again() {
-    let Some(server) = NatsServer::start() else { return };
+    let Some(server) = NatsFleet::start() else { return };
     let (coordinator, agent) = (bridged(server.connect()), bridged(server.connect()));
     let kept = KeptFrames::default();
     let _receiving = kept.receive(&*coordinator);
@@ -59,7 +59,7 @@ fn a_server_that_loses_its_disk_gets_the_stream_again() {
 
 #[test]
 fn runs_that_are_over_leave_nothing_on_the_server() {
-    let Some(server) = NatsServer::start() else { return };
+    let Some(server) = NatsFleet::start() else { return };
     let (coordinator, agent) = (server.connect(), server.connect());
     let kept = KeptFrames::default();
     let receiving = [kept.receive(&*coordinator), coordinator.receive("s", Box::new(|_, _| true)).unwrap()];
@@ -68,7 +68,7 @@ fn runs_that_are_over_leave_nothing_on_the_server() {
     let looked_at = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let context = async_nats::jetstream::new(async_nats::connect(&server.url).await.unwrap());
+            let context = async_nats::jetstream::new(async_nats::connect(&server.url()).await.unwrap());
             let streams: Vec<String> = context.stream_names().try_collect().await.unwrap();
             let [stream] = &streams[..] else { panic!("{streams:?}") };
             let mut stream = context.get_stream(stream).await.unwrap();
@@ -83,10 +83,10 @@ fn runs_that_are_over_leave_nothing_on_the_server() {
 
 #[test]
 fn nothing_waits_for_ever_for_a_server_that_is_silent() {
-    let Some(server) = NatsServer::start() else { return };
-    let proxy = StreamProxy::start(server.url.trim_start_matches("nats://"));
+    let Some(server) = NatsFleet::start() else { return };
+    let proxy = StreamProxy::start(server.url().trim_start_matches("nats://"));
     let url = format!("nats://{}", proxy.address);
-    let messenger = NatsServer::reach(&url);
+    let messenger = NatsFleet::reach(&url);
     proxy.stall(true);
     // Each with whether its outcome is wrong.
     type Call = Box<dyn FnOnce(&dyn Messenger) -> bool + Send>;
@@ -117,7 +117,7 @@ fn nothing_waits_for_ever_for_a_server_that_is_silent() {
 
 #[test]
 fn a_frame_that_grew_until_it_was_tried_again_is_another_one() {
-    let Some(server) = NatsServer::start() else { return };
+    let Some(server) = NatsFleet::start() else { return };
     let (coordinator, agent) = (bridged(server.connect()), bridged(server.connect()));
     let (told, lengths) = channel();
     let keep = move |_: &_, frame: &[u8]| told.send(frame.len()).is_ok();

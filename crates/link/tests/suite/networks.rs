@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use brunt_messenger::Messenger;
 
-use crate::fleets::{NatsServer, ZenohFleet, bridged};
+use crate::fleets::{NatsFleet, ZenohFleet, bridged};
 use crate::proxies::{CUT, DatagramProxy, FINE, StreamProxy, Weather};
 use crate::{Attendance, KeptFrames, deliver, id, until};
 
@@ -122,12 +122,12 @@ pub fn noticed_and_caught_up(
 
 #[test]
 fn a_nats_server_whose_connection_stalls_loses_nothing() {
-    let Some(server) = NatsServer::start() else { return };
-    let proxy = StreamProxy::start(server.url.trim_start_matches("nats://"));
+    let Some(server) = NatsFleet::start() else { return };
+    let proxy = StreamProxy::start(server.url().trim_start_matches("nats://"));
     let coordinator = bridged(server.connect());
     let (kept, attendance) = (KeptFrames::default(), Attendance::default());
     let _held = (kept.receive(&*coordinator), attendance.watch(&*coordinator));
-    let agent = bridged(NatsServer::reach(&format!("nats://{}", proxy.address)));
+    let agent = bridged(NatsFleet::reach(&format!("nats://{}", proxy.address)));
     let _here = agent.appear("a").unwrap();
     let (stall, go_on) = (|| proxy.stall(true), || proxy.stall(false));
     noticed_and_caught_up(

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use brunt_messenger::{LocalMessenger, Messenger};
 
-use crate::fleets::{NatsServer, ZenohFleet, bridged};
+use crate::fleets::{NatsFleet, ZenohFleet, bridged};
 use crate::{SOON, answered, deliver, id, until};
 
 /// Time for which one that stands still answers nothing.
@@ -158,7 +158,7 @@ fn on_zenoh_over_quic_with_certificates() {
 
 #[test]
 fn on_nats_jetstream() {
-    let Some(server) = NatsServer::start() else { return };
+    let Some(server) = NatsFleet::start() else { return };
     let coordinator = bridged(server.connect());
     suite(&Engine { coordinator, agent: Box::new(move |_| bridged(server.connect()) as Arc<dyn Messenger>) });
 }

@@ -85,18 +85,10 @@ fn renumber(steps: &mut [Step], number: &mut impl FnMut(&mut u32)) {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
+    use super::super::testing::{call, request};
     use super::super::{Branch, NamedFlow, OnFailure};
     use super::*;
-
-    fn request(url: u32) -> Step {
-        Step::Request { url, on_failure: OnFailure::default() }
-    }
-
-    fn call(flow: &str) -> Step {
-        Step::Call { flow: flow.into(), with: BTreeMap::new() }
-    }
 
     #[test]
     fn what_setup_and_start_capture_lasts() {

@@ -92,15 +92,8 @@ impl<'a> RequestCount<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flow::testing::{call, request};
     use crate::flow::{Branch, NamedFlow, OnFailure};
-
-    fn request(url: u32) -> Step {
-        Step::Request { url, on_failure: OnFailure::default() }
-    }
-
-    fn call(flow: &str) -> Step {
-        Step::Call { flow: flow.into(), with: BTreeMap::new() }
-    }
 
     #[test]
     fn every_request_that_an_iteration_can_send_is_counted() {

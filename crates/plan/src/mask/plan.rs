@@ -203,11 +203,7 @@ fn replaced(plan: &Plan, secrets: &Secrets, mut replace: impl FnMut(&SecretSpans
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::OnFailure;
-
-    fn request(url: u32) -> Step {
-        Step::Request { url, on_failure: OnFailure::default() }
-    }
+    use crate::flow::testing::request;
 
     #[test]
     fn values_of_users_are_secret_by_where_they_come_from_and_where_they_go() {
