@@ -207,7 +207,10 @@ mod tests {
             assert_eq!(selection.choose(&agents()).ok().as_deref(), chosen, "{text}");
         }
         for (text, said) in [
-            ("eu=3", "eu=3 cannot be had: 2 can take a share now (there and idle: a, b, c, d); start agents with"),
+            (
+                "eu=3",
+                "eu=3 cannot be had: 2 can take a share now (there and idle: a, b, c, d); start agents (brunt agent",
+            ),
             ("eu", "no agent that is there is called eu, which is a label: write label=eu"),
             ("label=mars", "no agent that is there and idle has the label mars; their labels: asia, big, eu, us"),
             ("mars=1", "no agent that is there and idle has the label mars; their labels: asia, big, eu, us"),
