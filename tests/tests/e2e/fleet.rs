@@ -164,7 +164,7 @@ fn an_agent_that_comes_back_after_it_was_given_up_stops_its_load_which_nobody_co
     until("the run is in its second second", || target.requests() > 300);
     // Its supervisor alone stands still, as if the network was gone: the load goes on.
     fleet.signal(1, Signal::STOP);
-    until("the loss was noted", || unfinished(&fleet).is_some_and(|run| run.join("losses.json").exists()));
+    until("the loss was noted", || has_noted_a_loss(&fleet));
     assert!(fleet.measures(1));
     fleet.signal(1, Signal::CONT);
     until("it stops", || !fleet.measures(1));
@@ -182,7 +182,7 @@ fn whoever_goes_on_with_a_run_knows_of_the_agent_that_was_lost_and_of_those_that
     let mut running = fleet.start(&[&load[..], &policy, &[&*target.address]].concat());
     until("the run is in its second second", || target.requests() > 300);
     fleet.signal(1, Signal::KILL);
-    until("the loss was noted", || unfinished(&fleet).is_some_and(|run| run.join("losses.json").exists()));
+    until("the loss was noted", || has_noted_a_loss(&fleet));
     running.signal(Signal::KILL);
     until("it is gone", || !running.runs());
     fleet.kill_link();
@@ -227,6 +227,12 @@ fn a_nats_server_that_is_away_for_longer_than_an_answer_is_awaited_loses_no_figu
     let told = TestReport::of(running.end());
     assert_eq!((told.requests(), told.at("ended")), ([1800, 1800, 0, 0], &"completed".into()), "{told}");
     assert_exact_count(&target, &told);
+}
+
+/// Returns `true` once the coordinator has noted a loss, all of it: it does so after it told the others.
+fn has_noted_a_loss(fleet: &TestFleet) -> bool {
+    let noted = unfinished(fleet).and_then(|run| std::fs::read_to_string(run.join("losses.json")).ok());
+    noted.is_some_and(|noted| noted.ends_with('\n'))
 }
 
 /// Returns the directory of the run that could go on, if there is one.
