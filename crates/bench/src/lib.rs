@@ -294,6 +294,17 @@ impl Bench {
         self.is_set_up
     }
 
+    /// Checks that the owners of the machines that make the runs, if others do, allow what the plan asks of them.
+    ///
+    /// # Errors
+    /// Returns an error that names the machine and what its owner allows.
+    pub fn check_owners(&self) -> Result<(), UsageError> {
+        match self.elsewhere.as_ref().map(|elsewhere| &elsewhere.place) {
+            Some(ElsewherePlace::Fleet(fleet)) => fleet.check(&self.prepared, &self.setup.plan),
+            _ => Ok(()),
+        }
+    }
+
     fn no_load(&self, why: OneShotFailure) -> Box<NoLoadReason> {
         let mut found = FirstResponse { url: self.first_url(), ..FirstResponse::default() };
         (found.failure, found.cause) = (Some(why.why.to_string()), Some(why.why));

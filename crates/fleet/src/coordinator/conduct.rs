@@ -41,6 +41,12 @@ pub(crate) struct Incoming {
     pub items: Vec<Item>,
 }
 
+/// A share that an agent refused before the run began.
+pub(super) struct RefusedShare {
+    pub agent: String,
+    pub why: String,
+}
+
 /// What is known of an agent beside its record.
 struct AgentStatus {
     ready: [bool; BARRIERS],
@@ -80,6 +86,9 @@ pub(super) struct Conductor {
     over_since: Option<Instant>,
     /// Set while items are taken of an agent that an earlier coordinator gave up.
     is_replaying: bool,
+    /// Set if this coordinator begins the run, so that it can be called off.
+    may_be_refused: bool,
+    refused: Option<RefusedShare>,
 }
 
 impl Conductor {
@@ -123,6 +132,8 @@ impl Conductor {
             aborted: false,
             over_since: None,
             is_replaying: false,
+            may_be_refused: false,
+            refused: None,
         }
     }
 
@@ -135,12 +146,16 @@ impl Conductor {
 
     /// Conducts the run to its end. `answers` (the briefing) is needed until the load begins. Returns `false` if agents still
     /// have figures that this machine could not keep.
+    ///
+    /// # Errors
+    /// An agent refused its share before anybody loaded anything: a run that is begun here does not begin then.
     pub fn conduct(
         mut self,
         (stop, control): (&Stop, &Control),
         answers: Option<Held>,
         sink: &mut dyn FnMut(RunEvent),
-    ) -> bool {
+    ) -> Result<bool, RefusedShare> {
+        self.may_be_refused = answers.is_some();
         self.replay(sink);
         while !self.is_over() {
             match self.wires.incoming.recv_timeout(LOOK) {
@@ -150,6 +165,10 @@ impl Conductor {
             }
             while let Ok(incoming) = self.wires.incoming.try_recv() {
                 self.take(incoming, sink);
+            }
+            if let Some(refused) = self.refused.take() {
+                self.dismiss();
+                return Err(refused);
             }
             while let Ok((agent, clock)) = self.clocks.1.try_recv() {
                 self.merger.set_clock(agent, clock.ahead);
@@ -167,7 +186,24 @@ impl Conductor {
         }
         let (is_kept, stopped) = (trouble.is_none(), self.stopped.is_some() && !self.aborted);
         self.merger.finish(stopped, sink);
-        is_kept
+        Ok(is_kept)
+    }
+
+    /// Stops agents that prepared a run that does not begin, and takes what they still say, so that they are free.
+    fn dismiss(&mut self) {
+        self.stop_all();
+        let since = Instant::now();
+        while !self.status.iter().all(|status| status.has_left) && since.elapsed() < FAREWELL {
+            let Ok(Incoming { agent, items }) = self.wires.incoming.recv_timeout(LOOK) else { continue };
+            if let Some(status) = self.status.get_mut(agent) {
+                status.has_left |= items.iter().any(|item| matches!(item, Item::Ended(_)));
+            }
+        }
+    }
+
+    /// Returns `true` while no agent can have loaded anything.
+    fn is_before_load(&self) -> bool {
+        self.may_be_refused && !self.status.iter().any(|status| status.released[PREPARED])
     }
 
     /// Comes to where a coordinator before this one was: its changes, what the agents handed in to it, and whom it gave up.
@@ -246,11 +282,17 @@ impl Conductor {
                     let facts = [("agent", name.clone()), ("remark", remark)];
                     sink(RunEvent::Notice(Notice::new(Subject::AgentRemark, facts)));
                 }
+                Item::Refused(why) if self.is_before_load() => {
+                    self.refused.get_or_insert(RefusedShare { agent: name.clone(), why });
+                }
                 Item::Refused(why) => {
                     self.status.get_mut(agent).into_iter().for_each(|of| of.refused = Some(why.clone()))
                 }
                 Item::Ended(how) => {
                     self.status.get_mut(agent).into_iter().for_each(|status| status.has_left = true);
+                    if self.refused.is_some() {
+                        continue;
+                    }
                     let refused = self.status.get_mut(agent).and_then(|status| status.refused.take());
                     let why = refused.map_or(how, |why| format!("it could not take its share: {why}"));
                     self.lose(agent, &why, sink);
