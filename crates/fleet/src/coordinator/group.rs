@@ -95,7 +95,7 @@ impl AgentGroup {
         let shares = self.shares(workers);
         let clocks = at_once(&shares, |(agent, _)| clock::compare(&*self.fleet.messenger, &agent.name));
         let heads = shares.into_iter().zip(clocks).map(|((agent, workers), clock)| {
-            let clock = clock.map_err(|why| refused(&agent.name, &why.0, &why.0))?;
+            let clock = clock.map_err(|why| unusable(&agent.name, &why))?;
             Ok(AgentHead {
                 name: agent.name.clone(),
                 labels: agent.labels.clone(),
@@ -117,6 +117,11 @@ fn named(agents: &[AgentDescription]) -> Vec<NamedAgent> {
 
 fn cores(agent: &AgentDescription) -> u32 {
     (agent.host.cores as u32).max(1)
+}
+
+fn unusable(agent: &str, why: &Complaint) -> UsageError {
+    let (en, zh) = (&**why, why.zh());
+    UsageError::new(OPTION, complaint!("agent {agent} cannot take part: {en}", "施压机 {agent} 无法参与：{zh}"))
 }
 
 fn refused(agent: &str, en: &str, zh: &str) -> UsageError {
@@ -301,6 +306,15 @@ impl ResumedRun {
     /// # Errors
     /// The files cannot be read, or the fleet is out of reach.
     pub fn run(self, stop: &Stop, sink: &mut dyn FnMut(RunEvent)) -> Result<(), UsageError> {
+        self.conduct((stop, &Control::default()), sink)
+    }
+
+    /// Does what [`ResumedRun::run`] does, with changes of the load.
+    pub(super) fn conduct(
+        self,
+        (stop, control): (&Stop, &Control),
+        sink: &mut dyn FnMut(RunEvent),
+    ) -> Result<(), UsageError> {
         let ResumedRun { fleet, mut head, directory } = self;
         let clocks = at_once(&head.started.agents, |agent| clock::compare(&*fleet.messenger, &agent.name).ok());
         for (agent, clock) in head.started.agents.iter_mut().zip(clocks) {
@@ -317,7 +331,7 @@ impl ResumedRun {
         let wires = Wires::connect(&fleet, &directory, &head.started.agents)?;
         let level = level(&head.started.plan).filter(|_| head.terms.on_lost == LossPolicy::Redistribute);
         let conductor = Conductor::new(Arc::clone(&fleet.messenger), (head, directory.clone()), level, wires);
-        match conductor.conduct((stop, &Control::default()), None, sink) {
+        match conductor.conduct((stop, control), None, sink) {
             Ok(false) => {}
             // A run that had begun is refused by nobody.
             Ok(true) | Err(_) => directory.remove(),
