@@ -24,6 +24,9 @@ const LOOK: Duration = Duration::from_millis(50);
 const AFTER_START: Duration = Duration::from_millis(100);
 /// Time without figures after which an agent is said to be silent.
 const SILENT: Duration = Duration::from_secs(3);
+/// Time without a loss after which an agent that was silent is said to be back: one that was started again only hands in
+/// what its spool holds, and is lost then.
+const SETTLED: Duration = Duration::from_secs(1);
 /// Time for which a silent agent is waited for once the run was stopped.
 const AFTER_STOP: Duration = Duration::from_secs(10);
 /// Time for which agents are waited for that have told all and not left.
@@ -55,6 +58,8 @@ struct AgentStatus {
     heard: Instant,
     /// Time of the record at which it fell silent, once that was said.
     silent_since: Option<String>,
+    /// Time at which it was heard again, and how long it was away, until that is said.
+    heard_again: Option<(Instant, Duration)>,
     refused: Option<String>,
     /// Set once its last item came.
     has_left: bool,
@@ -111,6 +116,7 @@ impl Conductor {
             released: [false; BARRIERS],
             heard: now,
             silent_since: None,
+            heard_again: None,
             refused: None,
             has_left: false,
             items: 0,
@@ -265,8 +271,7 @@ impl Conductor {
                 status.heard = Instant::now();
             }
             if status.silent_since.take().is_some() && self.merger.grows(agent) {
-                let facts = [("agent", name.clone()), ("away", format!("{} s", away.as_secs()))];
-                sink(RunEvent::Notice(Notice::new(Subject::AgentBack, facts)));
+                status.heard_again = Some((Instant::now(), away));
             }
         }
         for item in items {
@@ -298,6 +303,18 @@ impl Conductor {
                     self.lose(agent, &why, sink);
                 }
             }
+        }
+        if self.merger.is_whole(agent) {
+            self.say_back(agent, sink);
+        }
+    }
+
+    /// Says that an agent that was silent takes part again.
+    fn say_back(&mut self, agent: usize, sink: &mut dyn FnMut(RunEvent)) {
+        let again = self.status.get_mut(agent).and_then(|status| status.heard_again.take());
+        if let Some((_, away)) = again {
+            let facts = [("agent", self.name(agent)), ("away", format!("{} s", away.as_secs()))];
+            sink(RunEvent::Notice(Notice::new(Subject::AgentBack, facts)));
         }
     }
 
@@ -378,6 +395,9 @@ impl Conductor {
     fn pass_on_changes(&mut self, control: &Control, sink: &mut dyn FnMut(RunEvent)) {
         for (at, change) in control.scheduled_since(self.changes_seen) {
             self.changes_seen += 1;
+            if self.is_past(at) {
+                continue;
+            }
             self.unrecorded.push((at, change));
             if let (Some(level), Change::Rate(_) | Change::Users(_)) = (&mut self.level, change) {
                 *level = change;
@@ -386,12 +406,19 @@ impl Conductor {
         }
         let Some(window) = self.merger.window() else { return };
         let warmup = self.head.started.plan.warmup.0 as i64;
-        for (at, change) in std::mem::take(&mut self.unrecorded) {
+        for (at, change) in std::mem::take(&mut self.unrecorded).into_iter().filter(|(at, _)| !self.is_past(*at)) {
             let change = LoadChange { at_ns: (at.0 as i64).saturating_sub(window.0 as i64).max(-warmup), change };
             // Without a disk, a coordinator that is started again would not know the change; the load is right anyway.
             let _ = self.directory.add_change(&change);
             sink(RunEvent::Changed(change));
         }
+    }
+
+    /// Returns `true` for a time at which the load is over, so that nobody follows a change.
+    fn is_past(&self, at: Nanos) -> bool {
+        let lasts = self.head.started.plan.duration;
+        let end = self.merger.window().zip(lasts).map(|(window, lasts)| window.saturating_add(lasts));
+        self.stopped.is_some() || end.is_some_and(|end| at >= end)
     }
 
     /// Tells the agents that are not lost of a change, with the part of those that are taken over.
@@ -413,6 +440,9 @@ impl Conductor {
         for agent in 0..self.status.len() {
             if !self.merger.grows(agent) {
                 continue;
+            }
+            if self.status[agent].heard_again.is_some_and(|(heard, _)| now.duration_since(heard) > SETTLED) {
+                self.say_back(agent, sink);
             }
             let silence = now.duration_since(self.status[agent].heard);
             if let Some(patience) = self.patience(agent)
