@@ -160,7 +160,7 @@ impl Bench {
         let mut asked = checks::protocol_options(plan, urls)?;
         checks::heartbeats(plan, protocol, &asked)?;
         let resolver = Arc::new(SystemResolver::new(plan).map_err(|t| UsageError::new("--connect-to", t))?);
-        let guard = Arc::new(PublicAddressGuard::new(Arc::clone(&resolver) as Arc<dyn brunt_engine::Resolver>));
+        let guard = PublicAddressGuard::of_system(&resolver);
         restrict(&guard);
         let (proxies, tls) = (Arc::clone(&asked.proxies), checks::security(plan)?);
         let through = Arc::new(ProxyRoute::new(plan, proxies, Arc::clone(&guard), tls)?);
