@@ -238,7 +238,8 @@ mod tests {
         static TRIED: AtomicUsize = AtomicUsize::new(0);
         let try_one = |_| TRIED.fetch_add(1, Ordering::Relaxed) == 0;
         for (allowed, tried) in [(&["127.0.0.1", "::1"][..], 2), (&["127.0.0.1"], 0), (&["10.0.0.0/8"], 0)] {
-            let both = |_: &str, port| Ok(vec![([127, 0, 0, 1], port).into(), (std::net::Ipv6Addr::LOCALHOST, port).into()]);
+            let both =
+                |_: &str, port| Ok(vec![([127, 0, 0, 1], port).into(), (std::net::Ipv6Addr::LOCALHOST, port).into()]);
             let resolver = Arc::new(SystemResolver { look_up: both, ..resolver(&[], None, try_one) });
             let guard = crate::guard::PublicAddressGuard::of_system(&resolver);
             let allow = allowed.iter().map(|text| text.parse().unwrap()).collect();

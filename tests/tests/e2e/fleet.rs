@@ -297,7 +297,11 @@ fn what_an_owner_does_not_allow_is_refused_with_the_reason() {
     fleet.wait_for(3);
     for (load, agent, said) in [
         (&["-r", "10/s"][..], "a1", "a1 refuses: the owner of this agent does not allow 127.0.0.1"),
-        (&["-r", "100/s"], "a2", "a2 refuses: its owner allows 50 requests a second (--max-rate), and its share is 100"),
+        (
+            &["-r", "100/s"],
+            "a2",
+            "a2 refuses: its owner allows 50 requests a second (--max-rate), and its share is 100",
+        ),
         (&["-r", "10/s", "-L"], "a2", "up to 11"),
         (&["-c", "2"], "a2", "use -r"),
         (&["-c", "4"], "a3", "a3 refuses: its owner allows 3 connections (--max-connections), and its share is 4"),

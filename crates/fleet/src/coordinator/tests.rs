@@ -158,9 +158,7 @@ impl PlayedRun {
         let hub = LocalMessenger::default();
         let below = tempfile::tempdir().unwrap();
         let directory = RunDirectory::create(below.path(), RUN).unwrap();
-        directory
-            .write_head(&RunHead { started, opening: Vec::new(), is_open: false, terms, fleet: None })
-            .unwrap();
+        directory.write_head(&RunHead { started, opening: Vec::new(), is_open: false, terms, fleet: None }).unwrap();
         // It is conducted by the thread of the coordinator.
         drop(directory);
         let all = (0..agents).map(|number| PlayedAgent::new(&hub, number)).collect();
