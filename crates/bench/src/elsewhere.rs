@@ -29,10 +29,16 @@ pub trait FleetRunner: Send + Sync {
     /// Returns the number of workers of a run for which none is asked.
     fn workers(&self) -> u32;
 
+    /// Checks that every machine's owner allows its share of a run of this plan.
+    ///
+    /// # Errors
+    /// One does not: which, and the ceiling that the share exceeds.
+    fn check(&self, prepared: &PreparedRun, plan: &Plan) -> Result<(), UsageError>;
+
     /// Makes a run, and passes its events on as [`PreparedRun::run`] does.
     ///
     /// # Errors
-    /// The machines cannot begin it: the option, and which of them refused and why.
+    /// The machines cannot begin it: the option, and which of them refused and why. Nothing was sent then.
     fn run(&self, run: &FleetRun<'_>, sink: &mut dyn FnMut(RunEvent)) -> Result<(), UsageError>;
 }
 

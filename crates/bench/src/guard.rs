@@ -13,6 +13,8 @@ use brunt_contract::{Origin, PeerAddress};
 use brunt_engine::Resolver;
 use brunt_plan::{OwnerTerms, address};
 
+use crate::resolver::SystemResolver;
+
 /// A resolver that returns a public address only if its host is confirmed.
 pub struct PublicAddressGuard {
     inner: Arc<dyn Resolver>,
@@ -51,6 +53,16 @@ impl PublicAddressGuard {
             refused: Mutex::default(),
             lent: RwLock::default(),
         }
+    }
+
+    /// Creates a guard over the resolver of the system, which tries no connection that the owner of the machine does not allow.
+    pub fn of_system(resolver: &Arc<SystemResolver>) -> Arc<PublicAddressGuard> {
+        let guard = Arc::new(PublicAddressGuard::new(Arc::clone(resolver) as Arc<dyn Resolver>));
+        let asked = Arc::downgrade(&guard);
+        resolver.try_only_if(move |origin, places| {
+            asked.upgrade().is_none_or(|guard| guard.check_origin_places(origin, places).is_ok())
+        });
+        guard
     }
 
     /// Allows only these hosts on public addresses from now on.

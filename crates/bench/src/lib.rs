@@ -160,7 +160,7 @@ impl Bench {
         let mut asked = checks::protocol_options(plan, urls)?;
         checks::heartbeats(plan, protocol, &asked)?;
         let resolver = Arc::new(SystemResolver::new(plan).map_err(|t| UsageError::new("--connect-to", t))?);
-        let guard = Arc::new(PublicAddressGuard::new(Arc::clone(&resolver) as Arc<dyn brunt_engine::Resolver>));
+        let guard = PublicAddressGuard::of_system(&resolver);
         restrict(&guard);
         let (proxies, tls) = (Arc::clone(&asked.proxies), checks::security(plan)?);
         let through = Arc::new(ProxyRoute::new(plan, proxies, Arc::clone(&guard), tls)?);
@@ -292,6 +292,17 @@ impl Bench {
     /// Returns `true` once a `setup` is done, which a `teardown` may have to undo.
     pub fn is_set_up(&self) -> bool {
         self.is_set_up
+    }
+
+    /// Checks that the owners of the machines that make the runs, if others do, allow what the plan asks of them.
+    ///
+    /// # Errors
+    /// Returns an error that names the machine and what its owner allows.
+    pub fn check_owners(&self) -> Result<(), UsageError> {
+        match self.elsewhere.as_ref().map(|elsewhere| &elsewhere.place) {
+            Some(ElsewherePlace::Fleet(fleet)) => fleet.check(&self.prepared, &self.setup.plan),
+            _ => Ok(()),
+        }
     }
 
     fn no_load(&self, why: OneShotFailure) -> Box<NoLoadReason> {

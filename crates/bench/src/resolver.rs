@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use brunt_cause::{Cause, connecting};
@@ -34,6 +34,9 @@ struct AnsweringVersions {
     v6: bool,
 }
 
+/// Says whether a connection to these addresses of an origin may be tried.
+type MayTry = Box<dyn Fn(&Origin, &[PeerAddress]) -> bool + Send + Sync>;
+
 /// A resolver that uses the system, after applying the user's redirections.
 pub struct SystemResolver {
     unix: Option<Arc<PathBuf>>,
@@ -45,6 +48,7 @@ pub struct SystemResolver {
     seen: Mutex<BTreeMap<(String, u16), SeenAddresses>>,
     look_up: fn(&str, u16) -> std::io::Result<Vec<SocketAddr>>,
     answers: fn(SocketAddr) -> bool,
+    may_try: OnceLock<MayTry>,
     made: Instant,
 }
 
@@ -80,8 +84,14 @@ impl SystemResolver {
             seen: Mutex::default(),
             look_up: |host, port| Ok((host, port).to_socket_addrs()?.collect()),
             made: Instant::now(),
+            may_try: OnceLock::new(),
             answers: |address| TcpStream::connect_timeout(&address, KNOCK).is_ok(),
         })
+    }
+
+    /// Tries a connection to addresses only if this allows it.
+    pub(crate) fn try_only_if(&self, may_try: impl Fn(&Origin, &[PeerAddress]) -> bool + Send + Sync + 'static) {
+        let _ = self.may_try.set(Box::new(may_try));
     }
 
     fn record_lookup(&self, host: &str, time: Duration) {
@@ -141,14 +151,17 @@ impl SystemResolver {
         }
     }
 
-    fn addresses(&self, host: &str, port: u16, datagrams: bool) -> Result<Vec<SocketAddr>, Cause> {
+    /// Returns the addresses of a host, to which an origin leads.
+    fn addresses(&self, host: &str, port: u16, origin: &Origin) -> Result<Vec<SocketAddr>, Cause> {
         let began = Instant::now();
         let found = (self.look_up)(host, port);
         self.record_lookup(host, began.elapsed());
         let found = found.map_err(|error| connecting::name_not_found(host, plain(&error)))?;
         self.record_addresses(host, port, &found);
+        let places: Vec<PeerAddress> = found.iter().copied().map(PeerAddress::Tcp).collect();
+        let may_try = self.may_try.get().is_none_or(|may_try| may_try(origin, &places));
         // A UDP port cannot be tested by connecting.
-        Ok(if datagrams { found } else { self.keep_answering(host, port, found) })
+        Ok(if origin.datagrams || !may_try { found } else { self.keep_answering(host, port, found) })
     }
 
     fn keep_answering(&self, host: &str, port: u16, found: Vec<SocketAddr>) -> Vec<SocketAddr> {
@@ -179,7 +192,7 @@ impl Resolver for SystemResolver {
         };
         let mut places = Vec::new();
         for (host, port) in named {
-            let found = self.addresses(&host, port, origin.datagrams)?;
+            let found = self.addresses(&host, port, origin)?;
             let place = if origin.datagrams { PeerAddress::Udp } else { PeerAddress::Tcp };
             places.extend(found.into_iter().map(place).filter(|place| !places.contains(place)).collect::<Vec<_>>());
         }
@@ -210,12 +223,31 @@ mod tests {
             seen: Mutex::default(),
             look_up: |host, port| Ok((host, port).to_socket_addrs()?.collect()),
             answers: knock,
+            may_try: OnceLock::new(),
             made: Instant::now(),
         }
     }
 
     fn origin(host: &str, port: u16) -> Origin {
         Origin::tcp(host, port, false)
+    }
+
+    #[test]
+    fn no_connection_is_tried_to_an_address_that_the_owner_of_the_machine_does_not_allow() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        static TRIED: AtomicUsize = AtomicUsize::new(0);
+        let try_one = |_| TRIED.fetch_add(1, Ordering::Relaxed) == 0;
+        for (allowed, tried) in [(&["127.0.0.1", "::1"][..], 2), (&["127.0.0.1"], 0), (&["10.0.0.0/8"], 0)] {
+            let both =
+                |_: &str, port| Ok(vec![([127, 0, 0, 1], port).into(), (std::net::Ipv6Addr::LOCALHOST, port).into()]);
+            let resolver = Arc::new(SystemResolver { look_up: both, ..resolver(&[], None, try_one) });
+            let guard = crate::guard::PublicAddressGuard::of_system(&resolver);
+            let allow = allowed.iter().map(|text| text.parse().unwrap()).collect();
+            guard.hold_to(brunt_plan::OwnerTerms { allow, ..Default::default() }, false);
+            TRIED.store(0, Ordering::Relaxed);
+            assert_eq!(guard.resolve(&origin("both.test", 80)).is_ok(), tried > 0, "{allowed:?}");
+            assert_eq!(TRIED.load(Ordering::Relaxed), tried, "{allowed:?}");
+        }
     }
 
     fn shown(resolver: &SystemResolver, host: &str) -> String {

@@ -94,11 +94,11 @@ impl LentShare {
     /// Checks what the owner allows to be loaded, and over how many connections.
     fn check(&self, bench: &Bench) -> Result<(), UsageError> {
         let connections = self.connections(bench).at_most(&bench.shown().plan);
-        self.terms.check_connections(connections).map_err(|why| UsageError::new("share", why))?;
+        self.terms.check_connections(connections).map_err(UsageError::whole)?;
         for origin in bench.prepared().origins() {
             bench.guard().check_lent(origin).map_err(|why| {
                 let zh = why.zh().unwrap_or_else(|| why.en()).into_owned();
-                UsageError::new("share", Complaint::new(why.to_string(), zh))
+                UsageError::whole(Complaint::new(why.to_string(), zh))
             })?;
         }
         Ok(())
@@ -133,7 +133,7 @@ fn prepare(
     let protocol = protocol
         .ok_or_else(|| UsageError::new(WORD, complaint!("there is no protocol {}", "没有协议 {}", plan.protocol)))?;
     if let Some(lent) = lent {
-        lent.terms.check(&plan, lent.workers()).map_err(|why| UsageError::new("share", why))?;
+        lent.terms.check(&plan, lent.workers()).map_err(UsageError::whole)?;
     }
     let is_mapped = !plan.connect_to.is_empty();
     let restrict =

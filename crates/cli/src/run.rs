@@ -60,6 +60,7 @@ pub fn run(
     if intent.debug {
         return Ok(debug::show(bench.prepared(), bench.shown(), intent.redaction.clone(), lang));
     }
+    bench.check_owners()?;
     report_output::check_files(&intent.presentation.files, intent.record.as_deref())?;
     intent.record.iter().try_for_each(|path| document::check_writable("--record", path))?;
     if !intent.yes {

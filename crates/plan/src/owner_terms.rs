@@ -146,9 +146,9 @@ impl OwnerTerms {
         }
         let Some(each) = plan.requests_per_iteration() else {
             return Err(complaint!(
-                "its owner allows {most} requests a second (--max-rate), and responses decide how many requests an iteration of \
-                 this plan sends (loops over their values, resources of pages); leave those out",
-                "机主只允许每秒 {most} 个请求（--max-rate），而该计划每次迭代的请求数由响应决定（按响应值的循环、页面资源）；请去掉这些"
+                "its owner allows {most} requests a second (--max-rate), and responses or a file decide how much an iteration of this \
+                 plan sends (loops over their values, resources of pages, --reply, --data-file of gRPC); leave those out",
+                "机主只允许每秒 {most} 个请求（--max-rate），而该计划每次迭代的发送量由响应或文件决定（按响应值的循环、页面资源、--reply、gRPC 的 --data-file）；请去掉这些"
             ));
         };
         let beats =
@@ -160,8 +160,8 @@ impl OwnerTerms {
         }
         Err(complaint!(
             "its owner allows {most} requests a second (--max-rate), and its share is {rate:.0} (an iteration sends up to {each}, \
-             counting redirects); ask for less, or use more agents",
-            "机主只允许每秒 {most} 个请求（--max-rate），而它的份额是 {rate:.0}（每次迭代最多 {each} 个，含重定向）；请降低速率，或增加施压机"
+             counting redirects and messages); ask for less, or use more agents",
+            "机主只允许每秒 {most} 个请求（--max-rate），而它的份额是 {rate:.0}（每次迭代最多 {each} 个，含重定向和消息）；请降低速率，或增加施压机"
         ))
     }
 
@@ -257,8 +257,9 @@ mod tests {
         let common = r#""warmup": 0, "drain": 0, "timeout": 1, "connect_timeout": 1, "max_connections": 10, "workers": 1, "pin": false,
             "requests": null, "duration": null, "net": "auto", "sources": [], "connect_to": [], "objectives": [], "seed": 1,
             "tls": {"insecure": false, "cacert": null, "cert": null, "key": null, "resume": true}"#;
-        let protocol = r#""protocol": "http", "urls": [{"url": "http://a.test/"}]"#;
-        serde_json::from_str(&format!("{{{protocol}, {common}, {load}, {more}}}")).unwrap()
+        let protocol = if more.contains("\"protocol\"") { "" } else { r#""protocol": "http", "# };
+        let urls = r#""urls": [{"url": "http://a.test/"}]"#;
+        serde_json::from_str(&format!("{{{protocol}{urls}, {common}, {load}, {more}}}")).unwrap()
     }
 
     #[test]
@@ -269,6 +270,9 @@ mod tests {
         let flow = |steps: &str| format!(r#"{plain}, "flow": {{"steps": [{steps}]}}"#);
         let request = r#"{"request": {"url": 0}}"#;
         let repeat = |times: &str| flow(&format!(r#"{{"repeat": {{"times": {times}, "steps": [{request}]}}}}"#));
+        let messages = |protocol: &str, options: &str| {
+            format!(r#""protocol": "{protocol}", "options": {{{options}}}, "unix_socket": null"#)
+        };
         let within = OwnerTerms { max_rate: Some(100.0), ..OwnerTerms::default() };
         for (more, share, said) in [
             (plain.to_owned(), (1, 1), None),
@@ -279,6 +283,13 @@ mod tests {
             (r#""options": {"redirects": ["10"]}, "unix_socket": null"#.to_owned(), (1, 1), Some("up to 11")),
             (r#""options": {"resources": ["6"]}, "unix_socket": null"#.to_owned(), (1, 1), Some("decide")),
             (format!(r#"{plain}, "heartbeat": 1"#), (1, 1), Some("its share")),
+            (messages("grpc", r#""data": ["{}", "{}"]"#), (1, 1), None),
+            (messages("grpc", r#""data": ["{}", "{}", "{}"]"#), (1, 1), Some("its share is 150")),
+            (messages("grpc", r#""data-file": ["calls"]"#), (1, 1), Some("decide")),
+            (messages("http", r#""data": ["a", "b", "c"], "data-file": ["body"]"#), (1, 1), None),
+            (messages("websocket", r#""data": ["a", "b", "c"], "data-file": ["lines"]"#), (1, 1), None),
+            (messages("websocket", r#""on-connect": ["hello", "again"]"#), (1, 1), Some("up to 3")),
+            (messages("websocket", r#""reply": ["ping=>pong"]"#), (1, 1), Some("decide")),
             (r#""options": {}, "unix_socket": "/run/docker.sock""#.to_owned(), (1, 1), Some("Unix")),
         ] {
             let checked = within.check(&plan(rate, &more), share).map_err(|why| why.to_string());

@@ -296,17 +296,20 @@ fn what_an_owner_does_not_allow_is_refused_with_the_reason() {
     fleet.start_agent(2, &["--max-connections", "3"]);
     fleet.wait_for(3);
     for (load, agent, said) in [
-        (&["-r", "10/s"][..], "a1", "does not allow 127.0.0.1"),
-        (&["-r", "100/s"], "a2", "50 requests a second"),
+        (&["-r", "10/s"][..], "a1", "a1 refuses: the owner of this agent does not allow 127.0.0.1"),
+        (
+            &["-r", "100/s"],
+            "a2",
+            "a2 refuses: its owner allows 50 requests a second (--max-rate), and its share is 100",
+        ),
         (&["-r", "10/s", "-L"], "a2", "up to 11"),
         (&["-c", "2"], "a2", "use -r"),
-        (&["-c", "4"], "a3", "3 connections"),
+        (&["-c", "4"], "a3", "a3 refuses: its owner allows 3 connections (--max-connections), and its share is 4"),
     ] {
-        let told = fleet.report(&[load, &["-d", "1s", "--agents", agent, &*target.address]].concat()).with_code(21);
-        let why = told.at("notices.0.facts.why").to_string();
-        assert!(why.contains(said), "{load:?} on {agent}: {why}");
+        let words = [load, &["-d", "1s", "--agents", agent, &*target.address]].concat();
+        fleet.run(&words).with_code(64).containing(said);
     }
-    assert_eq!(target.requests(), 5, "pre-flight requests of the coordinator alone");
+    assert_eq!(target.requests(), 1, "the coordinator's pre-flight request, as only the agent knows what it resolves");
     let again = TargetProcess::healthy();
     let report = fleet.report(&["-r", "40/s", "-d", "1s", "--agents", "a2", &again.address]);
     assert_exact_count(&again, &report);

@@ -24,7 +24,8 @@ const LENT: Text = text(
     "施压机 {name}：本机（{cores} 个核）提供给 {join} 的机群；按 Ctrl-C 收回",
 );
 const TERMS: Text = text("it loads only {targets}{ceilings}", "只向 {targets} 施压{ceilings}");
-const NOT_PUBLIC: Text = text("addresses that are not public", "非公网地址");
+const TERMS_NOT_PUBLIC: Text =
+    text("it loads only addresses that are not public{ceilings}", "只向非公网地址施压{ceilings}");
 const UP_TO_RATE: Text = text(", at most {rate} requests/s", "，每秒最多 {rate} 个请求");
 const UP_TO_CONNECTIONS: Text = text(", over at most {n} connections", "，最多 {n} 个连接");
 /// Time for which the use of this machine by others is measured.
@@ -112,9 +113,26 @@ fn start_process(terms: &OwnerTerms) -> std::io::Result<brunt_engine::ProcessLin
 
 fn terms(terms: &OwnerTerms, lang: Lang) -> String {
     let targets: Vec<String> = terms.allow.iter().cloned().map(String::from).collect();
-    let targets = if targets.is_empty() { lang.of(NOT_PUBLIC).to_owned() } else { targets.join(", ") };
+    let said = if targets.is_empty() { TERMS_NOT_PUBLIC } else { TERMS };
+    let targets = targets.join(if lang == Lang::Zh { "、" } else { ", " });
     let rate = terms.max_rate.map(|rate| lang.fill(UP_TO_RATE, &[("rate", &rate.to_string())])).unwrap_or_default();
     let most =
         terms.max_connections.map(|n| lang.fill(UP_TO_CONNECTIONS, &[("n", &n.to_string())])).unwrap_or_default();
-    lang.fill(TERMS, &[("targets", &targets), ("ceilings", &format!("{rate}{most}"))])
+    lang.fill(said, &[("targets", &targets), ("ceilings", &format!("{rate}{most}"))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_terms_are_said_without_stray_spaces() {
+        let said = |allow: &[&str], lang| {
+            let allow = allow.iter().map(|text| text.parse().unwrap()).collect();
+            terms(&OwnerTerms { allow, max_rate: Some(50.0), max_connections: None }, lang)
+        };
+        assert_eq!(said(&[], Lang::Zh), "只向非公网地址施压，每秒最多 50 个请求");
+        assert_eq!(said(&["a.test", "10.0.0.0/8"], Lang::Zh), "只向 a.test、10.0.0.0/8 施压，每秒最多 50 个请求");
+        assert_eq!(said(&[], Lang::En), "it loads only addresses that are not public, at most 50 requests/s");
+    }
 }

@@ -119,7 +119,7 @@ impl ShareSpool {
             is_removed: AtomicBool::default(),
         };
         if !complete {
-            spool.push(&Item::Ended("the agent was started again, which ended its measuring process".into()));
+            spool.push(&Item::Ended("the agent was started again; it is back, but does not take up its share".into()));
         }
         Some(spool)
     }

@@ -24,6 +24,9 @@ const LOOK: Duration = Duration::from_millis(50);
 const AFTER_START: Duration = Duration::from_millis(100);
 /// Time without figures after which an agent is said to be silent.
 const SILENT: Duration = Duration::from_secs(3);
+/// Time without a loss after which an agent that was silent is said to be back: one that was started again only hands in
+/// what its spool holds, and is lost then.
+const SETTLED: Duration = Duration::from_secs(1);
 /// Time for which a silent agent is waited for once the run was stopped.
 const AFTER_STOP: Duration = Duration::from_secs(10);
 /// Time for which agents are waited for that have told all and not left.
@@ -41,6 +44,12 @@ pub(crate) struct Incoming {
     pub items: Vec<Item>,
 }
 
+/// A share that an agent refused before the run began.
+pub(super) struct RefusedShare {
+    pub agent: String,
+    pub why: String,
+}
+
 /// What is known of an agent beside its record.
 struct AgentStatus {
     ready: [bool; BARRIERS],
@@ -49,6 +58,8 @@ struct AgentStatus {
     heard: Instant,
     /// Time of the record at which it fell silent, once that was said.
     silent_since: Option<String>,
+    /// Time at which it was heard again, and how long it was away, until that is said.
+    heard_again: Option<(Instant, Duration)>,
     refused: Option<String>,
     /// Set once its last item came.
     has_left: bool,
@@ -80,6 +91,9 @@ pub(super) struct Conductor {
     over_since: Option<Instant>,
     /// Set while items are taken of an agent that an earlier coordinator gave up.
     is_replaying: bool,
+    /// Set if this coordinator begins the run, so that it can be called off.
+    may_be_refused: bool,
+    refused: Option<RefusedShare>,
 }
 
 impl Conductor {
@@ -102,6 +116,7 @@ impl Conductor {
             released: [false; BARRIERS],
             heard: now,
             silent_since: None,
+            heard_again: None,
             refused: None,
             has_left: false,
             items: 0,
@@ -123,6 +138,8 @@ impl Conductor {
             aborted: false,
             over_since: None,
             is_replaying: false,
+            may_be_refused: false,
+            refused: None,
         }
     }
 
@@ -135,12 +152,16 @@ impl Conductor {
 
     /// Conducts the run to its end. `answers` (the briefing) is needed until the load begins. Returns `false` if agents still
     /// have figures that this machine could not keep.
+    ///
+    /// # Errors
+    /// An agent refused its share before anybody loaded anything: a run that is begun here does not begin then.
     pub fn conduct(
         mut self,
         (stop, control): (&Stop, &Control),
         answers: Option<Held>,
         sink: &mut dyn FnMut(RunEvent),
-    ) -> bool {
+    ) -> Result<bool, RefusedShare> {
+        self.may_be_refused = answers.is_some();
         self.replay(sink);
         while !self.is_over() {
             match self.wires.incoming.recv_timeout(LOOK) {
@@ -150,6 +171,10 @@ impl Conductor {
             }
             while let Ok(incoming) = self.wires.incoming.try_recv() {
                 self.take(incoming, sink);
+            }
+            if let Some(refused) = self.refused.take() {
+                self.dismiss();
+                return Err(refused);
             }
             while let Ok((agent, clock)) = self.clocks.1.try_recv() {
                 self.merger.set_clock(agent, clock.ahead);
@@ -167,7 +192,24 @@ impl Conductor {
         }
         let (is_kept, stopped) = (trouble.is_none(), self.stopped.is_some() && !self.aborted);
         self.merger.finish(stopped, sink);
-        is_kept
+        Ok(is_kept)
+    }
+
+    /// Stops agents that prepared a run that does not begin, and takes what they still say, so that they are free.
+    fn dismiss(&mut self) {
+        self.stop_all();
+        let since = Instant::now();
+        while !self.status.iter().all(|status| status.has_left) && since.elapsed() < FAREWELL {
+            let Ok(Incoming { agent, items }) = self.wires.incoming.recv_timeout(LOOK) else { continue };
+            if let Some(status) = self.status.get_mut(agent) {
+                status.has_left |= items.iter().any(|item| matches!(item, Item::Ended(_)));
+            }
+        }
+    }
+
+    /// Returns `true` while no agent can have loaded anything.
+    fn is_before_load(&self) -> bool {
+        self.may_be_refused && !self.status.iter().any(|status| status.released[PREPARED])
     }
 
     /// Comes to where a coordinator before this one was: its changes, what the agents handed in to it, and whom it gave up.
@@ -229,8 +271,7 @@ impl Conductor {
                 status.heard = Instant::now();
             }
             if status.silent_since.take().is_some() && self.merger.grows(agent) {
-                let facts = [("agent", name.clone()), ("away", format!("{} s", away.as_secs()))];
-                sink(RunEvent::Notice(Notice::new(Subject::AgentBack, facts)));
+                status.heard_again = Some((Instant::now(), away));
             }
         }
         for item in items {
@@ -246,16 +287,34 @@ impl Conductor {
                     let facts = [("agent", name.clone()), ("remark", remark)];
                     sink(RunEvent::Notice(Notice::new(Subject::AgentRemark, facts)));
                 }
+                Item::Refused(why) if self.is_before_load() => {
+                    self.refused.get_or_insert(RefusedShare { agent: name.clone(), why });
+                }
                 Item::Refused(why) => {
                     self.status.get_mut(agent).into_iter().for_each(|of| of.refused = Some(why.clone()))
                 }
                 Item::Ended(how) => {
                     self.status.get_mut(agent).into_iter().for_each(|status| status.has_left = true);
+                    if self.refused.is_some() {
+                        continue;
+                    }
                     let refused = self.status.get_mut(agent).and_then(|status| status.refused.take());
                     let why = refused.map_or(how, |why| format!("it could not take its share: {why}"));
                     self.lose(agent, &why, sink);
                 }
             }
+        }
+        if self.merger.is_whole(agent) {
+            self.say_back(agent, sink);
+        }
+    }
+
+    /// Says that an agent that was silent takes part again.
+    fn say_back(&mut self, agent: usize, sink: &mut dyn FnMut(RunEvent)) {
+        let again = self.status.get_mut(agent).and_then(|status| status.heard_again.take());
+        if let Some((_, away)) = again {
+            let facts = [("agent", self.name(agent)), ("away", format!("{} s", away.as_secs()))];
+            sink(RunEvent::Notice(Notice::new(Subject::AgentBack, facts)));
         }
     }
 
@@ -336,6 +395,9 @@ impl Conductor {
     fn pass_on_changes(&mut self, control: &Control, sink: &mut dyn FnMut(RunEvent)) {
         for (at, change) in control.scheduled_since(self.changes_seen) {
             self.changes_seen += 1;
+            if self.is_past(at) {
+                continue;
+            }
             self.unrecorded.push((at, change));
             if let (Some(level), Change::Rate(_) | Change::Users(_)) = (&mut self.level, change) {
                 *level = change;
@@ -344,12 +406,19 @@ impl Conductor {
         }
         let Some(window) = self.merger.window() else { return };
         let warmup = self.head.started.plan.warmup.0 as i64;
-        for (at, change) in std::mem::take(&mut self.unrecorded) {
+        for (at, change) in std::mem::take(&mut self.unrecorded).into_iter().filter(|(at, _)| !self.is_past(*at)) {
             let change = LoadChange { at_ns: (at.0 as i64).saturating_sub(window.0 as i64).max(-warmup), change };
             // Without a disk, a coordinator that is started again would not know the change; the load is right anyway.
             let _ = self.directory.add_change(&change);
             sink(RunEvent::Changed(change));
         }
+    }
+
+    /// Returns `true` for a time at which the load is over, so that nobody follows a change.
+    fn is_past(&self, at: Nanos) -> bool {
+        let lasts = self.head.started.plan.duration;
+        let end = self.merger.window().zip(lasts).map(|(window, lasts)| window.saturating_add(lasts));
+        self.stopped.is_some() || end.is_some_and(|end| at >= end)
     }
 
     /// Tells the agents that are not lost of a change, with the part of those that are taken over.
@@ -371,6 +440,9 @@ impl Conductor {
         for agent in 0..self.status.len() {
             if !self.merger.grows(agent) {
                 continue;
+            }
+            if self.status[agent].heard_again.is_some_and(|(heard, _)| now.duration_since(heard) > SETTLED) {
+                self.say_back(agent, sink);
             }
             let silence = now.duration_since(self.status[agent].heard);
             if let Some(patience) = self.patience(agent)

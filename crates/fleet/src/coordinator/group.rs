@@ -8,13 +8,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use brunt_bench::{FleetRun, FleetRunner};
 use brunt_cause::{Complaint, complaint};
 use brunt_contract::UsageError;
-use brunt_engine::{Control, Stop};
+use brunt_engine::{Control, PreparedRun, ShareConnections, Stop, Task};
 use brunt_measure::{Nanos, Rng};
 use brunt_messenger::{FrameId, Held, Keep};
 use brunt_plan::{AgentSelection, Change, Load, LossPolicy, NamedAgent, Plan, RunTerms};
 use brunt_record::{AgentHead, Notice, RunEvent, RunStarted, Subject, WorkerRange};
 
-use super::conduct::{Conductor, Incoming};
+use super::conduct::{Conductor, Incoming, RefusedShare};
 use super::directory::{AgentItems, RunDirectory, RunHead};
 use super::orders::OrderLine;
 use super::{Fleet, at_once, clock};
@@ -80,26 +80,31 @@ impl AgentGroup {
         measured.unwrap_or_else(|| self.agents.iter().map(|agent| agent.host.cores).collect())
     }
 
+    /// Divides the workers among the agents.
+    fn shares(&self, workers: u32) -> Vec<(&AgentDescription, WorkerRange)> {
+        let (shares, mut from) = (divide(workers, &self.weights()), 0);
+        let ranges = self.agents.iter().zip(shares).map(|(agent, share)| {
+            from += share;
+            (agent, WorkerRange { from: from - share, to: from })
+        });
+        ranges.filter(|(_, range)| range.count() > 0).collect()
+    }
+
     /// Divides the workers among the agents; each comes with the comparison of its clock.
     fn heads(&self, workers: u32) -> Result<Vec<AgentHead>, UsageError> {
-        let shares = divide(workers, &self.weights());
-        let taking: Vec<(&AgentDescription, u32)> =
-            self.agents.iter().zip(shares).filter(|(_, share)| *share > 0).collect();
-        let clocks = at_once(&taking, |(agent, _)| clock::compare(&*self.fleet.messenger, &agent.name));
-        let mut from = 0;
-        let heads = taking.into_iter().zip(clocks).map(|((agent, share), clock)| {
-            let clock = clock.map_err(|why| refused(&agent.name, &why.0, &why.0))?;
-            let head = AgentHead {
+        let shares = self.shares(workers);
+        let clocks = at_once(&shares, |(agent, _)| clock::compare(&*self.fleet.messenger, &agent.name));
+        let heads = shares.into_iter().zip(clocks).map(|((agent, workers), clock)| {
+            let clock = clock.map_err(|why| unusable(&agent.name, &why))?;
+            Ok(AgentHead {
                 name: agent.name.clone(),
                 labels: agent.labels.clone(),
                 host: agent.host.clone(),
-                workers: WorkerRange { from, to: from + share },
+                workers,
                 brunt: agent.brunt.clone(),
                 clock_ahead_ns: clock.ahead.0,
                 clock_within_ns: clock.within.0,
-            };
-            from += share;
-            Ok(head)
+            })
         });
         heads.collect()
     }
@@ -114,6 +119,11 @@ fn cores(agent: &AgentDescription) -> u32 {
     (agent.host.cores as u32).max(1)
 }
 
+fn unusable(agent: &str, why: &Complaint) -> UsageError {
+    let (en, zh) = (&**why, why.zh());
+    UsageError::new(OPTION, complaint!("agent {agent} cannot take part: {en}", "施压机 {agent} 无法参与：{zh}"))
+}
+
 fn refused(agent: &str, en: &str, zh: &str) -> UsageError {
     UsageError::new(OPTION, complaint!("agent {agent} refuses: {en}", "施压机 {agent} 拒绝：{zh}"))
 }
@@ -123,9 +133,20 @@ impl FleetRunner for AgentGroup {
         self.agents.iter().map(cores).sum()
     }
 
+    fn check(&self, prepared: &PreparedRun, plan: &Plan) -> Result<(), UsageError> {
+        let of = prepared.workers(plan);
+        self.shares(of).into_iter().try_for_each(|(agent, WorkerRange { from, to })| {
+            let connections = ShareConnections::of(prepared, plan, Task { from, to, of }).at_most(plan);
+            let checked = agent.terms.check(plan, (to - from, of));
+            let checked = checked.and_then(|()| agent.terms.check_connections(connections));
+            checked.map_err(|why| refused(&agent.name, &why, why.zh()))
+        })
+    }
+
     fn run(&self, run: &FleetRun<'_>, sink: &mut dyn FnMut(RunEvent)) -> Result<(), UsageError> {
         let FleetRun { prepared, setup, briefing, stop, control, .. } = run;
         let plan = &setup.plan;
+        self.check(prepared, plan)?;
         let level = level(plan).filter(|_| self.terms.on_lost == LossPolicy::Redistribute);
         if self.terms.on_lost == LossPolicy::Redistribute && level.is_none() {
             let trouble = complaint!(
@@ -155,10 +176,12 @@ impl FleetRunner for AgentGroup {
             directory.remove();
             return Err(refusal);
         }
-        if conductor.conduct((stop, control), Some(answers), sink) {
-            directory.remove();
+        let conducted = conductor.conduct((stop, control), Some(answers), sink);
+        if conducted.as_ref().is_ok_and(|is_kept| !is_kept) {
+            return Ok(());
         }
-        Ok(())
+        directory.remove();
+        conducted.map(drop).map_err(|RefusedShare { agent, why }| refused(&agent, &why, &why))
     }
 }
 
@@ -283,6 +306,15 @@ impl ResumedRun {
     /// # Errors
     /// The files cannot be read, or the fleet is out of reach.
     pub fn run(self, stop: &Stop, sink: &mut dyn FnMut(RunEvent)) -> Result<(), UsageError> {
+        self.conduct((stop, &Control::default()), sink)
+    }
+
+    /// Does what [`ResumedRun::run`] does, with changes of the load.
+    pub(super) fn conduct(
+        self,
+        (stop, control): (&Stop, &Control),
+        sink: &mut dyn FnMut(RunEvent),
+    ) -> Result<(), UsageError> {
         let ResumedRun { fleet, mut head, directory } = self;
         let clocks = at_once(&head.started.agents, |agent| clock::compare(&*fleet.messenger, &agent.name).ok());
         for (agent, clock) in head.started.agents.iter_mut().zip(clocks) {
@@ -299,8 +331,10 @@ impl ResumedRun {
         let wires = Wires::connect(&fleet, &directory, &head.started.agents)?;
         let level = level(&head.started.plan).filter(|_| head.terms.on_lost == LossPolicy::Redistribute);
         let conductor = Conductor::new(Arc::clone(&fleet.messenger), (head, directory.clone()), level, wires);
-        if conductor.conduct((stop, &Control::default()), None, sink) {
-            directory.remove();
+        match conductor.conduct((stop, control), None, sink) {
+            Ok(false) => {}
+            // A run that had begun is refused by nobody.
+            Ok(true) | Err(_) => directory.remove(),
         }
         Ok(())
     }

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use brunt_engine::{PREPARED, Stop};
+use brunt_engine::{Control, PREPARED, Stop};
 use brunt_measure::{Clock, Nanos};
 use brunt_messenger::{FrameId, Held, LocalMessenger, Messenger};
-use brunt_plan::{LossPolicy, RunTerms};
+use brunt_plan::{Change, LossPolicy, RunTerms};
 use brunt_record::{
     AgentHead, End, EventEncoder, RunEnd, RunEvent, RunPart, RunStarted, Second, Subject, WindowStart, WorkerRange,
 };
@@ -107,10 +107,15 @@ impl PlayedAgent {
 
     /// Gets ready, and begins once it is told to.
     fn begin(&self) {
+        self.begin_before(Nanos::ZERO);
+    }
+
+    /// Does so, and says that its window began this long before.
+    fn begin_before(&self, before: Nanos) {
         assert!(self.hand_in(&[Item::Ready(PREPARED as u32)]));
         self.until_ordered(|order| matches!(order, AgentOrder::Go { barrier, .. } if *barrier == PREPARED as u32));
         self.tell(&RunEvent::Started(Box::new(started(0))));
-        self.tell(&RunEvent::Began(WindowStart { clock_ns: Clock.now().0, unix_ns: 1 }));
+        self.tell(&RunEvent::Began(WindowStart { clock_ns: Clock.now().0.saturating_sub(before.0), unix_ns: 1 }));
     }
 
     /// Reports the nth second: this many requests were due, and ten succeeded.
@@ -136,6 +141,7 @@ struct PlayedRun {
     own: LocalMessenger,
     below: tempfile::TempDir,
     stop: Stop,
+    control: Control,
     events: Arc<Mutex<Vec<RunEvent>>>,
     thread: Option<std::thread::JoinHandle<()>>,
     /// Set to make the coordinator vanish at its next event, as if it was killed.
@@ -144,12 +150,15 @@ struct PlayedRun {
 
 impl PlayedRun {
     fn start(agents: usize, terms: RunTerms) -> (PlayedRun, Vec<PlayedAgent>) {
+        PlayedRun::start_as(started(agents), terms)
+    }
+
+    fn start_as(started: RunStarted, terms: RunTerms) -> (PlayedRun, Vec<PlayedAgent>) {
+        let agents = started.agents.len();
         let hub = LocalMessenger::default();
         let below = tempfile::tempdir().unwrap();
         let directory = RunDirectory::create(below.path(), RUN).unwrap();
-        directory
-            .write_head(&RunHead { started: started(agents), opening: Vec::new(), is_open: false, terms, fleet: None })
-            .unwrap();
+        directory.write_head(&RunHead { started, opening: Vec::new(), is_open: false, terms, fleet: None }).unwrap();
         // It is conducted by the thread of the coordinator.
         drop(directory);
         let all = (0..agents).map(|number| PlayedAgent::new(&hub, number)).collect();
@@ -159,6 +168,7 @@ impl PlayedRun {
             hub,
             below,
             stop: Stop::default(),
+            control: Control::default(),
             events: Arc::default(),
             thread: None,
             killed: Arc::default(),
@@ -172,6 +182,7 @@ impl PlayedRun {
         self.own = self.hub.participant();
         self.killed = Arc::default();
         let (own, stop, killed) = (self.own.clone(), self.stop.clone(), Arc::clone(&self.killed));
+        let control = self.control.clone();
         let directory = RunDirectory::open(self.below.path(), RUN).unwrap();
         let events = Arc::<Mutex<Vec<RunEvent>>>::default();
         self.events = Arc::clone(&events);
@@ -185,7 +196,7 @@ impl PlayedRun {
                 }
                 events.lock().unwrap().push(event);
             };
-            resumed.run(&stop, collect).unwrap();
+            resumed.conduct((&stop, &control), collect).unwrap();
         }));
     }
 
@@ -336,6 +347,48 @@ fn a_silent_agent_is_waited_for_and_its_seconds_are_merged_once() {
     assert_eq!((sums(&events), ended(&events).reason), ([120, 120, 0], End::Completed));
     assert!(seconds(&events).iter().all(|second| second.missing_share == 0.0 && second.finished == 20));
     assert_eq!(notices(&events), [(Subject::AgentLate, "a1".into()), (Subject::AgentBack, "a1".into())]);
+}
+
+#[test]
+fn an_agent_that_was_started_again_is_said_to_be_lost_and_not_to_be_back() {
+    let (mut run, agents) = PlayedRun::start(2, terms(60_000));
+    std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
+    let [steady, again] = &agents[..] else { panic!("two agents") };
+    again.second(0, 10);
+    run.until("it is said to be silent", |events| notices(events).contains(&(Subject::AgentLate, "a1".into())));
+    // Its spool is handed in, in more than one piece.
+    again.second(1, 10);
+    assert!(again.hand_in(&[Item::Ended("the agent was started again".into())]));
+    (0..2).for_each(|nth| steady.second(nth, 10));
+    steady.end(2);
+    let of_it: Vec<_> = notices(&run.finish()).into_iter().filter(|(_, agent)| agent == "a1").collect();
+    assert_eq!(of_it.iter().map(|(what, _)| *what).collect::<Vec<_>>(), [Subject::AgentLate, Subject::AgentLost]);
+}
+
+#[test]
+fn a_change_after_the_planned_end_is_neither_recorded_nor_passed_on() {
+    for (begun_before, expected) in [(0, 1), (61, 0)] {
+        let mut started = started(1);
+        started.plan.duration = Some(Nanos::from_secs(60));
+        let plan = started.plan.clone();
+        let (mut run, agents) = PlayedRun::start_as(started, terms(60_000));
+        let [agent] = &agents[..] else { panic!("one agent") };
+        agent.begin_before(Nanos::from_secs(begun_before));
+        agent.second(0, 10);
+        run.until("the window began", |events| events.iter().any(|event| matches!(event, RunEvent::Began(_))));
+        run.control.change(&plan, Change::Users(7)).unwrap();
+        let is_change = |order: &AgentOrder| matches!(order, AgentOrder::Change { .. });
+        if expected == 1 {
+            agent.until_ordered(is_change);
+        } else {
+            // Some looks of the coordinator.
+            std::thread::sleep(Duration::from_millis(300));
+        }
+        agent.end(1);
+        let recorded = run.finish().iter().filter(|event| matches!(event, RunEvent::Changed(_))).count();
+        let heard = agent.orders.lock().unwrap().iter().filter(|order| is_change(order)).count();
+        assert_eq!((recorded, heard), (expected, expected), "begun {begun_before} s before");
+    }
 }
 
 #[test]
