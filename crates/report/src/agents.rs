@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use brunt_diagnose::{CounterCoverage, CounterSummary, LimitFinding};
 use brunt_measure::{Nanos, sanitize};
-use brunt_record::{AgentHead, End, Notice, WindowStart};
+use brunt_record::{AgentHead, End, Notice, Second, WindowStart};
 
 use crate::limits::ServiceNearby;
 use crate::summary::Summary;
@@ -42,6 +42,8 @@ pub struct AgentSummary {
     pub began: Option<WindowStart>,
     /// The way its part ended; cut off if it was lost.
     pub end: End,
+    /// What it left open when it was given up, in a second of no length; `None` if it left nothing open.
+    pub left_open: Option<Box<Second>>,
     /// Moments of what may stand against it.
     pub(crate) moments: AgentMoments,
     /// Origin of its counters.

@@ -218,8 +218,13 @@ fn a_band_that_is_wide_because_of_one_agent_says_so() {
 /// Creates a run whose second agent is lost after the sixth of ten seconds.
 pub fn with_a_lost_agent() -> RunBuilder {
     let mut run = fleet(&NAMES[..4], 10, |agent, n| match agent {
+        1 if n == 5 => {
+            let whole = healthy(4, n);
+            Second { due: whole.due + 3, sent: whole.sent + 3, in_flight: 3, ..whole }
+        }
         1 if n == 6 => {
-            Second { from_ns: n * S, to_ns: n * S, missing_share: 0.25, ..Second::default() }.unfinished(3, Nanos::ZERO)
+            let left = Second { from_ns: n * S, to_ns: n * S, missing_share: 0.25, ..Second::default() };
+            Second { due: 0, sent: 0, ..left.unfinished(3, Nanos::ZERO) }
         }
         1 if n > 6 => Second { missing_share: 0.25, ..second(n) },
         _ => healthy(4, n),
@@ -259,6 +264,37 @@ fn a_lost_agent_is_a_finding_by_its_part_of_the_run() {
     let row = text.lines().find(|line| line.trim_start().starts_with("eu-2 ")).unwrap();
     assert!(row.trim_end().ends_with("lost"), "{row}");
     assert!(text.contains("Agent eu-2 was lost (nothing heard for 90 s)"), "{text}");
+}
+
+/// Returns the sums of the rows of a CSV, of the whole and of its agents, for each of these columns.
+fn summed(csv: &str, columns: &[&str]) -> [Vec<u64>; 2] {
+    let mut lines = csv.lines();
+    let heading: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let at = |name: &str| heading.iter().position(|column| *column == name).unwrap();
+    let mut sums = [(); 2].map(|()| vec![0; columns.len()]);
+    for row in lines.map(|line| line.split(',').collect::<Vec<_>>()) {
+        let sum = &mut sums[usize::from(row[at("kind")] == "agent")];
+        sum.iter_mut().zip(columns).for_each(|(sum, column)| *sum += row[at(column)].parse::<u64>().unwrap());
+    }
+    sums
+}
+
+#[test]
+fn what_a_lost_agent_left_open_stands_in_its_own_row_as_in_the_whole() {
+    let run = with_a_lost_agent();
+    let csv = run.written("csv", Lang::En);
+    let [whole, agents] = summed(&csv, &["scheduled", "succeeded", "unfinished"]);
+    assert_eq!(whole, [250 * 4 * 10 - 250 * 4 + 3, 250 * 4 * 10 - 250 * 4, 3]);
+    assert_eq!(agents, whole);
+    assert!(csv.contains("\n6,6,window,0,0,0,0,3,"), "{csv}");
+    let json = run.json();
+    let requests = |latency: &serde_json::Value| latency["count"].as_u64().unwrap();
+    let each: Vec<u64> = json["agents"].as_array().unwrap().iter().map(|agent| requests(&agent["latency"])).collect();
+    assert_eq!(each.iter().sum::<u64>(), requests(&json["latency"]["response"]), "{each:?}");
+    assert_eq!((each[1], json["agents"][1]["unfinished"].as_u64()), (6 * 250 + 3, Some(3)));
+    let lines = crate::html::lines(&run.written("html", Lang::En));
+    let block = lines.iter().find(|line| line["g"] == 6).unwrap();
+    assert_eq!(block["r"][1], serde_json::json!([1, 0, 0, 0, 0]), "its curve has the bound of what it left open");
 }
 
 #[test]
