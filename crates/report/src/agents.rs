@@ -93,11 +93,13 @@ impl Summary {
 /// Returns the machine of an agent that the service under load runs on as well, if there is one: its counters show what
 /// the service did.
 pub(crate) fn service_nearby(agents: &[AgentSummary], counters: Vec<Option<CounterSummary>>) -> Option<ServiceNearby> {
-    let (index, counters) = counters.into_iter().enumerate().find_map(|(index, found)| Some((index, found?)))?;
-    let host = &agents[index].head.host.name;
-    let there = || agents.iter().filter(|agent| agent.head.host.name == *host).map(|agent| &agent.figures);
-    let generator_cores = there().map(|figures| figures.cores).sum();
-    let polled_cores = there().map(|figures| figures.polled_cores).sum();
+    let found = agents.iter().zip(counters).filter_map(|(agent, counters)| Some((agent, counters?)));
+    // The counters of one that was lost end with it.
+    let (agent, counters) = found.rev().max_by_key(|(agent, _)| agent.figures.rated)?;
+    let mut there = FleetFigures::default();
+    let beside = agents.iter().filter(|other| other.head.host.name == agent.head.host.name);
+    beside.for_each(|other| there.merge(&other.figures));
+    let [generator_cores, polled_cores] = [there.cpu, there.polling].map(|used| there.cores(used, there.rated));
     Some(ServiceNearby { counters, generator_cores, polled_cores })
 }
 

@@ -102,9 +102,10 @@ struct FiguresReport<'a> {
     latency: Distribution<'a>,
     /// Time by which brunt itself sent requests late.
     generator_late: Distribution<'a>,
-    /// CPU time of the busiest worker of each second ÷ the window; null if not known.
+    /// CPU time of the busiest worker of each second ÷ the agent's own time in the window, which of a lost agent ends
+    /// where it was lost; null if not known.
     busiest_share: Option<f64>,
-    /// CPU time of all workers, in cores.
+    /// CPU time of all workers in the window ÷ the window of the run, in cores: the agents add up to the run.
     cores: f64,
     /// `trusted`, `too_short`, `caution` or `not_trusted`: the worst of its agents.
     verdict: &'static str,
@@ -122,7 +123,7 @@ impl<'a> FiguresReport<'a> {
             latency: Distribution::of(figures.headline(summary.open)),
             generator_late: Distribution::plain(&figures.latency.gen_late),
             busiest_share: figures.busiest_share,
-            cores: figures.cores,
+            cores: figures.cores(figures.cpu, summary.totals.generator.rated),
             verdict: figures.verdict.verdict(),
         }
     }

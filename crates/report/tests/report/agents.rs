@@ -298,6 +298,35 @@ fn what_a_lost_agent_left_open_stands_in_its_own_row_as_in_the_whole() {
 }
 
 #[test]
+fn the_cpu_time_of_agents_is_told_over_one_time_and_adds_up() {
+    let json = with_a_lost_agent().json();
+    let cores: Vec<f64> =
+        json["agents"].as_array().unwrap().iter().map(|agent| agent["cores"].as_f64().unwrap()).collect();
+    assert!(cores.iter().zip([0.9, 0.54, 0.9, 0.9]).all(|(cores, known)| (cores - known).abs() < 1e-9), "{cores:?}");
+    let busiest = |agent: usize| json["agents"][agent]["busiest_share"].as_f64().unwrap();
+    assert_eq!([0, 1].map(busiest), [0.5; 2], "how full a worker was while there was one");
+}
+
+#[test]
+fn agents_beside_the_service_are_compared_with_it_over_one_time() {
+    let mut run = with_a_lost_agent();
+    run.agents.iter_mut().take(2).for_each(|agent| agent.host.name = "beside".into());
+    for (agent, last) in [(1, 6), (0, 10)] {
+        for n in 0..=last {
+            let busy = n as u64 * 2_000_000_000;
+            let mut values = vec![("cpu.count", 4), ("service.all.cpu", busy / 2)];
+            let idle = ["system", "irq", "softirq", "steal", "iowait"].map(|part| (part, 0));
+            let all = [("user", busy), ("idle", busy)].into_iter().chain(idle);
+            let named: Vec<(String, u64)> = all.map(|(part, ns)| (format!("cpu.all.{part}"), ns)).collect();
+            values.extend(named.iter().map(|(name, ns)| (&**name, *ns)));
+            run.events.insert(4 + n as usize, of(agent, sample(n * S, "beside", &values)));
+        }
+    }
+    let shared = &run.json()["diagnosis"]["shared"];
+    assert!((shared["generator_cores"].as_f64().unwrap() - 1.44).abs() < 1e-9, "{shared}");
+}
+
+#[test]
 fn figures_by_label_are_merged_from_histograms() {
     // The slow agent has a tenth of the requests of its label: the mean of both p99 would be far off.
     let run = fleet(&NAMES[..4], 10, |agent, n| match agent {
