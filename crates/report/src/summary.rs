@@ -109,7 +109,7 @@ impl SummaryBuilder {
         match event {
             RunEvent::OfAgent(told) => {
                 if let Some(agent) = self.agents.get_mut(usize::from(told.agent)) {
-                    agent.add(&told.event);
+                    agent.add(told);
                 }
                 return;
             }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use brunt_diagnose::{CounterSummary, LimitFinding, PathStage, Proof};
+use brunt_measure::Nanos;
 use brunt_plan::{Load, Plan};
-use brunt_record::{Kind, OpenRequests, RunEvent, RunPart, RunStarted, Second, WindowStart};
+use brunt_record::{AgentEvent, Kind, OpenRequests, RunEvent, RunPart, RunStarted, Second, WindowStart};
 
 use super::{AgentMoments, AgentSummary, FleetFigures};
 use crate::failure_kind::FailureKind as _;
@@ -21,7 +22,8 @@ pub(crate) struct AgentBuilder {
     sums: SumsBuilder,
     counting: CounterCollector,
     rules: Vec<Box<dyn TrustRule>>,
-    began: Option<WindowStart>,
+    /// Start of its window, and the maximum error of that on the coordinator's clock.
+    began: Option<(WindowStart, Nanos)>,
     moments: AgentMoments,
     open: OpenRequests,
     /// End of the last second that it told of.
@@ -70,12 +72,16 @@ impl AgentBuilder {
     }
 
     /// Handles the next event of the agent.
-    pub fn add(&mut self, event: &RunEvent) {
+    pub fn add(&mut self, told: &AgentEvent) {
+        let event = &*told.event;
         self.sums.add(event);
         self.counting.see(event);
         self.rules.iter_mut().for_each(|rule| rule.see(event));
         match event {
-            RunEvent::Began(began) => self.began = Some(*began),
+            RunEvent::Began(began) => {
+                let within = told.clock_within_ns.unwrap_or(self.head.clock_within_ns);
+                self.began = Some((*began, Nanos(within)));
+            }
             RunEvent::Second(second) => {
                 self.moments.add(second);
                 self.open.add_second(second);

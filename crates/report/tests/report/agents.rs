@@ -231,7 +231,7 @@ pub fn with_a_lost_agent() -> RunBuilder {
     });
     // What the agent itself told ends before.
     let lost = |event: &RunEvent| match event {
-        RunEvent::OfAgent(AgentEvent { agent: 1, event }) => match &**event {
+        RunEvent::OfAgent(AgentEvent { agent: 1, event, .. }) => match &**event {
             RunEvent::Second(s) => s.from_ns >= 6 * S,
             RunEvent::Ended(_) => true,
             _ => false,
@@ -347,6 +347,30 @@ fn figures_by_label_are_merged_from_histograms() {
     let spread = json["start"]["spread_us"].as_f64().unwrap();
     assert!((spread - 900.0).abs() < 1.0 && json["start"]["within_us"] == 100.0, "{}", json["start"]);
     assert!((json["agents"][1]["started_after_us"].as_f64().unwrap() - 300.0).abs() < 1.0);
+}
+
+#[test]
+fn the_error_of_the_start_is_that_of_the_clocks_that_told_it() {
+    let told = |within_ns: [u64; 3]| {
+        let mut run = fleet(&NAMES[..3], 3, |_, n| healthy(3, n));
+        for (event, within) in run.events.iter_mut().zip(within_ns) {
+            let RunEvent::OfAgent(of) = event else { panic!("the start of an agent") };
+            *of = of.clone().within(within);
+        }
+        run
+    };
+    // The one in the middle may have been the first or the last.
+    let json = told([200_000, 3_000_000, 500_000]).json();
+    assert_eq!(json["start"], serde_json::json!({ "spread_us": 600.0, "within_us": 3500.0, "is_known": true }));
+    assert_eq!(json["agents"][1]["clock_within_us"], 3000.0);
+    let run = told([7_000_000, 8_000_000, 500_000]);
+    assert_eq!(run.json()["start"]["is_known"], false);
+    let [en, zh] = [Lang::En, Lang::Zh].map(|lang| run.written("text", lang));
+    assert!(en.contains("started at most 15.6 ms apart: their clocks could only be compared to ± 15.0 ms"), "{en}");
+    assert!(
+        zh.contains("启动时刻最多相差 15.6 ms：各机时钟只能比较到 ± 15.0 ms") && !en.contains("started within"),
+        "{zh}"
+    );
 }
 
 #[test]
