@@ -298,6 +298,33 @@ fn what_a_lost_agent_left_open_stands_in_its_own_row_as_in_the_whole() {
 }
 
 #[test]
+fn rows_of_agents_add_up_to_the_whole_in_every_format() {
+    let run = with_a_lost_agent();
+    let rate = |cells: Vec<&str>| cells.into_iter().nth(3).map(|rate| rate.trim().parse::<u64>().unwrap());
+    let names = NAMES[..4].iter().map(|(name, _)| *name);
+    for (format, prefix) in [("text", "  "), ("markdown", "| ")] {
+        let page = run.written(format, Lang::En);
+        let row = |name| page.lines().find(|line| line.starts_with(&format!("{prefix}{name} "))).unwrap().to_owned();
+        let rows = names.clone().map(row);
+        let sum: u64 = match format {
+            "markdown" => rows.filter_map(|row| rate(row.trim_matches('|').split('|').collect())).sum(),
+            // Two labels are two words.
+            _ => rows
+                .filter_map(|row| {
+                    rate(row.replace("asia slow", "asia").replace(" %", "%").split_whitespace().collect())
+                })
+                .sum(),
+        };
+        assert_eq!(sum, 900, "{page}");
+        assert!(page.contains("900/s"), "{page}");
+    }
+    let lines = crate::html::lines(&run.written("html", Lang::En));
+    let blocks = lines.iter().filter_map(|line| line["g"].as_i64().and(line["r"].as_array()));
+    let succeeded: u64 = blocks.flatten().filter_map(|row| row[1].as_u64()).sum();
+    assert_eq!(succeeded, run.summary().totals.finished);
+}
+
+#[test]
 fn the_cpu_time_of_agents_is_told_over_one_time_and_adds_up() {
     let json = with_a_lost_agent().json();
     let cores: Vec<f64> =
