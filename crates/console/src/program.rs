@@ -67,12 +67,27 @@ pub fn missing_output(answer: &ChildOutput) -> Problem {
     }
 }
 
-/// Returns the last message on a standard error, without what is for a terminal: the program's name, and where its help is.
+/// The beginnings of advice for a terminal on agents that cannot be had, and what a console advises instead.
+const ADVICE: [(&str, &str); 2] = [
+    (
+        "; start agents (brunt agent …)",
+        "; start agents on their machines (the page of the fleet has the command), or begin again once it shows enough of them as idle",
+    ),
+    (
+        "；请启动施压机（brunt agent …）",
+        "；请在各机器上启动施压机（命令见机群页面），或等该页面显示足够多的施压机空闲后再开始",
+    ),
+];
+
+/// Returns the last message on a standard error, without what is for a terminal: the program's name, where its help is,
+/// and options that a console does not have.
 pub fn last_message(said: &str) -> String {
     let last =
         said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("brunt exited without a message").trim();
     let last = last.strip_prefix("brunt: ").unwrap_or(last);
-    last.strip_suffix(" (brunt --help)").unwrap_or(last).to_owned()
+    let last = last.strip_suffix(" (brunt --help)").unwrap_or(last);
+    let found = ADVICE.iter().find_map(|(begins, own)| Some(format!("{}{own}", &last[..last.find(begins)?])));
+    found.unwrap_or_else(|| last.to_owned())
 }
 
 /// Replaces the temporary path of the plan file in an error, and adds line and column.
@@ -156,6 +171,20 @@ mod tests {
             "--agents: 3 cannot be had"
         );
         assert_eq!(last_message("killed"), "killed");
+    }
+
+    #[test]
+    fn agents_that_cannot_be_had_are_looked_for_on_the_page_of_the_fleet() {
+        let refused = "3".parse::<brunt_plan::AgentSelection>().unwrap().choose(&[]).unwrap_err();
+        for (said, page) in [(&*refused.to_string(), "the page of the fleet"), (refused.zh(), "机群页面")] {
+            assert!(said.contains("--agents-wait"), "{said}");
+            let shown = last_message(&format!("brunt: --agents: {said} (brunt --help)"));
+            assert!(
+                shown.contains(page) && !shown.contains("--agents-wait") && !shown.contains("brunt fleet"),
+                "{shown}"
+            );
+            assert!(shown.starts_with("--agents: "), "{shown}");
+        }
     }
 
     #[test]

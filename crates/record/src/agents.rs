@@ -42,7 +42,8 @@ pub struct AgentHead {
     /// Offset of its monotonic clock ahead of the coordinator's (nanoseconds); the start of its window is given on the
     /// coordinator's clock.
     pub clock_ahead_ns: i64,
-    /// Maximum error of that offset (nanoseconds).
+    /// Maximum error of that offset (nanoseconds) when it was measured. That of the start of the window may be another:
+    /// see [`AgentEvent`].
     pub clock_within_ns: u64,
 }
 
@@ -55,6 +56,10 @@ pub struct AgentEvent {
     /// The event: `began`, `second` (see [`Second::slim`]), `counters`, `notice` or `ended`.
     #[serde(rename = "told")]
     pub event: Box<RunEvent>,
+    /// Maximum error of the start of the window on the coordinator's clock (nanoseconds), if another comparison of clocks
+    /// than that of [`AgentHead`] tells it, or time went by since: clocks drift.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_within_ns: Option<u64>,
 }
 
 impl AgentEvent {
@@ -65,7 +70,12 @@ impl AgentEvent {
             other if AgentEvent::may_hold(other) => other.clone(),
             _ => return None,
         };
-        Some(AgentEvent { agent, event: Box::new(event) })
+        Some(AgentEvent { agent, event: Box::new(event), clock_within_ns: None })
+    }
+
+    /// Sets the maximum error of the start of the window on the coordinator's clock.
+    pub fn within(self, clock_within_ns: u64) -> AgentEvent {
+        AgentEvent { clock_within_ns: Some(clock_within_ns), ..self }
     }
 
     /// Returns `true` for the kinds of events that may be told of one agent.
@@ -124,8 +134,9 @@ mod tests {
         let mut run = a_run(2);
         let RunEvent::Started(started) = &mut run[0] else { panic!("a run begins with its start") };
         started.agents = vec![AgentHead::default(), AgentHead { name: "eu-1".into(), ..AgentHead::default() }];
-        let wrapped =
-            events.into_iter().map(|event| RunEvent::OfAgent(AgentEvent { agent: 1, event: Box::new(event) }));
+        let wrapped = events
+            .into_iter()
+            .map(|event| RunEvent::OfAgent(AgentEvent { agent: 1, event: Box::new(event), clock_within_ns: None }));
         let end = run.split_off(run.len() - 1);
         run.into_iter().chain(wrapped).chain(end).collect()
     }
@@ -147,8 +158,24 @@ mod tests {
         let mut live = run.clone();
         let RunEvent::Second(part) = second(0) else { panic!("a second") };
         live.insert(3, RunEvent::Provisional(part.clone()));
-        live.insert(4, RunEvent::OfAgent(AgentEvent { agent: 0, event: Box::new(RunEvent::Provisional(part)) }));
+        live.insert(
+            4,
+            RunEvent::OfAgent(AgentEvent {
+                agent: 0,
+                event: Box::new(RunEvent::Provisional(part)),
+                clock_within_ns: None,
+            }),
+        );
         assert_eq!(read_back(&live), Ok(run));
+    }
+
+    #[test]
+    fn the_error_of_a_start_is_read_back_and_may_be_absent() {
+        let began = RunEvent::Began(crate::WindowStart { clock_ns: 7, unix_ns: 1 });
+        let mut run = told(vec![began.clone(), began]);
+        let RunEvent::OfAgent(event) = &mut run[4] else { panic!("an event of an agent") };
+        *event = event.clone().within(9);
+        assert_eq!(read_back(&run), Ok(run));
     }
 
     #[test]
@@ -156,7 +183,7 @@ mod tests {
         assert!(AgentEvent::of(0, &a_run(0)[0]).is_none());
         let started = a_run(0).swap_remove(0);
         let example = RunEvent::Example(crate::FailureExample::default());
-        let nested = RunEvent::OfAgent(AgentEvent { agent: 0, event: Box::new(second(0)) });
+        let nested = RunEvent::OfAgent(AgentEvent { agent: 0, event: Box::new(second(0)), clock_within_ns: None });
         for event in [started, example, nested] {
             let said = read_back(&told(vec![event])).unwrap_err();
             assert!(said.starts_with("it tells something of an agent that only a whole run has"), "{said}");

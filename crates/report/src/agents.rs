@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use brunt_diagnose::{CounterCoverage, CounterSummary, LimitFinding};
 use brunt_measure::{Nanos, sanitize};
-use brunt_record::{AgentHead, End, Notice, WindowStart};
+use brunt_record::{AgentHead, End, Notice, Second, WindowStart};
 
 use crate::limits::ServiceNearby;
 use crate::summary::Summary;
@@ -38,10 +38,12 @@ pub struct AgentSummary {
     pub limits: Vec<LimitFinding>,
     /// Its notices.
     pub notices: Vec<Notice>,
-    /// Start of its window; `None` if it told of none.
-    pub began: Option<WindowStart>,
+    /// Start of its window, with the maximum error of that on the coordinator's clock; `None` if it told of none.
+    pub began: Option<(WindowStart, Nanos)>,
     /// The way its part ended; cut off if it was lost.
     pub end: End,
+    /// What it left open when it was given up, in a second of no length; `None` if it left nothing open.
+    pub left_open: Option<Box<Second>>,
     /// Moments of what may stand against it.
     pub(crate) moments: AgentMoments,
     /// Origin of its counters.
@@ -70,15 +72,33 @@ pub struct StartSpread {
     pub within: Nanos,
 }
 
+/// Error above which the spread says less than the clocks that it was measured with.
+const KNOWN_WITHIN: Nanos = Nanos::from_millis(10);
+
+impl StartSpread {
+    /// Returns `true` if the clocks were compared well enough to tell the spread, and not only the most it can be.
+    pub fn is_known(self) -> bool {
+        self.within <= KNOWN_WITHIN
+    }
+
+    /// Returns the most that it can be.
+    pub fn most(self) -> Nanos {
+        self.spread.saturating_add(self.within)
+    }
+}
+
 impl Summary {
     /// Returns how far apart the agents began; `None` if fewer than two told of it.
     pub fn start_spread(&self) -> Option<StartSpread> {
-        let started = |agent: &AgentSummary| Some((agent.started_ns()?, agent.head.clock_within_ns));
-        let mut all: Vec<(u64, u64)> = self.agents.iter().filter_map(started).collect();
-        all.sort_unstable();
-        let (first, last) = (all.first()?, all.last()?);
-        let (spread, within) = (Nanos(last.0 - first.0), Nanos(first.1.saturating_add(last.1)));
-        (all.len() > 1).then_some(StartSpread { spread, within })
+        let started =
+            || self.agents.iter().filter_map(|agent| agent.began).map(|(began, within)| (began.clock_ns, within));
+        let (first, last) = (started().min()?, started().max()?);
+        let spread = Nanos(last.0 - first.0);
+        // Any two may really be the first and the last: the two widest errors bound every difference.
+        let mut errors: Vec<Nanos> = started().map(|(_, within)| within).collect();
+        errors.sort_unstable_by_key(|within| std::cmp::Reverse(*within));
+        let within = errors.iter().take(2).fold(Nanos::ZERO, |sum, within| sum.saturating_add(*within));
+        (errors.len() > 1).then_some(StartSpread { spread, within })
     }
 
     /// Returns how long after the first agent this one began.
@@ -91,18 +111,25 @@ impl Summary {
 /// Returns the machine of an agent that the service under load runs on as well, if there is one: its counters show what
 /// the service did.
 pub(crate) fn service_nearby(agents: &[AgentSummary], counters: Vec<Option<CounterSummary>>) -> Option<ServiceNearby> {
-    let (index, counters) = counters.into_iter().enumerate().find_map(|(index, found)| Some((index, found?)))?;
-    let host = &agents[index].head.host.name;
-    let there = || agents.iter().filter(|agent| agent.head.host.name == *host).map(|agent| &agent.figures);
-    let generator_cores = there().map(|figures| figures.cores).sum();
-    let polled_cores = there().map(|figures| figures.polled_cores).sum();
+    let found = agents.iter().zip(counters).filter_map(|(agent, counters)| Some((agent, counters?)));
+    // The counters of one that was lost end with it.
+    let (agent, counters) = found.rev().max_by_key(|(agent, _)| agent.figures.rated)?;
+    let mut there = FleetFigures::default();
+    let beside = agents.iter().filter(|other| other.head.host.name == agent.head.host.name);
+    beside.for_each(|other| there.merge(&other.figures));
+    let [generator_cores, polled_cores] = [there.cpu, there.polling].map(|used| there.cores(used, there.rated));
     Some(ServiceNearby { counters, generator_cores, polled_cores })
 }
 
 impl AgentSummary {
     /// Returns the start of its window on the coordinator's clock (nanoseconds).
     fn started_ns(&self) -> Option<u64> {
-        self.began.map(|began| began.clock_ns)
+        self.began.map(|(began, _)| began.clock_ns)
+    }
+
+    /// Returns the maximum error of its moments on the coordinator's clock.
+    pub(crate) fn clock_within(&self) -> Nanos {
+        self.began.map_or(Nanos(self.head.clock_within_ns), |(_, within)| within)
     }
 
     /// Returns `true` if it told of no end: it was lost, or the record ends before it did.

@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use brunt_diagnose::Conclusion;
-use brunt_record::{Notice, ReadFault, ReplaySource, RunEvent, RunListener};
+use brunt_record::{Notice, ReadFault, ReplaySource, RunEvent, RunListener, Subject};
 
 use crate::agents::{self, AgentBuilder, AgentSummary, LabelSummary};
 use crate::connection_limit::ConnectionLimitWait;
@@ -109,7 +109,7 @@ impl SummaryBuilder {
         match event {
             RunEvent::OfAgent(told) => {
                 if let Some(agent) = self.agents.get_mut(usize::from(told.agent)) {
-                    agent.add(&told.event);
+                    agent.add(told);
                 }
                 return;
             }
@@ -119,6 +119,10 @@ impl SummaryBuilder {
                 self.coordinator = started.host().map(|host| host.name.clone()).unwrap_or_default();
             }
             RunEvent::Second(second) => missing::add_stretch(&mut self.missing, second),
+            RunEvent::Notice(notice) if notice.subject() == Some(Subject::AgentLost) => {
+                let name = notice.facts.get("agent").map_or("", |name| name);
+                self.agents.iter_mut().for_each(|agent| agent.give_up(name));
+            }
             _ => {}
         }
         self.sums.add(event);

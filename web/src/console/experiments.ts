@@ -36,3 +36,6 @@ export function answerOf(one: ShelvedExperiment, lang: Lang): Badge {
   if (one.state === 'failed') return { text: one.fault ?? say(C.cannotBegin, lang), tone: 'bad' };
   return one.answer ? { text: one.answer[lang], tone: TONES[one.answer.tone] } : { text: say(C.noAnswer, lang), tone: 'quiet' };
 }
+
+/** Returns whether an experiment puts its load on agents: which of them, its present run decides. */
+export const isOnAgents = (one: ShelvedExperiment): boolean => one.command.some((word) => word === '--agents' || word.startsWith('--agents='));

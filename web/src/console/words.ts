@@ -159,6 +159,7 @@ export const C = {
   // The fleet.
   fleet: t('Fleet', '机群'),
   agents: t('Agents', '施压机'),
+  agentsOfRun: t('Agents of the present run', '本次运行的施压机'),
   agentsHint: t('all, 4, label=eu, eu=2,asia=1; empty: this machine', 'all、4、label=eu、eu=2,asia=1；留空：本机'),
   agentsAsked: t('Waiting for the agents …', '正在等待施压机…'),
   agent: t('Agent', '施压机'),

@@ -19,6 +19,7 @@ export const A = {
   trust: t('trust', '可信度'),
   started: t('started after', '启动晚'),
   within: t('started within {spread} (± {within})', '启动时刻相差 {spread}（± {within}）'),
+  atMost: t('started at most {most} apart: their clocks could only be compared to ± {within}', '启动时刻最多相差 {most}：各机时钟只能比较到 ± {within}'),
   whole: t('Figures of the whole run, whatever part of it is selected.', '整次压测的数据，与所选时段无关。'),
   rateOver: t('Successes per second', '每秒成功数'),
   latencyOver: t('{quantile} of each agent', '各施压机的 {quantile}'),

@@ -1,7 +1,8 @@
 // Descriptions of agents, and the commands that make a fleet.
 
 import { expect, test } from 'vitest';
-import type { Agent } from '../../src/console/api';
+import type { Agent, ShelvedExperiment } from '../../src/console/api';
+import { isOnAgents } from '../../src/console/experiments';
 import { allowed, clockOf, makingOf } from '../../src/console/fleet';
 
 const agent = (more: Partial<Agent>): Agent => ({ name: 'eu-1', labels: [], state: 'idle', remarks: [], ...more });
@@ -24,4 +25,10 @@ test('the commands that make a fleet name the one of the console', () => {
   expect(makingOf({ exists: true, place: 'nats://nats.test:4222', join: null })).toEqual({
     option: ' --fleet nats://nats.test:4222', add: '', join: 'brunt agent --join nats://nats.test:4222 --name eu-1',
   });
+});
+
+test('an experiment on agents is told from one on this machine by its command line', () => {
+  const of = (...command: string[]): boolean => isOnAgents({ command } as ShelvedExperiment);
+  expect([of('brunt', 'find', '--agents=eu=2', 'p99<50ms'), of('brunt', 'find', '--agents', 'all')]).toEqual([true, true]);
+  expect([of('brunt', 'find', 'p99<50ms', '--agents-wait=4s'), of()]).toEqual([false, false]);
 });

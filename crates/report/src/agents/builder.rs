@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use brunt_diagnose::{CounterSummary, LimitFinding, PathStage, Proof};
+use brunt_measure::Nanos;
 use brunt_plan::{Load, Plan};
-use brunt_record::{Kind, RunEvent, RunPart, RunStarted, Second, WindowStart};
+use brunt_record::{AgentEvent, Kind, OpenRequests, RunEvent, RunPart, RunStarted, Second, WindowStart};
 
 use super::{AgentMoments, AgentSummary, FleetFigures};
 use crate::failure_kind::FailureKind as _;
@@ -21,8 +22,14 @@ pub(crate) struct AgentBuilder {
     sums: SumsBuilder,
     counting: CounterCollector,
     rules: Vec<Box<dyn TrustRule>>,
-    began: Option<WindowStart>,
+    /// Start of its window, and the maximum error of that on the coordinator's clock.
+    began: Option<(WindowStart, Nanos)>,
     moments: AgentMoments,
+    open: OpenRequests,
+    /// End of the last second that it told of.
+    reached: i64,
+    is_given_up: bool,
+    is_open: bool,
 }
 
 impl AgentBuilder {
@@ -49,23 +56,61 @@ impl AgentBuilder {
         let mut counting = CounterCollector::default();
         counting.see(&event);
         let sums = SumsBuilder::of_agent(started);
-        AgentBuilder { head, share, sums, counting, rules, began: None, moments: AgentMoments::default() }
+        AgentBuilder {
+            head,
+            share,
+            sums,
+            counting,
+            rules,
+            began: None,
+            moments: AgentMoments::default(),
+            open: OpenRequests::default(),
+            reached: 0,
+            is_given_up: false,
+            is_open: common.plan.load.is_open(),
+        }
     }
 
     /// Handles the next event of the agent.
-    pub fn add(&mut self, event: &RunEvent) {
+    pub fn add(&mut self, told: &AgentEvent) {
+        let event = &*told.event;
         self.sums.add(event);
         self.counting.see(event);
         self.rules.iter_mut().for_each(|rule| rule.see(event));
         match event {
-            RunEvent::Began(began) => self.began = Some(*began),
-            RunEvent::Second(second) => self.moments.add(second),
+            RunEvent::Began(began) => {
+                let within = told.clock_within_ns.unwrap_or(self.head.clock_within_ns);
+                self.began = Some((*began, Nanos(within)));
+            }
+            RunEvent::Second(second) => {
+                self.moments.add(second);
+                self.open.add_second(second);
+                self.reached = second.to_ns;
+            }
             _ => {}
         }
     }
 
+    /// Notes that the coordinator gave up an agent, if it is this one: what it left open is then unfinished in the whole.
+    pub fn give_up(&mut self, lost: &str) {
+        self.is_given_up |= self.head.name == lost;
+    }
+
+    /// Returns what it left open when it was given up, as it was counted in the whole: in a second of no length.
+    fn left_open(&self) -> Option<Box<Second>> {
+        if !self.is_given_up || !self.open.is_any() {
+            return None;
+        }
+        let (from_ns, part) = (self.reached, self.open.part);
+        let mut second = Second { from_ns, to_ns: from_ns, part, ..Second::default() };
+        self.open.count_unfinished(&mut second, self.is_open);
+        Some(Box::new(second.slim()))
+    }
+
     /// Sums up and judges; also returns the counters of the machine if the service under load runs there.
-    pub fn finish(self) -> (AgentSummary, Option<CounterSummary>) {
+    pub fn finish(mut self) -> (AgentSummary, Option<CounterSummary>) {
+        let left_open = self.left_open();
+        left_open.iter().for_each(|second| self.sums.add_second(second));
         let sums = self.sums.finish();
         let evidence = Evidence { sums: &sums, objectives: &[] };
         let trust = Trust { findings: self.rules.iter().flat_map(|rule| rule.findings(&evidence)).collect() };
@@ -75,7 +120,10 @@ impl AgentBuilder {
         let (notices, end, verdict) = (sums.notices.clone(), sums.end, trust.verdict());
         let figures = Arc::new(FleetFigures::of(sums, verdict));
         let AgentBuilder { head, share, began, moments, .. } = self;
-        (AgentSummary { head, share, figures, trust, limits, notices, began, end, moments, observed }, nearby)
+        (
+            AgentSummary { head, share, figures, trust, limits, notices, began, end, left_open, moments, observed },
+            nearby,
+        )
     }
 }
 

@@ -24,10 +24,12 @@ pub struct FleetFigures {
     pub latency: Latency,
     /// CPU time of the busiest worker as a share of a core, of the agent with the busiest one.
     pub busiest_share: Option<f64>,
-    /// CPU time of all workers, in cores.
-    pub cores: f64,
+    /// CPU time of all workers.
+    pub cpu: Nanos,
     /// Part of it that was spent polling.
-    pub polled_cores: f64,
+    pub polling: Nanos,
+    /// Length of the seconds in which it was used: of a lost agent, less than the run.
+    pub rated: Nanos,
     /// The worst verdict.
     pub verdict: Grade,
 }
@@ -36,8 +38,7 @@ impl FleetFigures {
     /// Takes the figures of an agent.
     pub(super) fn of(mut sums: RunSums, verdict: Grade) -> FleetFigures {
         let totals = &mut sums.totals;
-        let cores = |time| totals.generator.share(time).unwrap_or(0.0);
-        let (used, polled_cores) = (cores(totals.generator.cpu), cores(totals.generator.polling));
+        let generator = totals.generator;
         FleetFigures {
             scheduled: totals.due,
             succeeded: totals.finished,
@@ -45,9 +46,10 @@ impl FleetFigures {
             unfinished: totals.censored,
             succeeded_in_window: totals.finished_in_window,
             latency: std::mem::take(&mut totals.latency),
-            busiest_share: totals.generator.busiest_share(),
-            cores: used,
-            polled_cores,
+            busiest_share: generator.busiest_share(),
+            cpu: generator.cpu,
+            polling: generator.polling,
+            rated: generator.rated,
             verdict,
         }
     }
@@ -66,9 +68,17 @@ impl FleetFigures {
         self.latency.merge(&other.latency);
         let busiest = self.busiest_share.into_iter().chain(other.busiest_share);
         self.busiest_share = busiest.max_by(f64::total_cmp);
-        self.cores += other.cores;
-        self.polled_cores += other.polled_cores;
+        self.cpu = self.cpu.saturating_add(other.cpu);
+        self.polling = self.polling.saturating_add(other.polling);
+        self.rated = self.rated.max(other.rated);
         self.verdict = self.verdict.max(other.verdict);
+    }
+
+    /// Returns CPU time in cores over this time, or over the agent's own seconds if they are longer: what is compared or
+    /// added up must be of the same time.
+    pub(crate) fn cores(&self, used: Nanos, over: Nanos) -> f64 {
+        let over = over.max(self.rated);
+        if over > Nanos::ZERO { used.0 as f64 / over.0 as f64 } else { 0.0 }
     }
 
     /// Returns the main latency: response time under open load, service time under closed load.

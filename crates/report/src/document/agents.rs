@@ -27,7 +27,7 @@ pub(super) struct AgentReport<'a> {
     ended: &'static str,
     /// Time from the start of the first agent to its own; null if it told of none.
     started_after_us: Option<f64>,
-    /// Maximum error of the comparison of its clock with the coordinator's.
+    /// Maximum error of its start, because its clock was compared with the coordinator's over a network.
     clock_within_us: f64,
     /// Figures.
     #[serde(flatten)]
@@ -61,6 +61,9 @@ pub(super) struct StartReport {
     spread_us: f64,
     /// Maximum error of that time.
     within_us: f64,
+    /// Set if the clocks were compared well enough to tell the spread; if not, only the sum of both, which it does not
+    /// exceed, is known.
+    is_known: bool,
 }
 
 /// A stretch in which a share of the run is missing.
@@ -102,9 +105,10 @@ struct FiguresReport<'a> {
     latency: Distribution<'a>,
     /// Time by which brunt itself sent requests late.
     generator_late: Distribution<'a>,
-    /// CPU time of the busiest worker of each second ÷ the window; null if not known.
+    /// CPU time of the busiest worker of each second ÷ the agent's own time in the window, which of a lost agent ends
+    /// where it was lost; null if not known.
     busiest_share: Option<f64>,
-    /// CPU time of all workers, in cores.
+    /// CPU time of all workers in the window ÷ the window of the run, in cores: the agents add up to the run.
     cores: f64,
     /// `trusted`, `too_short`, `caution` or `not_trusted`: the worst of its agents.
     verdict: &'static str,
@@ -122,7 +126,7 @@ impl<'a> FiguresReport<'a> {
             latency: Distribution::of(figures.headline(summary.open)),
             generator_late: Distribution::plain(&figures.latency.gen_late),
             busiest_share: figures.busiest_share,
-            cores: figures.cores,
+            cores: figures.cores(figures.cpu, summary.totals.generator.rated),
             verdict: figures.verdict.verdict(),
         }
     }
@@ -142,7 +146,7 @@ fn of_agent<'a>(agent: &'a AgentSummary, summary: &Summary) -> AgentReport<'a> {
         workers: [agent.head.workers.from, agent.head.workers.to],
         ended: agent.end.name(),
         started_after_us: summary.started_after(agent).map(brunt_measure::Nanos::as_micros_f64),
-        clock_within_us: agent.head.clock_within_ns as f64 / 1e3,
+        clock_within_us: agent.clock_within().as_micros_f64(),
         figures: FiguresReport::of(&agent.figures, agent.share, summary),
         reasons: agent.trust.findings.iter().map(reason).collect(),
         limits: agent.limits.iter().map(LimitReport::of).collect(),
@@ -162,5 +166,6 @@ pub(super) fn labels(summary: &Summary) -> Option<Vec<LabelReport<'_>>> {
 /// Returns how far apart the agents began.
 pub(super) fn start(summary: &Summary) -> Option<StartReport> {
     let found = summary.start_spread()?;
-    Some(StartReport { spread_us: found.spread.as_micros_f64(), within_us: found.within.as_micros_f64() })
+    let [spread_us, within_us] = [found.spread, found.within].map(brunt_measure::Nanos::as_micros_f64);
+    Some(StartReport { spread_us, within_us, is_known: found.is_known() })
 }

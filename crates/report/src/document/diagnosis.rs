@@ -98,7 +98,7 @@ impl CurveReport {
 struct SharedCpuReport {
     /// CPU time of the service's processes.
     service_cores: f64,
-    /// CPU time of the generator's threads.
+    /// CPU time of the generator's threads: of all agents on the machine, of which one may have been lost.
     generator_cores: f64,
     /// CPU time of the service by program, the busiest first; empty in older records.
     programs: Vec<ProgramReport>,

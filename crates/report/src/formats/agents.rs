@@ -29,6 +29,10 @@ const CAUTION: Text = text("caution", "谨慎");
 const NOT_TRUSTED: Text = text("not trusted", "不可信");
 const LOST: Text = text("lost", "丢失");
 const SPREAD: Text = text("started within {spread} (± {within})", "启动时刻相差 {spread}（± {within}）");
+const SPREAD_AT_MOST: Text = text(
+    "started at most {most} apart: their clocks could only be compared to ± {within}",
+    "启动时刻最多相差 {most}：各机时钟只能比较到 ± {within}",
+);
 const COUNT: Text = text("{n} {n|agent|agents}", "{n} 个施压机");
 const DOUBTED: Text = text("not trusted: {agents}", "不可信：{agents}");
 const LOST_AGENTS: Text = text("lost: {agents}", "丢失：{agents}");
@@ -167,8 +171,9 @@ pub(super) fn notes(summary: &Summary, lang: Lang) -> Vec<String> {
 
 fn spread(summary: &Summary, lang: Lang) -> Option<String> {
     let found = summary.start_spread()?;
-    let [spread, within] = [found.spread, found.within].map(numbers::duration);
-    Some(lang.fill(SPREAD, &[("spread", &spread), ("within", &within)]))
+    let [spread, within, most] = [found.spread, found.within, found.most()].map(numbers::duration);
+    let text = if found.is_known() { SPREAD } else { SPREAD_AT_MOST };
+    Some(lang.fill(text, &[("spread", &spread), ("within", &within), ("most", &most)]))
 }
 
 /// Returns the notices of agents, those with the same words once.

@@ -25,7 +25,7 @@ pub const COLUMNS: [(&str, &str); 39] = [
     ("sent", "requests sent in it"),
     ("succeeded", "successes that completed in it"),
     ("failed", "failures that ended in it"),
-    ("unfinished", "requests unfinished at the end (last second only)"),
+    ("unfinished", "requests unfinished at the end (last second, and the one in which an agent was lost)"),
     ("warmup", "warm-up requests sent in it; in no other count"),
     ("succeeded_of_warmup", "successful warm-up requests that completed in it; in its throughput, in no other count"),
     ("users", "users at its end"),
@@ -92,6 +92,9 @@ impl ReportFormat for CsvFormat {
                 _ => continue,
             };
             writeln!(out, "{}", row(&second, summary.open).join(","))?;
+            for (agent, left) in left_open(summary, second.from_ns) {
+                writeln!(out, "{}", row_of_agent(left, agent, summary).join(","))?;
+            }
             for named in &second.named {
                 writeln!(out, "{}", row_of_name(&second, named, &rows).join(","))?;
             }
@@ -155,6 +158,14 @@ fn row(s: &Second, open: bool) -> [String; COLUMNS.len()] {
         least(latency.quantile(0.999)),
         if s.missing_share > 0.0 { s.missing_share.to_string() } else { String::new() },
     ]
+}
+
+/// Returns what agents left open that were given up at this time: the whole counts it in the second that begins then.
+fn left_open(summary: &Summary, from_ns: i64) -> impl Iterator<Item = (u16, &Second)> {
+    let agents = (0..).zip(&summary.agents);
+    agents
+        .filter_map(move |(n, agent)| Some((n, &**agent.left_open.as_ref()?)))
+        .filter(move |(_, left)| left.from_ns == from_ns)
 }
 
 /// Returns the row of an agent in a second. What agents do not tell of a second is empty.

@@ -218,15 +218,20 @@ fn a_band_that_is_wide_because_of_one_agent_says_so() {
 /// Creates a run whose second agent is lost after the sixth of ten seconds.
 pub fn with_a_lost_agent() -> RunBuilder {
     let mut run = fleet(&NAMES[..4], 10, |agent, n| match agent {
+        1 if n == 5 => {
+            let whole = healthy(4, n);
+            Second { due: whole.due + 3, sent: whole.sent + 3, in_flight: 3, ..whole }
+        }
         1 if n == 6 => {
-            Second { from_ns: n * S, to_ns: n * S, missing_share: 0.25, ..Second::default() }.unfinished(3, Nanos::ZERO)
+            let left = Second { from_ns: n * S, to_ns: n * S, missing_share: 0.25, ..Second::default() };
+            Second { due: 0, sent: 0, ..left.unfinished(3, Nanos::ZERO) }
         }
         1 if n > 6 => Second { missing_share: 0.25, ..second(n) },
         _ => healthy(4, n),
     });
     // What the agent itself told ends before.
     let lost = |event: &RunEvent| match event {
-        RunEvent::OfAgent(AgentEvent { agent: 1, event }) => match &**event {
+        RunEvent::OfAgent(AgentEvent { agent: 1, event, .. }) => match &**event {
             RunEvent::Second(s) => s.from_ns >= 6 * S,
             RunEvent::Ended(_) => true,
             _ => false,
@@ -261,6 +266,93 @@ fn a_lost_agent_is_a_finding_by_its_part_of_the_run() {
     assert!(text.contains("Agent eu-2 was lost (nothing heard for 90 s)"), "{text}");
 }
 
+/// Returns the sums of the rows of a CSV, of the whole and of its agents, for each of these columns.
+fn summed(csv: &str, columns: &[&str]) -> [Vec<u64>; 2] {
+    let mut lines = csv.lines();
+    let heading: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let at = |name: &str| heading.iter().position(|column| *column == name).unwrap();
+    let mut sums = [(); 2].map(|()| vec![0; columns.len()]);
+    for row in lines.map(|line| line.split(',').collect::<Vec<_>>()) {
+        let sum = &mut sums[usize::from(row[at("kind")] == "agent")];
+        sum.iter_mut().zip(columns).for_each(|(sum, column)| *sum += row[at(column)].parse::<u64>().unwrap());
+    }
+    sums
+}
+
+#[test]
+fn what_a_lost_agent_left_open_stands_in_its_own_row_as_in_the_whole() {
+    let run = with_a_lost_agent();
+    let csv = run.written("csv", Lang::En);
+    let [whole, agents] = summed(&csv, &["scheduled", "succeeded", "unfinished"]);
+    assert_eq!(whole, [250 * 4 * 10 - 250 * 4 + 3, 250 * 4 * 10 - 250 * 4, 3]);
+    assert_eq!(agents, whole);
+    assert!(csv.contains("\n6,6,window,0,0,0,0,3,"), "{csv}");
+    let json = run.json();
+    let requests = |latency: &serde_json::Value| latency["count"].as_u64().unwrap();
+    let each: Vec<u64> = json["agents"].as_array().unwrap().iter().map(|agent| requests(&agent["latency"])).collect();
+    assert_eq!(each.iter().sum::<u64>(), requests(&json["latency"]["response"]), "{each:?}");
+    assert_eq!((each[1], json["agents"][1]["unfinished"].as_u64()), (6 * 250 + 3, Some(3)));
+    let lines = crate::html::lines(&run.written("html", Lang::En));
+    let block = lines.iter().find(|line| line["g"] == 6).unwrap();
+    assert_eq!(block["r"][1], serde_json::json!([1, 0, 0, 0, 0]), "its curve has the bound of what it left open");
+}
+
+#[test]
+fn rows_of_agents_add_up_to_the_whole_in_every_format() {
+    let run = with_a_lost_agent();
+    let rate = |cells: Vec<&str>| cells.into_iter().nth(3).map(|rate| rate.trim().parse::<u64>().unwrap());
+    let names = NAMES[..4].iter().map(|(name, _)| *name);
+    for (format, prefix) in [("text", "  "), ("markdown", "| ")] {
+        let page = run.written(format, Lang::En);
+        let row = |name| page.lines().find(|line| line.starts_with(&format!("{prefix}{name} "))).unwrap().to_owned();
+        let rows = names.clone().map(row);
+        let sum: u64 = match format {
+            "markdown" => rows.filter_map(|row| rate(row.trim_matches('|').split('|').collect())).sum(),
+            // Two labels are two words.
+            _ => rows
+                .filter_map(|row| {
+                    rate(row.replace("asia slow", "asia").replace(" %", "%").split_whitespace().collect())
+                })
+                .sum(),
+        };
+        assert_eq!(sum, 900, "{page}");
+        assert!(page.contains("900/s"), "{page}");
+    }
+    let lines = crate::html::lines(&run.written("html", Lang::En));
+    let blocks = lines.iter().filter_map(|line| line["g"].as_i64().and(line["r"].as_array()));
+    let succeeded: u64 = blocks.flatten().filter_map(|row| row[1].as_u64()).sum();
+    assert_eq!(succeeded, run.summary().totals.finished);
+}
+
+#[test]
+fn the_cpu_time_of_agents_is_told_over_one_time_and_adds_up() {
+    let json = with_a_lost_agent().json();
+    let cores: Vec<f64> =
+        json["agents"].as_array().unwrap().iter().map(|agent| agent["cores"].as_f64().unwrap()).collect();
+    assert!(cores.iter().zip([0.9, 0.54, 0.9, 0.9]).all(|(cores, known)| (cores - known).abs() < 1e-9), "{cores:?}");
+    let busiest = |agent: usize| json["agents"][agent]["busiest_share"].as_f64().unwrap();
+    assert_eq!([0, 1].map(busiest), [0.5; 2], "how full a worker was while there was one");
+}
+
+#[test]
+fn agents_beside_the_service_are_compared_with_it_over_one_time() {
+    let mut run = with_a_lost_agent();
+    run.agents.iter_mut().take(2).for_each(|agent| agent.host.name = "beside".into());
+    for (agent, last) in [(1, 6), (0, 10)] {
+        for n in 0..=last {
+            let busy = n as u64 * 2_000_000_000;
+            let mut values = vec![("cpu.count", 4), ("service.all.cpu", busy / 2)];
+            let idle = ["system", "irq", "softirq", "steal", "iowait"].map(|part| (part, 0));
+            let all = [("user", busy), ("idle", busy)].into_iter().chain(idle);
+            let named: Vec<(String, u64)> = all.map(|(part, ns)| (format!("cpu.all.{part}"), ns)).collect();
+            values.extend(named.iter().map(|(name, ns)| (&**name, *ns)));
+            run.events.insert(4 + n as usize, of(agent, sample(n * S, "beside", &values)));
+        }
+    }
+    let shared = &run.json()["diagnosis"]["shared"];
+    assert!((shared["generator_cores"].as_f64().unwrap() - 1.44).abs() < 1e-9, "{shared}");
+}
+
 #[test]
 fn figures_by_label_are_merged_from_histograms() {
     // The slow agent has a tenth of the requests of its label: the mean of both p99 would be far off.
@@ -282,6 +374,30 @@ fn figures_by_label_are_merged_from_histograms() {
     let spread = json["start"]["spread_us"].as_f64().unwrap();
     assert!((spread - 900.0).abs() < 1.0 && json["start"]["within_us"] == 100.0, "{}", json["start"]);
     assert!((json["agents"][1]["started_after_us"].as_f64().unwrap() - 300.0).abs() < 1.0);
+}
+
+#[test]
+fn the_error_of_the_start_is_that_of_the_clocks_that_told_it() {
+    let told = |within_ns: [u64; 3]| {
+        let mut run = fleet(&NAMES[..3], 3, |_, n| healthy(3, n));
+        for (event, within) in run.events.iter_mut().zip(within_ns) {
+            let RunEvent::OfAgent(of) = event else { panic!("the start of an agent") };
+            *of = of.clone().within(within);
+        }
+        run
+    };
+    // The one in the middle may have been the first or the last.
+    let json = told([200_000, 3_000_000, 500_000]).json();
+    assert_eq!(json["start"], serde_json::json!({ "spread_us": 600.0, "within_us": 3500.0, "is_known": true }));
+    assert_eq!(json["agents"][1]["clock_within_us"], 3000.0);
+    let run = told([7_000_000, 8_000_000, 500_000]);
+    assert_eq!(run.json()["start"]["is_known"], false);
+    let [en, zh] = [Lang::En, Lang::Zh].map(|lang| run.written("text", lang));
+    assert!(en.contains("started at most 15.6 ms apart: their clocks could only be compared to ± 15.0 ms"), "{en}");
+    assert!(
+        zh.contains("启动时刻最多相差 15.6 ms：各机时钟只能比较到 ± 15.0 ms") && !en.contains("started within"),
+        "{zh}"
+    );
 }
 
 #[test]

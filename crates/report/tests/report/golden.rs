@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use brunt_measure::Nanos;
 use brunt_plan::Change;
-use brunt_record::RunPart;
+use brunt_record::{Notice, RunEvent, RunPart, Subject};
 use brunt_report::Lang;
 
 use crate::run_builder::{FillSecond, RunBuilder, closed, ms, open, second};
@@ -113,6 +113,18 @@ fn on_a_screen(run: &RunBuilder, lang: Lang, cells: Option<usize>) -> String {
     let mut out = Vec::new();
     brunt_report::format("text").unwrap().write(&run.summary(), &Vec::new(), style, &mut out).unwrap();
     String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn a_screen_without_room_for_all_notices_still_tells_of_the_agents() {
+    let mut run = crate::agents::with_a_lost_agent();
+    for n in 0..9 {
+        let facts = [("agent", format!("us-{n}")), ("why", "nothing heard for 90 s".to_owned())];
+        run.events.push(RunEvent::Notice(Notice::new(Subject::AgentLost, facts)));
+    }
+    let page = on_a_screen(&run, Lang::En, Some(80));
+    assert!(page.contains("\nAgents       4 agents; "), "{page}");
+    assert!(!page.contains("us-8 was lost"), "{page}");
 }
 
 #[test]

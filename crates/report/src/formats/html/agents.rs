@@ -84,20 +84,32 @@ impl AgentBlocks {
         let curves = AgentCurves::of(summary);
         // An agent that is in no curve holds nothing up.
         let reached = curves.curves.iter().map(|of| if of.is_empty() { i64::MAX } else { i64::MIN }).collect();
-        AgentBlocks { curves, open: summary.open, block_ns, blocks: BTreeMap::new(), reached }
+        let mut all = AgentBlocks { curves, open: summary.open, block_ns, blocks: BTreeMap::new(), reached };
+        for (index, agent) in summary.agents.iter().enumerate() {
+            agent.left_open.iter().for_each(|left| all.add_second(index, left));
+        }
+        all
+    }
+
+    /// Adds a second to the curves of an agent.
+    fn add_second(&mut self, agent: usize, second: &Second) {
+        let curves = self.curves.curves.get(agent).filter(|_| second.part != RunPart::Warmup);
+        for curve in curves.into_iter().flatten() {
+            let block = self.blocks.entry(second.from_ns.div_euclid(self.block_ns)).or_default();
+            block.entry(*curve).or_default().add(second, self.open);
+        }
     }
 
     /// Adds an event of an agent; returns a line for a block that is complete.
     pub fn add(&mut self, told: &AgentEvent) -> Option<Value> {
         let RunEvent::Second(second) = &*told.event else { return None };
-        let curves = self.curves.curves.get(usize::from(told.agent)).filter(|curves| !curves.is_empty())?;
+        self.curves.curves.get(usize::from(told.agent)).filter(|curves| !curves.is_empty())?;
         if second.part == RunPart::Warmup {
             return None;
         }
         let at = second.from_ns.div_euclid(self.block_ns);
         self.reached[usize::from(told.agent)] = at;
-        let block = self.blocks.entry(at).or_default();
-        curves.iter().for_each(|curve| block.entry(*curve).or_default().add(second, self.open));
+        self.add_second(usize::from(told.agent), second);
         let complete = self.reached.iter().min().copied().unwrap_or(i64::MAX);
         let is_due =
             self.blocks.len() > HELD || self.blocks.first_key_value().is_some_and(|(block, _)| *block < complete);

@@ -221,7 +221,8 @@ impl Brief<'_> {
 
     fn agents(&mut self) {
         let line = agents::in_short(self.summary, self.lang);
-        line.into_iter().for_each(|line| self.add(Spare::Row, agents::AGENTS, line));
+        // Whose figures they are is part of the result, whatever else there is to say.
+        line.into_iter().for_each(|line| self.add(Spare::Never, agents::AGENTS, line));
     }
 
     fn requests(&mut self) {
