@@ -1,6 +1,7 @@
 //! `brunt-link`: started by brunt, never by a person. It holds the connection to the other machines of a fleet, and does
 //! what brunt asks on a socket ([`brunt_messenger::bridge`]). It measures nothing and knows nothing of runs.
 
+use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,9 @@ use std::time::Duration;
 
 use brunt_cause::{Complaint, complaint};
 use brunt_i18n::Lang;
-use brunt_link::{AgentIdentity, FleetContact, JoinedFleet, LocalServer, NatsMessenger, renewed};
+use brunt_link::{
+    AgentIdentity, FleetContact, JoinedFleet, LocalServer, NatsMessenger, STANDSTILL, renewed, watch_standstill,
+};
 use brunt_messenger::{Messenger, ReplaceableMessenger, bridge};
 
 const USAGE: &str = "brunt-link is started by brunt, for agents and for runs on them. It must lie beside brunt.
@@ -19,7 +22,9 @@ const USAGE: &str = "brunt-link is started by brunt, for agents and for runs on 
   brunt-link coordinator --dir DIR --listen ADDRESS:PORT --linger SECONDS
   brunt-link coordinator --nats URL --dir DIR --linger SECONDS
   brunt-link agent --join HOST:PORT    (identity in $BRUNT_LINK_IDENTITY, client on standard input)
-  brunt-link agent --nats URL";
+  brunt-link agent --nats URL
+
+  --standstill SECONDS    end after so long a standstill (15; not with NATS, which is reached again)";
 
 /// Variable with an agent's identity, as JSON: other users cannot read it, unlike a command line.
 const IDENTITY: &str = "BRUNT_LINK_IDENTITY";
@@ -27,6 +32,8 @@ const IDENTITY: &str = "BRUNT_LINK_IDENTITY";
 const NATS_URL: &str = "BRUNT_LINK_NATS";
 /// Variable with the language of an agent's owner.
 const LANGUAGE: &str = "BRUNT_LINK_LANGUAGE";
+/// Exit code of a link that stood still.
+const STOOD_STILL: i32 = 3;
 /// Pause before a server that was not reached is tried again.
 const AGAIN: Duration = Duration::from_millis(1000);
 
@@ -61,6 +68,7 @@ fn coordinator(option: &dyn Fn(&str) -> Option<String>) -> Result<(), String> {
         Ok(url) => Arc::new(NatsMessenger::connect(&url).map_err(|why| why.0)?),
         Err(_) => {
             let listen = option("--listen").ok_or(USAGE)?;
+            end_after_standstill(option, Lang::from_env())?;
             renewed::coordinator(&directory, &listen).map_err(|why| why.0)?
         }
     };
@@ -69,6 +77,23 @@ fn coordinator(option: &dyn Fn(&str) -> Option<String>) -> Result<(), String> {
     println!("ready");
     server.serve(|| Arc::clone(&messenger), linger, || ended.load(Ordering::Relaxed) || !exists(&directory));
     Ok(())
+}
+
+/// Ends this process once it has stood still: its brunt starts another at once.
+fn end_after_standstill(option: &dyn Fn(&str) -> Option<String>, lang: Lang) -> Result<(), String> {
+    let bound = option("--standstill").map(|seconds| seconds.parse().map_err(|_| USAGE)).transpose()?;
+    let bound = bound.map_or(STANDSTILL, Duration::from_secs_f64);
+    let end = move |stood_still: Duration| {
+        let seconds = stood_still.as_secs();
+        let why = complaint!(
+            "the link stood still for {seconds} s; another takes its place",
+            "连接进程停顿了 {seconds} 秒；将由新的进程接替"
+        );
+        // Whoever started a coordinator's link may be gone, and with it the other end of the stream.
+        let _ = writeln!(std::io::stderr(), "{}", if lang == Lang::Zh { why.zh() } else { &why });
+        std::process::exit(STOOD_STILL);
+    };
+    watch_standstill(bound, end).map_err(|why| why.to_string())
 }
 
 fn exists(directory: &Path) -> bool {
@@ -85,6 +110,7 @@ fn agent(option: &dyn Fn(&str) -> Option<String>) -> Result<(), String> {
         Ok(url) => joined_nats(url, lang),
         Err(_) => {
             let coordinator = option("--join").ok_or(USAGE)?;
+            end_after_standstill(option, lang)?;
             let identity = std::env::var(IDENTITY).map_err(|_| USAGE)?;
             let identity: serde_json::Value = serde_json::from_str(&identity).map_err(|why| why.to_string())?;
             let part = |name: &str| identity[name].as_str().unwrap_or_default().to_owned();

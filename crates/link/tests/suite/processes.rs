@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use brunt_messenger::{FrameId, LinkedMessenger, Messenger, ReplaceableMessenger};
 
 use crate::fleets::{ZenohFleet, bridged};
-use crate::networks::{BUSY, NOTICED, noticed_and_caught_up};
+use crate::networks::{BUSY, NOTICED, hand_in, noticed_and_caught_up};
 use crate::{Attendance, KeptFrames, SOON, id, until};
 
 /// A process of the link with the messenger that reaches it; killed when dropped.
@@ -63,6 +63,13 @@ impl LinkProcess {
         assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
     }
 
+    /// Waits until it has ended by itself, and returns its exit code.
+    #[track_caller]
+    fn until_ended(&self) -> Option<i32> {
+        until("it ends", || self.child.lock().unwrap().try_wait().unwrap().is_some());
+        self.child.lock().unwrap().wait().unwrap().code()
+    }
+
     /// Returns the most memory that it has had, in kB.
     pub fn peak_kb(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.lock().unwrap().id())).unwrap();
@@ -96,8 +103,13 @@ fn link(words: &[&str]) -> Command {
 }
 
 fn coordinator(directory: &Path, listen: &str) -> (Child, UnixStream) {
+    coordinator_with(directory, listen, &[])
+}
+
+fn coordinator_with(directory: &Path, listen: &str, options: &[&str]) -> (Child, UnixStream) {
     let path = directory.display().to_string();
-    let mut child = link(&["coordinator", "--dir", &path, "--listen", listen, "--linger", "60"]).spawn().unwrap();
+    let mut command = link(&["coordinator", "--dir", &path, "--listen", listen, "--linger", "60"]);
+    let mut child = command.args(options).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     assert_eq!(line, "ready\n");
@@ -105,8 +117,13 @@ fn coordinator(directory: &Path, listen: &str) -> (Child, UnixStream) {
 }
 
 fn agent(fleet: &ZenohFleet, name: &str) -> (Child, UnixStream) {
+    agent_with(fleet, name, &[])
+}
+
+fn agent_with(fleet: &ZenohFleet, name: &str, options: &[&str]) -> (Child, UnixStream) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let mut command = link(&["agent", "--join", &fleet.address]);
+    command.args(options);
     command.env("BRUNT_LINK_IDENTITY", fleet.identity_text(name)).stdin(OwnedFd::from(theirs)).stdout(Stdio::null());
     (command.spawn().unwrap(), ours)
 }
@@ -198,6 +215,35 @@ fn a_coordinators_link_that_is_killed_is_noticed_and_its_successor_gets_everythi
 #[test]
 fn a_coordinators_link_that_is_stopped_is_noticed_and_gets_everything_later() {
     of_the_coordinator(Misfortune::Stopped);
+}
+
+#[test]
+fn links_that_stood_still_end_by_themselves_and_their_successors_get_everything() {
+    let fleet = ZenohFleet::make(&["a"]);
+    let bound = ["--standstill", "3"];
+    let (child, stream) = coordinator_with(&fleet.path(), &fleet.address, &bound);
+    let master = LinkProcess::new(child, stream);
+    let (child, stream) = agent_with(&fleet, "a", &bound);
+    let lent = LinkProcess::new(child, stream);
+    let kept = KeptFrames::default();
+    let _held = kept.receive(&*master.messenger);
+    let restart = |link: &LinkProcess, start_again: &dyn Fn() -> (Child, UnixStream)| {
+        let went_on = Instant::now();
+        link.signal("CONT");
+        assert_eq!(link.until_ended(), Some(3));
+        link.until_said("stood still for", went_on);
+        link.again(start_again());
+    };
+    let number = hand_in(&*lent.messenger, "a", |_| {
+        until("the first frames", || kept.of("a").len() > 9);
+        [&master, &lent].iter().for_each(|link| link.signal("STOP"));
+        std::thread::sleep(Duration::from_millis(5000));
+        restart(&master, &|| coordinator(&fleet.path(), &fleet.address));
+        restart(&lent, &|| agent(&fleet, "a"));
+        let before = kept.of("a").len();
+        until("it hands in again", || kept.of("a").len() > before + 9);
+    });
+    kept.assert_whole("a", number);
 }
 
 #[test]
