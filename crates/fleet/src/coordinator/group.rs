@@ -1,6 +1,7 @@
 //! Agents chosen for runs: how a run begins on them, or goes on.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -10,7 +11,7 @@ use brunt_cause::{Complaint, complaint};
 use brunt_contract::UsageError;
 use brunt_engine::{Control, Stop};
 use brunt_measure::{Nanos, Rng};
-use brunt_messenger::{FrameId, Held, Keep};
+use brunt_messenger::{FrameId, Held, Keep, Undelivered};
 use brunt_plan::{AgentSelection, Change, Load, LossPolicy, NamedAgent, Plan, RunTerms};
 use brunt_record::{AgentHead, Notice, RunEvent, RunStarted, Subject, WorkerRange};
 
@@ -36,6 +37,8 @@ pub struct AgentGroup {
     runs: PathBuf,
     /// The fleet, as `--fleet` names it, without a password.
     fleet_name: Option<String>,
+    /// Set if the last run could not begin because an agent was not there, or made another run.
+    lacks_agents: AtomicBool,
 }
 
 impl AgentGroup {
@@ -63,7 +66,7 @@ impl AgentGroup {
         known.sort_by(|a, b| a.name.cmp(&b.name));
         let chosen = selection.choose(&named(&known))?;
         let agents = chosen.into_iter().filter_map(|n| known.get(n).cloned()).collect();
-        Ok(AgentGroup { fleet, agents, terms, runs, fleet_name })
+        Ok(AgentGroup { fleet, agents, terms, runs, fleet_name, lacks_agents: AtomicBool::new(false) })
     }
 
     /// Returns the chosen agents.
@@ -88,7 +91,7 @@ impl AgentGroup {
         let clocks = at_once(&taking, |(agent, _)| clock::compare(&*self.fleet.messenger, &agent.name));
         let mut from = 0;
         let heads = taking.into_iter().zip(clocks).map(|((agent, share), clock)| {
-            let clock = clock.map_err(|why| refused(&agent.name, &why.0, &why.0))?;
+            let clock = clock.map_err(|why| self.lacking(&agent.name, &why))?;
             let head = AgentHead {
                 name: agent.name.clone(),
                 labels: agent.labels.clone(),
@@ -134,6 +137,7 @@ impl FleetRunner for AgentGroup {
             );
             return Err(UsageError::new("--on-lost", trouble));
         }
+        self.lacks_agents.store(false, Ordering::Relaxed);
         let workers = prepared.workers(plan);
         let heads = self.heads(workers)?;
         let mut bytes = Vec::new();
@@ -160,9 +164,29 @@ impl FleetRunner for AgentGroup {
         }
         Ok(())
     }
+
+    fn lacks_agents(&self) -> bool {
+        self.lacks_agents.load(Ordering::Relaxed)
+    }
 }
 
 impl AgentGroup {
+    /// Notes that an agent is not there.
+    fn lacking(&self, agent: &str, why: &Undelivered) -> UsageError {
+        self.lacks_agents.store(true, Ordering::Relaxed);
+        let why = &why.0;
+        UsageError::new(
+            OPTION,
+            complaint!("agent {agent} cannot be reached ({why})", "无法联系施压机 {agent}（{why}）"),
+        )
+    }
+
+    /// Returns `true` if an agent makes another run than this one.
+    fn is_busy(&self, agent: &str, run: &str) -> bool {
+        let found = self.fleet.describe(agent);
+        found.is_some_and(|found| matches!(found.state, AgentState::Runs(other) if other != run))
+    }
+
     /// Passes on the head of the record; returns what a coordinator that is started again must know, without secrets.
     fn begin(
         &self,
@@ -196,12 +220,15 @@ impl AgentGroup {
     /// Offers each agent its share.
     fn offer(&self, offers: &[(String, ShareOffer)]) -> Result<(), UsageError> {
         let answers = at_once(offers, |(agent, offer)| self.fleet.ask(agent, &AgentQuestion::Take(offer.clone())));
-        for ((agent, _), answer) in offers.iter().zip(answers) {
+        for ((agent, offer), answer) in offers.iter().zip(answers) {
             match answer {
                 Ok(AgentAnswer::Yes) => {}
-                Ok(AgentAnswer::No { en, zh }) => return Err(refused(agent, &en, &zh)),
+                Ok(AgentAnswer::No { en, zh }) => {
+                    self.lacks_agents.store(self.is_busy(agent, &offer.run), Ordering::Relaxed);
+                    return Err(refused(agent, &en, &zh));
+                }
                 Ok(_) => return Err(refused(agent, "it answers another question", "它回答了另一个问题")),
-                Err(why) => return Err(refused(agent, &why.0, &why.0)),
+                Err(why) => return Err(self.lacking(agent, &why)),
             }
         }
         Ok(())
@@ -376,4 +403,50 @@ pub(super) fn lead(heads: &[AgentHead]) -> Nanos {
     let slowest = heads.iter().map(|head| 2 * head.clock_within_ns).max().unwrap_or(0);
     let rounds = heads.len().div_ceil(super::AT_ONCE) as u64;
     Nanos::from_millis(300) + Nanos(slowest.saturating_mul(4 * rounds.max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use brunt_messenger::{LocalMessenger, Messenger};
+
+    use super::*;
+    use crate::protocol::to_bytes;
+
+    /// Offers a run to agent `a`, which is in this state and refuses; returns whether agents are lacking, and what is said.
+    fn offered(state: Option<AgentState>) -> (bool, String) {
+        let hub = LocalMessenger::default();
+        let agent = hub.participant();
+        let _held = state.map(|state| {
+            let answer = move |question: &[u8]| {
+                to_bytes(&match from_bytes(question) {
+                    Some(AgentQuestion::Describe) => {
+                        let state = state.clone();
+                        AgentAnswer::Description(Box::new(AgentDescription { state, ..AgentDescription::default() }))
+                    }
+                    _ => AgentAnswer::No { en: "it does not".into(), zh: "不".into() },
+                })
+            };
+            agent.answer("agent/a", Box::new(answer)).expect("an agent")
+        });
+        let group = AgentGroup {
+            fleet: Arc::new(Fleet::watch(Arc::new(hub.participant()), Vec::new()).expect("a fleet")),
+            agents: Vec::new(),
+            terms: RunTerms::default(),
+            runs: PathBuf::new(),
+            fleet_name: None,
+            lacks_agents: AtomicBool::new(false),
+        };
+        let heads = [AgentHead { name: "a".into(), ..AgentHead::default() }];
+        let refusal = group.offer(&offers("1", &heads, 1, (1, &group.terms))).expect_err("a refusal");
+        (group.lacks_agents(), refusal.to_string())
+    }
+
+    #[test]
+    fn an_agent_that_refuses_a_load_is_not_lacking() {
+        let said = "--agents: agent a refuses: it does not".to_owned();
+        assert_eq!(offered(Some(AgentState::Idle)), (false, said.clone()));
+        assert_eq!(offered(Some(AgentState::Runs("2".into()))), (true, said));
+        let (is_lacking, said) = offered(None);
+        assert!(is_lacking && said.starts_with("--agents: agent a cannot be reached ("), "{said}");
+    }
 }
