@@ -52,17 +52,21 @@ impl AgentGroup {
         (within, terms): (Duration, RunTerms),
         (fleet_name, runs): (Option<String>, PathBuf),
     ) -> Result<AgentGroup, Complaint> {
-        let mut known: Vec<AgentDescription> = Vec::new();
+        let (mut known, mut busy) = (Vec::<AgentDescription>::new(), Vec::<AgentDescription>::new());
         fleet.wait_for(within, |names| {
             let new: Vec<&String> =
                 names.iter().filter(|name| known.iter().all(|agent| agent.name != **name)).collect();
-            known.extend(at_once(&new, |name| fleet.describe(name)).into_iter().flatten());
-            known.retain(|agent| names.contains(&agent.name) && agent.state == AgentState::Idle);
+            let found = at_once(&new, |name| fleet.describe(name)).into_iter().flatten();
+            let (idle, others): (Vec<_>, Vec<_>) = found.partition(|agent| agent.state == AgentState::Idle);
+            busy = others;
+            known.extend(idle);
+            known.retain(|agent| names.contains(&agent.name));
             // All that come may still be coming, unless all there are have come.
             let idle: Vec<String> = known.iter().map(|agent| agent.name.clone()).collect();
             let is_open = matches!(selection, AgentSelection::All | AgentSelection::Label(_));
             (!is_open || fleet.is_whole(&idle)) && selection.choose(&named(&known)).is_ok()
         });
+        known.extend(busy);
         known.sort_by(|a, b| a.name.cmp(&b.name));
         let chosen = selection.choose(&named(&known))?;
         let agents = chosen.into_iter().filter_map(|n| known.get(n).cloned()).collect();
@@ -109,7 +113,14 @@ impl AgentGroup {
 }
 
 fn named(agents: &[AgentDescription]) -> Vec<NamedAgent> {
-    let named = |agent: &AgentDescription| NamedAgent { name: agent.name.clone(), labels: agent.labels.clone() };
+    let named = |agent: &AgentDescription| NamedAgent {
+        name: agent.name.clone(),
+        labels: agent.labels.clone(),
+        run: match &agent.state {
+            AgentState::Idle => None,
+            AgentState::Runs(run) => Some(run.clone()),
+        },
+    };
     agents.iter().map(named).collect()
 }
 
