@@ -40,6 +40,9 @@ pub trait FleetRunner: Send + Sync {
     /// # Errors
     /// The machines cannot begin it: the option, and which of them refused and why. Nothing was sent then.
     fn run(&self, run: &FleetRun<'_>, sink: &mut dyn FnMut(RunEvent)) -> Result<(), UsageError>;
+
+    /// Returns `true` if the last run could not begin because a machine was not there, or made another run.
+    fn lacks_agents(&self) -> bool;
 }
 
 /// A run to be made by other machines.

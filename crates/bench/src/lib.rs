@@ -281,6 +281,11 @@ impl Bench {
         &self.redaction
     }
 
+    /// Returns `true` if the last run could not begin because an agent was not there, or made another run.
+    pub fn lacks_agents(&self) -> bool {
+        matches!(&self.elsewhere, Some(Elsewhere { place: ElsewherePlace::Fleet(fleet), .. }) if fleet.lacks_agents())
+    }
+
     /// Runs the `teardown`; returns a notice if it failed.
     pub fn tear_down(&self, stop: &Stop, within: Option<Nanos>) -> Option<Notice> {
         Some(match self.prepared.tear_down(&self.setup, stop, within)? {

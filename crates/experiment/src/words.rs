@@ -1,5 +1,6 @@
 //! Words that all experiments share: times, figures and their names.
 
+use brunt_contract::UsageError;
 use brunt_i18n::text::{Text, text};
 use brunt_i18n::{Lang, numbers};
 use brunt_measure::Nanos;
@@ -9,6 +10,20 @@ const MINUTES: Text = text("{n} min", "{n} 分钟");
 const SECONDS: Text = text("{n} s", "{n} 秒");
 const RATE: Text = text("{n}/s", "{n}/s");
 const TOOK: Text = text("{n} {n|run|runs} in {time}; exit code {code}.", "共 {n} 次运行，用时 {time}；退出码 {code}。");
+const LOST_PART: Text = text(
+    "No further run counts: {why}. It says nothing about the service.",
+    "此后的运行不计入：{why}。这不能说明服务的任何情况。",
+);
+
+/// Says why an experiment ended with a run that is no evidence.
+pub(crate) fn lost_part(why: &UsageError, lang: Lang) -> String {
+    lang.fill(LOST_PART, &[("why", &error_text(why, lang))])
+}
+
+/// Returns what was wrong, in the language.
+pub(crate) fn error_text(why: &UsageError, lang: Lang) -> String {
+    if lang == Lang::Zh { why.zh() } else { why.to_string() }
+}
 
 /// Formats a time to the minute where it is long, as estimates are.
 pub(crate) fn about(time: Nanos, lang: Lang) -> String {

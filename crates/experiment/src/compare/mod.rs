@@ -79,6 +79,8 @@ pub struct CompareOutcome {
     pub elapsed: Nanos,
     /// Set if a target was lost.
     pub unreachable: bool,
+    /// Which agent or process was lost, or could not be had, if that ended it.
+    pub lost_part: Option<UsageError>,
 }
 
 impl CompareOutcome {
@@ -163,7 +165,7 @@ pub fn compare(
     let mut rows: Vec<ComparedRunRow> =
         plan.baseline.iter().flat_map(|baseline| &baseline.runs).map(kept_row).collect();
     let (kept, mut seeds) = (rows.len(), Rng::new(plan.seed));
-    let mut unreachable = false;
+    let (mut unreachable, mut lost_part) = (false, None);
     for side in order {
         if stop.requested() {
             break;
@@ -174,6 +176,10 @@ pub fn compare(
             RunResult::Made(summary) => rows.push(row_of(side, &summary)),
             RunResult::Refused(complaint) => return Err(complaint),
             RunResult::Stopped | RunResult::OutOfTime => break,
+            RunResult::Partial(why) => {
+                lost_part = Some(why);
+                break;
+            }
             RunResult::Lost => {
                 unreachable = true;
                 break;
@@ -181,7 +187,7 @@ pub fn compare(
         }
         tell(rows.len() - kept, &rows[rows.len() - 1]);
     }
-    Ok(outcome(plan.clone(), rows, runner.elapsed(), unreachable))
+    Ok(CompareOutcome { unreachable, lost_part, ..outcome(plan.clone(), rows, runner.elapsed()) })
 }
 
 fn kept_row(run: &BaselineRun) -> ComparedRunRow {
@@ -195,7 +201,7 @@ fn row_of(side: RunSide, summary: &Summary) -> ComparedRunRow {
     ComparedRunRow { side, figures: ComparedFigures::of_sums(summary), named: named.collect(), doubt }
 }
 
-fn outcome(plan: ComparePlan, rows: Vec<ComparedRunRow>, elapsed: Nanos, unreachable: bool) -> CompareOutcome {
+fn outcome(plan: ComparePlan, rows: Vec<ComparedRunRow>, elapsed: Nanos) -> CompareOutcome {
     let of = |side: RunSide| rows.iter().filter(move |row| row.side == side);
     let changes_of = |figures: &dyn Fn(&ComparedRunRow) -> Option<ComparedFigures>| {
         let [a, b] = [RunSide::Before, RunSide::After].map(|side| of(side).filter_map(figures).collect::<Vec<_>>());
@@ -209,5 +215,5 @@ fn outcome(plan: ComparePlan, rows: Vec<ComparedRunRow>, elapsed: Nanos, unreach
     };
     let named = names.iter().map(|(name, _)| name).filter(|name| is_in_both(name));
     let named = named.map(|name| (name.clone(), changes_of(&|row| of_name(name, row)))).collect();
-    CompareOutcome { changes, named, plan, rows, elapsed, unreachable }
+    CompareOutcome { changes, named, plan, rows, elapsed, unreachable: false, lost_part: None }
 }

@@ -8,7 +8,7 @@ use brunt_report::contrast::{ChangeVerdict, MEASURES};
 
 use super::{CompareOutcome, ComparePlan, ComparedRunRow};
 use crate::runs::{LEAST_RUNS, RunSide, RunsChange};
-use crate::words::{about, short_name, took, value_text};
+use crate::words::{about, lost_part, short_name, took, value_text};
 
 const OUTLOOK: Text = text(
     "Comparing {a} (A) with {b} (B): {n} {n|run|runs} of each in turn, of {lasts} each; about {about} in all. Ctrl-C ends \
@@ -200,6 +200,7 @@ pub(super) fn remarks(outcome: &CompareOutcome, lang: Lang) -> Vec<String> {
             (outcome.made().to_string(), (outcome.plan.runs * if outcome.is_kept() { 1 } else { 2 }).to_string());
         lines.push(lang.fill(NOT_ALL, &[("done", &done), ("all", &all)]));
     }
+    lines.extend(outcome.lost_part.as_ref().map(|why| lost_part(why, lang)));
     lines.push(took(outcome.made(), outcome.elapsed, outcome.exit_code(), lang));
     lines
 }

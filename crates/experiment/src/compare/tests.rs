@@ -41,6 +41,7 @@ fn found(second: f64, runs: usize, made: usize) -> CompareOutcome {
         named: Vec::new(),
         elapsed: Nanos::from_secs(130),
         unreachable: false,
+        lost_part: None,
     }
 }
 
@@ -56,6 +57,36 @@ fn a_slower_side_is_named_with_the_exit_code_of_a_regression() {
     let same = found(100.1, 6, 12);
     assert_eq!(same.exit_code(), 0);
     assert!(said(&same, brunt_report::Lang::En).starts_with("A and B are the same, as far as matters"));
+}
+
+/// A fleet that has lost an agent.
+struct NoAgents;
+
+impl TrialRunner for NoAgents {
+    fn run(
+        &mut self,
+        _: RunOf,
+        _: &Trial,
+        _: &Stop,
+        _: &mut [&mut dyn brunt_record::RunListener],
+    ) -> Result<RunResult, UsageError> {
+        Ok(RunResult::Partial(UsageError::whole("agent a2 was lost")))
+    }
+
+    fn elapsed(&self) -> Nanos {
+        Nanos::ZERO
+    }
+}
+
+#[test]
+fn a_comparison_that_lost_an_agent_is_not_finished() {
+    let found = compare(&plan(6), &mut NoAgents, &Stop::default(), &mut |_, _| {}).expect("an outcome");
+    assert_eq!(found.exit_code(), 21);
+    let text = said(&found, brunt_report::Lang::En);
+    assert!(
+        text.contains("0 of 12 runs were made.") && text.contains("No further run counts: agent a2 was lost."),
+        "{text}"
+    );
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub(crate) struct FindReport<'a> {
     failing: Option<FailingReport>,
     /// An objective that too few requests were made for at the lower bound; null if none.
     too_few_requests: Option<TooFewReport<'a>>,
-    /// Why the last trial in doubt was, or why the next load could not be sent.
+    /// Why the last trial in doubt was, why the next load could not be sent, or which agent was lost.
     doubts: Vec<String>,
     /// Times that trials went on although the service was still slower than before its overload.
     unsettled: u32,
@@ -192,7 +192,7 @@ pub(super) fn write_json(outcome: &FindOutcome, out: &mut dyn Write) -> io::Resu
             requests: few.made,
             least: few.least,
         }),
-        doubts: doubts.chain(outcome.refused.as_ref().map(ToString::to_string)).collect(),
+        doubts: doubts.chain(outcome.refused.iter().chain(&outcome.lost_part).map(ToString::to_string)).collect(),
         unsettled: outcome.unsettled,
         trials: outcome.rows.iter().map(TrialReport::from).collect(),
         elapsed_s: result.elapsed.as_secs_f64(),

@@ -143,6 +143,8 @@ pub struct FindOutcome {
     pub unsettled: u32,
     /// Set if the target was lost.
     pub unreachable: bool,
+    /// Which agent or process was lost, or could not be had, if that ended it.
+    pub lost_part: Option<UsageError>,
 }
 
 impl FindOutcome {
@@ -194,6 +196,7 @@ pub fn find(
             refused: None,
             unsettled: 0,
             unreachable: false,
+            lost_part: None,
         },
     };
     while finder.step(tell)? {}
@@ -279,6 +282,10 @@ impl Finder<'_> {
             RunResult::Made(summary) => return Ok(Some((*summary, failed))),
             RunResult::Lost => {
                 self.outcome.unreachable = true;
+                self.search.stop();
+            }
+            RunResult::Partial(why) => {
+                self.outcome.lost_part = Some(why);
                 self.search.stop();
             }
             RunResult::Stopped => self.search.stop(),

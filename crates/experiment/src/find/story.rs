@@ -6,7 +6,7 @@ use brunt_report::Exit;
 
 use super::{FindOutcome, FindPlan, TrialRow, service_limit};
 use crate::search::{GoalBounds, Search, SearchEnd};
-use crate::words::about;
+use crate::words::{about, error_text};
 
 const OUTLOOK: Text = text(
     "Searching the highest {what} that keeps {objectives}: from {lowest} up by doubling, then by halving, until the \
@@ -169,10 +169,7 @@ pub(super) fn remarks(outcome: &FindOutcome, lang: Lang) -> Vec<String> {
     if outcome.unsettled > 0 {
         lines.push(lang.fill(UNSETTLED, &[("n", &outcome.unsettled.to_string())]));
     }
-    lines.extend(outcome.refused.as_ref().map(|refused| {
-        let why = if lang == Lang::Zh { refused.zh() } else { refused.to_string() };
-        lang.fill(REFUSED, &[("why", &why)])
-    }));
+    lines.extend(outcome.refused.as_ref().map(|refused| lang.fill(REFUSED, &[("why", &error_text(refused, lang))])));
     let (n, time) = (result.trials.to_string(), about(result.elapsed, lang));
     lines.push(lang.fill(TOOK, &[("n", &n), ("time", &time), ("code", &outcome.exit().code().to_string())]));
     lines
@@ -201,9 +198,13 @@ pub(super) fn headline(outcome: &FindOutcome, lang: Lang) -> String {
         Some(SearchEnd::GeneratorLimited) if result.bounds.lower.is_none() => NOTHING_TO_TRUST,
         Some(SearchEnd::GeneratorLimited) => GENERATOR_LIMITED,
         Some(SearchEnd::OutOfTime) => UNDECIDED,
+        Some(SearchEnd::Stopped) | None if outcome.lost_part.is_some() => UNDECIDED,
         Some(SearchEnd::Stopped) | None => UNFINISHED,
     };
-    let why = if outcome.unreachable { LOST } else { OUT_OF_TIME };
+    let why = match &outcome.lost_part {
+        Some(why) => error_text(why, lang),
+        None => lang.of(if outcome.unreachable { LOST } else { OUT_OF_TIME }).to_owned(),
+    };
     let so_far = match result.bracket {
         [Some(_), Some(_)] => KNOWN_BOTH,
         [Some(_), None] => KNOWN_LOW,
@@ -219,7 +220,7 @@ pub(super) fn headline(outcome: &FindOutcome, lang: Lang) -> String {
         ("known", &*so_far),
         ("lower", &*known(result.bounds.lower, is_rate, lang)),
         ("upper", &*known(result.bounds.upper, is_rate, lang)),
-        ("why", lang.of(why)),
+        ("why", &*why),
     ];
     lang.fill(sentence, &facts)
 }

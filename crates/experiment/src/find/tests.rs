@@ -33,6 +33,7 @@ fn outcome(end: SearchEnd, lower: Option<f64>, upper: Option<f64>) -> FindOutcom
         refused: None,
         unsettled: 0,
         unreachable: false,
+        lost_part: None,
     }
 }
 
@@ -189,9 +190,9 @@ impl TrialRunner for CrashingService {
     }
 }
 
-#[test]
-fn a_service_that_crashed_is_waited_for_and_then_given_up() {
-    let plan = FindPlan {
+/// Returns a search of the number of users that fail in less than 1 %.
+fn search_of_users() -> FindPlan {
+    FindPlan {
         target: "http://h/".into(),
         objectives: vec!["failed<1%".into()],
         load: Trial::users(100, Nanos::from_secs(10)).load,
@@ -201,7 +202,58 @@ fn a_service_that_crashed_is_waited_for_and_then_given_up() {
         trial: Nanos::from_secs(10),
         warm_up: Nanos::from_secs(1),
         seed: 1,
+    }
+}
+
+/// A service that holds every load, on agents of which one is lost after so many trials.
+struct LosingAgent {
+    service: CrashingService,
+    trials: usize,
+}
+
+impl TrialRunner for LosingAgent {
+    fn run(
+        &mut self,
+        of: RunOf,
+        trial: &Trial,
+        stop: &Stop,
+        listeners: &mut [&mut dyn RunListener],
+    ) -> Result<RunResult, UsageError> {
+        if self.trials == 0 {
+            return Ok(RunResult::Partial(UsageError::whole("agent a2 was lost")));
+        }
+        self.trials -= usize::from(!of.is_aside);
+        self.service.run(of, trial, stop, listeners)
+    }
+
+    fn elapsed(&self) -> Nanos {
+        self.service.elapsed()
+    }
+}
+
+#[test]
+fn a_search_that_lost_an_agent_is_not_finished_and_keeps_what_was_shown() {
+    let search = |trials| {
+        let service =
+            CrashingService { most: f64::INFINITY, is_down: false, down_for: 0, waits: 0, spent: Nanos::ZERO };
+        let found = find(&search_of_users(), &mut LosingAgent { service, trials }, &Stop::default(), &mut |_| {});
+        found.expect("a search")
     };
+    for (trials, known) in [(0, "Nothing is known yet."), (2, "So far 200 users seems to keep failed<1%.")] {
+        let found = search(trials);
+        let text = said(&found, Lang::En);
+        assert_eq!((found.exit().code(), found.rows.len()), (21, trials), "{text}");
+        assert!(text.starts_with(&format!("Not finished: agent a2 was lost. {known}")), "{text}");
+        let mut document = Vec::new();
+        document::write_json(&found, &mut document).expect("memory");
+        let json: Value = serde_json::from_slice(&document).expect("JSON");
+        assert_eq!((&json["end"], &json["doubts"][0]), (&"stopped".into(), &"agent a2 was lost".into()));
+    }
+}
+
+#[test]
+fn a_service_that_crashed_is_waited_for_and_then_given_up() {
+    let plan = search_of_users();
     let search = |down_for| {
         let mut service = CrashingService { most: 500.0, is_down: false, down_for, waits: 0, spent: Nanos::ZERO };
         let found = find(&plan, &mut service, &Stop::default(), &mut |_| {}).expect("a search");

@@ -113,6 +113,8 @@ pub struct LadderOutcome {
     pub elapsed: Nanos,
     /// Set if a target was lost.
     pub unreachable: bool,
+    /// Which agent or process was lost, or could not be had, if that ended it.
+    pub lost_part: Option<UsageError>,
     /// Set if all rungs were climbed.
     pub is_complete: bool,
 }
@@ -156,6 +158,7 @@ pub fn climb(
         cores: None,
         elapsed: Nanos::ZERO,
         unreachable: false,
+        lost_part: None,
         is_complete: false,
     };
     let mut seeds = Rng::new(plan.seed);
@@ -193,6 +196,10 @@ impl LadderOutcome {
                 // More users do not fit this machine: what was reached is what is known.
                 RunResult::Refused(_) => return Ok(true),
                 RunResult::Stopped | RunResult::OutOfTime => return Ok(false),
+                RunResult::Partial(why) => {
+                    self.lost_part = Some(why);
+                    return Ok(false);
+                }
                 RunResult::Lost => {
                     self.unreachable = true;
                     return Ok(false);

@@ -6,7 +6,7 @@ use brunt_measure::Nanos;
 
 use super::{LadderOutcome, LadderPlan, RungRun};
 use crate::laws::ladder::{LadderStep, StepCost};
-use crate::words::{rate_text, took};
+use crate::words::{lost_part, rate_text, took};
 
 const OUTLOOK: Text = text(
     "Climbing {names}: 1, 2, 4 … users of each until throughput stops rising, {up_to} at most. Ctrl-C ends it with what is \
@@ -154,5 +154,6 @@ fn shortcomings(found: &LadderOutcome, lang: Lang) -> Vec<String> {
         let (n, all) = (found.rungs.len().to_string(), found.plan.rungs.len().to_string());
         lines.push(lang.fill(NOT_ALL, &[("n", &n), ("all", &all)]));
     }
+    lines.extend(found.lost_part.as_ref().map(|why| lost_part(why, lang)));
     lines
 }

@@ -9,7 +9,7 @@ use brunt_engine::Stop;
 use brunt_measure::Nanos;
 use brunt_plan::Trial;
 use brunt_record::{End, Kind, Phase, RunListener};
-use brunt_report::{Exit, Summary};
+use brunt_report::{AgentSummary, Exit, Summary};
 
 use super::{RunOf, RunResult, TrialRunner};
 
@@ -73,11 +73,12 @@ impl TrialRunner for BenchRunner<'_> {
         self.made += 1;
         self.longest_extra = self.longest_extra.max((self.elapsed() - before) - trial.lasts());
         Ok(match measured {
+            Err(why) if self.benches[of.subject].lacks_agents() => RunResult::Partial(UsageError::whole(why.problem)),
             Err(complaint) => RunResult::Refused(complaint),
             Ok(summary) => match summary.exit {
                 Exit::Unreachable => RunResult::Lost,
-                Exit::Interrupted if summary.end == End::Partial && !stop.requested() => {
-                    RunResult::Refused(lost_a_part())
+                Exit::Interrupted if is_partial(&summary) && !stop.requested() => {
+                    RunResult::Partial(lost_part(&summary))
                 }
                 Exit::Interrupted => RunResult::Stopped,
                 // What waits for a service to recover decides itself for how long.
@@ -92,13 +93,21 @@ impl TrialRunner for BenchRunner<'_> {
     }
 }
 
-/// Returns why an experiment ends with a run whose load was not that which was asked for.
-fn lost_a_part() -> UsageError {
-    let trouble = complaint!(
-        "an agent or a process was lost in the middle of a run; go on with --resume once it is there again",
-        "有施压机或进程在压测途中丢失；待其恢复后可用 --resume 继续"
-    );
-    UsageError::new("run", trouble)
+/// Returns `true` if the load was not that which was asked for, because part of what made it was lost.
+fn is_partial(summary: &Summary) -> bool {
+    summary.end == End::Partial || summary.agents.iter().any(AgentSummary::is_lost)
+}
+
+/// Says what was lost in the middle of a run.
+fn lost_part(summary: &Summary) -> UsageError {
+    let names: Vec<&str> =
+        summary.agents.iter().filter(|agent| agent.is_lost()).map(|agent| &*agent.head.name).collect();
+    let (en, zh) = (names.join(", "), names.join("、"));
+    UsageError::whole(match names.len() {
+        0 => complaint!("a process was lost in the middle of a run", "有进程在运行途中丢失"),
+        1 => complaint!("agent {en} was lost in the middle of a run", "施压机 {zh} 在运行途中丢失"),
+        _ => complaint!("agents {en} were lost in the middle of a run", "施压机 {zh} 在运行途中丢失"),
+    })
 }
 
 /// Returns `true` if nothing was there to connect to during the whole run: what is measured after that says nothing about the
@@ -114,7 +123,7 @@ fn is_lost(summary: &Summary) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use brunt_record::{Failure, RunEnd, RunEvent, Second};
+    use brunt_record::{AgentHead, Failure, RunEnd, RunEvent, Second};
 
     use super::*;
 
@@ -128,6 +137,22 @@ mod tests {
         let second = Second { finished, failed, failures, due: finished + failed, ..Second::default() };
         let started = crate::runner::tests::started();
         Summary::from_events([started, RunEvent::Second(Box::new(second)), RunEvent::Ended(RunEnd::default())])
+    }
+
+    #[test]
+    fn a_run_that_lost_an_agent_is_partial_and_names_it() {
+        let of = |names: &[&str], reason| {
+            let RunEvent::Started(mut head) = crate::runner::tests::started() else { panic!("a start") };
+            head.agents = names.iter().map(|name| AgentHead { name: (*name).into(), ..AgentHead::default() }).collect();
+            let ended = RunEnd { reason, ..RunEnd::default() };
+            Summary::from_events([RunEvent::Started(head), RunEvent::Ended(ended)])
+        };
+        // Neither agent told of its end.
+        let both = of(&["a1", "a2"], End::Aborted);
+        assert!(is_partial(&both), "with --on-lost abort");
+        assert_eq!(lost_part(&both).to_string(), "agents a1, a2 were lost in the middle of a run");
+        assert_eq!(lost_part(&both).zh(), "施压机 a1、a2 在运行途中丢失");
+        assert!(is_partial(&of(&[], End::Partial)) && !is_partial(&of(&[], End::Aborted)));
     }
 
     #[test]

@@ -23,6 +23,9 @@ pub enum RunResult {
     Made(Box<Summary>),
     /// The target could not be reached any more.
     Lost,
+    /// An agent or a process was lost in it, or could not be had: it says nothing about the service, nor about what this
+    /// machine can send.
+    Partial(UsageError),
     /// It was interrupted, or the record ends here: no further run follows.
     Stopped,
     /// There is no time for it.

@@ -27,8 +27,31 @@ enum RunMark {
     Lost,
     /// There was no time for another.
     OutOfTime,
-    /// The load did not fit: option, and what was wrong in each language.
-    Refused { option: String, en: String, zh: String },
+    /// An agent or a process was lost, or could not be had.
+    Partial(MarkedError),
+    /// The load did not fit.
+    Refused(MarkedError),
+}
+
+/// What was wrong: the option, and the problem in each language.
+#[derive(Debug, Serialize, Deserialize)]
+struct MarkedError {
+    option: String,
+    en: String,
+    zh: String,
+}
+
+impl From<&UsageError> for MarkedError {
+    fn from(why: &UsageError) -> MarkedError {
+        let (en, zh) = (why.problem.to_string(), why.problem.zh().to_owned());
+        MarkedError { option: why.location.clone(), en, zh }
+    }
+}
+
+impl From<MarkedError> for UsageError {
+    fn from(mark: MarkedError) -> UsageError {
+        UsageError::new(mark.option, Complaint::new(mark.en, mark.zh))
+    }
 }
 
 /// Runs from a record, if there are any, and then those of another maker, if there is one.
@@ -102,9 +125,8 @@ impl<'a> RecordedRunner<'a> {
                 return Ok(Some(match why {
                     RunMark::Lost => RunResult::Lost,
                     RunMark::OutOfTime => RunResult::OutOfTime,
-                    RunMark::Refused { option, en, zh } => {
-                        RunResult::Refused(UsageError::new(option, Complaint::new(en, zh)))
-                    }
+                    RunMark::Partial(why) => RunResult::Partial(why.into()),
+                    RunMark::Refused(why) => RunResult::Refused(why.into()),
                     RunMark::Run { .. } => return Err(changed(path)),
                 }));
             }
@@ -158,10 +180,8 @@ impl TrialRunner for RecordedRunner<'_> {
             Ok(RunResult::Made(_)) => writer.end(elapsed),
             Ok(RunResult::Lost) => over(writer, &RunMark::Lost),
             Ok(RunResult::OutOfTime) => over(writer, &RunMark::OutOfTime),
-            Ok(RunResult::Refused(why)) => {
-                let (option, en, zh) = (why.location.clone(), why.problem.to_string(), why.problem.zh().to_owned());
-                over(writer, &RunMark::Refused { option, en, zh })
-            }
+            Ok(RunResult::Partial(why)) => over(writer, &RunMark::Partial(why.into())),
+            Ok(RunResult::Refused(why)) => over(writer, &RunMark::Refused(why.into())),
             Ok(RunResult::Stopped) | Err(_) => writer.discard(),
         };
         self.note(began);

@@ -147,7 +147,9 @@ impl TrialRunner for &mut Service {
 fn what_was_recorded_is_told_again_in_the_same_words() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("sweep.bruntexp");
-    let ends: [(usize, ExperimentEnd, u8); 5] = [
+    let ends: [(usize, ExperimentEnd, u8); 7] = [
+        (0, || RunResult::Partial(UsageError::whole("agent a2 was lost")), 21),
+        (3, || RunResult::Partial(UsageError::whole("agent a2 was lost")), 21),
         (2, || RunResult::OutOfTime, 21),
         (usize::MAX, || RunResult::Stopped, 0),
         (3, || RunResult::Stopped, 21),
@@ -190,8 +192,12 @@ fn an_experiment_that_was_cut_off_goes_on_where_it_was() {
 fn what_was_lost_or_late_or_did_not_fit_is_tried_again() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("sweep.bruntexp");
-    for end in [|| RunResult::Lost, || RunResult::OutOfTime, || RunResult::Refused(UsageError::new("-c", "too many"))]
-        as [ExperimentEnd; 3]
+    for end in [
+        || RunResult::Lost,
+        || RunResult::OutOfTime,
+        || RunResult::Refused(UsageError::new("-c", "too many")),
+        || RunResult::Partial(UsageError::whole("agent a2 was lost")),
+    ] as [ExperimentEnd; 4]
     {
         record(&path, &mut Service::until(2, end));
         let (head, past) = RecordedRunner::read(&path).expect("a record");

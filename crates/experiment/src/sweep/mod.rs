@@ -108,6 +108,8 @@ pub struct SweepOutcome {
     pub elapsed: Nanos,
     /// Set if the target was lost.
     pub unreachable: bool,
+    /// Which agent or process was lost, or could not be had, if that ended it.
+    pub lost_part: Option<UsageError>,
     /// Why a load could not be sent from this machine.
     pub refused: Option<UsageError>,
 }
@@ -141,6 +143,7 @@ pub fn sweep(
         made: 0,
         elapsed: Nanos::ZERO,
         unreachable: false,
+        lost_part: None,
         refused: None,
     };
     let mut seeds = Rng::new(plan.seed);
@@ -158,6 +161,7 @@ pub fn sweep(
             }
             RunResult::Refused(complaint) if found.made == 0 => return Err(complaint),
             RunResult::Refused(complaint) => found.refused = Some(complaint),
+            RunResult::Partial(why) => found.lost_part = Some(why),
             RunResult::Lost => found.unreachable = true,
             RunResult::Stopped | RunResult::OutOfTime => {}
         }

@@ -123,7 +123,9 @@ impl Reported for SweepOutcome {
     }
 
     fn blocks(&self, lang: Lang) -> Vec<ReportBlock> {
-        let said = self.curves.iter().flat_map(|curve| curve_lines(curve, lang)).chain(remarks(self, lang));
+        let loads = self.plan.axes.iter().find(|axis| axis.kind != AxisKind::Other).map_or(0, |axis| axis.values.len());
+        let lines = |curve: &CurveScaling| curve_lines(curve, loads.saturating_sub(curve.points.len()), lang);
+        let said = self.curves.iter().flat_map(lines).chain(remarks(self, lang));
         let mut blocks = vec![
             answer(self, lang),
             ReportBlock::Table { caption: None, rows: rows(self, lang), is_detail: false },

@@ -10,7 +10,7 @@ use super::{CellFigure, CurveScaling, SweepOutcome, SweepPlan, TableCell};
 use brunt_config::{AxisKind, SweepAxis};
 
 use crate::laws::usl::{ScalabilityFit, ScalabilityWarning, ScalingLimit};
-use crate::words::{about, short_name, took, value_text};
+use crate::words::{about, error_text, lost_part, short_name, took, value_text};
 
 const OUTLOOK: Text = text(
     "Sweeping {axes}: {n} {n|run|runs}, about {about} in all. Ctrl-C ends it with what is known.",
@@ -53,6 +53,10 @@ const UNSUSTAINED: Text = text(
     "从 {rate}/s 起速率无法维持：请求排队或失败",
 );
 const SUSTAINED: Text = text("Every rate was sustained", "所有速率都能维持");
+const SUSTAINED_IN_PART: Text = text(
+    "Every rate that was measured was sustained, up to {rate}/s; {n} {n|was|were} not",
+    "已测量的速率都能维持，最高 {rate}/s；另有 {n} 个未测量",
+);
 const ONE_RUN: Text = text(
     "One run of each cell is indicative only; --repeat 6 gives intervals.",
     "每格只运行一次，仅供参考；用 --repeat 6 可得到置信区间。",
@@ -143,18 +147,19 @@ fn efficiency(found: &SweepOutcome, cell: &TableCell) -> Option<f64> {
     (least > 0.0).then(|| (throughput / cell.load) / (least / fewest))
 }
 
-/// Says how a curve scales.
-pub(super) fn curve_lines(curve: &CurveScaling, lang: Lang) -> Vec<String> {
+/// Says how a curve scales, of which this many loads were not measured, or only in doubt.
+pub(super) fn curve_lines(curve: &CurveScaling, missing: usize, lang: Lang) -> Vec<String> {
     let mut said = Vec::new();
     said.extend(curve.usl.as_ref().map(|fit| usl_text(fit, lang)));
     let users = |n: f64| format!("{n:.1}").trim_end_matches(".0").to_owned();
     said.extend(more_than_alone(curve, lang));
     said.extend(curve.bounds.map(|bounds| lang.fill(BOUNDS, &[("knee", &users(bounds.knee()))])));
     said.extend(curve.visual_knee.map(|knee| lang.fill(VISUAL, &[("users", &users(knee))])));
-    if curve.kind == AxisKind::Rate && !curve.points.is_empty() {
+    if let Some((highest, _)) = curve.points.last().filter(|_| curve.kind == AxisKind::Rate) {
         said.push(match curve.unsustained {
             Some(rate) => lang.fill(UNSUSTAINED, &[("rate", &numbers::rate(rate))]),
-            None => lang.of(SUSTAINED).to_owned(),
+            None if missing == 0 => lang.of(SUSTAINED).to_owned(),
+            None => lang.fill(SUSTAINED_IN_PART, &[("rate", &numbers::rate(*highest)), ("n", &missing.to_string())]),
         });
     }
     let of =
@@ -226,8 +231,7 @@ pub(super) fn remarks(found: &SweepOutcome, lang: Lang) -> Vec<String> {
         lines.push(lang.fill(DOUBTFUL, &[("cell", &cell), ("why", &why)]));
     }
     if let Some(refused) = &found.refused {
-        let why = if lang == Lang::Zh { refused.zh() } else { refused.to_string() };
-        lines.push(lang.fill(REFUSED, &[("why", &why)]));
+        lines.push(lang.fill(REFUSED, &[("why", &error_text(refused, lang))]));
     }
     let all = found.cells.len() * found.plan.repeat;
     if found.unreachable {
@@ -235,6 +239,7 @@ pub(super) fn remarks(found: &SweepOutcome, lang: Lang) -> Vec<String> {
     } else if found.made < all {
         lines.push(lang.fill(NOT_ALL, &[("done", &found.made.to_string()), ("all", &all.to_string())]));
     }
+    lines.extend(found.lost_part.as_ref().map(|why| lost_part(why, lang)));
     lines.push(took(found.made, found.elapsed, found.exit().code(), lang));
     lines
 }

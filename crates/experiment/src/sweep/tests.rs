@@ -21,6 +21,7 @@ fn outcome(axes: Vec<SweepAxis>, cells: Vec<TableCell>, repeat: usize) -> SweepO
         made,
         elapsed: Nanos::from_secs(60),
         unreachable: false,
+        lost_part: None,
         refused: None,
     }
 }
@@ -107,6 +108,19 @@ fn what_is_missing_is_said() {
     assert!(said(&cut, Lang::En).contains("Not finished: 1 of 2 runs were made."));
     let lost = SweepOutcome { unreachable: true, ..found };
     assert_eq!(lost.exit().code(), 30);
+}
+
+#[test]
+fn rates_that_were_not_measured_are_not_said_to_be_sustained() {
+    let curve = curve_of(None, AxisKind::Rate, vec![(10.0, 10.0)], 1);
+    let text = |values: &[&str]| {
+        let axes = vec![axis("rate", AxisKind::Rate, values)];
+        let found = SweepOutcome { curves: vec![curve.clone()], ..outcome(axes, Vec::new(), 1) };
+        said(&found, Lang::En)
+    };
+    assert!(text(&["10"]).contains("Every rate was sustained."));
+    let part = text(&["10", "20", "30"]);
+    assert!(part.contains("Every rate that was measured was sustained, up to 10.0/s; 2 were not."), "{part}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Agents chosen for runs: how a run begins on them, or goes on.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -36,6 +37,8 @@ pub struct AgentGroup {
     runs: PathBuf,
     /// The fleet, as `--fleet` names it, without a password.
     fleet_name: Option<String>,
+    /// Set if the last run could not begin because an agent was not there, or made another run.
+    lacks_agents: AtomicBool,
 }
 
 impl AgentGroup {
@@ -49,21 +52,25 @@ impl AgentGroup {
         (within, terms): (Duration, RunTerms),
         (fleet_name, runs): (Option<String>, PathBuf),
     ) -> Result<AgentGroup, Complaint> {
-        let mut known: Vec<AgentDescription> = Vec::new();
+        let (mut known, mut busy) = (Vec::<AgentDescription>::new(), Vec::<AgentDescription>::new());
         fleet.wait_for(within, |names| {
             let new: Vec<&String> =
                 names.iter().filter(|name| known.iter().all(|agent| agent.name != **name)).collect();
-            known.extend(at_once(&new, |name| fleet.describe(name)).into_iter().flatten());
-            known.retain(|agent| names.contains(&agent.name) && agent.state == AgentState::Idle);
+            let found = at_once(&new, |name| fleet.describe(name)).into_iter().flatten();
+            let (idle, others): (Vec<_>, Vec<_>) = found.partition(|agent| agent.state == AgentState::Idle);
+            busy = others;
+            known.extend(idle);
+            known.retain(|agent| names.contains(&agent.name));
             // All that come may still be coming, unless all there are have come.
             let idle: Vec<String> = known.iter().map(|agent| agent.name.clone()).collect();
             let is_open = matches!(selection, AgentSelection::All | AgentSelection::Label(_));
             (!is_open || fleet.is_whole(&idle)) && selection.choose(&named(&known)).is_ok()
         });
+        known.extend(busy);
         known.sort_by(|a, b| a.name.cmp(&b.name));
         let chosen = selection.choose(&named(&known))?;
         let agents = chosen.into_iter().filter_map(|n| known.get(n).cloned()).collect();
-        Ok(AgentGroup { fleet, agents, terms, runs, fleet_name })
+        Ok(AgentGroup { fleet, agents, terms, runs, fleet_name, lacks_agents: AtomicBool::new(false) })
     }
 
     /// Returns the chosen agents.
@@ -95,7 +102,7 @@ impl AgentGroup {
         let shares = self.shares(workers);
         let clocks = at_once(&shares, |(agent, _)| clock::compare(&*self.fleet.messenger, &agent.name));
         let heads = shares.into_iter().zip(clocks).map(|((agent, workers), clock)| {
-            let clock = clock.map_err(|why| unusable(&agent.name, &why))?;
+            let clock = clock.map_err(|why| self.lacking(&agent.name, &why))?;
             Ok(AgentHead {
                 name: agent.name.clone(),
                 labels: agent.labels.clone(),
@@ -111,17 +118,19 @@ impl AgentGroup {
 }
 
 fn named(agents: &[AgentDescription]) -> Vec<NamedAgent> {
-    let named = |agent: &AgentDescription| NamedAgent { name: agent.name.clone(), labels: agent.labels.clone() };
+    let named = |agent: &AgentDescription| NamedAgent {
+        name: agent.name.clone(),
+        labels: agent.labels.clone(),
+        run: match &agent.state {
+            AgentState::Idle => None,
+            AgentState::Runs(run) => Some(run.clone()),
+        },
+    };
     agents.iter().map(named).collect()
 }
 
 fn cores(agent: &AgentDescription) -> u32 {
     (agent.host.cores as u32).max(1)
-}
-
-fn unusable(agent: &str, why: &Complaint) -> UsageError {
-    let (en, zh) = (&**why, why.zh());
-    UsageError::new(OPTION, complaint!("agent {agent} cannot take part: {en}", "施压机 {agent} 无法参与：{zh}"))
 }
 
 fn refused(agent: &str, en: &str, zh: &str) -> UsageError {
@@ -155,6 +164,7 @@ impl FleetRunner for AgentGroup {
             );
             return Err(UsageError::new("--on-lost", trouble));
         }
+        self.lacks_agents.store(false, Ordering::Relaxed);
         let workers = prepared.workers(plan);
         let heads = self.heads(workers)?;
         let mut bytes = Vec::new();
@@ -183,9 +193,26 @@ impl FleetRunner for AgentGroup {
         directory.remove();
         conducted.map(drop).map_err(|RefusedShare { agent, why }| refused(&agent, &why, &why))
     }
+
+    fn lacks_agents(&self) -> bool {
+        self.lacks_agents.load(Ordering::Relaxed)
+    }
 }
 
 impl AgentGroup {
+    /// Notes that an agent is not there.
+    fn lacking(&self, agent: &str, why: &Complaint) -> UsageError {
+        self.lacks_agents.store(true, Ordering::Relaxed);
+        let (en, zh) = (&**why, why.zh());
+        UsageError::new(OPTION, complaint!("agent {agent} cannot take part: {en}", "施压机 {agent} 无法参与：{zh}"))
+    }
+
+    /// Returns `true` if an agent makes another run than this one.
+    fn is_busy(&self, agent: &str, run: &str) -> bool {
+        let found = self.fleet.describe(agent);
+        found.is_some_and(|found| matches!(found.state, AgentState::Runs(other) if other != run))
+    }
+
     /// Passes on the head of the record; returns what a coordinator that is started again must know, without secrets.
     fn begin(
         &self,
@@ -219,12 +246,18 @@ impl AgentGroup {
     /// Offers each agent its share.
     fn offer(&self, offers: &[(String, ShareOffer)]) -> Result<(), UsageError> {
         let answers = at_once(offers, |(agent, offer)| self.fleet.ask(agent, &AgentQuestion::Take(offer.clone())));
-        for ((agent, _), answer) in offers.iter().zip(answers) {
+        for ((agent, offer), answer) in offers.iter().zip(answers) {
             match answer {
                 Ok(AgentAnswer::Yes) => {}
-                Ok(AgentAnswer::No { en, zh }) => return Err(refused(agent, &en, &zh)),
+                Ok(AgentAnswer::No { en, zh }) => {
+                    self.lacks_agents.store(self.is_busy(agent, &offer.run), Ordering::Relaxed);
+                    return Err(refused(agent, &en, &zh));
+                }
                 Ok(_) => return Err(refused(agent, "it answers another question", "它回答了另一个问题")),
-                Err(why) => return Err(refused(agent, &why.0, &why.0)),
+                Err(why) => {
+                    let why = why.0;
+                    return Err(self.lacking(agent, &complaint!("it cannot be reached ({why})", "无法联系（{why}）")));
+                }
             }
         }
         Ok(())
@@ -410,4 +443,50 @@ pub(super) fn lead(heads: &[AgentHead]) -> Nanos {
     let slowest = heads.iter().map(|head| 2 * head.clock_within_ns).max().unwrap_or(0);
     let rounds = heads.len().div_ceil(super::AT_ONCE) as u64;
     Nanos::from_millis(300) + Nanos(slowest.saturating_mul(4 * rounds.max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use brunt_messenger::{LocalMessenger, Messenger};
+
+    use super::*;
+    use crate::protocol::to_bytes;
+
+    /// Offers a run to agent `a`, which is in this state and refuses; returns whether agents are lacking, and what is said.
+    fn offered(state: Option<AgentState>) -> (bool, String) {
+        let hub = LocalMessenger::default();
+        let agent = hub.participant();
+        let _held = state.map(|state| {
+            let answer = move |question: &[u8]| {
+                to_bytes(&match from_bytes(question) {
+                    Some(AgentQuestion::Describe) => {
+                        let state = state.clone();
+                        AgentAnswer::Description(Box::new(AgentDescription { state, ..AgentDescription::default() }))
+                    }
+                    _ => AgentAnswer::No { en: "it does not".into(), zh: "不".into() },
+                })
+            };
+            agent.answer("agent/a", Box::new(answer)).expect("an agent")
+        });
+        let group = AgentGroup {
+            fleet: Arc::new(Fleet::watch(Arc::new(hub.participant()), Vec::new()).expect("a fleet")),
+            agents: Vec::new(),
+            terms: RunTerms::default(),
+            runs: PathBuf::new(),
+            fleet_name: None,
+            lacks_agents: AtomicBool::new(false),
+        };
+        let heads = [AgentHead { name: "a".into(), ..AgentHead::default() }];
+        let refusal = group.offer(&offers("1", &heads, 1, (1, &group.terms))).expect_err("a refusal");
+        (group.lacks_agents(), refusal.to_string())
+    }
+
+    #[test]
+    fn an_agent_that_refuses_a_load_is_not_lacking() {
+        let said = "--agents: agent a refuses: it does not".to_owned();
+        assert_eq!(offered(Some(AgentState::Idle)), (false, said.clone()));
+        assert_eq!(offered(Some(AgentState::Runs("2".into()))), (true, said));
+        let (is_lacking, said) = offered(None);
+        assert!(is_lacking && said.starts_with("--agents: agent a cannot be reached ("), "{said}");
+    }
 }
