@@ -179,6 +179,13 @@ impl Conductor {
             sink(RunEvent::Changed(change));
         }
         let losses = self.directory.losses();
+        for (n, loss) in losses.iter().enumerate() {
+            // A loss passes on the seconds that waited for it, so it is known before who carried its load. Whoever took over
+            // a later one, took over all.
+            if let Some(since) = losses[n..].iter().find_map(|later| later.taken_over_ns) {
+                self.merger.was_taken_over(loss.agent, since);
+            }
+        }
         for (agent, mut items) in std::mem::take(&mut self.wires.known).into_iter().enumerate() {
             let loss = losses.iter().find(|loss| loss.agent == agent);
             let late = loss.map(|loss| items.split_off(items.len().min(loss.items as usize)));
@@ -193,7 +200,6 @@ impl Conductor {
             self.give_up(loss.agent, &loss.why, sink);
             if let Some(since) = loss.taken_over_ns {
                 self.taken_over = self.merger.lost_share();
-                self.merger.take_over(TakenOver::Since(since));
                 self.say_replaced(loss.agent, since, sink);
             }
         }

@@ -204,6 +204,11 @@ impl RecordMerger {
         lost.for_each(|record| record.taken_over = record.taken_over.or(Some(from)));
     }
 
+    /// Notes, before an agent is given up once more, the time from which others carried its load.
+    pub fn was_taken_over(&mut self, agent: usize, since: i64) {
+        self.agents.get_mut(agent).into_iter().for_each(|record| record.taken_over = Some(TakenOver::Since(since)));
+    }
+
     /// Returns the part of the run's workers that was lost.
     pub fn lost_share(&self) -> f64 {
         self.agents.iter().filter(|record| record.state == RecordState::Lost).map(|record| record.share).sum()

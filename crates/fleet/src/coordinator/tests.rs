@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use brunt_engine::{PREPARED, Stop};
 use brunt_measure::{Clock, Nanos};
 use brunt_messenger::{FrameId, Held, LocalMessenger, Messenger};
-use brunt_plan::{LossPolicy, RunTerms};
+use brunt_plan::{LossPolicy, Plan, RunTerms};
 use brunt_record::{
     AgentHead, End, EventEncoder, RunEnd, RunEvent, RunPart, RunStarted, Second, Subject, WindowStart, WorkerRange,
 };
@@ -33,7 +33,9 @@ fn started(agents: usize) -> RunStarted {
         workers: WorkerRange { from: n as u32, to: n as u32 + 1 },
         ..AgentHead::default()
     };
-    RunStarted { agents: (0..agents).map(head).collect(), schema: brunt_record::SCHEMA.into(), ..*started }
+    // A level load, which others can take over.
+    let plan = Plan { requests: None, ..started.plan };
+    RunStarted { plan, agents: (0..agents).map(head).collect(), schema: brunt_record::SCHEMA.into(), ..*started }
 }
 
 /// An agent that is played.
@@ -552,6 +554,29 @@ fn a_lost_agent_is_stopped_and_stays_lost_for_whoever_goes_on_with_the_run() {
     assert_eq!(missing, [0.0, 0.5, 0.5, 0.5, 0.5]);
     let losses = notices(&events).into_iter().filter(|(what, _)| *what == Subject::AgentLost).count();
     assert_eq!(losses, 1);
+}
+
+#[test]
+fn what_others_took_over_is_missing_no_more_for_whoever_goes_on_with_the_run() {
+    let (mut run, agents) = PlayedRun::start(2, RunTerms { on_lost: LossPolicy::Redistribute, ..terms(60_000) });
+    std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
+    let [steady, lost] = &agents[..] else { panic!("two agents") };
+    [steady, lost].into_iter().for_each(|agent| agent.second(0, 10));
+    assert!(lost.hand_in(&[Item::Ended("killed by SIGKILL".into())]));
+    // The others carry its load within the first second or, if this machine is slow, in one soon after.
+    steady.until_ordered(|order| matches!(order, AgentOrder::Change { .. }));
+    (1..60).for_each(|nth| steady.second(nth, 10));
+    run.until("all is passed on", |events| seconds(events).len() == 60);
+    let before = run.events.lock().unwrap().clone();
+    run.killed.store(true, Ordering::Relaxed);
+    steady.second(60, 10);
+    assert!(run.thread.take().unwrap().join().is_err());
+    run.go_on();
+    steady.end(61);
+    let events = run.finish();
+    let missing = |events: &[RunEvent]| seconds(events).iter().map(|s| s.missing_share).collect::<Vec<_>>();
+    assert_eq!(missing(&events)[..60], missing(&before)[..]);
+    assert_eq!(missing(&events)[60], 0.0);
 }
 
 #[test]
