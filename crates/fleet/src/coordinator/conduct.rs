@@ -80,6 +80,8 @@ pub(super) struct Conductor {
     over_since: Option<Instant>,
     /// Set while items are taken of an agent that an earlier coordinator gave up.
     is_replaying: bool,
+    /// Why an agent was given up whose figures this machine could not keep.
+    unkept: Option<String>,
 }
 
 impl Conductor {
@@ -123,6 +125,7 @@ impl Conductor {
             aborted: false,
             over_since: None,
             is_replaying: false,
+            unkept: None,
         }
     }
 
@@ -160,12 +163,12 @@ impl Conductor {
             self.look_at_silence(sink);
         }
         drop(answers);
-        let trouble = self.wires.trouble.get();
-        if let Some(why) = trouble {
-            let facts = [("why", why.clone()), ("run", self.directory.run.clone())];
+        let is_kept = self.unkept.is_none();
+        if let Some(why) = self.unkept.take() {
+            let facts = [("why", why), ("run", self.directory.run.clone())];
             sink(RunEvent::Notice(Notice::new(Subject::CoordinatorDisk, facts)));
         }
-        let (is_kept, stopped) = (trouble.is_none(), self.stopped.is_some() && !self.aborted);
+        let stopped = self.stopped.is_some() && !self.aborted;
         self.merger.finish(stopped, sink);
         is_kept
     }
@@ -382,7 +385,7 @@ impl Conductor {
             if let Some(patience) = self.patience(agent)
                 && silence > patience
             {
-                let why = match self.wires.trouble.get() {
+                let why = match self.wires.troubles.of(agent) {
                     Some(trouble) => format!("this machine could not keep what it hands in: {trouble}"),
                     None => format!("silent for {} s", silence.as_secs()),
                 };
@@ -428,8 +431,12 @@ impl Conductor {
             return;
         }
         self.give_up(agent, why, sink);
+        if self.is_replaying {
+            return;
+        }
         // What was not kept is missing here alone: whoever goes on with the run waits for it.
-        if self.is_replaying || self.wires.trouble.get().is_some() {
+        if let Some(trouble) = self.wires.troubles.of(agent) {
+            self.unkept.get_or_insert(trouble);
             return;
         }
         let taken_over_ns = if self.stopped.is_none() { self.follow_policy(agent, sink) } else { None };

@@ -32,7 +32,7 @@ const FORGOTTEN: Duration = Duration::from_secs(7 * 24 * 3600);
 pub struct RunDirectory {
     /// Identifier of the run.
     pub run: String,
-    path: PathBuf,
+    pub(super) path: PathBuf,
     _lock: Arc<File>,
 }
 
@@ -218,7 +218,7 @@ pub fn unfinished_runs(below: &Path) -> Vec<String> {
 
 /// What an agent has handed in.
 pub(crate) struct AgentItems {
-    file: File,
+    pub(super) file: File,
     /// Number of the next item.
     next: u64,
     /// Items from before this process.
@@ -247,7 +247,12 @@ impl AgentItems {
         let known = (self.next - seq).min(items.len() as u64) as usize;
         let new = items.split_off(known);
         let bytes: Vec<u8> = new.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
-        self.file.write_all(&bytes)?;
+        let length = self.file.metadata()?.len();
+        if let Err(why) = self.file.write_all(&bytes) {
+            // A part of them would stand before the same items when they come again.
+            let _ = self.file.set_len(length);
+            return Err(why);
+        }
         self.next += new.len() as u64;
         Ok(new.into_iter().map(|(item, _)| item).collect())
     }

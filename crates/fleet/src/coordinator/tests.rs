@@ -15,6 +15,7 @@ use brunt_record::{
 };
 
 use super::directory::{RunDirectory, RunHead};
+use super::group::{Troubles, keep};
 use super::merge::TakenOver;
 use super::{Fleet, ResumedRun};
 use crate::frame::Item;
@@ -433,6 +434,28 @@ fn a_stop_reaches_all_and_abort_stops_the_others() {
         let expected = if policy == LossPolicy::Abort { End::Partial } else { End::Interrupted };
         assert_eq!(ended(&events).reason, expected, "{policy:?}");
     }
+}
+
+#[test]
+fn a_full_disk_in_which_room_is_made_in_time_costs_nothing() {
+    let below = tempfile::tempdir().unwrap();
+    let directory = RunDirectory::create(below.path(), RUN).unwrap();
+    let head = AgentHead { name: "a0".into(), ..AgentHead::default() };
+    let mut items = directory.open_items(&head).unwrap();
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let disk = std::mem::replace(&mut items.file, full);
+    let (names, files) = (["a0".to_owned()], [Mutex::new(items)]);
+    let (told, incoming) = std::sync::mpsc::sync_channel(1);
+    let troubles = Troubles::default();
+    let mut frame = Vec::new();
+    Item::Ready(7).write(&mut frame);
+    let id = FrameId { run: RUN.into(), agent: "a0".into(), epoch: 0, seq: 0 };
+    assert!(!keep(&names, &files, (&told, &troubles), &id, &frame));
+    assert!(troubles.of(0).is_some_and(|why| why.contains("No space left")));
+    files[0].lock().unwrap().file = disk;
+    assert!(keep(&names, &files, (&told, &troubles), &id, &frame));
+    assert_eq!((troubles.of(0), incoming.recv().unwrap().items), (None, vec![Item::Ready(7)]));
+    assert_eq!(directory.open_items(&head).unwrap().known, [Item::Ready(7)]);
 }
 
 #[test]
