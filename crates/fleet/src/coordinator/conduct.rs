@@ -252,6 +252,7 @@ impl Conductor {
                     }
                 }
                 Item::Remark(remark) => {
+                    self.merger.note_remark(agent, &remark);
                     let facts = [("agent", name.clone()), ("remark", remark)];
                     sink(RunEvent::Notice(Notice::new(Subject::AgentRemark, facts)));
                 }
@@ -338,6 +339,7 @@ impl Conductor {
 
     fn stop_all(&mut self) {
         self.stopped = Some(Instant::now());
+        self.merger.stop();
         self.wires.orders.iter_mut().for_each(|line| line.stop());
     }
 

@@ -437,6 +437,33 @@ fn a_stop_reaches_all_and_abort_stops_the_others() {
 }
 
 #[test]
+fn an_agent_that_its_owner_takes_back_is_lost_from_then_on_with_all_its_figures() {
+    for policy in [LossPolicy::GoOn, LossPolicy::Redistribute, LossPolicy::Abort] {
+        let (mut run, agents) = PlayedRun::start(2, RunTerms { on_lost: policy, ..terms(60_000) });
+        std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
+        let [steady, taken] = &agents[..] else { panic!("two agents") };
+        [steady, taken].into_iter().for_each(|agent| agent.second(0, 10));
+        let window = Nanos::from_secs(1);
+        let over = taken.event(&RunEvent::Ended(RunEnd { reason: End::Interrupted, window, elapsed: window }));
+        let leaves = [Item::Remark("taken back by its owner".into()), over, Item::Ended("exit code 21".into())];
+        assert!(taken.hand_in(&leaves));
+        match policy {
+            LossPolicy::GoOn => {}
+            LossPolicy::Redistribute => steady.until_ordered(|order| matches!(order, AgentOrder::Change { .. })),
+            LossPolicy::Abort => steady.until_ordered(|order| *order == AgentOrder::Stop),
+        }
+        (1..60).for_each(|nth| steady.second(nth, 10));
+        steady.end(60);
+        let events = run.finish();
+        assert_eq!((sums(&events), ended(&events).reason), ([610, 610, 0], End::Partial), "{policy:?}");
+        assert_eq!(notices(&events)[..2], [Subject::AgentRemark, Subject::AgentLost].map(|said| (said, "a1".into())));
+        let told = seconds(&events);
+        let expected = if policy == LossPolicy::Redistribute { 0.0 } else { 0.5 };
+        assert_eq!((told[0].missing_share, told[59].missing_share), (0.0, expected), "{policy:?}");
+    }
+}
+
+#[test]
 fn a_full_disk_in_which_room_is_made_in_time_costs_nothing() {
     let below = tempfile::tempdir().unwrap();
     let directory = RunDirectory::create(below.path(), RUN).unwrap();
