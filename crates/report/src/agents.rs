@@ -71,14 +71,15 @@ pub struct StartSpread {
 }
 
 impl Summary {
-    /// Returns how far apart the agents began; `None` if fewer than two told of it.
+    /// Returns how far apart the agents began; `None` if fewer than two told of it. Without a second comparison of their
+    /// clocks, all seem to begin when they were told to, and nothing is known of it.
     pub fn start_spread(&self) -> Option<StartSpread> {
         let started = |agent: &AgentSummary| Some((agent.started_ns()?, agent.head.clock_within_ns));
         let mut all: Vec<(u64, u64)> = self.agents.iter().filter_map(started).collect();
         all.sort_unstable();
         let (first, last) = (all.first()?, all.last()?);
         let (spread, within) = (Nanos(last.0 - first.0), Nanos(first.1.saturating_add(last.1)));
-        (all.len() > 1).then_some(StartSpread { spread, within })
+        (spread > Nanos::ZERO).then_some(StartSpread { spread, within })
     }
 
     /// Returns how long after the first agent this one began.
