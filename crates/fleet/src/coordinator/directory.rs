@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::frame::Item;
+use crate::protocol::is_run_name;
 
 const HEAD: &str = "run.json";
 const CHANGES: &str = "changes.json";
@@ -56,6 +57,18 @@ pub(crate) struct RunHead {
     /// The fleet, as `--fleet` names it, without a password; null for the usual one.
     #[serde(default)]
     pub fleet: Option<String>,
+    /// The report files that were asked for.
+    #[serde(default)]
+    pub outputs: Vec<RunOutput>,
+}
+
+/// A report file of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunOutput {
+    /// Its path, which is absolute: whoever goes on with the run may be in another directory.
+    pub path: String,
+    /// Name of its format.
+    pub format: String,
 }
 
 impl RunHead {
@@ -111,10 +124,17 @@ impl RunDirectory {
             None => {
                 let known = unfinished_runs(below).join(", ");
                 let known = if known.is_empty() { "-".to_owned() } else { known };
-                Err(complaint!(
-                    "{run} is no run on agents that could go on; those that could: {known}",
-                    "{run} 不是可以继续的多机压测；可以继续的有：{known}"
-                ))
+                Err(if is_run_name(run) {
+                    complaint!(
+                        "{run} is finished, or was no run of this machine: `brunt report` shows the last one that is whole; those that could go on: {known}",
+                        "{run} 已经结束，或不是本机的压测：`brunt report` 显示最近一次完整的压测；可以继续的有：{known}"
+                    )
+                } else {
+                    complaint!(
+                        "{run} is no run on agents that could go on; those that could: {known}",
+                        "{run} 不是可以继续的多机压测；可以继续的有：{known}"
+                    )
+                })
             }
         }
     }
@@ -266,6 +286,14 @@ mod tests {
         let mut bytes = Vec::new();
         items.iter().for_each(|item| item.write(&mut bytes));
         bytes
+    }
+
+    #[test]
+    fn a_run_that_is_finished_is_told_from_what_is_no_run() {
+        let below = tempfile::tempdir().unwrap();
+        let said = |run: &str| RunDirectory::open(below.path(), run).unwrap_err().to_string();
+        assert!(said("0067c9a1b2-00ff3c").contains("brunt report"));
+        assert!(said("load.yaml").contains("is no run"));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use brunt_plan::{AgentSelection, Change, Load, LossPolicy, NamedAgent, Plan, Run
 use brunt_record::{AgentHead, Notice, RunEvent, RunStarted, Subject, WorkerRange};
 
 use super::conduct::{Conductor, Incoming};
-use super::directory::{AgentItems, RunDirectory, RunHead};
+use super::directory::{AgentItems, RunDirectory, RunHead, RunOutput};
 use super::orders::OrderLine;
 use super::{Fleet, at_once, clock};
 use crate::protocol::{
@@ -38,6 +38,8 @@ pub struct AgentGroup {
     runs: PathBuf,
     /// The fleet, as `--fleet` names it, without a password.
     fleet_name: Option<String>,
+    /// The report files of the run, for whoever goes on with it.
+    outputs: Vec<RunOutput>,
 }
 
 impl AgentGroup {
@@ -65,7 +67,12 @@ impl AgentGroup {
         known.sort_by(|a, b| a.name.cmp(&b.name));
         let chosen = selection.choose(&named(&known))?;
         let agents = chosen.into_iter().filter_map(|n| known.get(n).cloned()).collect();
-        Ok(AgentGroup { fleet, agents, terms, runs, fleet_name })
+        Ok(AgentGroup { fleet, agents, terms, runs, fleet_name, outputs: Vec::new() })
+    }
+
+    /// Adds the report files that are asked for, so that whoever goes on with a run can write them.
+    pub fn with_outputs(self, outputs: Vec<RunOutput>) -> AgentGroup {
+        AgentGroup { outputs, ..self }
     }
 
     /// Returns the chosen agents.
@@ -200,8 +207,8 @@ impl AgentGroup {
                 other => opening.push(other),
             }
         }
-        let (terms, fleet) = (self.terms.clone(), self.fleet_name.clone());
-        Some(RunHead { started: started?, opening, is_open: run.setup.plan.load.is_open(), terms, fleet })
+        let (terms, fleet, outputs) = (self.terms.clone(), self.fleet_name.clone(), self.outputs.clone());
+        Some(RunHead { started: started?, opening, is_open: run.setup.plan.load.is_open(), terms, fleet, outputs })
     }
 
     /// Offers each agent its share.
@@ -287,6 +294,11 @@ impl ResumedRun {
     /// Returns the head of the record.
     pub fn started(&self) -> &RunStarted {
         &self.head.started
+    }
+
+    /// Returns the report files that were asked for when the run began.
+    pub fn outputs(&self) -> &[RunOutput] {
+        &self.head.outputs
     }
 
     /// Reads what the agents have handed in, takes the rest from them, and passes on all events from the first.

@@ -151,7 +151,14 @@ impl PlayedRun {
         let below = tempfile::tempdir().unwrap();
         let directory = RunDirectory::create(below.path(), RUN).unwrap();
         directory
-            .write_head(&RunHead { started: started(agents), opening: Vec::new(), is_open: false, terms, fleet: None })
+            .write_head(&RunHead {
+                started: started(agents),
+                opening: Vec::new(),
+                is_open: false,
+                terms,
+                fleet: None,
+                outputs: Vec::new(),
+            })
             .unwrap();
         // It is conducted by the thread of the coordinator.
         drop(directory);
