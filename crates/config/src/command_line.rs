@@ -65,8 +65,8 @@ pub fn run_command(spoken: &[ProtocolOptions], lang: Lang) -> Command {
     };
     bare("brunt", lang)
         .override_usage(lang.of(message(
-            "brunt [run] [OPTIONS] URL... | PLAN.yaml\n       brunt find | demo | plan | calibrate | report | target [OPTIONS]",
-            "brunt [run] [选项] URL... | PLAN.yaml\n      brunt find | demo | plan | calibrate | report | target [选项]",
+            "brunt [run] [OPTIONS] URL... | PLAN.yaml\n       brunt run --resume RUN [OPTIONS]\n       brunt find | demo | plan | calibrate | report | target [OPTIONS]",
+            "brunt [run] [选项] URL... | PLAN.yaml\n      brunt run --resume 压测 [选项]\n      brunt find | demo | plan | calibrate | report | target [选项]",
         )))
         .about(lang.of(message(
             "Load-test a server, and learn whether the results can be trusted.",

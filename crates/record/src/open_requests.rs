@@ -1,13 +1,17 @@
 //! Requests in progress of a part of a run, in case that part is lost.
 //!
-//! The start of those requests was not reported, so the lower bound of their latency is zero. Like any bound, it ranks
-//! them above all finished requests.
+//! The start of those requests was not reported, so the lower bound of their latency is zero; that of their service time is
+//! a nanosecond, because zero is said of requests that were never sent. Like any bound, both rank them above all finished
+//! requests.
 
 use std::collections::BTreeMap;
 
 use brunt_measure::{Nanos, PackedHistogram};
 
 use crate::{Counts, HeartbeatCounts, NamedCounts, NamedFigures, RunPart, Second};
+
+/// Lower bound of the service time of a request that was sent, whenever that was.
+const SENT: Nanos = Nanos(1);
 
 /// Requests in progress of one worker or one agent, as reported.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +80,7 @@ impl OpenRequests {
             latency.response_at_least.record_n(Nanos::ZERO, self.requests);
         }
         latency.wait_conn_at_least.record_n(Nanos::ZERO, unsent);
-        latency.service_at_least.record_n(Nanos::ZERO, self.requests - unsent);
+        latency.service_at_least.record_n(SENT, self.requests - unsent);
         latency.heartbeat_at_least.record_n(Nanos::ZERO, self.beats);
         for (name, requests) in self.named.iter().filter(|(_, requests)| **requests > 0) {
             let named = NamedFigures::entry(&mut second.named, *name);

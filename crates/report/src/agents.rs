@@ -88,17 +88,19 @@ impl StartSpread {
 }
 
 impl Summary {
-    /// Returns how far apart the agents began; `None` if fewer than two told of it.
+    /// Returns how far apart the agents began; `None` if fewer than two told of it. Without a second comparison of their
+    /// clocks, all seem to begin when they were told to, and nothing is known of it.
     pub fn start_spread(&self) -> Option<StartSpread> {
         let started =
             || self.agents.iter().filter_map(|agent| agent.began).map(|(began, within)| (began.clock_ns, within));
         let (first, last) = (started().min()?, started().max()?);
         let spread = Nanos(last.0 - first.0);
-        // Any two may really be the first and the last: the two widest errors bound every difference.
+        // Any two may really be the first and the last: the two widest errors bound every difference. No spread at all
+        // is what clocks say that were not compared again.
         let mut errors: Vec<Nanos> = started().map(|(_, within)| within).collect();
         errors.sort_unstable_by_key(|within| std::cmp::Reverse(*within));
         let within = errors.iter().take(2).fold(Nanos::ZERO, |sum, within| sum.saturating_add(*within));
-        (errors.len() > 1).then_some(StartSpread { spread, within })
+        (spread > Nanos::ZERO).then_some(StartSpread { spread, within })
     }
 
     /// Returns how long after the first agent this one began.

@@ -138,7 +138,10 @@ fn a_coordinator_that_was_killed_goes_on_and_nothing_is_counted_twice() {
     let target = TargetProcess::healthy();
     let load = ["-r", "200/s", "-d", "6s", "--arrivals", "constant", "-w", "2", "--agents", "2"];
     let secret = "Authorization: Bearer hunter-22-hunter";
-    let mut running = fleet.start(&[&load[..], &["-H", secret, &*target.address]].concat());
+    let kept = tempfile::tempdir().unwrap();
+    let output = kept.path().join("r.json");
+    let asked = ["-H", secret, "-o", output.to_str().unwrap(), &*target.address];
+    let mut running = fleet.start(&[&load[..], &asked].concat());
     until("the run is in its third second", || target.requests() > 500);
     running.signal(Signal::KILL);
     until("it is gone", || !running.runs());
@@ -152,7 +155,9 @@ fn a_coordinator_that_was_killed_goes_on_and_nothing_is_counted_twice() {
     assert_eq!((told.requests(), told.at("ended")), ([1200, 1200, 0, 0], &"completed".into()), "{told}");
     assert_eq!(target.requests(), 1201, "and the pre-flight request");
     assert!(!run.exists(), "what is whole needs no directory");
-    fleet.run(&["run", "--resume", name]).with_code(64).containing("could go on");
+    let written: serde_json::Value = serde_json::from_slice(&std::fs::read(&output).unwrap()).unwrap();
+    assert_eq!(written["requests"]["scheduled"], 1200, "the file that was asked for at first");
+    fleet.run(&["run", "--resume", name]).with_code(64).containing("is finished");
 }
 
 #[test]
@@ -281,7 +286,10 @@ fn a_machine_that_its_owner_takes_back_hands_in_what_it_measured() {
     fleet.signal(1, Signal::INT);
     let told = TestReport::of(running.end()).with_code(21);
     let said = told.at("notices").to_string();
-    assert!(said.contains("taken back by its owner"), "{said}");
+    assert!(said.contains("taken back by its owner") && said.contains("agent_lost"), "{said}");
+    assert_eq!(told.at("ended"), &"partial", "{told}");
+    let last = told.at("seconds").as_array().unwrap().last().unwrap();
+    assert_eq!(last["missing_share"], 0.5, "{last}");
     let [due, finished, failed, censored] = told.requests();
     assert!((700..1200).contains(&due) && failed == 0 && due == finished + censored, "{told}");
     assert_exact_count(&target, &told);

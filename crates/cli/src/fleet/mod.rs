@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use brunt_bench::WorkerPlaces;
 use brunt_cause::{Complaint, complaint};
-use brunt_config::{FleetRequest, Intent};
+use brunt_config::{FleetRequest, Intent, ReportFile};
 use brunt_contract::UsageError;
-use brunt_fleet::{AgentGroup, Fleet, FleetDirectory};
+use brunt_fleet::{AgentGroup, Fleet, FleetDirectory, RunOutput};
 use brunt_messenger::Undelivered;
 use brunt_plan::AgentSelection;
 
@@ -30,10 +30,23 @@ pub use resumed::resume;
 /// # Errors
 /// The agents cannot be had.
 pub fn places(intent: &Intent) -> Result<WorkerPlaces, UsageError> {
-    named_places(intent).map(|(places, _)| places)
+    let mut places = WorkerPlaces::here(SelfLauncher);
+    if let Some(request) = &intent.fleet {
+        places.fleet = Some(Arc::new(choose(request)?.with_outputs(outputs(&intent.presentation.files))));
+    }
+    Ok(places)
 }
 
-/// Returns where the workers of a run are, as [`places`] does, with the names of the agents.
+/// Returns the report files of a run as whoever goes on with it can write them.
+fn outputs(files: &[ReportFile]) -> Vec<RunOutput> {
+    let output = |ReportFile { path, format }: &ReportFile| {
+        let path = std::path::absolute(path).map_or_else(|_| path.clone(), |path| path.display().to_string());
+        RunOutput { path, format: format.name().to_owned() }
+    };
+    files.iter().map(output).collect()
+}
+
+/// Returns where the workers of the runs of an experiment are, with the names of the agents.
 ///
 /// # Errors
 /// The agents cannot be had.

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use brunt_bench::journal::Journal;
 use brunt_cause::complaint;
-use brunt_config::ResumeCommand;
 use brunt_config::redact::Redaction;
+use brunt_config::{Presentation, ReportFile, ResumeCommand};
 use brunt_contract::UsageError;
-use brunt_fleet::{ResumedRun, RunDirectory};
-use brunt_report::{Exit, Lang, SummaryBuilder};
+use brunt_fleet::{ResumedRun, RunDirectory, RunOutput};
+use brunt_report::{Exit, Lang, SummaryBuilder, formats};
 
 use super::{runs, watch};
 use crate::document;
@@ -28,7 +28,6 @@ const COME: Duration = Duration::from_secs(5);
 /// There is no such run, or the fleet is out of reach.
 pub fn resume(asked: &ResumeCommand, interrupts: &Interrupts) -> CommandResult {
     let lang = asked.presentation.language.unwrap_or_else(Lang::from_env);
-    report_output::check_files(&asked.presentation.files, asked.record.as_deref())?;
     asked.record.iter().try_for_each(|path| document::check_writable("--record", path))?;
     let directory = RunDirectory::open(&runs()?, &asked.run).map_err(|why| UsageError::new("--resume", why))?;
     let own = directory.fleet().map_err(|why| UsageError::new("--resume", why))?;
@@ -40,11 +39,13 @@ pub fn resume(asked: &ResumeCommand, interrupts: &Interrupts) -> CommandResult {
     }
     let fleet = Arc::new(watch(asked.fleet.as_deref().or(own.as_deref()))?);
     let resumed = ResumedRun::open(Arc::clone(&fleet), directory).map_err(|why| UsageError::new("--resume", why))?;
+    let presentation = presentation(asked, resumed.outputs());
+    report_output::check_files(&presentation.files, asked.record.as_deref())?;
     let names: Vec<String> = resumed.started().agents.iter().map(|agent| agent.name.clone()).collect();
     fleet.wait_for(COME, |there| names.iter().all(|name| there.contains(name)));
     interrupts.enable_graceful_stop();
     let plan = resumed.started().plan.clone();
-    let mut view = View::new(&asked.presentation, lang);
+    let mut view = View::new(&presentation, lang);
     view.begin_table(&plan);
     let mut logs = EventFiles::begin(asked.record.as_deref());
     let mut summing = SummaryBuilder::default();
@@ -59,5 +60,17 @@ pub fn resume(asked: &ResumeCommand, interrupts: &Interrupts) -> CommandResult {
     if !whole && summary.exit == Exit::Ok {
         summary.exit = Exit::NotWritten;
     }
-    Ok(conclude(&summary, logs.past().as_deref(), &asked.presentation, lang, &mut view))
+    Ok(conclude(&summary, logs.past().as_deref(), &presentation, lang, &mut view))
+}
+
+/// Returns how to present the run: with the report files asked for when it began, unless others are asked for now.
+fn presentation(asked: &ResumeCommand, outputs: &[RunOutput]) -> Presentation {
+    let mut presentation = asked.presentation.clone();
+    if presentation.files.is_empty() {
+        let file = |output: &RunOutput| {
+            Some(ReportFile { path: output.path.clone(), format: formats::format(&output.format)? })
+        };
+        presentation.files = outputs.iter().filter_map(file).collect();
+    }
+    presentation
 }

@@ -94,6 +94,8 @@ pub(super) struct Conductor {
     /// Set if this coordinator begins the run, so that it can be called off.
     may_be_refused: bool,
     refused: Option<RefusedShare>,
+    /// Why an agent was given up whose figures this machine could not keep.
+    unkept: Option<String>,
 }
 
 impl Conductor {
@@ -140,6 +142,7 @@ impl Conductor {
             is_replaying: false,
             may_be_refused: false,
             refused: None,
+            unkept: None,
         }
     }
 
@@ -185,12 +188,12 @@ impl Conductor {
             self.look_at_silence(sink);
         }
         drop(answers);
-        let trouble = self.wires.trouble.get();
-        if let Some(why) = trouble {
-            let facts = [("why", why.clone()), ("run", self.directory.run.clone())];
+        let is_kept = self.unkept.is_none();
+        if let Some(why) = self.unkept.take() {
+            let facts = [("why", why), ("run", self.directory.run.clone())];
             sink(RunEvent::Notice(Notice::new(Subject::CoordinatorDisk, facts)));
         }
-        let (is_kept, stopped) = (trouble.is_none(), self.stopped.is_some() && !self.aborted);
+        let stopped = self.stopped.is_some() && !self.aborted;
         self.merger.finish(stopped, sink);
         Ok(is_kept)
     }
@@ -221,6 +224,13 @@ impl Conductor {
             sink(RunEvent::Changed(change));
         }
         let losses = self.directory.losses();
+        for (n, loss) in losses.iter().enumerate() {
+            // A loss passes on the seconds that waited for it, so it is known before who carried its load. Whoever took over
+            // a later one, took over all.
+            if let Some(since) = losses[n..].iter().find_map(|later| later.taken_over_ns) {
+                self.merger.was_taken_over(loss.agent, since);
+            }
+        }
         for (agent, mut items) in std::mem::take(&mut self.wires.known).into_iter().enumerate() {
             let loss = losses.iter().find(|loss| loss.agent == agent);
             let late = loss.map(|loss| items.split_off(items.len().min(loss.items as usize)));
@@ -235,7 +245,6 @@ impl Conductor {
             self.give_up(loss.agent, &loss.why, sink);
             if let Some(since) = loss.taken_over_ns {
                 self.taken_over = self.merger.lost_share();
-                self.merger.take_over(TakenOver::Since(since));
                 self.say_replaced(loss.agent, since, sink);
             }
         }
@@ -284,6 +293,7 @@ impl Conductor {
                     }
                 }
                 Item::Remark(remark) => {
+                    self.merger.note_remark(agent, &remark);
                     let facts = [("agent", name.clone()), ("remark", remark)];
                     sink(RunEvent::Notice(Notice::new(Subject::AgentRemark, facts)));
                 }
@@ -388,6 +398,7 @@ impl Conductor {
 
     fn stop_all(&mut self) {
         self.stopped = Some(Instant::now());
+        self.merger.stop();
         self.wires.orders.iter_mut().for_each(|line| line.stop());
     }
 
@@ -448,7 +459,7 @@ impl Conductor {
             if let Some(patience) = self.patience(agent)
                 && silence > patience
             {
-                let why = match self.wires.trouble.get() {
+                let why = match self.wires.troubles.of(agent) {
                     Some(trouble) => format!("this machine could not keep what it hands in: {trouble}"),
                     None => format!("silent for {} s", silence.as_secs()),
                 };
@@ -494,8 +505,12 @@ impl Conductor {
             return;
         }
         self.give_up(agent, why, sink);
+        if self.is_replaying {
+            return;
+        }
         // What was not kept is missing here alone: whoever goes on with the run waits for it.
-        if self.is_replaying || self.wires.trouble.get().is_some() {
+        if let Some(trouble) = self.wires.troubles.of(agent) {
+            self.unkept.get_or_insert(trouble);
             return;
         }
         let taken_over_ns = if self.stopped.is_none() { self.follow_policy(agent, sink) } else { None };

@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::frame::Item;
+use crate::protocol::is_run_name;
 
 const HEAD: &str = "run.json";
 const CHANGES: &str = "changes.json";
@@ -32,7 +33,7 @@ const FORGOTTEN: Duration = Duration::from_secs(7 * 24 * 3600);
 pub struct RunDirectory {
     /// Identifier of the run.
     pub run: String,
-    path: PathBuf,
+    pub(super) path: PathBuf,
     _lock: Arc<File>,
 }
 
@@ -56,6 +57,18 @@ pub(crate) struct RunHead {
     /// The fleet, as `--fleet` names it, without a password; null for the usual one.
     #[serde(default)]
     pub fleet: Option<String>,
+    /// The report files that were asked for.
+    #[serde(default)]
+    pub outputs: Vec<RunOutput>,
+}
+
+/// A report file of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunOutput {
+    /// Its path, which is absolute: whoever goes on with the run may be in another directory.
+    pub path: String,
+    /// Name of its format.
+    pub format: String,
 }
 
 impl RunHead {
@@ -111,10 +124,17 @@ impl RunDirectory {
             None => {
                 let known = unfinished_runs(below).join(", ");
                 let known = if known.is_empty() { "-".to_owned() } else { known };
-                Err(complaint!(
-                    "{run} is no run on agents that could go on; those that could: {known}",
-                    "{run} 不是可以继续的多机压测；可以继续的有：{known}"
-                ))
+                Err(if is_run_name(run) {
+                    complaint!(
+                        "{run} is finished, or was no run of this machine: `brunt report` shows the last one that is whole; those that could go on: {known}",
+                        "{run} 已经结束，或不是本机的压测：`brunt report` 显示最近一次完整的压测；可以继续的有：{known}"
+                    )
+                } else {
+                    complaint!(
+                        "{run} is no run on agents that could go on; those that could: {known}",
+                        "{run} 不是可以继续的多机压测；可以继续的有：{known}"
+                    )
+                })
             }
         }
     }
@@ -218,7 +238,7 @@ pub fn unfinished_runs(below: &Path) -> Vec<String> {
 
 /// What an agent has handed in.
 pub(crate) struct AgentItems {
-    file: File,
+    pub(super) file: File,
     /// Number of the next item.
     next: u64,
     /// Items from before this process.
@@ -247,7 +267,12 @@ impl AgentItems {
         let known = (self.next - seq).min(items.len() as u64) as usize;
         let new = items.split_off(known);
         let bytes: Vec<u8> = new.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
-        self.file.write_all(&bytes)?;
+        let length = self.file.metadata()?.len();
+        if let Err(why) = self.file.write_all(&bytes) {
+            // A part of them would stand before the same items when they come again.
+            let _ = self.file.set_len(length);
+            return Err(why);
+        }
         self.next += new.len() as u64;
         Ok(new.into_iter().map(|(item, _)| item).collect())
     }
@@ -261,6 +286,14 @@ mod tests {
         let mut bytes = Vec::new();
         items.iter().for_each(|item| item.write(&mut bytes));
         bytes
+    }
+
+    #[test]
+    fn a_run_that_is_finished_is_told_from_what_is_no_run() {
+        let below = tempfile::tempdir().unwrap();
+        let said = |run: &str| RunDirectory::open(below.path(), run).unwrap_err().to_string();
+        assert!(said("0067c9a1b2-00ff3c").contains("brunt report"));
+        assert!(said("load.yaml").contains("is no run"));
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Agents chosen for runs: how a run begins on them, or goes on.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use brunt_bench::{FleetRun, FleetRunner};
@@ -16,7 +18,7 @@ use brunt_plan::{AgentSelection, Change, Load, LossPolicy, NamedAgent, Plan, Run
 use brunt_record::{AgentHead, Notice, RunEvent, RunStarted, Subject, WorkerRange};
 
 use super::conduct::{Conductor, Incoming, RefusedShare};
-use super::directory::{AgentItems, RunDirectory, RunHead};
+use super::directory::{AgentItems, RunDirectory, RunHead, RunOutput};
 use super::orders::OrderLine;
 use super::{Fleet, at_once, clock};
 use crate::protocol::{
@@ -39,6 +41,8 @@ pub struct AgentGroup {
     fleet_name: Option<String>,
     /// Set if the last run could not begin because an agent was not there, or made another run.
     lacks_agents: AtomicBool,
+    /// The report files of the run, for whoever goes on with it.
+    outputs: Vec<RunOutput>,
 }
 
 impl AgentGroup {
@@ -70,7 +74,20 @@ impl AgentGroup {
         known.sort_by(|a, b| a.name.cmp(&b.name));
         let chosen = selection.choose(&named(&known))?;
         let agents = chosen.into_iter().filter_map(|n| known.get(n).cloned()).collect();
-        Ok(AgentGroup { fleet, agents, terms, runs, fleet_name, lacks_agents: AtomicBool::new(false) })
+        Ok(AgentGroup {
+            fleet,
+            agents,
+            terms,
+            runs,
+            fleet_name,
+            outputs: Vec::new(),
+            lacks_agents: AtomicBool::new(false),
+        })
+    }
+
+    /// Adds the report files that are asked for, so that whoever goes on with a run can write them.
+    pub fn with_outputs(self, outputs: Vec<RunOutput>) -> AgentGroup {
+        AgentGroup { outputs, ..self }
     }
 
     /// Returns the chosen agents.
@@ -133,6 +150,15 @@ fn cores(agent: &AgentDescription) -> u32 {
     (agent.host.cores as u32).max(1)
 }
 
+/// Returns the error about the directory of a run that cannot be written.
+fn not_kept(run: &Path, why: &io::Error) -> UsageError {
+    let path = run.display();
+    UsageError::whole(complaint!(
+        "{path} cannot be written ({why}), where the figures of agents are kept; make room, or set XDG_STATE_HOME to another place",
+        "无法写入 {path}（{why}），施压机的数据要保存在那里；请腾出空间，或把 XDG_STATE_HOME 设为其他位置"
+    ))
+}
+
 fn refused(agent: &str, en: &str, zh: &str) -> UsageError {
     UsageError::new(OPTION, complaint!("agent {agent} refuses: {en}", "施压机 {agent} 拒绝：{zh}"))
 }
@@ -168,9 +194,9 @@ impl FleetRunner for AgentGroup {
         let workers = prepared.workers(plan);
         let heads = self.heads(workers)?;
         let mut bytes = Vec::new();
-        let disk = |error: std::io::Error| UsageError::new(OPTION, error.to_string());
-        briefing.write(&mut bytes).map_err(disk)?;
+        briefing.write(&mut bytes).map_err(|error| UsageError::new(OPTION, error.to_string()))?;
         let name = run_name();
+        let disk = |why: io::Error| not_kept(&self.runs.join(&name), &why);
         let directory = RunDirectory::create(&self.runs, &name).map_err(disk)?;
         let Some(head) = self.begin(run, &heads, workers, sink) else { return Ok(()) };
         directory.write_head(&head).map_err(disk)?;
@@ -239,8 +265,8 @@ impl AgentGroup {
                 other => opening.push(other),
             }
         }
-        let (terms, fleet) = (self.terms.clone(), self.fleet_name.clone());
-        Some(RunHead { started: started?, opening, is_open: run.setup.plan.load.is_open(), terms, fleet })
+        let (terms, fleet, outputs) = (self.terms.clone(), self.fleet_name.clone(), self.outputs.clone());
+        Some(RunHead { started: started?, opening, is_open: run.setup.plan.load.is_open(), terms, fleet, outputs })
     }
 
     /// Offers each agent its share.
@@ -334,6 +360,11 @@ impl ResumedRun {
         &self.head.started
     }
 
+    /// Returns the report files that were asked for when the run began.
+    pub fn outputs(&self) -> &[RunOutput] {
+        &self.head.outputs
+    }
+
     /// Reads what the agents have handed in, takes the rest from them, and passes on all events from the first.
     ///
     /// # Errors
@@ -373,32 +404,46 @@ impl ResumedRun {
     }
 }
 
+/// Why what agents hand in cannot be kept, by the index of the agent.
+#[derive(Default)]
+pub(super) struct Troubles(Mutex<BTreeMap<usize, String>>);
+
+impl Troubles {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<usize, String>> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Returns why what this agent hands in cannot be kept now, if so.
+    pub fn of(&self, agent: usize) -> Option<String> {
+        self.all().get(&agent).cloned()
+    }
+}
+
 /// What connects the conductor of a run with its agents.
 pub(super) struct Wires {
     pub incoming: std::sync::mpsc::Receiver<Incoming>,
     pub orders: Vec<OrderLine>,
     /// Items from before this process.
     pub known: Vec<Vec<crate::frame::Item>>,
-    /// Why what agents handed in could not be kept, if so.
-    pub trouble: Arc<OnceLock<String>>,
+    /// Why what agents hand in cannot be kept, by agent, until it can.
+    pub troubles: Arc<Troubles>,
     _receiving: Held,
 }
 
 impl Wires {
     fn connect(fleet: &Fleet, directory: &RunDirectory, heads: &[AgentHead]) -> Result<Wires, UsageError> {
-        let failed = |why: String| UsageError::new(OPTION, why);
         let mut files: Vec<AgentItems> = Vec::new();
         for head in heads {
-            files.push(directory.open_items(head).map_err(|error| failed(error.to_string()))?);
+            files.push(directory.open_items(head).map_err(|why| not_kept(&directory.path, &why))?);
         }
         let known = files.iter_mut().map(|file| std::mem::take(&mut file.known)).collect();
         let names: Vec<String> = heads.iter().map(|head| head.name.clone()).collect();
         let files: Vec<Mutex<AgentItems>> = files.into_iter().map(Mutex::new).collect();
         let (told, incoming) = sync_channel(UNDER_WAY);
-        let trouble = Arc::<OnceLock<String>>::default();
-        let noted = Arc::clone(&trouble);
+        let troubles = Arc::<Troubles>::default();
+        let noted = Arc::clone(&troubles);
         let keep: Keep = Box::new(move |id, frame| keep(&names, &files, (&told, &noted), id, frame));
-        let receiving = fleet.messenger.receive(&directory.run, keep).map_err(|why| failed(why.0))?;
+        let receiving = fleet.messenger.receive(&directory.run, keep).map_err(|why| UsageError::new(OPTION, why.0))?;
         let line = |head: &AgentHead| {
             OrderLine::open(
                 &fleet.messenger,
@@ -408,16 +453,16 @@ impl Wires {
             )
         };
         let orders = heads.iter().map(line).collect();
-        Ok(Wires { incoming, orders, known, trouble, _receiving: receiving })
+        Ok(Wires { incoming, orders, known, troubles, _receiving: receiving })
     }
 }
 
 /// Takes a frame: to the disk, and to the merger. What nobody waits for any more is acknowledged, so that the agent can
 /// forget it.
-fn keep(
+pub(super) fn keep(
     names: &[String],
     files: &[Mutex<AgentItems>],
-    (told, trouble): (&SyncSender<Incoming>, &OnceLock<String>),
+    (told, troubles): (&SyncSender<Incoming>, &Troubles),
     id: &FrameId,
     frame: &[u8],
 ) -> bool {
@@ -425,13 +470,15 @@ fn keep(
     let Some(mut file) = files.get(agent).and_then(|file| file.lock().ok()) else { return false };
     match file.take(id.seq, frame) {
         Ok(items) => {
+            // Whatever could not be kept before came again.
+            troubles.all().remove(&agent);
             // The lock is held until here, so that items reach the merger in their order.
             items.is_empty() || told.send(Incoming { agent, items }).is_ok()
         }
         Err(why) => {
             // What an agent did wrong has no number of the operating system.
             if why.raw_os_error().is_some() {
-                let _ = trouble.set(why.to_string());
+                troubles.all().insert(agent, why.to_string());
             }
             false
         }
@@ -474,6 +521,7 @@ mod tests {
             terms: RunTerms::default(),
             runs: PathBuf::new(),
             fleet_name: None,
+            outputs: Vec::new(),
             lacks_agents: AtomicBool::new(false),
         };
         let heads = [AgentHead { name: "a".into(), ..AgentHead::default() }];

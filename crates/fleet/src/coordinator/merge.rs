@@ -29,6 +29,8 @@ struct AgentRecord {
     /// Its own events, each with the end of the second that it stands before.
     queue: VecDeque<(i64, RunEvent)>,
     began: Option<WindowStart>,
+    /// What it remarked last: if it stops by itself, this is why.
+    remark: Option<String>,
     /// Time from which others carry its load.
     taken_over: Option<TakenOver>,
 }
@@ -71,6 +73,8 @@ pub(crate) struct RecordMerger {
     began: Option<WindowStart>,
     ended: RunEnd,
     reasons: Vec<End>,
+    /// Set once the agents were told to stop.
+    is_stopped: bool,
     /// End of the last second that was shown before all had reported it.
     provisional: i64,
 }
@@ -88,6 +92,7 @@ impl RecordMerger {
             open: OpenRequests::default(),
             queue: VecDeque::new(),
             began: None,
+            remark: None,
             taken_over: None,
         };
         RecordMerger {
@@ -99,6 +104,7 @@ impl RecordMerger {
             began: None,
             ended: RunEnd::default(),
             reasons: Vec::new(),
+            is_stopped: false,
             provisional: i64::MIN,
         }
     }
@@ -106,7 +112,7 @@ impl RecordMerger {
     /// Adds the next event of an agent, as it encoded it; what is complete then goes to `sink`.
     ///
     /// # Errors
-    /// It is no event that can follow, and the agent must be given up.
+    /// It is no event that can follow, or the agent stopped by itself: it must be given up for this reason.
     pub fn add(&mut self, agent: usize, frame: &[u8], sink: &mut dyn FnMut(RunEvent)) -> Result<(), String> {
         let Some(record) = self.agents.get_mut(agent).filter(|record| record.state == RecordState::Grows) else {
             return Ok(());
@@ -151,10 +157,14 @@ impl RecordMerger {
                 }
             }
             RunEvent::Ended(ended) => {
-                record.state = RecordState::Whole;
                 record.queue.extend(own(&RunEvent::Ended(ended.clone())).map(|event| (i64::MAX, event)));
                 self.ended.window = self.ended.window.max(ended.window);
                 self.ended.elapsed = self.ended.elapsed.max(ended.elapsed);
+                // Its owner took it back, say: all its figures are there, and its share is missing from then on.
+                if let (End::Interrupted, false, Some(why)) = (ended.reason, self.is_stopped, &record.remark) {
+                    return Err(why.clone());
+                }
+                record.state = RecordState::Whole;
                 self.reasons.push(ended.reason);
             }
             // Changes are those of the coordinator; its head is known.
@@ -162,6 +172,16 @@ impl RecordMerger {
         }
         self.release(sink);
         Ok(())
+    }
+
+    /// Notes what an agent remarked.
+    pub fn note_remark(&mut self, agent: usize, remark: &str) {
+        self.agents.get_mut(agent).into_iter().for_each(|record| record.remark = Some(remark.to_owned()));
+    }
+
+    /// Notes that the agents were told to stop.
+    pub fn stop(&mut self) {
+        self.is_stopped = true;
     }
 
     /// Takes a later comparison of an agent's clock, with which the start of its window is told.
@@ -202,6 +222,11 @@ impl RecordMerger {
     pub fn take_over(&mut self, from: TakenOver) {
         let lost = self.agents.iter_mut().filter(|record| record.state == RecordState::Lost);
         lost.for_each(|record| record.taken_over = record.taken_over.or(Some(from)));
+    }
+
+    /// Notes, before an agent is given up once more, the time from which others carried its load.
+    pub fn was_taken_over(&mut self, agent: usize, since: i64) {
+        self.agents.get_mut(agent).into_iter().for_each(|record| record.taken_over = Some(TakenOver::Since(since)));
     }
 
     /// Returns the part of the run's workers that was lost.

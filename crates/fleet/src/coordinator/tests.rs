@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 use brunt_engine::{Control, PREPARED, Stop};
 use brunt_measure::{Clock, Nanos};
 use brunt_messenger::{FrameId, Held, LocalMessenger, Messenger};
-use brunt_plan::{Change, LossPolicy, RunTerms};
+use brunt_plan::{Change, LossPolicy, Plan, RunTerms};
 use brunt_record::{
     AgentHead, End, EventEncoder, RunEnd, RunEvent, RunPart, RunStarted, Second, Subject, WindowStart, WorkerRange,
 };
 
 use super::directory::{RunDirectory, RunHead};
+use super::group::{Troubles, keep};
 use super::merge::TakenOver;
 use super::{Fleet, ResumedRun};
 use crate::frame::Item;
@@ -33,7 +34,9 @@ fn started(agents: usize) -> RunStarted {
         workers: WorkerRange { from: n as u32, to: n as u32 + 1 },
         ..AgentHead::default()
     };
-    RunStarted { agents: (0..agents).map(head).collect(), schema: brunt_record::SCHEMA.into(), ..*started }
+    // A level load, which others can take over.
+    let plan = Plan { requests: None, ..started.plan };
+    RunStarted { plan, agents: (0..agents).map(head).collect(), schema: brunt_record::SCHEMA.into(), ..*started }
 }
 
 /// An agent that is played.
@@ -158,7 +161,8 @@ impl PlayedRun {
         let hub = LocalMessenger::default();
         let below = tempfile::tempdir().unwrap();
         let directory = RunDirectory::create(below.path(), RUN).unwrap();
-        directory.write_head(&RunHead { started, opening: Vec::new(), is_open: false, terms, fleet: None }).unwrap();
+        let (opening, outputs) = (Vec::new(), Vec::new());
+        directory.write_head(&RunHead { started, opening, is_open: false, terms, fleet: None, outputs }).unwrap();
         // It is conducted by the thread of the coordinator.
         drop(directory);
         let all = (0..agents).map(|number| PlayedAgent::new(&hub, number)).collect();
@@ -487,6 +491,55 @@ fn a_stop_reaches_all_and_abort_stops_the_others() {
 }
 
 #[test]
+fn an_agent_that_its_owner_takes_back_is_lost_from_then_on_with_all_its_figures() {
+    for policy in [LossPolicy::GoOn, LossPolicy::Redistribute, LossPolicy::Abort] {
+        let (mut run, agents) = PlayedRun::start(2, RunTerms { on_lost: policy, ..terms(60_000) });
+        std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
+        let [steady, taken] = &agents[..] else { panic!("two agents") };
+        [steady, taken].into_iter().for_each(|agent| agent.second(0, 10));
+        let window = Nanos::from_secs(1);
+        let over = taken.event(&RunEvent::Ended(RunEnd { reason: End::Interrupted, window, elapsed: window }));
+        let leaves = [Item::Remark("taken back by its owner".into()), over, Item::Ended("exit code 21".into())];
+        assert!(taken.hand_in(&leaves));
+        match policy {
+            LossPolicy::GoOn => {}
+            LossPolicy::Redistribute => steady.until_ordered(|order| matches!(order, AgentOrder::Change { .. })),
+            LossPolicy::Abort => steady.until_ordered(|order| *order == AgentOrder::Stop),
+        }
+        (1..60).for_each(|nth| steady.second(nth, 10));
+        steady.end(60);
+        let events = run.finish();
+        assert_eq!((sums(&events), ended(&events).reason), ([610, 610, 0], End::Partial), "{policy:?}");
+        assert_eq!(notices(&events)[..2], [Subject::AgentRemark, Subject::AgentLost].map(|said| (said, "a1".into())));
+        let told = seconds(&events);
+        let expected = if policy == LossPolicy::Redistribute { 0.0 } else { 0.5 };
+        assert_eq!((told[0].missing_share, told[59].missing_share), (0.0, expected), "{policy:?}");
+    }
+}
+
+#[test]
+fn a_full_disk_in_which_room_is_made_in_time_costs_nothing() {
+    let below = tempfile::tempdir().unwrap();
+    let directory = RunDirectory::create(below.path(), RUN).unwrap();
+    let head = AgentHead { name: "a0".into(), ..AgentHead::default() };
+    let mut items = directory.open_items(&head).unwrap();
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let disk = std::mem::replace(&mut items.file, full);
+    let (names, files) = (["a0".to_owned()], [Mutex::new(items)]);
+    let (told, incoming) = std::sync::mpsc::sync_channel(1);
+    let troubles = Troubles::default();
+    let mut frame = Vec::new();
+    Item::Ready(7).write(&mut frame);
+    let id = FrameId { run: RUN.into(), agent: "a0".into(), epoch: 0, seq: 0 };
+    assert!(!keep(&names, &files, (&told, &troubles), &id, &frame));
+    assert!(troubles.of(0).is_some_and(|why| why.contains("No space left")));
+    files[0].lock().unwrap().file = disk;
+    assert!(keep(&names, &files, (&told, &troubles), &id, &frame));
+    assert_eq!((troubles.of(0), incoming.recv().unwrap().items), (None, vec![Item::Ready(7)]));
+    assert_eq!(directory.open_items(&head).unwrap().known, [Item::Ready(7)]);
+}
+
+#[test]
 fn what_is_no_record_costs_the_agent_its_place_and_nobody_else() {
     let (mut run, agents) = PlayedRun::start(2, terms(60_000));
     std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
@@ -605,6 +658,29 @@ fn a_lost_agent_is_stopped_and_stays_lost_for_whoever_goes_on_with_the_run() {
     assert_eq!(missing, [0.0, 0.5, 0.5, 0.5, 0.5]);
     let losses = notices(&events).into_iter().filter(|(what, _)| *what == Subject::AgentLost).count();
     assert_eq!(losses, 1);
+}
+
+#[test]
+fn what_others_took_over_is_missing_no_more_for_whoever_goes_on_with_the_run() {
+    let (mut run, agents) = PlayedRun::start(2, RunTerms { on_lost: LossPolicy::Redistribute, ..terms(60_000) });
+    std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
+    let [steady, lost] = &agents[..] else { panic!("two agents") };
+    [steady, lost].into_iter().for_each(|agent| agent.second(0, 10));
+    assert!(lost.hand_in(&[Item::Ended("killed by SIGKILL".into())]));
+    // The others carry its load within the first second or, if this machine is slow, in one soon after.
+    steady.until_ordered(|order| matches!(order, AgentOrder::Change { .. }));
+    (1..60).for_each(|nth| steady.second(nth, 10));
+    run.until("all is passed on", |events| seconds(events).len() == 60);
+    let before = run.events.lock().unwrap().clone();
+    run.killed.store(true, Ordering::Relaxed);
+    steady.second(60, 10);
+    assert!(run.thread.take().unwrap().join().is_err());
+    run.go_on();
+    steady.end(61);
+    let events = run.finish();
+    let missing = |events: &[RunEvent]| seconds(events).iter().map(|s| s.missing_share).collect::<Vec<_>>();
+    assert_eq!(missing(&events)[..60], missing(&before)[..]);
+    assert_eq!(missing(&events)[60], 0.0);
 }
 
 #[test]

@@ -52,4 +52,15 @@ mod tests {
         assert_eq!([5, 30, 200].map(|n| judged(n, 20_000)), [None, Some(Grade::Warn), Some(Grade::Fail)]);
         assert_eq!(judged(200, 0), None, "records of older versions have a rule of their own");
     }
+
+    #[test]
+    fn what_a_lost_agent_had_in_flight_was_sent() {
+        let mut s = Second { due: 1_000, finished: 800, ..Second::default() };
+        s.generator.resolution_ns = 20_000;
+        let mut open = brunt_record::OpenRequests::default();
+        open.add_second(&s);
+        open.count_unfinished(&mut s, true);
+        assert_eq!((s.censored, s.latency.service_at_least.count()), (200, 200));
+        assert!(of_second(judge, s, End::Completed).is_none());
+    }
 }

@@ -401,6 +401,19 @@ fn the_error_of_the_start_is_that_of_the_clocks_that_told_it() {
 }
 
 #[test]
+fn agents_whose_clocks_were_not_compared_again_are_not_said_to_have_started_together() {
+    let mut run = fleet(&NAMES[..2], 3, |_, n| healthy(2, n));
+    for event in &mut run.events {
+        if let RunEvent::OfAgent(AgentEvent { event, .. }) = event
+            && let RunEvent::Began(began) = &mut **event
+        {
+            began.clock_ns = 1;
+        }
+    }
+    assert!(!run.written("text", Lang::En).contains("started within"));
+}
+
+#[test]
 fn of_many_agents_the_worst_are_shown_and_the_others_counted() {
     let names: Vec<String> = (0..50).map(|n| format!("a{n}")).collect();
     let agents: Vec<(&str, &[&str])> = names.iter().map(|name| (&**name, &[][..])).collect();
