@@ -63,6 +63,26 @@ fn a_killed_agent_costs_only_what_it_had_not_handed_in() {
     let [due, finished, failed, censored] = told.requests();
     assert!((790..1200).contains(&due) && failed == 0 && due == finished + censored, "{told}");
     assert!(finished < target.requests(), "the target's count, with the pre-flight request: {told}");
+    assert_agents_add_up(&fleet, &told);
+}
+
+/// Checks that the figures of the agents add up to those of the whole, in the report of the last run and in its table.
+fn assert_agents_add_up(fleet: &TestFleet, told: &TestReport) {
+    const COUNTS: [&str; 4] = ["scheduled", "succeeded", "failed", "unfinished"];
+    let agents = told.at("agents").as_array().unwrap();
+    let sum = |path: &str| agents.iter().map(|agent| agent.pointer(path).unwrap().as_u64().unwrap()).sum::<u64>();
+    assert_eq!(COUNTS.map(|name| sum(&format!("/{name}"))), told.requests(), "{told}");
+    for name in ["count", "unanswered"] {
+        assert_eq!(sum(&format!("/latency/{name}")), told.count(&format!("latency.response.{name}")), "{name}: {told}");
+    }
+    let csv = fleet.prepare(["report", "--format", "csv"]).run().out;
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let at = |name: &str| rows[0].iter().position(|column| *column == name).unwrap();
+    let [whole, each] = ["", "agent"].map(|kind| {
+        let of_kind = || rows[1..].iter().filter(|row| row[at("kind")] == kind);
+        COUNTS.map(|name| of_kind().map(|row| row[at(name)].parse::<u64>().unwrap()).sum::<u64>())
+    });
+    assert_eq!((whole, each), (told.requests(), told.requests()), "{csv}");
 }
 
 #[test]
@@ -157,6 +177,7 @@ fn a_coordinator_that_was_killed_goes_on_and_nothing_is_counted_twice() {
     assert!(!run.exists(), "what is whole needs no directory");
     let written: serde_json::Value = serde_json::from_slice(&std::fs::read(&output).unwrap()).unwrap();
     assert_eq!(written["requests"]["scheduled"], 1200, "the file that was asked for at first");
+    assert_agents_add_up(&fleet, &told);
     fleet.run(&["run", "--resume", name]).with_code(64).containing("is finished");
 }
 
@@ -182,8 +203,9 @@ fn an_agent_that_comes_back_after_it_was_given_up_stops_its_load_which_nobody_co
 fn whoever_goes_on_with_a_run_knows_of_the_agent_that_was_lost_and_of_those_that_took_over() {
     let fleet = TestFleet::with(2, &[]);
     let target = TargetProcess::healthy();
-    let load = ["-r", "200/s", "-d", "10s", "--arrivals", "constant", "-w", "2", "--agents", "2"];
-    let policy = ["--on-lost", "redistribute", "--lost-after", "3s"];
+    let load = ["-r", "200/s", "-d", "12s", "--arrivals", "constant", "-w", "2", "--agents", "2"];
+    // Its coordinator is to be back before agents think it gone, on a busy machine, too.
+    let policy = ["--on-lost", "redistribute", "--lost-after", "5s"];
     let mut running = fleet.start(&[&load[..], &policy, &[&*target.address]].concat());
     until("the run is in its second second", || target.requests() > 300);
     fleet.signal(1, Signal::KILL);
@@ -199,6 +221,7 @@ fn whoever_goes_on_with_a_run_knows_of_the_agent_that_was_lost_and_of_those_that
     let last = &seconds[seconds.len() - 2];
     assert_eq!((&last["scheduled"], last.get("missing_share")), (&200.into(), None), "{last}");
     assert!(told.count("requests.probe") == 1, "the pre-flight request is known: {told}");
+    assert_agents_add_up(&fleet, &told);
 }
 
 #[test]

@@ -180,7 +180,9 @@ impl Conductor {
                 return Err(refused);
             }
             while let Ok((agent, clock)) = self.clocks.1.try_recv() {
-                self.merger.set_clock(agent, clock.ahead);
+                // Two clocks drift apart by a thousandth of the time at most (500 ppm each).
+                let drift = Nanos(AFTER_START.as_nanos() as u64 / 1000);
+                self.merger.set_clock(agent, clock.ahead, clock.within.saturating_add(drift));
             }
             self.pass_on_stop(stop);
             self.pass_on_changes(control, sink);

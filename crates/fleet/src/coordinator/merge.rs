@@ -21,6 +21,8 @@ struct AgentRecord {
     /// Its part of the workers.
     share: f64,
     clock: ClockOffset,
+    /// Maximum error of the clock when the window began, if it was compared again.
+    clock_within: Option<Nanos>,
     decoder: EventDecoder,
     state: RecordState,
     /// End of the last second that it reported; `i64::MIN` before the first.
@@ -86,6 +88,7 @@ impl RecordMerger {
             name,
             share,
             clock,
+            clock_within: None,
             decoder: EventDecoder::default(),
             state: RecordState::Grows,
             reached: i64::MIN,
@@ -125,7 +128,13 @@ impl RecordMerger {
                 let clock_ns = record.clock.to_coordinator(Nanos(began.clock_ns)).0;
                 let began = WindowStart { clock_ns, ..began };
                 record.began = Some(began);
-                record.queue.extend(own(&RunEvent::Began(began)).map(|event| (reached, event)));
+                let told = AgentEvent::of(agent as u16, &RunEvent::Began(began));
+                let within = record.clock_within;
+                let told = told.map(|told| match within {
+                    Some(within) => told.within(within.0),
+                    None => told,
+                });
+                record.queue.extend(told.map(|told| (reached, RunEvent::OfAgent(told))));
             }
             RunEvent::Second(second) => {
                 record.open.add_second(&second);
@@ -185,8 +194,9 @@ impl RecordMerger {
     }
 
     /// Takes a later comparison of an agent's clock, with which the start of its window is told.
-    pub fn set_clock(&mut self, agent: usize, ahead: ClockOffset) {
-        self.agents.get_mut(agent).into_iter().for_each(|record| record.clock = ahead);
+    pub fn set_clock(&mut self, agent: usize, ahead: ClockOffset, within: Nanos) {
+        let record = self.agents.get_mut(agent).into_iter();
+        record.for_each(|record| (record.clock, record.clock_within) = (ahead, Some(within)));
     }
 
     /// Gives up an agent: its requests in progress count as unfinished, and its share is missing from then on.
