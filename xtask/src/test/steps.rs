@@ -82,9 +82,9 @@ fn unit(progress: &mut StepProgress) -> StepOutcome {
 fn end_to_end(progress: &mut StepProgress) -> StepOutcome {
     // Checked again here, because this step can be run alone.
     let missing = install::missing(install::FOR_TESTS);
-    // Two threads per core of a small machine, because the tests mostly wait for their child
+    // Three threads per core of a small machine, because the tests mostly wait for their child
     // processes.
-    let mut arguments = vec!["--test", "*", "--", "--test-threads=4"];
+    let mut arguments = vec!["--test", "*", "--", "--test-threads=6"];
     for program in &missing {
         eprintln!("SKIPPING every test whose name contains `{program}`: it is not installed");
         arguments.extend(["--skip", *program]);
