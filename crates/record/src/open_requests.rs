@@ -82,10 +82,11 @@ impl OpenRequests {
         latency.wait_conn_at_least.record_n(Nanos::ZERO, unsent);
         latency.service_at_least.record_n(SENT, self.requests - unsent);
         latency.heartbeat_at_least.record_n(Nanos::ZERO, self.beats);
+        let shown = if open { Nanos::ZERO } else { SENT };
         for (name, requests) in self.named.iter().filter(|(_, requests)| **requests > 0) {
             let named = NamedFigures::entry(&mut second.named, *name);
             named.counts.censored = named.counts.censored.saturating_add(*requests);
-            named.at_least.merge(&PackedHistogram::of(Nanos::ZERO, *requests));
+            named.at_least.merge(&PackedHistogram::of(shown, *requests));
         }
     }
 }

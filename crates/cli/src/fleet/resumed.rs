@@ -41,7 +41,8 @@ pub fn resume(asked: &ResumeCommand, interrupts: &Interrupts) -> CommandResult {
     let resumed = ResumedRun::open(Arc::clone(&fleet), directory).map_err(|why| UsageError::new("--resume", why))?;
     let presentation = presentation(asked, resumed.outputs());
     report_output::check_files(&presentation.files, asked.record.as_deref())?;
-    let names: Vec<String> = resumed.started().agents.iter().map(|agent| agent.name.clone()).collect();
+    // Nobody waits for one that was given up: the others stop their load if their coordinator stays away.
+    let names = resumed.awaited();
     fleet.wait_for(COME, |there| names.iter().all(|name| there.contains(name)));
     interrupts.enable_graceful_stop();
     let plan = resumed.started().plan.clone();

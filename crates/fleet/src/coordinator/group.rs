@@ -360,6 +360,14 @@ impl ResumedRun {
         &self.head.started
     }
 
+    /// Returns the names of the agents that may still hand in figures.
+    pub fn awaited(&self) -> Vec<String> {
+        let losses = self.directory.losses();
+        let agents = self.head.started.agents.iter().enumerate();
+        let awaited = agents.filter(|(at, _)| losses.iter().all(|loss| loss.agent != *at));
+        awaited.map(|(_, agent)| agent.name.clone()).collect()
+    }
+
     /// Returns the report files that were asked for when the run began.
     pub fn outputs(&self) -> &[RunOutput] {
         &self.head.outputs
@@ -535,6 +543,6 @@ mod tests {
         assert_eq!(offered(Some(AgentState::Idle)), (false, said.clone()));
         assert_eq!(offered(Some(AgentState::Runs("2".into()))), (true, said));
         let (is_lacking, said) = offered(None);
-        assert!(is_lacking && said.starts_with("--agents: agent a cannot be reached ("), "{said}");
+        assert!(is_lacking && said.starts_with("--agents: agent a cannot take part: it cannot be reached ("), "{said}");
     }
 }
