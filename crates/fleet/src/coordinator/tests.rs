@@ -156,6 +156,13 @@ impl PlayedRun {
         PlayedRun::start_as(started(agents), terms)
     }
 
+    /// Starts a run of two agents, and returns once both have begun.
+    fn of_two(terms: RunTerms) -> (PlayedRun, [PlayedAgent; 2]) {
+        let (run, agents) = PlayedRun::start(2, terms);
+        std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
+        (run, agents.try_into().ok().expect("two agents"))
+    }
+
     fn start_as(started: RunStarted, terms: RunTerms) -> (PlayedRun, Vec<PlayedAgent>) {
         let agents = started.agents.len();
         let hub = LocalMessenger::default();
@@ -329,9 +336,8 @@ fn quantiles_of_the_whole_are_those_of_all_samples() {
 
 #[test]
 fn a_silent_agent_is_waited_for_and_its_seconds_are_merged_once() {
-    let (mut run, agents) = PlayedRun::start(2, terms(60_000));
-    std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
-    let [steady, cut] = &agents[..] else { panic!("two agents") };
+    let (mut run, agents) = PlayedRun::of_two(terms(60_000));
+    let [steady, cut] = &agents;
     cut.second(0, 10);
     cut.messenger.cut_off(true);
     // It is said after three seconds; meanwhile the other goes on.
@@ -355,9 +361,8 @@ fn a_silent_agent_is_waited_for_and_its_seconds_are_merged_once() {
 
 #[test]
 fn an_agent_that_was_started_again_is_said_to_be_lost_and_not_to_be_back() {
-    let (mut run, agents) = PlayedRun::start(2, terms(60_000));
-    std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
-    let [steady, again] = &agents[..] else { panic!("two agents") };
+    let (mut run, agents) = PlayedRun::of_two(terms(60_000));
+    let [steady, again] = &agents;
     again.second(0, 10);
     run.until("it is said to be silent", |events| notices(events).contains(&(Subject::AgentLate, "a1".into())));
     // Its spool is handed in, in more than one piece.
@@ -397,9 +402,8 @@ fn a_change_after_the_planned_end_is_neither_recorded_nor_passed_on() {
 
 #[test]
 fn a_lost_agent_is_missing_from_then_on_and_what_it_had_in_flight_is_unfinished() {
-    let (mut run, agents) = PlayedRun::start(2, terms(1500));
-    std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
-    let [steady, lost] = &agents[..] else { panic!("two agents") };
+    let (mut run, agents) = PlayedRun::of_two(terms(1500));
+    let [steady, lost] = &agents;
     // Two of its requests have not ended.
     lost.second(0, 12);
     for nth in 0..5 {
@@ -445,8 +449,7 @@ fn an_agent_that_cannot_take_its_share_or_dies_is_lost_at_once_with_its_reason()
 
 #[test]
 fn a_coordinator_that_was_killed_goes_on_with_what_it_had_and_with_what_it_missed() {
-    let (mut run, agents) = PlayedRun::start(2, terms(60_000));
-    std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
+    let (mut run, agents) = PlayedRun::of_two(terms(60_000));
     (0..3).for_each(|nth| agents.iter().for_each(|agent| agent.second(nth, 10)));
     run.until("three seconds are passed on", |events| seconds(events).len() == 3);
     let before = run.events.lock().unwrap().clone();
@@ -471,9 +474,8 @@ fn a_coordinator_that_was_killed_goes_on_with_what_it_had_and_with_what_it_misse
 #[test]
 fn a_stop_reaches_all_and_abort_stops_the_others() {
     for policy in [LossPolicy::GoOn, LossPolicy::Abort] {
-        let (mut run, agents) = PlayedRun::start(2, RunTerms { on_lost: policy, ..terms(60_000) });
-        std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
-        let [steady, other] = &agents[..] else { panic!("two agents") };
+        let (mut run, agents) = PlayedRun::of_two(RunTerms { on_lost: policy, ..terms(60_000) });
+        let [steady, other] = &agents;
         [steady, other].into_iter().for_each(|agent| agent.second(0, 10));
         if policy == LossPolicy::Abort {
             assert!(other.hand_in(&[Item::Ended("killed by SIGKILL".into())]));
@@ -493,9 +495,8 @@ fn a_stop_reaches_all_and_abort_stops_the_others() {
 #[test]
 fn an_agent_that_its_owner_takes_back_is_lost_from_then_on_with_all_its_figures() {
     for policy in [LossPolicy::GoOn, LossPolicy::Redistribute, LossPolicy::Abort] {
-        let (mut run, agents) = PlayedRun::start(2, RunTerms { on_lost: policy, ..terms(60_000) });
-        std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
-        let [steady, taken] = &agents[..] else { panic!("two agents") };
+        let (mut run, agents) = PlayedRun::of_two(RunTerms { on_lost: policy, ..terms(60_000) });
+        let [steady, taken] = &agents;
         [steady, taken].into_iter().for_each(|agent| agent.second(0, 10));
         let window = Nanos::from_secs(1);
         let over = taken.event(&RunEvent::Ended(RunEnd { reason: End::Interrupted, window, elapsed: window }));
@@ -541,9 +542,8 @@ fn a_full_disk_in_which_room_is_made_in_time_costs_nothing() {
 
 #[test]
 fn what_is_no_record_costs_the_agent_its_place_and_nobody_else() {
-    let (mut run, agents) = PlayedRun::start(2, terms(60_000));
-    std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
-    let [steady, liar] = &agents[..] else { panic!("two agents") };
+    let (mut run, agents) = PlayedRun::of_two(terms(60_000));
+    let [steady, liar] = &agents;
     liar.second(0, 10);
     liar.second(0, 10);
     liar.until_ordered(|order| *order == AgentOrder::Stop);
@@ -632,9 +632,8 @@ fn load_that_others_took_over_is_missing_no_more() {
 
 #[test]
 fn a_lost_agent_is_stopped_and_stays_lost_for_whoever_goes_on_with_the_run() {
-    let (mut run, agents) = PlayedRun::start(2, terms(1500));
-    std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
-    let [steady, lost] = &agents[..] else { panic!("two agents") };
+    let (mut run, agents) = PlayedRun::of_two(terms(1500));
+    let [steady, lost] = &agents;
     lost.second(0, 10);
     lost.messenger.cut_off(true);
     for nth in 0..4 {
@@ -662,9 +661,8 @@ fn a_lost_agent_is_stopped_and_stays_lost_for_whoever_goes_on_with_the_run() {
 
 #[test]
 fn what_others_took_over_is_missing_no_more_for_whoever_goes_on_with_the_run() {
-    let (mut run, agents) = PlayedRun::start(2, RunTerms { on_lost: LossPolicy::Redistribute, ..terms(60_000) });
-    std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
-    let [steady, lost] = &agents[..] else { panic!("two agents") };
+    let (mut run, agents) = PlayedRun::of_two(RunTerms { on_lost: LossPolicy::Redistribute, ..terms(60_000) });
+    let [steady, lost] = &agents;
     [steady, lost].into_iter().for_each(|agent| agent.second(0, 10));
     assert!(lost.hand_in(&[Item::Ended("killed by SIGKILL".into())]));
     // The others carry its load within the first second or, if this machine is slow, in one soon after.
