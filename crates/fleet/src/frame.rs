@@ -14,6 +14,8 @@ pub(crate) enum Item {
     Refused(String),
     /// A remark of the agent itself.
     Remark(String),
+    /// The measuring process works, but has had nothing to report for a while: it closes many connections, say.
+    Works,
     /// The share is over: how the measuring process ended. Nothing follows.
     Ended(String),
 }
@@ -23,6 +25,7 @@ const EVENT: u8 = 1;
 const REFUSED: u8 = 2;
 const REMARK: u8 = 3;
 const ENDED: u8 = 4;
+const WORKS: u8 = 5;
 
 /// Maximum length of an item: the longest event and a little.
 const LONGEST: usize = 16 << 20;
@@ -40,6 +43,7 @@ impl Item {
             Item::Refused(why) => (REFUSED, why.as_bytes()),
             Item::Remark(what) => (REMARK, what.as_bytes()),
             Item::Ended(how) => (ENDED, how.as_bytes()),
+            Item::Works => (WORKS, &[]),
         };
         to.extend((body.len() as u32 + 1).to_le_bytes());
         to.push(kind);
@@ -49,7 +53,12 @@ impl Item {
     /// Returns the length of an item on disk by its first bytes, and `true` if nothing follows it; `None` if it is none.
     pub fn measure(&[a, b, c, d, kind]: &[u8; 5]) -> Option<(u64, bool)> {
         let length = u32::from_le_bytes([a, b, c, d]) as usize;
-        let fits = if kind == READY { length == 5 } else { (1..=LONGEST).contains(&length) && kind <= ENDED };
+        let fits = match kind {
+            READY => length == 5,
+            WORKS => length == 1,
+            EVENT..=ENDED => (1..=LONGEST).contains(&length),
+            _ => false,
+        };
         fits.then_some((length as u64 + 4, kind == ENDED))
     }
 
@@ -69,6 +78,7 @@ impl Item {
             REFUSED => Item::Refused(text()),
             REMARK => Item::Remark(text()),
             ENDED => Item::Ended(text()),
+            WORKS if body.is_empty() => Item::Works,
             _ => return None,
         };
         *bytes = rest;
@@ -88,6 +98,7 @@ mod tests {
             Item::Event(Vec::new()),
             Item::Refused("no".into()),
             Item::Remark("full disk".into()),
+            Item::Works,
             Item::Ended("exit code 0".into()),
         ];
         let mut bytes = Vec::new();
@@ -101,7 +112,13 @@ mod tests {
             let whole = std::iter::from_fn(|| Item::take(&mut rest)).count();
             assert!(whole < items.len() && rest.len() < bytes.len(), "{cut}");
         }
-        for bad in [&[0, 0, 0, 0, 1][..], &[1, 0, 0, 0, 9], &[3, 0, 0, 0, READY, 1, 2], &[255, 255, 255, 255, 1]] {
+        for bad in [
+            &[0, 0, 0, 0, 1][..],
+            &[1, 0, 0, 0, 9],
+            &[3, 0, 0, 0, READY, 1, 2],
+            &[2, 0, 0, 0, WORKS, 1],
+            &[255, 255, 255, 255, 1],
+        ] {
             assert_eq!(Item::take(&mut &bad[..]), None, "{bad:?}");
             assert_eq!(Item::measure(bad.first_chunk().unwrap()), None, "{bad:?}");
         }

@@ -5,6 +5,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use brunt_measure::Nanos;
+
 use super::link::{ClockOffset, ProcessHandle, ProcessLink};
 
 /// Starts a command whose standard input and output form the link.
@@ -26,6 +28,13 @@ impl ChildEnding {
     fn child(&self) -> MutexGuard<'_, Child> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
+
+    /// Returns what `/proc/PID/stat` says of the process from its state on; empty if it is gone.
+    fn status(&self) -> String {
+        let status = std::fs::read_to_string(format!("/proc/{}/stat", self.child().id())).unwrap_or_default();
+        // The format is `pid (name) state`, and the name may contain anything.
+        status.rsplit_once(") ").map(|(_, rest)| rest.to_owned()).unwrap_or_default()
+    }
 }
 
 impl ProcessHandle for ChildEnding {
@@ -39,9 +48,15 @@ impl ProcessHandle for ChildEnding {
     }
 
     fn is_stopped(&self) -> bool {
-        let status = std::fs::read_to_string(format!("/proc/{}/stat", self.child().id())).unwrap_or_default();
-        // The format is `pid (name) state`, and the name may contain anything.
-        status.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']))
+        self.status().starts_with(['T', 't'])
+    }
+
+    fn cpu_time(&self) -> Option<Nanos> {
+        let status = self.status();
+        // `utime` and `stime` of proc_pid_stat(5), the 14th and 15th of its fields, in ticks.
+        let mut fields = status.split(' ').skip(11).map(|field| field.parse::<u64>().ok());
+        let ticks = fields.next()?? + fields.next()??;
+        Some(Nanos(ticks.saturating_mul(1_000_000_000 / rustix::param::clock_ticks_per_second().max(1))))
     }
 }
 

@@ -36,6 +36,10 @@ pub trait ProcessHandle: Send + Sync {
     fn is_stopped(&self) -> bool {
         false
     }
+    /// Returns the CPU time that the process has used; `None` if it is unknown.
+    fn cpu_time(&self) -> Option<Nanos> {
+        None
+    }
 }
 
 /// Offset of a process's clock from the coordinator's, in nanoseconds; zero on one machine. Times are converted when

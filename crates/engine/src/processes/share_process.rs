@@ -95,6 +95,11 @@ impl ShareProcess {
         self.process.is_stopped()
     }
 
+    /// Returns the CPU time that the process has used; `None` if it is unknown.
+    pub fn cpu_time(&self) -> Option<Nanos> {
+        self.process.cpu_time()
+    }
+
     fn order(&self, order: Order) {
         // The thread that reads the process detects its end.
         let _ = self.orders.send(order);

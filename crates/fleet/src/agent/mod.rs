@@ -238,41 +238,60 @@ mod tests {
         assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
     }
 
+    /// A lent machine that took a share of run `a1`, and everything that is handed in and said to its owner.
+    struct TakenShare {
+        spool: tempfile::TempDir,
+        frames: Arc<Mutex<Vec<u8>>>,
+        said: Arc<Mutex<Vec<String>>>,
+        _receives: Held,
+    }
+
+    impl TakenShare {
+        /// The measuring process says hello, and then does what this script says.
+        fn of(script: &'static str) -> (TakenShare, LentMachine) {
+            let (hub, spool) = (LocalMessenger::default(), tempfile::tempdir().unwrap());
+            let (frames, said) = (Arc::<Mutex<Vec<u8>>>::default(), Arc::<Mutex<Vec<String>>>::default());
+            let heard = Arc::clone(&said);
+            let start = move |_: &OwnerTerms| {
+                let hello = format!("echo 'brunt-link 1 {}'; {script}", env!("CARGO_PKG_VERSION"));
+                brunt_engine::child(std::process::Command::new("sh").args(["-c", &hello]))
+            };
+            let settings = AgentSettings {
+                start_process: Box::new(start),
+                say: Box::new(move |en, zh| {
+                    assert!(!zh.is_empty());
+                    heard.lock().unwrap().push(en.to_owned());
+                }),
+                ..settings(spool.path())
+            };
+            let lent = LentMachine::lend(Arc::new(hub.participant()), settings).unwrap();
+            let (coordinator, kept) = (hub.participant(), Arc::clone(&frames));
+            let keep = move |_: &brunt_messenger::FrameId, frame: &[u8]| {
+                kept.lock().unwrap().extend(frame);
+                true
+            };
+            let receives = coordinator.receive("a1", Box::new(keep)).unwrap();
+            let offer = ShareOffer { bytes: 0, orphan_timeout_ns: u64::MAX, ..offer("a1", env!("CARGO_PKG_VERSION")) };
+            let question = to_bytes(&AgentQuestion::Take(offer));
+            let answer = coordinator.ask("agent/a", &question, Duration::from_secs(10)).unwrap();
+            assert!(matches!(from_bytes(&answer), Some(AgentAnswer::Yes)), "{answer:?}");
+            (TakenShare { spool, frames, said, _receives: receives }, lent)
+        }
+
+        fn items(&self) -> Vec<Item> {
+            let frames = self.frames.lock().unwrap();
+            let mut rest = &frames[..];
+            std::iter::from_fn(|| Item::take(&mut rest)).collect()
+        }
+    }
+
     #[test]
     fn a_machine_that_is_taken_back_tells_its_owner_and_the_coordinator() {
-        let (hub, spool) = (LocalMessenger::default(), tempfile::tempdir().unwrap());
-        let said = Arc::<Mutex<Vec<String>>>::default();
-        let heard = Arc::clone(&said);
-        let start = |_: &OwnerTerms| {
-            // It does not heed the order to stop, so that it is killed.
-            let hello = format!("echo 'brunt-link 1 {}'; exec cat > /dev/null", env!("CARGO_PKG_VERSION"));
-            brunt_engine::child(std::process::Command::new("sh").args(["-c", &hello]))
-        };
-        let settings = AgentSettings {
-            start_process: Box::new(start),
-            say: Box::new(move |en, zh| {
-                assert!(!zh.is_empty());
-                heard.lock().unwrap().push(en.to_owned());
-            }),
-            ..settings(spool.path())
-        };
-        let lent = LentMachine::lend(Arc::new(hub.participant()), settings).unwrap();
-        let (coordinator, frames) = (hub.participant(), Arc::<Mutex<Vec<u8>>>::default());
-        let kept = Arc::clone(&frames);
-        let keep = move |_: &brunt_messenger::FrameId, frame: &[u8]| {
-            kept.lock().unwrap().extend(frame);
-            true
-        };
-        let _receives = coordinator.receive("a1", Box::new(keep)).unwrap();
-        let offer = ShareOffer { bytes: 0, orphan_timeout_ns: u64::MAX, ..offer("a1", env!("CARGO_PKG_VERSION")) };
-        let question = to_bytes(&AgentQuestion::Take(offer));
-        let answer = coordinator.ask("agent/a", &question, Duration::from_secs(10)).unwrap();
-        assert!(matches!(from_bytes(&answer), Some(AgentAnswer::Yes)), "{answer:?}");
+        // It does not heed the order to stop, so that it is killed.
+        let (share, lent) = TakenShare::of("exec cat > /dev/null");
         lent.take_back();
 
-        let (frames, said) = (frames.lock().unwrap(), said.lock().unwrap());
-        let mut rest = &frames[..];
-        let items: Vec<Item> = std::iter::from_fn(|| Item::take(&mut rest)).collect();
+        let (items, said) = (share.items(), share.said.lock().unwrap());
         let [Item::Remark(why), Item::Ended(how)] = &items[..] else { panic!("{items:?}") };
         assert_eq!(
             (why.as_str(), how.as_str()),
@@ -282,6 +301,19 @@ mod tests {
         for (said, part) in [(takes, "workers 1 to 1 of 1"), (stopped, "taken back"), (over, "is over")] {
             assert!(said.starts_with("run a1: ") && said.contains(part), "{said}");
         }
-        assert_eq!(std::fs::read_dir(spool.path()).unwrap().count(), 0);
+        assert_eq!(std::fs::read_dir(share.spool.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_process_that_works_without_a_report_gives_signs_and_one_that_waits_gives_none() {
+        for (script, works) in [("while :; do :; done", true), ("exec cat > /dev/null", false)] {
+            let (share, lent) = TakenShare::of(script);
+            let until = std::time::Instant::now() + Duration::from_secs(if works { 30 } else { 3 });
+            while !share.items().contains(&Item::Works) && std::time::Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            assert_eq!(share.items().contains(&Item::Works), works, "{script}");
+            lent.take_back();
+        }
     }
 }

@@ -24,6 +24,10 @@ const PIECE_WITHIN: Duration = Duration::from_secs(5);
 const PIECE_TRIES: u32 = 6;
 /// Interval of looks at the clock of the orphan.
 const LOOK: Duration = Duration::from_millis(100);
+/// Time without a report after which the coordinator is told that the measuring process works, and the part of a core that
+/// it then uses at least: one that only waits uses less.
+const QUIET: Duration = Duration::from_secs(1);
+const WORKS: f64 = 0.05;
 /// What a coordinator is told of a share that the owner of the machine ended.
 const TAKEN_BACK: &str = "taken back by its owner";
 /// Time after which what nobody takes is given up.
@@ -269,8 +273,10 @@ fn watch(lending: &Arc<Lending>, active: Arc<ActiveShare>) {
     let most = Duration::from_nanos(active.offer.orphan_timeout_ns);
     let look = move || {
         let mut orphaned = false;
+        let mut signs = WorkSigns::of(&active);
         while !active.contact.over.load(Ordering::Relaxed) {
             std::thread::sleep(LOOK);
+            signs.look(&active);
             if active.spool.is_overflowed() {
                 active.process.stop();
             }
@@ -289,6 +295,35 @@ fn watch(lending: &Arc<Lending>, active: Arc<ActiveShare>) {
         }
     };
     drop(std::thread::Builder::new().name("share".into()).spawn(look));
+}
+
+/// The state of a share at the last look for signs of work.
+struct WorkSigns {
+    at: Instant,
+    cpu: Nanos,
+    pushed: u64,
+}
+
+impl WorkSigns {
+    fn of(active: &ActiveShare) -> WorkSigns {
+        let cpu = active.process.cpu_time().unwrap_or_default();
+        WorkSigns { at: Instant::now(), cpu, pushed: active.spool.pushed() }
+    }
+
+    /// Tells the coordinator that the measuring process works, if it has reported nothing since the last look.
+    fn look(&mut self, active: &ActiveShare) {
+        if self.at.elapsed() < QUIET {
+            return;
+        }
+        let now = WorkSigns::of(active);
+        let used = now.cpu.0.saturating_sub(self.cpu.0) as f64;
+        let quiet = now.pushed == self.pushed;
+        if quiet && used >= WORKS * now.at.duration_since(self.at).as_nanos() as f64 {
+            active.spool.push(&Item::Works);
+        }
+        // The sign itself is no report.
+        *self = WorkSigns { pushed: active.spool.pushed(), ..now };
+    }
 }
 
 #[cfg(test)]

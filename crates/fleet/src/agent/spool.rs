@@ -128,6 +128,12 @@ impl ShareSpool {
         self.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
+    /// Returns the number of items that were added.
+    pub fn pushed(&self) -> u64 {
+        let kept = self.kept();
+        kept.first + kept.waiting.len() as u64
+    }
+
     /// Adds an item; returns `false` if neither disk nor memory can hold it.
     pub fn push(&self, item: &Item) -> bool {
         let mut bytes = Vec::new();

@@ -31,6 +31,8 @@ const SETTLED: Duration = Duration::from_secs(1);
 const AFTER_STOP: Duration = Duration::from_secs(10);
 /// Time for which agents are waited for that have told all and not left.
 const FAREWELL: Duration = Duration::from_secs(3);
+/// Time for which agents are waited for that have nothing more to load but still work: they close their connections.
+const CLOSES: Duration = Duration::from_secs(600);
 /// Time for which agents that prepare are waited for, once one is ready; and at all.
 const PREPARES: Duration = Duration::from_secs(60);
 const PREPARES_AT_ALL: Duration = Duration::from_secs(600);
@@ -56,6 +58,8 @@ struct AgentStatus {
     /// Barriers that were released to it.
     released: [bool; BARRIERS],
     heard: Instant,
+    /// Time of its last sign of work, which is no progress while it should load.
+    worked: Instant,
     /// Time of the record at which it fell silent, once that was said.
     silent_since: Option<String>,
     /// Time at which it was heard again, and how long it was away, until that is said.
@@ -117,6 +121,7 @@ impl Conductor {
             ready: [false; BARRIERS],
             released: [false; BARRIERS],
             heard: now,
+            worked: now,
             silent_since: None,
             heard_again: None,
             refused: None,
@@ -268,8 +273,11 @@ impl Conductor {
             return false;
         }
         let since = *self.over_since.get_or_insert_with(Instant::now);
-        let stays = |(agent, status): (usize, &AgentStatus)| self.merger.is_whole(agent) && !status.has_left;
-        since.elapsed() > FAREWELL || !self.status.iter().enumerate().any(stays)
+        let stays = |(agent, status): (usize, &AgentStatus)| {
+            let quiet = status.worked.max(since).elapsed();
+            self.merger.is_whole(agent) && !status.has_left && quiet <= FAREWELL
+        };
+        since.elapsed() > CLOSES || !self.status.iter().enumerate().any(stays)
     }
 
     /// Takes what an agent has handed in.
@@ -278,10 +286,12 @@ impl Conductor {
         if let Some(status) = self.status.get_mut(agent) {
             let away = status.heard.elapsed();
             // An agent that only remarks makes no progress.
-            if items.iter().any(|item| !matches!(item, Item::Remark(_))) {
+            if items.iter().any(|item| !matches!(item, Item::Remark(_) | Item::Works)) {
                 status.heard = Instant::now();
             }
-            if status.silent_since.take().is_some() && self.merger.grows(agent) {
+            if items.contains(&Item::Works) {
+                status.worked = Instant::now();
+            } else if status.silent_since.take().is_some() && self.merger.grows(agent) {
                 status.heard_again = Some((Instant::now(), away));
             }
         }
@@ -289,6 +299,7 @@ impl Conductor {
             self.status.get_mut(agent).into_iter().for_each(|status| status.items += 1);
             match item {
                 Item::Ready(barrier) => self.ready(agent, barrier),
+                Item::Works => {}
                 Item::Event(event) => {
                     if let Err(why) = self.merger.add(agent, &event, sink) {
                         self.lose(agent, &why, sink);
@@ -457,7 +468,7 @@ impl Conductor {
             if self.status[agent].heard_again.is_some_and(|(heard, _)| now.duration_since(heard) > SETTLED) {
                 self.say_back(agent, sink);
             }
-            let silence = now.duration_since(self.status[agent].heard);
+            let silence = self.silence(agent, now);
             if let Some(patience) = self.patience(agent)
                 && silence > patience
             {
@@ -483,6 +494,23 @@ impl Conductor {
     fn owes_figures(&self, agent: usize) -> bool {
         let told = self.status[agent].released[PREPARED] && self.head.started.plan.hold.is_none();
         self.merger.has_begun(agent) || told
+    }
+
+    /// Returns how long nothing was heard of an agent. One that has no load left and works is not silent.
+    fn silence(&self, agent: usize, now: Instant) -> Duration {
+        let status = &self.status[agent];
+        let silence = now.duration_since(status.heard);
+        match self.is_closing(agent) && silence <= CLOSES {
+            true => silence.min(now.duration_since(status.worked)),
+            false => silence,
+        }
+    }
+
+    /// Returns `true` if an agent has nothing more to load: it was stopped, or has reported its last second.
+    fn is_closing(&self, agent: usize) -> bool {
+        let plan = &self.head.started.plan;
+        let lasts = plan.duration.or(plan.hold);
+        self.stopped.is_some() || lasts.is_some_and(|lasts| self.merger.reached_ns(agent) >= lasts.0 as i64)
     }
 
     /// Returns how long a silent agent is waited for.

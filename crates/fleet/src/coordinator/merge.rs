@@ -269,10 +269,15 @@ impl RecordMerger {
         self.agents.get(agent).is_some_and(|record| record.began.is_some() || record.reached > i64::MIN)
     }
 
-    /// Returns the end of the last second that this agent reported, as text.
+    /// Returns the end of the last second that this agent reported, in nanoseconds since the start of the window;
+    /// `i64::MIN` before the first.
+    pub fn reached_ns(&self, agent: usize) -> i64 {
+        self.agents.get(agent).map_or(i64::MIN, |record| record.reached)
+    }
+
+    /// Returns the same as text.
     pub fn reached(&self, agent: usize) -> String {
-        let reached = self.agents.get(agent).map_or(i64::MIN, |record| record.reached);
-        seconds_text(reached.max(0))
+        seconds_text(self.reached_ns(agent).max(0))
     }
 
     /// Returns the start of the window on the coordinator's clock, once it was passed on.

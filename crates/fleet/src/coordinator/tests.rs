@@ -493,6 +493,51 @@ fn a_stop_reaches_all_and_abort_stops_the_others() {
 }
 
 #[test]
+fn an_agent_that_works_on_its_end_is_waited_for_and_one_that_works_under_load_is_not() {
+    for is_stopped in [true, false] {
+        let (mut run, agents) = PlayedRun::of_two(terms(1500));
+        let [steady, works] = &agents;
+        [steady, works].into_iter().for_each(|agent| agent.second(0, 10));
+        if is_stopped {
+            run.stop.request();
+            works.until_ordered(|order| *order == AgentOrder::Stop);
+            steady.end(1);
+        }
+        for nth in 1..9 {
+            std::thread::sleep(Duration::from_millis(500));
+            if !is_stopped {
+                steady.second(nth, 10);
+            }
+            assert!(works.hand_in(&[Item::Works]));
+        }
+        if is_stopped {
+            works.end(1);
+        } else {
+            steady.end(9);
+        }
+        let lost = notices(&run.finish()).contains(&(Subject::AgentLost, "a1".into()));
+        assert_eq!(lost, !is_stopped, "stopped: {is_stopped}");
+    }
+}
+
+#[test]
+fn an_agent_whose_last_second_is_there_may_work_on_its_end() {
+    let mut started = started(1);
+    started.plan.duration = Some(Nanos::from_secs(1));
+    let (mut run, agents) = PlayedRun::start_as(started, terms(1000));
+    let [agent] = &agents[..] else { panic!("one agent") };
+    agent.begin();
+    agent.second(0, 10);
+    for _ in 0..6 {
+        std::thread::sleep(Duration::from_millis(500));
+        assert!(agent.hand_in(&[Item::Works]));
+    }
+    agent.end(1);
+    let events = run.finish();
+    assert_eq!((ended(&events).reason, notices(&events)), (End::Completed, Vec::new()));
+}
+
+#[test]
 fn an_agent_that_its_owner_takes_back_is_lost_from_then_on_with_all_its_figures() {
     for policy in [LossPolicy::GoOn, LossPolicy::Redistribute, LossPolicy::Abort] {
         let (mut run, agents) = PlayedRun::of_two(RunTerms { on_lost: policy, ..terms(60_000) });
