@@ -53,7 +53,7 @@ pub(super) fn check() -> StepOutcome {
 }
 
 /// Number of blocks run concurrently; they mostly wait.
-const CONCURRENCY: usize = 3;
+const CONCURRENCY: usize = 4;
 
 /// The location of a block to run, and the block.
 type LocatedBlock = (String, ShellBlock);

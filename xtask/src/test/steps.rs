@@ -72,6 +72,8 @@ fn build(_: &mut StepProgress) -> StepOutcome {
 }
 
 fn unit(progress: &mut StepProgress) -> StepOutcome {
+    // Beside unit tests, which do not notice it.
+    web::begin_early(progress);
     match progress.quick {
         true => tests(progress, &["--lib", "--bins", "--", "--skip", "random_"]),
         false => tests(progress, &["--lib", "--bins"]),
@@ -160,9 +162,7 @@ fn counted(line: &str) -> (u64, u64) {
 /// Runs the commands in the documents, and concurrently the browser check if it was chosen, too:
 /// both mostly wait.
 fn documentation(progress: &mut StepProgress) -> StepOutcome {
-    if progress.web_follows {
-        progress.browser = Some(web::begin(progress));
-    }
+    web::begin_early(progress);
     readme::check()
 }
 

@@ -17,8 +17,15 @@ const INSTALLED: &str = "node_modules/.installed-lock.json";
 /// The browser check of the pages, run while another step mostly waits.
 pub(super) struct BrowserCheck(JoinHandle<StepOutcome>);
 
+/// Starts the browser check beside an earlier step, if it was chosen and does not run yet.
+pub(super) fn begin_early(progress: &mut StepProgress) {
+    if progress.web_follows && progress.browser.is_none() {
+        progress.browser = Some(begin(progress));
+    }
+}
+
 /// Starts the browser check, which waits for the check of the sources.
-pub(super) fn begin(progress: &mut StepProgress) -> BrowserCheck {
+fn begin(progress: &mut StepProgress) -> BrowserCheck {
     let pages = progress.pages.take();
     BrowserCheck(std::thread::spawn(move || check(pages)))
 }
