@@ -80,6 +80,12 @@ impl TestFleet {
         self.start_agent(self.tokens.len() - 1, &[]);
     }
 
+    /// Starts another agent with the token of the one with this index.
+    pub fn start_twin(&mut self, agent: usize) {
+        self.tokens.push(self.tokens[agent].clone());
+        self.start_agent(self.tokens.len() - 1, &[]);
+    }
+
     /// Starts the agent with this index, or starts it again.
     pub fn start_agent(&mut self, agent: usize, options: &[&str]) {
         self.start_agent_under(agent, &["env"], options);
@@ -179,6 +185,12 @@ impl TestFleet {
         kill(|line| line.contains("brunt-link") && line.contains(&directory));
     }
 
+    /// Kills all agents with their links, as the loss of their machines would.
+    pub fn kill_agents(&self) {
+        let join = format!("--join {}", self.join());
+        kill(|line| line.contains(&join));
+    }
+
     /// Waits until this many agents are there.
     pub fn wait_for(&self, agents: usize) {
         until("the agents are there", || {
@@ -196,8 +208,7 @@ impl Drop for TestFleet {
         self.agents.clear();
         self.kill_link();
         // Those that were started in other ways, too.
-        let join = format!("--join {}", self.join());
-        kill(|line| line.contains(&join));
+        self.kill_agents();
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use brunt_fleet::{AgentToken, FleetDirectory};
 use brunt_link::{AgentIdentity, JoinedFleet, renewed};
-use brunt_messenger::{FrameId, Held, Messenger};
+use brunt_messenger::{FrameId, Held, Messenger, Presence};
 
 const FRAME: usize = 20_000;
 const SECOND: Duration = Duration::from_secs(1);
@@ -107,7 +107,7 @@ fn agents(words: &[String]) {
                 let identity = AgentIdentity { ca, cert, key, name: name.clone() };
                 let joined = JoinedFleet::join(address, identity, |_| ()).expect("it joins");
                 let messenger = joined.messenger();
-                let _here = messenger.appear(&name);
+                let _here = messenger.appear(&Presence::draw(&name));
                 for seq in 0..seconds {
                     let id = FrameId { run: "r".into(), agent: name.clone(), epoch: 0, seq };
                     let due = Instant::now();

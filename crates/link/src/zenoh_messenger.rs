@@ -11,7 +11,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use base64::Engine;
-use brunt_messenger::{FrameId, Held, Keep, Messenger, OnPresence, Respond, Undelivered};
+use brunt_messenger::{FrameId, Held, Keep, Messenger, OnPresence, Presence, Respond, Undelivered};
 use serde_json::{Value, json};
 use zenoh::qos::CongestionControl;
 use zenoh::query::Query;
@@ -224,7 +224,7 @@ struct AccessPolicy {
 fn access_rules(allowed: &[AccessPolicy]) -> Value {
     let (mut rules, mut subjects, mut policies) = (Vec::new(), Vec::new(), Vec::new());
     for AccessPolicy { peer, agent, from_agent, to_agent } in allowed {
-        let (own, asked) = ([here(agent)], [asks(&format!("agent/{agent}"))]);
+        let (own, asked) = ([here(&format!("{agent}/*"))], [asks(&format!("agent/{agent}"))]);
         let asking = [asks("run/*"), frames("*", agent), member(agent)];
         let all: [(&str, &str, &[&str], &[String]); 5] = [
             ("here", from_agent, &["liveliness_token"], &own),
@@ -249,8 +249,8 @@ fn access_rules(allowed: &[AccessPolicy]) -> Value {
     })
 }
 
-fn here(name: &str) -> String {
-    format!("brunt/here/{name}")
+fn here(presence: &str) -> String {
+    format!("brunt/here/{presence}")
 }
 
 fn asks(address: &str) -> String {
@@ -290,15 +290,17 @@ fn base64(text: &str) -> String {
 }
 
 impl Messenger for ZenohMessenger {
-    fn appear(&self, name: &str) -> Result<Held, Undelivered> {
-        Ok(Box::new(self.session.liveliness().declare_token(here(name)).wait().map_err(failed)?))
+    fn appear(&self, presence: &Presence) -> Result<Held, Undelivered> {
+        let token = self.session.liveliness().declare_token(here(&presence.key('/')));
+        Ok(Box::new(token.wait().map_err(failed)?))
     }
 
     fn watch(&self, on_presence: OnPresence) -> Result<Held, Undelivered> {
         let told = move |sample: zenoh::sample::Sample| {
-            on_presence(last(sample.key_expr()), sample.kind() == SampleKind::Put);
+            let presence = Presence::of_key(sample.key_expr(), '/');
+            presence.iter().for_each(|presence| on_presence(presence, sample.kind() == SampleKind::Put));
         };
-        let watching = self.session.liveliness().declare_subscriber(here("*")).history(true).callback(told).wait();
+        let watching = self.session.liveliness().declare_subscriber(here("*/*")).history(true).callback(told).wait();
         Ok(Box::new(watching.map_err(failed)?))
     }
 

@@ -12,19 +12,53 @@ pub use local::LocalMessenger;
 pub use replaceable::ReplaceableMessenger;
 
 use std::any::Any;
+use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 /// Something announced, watched or answered, until this is dropped.
 pub type Held = Box<dyn Any + Send + Sync>;
 
-/// Told of each name that appears (`true`) or disappears, first of those that are there.
-pub type OnPresence = Box<dyn Fn(&str, bool) + Send + Sync>;
+/// Told of each presence that appears (`true`) or disappears, first of those that are there.
+pub type OnPresence = Box<dyn Fn(&Presence, bool) + Send + Sync>;
 
 /// Answers a question, on a thread that may block.
 pub type Respond = Box<dyn Fn(&[u8]) -> Vec<u8> + Send + Sync>;
 
 /// Takes a frame; returns `true` once it is safe (on disk, or known already), which acknowledges it.
 pub type Keep = Box<dyn Fn(&FrameId, &[u8]) -> bool + Send + Sync>;
+
+/// Presence of an agent. Two of one name are two agents that share a token.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Presence {
+    /// Name of the agent.
+    pub name: String,
+    /// Number that tells it from others of its name, the same whatever becomes of its links. It is small because others keep
+    /// each: a hostile agent shall not fill their memory.
+    pub instance: u16,
+}
+
+impl Presence {
+    /// Draws the number of an agent, once for as long as it lends itself.
+    #[must_use]
+    pub fn draw(name: &str) -> Presence {
+        // What seeds hashes comes from the operating system, so that machines that start at the same time differ.
+        Presence { name: name.to_owned(), instance: RandomState::new().hash_one(name) as u16 }
+    }
+
+    /// Returns the name and the number as the two last parts of a key.
+    #[must_use]
+    pub fn key(&self, between: char) -> String {
+        format!("{}{between}{}", self.name, self.instance)
+    }
+
+    /// Reads the two last parts of a key.
+    #[must_use]
+    pub fn of_key(key: &str, between: char) -> Option<Presence> {
+        let mut parts = key.rsplit(between);
+        let instance = parts.next()?.parse().ok()?;
+        Some(Presence { name: parts.next()?.to_owned(), instance })
+    }
+}
 
 /// Identity of a frame: one that comes twice is the same frame.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,11 +90,11 @@ impl std::error::Error for Undelivered {}
 /// All methods block and may be called from any thread. Addresses are `agent/NAME` (questions to an agent) and `run/RUN`
 /// (questions to the coordinator of a run).
 pub trait Messenger: Send + Sync {
-    /// Announces a name until the returned guard is dropped, or the process, its machine or the way to it is gone.
+    /// Announces a presence until the returned guard is dropped, or the process, its machine or the way to it is gone.
     ///
     /// # Errors
     /// The engine cannot be reached.
-    fn appear(&self, name: &str) -> Result<Held, Undelivered>;
+    fn appear(&self, presence: &Presence) -> Result<Held, Undelivered>;
 
     /// Watches who is there.
     ///

@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
-use crate::{FrameId, Held, Keep, Messenger, OnPresence, Respond, Undelivered};
+use crate::{FrameId, Held, Keep, Messenger, OnPresence, Presence, Respond, Undelivered};
 
 /// A messenger whose coordinator and agents are threads of one process. Clones share one fleet, and each can be cut off.
 #[derive(Clone, Default)]
@@ -18,7 +18,7 @@ pub struct LocalMessenger {
 #[derive(Default)]
 struct LocalHub {
     next: u64,
-    present: BTreeMap<u64, String>,
+    present: BTreeMap<u64, Presence>,
     watchers: BTreeMap<u64, Arc<OnPresence>>,
     answers: BTreeMap<u64, (String, Arc<Respond>)>,
     keepers: BTreeMap<u64, (String, Arc<Keep>)>,
@@ -40,8 +40,8 @@ impl Drop for LocalEntry {
             hub.keepers.remove(&self.key);
             hub.present.remove(&self.key)
         };
-        if let Some(name) = gone {
-            tell(&hub, &name, false);
+        if let Some(presence) = gone {
+            tell(&hub, &presence, false);
         }
     }
 }
@@ -50,9 +50,9 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-fn tell(hub: &Mutex<LocalHub>, name: &str, is_there: bool) {
+fn tell(hub: &Mutex<LocalHub>, presence: &Presence, is_there: bool) {
     let watchers: Vec<Arc<OnPresence>> = lock(hub).watchers.values().cloned().collect();
-    watchers.iter().for_each(|told| told(name, is_there));
+    watchers.iter().for_each(|told| told(presence, is_there));
 }
 
 impl LocalMessenger {
@@ -82,17 +82,17 @@ impl LocalMessenger {
 }
 
 impl Messenger for LocalMessenger {
-    fn appear(&self, name: &str) -> Result<Held, Undelivered> {
-        let entry = self.enter(|hub, key| drop(hub.present.insert(key, name.to_owned())))?;
-        tell(&self.hub, name, true);
+    fn appear(&self, presence: &Presence) -> Result<Held, Undelivered> {
+        let entry = self.enter(|hub, key| drop(hub.present.insert(key, presence.clone())))?;
+        tell(&self.hub, presence, true);
         Ok(Box::new(entry))
     }
 
     fn watch(&self, on_presence: OnPresence) -> Result<Held, Undelivered> {
         let told = Arc::new(on_presence);
         let entry = self.enter(|hub, key| drop(hub.watchers.insert(key, Arc::clone(&told))))?;
-        let there: Vec<String> = lock(&self.hub).present.values().cloned().collect();
-        there.iter().for_each(|name| told(name, true));
+        let there: Vec<Presence> = lock(&self.hub).present.values().cloned().collect();
+        there.iter().for_each(|presence| told(presence, true));
         Ok(Box::new(entry))
     }
 

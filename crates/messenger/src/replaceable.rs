@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
-use crate::{FrameId, Held, Keep, Messenger, OnPresence, Respond, Undelivered};
+use crate::{FrameId, Held, Keep, Messenger, OnPresence, Presence, Respond, Undelivered};
 
 /// A messenger that hands everything to the current connection. While there is none, questions and frames fail, and what is
 /// held waits for the next.
@@ -16,9 +16,9 @@ pub struct ReplaceableMessenger {
 
 /// What is held.
 enum Wanted {
-    Appear(String),
-    /// With the names that were said to be there.
-    Watch(OnPresence, Mutex<BTreeSet<String>>),
+    Appear(Presence),
+    /// With those that were said to be there.
+    Watch(OnPresence, Mutex<BTreeSet<Presence>>),
     Answer(String, Respond),
     Receive(String, Keep),
 }
@@ -76,21 +76,21 @@ impl Wanted {
     /// Says of all who were there that they are not.
     fn forget(&self) {
         if let Wanted::Watch(told, there) = self {
-            std::mem::take(&mut *lock(there)).iter().for_each(|name| told(name, false));
+            std::mem::take(&mut *lock(there)).iter().for_each(|presence| told(presence, false));
         }
     }
 
     fn hold_on(self: &Arc<Self>, messenger: &dyn Messenger) -> Result<Held, Undelivered> {
         let wanted = Arc::clone(self);
         match &**self {
-            Wanted::Appear(name) => messenger.appear(name),
-            Wanted::Watch(..) => messenger.watch(Box::new(move |name, is_there| {
+            Wanted::Appear(presence) => messenger.appear(presence),
+            Wanted::Watch(..) => messenger.watch(Box::new(move |presence, is_there| {
                 if let Wanted::Watch(told, there) = &*wanted {
                     match is_there {
-                        true => lock(there).insert(name.to_owned()),
-                        false => lock(there).remove(name),
+                        true => lock(there).insert(presence.clone()),
+                        false => lock(there).remove(presence),
                     };
-                    told(name, is_there);
+                    told(presence, is_there);
                 }
             })),
             Wanted::Answer(address, _) => {
@@ -110,8 +110,8 @@ impl Wanted {
 }
 
 impl Messenger for ReplaceableMessenger {
-    fn appear(&self, name: &str) -> Result<Held, Undelivered> {
-        self.hold(Wanted::Appear(name.to_owned()))
+    fn appear(&self, presence: &Presence) -> Result<Held, Undelivered> {
+        self.hold(Wanted::Appear(presence.clone()))
     }
 
     fn watch(&self, on_presence: OnPresence) -> Result<Held, Undelivered> {
@@ -171,17 +171,17 @@ mod tests {
     fn who_was_there_on_the_old_connection_only_is_gone_on_the_new_one() {
         let (first, second) = (LocalMessenger::default(), LocalMessenger::default());
         let messenger = ReplaceableMessenger::default();
-        let told = Arc::<Mutex<Vec<(String, bool)>>>::default();
+        let told = Arc::<Mutex<Vec<(Presence, bool)>>>::default();
         let seen = Arc::clone(&told);
-        let _watch =
-            messenger.watch(Box::new(move |name, is| seen.lock().unwrap().push((name.to_owned(), is)))).unwrap();
-        let _both = [first.appear("a"), first.appear("b"), second.appear("b")];
+        let _watch = messenger.watch(Box::new(move |who, is| seen.lock().unwrap().push((who.clone(), is)))).unwrap();
+        let [a, b] = ["a", "b"].map(Presence::draw);
+        let _all = [first.appear(&a), first.appear(&b), second.appear(&b)];
         for hub in [&first, &second] {
             let participant: Arc<dyn Messenger> = Arc::new(hub.participant());
             messenger.replace(|| Ok::<_, ()>(participant)).unwrap();
         }
         let told = told.lock().unwrap().clone();
-        let expected = [("a", true), ("b", true), ("a", false), ("b", false), ("b", true)];
-        assert_eq!(told, expected.map(|(name, is)| (name.to_owned(), is)));
+        let expected = [(&a, true), (&b, true), (&a, false), (&b, false), (&b, true)];
+        assert_eq!(told, expected.map(|(who, is)| (who.clone(), is)));
     }
 }

@@ -374,6 +374,43 @@ fn an_agent_that_was_removed_or_is_of_another_fleet_is_not_there() {
 }
 
 #[test]
+fn one_token_on_two_machines_is_told_and_no_run_uses_it() {
+    let mut fleet = TestFleet::with(2, &[]);
+    fleet.wait_for(2);
+    fleet.start_twin(0);
+    let shown = |options: &[&str]| fleet.prepare([&["fleet"], options].concat()).run().with_code(0).out;
+    let mut told = serde_json::Value::Null;
+    until("it is told", || {
+        told = serde_json::from_str(&shown(&["--json"])).unwrap();
+        told["agents"][0]["times"] == 2
+    });
+    assert_eq!(told["agents"][1]["times"], 1, "{told}");
+    let remark = &told["agents"][0]["remarks"][0];
+    assert!(remark["en"].as_str().is_some_and(|said| said.contains("`brunt fleet add NAME`")), "{told}");
+    let text = shown(&["--lang", "zh"]);
+    assert!(text.contains("施压机 a1 同时有 2 台在线") && text.contains("空闲，同时有 2 台在线\n"), "{text}");
+    let target = TargetProcess::healthy();
+    let run = |agents| fleet.run(&["-c", "1", "-n", "20", "--agents", agents, &target.address]);
+    for agents in ["a1", "all"] {
+        run(agents).with_code(64).containing("--agents: agent a1 is there 2 times").containing("token of its own");
+    }
+    assert_eq!(target.requests(), 0);
+    run("a2").with_code(0);
+    fleet.signal(2, Signal::KILL);
+    run("a1").with_code(0);
+}
+
+#[test]
+fn an_agent_whose_machine_was_lost_and_is_back_is_not_taken_for_two() {
+    let mut fleet = TestFleet::with(1, &[]);
+    fleet.wait_for(1);
+    fleet.kill_agents();
+    fleet.start_agent(0, &[]);
+    let target = TargetProcess::healthy();
+    fleet.run(&["-c", "1", "-n", "20", "--agents", "1", &target.address]).with_code(0);
+}
+
+#[test]
 fn experiments_run_on_agents_as_on_one_machine() {
     let fleet = TestFleet::with(2, &[]);
     let target = TargetProcess::healthy();

@@ -79,6 +79,18 @@ fn agents_that_cannot_be_had_are_refused_with_the_reason_and_nothing_is_kept() {
 }
 
 #[test]
+fn one_token_on_two_machines_is_told() {
+    let mut fleet = TestFleet::with(1, &[]);
+    let console = console(&fleet);
+    until_idle(&console, 1);
+    fleet.start_twin(0);
+    until("it is told", || {
+        let told = seen(&console);
+        told["agents"][0]["remarks"][0].as_str().is_some_and(|said| said.contains("agent a1 is there 2 times"))
+    });
+}
+
+#[test]
 fn an_experiment_runs_on_agents() {
     let (fleet, target) = (TestFleet::with(1, &[]), TargetProcess::healthy());
     let console = console(&fleet);

@@ -27,6 +27,7 @@ const HEADINGS: [Text; 9] = [
     text("state", "状态"),
 ];
 const CAPACITY: Text = text("measured", "实测上限");
+const SEVERAL: Text = text("{state}, there {times} times", "{state}，同时有 {times} 台在线");
 const IDLE: Text = text("idle", "空闲");
 const RUNS: Text = text("runs {run}", "正在运行 {run}");
 const SILENT: Text = text("there, but does not answer", "在线但没有响应");
@@ -66,6 +67,9 @@ fn follow(fleet: &Fleet, asked: &FleetCommand, goes_on: bool, lang: Lang) -> Com
     let wait = Duration::from_nanos(asked.wait.0);
     // Agents look for their coordinator once a second.
     fleet.wait_for(wait, |there| fleet.is_whole(there));
+    if !goes_on {
+        fleet.wait_for_leftovers(&fleet.names());
+    }
     // Some may be added or removed while this goes on.
     let expected = || expected(asked.fleet.as_deref());
     let stop = signals::Interrupts::listen().map_err(|why| UsageError::new("signals", why.to_string()))?;
@@ -115,8 +119,10 @@ fn identities(fleet: Option<&str>) -> Option<FleetDirectory> {
 /// Returns what of the fleet is worth another line.
 fn key(there: &[AgentPresence]) -> String {
     let one = |agent: &AgentPresence| match &agent.description {
-        Some(found) => format!("{} {:?} {:?} {}", agent.name, found.state, found.labels, found.brunt),
-        None => format!("{} silent", agent.name),
+        Some(found) => {
+            format!("{} {} {:?} {:?} {}", agent.name, agent.times, found.state, found.labels, found.brunt)
+        }
+        None => format!("{} {} silent", agent.name, agent.times),
     };
     there.iter().map(one).collect::<Vec<_>>().join("\n")
 }
@@ -162,9 +168,10 @@ fn page(there: &[AgentPresence], (expected, unfinished): (&[String], &[String]),
 }
 
 fn row(agent: &AgentPresence, lang: Lang) -> Vec<String> {
+    let state = state(agent, lang);
     let Some(found) = &agent.description else {
         let mut row = vec!["-".to_owned(); 10];
-        (row[0], row[9]) = (agent.name.clone(), lang.of(SILENT).to_owned());
+        (row[0], row[9]) = (agent.name.clone(), state);
         return row;
     };
     let host = &found.host;
@@ -181,16 +188,27 @@ fn row(agent: &AgentPresence, lang: Lang) -> Vec<String> {
         numbers::count(host.descriptors),
         found.brunt.clone(),
         if agent.round_trip.0 == 0 { dash() } else { numbers::seconds(agent.round_trip.as_secs_f64()) },
-        match &found.state {
-            AgentState::Idle => lang.of(IDLE).to_owned(),
-            AgentState::Runs(run) => lang.fill(RUNS, &[("run", run)]),
-        },
+        state,
     ]
 }
 
+fn state(agent: &AgentPresence, lang: Lang) -> String {
+    let state = match agent.description.as_ref().map(|found| &found.state) {
+        None => lang.of(SILENT).to_owned(),
+        Some(AgentState::Idle) => lang.of(IDLE).to_owned(),
+        Some(AgentState::Runs(run)) => lang.fill(RUNS, &[("run", run)]),
+    };
+    match agent.times {
+        ..2 => state,
+        times => lang.fill(SEVERAL, &[("state", &state), ("times", &times.to_string())]),
+    }
+}
+
 fn remarks(agent: &AgentPresence, lang: Lang) -> Vec<String> {
-    let Some(found) = &agent.description else { return Vec::new() };
-    let mut said = Vec::new();
+    let not_alone =
+        agent.why_not_alone().map(|why| if lang == Lang::Zh { why.zh().to_owned() } else { why.to_string() });
+    let mut said = Vec::from_iter(not_alone);
+    let Some(found) = &agent.description else { return said };
     let ours = env!("CARGO_PKG_VERSION");
     if found.brunt != ours {
         let facts = [("agent", &*agent.name), ("theirs", &*found.brunt), ("ours", ours)];

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use brunt_engine::ProcessLink;
 use brunt_measure::Clock;
-use brunt_messenger::{Held, Messenger, Undelivered};
+use brunt_messenger::{Held, Messenger, Presence, Undelivered};
 use brunt_plan::OwnerTerms;
 
 use crate::protocol::{
@@ -84,7 +84,7 @@ impl LentMachine {
             _ => to_bytes(&refusal("it does not understand the question", "无法理解该请求")),
         };
         let answers = shared.messenger.answer(&format!("agent/{}", shared.name), Box::new(respond))?;
-        let appearance = shared.messenger.appear(&shared.name)?;
+        let appearance = shared.messenger.appear(&Presence::draw(&shared.name))?;
         Ok(LentMachine { shared, _answers: answers, _appearance: appearance })
     }
 

@@ -49,7 +49,7 @@ impl AgentGroup {
     /// Chooses agents; waits up to `within` for them to come.
     ///
     /// # Errors
-    /// They are not there.
+    /// They are not there, or two of one name are.
     pub fn choose(
         fleet: Arc<Fleet>,
         selection: &AgentSelection,
@@ -73,7 +73,8 @@ impl AgentGroup {
         known.extend(busy);
         known.sort_by(|a, b| a.name.cmp(&b.name));
         let chosen = selection.choose(&named(&known))?;
-        let agents = chosen.into_iter().filter_map(|n| known.get(n).cloned()).collect();
+        let agents: Vec<_> = chosen.into_iter().filter_map(|n| known.get(n).cloned()).collect();
+        fleet.check_alone(&names(&agents))?;
         Ok(AgentGroup {
             fleet,
             agents,
@@ -134,6 +135,10 @@ impl AgentGroup {
     }
 }
 
+fn names(agents: &[AgentDescription]) -> Vec<String> {
+    agents.iter().map(|agent| agent.name.clone()).collect()
+}
+
 fn named(agents: &[AgentDescription]) -> Vec<NamedAgent> {
     let named = |agent: &AgentDescription| NamedAgent {
         name: agent.name.clone(),
@@ -190,7 +195,9 @@ impl FleetRunner for AgentGroup {
             );
             return Err(UsageError::new("--on-lost", trouble));
         }
-        self.lacks_agents.store(false, Ordering::Relaxed);
+        let alone = self.fleet.check_alone(&names(&self.agents));
+        self.lacks_agents.store(alone.is_err(), Ordering::Relaxed);
+        alone.map_err(|why| UsageError::new(OPTION, why))?;
         let workers = prepared.workers(plan);
         let heads = self.heads(workers)?;
         let mut bytes = Vec::new();

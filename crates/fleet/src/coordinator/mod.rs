@@ -13,8 +13,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use brunt_cause::{Complaint, complaint};
 use brunt_measure::Nanos;
-use brunt_messenger::{Held, Messenger, Undelivered};
+use brunt_messenger::{Held, Messenger, Presence, Undelivered};
 use serde::Serialize;
 
 use crate::protocol::{AgentAnswer, AgentDescription, AgentQuestion, from_bytes, to_bytes};
@@ -26,6 +27,9 @@ pub use group::{AgentGroup, ResumedRun};
 pub(crate) const ANSWERS: Duration = Duration::from_secs(3);
 /// Agents that are asked at the same time.
 const AT_ONCE: usize = 32;
+/// Time for which agents of one name are there together before they count as several: what is left of one that was started
+/// again is gone after three seconds.
+const TOGETHER: Duration = Duration::from_secs(5);
 
 /// An agent that is there.
 #[derive(Clone, Debug, Serialize)]
@@ -34,6 +38,8 @@ pub struct AgentPresence {
     pub description: Option<AgentDescription>,
     /// Its name.
     pub name: String,
+    /// Number of agents of this name.
+    pub times: usize,
     /// Offset of its monotonic clock (nanoseconds), and the shortest round trip.
     pub clock_ahead_ns: i64,
     /// Difference of its wall clock, ahead of this one (nanoseconds).
@@ -42,16 +48,36 @@ pub struct AgentPresence {
     pub round_trip: Nanos,
 }
 
-/// Names of the agents that are there, and a way to wait for changes.
+impl AgentPresence {
+    /// Returns what is wrong with a name that several agents have.
+    pub fn why_not_alone(&self) -> Option<Complaint> {
+        (self.times > 1).then(|| not_alone(&self.name, self.times))
+    }
+}
+
+fn not_alone(name: &str, times: usize) -> Complaint {
+    complaint!(
+        "agent {name} is there {times} times, and no run can use it: each machine needs a token of its own (`brunt fleet add NAME`), or over NATS a --name",
+        "施压机 {name} 同时有 {times} 台在线，无法用于压测：每台机器需要各自的令牌（`brunt fleet add NAME`）；使用 NATS 时，则需要各自的 --name"
+    )
+}
+
+/// Agents that are there, with the moments at which that was said, and a way to wait for changes.
 #[derive(Default)]
 struct Attendance {
-    there: Mutex<BTreeMap<String, bool>>,
+    there: Mutex<BTreeMap<Presence, Instant>>,
     changed: Condvar,
 }
 
 impl Attendance {
-    fn there(&self) -> MutexGuard<'_, BTreeMap<String, bool>> {
+    fn there(&self) -> MutexGuard<'_, BTreeMap<Presence, Instant>> {
         self.there.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Returns the times for which the agents of a name are there.
+    fn ages(&self, name: &str) -> Vec<Duration> {
+        let [first, last] = [0, u16::MAX].map(|instance| Presence { name: name.to_owned(), instance });
+        self.there().range(first..=last).map(|(_, since)| since.elapsed()).collect()
     }
 }
 
@@ -71,8 +97,12 @@ impl Fleet {
     pub fn watch(messenger: Arc<dyn Messenger>, expected: Vec<String>) -> Result<Fleet, Undelivered> {
         let attendance = Arc::<Attendance>::default();
         let told = Arc::clone(&attendance);
-        let watch = messenger.watch(Box::new(move |name, is_there| {
-            told.there().insert(name.to_owned(), is_there);
+        let watch = messenger.watch(Box::new(move |presence, is_there| {
+            if is_there {
+                told.there().entry(presence.clone()).or_insert_with(Instant::now);
+            } else {
+                told.there().remove(presence);
+            }
             told.changed.notify_all();
         }))?;
         Ok(Fleet { messenger, attendance, expected, _watch: watch })
@@ -90,8 +120,27 @@ impl Fleet {
 
     /// Returns the names of the agents that are there.
     pub fn names(&self) -> Vec<String> {
-        let there = self.attendance.there();
-        there.iter().filter(|(_, there)| **there).map(|(name, _)| name.clone()).collect()
+        let mut names: Vec<String> = self.attendance.there().keys().map(|presence| presence.name.clone()).collect();
+        names.dedup();
+        names
+    }
+
+    /// Returns how many agents of this name are there; what may be left of one that was started again does not count.
+    fn times(&self, name: &str) -> usize {
+        self.attendance.ages(name).into_iter().filter(|age| *age >= TOGETHER).count().max(1)
+    }
+
+    /// Waits until it is known how many agents of these names are there: no time for those of which one is.
+    pub fn wait_for_leftovers(&self, names: &[String]) {
+        let is_known = |name: &String| self.attendance.ages(name).len() < 2 || self.times(name) > 1;
+        self.wait_for(TOGETHER * 2, |_| names.iter().all(is_known));
+    }
+
+    /// Checks that there is one agent of each of these names; waits for what is left of those that were started again.
+    pub(crate) fn check_alone(&self, names: &[String]) -> Result<(), Complaint> {
+        self.wait_for_leftovers(names);
+        let several = names.iter().map(|name| (name, self.times(name))).find(|(_, times)| *times > 1);
+        several.map_or(Ok(()), |(name, times)| Err(not_alone(name, times)))
     }
 
     /// Waits until `enough` says so of the names that are there, or this time is over.
@@ -119,6 +168,7 @@ impl Fleet {
             AgentPresence {
                 description,
                 name: name.clone(),
+                times: self.times(name),
                 clock_ahead_ns: clock.ahead.0,
                 wall_ahead_ns: clock.wall_ahead_ns,
                 round_trip: clock.within + clock.within,

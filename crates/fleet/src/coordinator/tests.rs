@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use brunt_engine::{Control, PREPARED, Stop};
 use brunt_measure::{Clock, Nanos};
-use brunt_messenger::{FrameId, Held, LocalMessenger, Messenger};
+use brunt_messenger::{FrameId, Held, LocalMessenger, Messenger, Presence};
 use brunt_plan::{Change, LossPolicy, Plan, RunTerms};
 use brunt_record::{
     AgentHead, End, EventEncoder, RunEnd, RunEvent, RunPart, RunStarted, Second, Subject, WindowStart, WorkerRange,
@@ -66,7 +66,7 @@ impl PlayedAgent {
         };
         let held = vec![
             messenger.answer(&format!("agent/{name}"), Box::new(respond)).unwrap(),
-            messenger.appear(&name).unwrap(),
+            messenger.appear(&Presence::draw(&name)).unwrap(),
         ];
         let encoder = Mutex::new(EventEncoder::new().unwrap());
         PlayedAgent { messenger, name, encoder, next: AtomicU64::new(0), orders, _held: held }
@@ -776,10 +776,38 @@ fn what_an_agent_says_of_itself_bears_its_own_name_and_is_fit_for_a_terminal() {
         ..Default::default()
     };
     let answer = move |_: &[u8]| to_bytes(&AgentAnswer::Description(Box::new(found.clone())));
-    let _held = (agent.answer("agent/a1", Box::new(answer)).unwrap(), agent.appear("a1").unwrap());
+    let _held = (agent.answer("agent/a1", Box::new(answer)).unwrap(), agent.appear(&Presence::draw("a1")).unwrap());
     let fleet = Fleet::watch(Arc::new(hub.participant()), Vec::new()).unwrap();
     let told = fleet.describe("a1").unwrap();
     assert_eq!(told.name, "a1");
     let texts = format!("{} {}", told.labels[0], told.brunt);
     assert!(!texts.contains(['\u{1b}', '\u{202e}']), "{texts:?}");
+}
+
+#[test]
+fn two_agents_of_one_name_are_told_once_they_stay_and_one_that_was_started_again_is_not() {
+    let hub = LocalMessenger::default();
+    let fleet = Fleet::watch(Arc::new(hub.participant()), Vec::new()).unwrap();
+    let appear = || hub.appear(&Presence::draw("a")).unwrap();
+    let (names, old, other) = (["a".to_owned()], appear(), hub.appear(&Presence::draw("b")).unwrap());
+    // It waits for the old one to vanish.
+    let new = appear();
+    assert_eq!(fleet.survey().iter().map(|agent| agent.times).collect::<Vec<_>>(), [1, 1]);
+    let vanishes = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        drop(old);
+    });
+    let began = Instant::now();
+    assert_eq!(fleet.check_alone(&names), Ok(()));
+    assert!(began.elapsed() < super::TOGETHER);
+    vanishes.join().unwrap();
+    let twin = appear();
+    let why = fleet.check_alone(&names).unwrap_err();
+    assert!(why.contains("agent a is there 2 times") && why.zh().contains("2 台在线"), "{why}");
+    let there = fleet.survey();
+    assert_eq!(there.iter().map(|agent| agent.times).collect::<Vec<_>>(), [2, 1]);
+    assert_eq!((there[0].why_not_alone(), there[1].why_not_alone()), (Some(why), None));
+    drop((twin, other));
+    assert_eq!(fleet.check_alone(&names), Ok(()));
+    drop(new);
 }

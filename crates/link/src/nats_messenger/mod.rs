@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream;
-use brunt_messenger::{FrameId, Held, Keep, Messenger, OnPresence, Respond, Undelivered};
+use brunt_messenger::{FrameId, Held, Keep, Messenger, OnPresence, Presence, Respond, Undelivered};
 use futures_util::StreamExt;
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
@@ -91,13 +91,13 @@ fn ask_subject(address: &str) -> String {
 }
 
 impl Messenger for NatsMessenger {
-    fn appear(&self, name: &str) -> Result<Held, Undelivered> {
+    fn appear(&self, presence: &Presence) -> Result<Held, Undelivered> {
         let calls = self.subscribe(presence::CALL.to_owned())?;
-        Ok(Box::new(presence::Appearance::begin(name, self.client.clone(), calls, &self.runtime)))
+        Ok(Box::new(presence::Appearance::begin(presence, self.client.clone(), calls, &self.runtime)))
     }
 
     fn watch(&self, on_presence: OnPresence) -> Result<Held, Undelivered> {
-        let beats = self.subscribe(presence::subject("*"))?;
+        let beats = self.subscribe(presence::subject("*.*"))?;
         let watch = presence::watch(self.client.clone(), beats, on_presence);
         Ok(Box::new(NatsTask(self.runtime.spawn(watch))))
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_nats::{Client, Subscriber};
-use brunt_messenger::OnPresence;
+use brunt_messenger::{OnPresence, Presence};
 use futures_util::StreamExt;
 use tokio::runtime::Runtime;
 
@@ -22,9 +22,9 @@ pub(super) const CALL: &str = "brunt.who";
 const HERE: &str = "here";
 const GONE: &str = "gone";
 
-/// Returns the subject of the beats of a name.
-pub(super) fn subject(name: &str) -> String {
-    format!("brunt.here.{name}")
+/// Returns the subject of the beats of a presence.
+pub(super) fn subject(presence: &str) -> String {
+    format!("brunt.here.{presence}")
 }
 
 /// Beats until it is dropped, and then says that it goes.
@@ -36,8 +36,8 @@ pub(super) struct Appearance {
 }
 
 impl Appearance {
-    pub fn begin(name: &str, client: Client, mut calls: Subscriber, runtime: &Arc<Runtime>) -> Appearance {
-        let subject = subject(name);
+    pub fn begin(presence: &Presence, client: Client, mut calls: Subscriber, runtime: &Arc<Runtime>) -> Appearance {
+        let subject = subject(&presence.key('.'));
         let (beating, to) = (client.clone(), subject.clone());
         let beating = runtime.spawn(async move {
             let mut beat = tokio::time::interval(BEAT);
@@ -65,7 +65,7 @@ impl Drop for Appearance {
 
 /// Tells who comes and goes.
 pub(super) async fn watch(client: Client, mut beats: Subscriber, on_presence: OnPresence) {
-    let mut heard = BTreeMap::<String, Instant>::new();
+    let mut heard = BTreeMap::<Presence, Instant>::new();
     let mut look = tokio::time::interval(LOOK);
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
     let _ = client.publish(CALL, "".into()).await;
@@ -75,21 +75,21 @@ pub(super) async fn watch(client: Client, mut beats: Subscriber, on_presence: On
             biased;
             beat = beats.next() => {
                 let Some(beat) = beat else { return };
-                let name = beat.subject.rsplit('.').next().unwrap_or_default().to_owned();
+                let Some(presence) = Presence::of_key(&beat.subject, '.') else { continue };
                 let is_there = *beat.payload == *HERE.as_bytes();
                 let was_there = match is_there {
-                    true => heard.insert(name.clone(), Instant::now()),
-                    false => heard.remove(&name),
+                    true => heard.insert(presence.clone(), Instant::now()),
+                    false => heard.remove(&presence),
                 };
                 if was_there.is_some() != is_there {
-                    on_presence(&name, is_there);
+                    on_presence(&presence, is_there);
                 }
             }
             _ = look.tick() => {
-                heard.retain(|name, last| {
+                heard.retain(|presence, last| {
                     let is_there = last.elapsed() <= SILENCE;
                     if !is_there {
-                        on_presence(name, false);
+                        on_presence(presence, false);
                     }
                     is_there
                 });

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use brunt_fleet::{AgentToken, FleetDirectory};
 use brunt_link::{AgentIdentity, JoinedFleet};
+use brunt_messenger::Presence;
 
 use crate::fleets::ZenohFleet;
 use crate::joining::Told;
@@ -20,7 +21,7 @@ fn a_stolen_token_speaks_for_its_own_agent_only() {
     let coordinator = fleet.coordinator();
     let there = Arc::<Mutex<Vec<String>>>::default();
     let told = Arc::clone(&there);
-    let _watch = coordinator.watch(Box::new(move |name, _| told.lock().unwrap().push(name.to_owned()))).unwrap();
+    let _watch = coordinator.watch(Box::new(move |who, _| told.lock().unwrap().push(who.name.clone()))).unwrap();
     let kept = Arc::<Mutex<Vec<String>>>::default();
     let seen = Arc::clone(&kept);
     let _receiving = coordinator
@@ -37,12 +38,12 @@ fn a_stolen_token_speaks_for_its_own_agent_only() {
     let _bundle = coordinator.answer("run/r", Box::new(|_| b"plan".to_vec())).unwrap();
     // It can do all of this under its own name.
     deliver(&*thief, &id("a", 0), b"x");
-    let _own = thief.appear("a").unwrap();
+    let _own = thief.appear(&Presence::draw("a")).unwrap();
     until("it appears as itself", || there.lock().unwrap().contains(&"a".to_owned()));
     assert_eq!(answered(&*thief, "run/r", b"?"), b"plan");
     // And none of it under another.
     let _forged = (
-        thief.appear("b"),
+        thief.appear(&Presence::draw("b")),
         thief.answer("agent/b", Box::new(|_| b"forged".to_vec())),
         thief.answer("run/r", Box::new(|_| b"forged".to_vec())),
     );
@@ -85,7 +86,7 @@ fn agents_obey_nobody_but_the_coordinator_whoever_signed_for_it() {
     let told = Arc::clone(&there);
     let watch = forged.watch(Box::new(move |_, is| told.lock().unwrap().push(is))).unwrap();
     let bundle = forged.answer("run/r", Box::new(|_| b"forged".to_vec())).unwrap();
-    let here = agent.appear("a").unwrap();
+    let here = agent.appear(&Presence::draw("a")).unwrap();
     contact.until("of another fleet", "不属于同一机群");
     assert!(forged.ask("agent/a", b"start", Duration::from_secs(1)).is_err(), "it obeys");
     assert!(agent.ask("run/r", b"?", Duration::from_secs(1)).is_err(), "it believes");
@@ -108,12 +109,12 @@ fn who_is_not_of_the_fleet_or_no_more_gets_nothing() {
     let _watch = coordinator.watch(Box::new(move |_, is| told.lock().unwrap().push(is))).unwrap();
     let _bundle = coordinator.answer("run/r", Box::new(|_| b"plan".to_vec())).unwrap();
     let stranger = other.joined("a", &fleet.address);
-    let _there = stranger.messenger().appear("a").unwrap();
+    let _there = stranger.messenger().appear(&Presence::draw("a")).unwrap();
     std::thread::sleep(REFUSED);
     assert!(stranger.messenger().ask("run/r", b"?", Duration::from_secs(1)).is_err());
     assert!(there.lock().unwrap().is_empty() && !stranger.is_connected());
     let member = fleet.agent("a");
-    let _here = member.appear("a").unwrap();
+    let _here = member.appear(&Presence::draw("a")).unwrap();
     until("the member is there", || *there.lock().unwrap() == [true]);
     FleetDirectory::open(&fleet.path()).unwrap().remove("a").unwrap();
     until("it is gone", || there.lock().unwrap().last() == Some(&false));
@@ -123,7 +124,7 @@ fn who_is_not_of_the_fleet_or_no_more_gets_nothing() {
     let AgentToken { ca, cert, key, name } = AgentToken::parse(&token).unwrap();
     let identity = AgentIdentity { ca, cert, key, name };
     let next = JoinedFleet::join(&fleet.address, identity, |_| ()).unwrap();
-    let _there = next.messenger().appear("a").unwrap();
+    let _there = next.messenger().appear(&Presence::draw("a")).unwrap();
     until("the next of its name is there", || there.lock().unwrap().last() == Some(&true) && next.is_connected());
     std::thread::sleep(REFUSED);
     assert!(member.ask("run/r", b"?", Duration::from_secs(3)).is_err());

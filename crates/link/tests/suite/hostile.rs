@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
-use brunt_messenger::Messenger;
+use brunt_messenger::{Messenger, Presence};
 use serde_json::json;
 use zenoh::qos::CongestionControl;
 use zenoh::{Config, Session, Wait};
@@ -76,7 +76,8 @@ fn a_hostile_agent_sees_and_changes_nothing_of_others() {
         })
         .into();
     // … appears as another, and publishes.
-    let _appears = hostile.liveliness().declare_token("brunt/here/b").wait().unwrap();
+    let _appears = ["brunt/here/b", "brunt/here/b/1", "brunt/here/*/1", "brunt/here/a/*"]
+        .map(|key| hostile.liveliness().declare_token(key).wait().unwrap());
     for key in ["brunt/frame/r/b", "brunt/ask/agent/b", "brunt/ask/run/r", "brunt/here/b"] {
         hostile.put(key, "forged").wait().unwrap();
         hostile.delete(key).wait().unwrap();
@@ -90,7 +91,7 @@ fn a_hostile_agent_sees_and_changes_nothing_of_others() {
         heard();
         b"b".to_vec()
     };
-    let _here = (honest.answer("agent/b", Box::new(respond)).unwrap(), honest.appear("b").unwrap());
+    let _here = (honest.answer("agent/b", Box::new(respond)).unwrap(), honest.appear(&Presence::draw("b")).unwrap());
     assert_eq!(answered(&*coordinator, "agent/b", b"?"), b"b");
     let before = asked.load(Ordering::Relaxed);
     // It asks others and for others, and hands in as another.

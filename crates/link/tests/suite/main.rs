@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use brunt_messenger::{FrameId, Held, Messenger};
+use brunt_messenger::{FrameId, Held, Messenger, Presence};
 
 const SOON: Duration = Duration::from_secs(30);
 
@@ -93,7 +93,7 @@ struct Attendance(Arc<Mutex<Vec<(String, bool, Instant)>>>);
 impl Attendance {
     fn watch(&self, coordinator: &dyn Messenger) -> Held {
         let told = self.clone();
-        let watch = move |name: &str, is: bool| told.0.lock().unwrap().push((name.to_owned(), is, Instant::now()));
+        let watch = move |who: &Presence, is: bool| told.0.lock().unwrap().push((who.name.clone(), is, Instant::now()));
         coordinator.watch(Box::new(watch)).unwrap()
     }
 

@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use brunt_link::NatsMessenger;
-use brunt_messenger::Messenger;
+use brunt_messenger::{Messenger, Presence};
 use futures_util::TryStreamExt;
 
 use crate::fleets::{NatsFleet, bridged};
@@ -22,7 +22,7 @@ fn a_server_that_is_killed_and_started_again_loses_no_frame_and_nobody_who_is_th
     let (coordinator, agent) = (bridged(server.connect()), bridged(server.connect()));
     let (kept, attendance) = (KeptFrames::default(), Attendance::default());
     let _held = (kept.receive(&*coordinator), attendance.watch(&*coordinator));
-    let _here = agent.appear("a").unwrap();
+    let _here = agent.appear(&Presence::draw("a")).unwrap();
     attendance.until("a", true, Instant::now() - SOON);
     let number = hand_in(&*agent, "a", |handed_in| {
         for round in 1..3 {
@@ -94,7 +94,7 @@ fn nothing_waits_for_ever_for_a_server_that_is_silent() {
     let calls: [(&str, Call); 7] = [
         ("connect", Box::new(move |_| NatsMessenger::connect(&reach).is_ok())),
         // What is held may be made later, when the server speaks again.
-        ("appear", Box::new(|own| own.appear("a").is_err())),
+        ("appear", Box::new(|own| own.appear(&Presence::draw("a")).is_err())),
         ("watch", Box::new(|own| own.watch(Box::new(|_, _| ())).is_err())),
         ("answer", Box::new(|own| own.answer("agent/a", Box::new(|_| Vec::new())).is_err())),
         ("receive", Box::new(|own| own.receive("r", Box::new(|_, _| true)).is_ok())),

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use brunt_messenger::Messenger;
+use brunt_messenger::{Messenger, Presence};
 
 use crate::fleets::{NatsFleet, ZenohFleet, bridged};
 use crate::proxies::{CUT, DatagramProxy, FINE, StreamProxy, Weather};
@@ -58,7 +58,7 @@ fn frames_come_once_over_a_network_that_loses_delays_and_reorders_and_nobody_see
     let (kept, attendance) = (KeptFrames::default(), Attendance::default());
     let _held = (kept.receive(&*coordinator), attendance.watch(&*coordinator));
     let agents = ["a", "b"].map(|name| (name, bridged(fleet.joined(name, &proxy.address).messenger())));
-    let _here = agents.each_ref().map(|(name, agent)| agent.appear(name).unwrap());
+    let _here = agents.each_ref().map(|(name, agent)| agent.appear(&Presence::draw(name)).unwrap());
     let began = Instant::now();
     std::thread::scope(|scope| {
         for (name, agent) in &agents {
@@ -84,7 +84,7 @@ fn a_cut_is_noticed_and_everything_handed_in_after_it() {
     let (kept, attendance) = (KeptFrames::default(), Attendance::default());
     let _held = (kept.receive(&*coordinator), attendance.watch(&*coordinator));
     let agent = bridged(fleet.joined("a", &proxy.address).messenger());
-    let _here = agent.appear("a").unwrap();
+    let _here = agent.appear(&Presence::draw("a")).unwrap();
     let cut = || proxy.set(CUT);
     let mend = || proxy.set(FINE);
     noticed_and_caught_up("a cut", &*agent, &kept, &|since| attendance.until("a", false, since), (&cut, &mend));
@@ -128,7 +128,7 @@ fn a_nats_server_whose_connection_stalls_loses_nothing() {
     let (kept, attendance) = (KeptFrames::default(), Attendance::default());
     let _held = (kept.receive(&*coordinator), attendance.watch(&*coordinator));
     let agent = bridged(NatsFleet::reach(&format!("nats://{}", proxy.address)));
-    let _here = agent.appear("a").unwrap();
+    let _here = agent.appear(&Presence::draw("a")).unwrap();
     let (stall, go_on) = (|| proxy.stall(true), || proxy.stall(false));
     noticed_and_caught_up(
         "a stalled stream",

@@ -9,7 +9,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use brunt_messenger::{FrameId, LinkedMessenger, Messenger, ReplaceableMessenger};
+use brunt_messenger::{FrameId, LinkedMessenger, Messenger, Presence, ReplaceableMessenger};
 
 use crate::fleets::{ZenohFleet, bridged};
 use crate::networks::{BUSY, NOTICED, hand_in, noticed_and_caught_up};
@@ -172,7 +172,7 @@ fn of_an_agent(misfortune: Misfortune) {
     let Processes { fleet, coordinator, agent: lent } = Processes::start();
     let (kept, attendance) = (KeptFrames::default(), Attendance::default());
     let _held = (kept.receive(&*coordinator.messenger), attendance.watch(&*coordinator.messenger));
-    let _here = lent.messenger.appear("a").unwrap();
+    let _here = lent.messenger.appear(&Presence::draw("a")).unwrap();
     let gone = |since| attendance.until("a", false, since);
     let (strike, undo) = (|| misfortune.strike(&lent), || misfortune.undo(&lent, || agent(&fleet, "a")));
     let what = format!("{misfortune:?}: an agent's link");
@@ -184,7 +184,7 @@ fn of_the_coordinator(misfortune: Misfortune) {
     let Processes { fleet, coordinator: master, agent: lent } = Processes::start();
     let (kept, attendance) = (KeptFrames::default(), Attendance::default());
     let _held = (kept.receive(&*master.messenger), attendance.watch(&*master.messenger));
-    let _here = lent.messenger.appear("a").unwrap();
+    let _here = lent.messenger.appear(&Presence::draw("a")).unwrap();
     let lost = |since: Instant| {
         let ask = || lent.messenger.ask("agent/b", &[0], Duration::from_millis(100));
         until("it is noticed", || ask().is_err_and(|why| why.0.contains("being started")));
@@ -281,7 +281,7 @@ fn a_brunt_that_stands_still_at_its_link_holds_up_nobody_else() {
     let _watches = (unread.watch(&*still), attendance.watch(&*awake));
     let agents = ["a", "b"].map(|name| bridged(fleet.agent(name)));
     let began = Instant::now();
-    let _here = agents[0].appear("a").unwrap();
+    let _here = agents[0].appear(&Presence::draw("a")).unwrap();
     attendance.until("a", true, began);
     std::thread::scope(|scope| {
         // More than what fits between the two: the link waits for the first brunt to read.
@@ -292,7 +292,7 @@ fn a_brunt_that_stands_still_at_its_link_holds_up_nobody_else() {
         going_on.recv_timeout(SOON).unwrap();
         for _ in 0..3 {
             let came = Instant::now();
-            let there = agents[1].appear("b").unwrap();
+            let there = agents[1].appear(&Presence::draw("b")).unwrap();
             assert!(attendance.until("b", true, came) <= NOTICED, "it waits for the other");
             drop(there);
             attendance.until("b", false, came);

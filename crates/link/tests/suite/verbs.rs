@@ -1,10 +1,11 @@
 //! The six verbs, tried in the same way on each engine.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use brunt_messenger::{LocalMessenger, Messenger};
+use brunt_messenger::{LocalMessenger, Messenger, Presence};
 
 use crate::fleets::{NatsFleet, ZenohFleet, bridged};
 use crate::{SOON, answered, deliver, id, until};
@@ -25,6 +26,7 @@ struct Engine {
 fn suite(engine: &Engine) {
     let coordinator = &*engine.coordinator;
     presence_and_questions(engine, coordinator);
+    two_of_one_name(engine, coordinator);
     frames(engine, coordinator);
     pieces(engine, coordinator);
 }
@@ -32,9 +34,9 @@ fn suite(engine: &Engine) {
 fn presence_and_questions(engine: &Engine, coordinator: &dyn Messenger) {
     let there = Arc::<Mutex<Vec<(String, bool)>>>::default();
     let told = Arc::clone(&there);
-    let watch = coordinator.watch(Box::new(move |name, is| told.lock().unwrap().push((name.to_owned(), is)))).unwrap();
+    let watch = coordinator.watch(Box::new(move |who, is| told.lock().unwrap().push((who.name.clone(), is)))).unwrap();
     let agent = (engine.agent)("a");
-    let here = agent.appear("a").unwrap();
+    let here = agent.appear(&Presence::draw("a")).unwrap();
     until("it appears", || there.lock().unwrap().contains(&("a".into(), true)));
     let answers = agent
         .answer(
@@ -59,6 +61,25 @@ fn presence_and_questions(engine: &Engine, coordinator: &dyn Messenger) {
     drop((here, answers));
     until("it goes", || there.lock().unwrap().last() == Some(&("a".into(), false)));
     drop(watch);
+}
+
+/// Agents that share a token are two, and one of them stays when the other goes.
+fn two_of_one_name(engine: &Engine, coordinator: &dyn Messenger) {
+    let there = Arc::<Mutex<BTreeSet<Presence>>>::default();
+    let told = Arc::clone(&there);
+    let change = move |who: &Presence, is: bool| {
+        let mut there = told.lock().unwrap();
+        let _changed = if is { there.insert(who.clone()) } else { there.remove(who) };
+    };
+    let watch = coordinator.watch(Box::new(change)).unwrap();
+    let agents = [(); 2].map(|()| (engine.agent)("a"));
+    let [one, other] = [1, u16::MAX].map(|instance| Presence { name: "a".into(), instance });
+    let (first, second) = (agents[0].appear(&one).unwrap(), agents[1].appear(&other).unwrap());
+    let both = BTreeSet::from([one, other.clone()]);
+    until("both are there", || *there.lock().unwrap() == both);
+    drop(first);
+    until("the other is alone", || *there.lock().unwrap() == BTreeSet::from([other.clone()]));
+    drop((second, watch));
 }
 
 fn frames(engine: &Engine, coordinator: &dyn Messenger) {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::message::Message;
 use super::{BEAT, PROTOCOL};
-use crate::{FrameId, Held, Keep, Messenger, OnPresence, Respond, Undelivered};
+use crate::{FrameId, Held, Keep, Messenger, OnPresence, Presence, Respond, Undelivered};
 
 /// Time by which the link answers later than the engine at the latest.
 const MARGIN: Duration = Duration::from_secs(5);
@@ -142,12 +142,12 @@ impl Client {
                     // A call whose time was over waits no more.
                     lock(&self.waiting).remove(&number).into_iter().for_each(|told| drop(told.send(message.clone())));
                 }
-                Message::Presence { name, is_there } => {
+                Message::Presence { presence, is_there } => {
                     let told = match lock(&self.holders).get(&number) {
                         Some(Holder::Watch(told)) => Some(Arc::clone(told)),
                         _ => None,
                     };
-                    told.into_iter().for_each(|told| told(&name, is_there));
+                    told.into_iter().for_each(|told| told(&presence, is_there));
                 }
                 Message::Question { held, question } => {
                     let respond = match lock(&self.holders).get(&held) {
@@ -180,8 +180,8 @@ impl Client {
 }
 
 impl Messenger for LinkedMessenger {
-    fn appear(&self, name: &str) -> Result<Held, Undelivered> {
-        self.hold(&Message::Appear(name.to_owned()), None)
+    fn appear(&self, presence: &Presence) -> Result<Held, Undelivered> {
+        self.hold(&Message::Appear(presence.clone()), None)
     }
 
     fn watch(&self, on_presence: OnPresence) -> Result<Held, Undelivered> {

@@ -3,13 +3,13 @@
 use std::io::{self, Read, Write};
 
 use super::PROTOCOL;
-use crate::FrameId;
+use crate::{FrameId, Presence};
 
 /// A message; the number beside it is that of a call, or of what was passed on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Message {
     // From the client.
-    Appear(String),
+    Appear(Presence),
     Watch,
     Answer(String),
     Ask {
@@ -36,7 +36,7 @@ pub(super) enum Message {
     Result(Vec<u8>),
     /// Of a watch.
     Presence {
-        name: String,
+        presence: Presence,
         is_there: bool,
     },
     /// A question for what the call with the number `held` answers.
@@ -69,6 +69,9 @@ impl FieldWriter {
         self.0.extend(field.to_le_bytes());
         self
     }
+    fn presence(self, presence: &Presence) -> FieldWriter {
+        self.text(&presence.name).number(u64::from(presence.instance))
+    }
     fn id(self, id: &FrameId) -> FieldWriter {
         self.text(&id.run).text(&id.agent).number(u64::from(id.epoch)).number(id.seq)
     }
@@ -91,6 +94,9 @@ impl FieldReader<'_> {
         self.0 = rest;
         Some(u64::from_le_bytes(*number))
     }
+    fn presence(&mut self) -> Option<Presence> {
+        Some(Presence { name: self.text()?, instance: u16::try_from(self.number()?).ok()? })
+    }
     fn id(&mut self) -> Option<FrameId> {
         let (run, agent) = (self.text()?, self.text()?);
         Some(FrameId { run, agent, epoch: u32::try_from(self.number()?).ok()?, seq: self.number()? })
@@ -101,7 +107,7 @@ impl Message {
     fn encode(&self) -> (u8, Vec<u8>) {
         let fields = FieldWriter::default();
         let (kind, fields) = match self {
-            Message::Appear(name) => (0, fields.text(name)),
+            Message::Appear(presence) => (0, fields.presence(presence)),
             Message::Watch => (1, fields),
             Message::Answer(address) => (2, fields.text(address)),
             Message::Ask { address, within_ms, question } => {
@@ -116,7 +122,7 @@ impl Message {
             Message::Done => (20, fields),
             Message::Failed(why) => (21, fields.text(why)),
             Message::Result(answer) => (22, fields.bytes(answer)),
-            Message::Presence { name, is_there } => (23, fields.text(name).number(u64::from(*is_there))),
+            Message::Presence { presence, is_there } => (23, fields.presence(presence).number(u64::from(*is_there))),
             Message::Question { held, question } => (24, fields.number(u64::from(*held)).bytes(question)),
             Message::Frame { held, id, frame } => (25, fields.number(u64::from(*held)).id(id).bytes(frame)),
         };
@@ -127,7 +133,7 @@ impl Message {
         let mut fields = FieldReader(bytes);
         let held = |fields: &mut FieldReader<'_>| u32::try_from(fields.number()?).ok();
         let message = match kind {
-            0 => Message::Appear(fields.text()?),
+            0 => Message::Appear(fields.presence()?),
             1 => Message::Watch,
             2 => Message::Answer(fields.text()?),
             3 => Message::Ask { address: fields.text()?, within_ms: fields.number()?, question: fields.bytes()? },
@@ -140,7 +146,7 @@ impl Message {
             20 => Message::Done,
             21 => Message::Failed(fields.text()?),
             22 => Message::Result(fields.bytes()?),
-            23 => Message::Presence { name: fields.text()?, is_there: fields.number()? == 1 },
+            23 => Message::Presence { presence: fields.presence()?, is_there: fields.number()? == 1 },
             24 => Message::Question { held: held(&mut fields)?, question: fields.bytes()? },
             25 => Message::Frame { held: held(&mut fields)?, id: fields.id()?, frame: fields.bytes()? },
             _ => return None,

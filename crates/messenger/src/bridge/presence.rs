@@ -3,10 +3,12 @@
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard};
 
-/// Number of events beyond which a name that waits already waits only once.
+use crate::Presence;
+
+/// Number of events beyond which a presence that waits already waits only once.
 const BOUND: usize = 1024;
 
-/// Events that a client has not been told of yet. At most the bound and one for each name.
+/// Events that a client has not been told of yet. At most the bound and one for each presence.
 #[derive(Default)]
 pub(super) struct PresenceQueue {
     waiting: Mutex<WaitingEvents>,
@@ -15,7 +17,7 @@ pub(super) struct PresenceQueue {
 
 #[derive(Default)]
 struct WaitingEvents {
-    events: VecDeque<(String, bool)>,
+    events: VecDeque<(Presence, bool)>,
     is_closed: bool,
 }
 
@@ -24,17 +26,17 @@ impl PresenceQueue {
         self.waiting.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    pub fn push(&self, name: &str, is_there: bool) {
+    pub fn push(&self, presence: &Presence, is_there: bool) {
         let mut waiting = self.waiting();
         if waiting.events.len() >= BOUND {
-            waiting.events.retain(|(waits, _)| waits != name);
+            waiting.events.retain(|(waits, _)| waits != presence);
         }
-        waiting.events.push_back((name.to_owned(), is_there));
+        waiting.events.push_back((presence.clone(), is_there));
         self.changed.notify_one();
     }
 
     /// Returns the next event once there is one; `None` once the queue is closed.
-    pub fn next(&self) -> Option<(String, bool)> {
+    pub fn next(&self) -> Option<(Presence, bool)> {
         let mut waiting = self.waiting();
         loop {
             if waiting.is_closed {
@@ -59,18 +61,19 @@ mod tests {
 
     #[test]
     fn what_waits_is_bounded_and_ends_as_it_is() {
+        let of = |instance| Presence { name: "a".into(), instance };
         let queue = PresenceQueue::default();
-        for n in 0..3 * BOUND {
-            queue.push(&format!("a{}", n % 5), n % 2 == 0);
+        for n in 0..3 * BOUND as u16 {
+            queue.push(&of(n % 5), n % 2 == 0);
         }
         assert!(queue.waiting().events.len() <= BOUND);
-        queue.push("a1", true);
-        queue.push("a1", false);
+        queue.push(&of(1), true);
+        queue.push(&of(1), false);
         let mut last = None;
         while !queue.waiting().events.is_empty() {
             last = queue.next();
         }
-        assert_eq!(last, Some(("a1".to_owned(), false)));
+        assert_eq!(last, Some((of(1), false)));
         queue.close();
         assert_eq!(queue.next(), None);
     }

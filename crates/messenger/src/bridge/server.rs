@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::message::Message;
 use super::presence::PresenceQueue;
 use super::{ANSWERS, BEAT, FROZEN, PROTOCOL};
-use crate::{Held, Messenger, Undelivered};
+use crate::{Held, Messenger, Presence, Undelivered};
 
 /// What the threads of a connection share.
 struct Connection {
@@ -20,7 +20,7 @@ struct Connection {
     /// What the client holds, by the number of its call.
     held: Mutex<HashMap<u32, Held>>,
     /// What it has appeared as; `None` while it is frozen.
-    appeared: Mutex<HashMap<u32, (String, Option<Held>)>>,
+    appeared: Mutex<HashMap<u32, (Presence, Option<Held>)>>,
     /// Number of the next question or frame that is passed on.
     next: AtomicU32,
     passed_on: Mutex<HashMap<u32, Sender<Message>>>,
@@ -76,11 +76,11 @@ pub fn serve(stream: UnixStream, messenger: Arc<dyn Messenger>) -> io::Result<()
 fn watch(connection: &Weak<Connection>) {
     while let Some(connection) = connection.upgrade() {
         let is_frozen = lock(&connection.last_heard).elapsed() > FROZEN;
-        for (name, held) in lock(&connection.appeared).values_mut() {
+        for (presence, held) in lock(&connection.appeared).values_mut() {
             if is_frozen {
                 *held = None;
             } else if held.is_none() {
-                *held = connection.messenger.appear(name).ok();
+                *held = connection.messenger.appear(presence).ok();
             }
         }
         drop(connection);
@@ -96,9 +96,9 @@ impl Connection {
 
     fn follow(self: &Arc<Self>, number: u32, message: Message) {
         match message {
-            Message::Appear(name) => {
-                let appeared = self.messenger.appear(&name).map(|held| {
-                    lock(&self.appeared).insert(number, (name, Some(held)));
+            Message::Appear(presence) => {
+                let appeared = self.messenger.appear(&presence).map(|held| {
+                    lock(&self.appeared).insert(number, (presence, Some(held)));
                 });
                 self.report(number, appeared);
             }
@@ -147,14 +147,14 @@ impl Connection {
         let closing = ClosingQueue(Arc::clone(&queue));
         let events = Arc::clone(&queue);
         let tell = move || {
-            while let Some((name, is_there)) = events.next() {
+            while let Some((presence, is_there)) = events.next() {
                 let Some(to) = to.upgrade() else { return };
-                to.send(number, &Message::Presence { name, is_there });
+                to.send(number, &Message::Presence { presence, is_there });
             }
         };
         let started = std::thread::Builder::new().name("presence".into()).spawn(tell);
         started.map_err(|why| Undelivered(why.to_string()))?;
-        let watch = self.messenger.watch(Box::new(move |name, is_there| queue.push(name, is_there)))?;
+        let watch = self.messenger.watch(Box::new(move |presence, is_there| queue.push(presence, is_there)))?;
         Ok(Box::new((watch, closing)))
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::{FrameId, LocalMessenger, Messenger, Undelivered};
+use crate::{FrameId, LocalMessenger, Messenger, Presence, Undelivered};
 
 const SOON: Duration = Duration::from_secs(20);
 
@@ -32,9 +32,10 @@ fn the_six_verbs_pass_the_bridge() {
     let (coordinator, agent) = (linked(&hub), linked(&hub));
     let there = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&there);
-    let _watch = coordinator.watch(Box::new(move |name, is| told.lock().unwrap().push((name.to_owned(), is)))).unwrap();
-    let here = agent.appear("a").unwrap();
-    until("it appears", || *there.lock().unwrap() == [("a".to_owned(), true)]);
+    let _watch = coordinator.watch(Box::new(move |who, is| told.lock().unwrap().push((who.clone(), is)))).unwrap();
+    let a = Presence::draw("a");
+    let here = agent.appear(&a).unwrap();
+    until("it appears", || *there.lock().unwrap() == [(a.clone(), true)]);
     let answers = agent.answer("agent/a", Box::new(|question| [b"said ", question].concat())).unwrap();
     assert_eq!(coordinator.ask("agent/a", b"yes", SOON).unwrap(), b"said yes");
     let large = vec![7; 3 << 20];
@@ -57,7 +58,7 @@ fn the_six_verbs_pass_the_bridge() {
     assert!(agent.deliver(&FrameId { run: "s".into(), ..id(2) }, b"z", SOON).is_err(), "nobody receives that run");
     assert_eq!(*kept.lock().unwrap(), [(0, b"x".to_vec()), (1, b"y".to_vec())]);
     drop((here, answers));
-    until("it goes", || there.lock().unwrap().last() == Some(&("a".to_owned(), false)));
+    until("it goes", || there.lock().unwrap().last() == Some(&(a.clone(), false)));
     until("nobody answers", || coordinator.ask("agent/a", b"?", SOON).is_err());
 }
 
@@ -97,7 +98,7 @@ fn a_client_that_is_gone_has_gone_from_the_fleet_and_one_whose_link_is_gone_is_t
         }))
         .unwrap();
     let agent = linked(&hub);
-    let here = agent.appear("a").unwrap();
+    let here = agent.appear(&Presence::draw("a")).unwrap();
     assert_eq!(heard.recv_timeout(SOON), Ok(true));
     std::mem::forget(here);
     drop(agent);
@@ -110,7 +111,7 @@ fn a_client_that_is_gone_has_gone_from_the_fleet_and_one_whose_link_is_gone_is_t
         std::thread::sleep(Duration::from_millis(200));
     });
     let client = LinkedMessenger::connect(ours).unwrap();
-    assert_eq!(client.appear("a").err(), Some(Undelivered("the link to the fleet has ended".into())));
+    assert_eq!(client.appear(&Presence::draw("a")).err(), Some(Undelivered("the link to the fleet has ended".into())));
     link.join().unwrap();
     assert!(!client.is_alive());
 }
@@ -125,7 +126,7 @@ fn a_client_that_says_nothing_is_not_there_until_it_does() {
     let messenger: Arc<dyn Messenger> = Arc::new(hub.participant());
     std::thread::spawn(move || serve(theirs, messenger).unwrap());
     PROTOCOL.write_hello(&mut ours).unwrap();
-    message::Message::Appear("a".into()).write(&mut ours, 1).unwrap();
+    message::Message::Appear(Presence::draw("a")).write(&mut ours, 1).unwrap();
     until("it froze", || *there.lock().unwrap() == [true, false]);
     message::Message::Beat.write(&mut ours, 0).unwrap();
     until("it goes on", || *there.lock().unwrap() == [true, false, true]);
@@ -150,9 +151,11 @@ fn a_client_that_reads_nothing_holds_up_nobody_who_comes_or_goes() {
     assert!(hub.ask("agent/c", &vec![0; 3 << 20], Duration::from_millis(300)).is_err());
     let (told, returned) = channel();
     let came = hub.participant();
-    std::thread::spawn(move || told.send(came.appear("a").map(|_goes_again| ())));
+    let a = Presence::draw("a");
+    let comes = a.clone();
+    std::thread::spawn(move || told.send(came.appear(&comes).map(|_goes_again| ())));
     assert_eq!(returned.recv_timeout(SOON / 2), Ok(Ok(())), "it waits for a client that stands still");
-    let presence = |is_there| message::Message::Presence { name: "a".into(), is_there };
+    let presence = |is_there| message::Message::Presence { presence: a.clone(), is_there };
     let read = [0; 3].map(|_| message::Message::read(&mut reader).unwrap().unwrap().1);
     assert!(matches!(&read[0], message::Message::Question { question, .. } if question.len() == 3 << 20));
     assert_eq!(read[1..], [presence(true), presence(false)]);
@@ -166,7 +169,7 @@ fn any_bytes_are_read_without_harm() {
         message::Message::Ask { address: "agent/a".into(), within_ms: 9, question: vec![1, 2] },
         message::Message::Deliver { id: id.clone(), within_ms: 1, frame: vec![3; 40] },
         message::Message::Frame { held: 4, id, frame: Vec::new() },
-        message::Message::Presence { name: "a".into(), is_there: true },
+        message::Message::Presence { presence: Presence::draw("a"), is_there: true },
     ] {
         message.write(&mut bytes, 7).unwrap();
     }
