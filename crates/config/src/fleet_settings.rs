@@ -333,8 +333,8 @@ pub const RESUME_RUN: TypedSetting<String> = one(
     "resume",
     "RUN",
     text,
-    "Go on with a run on agents whose coordinator was killed: its identifier, or its directory",
-    "从协调端中断处继续多机压测：压测的标识或目录",
+    "Go on with a run on agents whose coordinator was killed, or that all fell silent: its identifier, or its directory",
+    "继续协调端中断或全部施压机失联的多机压测：压测的标识或目录",
 );
 
 /// Options of `brunt run --resume`.

@@ -35,8 +35,8 @@ const CLOCK: Text = text(
     "{agent}：其时钟{way} {difference}；压测自行对时，不受影响",
 );
 const UNFINISHED: Text = text(
-    "run {run} lost its coordinator; go on with it: brunt run --resume {run}",
-    "压测 {run} 失去了协调端；继续：brunt run --resume {run}",
+    "run {run} lost its coordinator, or all its agents; go on with it: brunt run --resume {run}",
+    "压测 {run} 失去了协调端或全部施压机；继续：brunt run --resume {run}",
 );
 const AHEAD: Text = text("ahead", "快");
 const BEHIND: Text = text("behind", "慢");
