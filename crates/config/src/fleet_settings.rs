@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use brunt_cause::{Complaint, complaint};
 use brunt_contract::UsageError;
 use brunt_measure::Nanos;
-use brunt_plan::{AgentSelection, AllowedTarget, OwnerTerms, RunTerms, quantity};
+use brunt_plan::{AgentSelection, AllowedTarget, LossPolicy, OwnerTerms, RunTerms, quantity};
 use brunt_report::Lang;
 
 use super::intent::{Presentation, presentation};
@@ -26,6 +26,9 @@ pub const TOKEN_VARIABLE: &str = "BRUNT_AGENT_TOKEN";
 const TOKEN_BYTES: u64 = 64 << 10;
 /// Time for which agents are waited for.
 const WAIT: Nanos = Nanos::from_secs(10);
+/// Least `--lost-after` with which load is redistributed: agents find the next link of a coordinator that was killed after
+/// three seconds and some.
+const LEAST_REDISTRIBUTED: Nanos = Nanos::from_secs(5);
 
 /// The agents of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +65,22 @@ pub fn of_run(said: &SettingValues) -> Result<Option<FleetRequest>, UsageError> 
         }
         return Ok(None);
     };
+    check_terms(&terms)?;
     Ok(Some(FleetRequest { agents, fleet: said.get(&FLEET)?, wait, terms }))
+}
+
+/// Checks that agents outlive the death of their coordinator: while others may take over their load, they stop once they heard
+/// nothing of it for `--lost-after`.
+fn check_terms(terms: &RunTerms) -> Result<(), UsageError> {
+    if terms.on_lost != LossPolicy::Redistribute || terms.lost_after >= LEAST_REDISTRIBUTED {
+        return Ok(());
+    }
+    let trouble = complaint!(
+        "is too short for --on-lost redistribute: agents stop once they heard nothing of the coordinator for that time, and find \
+         one that was killed again after 3 s and more; write 5s or more, or use --on-lost go-on",
+        "对 --on-lost redistribute 来说太短：施压机在这段时间内没有协调端的消息就会停止，而协调端被终止后要 3 s 以上才能重新连上；请写 5s 或更长，或改用 --on-lost go-on"
+    );
+    Err(UsageError::new("--lost-after", trouble))
 }
 
 /// The settings of `brunt agent`.
@@ -387,5 +405,16 @@ mod tests {
         let said = |path: &str| token_of(path).unwrap_err().to_string();
         assert!(said("/dev/zero").contains("too long"));
         assert!(said("/nowhere").contains("cannot be read"));
+    }
+
+    #[test]
+    fn load_is_redistributed_only_while_agents_outlive_the_death_of_their_coordinator() {
+        let checked = |on_lost, seconds| {
+            let terms = RunTerms { on_lost, lost_after: Nanos::from_secs(seconds), ..RunTerms::default() };
+            check_terms(&terms).map_err(|wrong| wrong.to_string())
+        };
+        assert_eq!((checked(LossPolicy::Redistribute, 5), checked(LossPolicy::GoOn, 1)), (Ok(()), Ok(())));
+        let said = checked(LossPolicy::Redistribute, 4).unwrap_err();
+        assert!(said.starts_with("--lost-after: is too short for --on-lost redistribute"), "{said}");
     }
 }
