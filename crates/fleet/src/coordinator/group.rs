@@ -172,7 +172,7 @@ impl FleetRunner for AgentGroup {
         let of = prepared.workers(plan);
         self.shares(of).into_iter().try_for_each(|(agent, WorkerRange { from, to })| {
             let connections = ShareConnections::of(prepared, plan, Task { from, to, of }).at_most(plan);
-            let checked = agent.terms.check(plan, (to - from, of));
+            let checked = agent.terms.check(plan, (to - from, of), prepared.messages_per_request());
             let checked = checked.and_then(|()| agent.terms.check_connections(connections));
             checked.map_err(|why| refused(&agent.name, &why, why.zh()))
         })
