@@ -351,7 +351,7 @@ fn what_an_owner_does_not_allow_is_refused_with_the_reason() {
         let words = [load, &["-d", "1s", "--agents", agent, &*target.address]].concat();
         fleet.run(&words).with_code(64).containing(said);
     }
-    assert_eq!(target.requests(), 1, "the coordinator's pre-flight request, as only the agent knows what it resolves");
+    assert_eq!(target.requests(), 0, "not even the pre-flight request");
     let again = TargetProcess::healthy();
     let report = fleet.report(&["-r", "40/s", "-d", "1s", "--agents", "a2", &again.address]);
     assert_exact_count(&again, &report);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -10,11 +11,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use brunt_bench::{FleetRun, FleetRunner};
 use brunt_cause::{Complaint, complaint};
-use brunt_contract::UsageError;
+use brunt_contract::{Origin, UsageError};
 use brunt_engine::{Control, PreparedRun, ShareConnections, Stop, Task};
 use brunt_measure::{Nanos, Rng};
 use brunt_messenger::{FrameId, Held, Keep};
-use brunt_plan::{AgentSelection, Change, Load, LossPolicy, NamedAgent, Plan, RunTerms};
+use brunt_plan::{AgentSelection, Change, Load, LossPolicy, NamedAgent, OwnerTerms, Plan, RunTerms};
 use brunt_record::{AgentHead, Notice, RunEvent, RunStarted, Subject, WorkerRange};
 
 use super::conduct::{Conductor, Incoming, RefusedShare};
@@ -163,6 +164,15 @@ fn refused(agent: &str, en: &str, zh: &str) -> UsageError {
     UsageError::new(OPTION, complaint!("agent {agent} refuses: {en}", "施压机 {agent} 拒绝：{zh}"))
 }
 
+/// Returns why an owner does not allow one of these targets, as far as that is known before the agent resolves their names:
+/// of those that are addresses, unless the plan says where they lead (`is_mapped`).
+fn forbidden(terms: &OwnerTerms, origins: &[Origin], is_mapped: bool) -> Option<Complaint> {
+    let is_forbidden = |host: &str| host.parse::<IpAddr>().is_ok_and(|address| !terms.allows(None, address));
+    let target = origins.iter().filter(|_| !is_mapped).find(|origin| is_forbidden(&origin.host))?;
+    let why = brunt_cause::connecting::not_lent(&target.host, &target.host);
+    Some(Complaint::new(why.to_string(), why.zh().unwrap_or_default().into_owned()))
+}
+
 impl FleetRunner for AgentGroup {
     fn workers(&self) -> u32 {
         self.agents.iter().map(cores).sum()
@@ -171,6 +181,9 @@ impl FleetRunner for AgentGroup {
     fn check(&self, prepared: &PreparedRun, plan: &Plan) -> Result<(), UsageError> {
         let of = prepared.workers(plan);
         self.shares(of).into_iter().try_for_each(|(agent, WorkerRange { from, to })| {
+            if let Some(why) = forbidden(&agent.terms, prepared.origins(), !plan.connect_to.is_empty()) {
+                return Err(refused(&agent.name, &why, why.zh()));
+            }
             let connections = ShareConnections::of(prepared, plan, Task { from, to, of }).at_most(plan);
             let checked = agent.terms.check(plan, (to - from, of), prepared.messages_per_request());
             let checked = checked.and_then(|()| agent.terms.check_connections(connections));
@@ -535,6 +548,18 @@ mod tests {
         let heads = [AgentHead { name: "a".into(), ..AgentHead::default() }];
         let refusal = group.offer(&offers("1", &heads, 1, (1, &group.terms))).expect_err("a refusal");
         (group.lacks_agents(), refusal.to_string())
+    }
+
+    #[test]
+    fn an_address_that_an_owner_does_not_allow_is_known_before_anything_is_sent() {
+        let terms = OwnerTerms { allow: vec!["10.0.0.0/8".parse().unwrap()], ..OwnerTerms::default() };
+        let said = |host: &str, is_mapped| {
+            forbidden(&terms, &[Origin::tcp("10.1.2.3", 80, false), Origin::tcp(host, 80, false)], is_mapped)
+        };
+        let why = said("127.0.0.1", false).expect("a reason");
+        assert!(why.contains("does not allow 127.0.0.1") && why.zh().contains("127.0.0.1"), "{why}");
+        assert_eq!((said("127.0.0.1", true), said("10.9.9.9", false)), (None, None));
+        assert_eq!(said("api.test", false), None, "only the agent knows where it leads");
     }
 
     #[test]
