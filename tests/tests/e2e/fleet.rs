@@ -241,6 +241,10 @@ fn a_full_disk_of_the_coordinator_is_named_and_nothing_that_agents_keep_is_lost(
     let target = TargetProcess::healthy();
     let load = ["-r", "200/s", "-d", "4s", "--arrivals", "constant", "-w", "2", "--agents", "2", "--lost-after", "6s"];
     let words = [&load[..], &["--quiet", "--format", "json", &*target.address]].concat();
+    // Nothing is wrong with the command line if there is no room from the beginning.
+    let none = fleet.prepare_under(&["prlimit", "--fsize=100", "--"], words.clone()).run().with_code(21);
+    assert!(none.err.contains("make room") && !none.err.contains("--help"), "{}", none.err);
+    assert!(unfinished(&fleet).is_none());
     // The seconds of its report do not fit on that disk either.
     let cut = fleet.prepare_under(&["prlimit", "--fsize=9000", "--"], words).run().with_code(21);
     let told: serde_json::Value = serde_json::from_str(&cut.out).unwrap();

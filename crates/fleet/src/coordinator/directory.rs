@@ -141,7 +141,7 @@ impl RunDirectory {
     }
 
     pub(crate) fn write_head(&self, head: &RunHead) -> io::Result<()> {
-        let new = self.path.join("run.json.new");
+        let new = self.path.join("new.json");
         let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
         file.write_all(&serde_json::to_vec(head)?)?;
         fs::rename(new, self.path.join(HEAD))

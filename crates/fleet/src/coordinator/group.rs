@@ -154,7 +154,7 @@ fn cores(agent: &AgentDescription) -> u32 {
 /// Returns the error about the directory of a run that cannot be written.
 fn not_kept(run: &Path, why: &io::Error) -> UsageError {
     let path = run.display();
-    UsageError::whole(complaint!(
+    UsageError::of_machine(complaint!(
         "{path} cannot be written ({why}), where the figures of agents are kept; make room, or set XDG_STATE_HOME to another place",
         "无法写入 {path}（{why}），施压机的数据要保存在那里；请腾出空间，或把 XDG_STATE_HOME 设为其他位置"
     ))
@@ -212,7 +212,10 @@ impl FleetRunner for AgentGroup {
         let disk = |why: io::Error| not_kept(&self.runs.join(&name), &why);
         let directory = RunDirectory::create(&self.runs, &name).map_err(disk)?;
         let Some(head) = self.begin(run, &heads, workers, sink) else { return Ok(()) };
-        directory.write_head(&head).map_err(disk)?;
+        directory.write_head(&head).map_err(|why| {
+            directory.remove();
+            disk(why)
+        })?;
         let offers = offers(&name, &heads, workers, (bytes.len() as u64, &self.terms));
         let wires = Wires::connect(&self.fleet, &directory, &heads)?;
         let pieces = Arc::new(bytes);
