@@ -26,6 +26,8 @@ pub const TOKEN_VARIABLE: &str = "BRUNT_AGENT_TOKEN";
 const TOKEN_BYTES: u64 = 64 << 10;
 /// Time for which agents are waited for.
 const WAIT: Nanos = Nanos::from_secs(10);
+/// Time within which all agents are there again after one was added or removed.
+const RECONNECT: Nanos = Nanos::from_secs(6);
 /// Least `--lost-after` with which load is redistributed: agents find the next link of a coordinator that was killed after
 /// three seconds and some.
 const LEAST_REDISTRIBUTED: Nanos = Nanos::from_secs(5);
@@ -270,7 +272,7 @@ settings! { FLEET_SETTINGS {
     FLEET_OF: String = one("fleet", "DIR|nats://HOST", text, "The fleet [default: $XDG_CONFIG_HOME/brunt/fleet]", "机群 [默认：$XDG_CONFIG_HOME/brunt/fleet]");
     HOST: String = many("host", "HOST", text, "With init, add and ssh: host or address at which agents reach this machine; repeatable", "用于 init、add 和 ssh：施压机访问本机所用的主机名或地址；可重复");
     FLEET_PORT: u16 = one("port", "PORT", super::parsers::port, "UDP port of the coordinator [default: 7447]", "协调端的 UDP 端口 [默认：7447]");
-    FLEET_WAIT: Nanos = one("wait", "TIME", quantity::positive_duration, "Wait this long for agents to come [default: 4s]", "等待施压机上线的时间 [默认：4s]");
+    FLEET_WAIT: Nanos = one("wait", "TIME", quantity::positive_duration, "Wait this long for agents to come [default: 6s]", "等待施压机上线的时间 [默认：6s]");
     WATCHED: () = switch("watch", "Go on, and show every change", "持续显示每次变化");
     AS_JSON: () = switch("json", "Write JSON; with --watch, a line each second", "输出 JSON；与 --watch 合用时每秒一行");
     AGENT_OPTION: String = many("agent-option", "OPTION", text, "With ssh: an option of brunt agent: --agent-option=--label=eu; repeatable", "用于 ssh：brunt agent 的选项：--agent-option=--label=eu；可重复");
@@ -326,7 +328,7 @@ pub fn fleet(values: &SettingValues) -> Result<FleetCommand, UsageError> {
         fleet: values.get(&FLEET_OF)?,
         hosts,
         port: values.get(&FLEET_PORT)?.unwrap_or(PORT),
-        wait: values.get(&FLEET_WAIT)?.unwrap_or(Nanos::from_secs(4)),
+        wait: values.get(&FLEET_WAIT)?.unwrap_or(RECONNECT),
         json: values.has(&AS_JSON),
         agent_options: values.each(&AGENT_OPTION)?,
         language: values.get(&FLEET_LANG)?,
