@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
+use brunt_cause::agents;
 use brunt_engine::{BARRIERS, ClockOffset, Control, PREPARED, Stop};
 use brunt_measure::{Clock, Nanos};
 use brunt_messenger::{Held, Messenger};
@@ -340,7 +341,7 @@ impl Conductor {
                         continue;
                     }
                     let refused = self.status.get_mut(agent).and_then(|status| status.refused.take());
-                    let why = refused.map_or(how, |why| format!("it could not take its share: {why}"));
+                    let why = refused.map_or(how, |why| agents::refused(why).to_string());
                     self.lose(agent, &why, sink);
                 }
             }
@@ -493,8 +494,8 @@ impl Conductor {
                 && silence > patience
             {
                 let why = match self.wires.troubles.of(agent) {
-                    Some(trouble) => format!("this machine could not keep what it hands in: {trouble}"),
-                    None => format!("silent for {} s", silence.as_secs()),
+                    Some(trouble) => agents::unkept(trouble).to_string(),
+                    None => agents::silent(format!("{} s", silence.as_secs())).to_string(),
                 };
                 self.status[agent].given_up = Some(now);
                 self.lose(agent, &why, sink);
