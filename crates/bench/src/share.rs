@@ -91,9 +91,12 @@ struct LentShare {
 }
 
 impl LentShare {
-    /// Checks what the owner allows to be loaded, and over how many connections.
+    /// Checks what the owner allows to be loaded, how often, and over how many connections.
     fn check(&self, bench: &Bench) -> Result<(), UsageError> {
-        let connections = self.connections(bench).at_most(&bench.shown().plan);
+        let plan = &bench.shown().plan;
+        let messages = bench.prepared().messages_per_request();
+        self.terms.check(plan, self.workers(), messages).map_err(UsageError::whole)?;
+        let connections = self.connections(bench).at_most(plan);
         self.terms.check_connections(connections).map_err(UsageError::whole)?;
         for origin in bench.prepared().origins() {
             bench.guard().check_lent(origin).map_err(|why| {
@@ -117,7 +120,8 @@ impl LentShare {
     fn hold_changes(&self, bench: &Bench, assignment: &mut Assignment) {
         let (terms, workers, plan) = (self.terms.clone(), self.workers(), Arc::clone(&bench.shown().plan));
         let users = terms.max_connections.and_then(|most| self.connections(bench).users_within(most));
-        assignment.hold_changes(move |change| terms.hold(change, &plan, workers, users));
+        let messages = bench.prepared().messages_per_request();
+        assignment.hold_changes(move |change| terms.hold(change, (&plan, messages), workers, users));
     }
 }
 
@@ -133,7 +137,7 @@ fn prepare(
     let protocol = protocol
         .ok_or_else(|| UsageError::new(WORD, complaint!("there is no protocol {}", "没有协议 {}", plan.protocol)))?;
     if let Some(lent) = lent {
-        lent.terms.check(&plan, lent.workers()).map_err(UsageError::whole)?;
+        lent.terms.check(&plan, lent.workers(), 1).map_err(UsageError::whole)?;
     }
     let is_mapped = !plan.connect_to.is_empty();
     let restrict =

@@ -17,6 +17,7 @@ mod sentence;
 #[macro_use]
 mod table;
 
+pub mod agents;
 pub mod captures;
 pub mod checks;
 pub mod connecting;
@@ -61,6 +62,7 @@ const AREAS: &[&[Sentence]] = &[
     postgres::ALL,
     raw::ALL,
     run::ALL,
+    agents::ALL,
 ];
 
 /// Returns all sentences.

@@ -86,7 +86,8 @@ fn sentences_of_older_records_are_found_again() {
 /// Returns the source files that create causes, without their tests.
 fn sources() -> Vec<(std::path::PathBuf, String)> {
     let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let names = ["contract", "engine", "net", "values", "http-family", "databases", "raw", "protocols", "bench"];
+    let names =
+        ["contract", "engine", "net", "values", "http-family", "databases", "raw", "protocols", "bench", "fleet"];
     let mut folders: Vec<_> = names.map(|name| crates.join(name).join("src")).into();
     let mut all = Vec::new();
     while let Some(folder) = folders.pop() {

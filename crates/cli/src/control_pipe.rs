@@ -156,7 +156,7 @@ pub fn checked(intent: &Intent, workers: u32, unused: &[Complaint]) -> Value {
 
 /// Returns the description of an error in a plan, for the controlling program.
 pub fn refused(complaint: &UsageError, lang: Lang) -> Value {
-    let UsageError { location: place, problem, extra_lines: below } = complaint;
+    let UsageError { location: place, problem, extra_lines: below, .. } = complaint;
     let trouble = in_language(problem, lang);
     let below: Vec<&str> = below.iter().map(|line| in_language(line, lang)).collect();
     json!({ "ok": false, "place": place, "trouble": trouble, "below": below })

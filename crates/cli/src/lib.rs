@@ -76,9 +76,9 @@ pub fn main_with(protocols: Vec<Arc<dyn Protocol>>) -> ExitCode {
     ExitCode::from(outcome.unwrap_or_else(|complaint| {
         let said = if lang == Lang::Zh { complaint.zh() } else { complaint.to_string() };
         // An error that suggests a command on a separate line needs no hint.
-        let hint = if said.contains("--help") || said.contains('\n') { "" } else { " (brunt --help)" };
-        screen::print_error(&format!("brunt: {said}{hint}"));
-        USAGE
+        let is_answered = complaint.is_of_machine || said.contains("--help") || said.contains('\n');
+        screen::print_error(&format!("brunt: {said}{}", if is_answered { "" } else { " (brunt --help)" }));
+        if complaint.is_of_machine { brunt_report::Exit::NotWritten.code() } else { USAGE }
     }))
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use brunt_cause::{Complaint, complaint};
 use brunt_contract::UsageError;
 use brunt_measure::Nanos;
-use brunt_plan::{AgentSelection, AllowedTarget, OwnerTerms, RunTerms, quantity};
+use brunt_plan::{AgentSelection, AllowedTarget, LossPolicy, OwnerTerms, RunTerms, quantity};
 use brunt_report::Lang;
 
 use super::intent::{Presentation, presentation};
@@ -26,6 +26,11 @@ pub const TOKEN_VARIABLE: &str = "BRUNT_AGENT_TOKEN";
 const TOKEN_BYTES: u64 = 64 << 10;
 /// Time for which agents are waited for.
 const WAIT: Nanos = Nanos::from_secs(10);
+/// Time within which all agents are there again after one was added or removed.
+const RECONNECT: Nanos = Nanos::from_secs(6);
+/// Least `--lost-after` with which load is redistributed: agents find the next link of a coordinator that was killed after
+/// three seconds and some.
+const LEAST_REDISTRIBUTED: Nanos = Nanos::from_secs(5);
 
 /// The agents of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +67,22 @@ pub fn of_run(said: &SettingValues) -> Result<Option<FleetRequest>, UsageError> 
         }
         return Ok(None);
     };
+    check_terms(&terms)?;
     Ok(Some(FleetRequest { agents, fleet: said.get(&FLEET)?, wait, terms }))
+}
+
+/// Checks that agents outlive the death of their coordinator: while others may take over their load, they stop once they heard
+/// nothing of it for `--lost-after`.
+fn check_terms(terms: &RunTerms) -> Result<(), UsageError> {
+    if terms.on_lost != LossPolicy::Redistribute || terms.lost_after >= LEAST_REDISTRIBUTED {
+        return Ok(());
+    }
+    let trouble = complaint!(
+        "is too short for --on-lost redistribute: agents stop once they heard nothing of the coordinator for that time, and find \
+         one that was killed again after 3 s and more; write 5s or more, or use --on-lost go-on",
+        "对 --on-lost redistribute 来说太短：施压机在这段时间内没有协调端的消息就会停止，而协调端被终止后要 3 s 以上才能重新连上；请写 5s 或更长，或改用 --on-lost go-on"
+    );
+    Err(UsageError::new("--lost-after", trouble))
 }
 
 /// The settings of `brunt agent`.
@@ -252,7 +272,7 @@ settings! { FLEET_SETTINGS {
     FLEET_OF: String = one("fleet", "DIR|nats://HOST", text, "The fleet [default: $XDG_CONFIG_HOME/brunt/fleet]", "机群 [默认：$XDG_CONFIG_HOME/brunt/fleet]");
     HOST: String = many("host", "HOST", text, "With init, add and ssh: host or address at which agents reach this machine; repeatable", "用于 init、add 和 ssh：施压机访问本机所用的主机名或地址；可重复");
     FLEET_PORT: u16 = one("port", "PORT", super::parsers::port, "UDP port of the coordinator [default: 7447]", "协调端的 UDP 端口 [默认：7447]");
-    FLEET_WAIT: Nanos = one("wait", "TIME", quantity::positive_duration, "Wait this long for agents to come [default: 4s]", "等待施压机上线的时间 [默认：4s]");
+    FLEET_WAIT: Nanos = one("wait", "TIME", quantity::positive_duration, "Wait this long for agents to come [default: 6s]", "等待施压机上线的时间 [默认：6s]");
     WATCHED: () = switch("watch", "Go on, and show every change", "持续显示每次变化");
     AS_JSON: () = switch("json", "Write JSON; with --watch, a line each second", "输出 JSON；与 --watch 合用时每秒一行");
     AGENT_OPTION: String = many("agent-option", "OPTION", text, "With ssh: an option of brunt agent: --agent-option=--label=eu; repeatable", "用于 ssh：brunt agent 的选项：--agent-option=--label=eu；可重复");
@@ -308,7 +328,7 @@ pub fn fleet(values: &SettingValues) -> Result<FleetCommand, UsageError> {
         fleet: values.get(&FLEET_OF)?,
         hosts,
         port: values.get(&FLEET_PORT)?.unwrap_or(PORT),
-        wait: values.get(&FLEET_WAIT)?.unwrap_or(Nanos::from_secs(4)),
+        wait: values.get(&FLEET_WAIT)?.unwrap_or(RECONNECT),
         json: values.has(&AS_JSON),
         agent_options: values.each(&AGENT_OPTION)?,
         language: values.get(&FLEET_LANG)?,
@@ -333,8 +353,8 @@ pub const RESUME_RUN: TypedSetting<String> = one(
     "resume",
     "RUN",
     text,
-    "Go on with a run on agents whose coordinator was killed: its identifier, or its directory",
-    "从协调端中断处继续多机压测：压测的标识或目录",
+    "Go on with a run on agents whose coordinator was killed, or that all fell silent: its identifier, or its directory",
+    "继续协调端中断或全部施压机失联的多机压测：压测的标识或目录",
 );
 
 /// Options of `brunt run --resume`.
@@ -387,5 +407,16 @@ mod tests {
         let said = |path: &str| token_of(path).unwrap_err().to_string();
         assert!(said("/dev/zero").contains("too long"));
         assert!(said("/nowhere").contains("cannot be read"));
+    }
+
+    #[test]
+    fn load_is_redistributed_only_while_agents_outlive_the_death_of_their_coordinator() {
+        let checked = |on_lost, seconds| {
+            let terms = RunTerms { on_lost, lost_after: Nanos::from_secs(seconds), ..RunTerms::default() };
+            check_terms(&terms).map_err(|wrong| wrong.to_string())
+        };
+        assert_eq!((checked(LossPolicy::Redistribute, 5), checked(LossPolicy::GoOn, 1)), (Ok(()), Ok(())));
+        let said = checked(LossPolicy::Redistribute, 4).unwrap_err();
+        assert!(said.starts_with("--lost-after: is too short for --on-lost redistribute"), "{said}");
     }
 }

@@ -142,13 +142,13 @@ impl Intent {
     /// Completes an error from preparing or measuring the plan: adds the position of the value and masks quoted
     /// secrets.
     pub fn locate_error(&self, complaint: UsageError) -> UsageError {
-        let UsageError { location: place, problem: trouble, extra_lines: below } = complaint;
+        let UsageError { location: place, problem: trouble, .. } = &complaint;
         let named = place.rsplit(", ").next().unwrap_or_default();
-        let origin = self.draft.origin_of(named, &trouble).and_then(ValueOrigin::place);
+        let origin = self.draft.origin_of(named, trouble).and_then(ValueOrigin::place);
         UsageError {
-            location: origin.unwrap_or(place),
-            problem: trouble.map(|text| self.redaction.sentence(text)),
-            extra_lines: below,
+            location: origin.unwrap_or_else(|| place.clone()),
+            problem: trouble.clone().map(|text| self.redaction.sentence(text)),
+            ..complaint
         }
     }
 }
@@ -181,11 +181,11 @@ pub fn read(
     standard_input::check(&draft)?;
     let intent = build(&draft, words, protocols, defaults);
     let checked = intent.and_then(|intent| step_limits::check(&intent.plan).map(|()| intent));
-    let mut intent = checked.map_err(|UsageError { location: place, problem: trouble, extra_lines: below }| {
+    let mut intent = checked.map_err(|complaint| {
         // There is no plan yet, and the error may quote the file or the curl command.
         let keep = draft.values.has(&KEEP_SECRETS);
         let redaction = if keep { Redaction::default() } else { Redaction::new(draft.secrets()) };
-        UsageError { problem: trouble.map(|text| redaction.sentence(text)), location: place, extra_lines: below }
+        UsageError { problem: complaint.problem.clone().map(|text| redaction.sentence(text)), ..complaint }
     })?;
     intent.notes = draft.notes.iter().map(|note| note.text.clone()).collect();
     intent.remarks.clone_from(&draft.remarks);

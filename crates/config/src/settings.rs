@@ -239,7 +239,7 @@ settings! {
         ).command_line_only();
         LOST_AFTER: Nanos = one(
             "lost-after", "TIME", quantity::positive_duration,
-            "One that reports nothing for TIME counts as lost [default: 90s]", "TIME 内没有报告的施压机视为丢失 [默认：90s]",
+            "One that reports nothing for TIME counts as lost; 5s or more with redistribute [default: 90s]", "TIME 内没有报告的施压机视为丢失；使用 redistribute 时至少 5s [默认：90s]",
         ).command_line_only();
         ORPHAN_TIMEOUT: Nanos = one(
             "orphan-timeout", "TIME", quantity::positive_duration,

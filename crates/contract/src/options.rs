@@ -178,17 +178,24 @@ pub struct UsageError {
     pub problem: Complaint,
     /// Lines printed below the sentence: a command to be copied.
     pub extra_lines: Vec<Complaint>,
+    /// Set if nothing is wrong with what was asked: this machine cannot do it, because its disk is full, say.
+    pub is_of_machine: bool,
 }
 
 impl UsageError {
     /// Creates a usage error about `place`.
     pub fn new(place: impl Into<String>, trouble: impl Into<Complaint>) -> UsageError {
-        UsageError { location: place.into(), problem: trouble.into(), extra_lines: Vec::new() }
+        UsageError { location: place.into(), problem: trouble.into(), extra_lines: Vec::new(), is_of_machine: false }
     }
 
     /// Creates a usage error that names what it is about.
     pub fn whole(trouble: impl Into<Complaint>) -> UsageError {
         UsageError::new("", trouble)
+    }
+
+    /// Creates an error about this machine, which cannot do what was asked.
+    pub fn of_machine(trouble: impl Into<Complaint>) -> UsageError {
+        UsageError { is_of_machine: true, ..UsageError::whole(trouble) }
     }
 
     /// Returns `true` if [`UsageError::zh`] explains it in Chinese.

@@ -79,6 +79,11 @@ impl PreparedRun {
         self.workload.prepared().follows_links
     }
 
+    /// Returns the most messages that a request sends.
+    pub fn messages_per_request(&self) -> u64 {
+        self.workload.prepared().messages_per_request
+    }
+
     /// Returns `true` if nothing is sent: connections are only opened and held.
     pub fn silent(&self) -> bool {
         self.workload.prepared().holds_only

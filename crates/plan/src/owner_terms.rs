@@ -116,22 +116,23 @@ impl OwnerTerms {
         }
     }
 
-    /// Checks a share of a plan (a number of the run's workers) against the terms, except for its connections.
+    /// Checks a share of a plan (a number of the run's workers) against the terms, except for its connections. `messages` are
+    /// the most of a gRPC call; 1 as long as no call is prepared.
     ///
     /// # Errors
     /// The owner does not allow it.
-    pub fn check(&self, plan: &Plan, (workers, of): (u32, u32)) -> Result<(), Complaint> {
+    pub fn check(&self, plan: &Plan, (workers, of): (u32, u32), messages: u64) -> Result<(), Complaint> {
         if plan.unix_socket.is_some() {
             return Err(complaint!(
                 "no Unix socket is loaded from it: those of its machine are its owner's; leave --unix-socket out",
                 "不能从它对 Unix 套接字施压：其机器上的套接字属于机主；请去掉 --unix-socket"
             ));
         }
-        self.check_rate(plan, f64::from(workers) / f64::from(of.max(1)))
+        self.check_rate(plan, f64::from(workers) / f64::from(of.max(1)), messages)
     }
 
     /// Checks the rate of a part of a plan.
-    fn check_rate(&self, plan: &Plan, part: f64) -> Result<(), Complaint> {
+    fn check_rate(&self, plan: &Plan, part: f64, messages: u64) -> Result<(), Complaint> {
         let Some(most) = self.max_rate else { return Ok(()) };
         let loads = || {
             let own = plan.scenarios.iter().map(|scenario| (&scenario.load, scenario.max_connections));
@@ -144,11 +145,11 @@ impl OwnerTerms {
                 "机主只允许每秒 {most} 个请求（--max-rate），而按用户数的负载没有可以遵守的速率；请用 -r"
             ));
         }
-        let Some(each) = plan.requests_per_iteration() else {
+        let Some(each) = plan.requests_per_iteration(messages) else {
             return Err(complaint!(
-                "its owner allows {most} requests a second (--max-rate), and responses or a file decide how much an iteration of this \
-                 plan sends (loops over their values, resources of pages, --reply, --data-file of gRPC); leave those out",
-                "机主只允许每秒 {most} 个请求（--max-rate），而该计划每次迭代的发送量由响应或文件决定（按响应值的循环、页面资源、--reply、gRPC 的 --data-file）；请去掉这些"
+                "its owner allows {most} requests a second (--max-rate), and responses decide how much an iteration of this plan sends \
+                 (loops over their values, resources of pages, --reply); leave those out",
+                "机主只允许每秒 {most} 个请求（--max-rate），而该计划每次迭代的发送量由响应决定（按响应值的循环、页面资源、--reply）；请去掉这些"
             ));
         };
         let beats =
@@ -187,10 +188,16 @@ impl OwnerTerms {
     }
 
     /// Bounds a change of a plan's load so that a share of it, which passed the check, stays within the ceilings.
-    /// `users` is the most users of the run for the connections that are allowed.
+    /// `messages` are the most of a gRPC call, `users` the most users of the run for the connections that are allowed.
     #[must_use]
-    pub fn hold(&self, change: Change, plan: &Plan, (workers, of): (u32, u32), users: Option<u32>) -> Change {
-        let each = plan.requests_per_iteration().unwrap_or(u64::MAX) as f64;
+    pub fn hold(
+        &self,
+        change: Change,
+        (plan, messages): (&Plan, u64),
+        (workers, of): (u32, u32),
+        users: Option<u32>,
+    ) -> Change {
+        let each = plan.requests_per_iteration(messages).unwrap_or(u64::MAX) as f64;
         let part = f64::from(workers) / f64::from(of.max(1));
         match (change, self.max_rate, users) {
             (Change::Rate(rate), Some(most), _) => Change::Rate(rate.min(most / part / each)),
@@ -284,23 +291,29 @@ mod tests {
             (r#""options": {"resources": ["6"]}, "unix_socket": null"#.to_owned(), (1, 1), Some("decide")),
             (format!(r#"{plain}, "heartbeat": 1"#), (1, 1), Some("its share")),
             (messages("grpc", r#""data": ["{}", "{}"]"#), (1, 1), None),
-            (messages("grpc", r#""data": ["{}", "{}", "{}"]"#), (1, 1), Some("its share is 150")),
-            (messages("grpc", r#""data-file": ["calls"]"#), (1, 1), Some("decide")),
+            (messages("grpc", r#""data": ["{}", "{}", "{}"]"#), (1, 1), None),
+            (messages("grpc", r#""data-file": ["calls"]"#), (1, 1), None),
             (messages("http", r#""data": ["a", "b", "c"], "data-file": ["body"]"#), (1, 1), None),
             (messages("websocket", r#""data": ["a", "b", "c"], "data-file": ["lines"]"#), (1, 1), None),
             (messages("websocket", r#""on-connect": ["hello", "again"]"#), (1, 1), Some("up to 3")),
             (messages("websocket", r#""reply": ["ping=>pong"]"#), (1, 1), Some("decide")),
             (r#""options": {}, "unix_socket": "/run/docker.sock""#.to_owned(), (1, 1), Some("Unix")),
         ] {
-            let checked = within.check(&plan(rate, &more), share).map_err(|why| why.to_string());
+            let checked = within.check(&plan(rate, &more), share, 1).map_err(|why| why.to_string());
             match said {
                 None => assert_eq!(checked, Ok(()), "{more}"),
                 Some(said) => assert!(checked.as_ref().is_err_and(|why| why.contains(said)), "{more}: {checked:?}"),
             }
         }
-        let held = |more: &str| within.hold(Change::Rate(9000.0), &plan(rate, more), (1, 2), None);
+        let stream = plan(rate, &messages("grpc", ""));
+        for (sent, said) in [(2, None), (3, Some("its share is 150"))] {
+            let refused = within.check(&stream, (1, 1), sent).err();
+            assert_eq!(refused.is_some(), said.is_some(), "{sent} messages");
+            assert!(said.is_none_or(|said| refused.is_some_and(|why| why.contains(said))), "{sent} messages");
+        }
+        let held = |more: &str| within.hold(Change::Rate(9000.0), (&plan(rate, more), 1), (1, 2), None);
         assert_eq!([held(plain), held(&repeat("40"))], [Change::Rate(200.0), Change::Rate(5.0)]);
-        assert_eq!(within.hold(Change::Users(9), &plan(rate, plain), (1, 2), Some(4)), Change::Users(4));
-        assert_eq!(within.hold(Change::Pause, &plan(rate, plain), (1, 2), Some(4)), Change::Pause);
+        assert_eq!(within.hold(Change::Users(9), (&plan(rate, plain), 1), (1, 2), Some(4)), Change::Users(4));
+        assert_eq!(within.hold(Change::Pause, (&plan(rate, plain), 1), (1, 2), Some(4)), Change::Pause);
     }
 }

@@ -103,8 +103,8 @@ fn assert_whole_load(told: &TestReport, per_second: u64) {
 fn the_load_of_a_killed_agent_is_taken_over_by_the_others() {
     let fleet = TestFleet::with(2, &[]);
     let target = TargetProcess::healthy();
-    let load = ["-r", "200/s", "-d", "10s", "--arrivals", "constant", "-w", "2", "--agents", "2"];
-    let policy = ["--lost-after", "3s", "--on-lost", "redistribute"];
+    let load = ["-r", "200/s", "-d", "12s", "--arrivals", "constant", "-w", "2", "--agents", "2"];
+    let policy = ["--lost-after", "5s", "--on-lost", "redistribute"];
     let running = fleet.start(&[&load[..], &policy, &[&*target.address]].concat());
     until("the run is in its second second", || target.requests() > 300);
     fleet.signal(1, Signal::KILL);
@@ -112,8 +112,8 @@ fn the_load_of_a_killed_agent_is_taken_over_by_the_others() {
     assert!(told.notices().contains(&"agent_lost".to_owned()), "{told}");
     let [due, finished, failed, censored] = told.requests();
     assert_eq!((due, failed), (finished + censored, 0), "{told}");
-    // The other's half alone would be 1,000 beside what was handed in; for four seconds or so half is missing.
-    assert!((1450..1950).contains(&due), "{told}");
+    // The other's half alone would be 1,200 beside what was handed in; for six seconds or so half is missing.
+    assert!((1650..2150).contains(&due), "{told}");
     assert_whole_load(&told, 200);
 }
 
@@ -197,7 +197,7 @@ fn a_coordinator_that_was_killed_goes_on_and_nothing_is_counted_twice() {
 fn an_agent_that_comes_back_after_it_was_given_up_stops_its_load_which_nobody_counts() {
     let fleet = TestFleet::with(2, &[]);
     let target = TargetProcess::healthy();
-    let load = ["-r", "200/s", "-d", "20s", "--arrivals", "constant", "-w", "2", "--agents", "2", "--lost-after", "2s"];
+    let load = ["-r", "200/s", "-d", "20s", "--arrivals", "constant", "-w", "2", "--agents", "2", "--lost-after", "5s"];
     let mut running = fleet.start(&[&load[..], &["--on-lost", "redistribute", &*target.address]].concat());
     until("the run is in its second second", || target.requests() > 300);
     // Its supervisor alone stands still, as if the network was gone: the load goes on.
@@ -241,6 +241,10 @@ fn a_full_disk_of_the_coordinator_is_named_and_nothing_that_agents_keep_is_lost(
     let target = TargetProcess::healthy();
     let load = ["-r", "200/s", "-d", "4s", "--arrivals", "constant", "-w", "2", "--agents", "2", "--lost-after", "6s"];
     let words = [&load[..], &["--quiet", "--format", "json", &*target.address]].concat();
+    // Nothing is wrong with the command line if there is no room from the beginning.
+    let none = fleet.prepare_under(&["prlimit", "--fsize=100", "--"], words.clone()).run().with_code(21);
+    assert!(none.err.contains("make room") && !none.err.contains("--help"), "{}", none.err);
+    assert!(unfinished(&fleet).is_none());
     // The seconds of its report do not fit on that disk either.
     let cut = fleet.prepare_under(&["prlimit", "--fsize=9000", "--"], words).run().with_code(21);
     let told: serde_json::Value = serde_json::from_str(&cut.out).unwrap();
@@ -351,7 +355,7 @@ fn what_an_owner_does_not_allow_is_refused_with_the_reason() {
         let words = [load, &["-d", "1s", "--agents", agent, &*target.address]].concat();
         fleet.run(&words).with_code(64).containing(said);
     }
-    assert_eq!(target.requests(), 1, "the coordinator's pre-flight request, as only the agent knows what it resolves");
+    assert_eq!(target.requests(), 0, "not even the pre-flight request");
     let again = TargetProcess::healthy();
     let report = fleet.report(&["-r", "40/s", "-d", "1s", "--agents", "a2", &again.address]);
     assert_exact_count(&again, &report);

@@ -180,7 +180,7 @@ export const C = {
   agentsThere: t('{n} {n|agent is|agents are} there', '{n} 个施压机在线'),
   absent: t('Not there: {names}', '不在线：{names}'),
   lookingFor: t('Looking for agents …', '正在查找施压机…'),
-  unfinishedRun: t('Run {run} lost its coordinator. Go on with it:', '压测 {run} 失去了协调端。继续：'),
+  unfinishedRun: t('Run {run} lost its coordinator, or all its agents. Go on with it:', '压测 {run} 失去了协调端或全部施压机。继续：'),
   noFleet: t('There is no fleet yet.', '还没有机群。'),
   noFleetHint: t('With a fleet, runs use several machines as one. Make it on this machine; HOST is where agents reach it:', '有了机群，压测可把多台机器当作一台使用。在本机建立机群，HOST 为施压机访问本机所用的地址：'),
   noAgent: t('No agent is there.', '没有在线的施压机。'),

@@ -11,9 +11,15 @@ use brunt_report::{Exit, Lang, columns, numbers};
 use serde_json::{Value, json};
 
 use super::{link, runs, watch};
+use crate::delayed_actions::announce_wait;
+use crate::preflight::span;
 use crate::run::CommandResult;
 use crate::signals;
 
+const WAITING: Text = text(
+    "waiting up to {time} for agents that are not there yet; all reconnect after one was added or removed",
+    "最多等待 {time}，直到尚未在线的施压机上线；添加或移除施压机之后，所有施压机都会重新连接",
+);
 const NOBODY: Text = text("no agent is there; those that may come: {names}", "没有在线的施压机；可以加入的有：{names}");
 const HEADINGS: [Text; 9] = [
     text("agent", "施压机"),
@@ -36,8 +42,8 @@ const CLOCK: Text = text(
     "{agent}：其时钟{way} {difference}；压测自行对时，不受影响",
 );
 const UNFINISHED: Text = text(
-    "run {run} lost its coordinator; go on with it: brunt run --resume {run}",
-    "压测 {run} 失去了协调端；继续：brunt run --resume {run}",
+    "run {run} lost its coordinator, or all its agents; go on with it: brunt run --resume {run}",
+    "压测 {run} 失去了协调端或全部施压机；继续：brunt run --resume {run}",
 );
 const AHEAD: Text = text("ahead", "快");
 const BEHIND: Text = text("behind", "慢");
@@ -66,7 +72,9 @@ pub fn show(asked: &FleetCommand, goes_on: bool, lang: Lang) -> CommandResult {
 fn follow(fleet: &Fleet, asked: &FleetCommand, goes_on: bool, lang: Lang) -> CommandResult {
     let wait = Duration::from_nanos(asked.wait.0);
     // Agents look for their coordinator once a second.
+    let waiting = announce_wait(lang.fill(WAITING, &[("time", &span(asked.wait))]));
     fleet.wait_for(wait, |there| fleet.is_whole(there));
+    drop(waiting);
     if !goes_on {
         fleet.wait_for_leftovers(&fleet.names());
     }

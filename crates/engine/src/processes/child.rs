@@ -73,8 +73,8 @@ fn exit_text(status: ExitStatus) -> String {
         other => format!("signal {other}"),
     };
     match (status.signal(), status.code()) {
-        (Some(signal), _) => format!("killed by {}", name(signal)),
-        (None, Some(code)) => format!("exit code {code}"),
+        (Some(signal), _) => brunt_cause::run::killed(name(signal)).to_string(),
+        (None, Some(code)) => brunt_cause::run::exited(code.to_string()).to_string(),
         (None, None) => status.to_string(),
     }
 }

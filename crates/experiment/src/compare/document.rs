@@ -28,6 +28,8 @@ pub(crate) struct CompareReport<'a> {
     names: Vec<NamedSidesChange<'a>>,
     /// All runs, in their order.
     runs: Vec<SideRunReport>,
+    /// Which agent was lost, or could not be had, if that ended it.
+    doubts: Vec<String>,
     /// Time that was spent.
     elapsed_s: f64,
     /// Exit code: 11 if B is worse.
@@ -128,6 +130,7 @@ pub(super) fn write_json(outcome: &CompareOutcome, out: &mut dyn Write) -> io::R
         changes: changes(&outcome.changes),
         names: outcome.named.iter().map(|(name, all)| NamedSidesChange { name, changes: changes(all) }).collect(),
         runs: outcome.rows.iter().map(SideRunReport::from).collect(),
+        doubts: outcome.lost_part.iter().map(ToString::to_string).collect(),
         elapsed_s: outcome.elapsed.as_secs_f64(),
         exit_code: outcome.exit_code(),
     };

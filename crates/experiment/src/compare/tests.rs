@@ -87,6 +87,10 @@ fn a_comparison_that_lost_an_agent_is_not_finished() {
         text.contains("0 of 12 runs were made.") && text.contains("No further run counts: agent a2 was lost."),
         "{text}"
     );
+    let mut written = Vec::new();
+    document::write_json(&found, &mut written).expect("memory");
+    let json: Value = serde_json::from_slice(&written).expect("JSON");
+    assert_eq!(json["doubts"], serde_json::json!(["agent a2 was lost"]));
 }
 
 #[test]

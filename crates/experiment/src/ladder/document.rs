@@ -18,6 +18,8 @@ pub(crate) struct LadderReport<'a> {
     rungs: Vec<RungReport<'a>>,
     /// Cores of the machine of the service; null if it was not watched.
     cores: Option<f64>,
+    /// Which agent was lost, or could not be had, if that ended it.
+    doubts: Vec<String>,
     /// Time that was spent.
     elapsed_s: f64,
     /// Exit code.
@@ -121,6 +123,7 @@ pub(super) fn write_json(found: &LadderOutcome, out: &mut dyn Write) -> io::Resu
         schema: "brunt-ladder/1",
         rungs: found.rungs.iter().zip(steps).map(|(rung, step)| rung_report(rung, step)).collect(),
         cores: found.cores,
+        doubts: found.lost_part.iter().map(ToString::to_string).collect(),
         elapsed_s: found.elapsed.as_secs_f64(),
         exit_code: found.exit().code(),
     };

@@ -93,10 +93,13 @@ fn a_run_that_missed_its_objectives_is_no_capacity() {
 fn the_document_holds_what_the_text_says() {
     let rungs = vec![rung("empty", 0.2, &[4_900.0, 20_000.0], None), rung("lock", 2.2, &[450.0, 495.0], None)];
     let mut written = Vec::new();
-    document::write_json(&ladder(rungs, &[]), &mut written).expect("memory");
+    let why = Some(UsageError::whole("agent a2 was lost"));
+    let found = LadderOutcome { lost_part: why, is_complete: false, ..ladder(rungs, &[]) };
+    document::write_json(&found, &mut written).expect("memory");
     let json: Value = serde_json::from_slice(&written).expect("JSON");
     assert_eq!((&json["rungs"][0]["step"], &json["rungs"][1]["step"]["cost"]), (&Value::Null, &"serial".into()));
     assert_eq!(json["rungs"][1]["runs"][1]["users"], 2);
+    assert_eq!((&json["doubts"][0], &json["exit_code"]), (&"agent a2 was lost".into(), &21.into()));
 }
 
 #[test]

@@ -25,6 +25,8 @@ pub(crate) struct SweepReport<'a> {
     repeat: usize,
     /// Runs that were made.
     runs: usize,
+    /// Why the next load could not be sent, or which agent was lost, if that ended it.
+    doubts: Vec<String>,
     /// Time that was spent.
     elapsed_s: f64,
     /// Exit code.
@@ -148,6 +150,7 @@ pub(super) fn write_json(found: &SweepOutcome, out: &mut dyn Write) -> io::Resul
         curves: found.curves.iter().map(curve_report).collect(),
         repeat: found.plan.repeat,
         runs: found.made,
+        doubts: found.refused.iter().chain(&found.lost_part).map(ToString::to_string).collect(),
         elapsed_s: found.elapsed.as_secs_f64(),
         exit_code: found.exit().code(),
     };

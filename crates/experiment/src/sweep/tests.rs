@@ -93,9 +93,11 @@ fn the_table_has_a_row_for_each_cell() {
     assert!(lines[4].trim_start().starts_with('4') && lines[4].contains("off"), "{text}");
     assert!(text.ends_with("4 runs in 60 s; exit code 0."), "{text}");
     let mut written = Vec::new();
+    let found = SweepOutcome { lost_part: Some(UsageError::whole("agent a2 was lost")), ..found };
     document::write_json(&found, &mut written).expect("memory");
     let json: Value = serde_json::from_slice(&written).expect("JSON");
     assert_eq!((&json["cells"][1]["of"]["no-keepalive"], &json["cells"][3]["load"]), (&"off".into(), &4.0.into()));
+    assert_eq!(json["doubts"], serde_json::json!(["agent a2 was lost"]));
 }
 
 #[test]

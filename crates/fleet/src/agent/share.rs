@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use brunt_cause::{Cause, agents};
 use brunt_engine::{ShareProcess, ShareReport};
 use brunt_measure::Nanos;
 use brunt_messenger::{FrameId, Messenger};
@@ -28,8 +29,6 @@ const LOOK: Duration = Duration::from_millis(100);
 /// it then uses at least: one that only waits uses less.
 const QUIET: Duration = Duration::from_secs(1);
 const WORKS: f64 = 0.05;
-/// What a coordinator is told of a share that the owner of the machine ended.
-const TAKEN_BACK: &str = "taken back by its owner";
 /// Time after which what nobody takes is given up.
 const KEPT: Duration = Duration::from_secs(24 * 3600);
 
@@ -81,9 +80,7 @@ impl ActiveShare {
             AgentOrder::Change { at_ns, change } => {
                 let (held, is_held) = self.hold_to(terms, change);
                 if is_held {
-                    self.spool.push(&Item::Remark(
-                        "the change of the load was held to what the owner of the agent allows".into(),
-                    ));
+                    self.spool.push(&remark(agents::held()));
                 }
                 self.process.change(Nanos(at_ns), held);
             }
@@ -116,7 +113,7 @@ impl ActiveShare {
         if !self.is_over() {
             let said = format!("run {run}: stopped, because this machine is taken back; handing in what it measured");
             (lending.settings.say)(&said, &format!("压测 {run}：本机被收回，已停止；正在上交测得的数据"));
-            self.spool.push(&Item::Remark(TAKEN_BACK.into()));
+            self.spool.push(&remark(agents::taken_back()));
             self.process.stop();
             if !is_so(within, || self.is_over()) {
                 self.process.kill();
@@ -129,6 +126,11 @@ impl ActiveShare {
             );
         }
     }
+}
+
+/// Returns a remark, whose sentence reports find again.
+fn remark(what: impl Into<Cause>) -> Item {
+    Item::Remark(what.into().to_string())
 }
 
 /// Waits until something is so, for at most this time; returns whether it is.
@@ -199,14 +201,14 @@ impl HeededReports {
                 self.contact.over.store(true, Ordering::Relaxed);
                 say(&format!("run {run}: its share is over ({how})"), &format!("压测 {run}：份额已结束（{how}）"));
                 Item::Ended(match (full, self.lending.is_taken_back.load(Ordering::Relaxed)) {
-                    (true, _) => format!("{how}; neither its disk nor its memory could hold more figures"),
-                    (false, true) => format!("{TAKEN_BACK} ({how})"),
+                    (true, _) => agents::overflowed(how).to_string(),
+                    (false, true) => agents::taken_back_with(how).to_string(),
                     (false, false) => how,
                 })
             }
         });
         if let Some(trouble) = self.spool.take_trouble() {
-            self.spool.push(&Item::Remark(format!("figures that are not handed in yet are kept in memory: {trouble}")));
+            self.spool.push(&remark(agents::in_memory(trouble)));
         }
     }
 }
@@ -231,7 +233,7 @@ fn pull_briefing(
                     tries += 1;
                     let why = answer.map_or_else(|why| why.0, |_| "it is not the briefing that was announced".into());
                     if tries >= PIECE_TRIES {
-                        return Err(io::Error::other(format!("the plan did not arrive: {why}")));
+                        return Err(io::Error::other(agents::no_plan(why).to_string()));
                     }
                     std::thread::sleep(AGAIN);
                 }
@@ -282,10 +284,9 @@ fn watch(lending: &Arc<Lending>, active: Arc<ActiveShare>) {
             }
             if !orphaned && active.contact.silence() > most {
                 orphaned = true;
-                let seconds = most.as_secs();
-                let said = format!("stopped: nothing was heard of the coordinator for {seconds} s");
-                (lending.settings.say)(&said, &format!("已停止：{seconds} 秒没有协调端的消息"));
-                active.spool.push(&Item::Remark(said));
+                let why = agents::orphaned(format!("{} s", most.as_secs()));
+                (lending.settings.say)(&why.en(), &why.zh().unwrap_or_default());
+                active.spool.push(&remark(why));
                 active.process.stop();
             }
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
+use brunt_cause::agents;
 use brunt_engine::{BARRIERS, ClockOffset, Control, PREPARED, Stop};
 use brunt_measure::{Clock, Nanos};
 use brunt_messenger::{Held, Messenger};
@@ -65,6 +66,8 @@ struct AgentStatus {
     /// Time at which it was heard again, and how long it was away, until that is said.
     heard_again: Option<(Instant, Duration)>,
     refused: Option<String>,
+    /// Time at which it was given up because it was silent, if it was.
+    given_up: Option<Instant>,
     /// Set once its last item came.
     has_left: bool,
     /// Number of its items that were taken.
@@ -91,6 +94,8 @@ pub(super) struct Conductor {
     /// Part of the workers that the others took over.
     taken_over: f64,
     aborted: bool,
+    /// Time at which a record grew last.
+    grew: Instant,
     /// Time since which no record grows any more.
     over_since: Option<Instant>,
     /// Set while items are taken of an agent that an earlier coordinator gave up.
@@ -125,6 +130,7 @@ impl Conductor {
             silent_since: None,
             heard_again: None,
             refused: None,
+            given_up: None,
             has_left: false,
             items: 0,
         });
@@ -143,6 +149,7 @@ impl Conductor {
             messenger,
             taken_over: 0.0,
             aborted: false,
+            grew: now,
             over_since: None,
             is_replaying: false,
             may_be_refused: false,
@@ -159,7 +166,7 @@ impl Conductor {
     }
 
     /// Conducts the run to its end. `answers` (the briefing) is needed until the load begins. Returns `false` if agents still
-    /// have figures that this machine could not keep.
+    /// have figures for whoever goes on with the run: this machine could not keep them, or all fell silent.
     ///
     /// # Errors
     /// An agent refused its share before anybody loaded anything: a run that is begun here does not begin then.
@@ -195,14 +202,32 @@ impl Conductor {
             self.look_at_silence(sink);
         }
         drop(answers);
-        let is_kept = self.unkept.is_none();
+        let is_whole = self.unkept.is_none() && self.await_silent(sink);
         if let Some(why) = self.unkept.take() {
             let facts = [("why", why), ("run", self.directory.run.clone())];
             sink(RunEvent::Notice(Notice::new(Subject::CoordinatorDisk, facts)));
         }
         let stopped = self.stopped.is_some() && !self.aborted;
         self.merger.finish(stopped, sink);
-        Ok(is_kept)
+        Ok(is_whole)
+    }
+
+    /// Returns `true` unless the run ended because its agents fell silent, after which nobody went on: what these still hold
+    /// is missing here alone, so their losses are forgotten, and whoever goes on with the run waits for them.
+    fn await_silent(&self, sink: &mut dyn FnMut(RunEvent)) -> bool {
+        let agents = || 0..self.status.len();
+        let is_last = |agent: &usize| self.status[*agent].given_up.is_some_and(|at| at > self.grew);
+        let silent: Vec<usize> = agents().filter(is_last).filter(|agent| self.owes_figures(*agent)).collect();
+        // Without a disk, whoever goes on would take nothing more from them.
+        let is_awaited = !silent.is_empty()
+            && agents().all(|agent| self.merger.is_lost(agent))
+            && self.directory.forget_losses(&silent).is_ok();
+        if is_awaited {
+            let names: Vec<String> = silent.iter().map(|agent| self.name(*agent)).collect();
+            let facts = [("agents", names.join(", ")), ("run", self.directory.run.clone())];
+            sink(RunEvent::Notice(Notice::new(Subject::AgentsAwaited, facts)));
+        }
+        !is_awaited
     }
 
     /// Stops agents that prepared a run that does not begin, and takes what they still say, so that they are free.
@@ -255,6 +280,10 @@ impl Conductor {
                 self.say_replaced(loss.agent, since, sink);
             }
         }
+        if let Some(aborted) = self.directory.stop() {
+            self.aborted = aborted;
+            self.stop_all();
+        }
     }
 
     /// Says that the others carry the load of a lost agent from a time since the start of the window on (nanoseconds).
@@ -282,17 +311,19 @@ impl Conductor {
 
     /// Takes what an agent has handed in.
     fn take(&mut self, Incoming { agent, items }: Incoming, sink: &mut dyn FnMut(RunEvent)) {
-        let name = self.name(agent);
+        let (name, grows) = (self.name(agent), self.merger.grows(agent));
         if let Some(status) = self.status.get_mut(agent) {
             let away = status.heard.elapsed();
+            if items.contains(&Item::Works) {
+                status.worked = Instant::now();
+            }
             // An agent that only remarks makes no progress.
             if items.iter().any(|item| !matches!(item, Item::Remark(_) | Item::Works)) {
                 status.heard = Instant::now();
-            }
-            if items.contains(&Item::Works) {
-                status.worked = Instant::now();
-            } else if status.silent_since.take().is_some() && self.merger.grows(agent) {
-                status.heard_again = Some((Instant::now(), away));
+                if status.silent_since.take().is_some() && grows {
+                    status.heard_again = Some((status.heard, away));
+                }
+                self.grew = if grows { status.heard } else { self.grew };
             }
         }
         for item in items {
@@ -322,7 +353,7 @@ impl Conductor {
                         continue;
                     }
                     let refused = self.status.get_mut(agent).and_then(|status| status.refused.take());
-                    let why = refused.map_or(how, |why| format!("it could not take its share: {why}"));
+                    let why = refused.map_or(how, |why| agents::refused(why).to_string());
                     self.lose(agent, &why, sink);
                 }
             }
@@ -411,6 +442,8 @@ impl Conductor {
 
     fn stop_all(&mut self) {
         self.stopped = Some(Instant::now());
+        // Without a disk, a coordinator that is started again would let them go on.
+        let _ = self.directory.add_stop(self.aborted);
         self.merger.stop();
         self.wires.orders.iter_mut().for_each(|line| line.stop());
     }
@@ -473,9 +506,10 @@ impl Conductor {
                 && silence > patience
             {
                 let why = match self.wires.troubles.of(agent) {
-                    Some(trouble) => format!("this machine could not keep what it hands in: {trouble}"),
-                    None => format!("silent for {} s", silence.as_secs()),
+                    Some(trouble) => agents::unkept(trouble).to_string(),
+                    None => agents::silent(format!("{} s", silence.as_secs())).to_string(),
                 };
+                self.status[agent].given_up = Some(now);
                 self.lose(agent, &why, sink);
             } else if silence > SILENT && self.owes_figures(agent) && self.status[agent].silent_since.is_none() {
                 self.status[agent].silent_since = Some(self.merger.reached(agent));

@@ -22,6 +22,7 @@ use crate::protocol::is_run_name;
 const HEAD: &str = "run.json";
 const CHANGES: &str = "changes.json";
 const LOSSES: &str = "losses.json";
+const STOP: &str = "stop.json";
 
 /// File that the coordinator of a run holds locked.
 const LOCK: &str = "lock";
@@ -140,7 +141,7 @@ impl RunDirectory {
     }
 
     pub(crate) fn write_head(&self, head: &RunHead) -> io::Result<()> {
-        let new = self.path.join("run.json.new");
+        let new = self.path.join("new.json");
         let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
         file.write_all(&serde_json::to_vec(head)?)?;
         fs::rename(new, self.path.join(HEAD))
@@ -190,6 +191,24 @@ impl RunDirectory {
     /// Returns the losses that were noted, in their order.
     pub(crate) fn losses(&self) -> Vec<LostAgent> {
         self.lines(LOSSES)
+    }
+
+    /// Forgets the losses of these agents.
+    pub(crate) fn forget_losses(&self, agents: &[usize]) -> io::Result<()> {
+        let mut losses = self.losses();
+        losses.retain(|loss| !agents.contains(&loss.agent));
+        fs::remove_file(self.path.join(LOSSES))?;
+        losses.iter().try_for_each(|loss| self.add_loss(loss))
+    }
+
+    /// Notes that the load was stopped: by a person, or because an agent was lost (`aborted`).
+    pub(crate) fn add_stop(&self, aborted: bool) -> io::Result<()> {
+        self.add_line(STOP, &aborted)
+    }
+
+    /// Returns whether a loss stopped the load; `None` if nothing did.
+    pub(crate) fn stop(&self) -> Option<bool> {
+        self.lines(STOP).pop()
     }
 
     fn add_line(&self, file: &str, value: &impl Serialize) -> io::Result<()> {

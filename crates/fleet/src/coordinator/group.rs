@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -10,11 +11,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use brunt_bench::{FleetRun, FleetRunner};
 use brunt_cause::{Complaint, complaint};
-use brunt_contract::UsageError;
+use brunt_contract::{Origin, UsageError};
 use brunt_engine::{Control, PreparedRun, ShareConnections, Stop, Task};
 use brunt_measure::{Nanos, Rng};
 use brunt_messenger::{FrameId, Held, Keep};
-use brunt_plan::{AgentSelection, Change, Load, LossPolicy, NamedAgent, Plan, RunTerms};
+use brunt_plan::{AgentSelection, Change, Load, LossPolicy, NamedAgent, OwnerTerms, Plan, RunTerms};
 use brunt_record::{AgentHead, Notice, RunEvent, RunStarted, Subject, WorkerRange};
 
 use super::conduct::{Conductor, Incoming, RefusedShare};
@@ -158,7 +159,7 @@ fn cores(agent: &AgentDescription) -> u32 {
 /// Returns the error about the directory of a run that cannot be written.
 fn not_kept(run: &Path, why: &io::Error) -> UsageError {
     let path = run.display();
-    UsageError::whole(complaint!(
+    UsageError::of_machine(complaint!(
         "{path} cannot be written ({why}), where the figures of agents are kept; make room, or set XDG_STATE_HOME to another place",
         "无法写入 {path}（{why}），施压机的数据要保存在那里；请腾出空间，或把 XDG_STATE_HOME 设为其他位置"
     ))
@@ -166,6 +167,15 @@ fn not_kept(run: &Path, why: &io::Error) -> UsageError {
 
 fn refused(agent: &str, en: &str, zh: &str) -> UsageError {
     UsageError::new(OPTION, complaint!("agent {agent} refuses: {en}", "施压机 {agent} 拒绝：{zh}"))
+}
+
+/// Returns why an owner does not allow one of these targets, as far as that is known before the agent resolves their names:
+/// of those that are addresses, unless the plan says where they lead (`is_mapped`).
+fn forbidden(terms: &OwnerTerms, origins: &[Origin], is_mapped: bool) -> Option<Complaint> {
+    let is_forbidden = |host: &str| host.parse::<IpAddr>().is_ok_and(|address| !terms.allows(None, address));
+    let target = origins.iter().filter(|_| !is_mapped).find(|origin| is_forbidden(&origin.host))?;
+    let why = brunt_cause::connecting::not_lent(&target.host, &target.host);
+    Some(Complaint::new(why.to_string(), why.zh().unwrap_or_default().into_owned()))
 }
 
 impl FleetRunner for AgentGroup {
@@ -176,8 +186,11 @@ impl FleetRunner for AgentGroup {
     fn check(&self, prepared: &PreparedRun, plan: &Plan) -> Result<(), UsageError> {
         let of = prepared.workers(plan);
         self.shares(of).into_iter().try_for_each(|(agent, WorkerRange { from, to })| {
+            if let Some(why) = forbidden(&agent.terms, prepared.origins(), !plan.connect_to.is_empty()) {
+                return Err(refused(&agent.name, &why, why.zh()));
+            }
             let connections = ShareConnections::of(prepared, plan, Task { from, to, of }).at_most(plan);
-            let checked = agent.terms.check(plan, (to - from, of));
+            let checked = agent.terms.check(plan, (to - from, of), prepared.messages_per_request());
             let checked = checked.and_then(|()| agent.terms.check_connections(connections));
             checked.map_err(|why| refused(&agent.name, &why, why.zh()))
         })
@@ -206,7 +219,10 @@ impl FleetRunner for AgentGroup {
         let disk = |why: io::Error| not_kept(&self.runs.join(&name), &why);
         let directory = RunDirectory::create(&self.runs, &name).map_err(disk)?;
         let Some(head) = self.begin(run, &heads, workers, sink) else { return Ok(()) };
-        directory.write_head(&head).map_err(disk)?;
+        directory.write_head(&head).map_err(|why| {
+            directory.remove();
+            disk(why)
+        })?;
         let offers = offers(&name, &heads, workers, (bytes.len() as u64, &self.terms));
         let wires = Wires::connect(&self.fleet, &directory, &heads)?;
         let pieces = Arc::new(bytes);
@@ -542,6 +558,18 @@ mod tests {
         let heads = [AgentHead { name: "a".into(), ..AgentHead::default() }];
         let refusal = group.offer(&offers("1", &heads, 1, (1, &group.terms))).expect_err("a refusal");
         (group.lacks_agents(), refusal.to_string())
+    }
+
+    #[test]
+    fn an_address_that_an_owner_does_not_allow_is_known_before_anything_is_sent() {
+        let terms = OwnerTerms { allow: vec!["10.0.0.0/8".parse().unwrap()], ..OwnerTerms::default() };
+        let said = |host: &str, is_mapped| {
+            forbidden(&terms, &[Origin::tcp("10.1.2.3", 80, false), Origin::tcp(host, 80, false)], is_mapped)
+        };
+        let why = said("127.0.0.1", false).expect("a reason");
+        assert!(why.contains("does not allow 127.0.0.1") && why.zh().contains("127.0.0.1"), "{why}");
+        assert_eq!((said("127.0.0.1", true), said("10.9.9.9", false)), (None, None));
+        assert_eq!(said("api.test", false), None, "only the agent knows where it leads");
     }
 
     #[test]

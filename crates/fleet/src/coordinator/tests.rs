@@ -705,6 +705,49 @@ fn a_lost_agent_is_stopped_and_stays_lost_for_whoever_goes_on_with_the_run() {
 }
 
 #[test]
+fn what_agents_hold_that_all_fell_silent_is_there_for_whoever_goes_on_with_the_run() {
+    for one_went_on in [false, true] {
+        let (mut run, agents) = PlayedRun::of_two(terms(2000));
+        let [last, first] = &agents;
+        [last, first].into_iter().for_each(|agent| agent.second(0, 10));
+        first.messenger.cut_off(true);
+        if one_went_on {
+            for nth in 1..5 {
+                std::thread::sleep(Duration::from_millis(600));
+                last.second(nth, 10);
+            }
+            run.until("one is lost", |events| notices(events).contains(&(Subject::AgentLost, "a1".into())));
+            last.second(5, 10);
+        }
+        last.messenger.cut_off(true);
+        run.thread.take().unwrap().join().unwrap();
+        let awaited = |event: &RunEvent| match event {
+            RunEvent::Notice(said) if said.subject() == Some(Subject::AgentsAwaited) => {
+                Some(said.facts["agents"].clone())
+            }
+            _ => None,
+        };
+        let told = std::mem::take(&mut *run.events.lock().unwrap());
+        let names = if one_went_on { "a0" } else { "a0, a1" };
+        assert_eq!(told.iter().find_map(awaited).as_deref(), Some(names), "{told:?}");
+        let lost = notices(&told).into_iter().filter(|(what, _)| *what == Subject::AgentLost).count();
+        assert_eq!((lost, ended(&told).reason, run.is_gone()), (2, End::Partial, false));
+
+        [last, first].into_iter().for_each(|agent| agent.messenger.cut_off(false));
+        run.go_on();
+        // A frame of one whose loss stands is taken, and does not count.
+        (1..6).for_each(|nth| first.second(nth, 10));
+        first.end(6);
+        let (done, expected) = if one_went_on { (6, [70, 70, 0]) } else { (1, [120, 120, 0]) };
+        (done..6).for_each(|nth| last.second(nth, 10));
+        last.end(6);
+        let events = run.finish();
+        let reason = if one_went_on { End::Partial } else { End::Completed };
+        assert_eq!((sums(&events), ended(&events).reason), (expected, reason));
+    }
+}
+
+#[test]
 fn what_others_took_over_is_missing_no_more_for_whoever_goes_on_with_the_run() {
     let (mut run, agents) = PlayedRun::of_two(RunTerms { on_lost: LossPolicy::Redistribute, ..terms(60_000) });
     let [steady, lost] = &agents;

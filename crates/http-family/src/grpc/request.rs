@@ -207,6 +207,8 @@ pub const SECURE_PORT: u16 = 443;
 pub struct CallBuilder {
     /// The fields of all heads.
     pub lexicon: Lexicon,
+    /// Most messages of a call.
+    pub most_messages: usize,
 }
 
 impl CallBuilder {
@@ -219,6 +221,7 @@ impl CallBuilder {
         (lockstep, streams): (bool, bool),
         marks: &mut Placeholders,
     ) -> Result<GrpcRequest, UsageError> {
+        self.most_messages = self.most_messages.max(messages.len());
         let (service, method) = place.method.as_ref().map_or(("", ""), |(s, m)| (s, m));
         let path = format!("/{service}/{method}");
         let (list, head) = self.head(place, &path, wishes, marks)?;

@@ -122,6 +122,7 @@ fn prepared(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<GrpcWor
         exchanges_per_connection: wishes.streams,
         has_slots: requests.iter().any(|weighted: &WeightedRequest<GrpcRequest>| weighted.request.slots.is_some()),
         max_requests: marks.request_limit(),
+        messages_per_request: maker.most_messages.max(1) as u64,
         ..PreparedWorkload::new(requests, origins, names)
     };
     Ok(GrpcWorkload {

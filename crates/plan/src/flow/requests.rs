@@ -8,17 +8,16 @@ use crate::{Plan, WeightedUrl};
 /// Redirects followed by a request whose number of them is not understood, which its protocol refuses later.
 const MOST_REDIRECTS: u64 = 100;
 
-/// Options that send messages of their own, or several within one request.
-const DATA: &str = "data";
-const DATA_FILE: &str = "data-file";
+/// Options that send messages of their own.
 const ON_CONNECT: &str = "on-connect";
 const REPLY: &str = "reply";
 
 impl Plan {
     /// Returns the most requests of one iteration of any user, with the redirects that they may follow; without a flow, an
-    /// iteration is one request. `None` if responses decide how many there are.
-    pub fn requests_per_iteration(&self) -> Option<u64> {
-        let of_url = |url: &WeightedUrl| self.requests_of(url)?.checked_mul(self.messages_of(url)?);
+    /// iteration is one request. A gRPC call counts as `messages`, the most that one of the prepared calls sends. `None` if
+    /// responses decide how many there are.
+    pub fn requests_per_iteration(&self, messages: u64) -> Option<u64> {
+        let of_url = |url: &WeightedUrl| self.requests_of(url)?.checked_mul(self.messages_of(url, messages)?);
         let mut flows = self.flows().map(|(_, flow)| flow).peekable();
         if flows.peek().is_none() {
             return self.urls.iter().map(of_url).try_fold(1, |most, of_url| Some(most.max(of_url?)));
@@ -34,16 +33,16 @@ impl Plan {
     }
 
     /// Returns the most messages that one request to this URL sends: those of a gRPC stream, and the one on a new connection.
-    /// `None` if what the server sends decides, or a file.
-    fn messages_of(&self, url: &WeightedUrl) -> Option<u64> {
+    /// `None` if what the server sends decides.
+    fn messages_of(&self, url: &WeightedUrl, of_call: u64) -> Option<u64> {
         let option = |name: &str| url.options.get(name).or_else(|| self.options.get(name));
         let count = |name: &str| option(name).map_or(0, |all| all.len() as u64);
         let is_grpc = self.protocol == "grpc" || url.url.starts_with("grpc:") || url.url.starts_with("grpcs:");
-        if count(REPLY) > 0 || (is_grpc && count(DATA_FILE) > 0) {
+        if count(REPLY) > 0 {
             return None;
         }
-        let of_stream = if is_grpc { count(DATA).max(1) } else { 1 };
-        of_stream.checked_add(count(ON_CONNECT))
+        let of_call = if is_grpc { of_call.max(1) } else { 1 };
+        of_call.checked_add(count(ON_CONNECT))
     }
 
     /// Returns the most requests that one to this URL becomes; `None` if its response decides.

@@ -244,6 +244,7 @@ impl MemberWorkloads {
             by_order: each().find_map(|one| one.by_order),
             inspects_responses: each().any(|one| one.inspects_responses),
             has_slots: true,
+            messages_per_request: each().map(|one| one.messages_per_request).max().unwrap_or(1),
             counts_messages: each().any(|one| one.counts_messages),
             keeps_state: each().any(|one| one.keeps_state),
             caches_responses: each().any(|one| one.caches_responses),

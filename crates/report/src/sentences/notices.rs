@@ -12,6 +12,7 @@ pub(crate) fn notice(of: Subject) -> Text {
         Subject::AgentLost => AGENT_LOST,
         Subject::AgentRefused => AGENT_REFUSED,
         Subject::AgentRemark => AGENT_REMARK,
+        Subject::AgentsAwaited => AGENTS_AWAITED,
         Subject::AgentsReplaced => AGENTS_REPLACED,
         Subject::CoordinatorDisk => COORDINATOR_DISK,
         Subject::TeardownLeftOut => TEARDOWN_LEFT_OUT,
@@ -70,6 +71,11 @@ const AGENT_LOST: Text = text(
 const AGENT_REFUSED: Text =
     text("Agent {agent} took no part in the run: {why}.", "施压机 {agent} 没有参加本次压测：{why}。");
 const AGENT_REMARK: Text = text("Agent {agent}: {remark}.", "施压机 {agent}：{remark}。");
+const AGENTS_AWAITED: Text = text(
+    "No agent was left. What {agents} measured and could not hand in, `brunt run --resume {run}` collects once they are \
+     there again; the report of the whole run is then made anew.",
+    "已没有在线的施压机。{agents} 测得而未能上交的数据，待其重新上线后可用 `brunt run --resume {run}` 收集，并重新生成整次压测的报告。",
+);
 const AGENTS_REPLACED: Text =
     text("The share of {agents} went to {to} at {at}.", "自 {at} 起，{agents} 承担的部分改由 {to} 承担。");
 const COORDINATOR_DISK: Text = text(

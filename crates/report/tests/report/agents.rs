@@ -266,6 +266,20 @@ fn a_lost_agent_is_a_finding_by_its_part_of_the_run() {
     assert!(text.contains("Agent eu-2 was lost (nothing heard for 90 s)"), "{text}");
 }
 
+#[test]
+fn what_agents_hand_in_in_english_is_told_in_the_language_of_the_reader() {
+    for (said, zh) in [
+        ("stopped: nothing was heard of the coordinator for 120 s", "施压机 eu-2：已停止：120 s 没有协调端的消息。"),
+        ("taken back by its owner (killed by SIGKILL)", "施压机 eu-2：被机主收回（被 SIGKILL 终止）。"),
+    ] {
+        let facts = [("agent", "eu-2".to_owned()), ("remark", said.to_owned())];
+        let mut run = with_a_lost_agent();
+        run.events.insert(1, RunEvent::Notice(Notice::new(Subject::AgentRemark, facts)));
+        let text = run.written("text", Lang::Zh);
+        assert!(text.contains(zh), "{text}");
+    }
+}
+
 /// Returns the sums of the rows of a CSV, of the whole and of its agents, for each of these columns.
 fn summed(csv: &str, columns: &[&str]) -> [Vec<u64>; 2] {
     let mut lines = csv.lines();

@@ -175,6 +175,17 @@ fn health_needs_no_file() {
 }
 
 #[test]
+fn a_stream_sends_all_its_messages_and_any_other_call_one() {
+    let most = |url: &str, texts: &[&str]| {
+        let texts: Vec<(&str, &str)> = texts.iter().map(|text| ("data", *text)).collect();
+        dialogue(url, &texts).prepared().messages_per_request
+    };
+    for (url, expected) in [(UNARY, 1), (SERVER, 1), (CLIENT, 3), (BIDI, 3)] {
+        assert_eq!((most(url, &["{}", "{} {}"]), most(url, &[])), (expected, 1), "{url}");
+    }
+}
+
+#[test]
 fn a_url_may_have_messages_of_its_own() {
     let mut two = asked(UNARY, &[("data", "{}")]);
     two.urls.push(RequestedUrl { url: BIDI.into(), weight: 3.0 });

@@ -1,0 +1,17 @@
+//! What agents of a fleet say of their shares, and why they are lost. It travels as English text, in which reports find the
+//! sentence again.
+
+crate::sentences! { "agents":
+    silent(time) = "silent for {time}", "{time} 没有消息", before;
+    unkept(why) = "this machine could not keep what it hands in: {why}", "本机无法保存它上交的数据：{why}", before;
+    refused(why) = "it could not take its share: {why}", "它无法承担其份额：{why}", before;
+    taken_back = "taken back by its owner", "被机主收回", before;
+    taken_back_with(how) = "taken back by its owner ({how})", "被机主收回（{how}）", before;
+    held = "the change of the load was held to what the owner of the agent allows", "负载的变更被限制在机主允许的范围内", before;
+    orphaned(time) = "stopped: nothing was heard of the coordinator for {time}", "已停止：{time} 没有协调端的消息", before;
+    overflowed(how) =
+        "{how}; neither its disk nor its memory could hold more figures", "{how}；其磁盘和内存都无法再存放数据", before;
+    in_memory(why) =
+        "figures that are not handed in yet are kept in memory: {why}", "尚未上交的数据保存在内存中：{why}", before;
+    no_plan(why) = "the plan did not arrive: {why}", "计划没有送达：{why}", before;
+}
