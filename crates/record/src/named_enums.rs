@@ -79,6 +79,8 @@ words! {
         AgentRefused = "agent_refused",
         /// An agent remarks on its share; facts: `agent`, `remark`.
         AgentRemark = "agent_remark",
+        /// Another machine has the token of an agent; facts: `agent`.
+        AgentTwice = "agent_twice",
         /// All agents were lost, and those that were silent may still hold figures; facts: `agents`, `run`.
         AgentsAwaited = "agents_awaited",
         /// The share of lost agents went to others; facts: `agents`, `to`, `at`.

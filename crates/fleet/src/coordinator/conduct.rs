@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 use brunt_cause::agents;
 use brunt_engine::{BARRIERS, ClockOffset, Control, PREPARED, Stop};
 use brunt_measure::{Clock, Nanos};
-use brunt_messenger::{Held, Messenger};
+use brunt_messenger::Held;
 use brunt_plan::{Change, LossPolicy};
 use brunt_record::{LoadChange, Notice, RunEvent, Subject};
 
-use super::at_once;
 use super::clock::{self, ClockComparison};
 use super::directory::{LostAgent, RunDirectory, RunHead};
 use super::group::{Wires, lead};
 use super::merge::{RecordMerger, TakenOver};
+use super::{Fleet, at_once};
 use crate::frame::Item;
 
 /// Interval of looks at stops, changes and silences.
@@ -70,6 +70,8 @@ struct AgentStatus {
     given_up: Option<Instant>,
     /// Set once its last item came.
     has_left: bool,
+    /// Set once another of its name was told of.
+    is_twice: bool,
     /// Number of its items that were taken.
     items: u64,
 }
@@ -90,7 +92,7 @@ pub(super) struct Conductor {
     unrecorded: Vec<(Nanos, Change)>,
     /// Comparisons of clocks after the start: agents started as far apart as the two comparisons differ.
     clocks: (Sender<ComparedClock>, Receiver<ComparedClock>),
-    messenger: Arc<dyn Messenger>,
+    fleet: Arc<Fleet>,
     /// Part of the workers that the others took over.
     taken_over: f64,
     aborted: bool,
@@ -109,7 +111,7 @@ pub(super) struct Conductor {
 
 impl Conductor {
     pub fn new(
-        messenger: Arc<dyn Messenger>,
+        fleet: Arc<Fleet>,
         (head, directory): (RunHead, RunDirectory),
         level: Option<Change>,
         wires: Wires,
@@ -132,6 +134,7 @@ impl Conductor {
             refused: None,
             given_up: None,
             has_left: false,
+            is_twice: false,
             items: 0,
         });
         Conductor {
@@ -146,7 +149,7 @@ impl Conductor {
             changes_seen: 0,
             unrecorded: Vec::new(),
             clocks: channel(),
-            messenger,
+            fleet,
             taken_over: 0.0,
             aborted: false,
             grew: now,
@@ -200,6 +203,7 @@ impl Conductor {
             self.pass_on_changes(control, sink);
             self.release_barriers();
             self.look_at_silence(sink);
+            self.look_for_twins(sink);
         }
         drop(answers);
         let is_whole = self.unkept.is_none() && self.await_silent(sink);
@@ -419,7 +423,7 @@ impl Conductor {
     /// Compares the clocks of these agents again, shortly after their common start.
     fn compare_clocks(&self, agents: &[usize], start: Nanos) {
         let agents: Vec<(usize, String)> = agents.iter().map(|agent| (*agent, self.name(*agent))).collect();
-        let (messenger, told) = (Arc::clone(&self.messenger), self.clocks.0.clone());
+        let (messenger, told) = (Arc::clone(&self.fleet.messenger), self.clocks.0.clone());
         let compare = move || {
             let wait = start.0.saturating_sub(Clock.now().0);
             std::thread::sleep(Duration::from_nanos(wait) + AFTER_START);
@@ -521,6 +525,17 @@ impl Conductor {
         if silent.contains(&true) {
             let seconds = self.merger.provisional(|agent| silent.get(agent).is_some_and(|silent| *silent));
             seconds.into_iter().for_each(|second| sink(RunEvent::Provisional(Box::new(second))));
+        }
+    }
+
+    /// Says once of each agent that another machine has its token, too: orders may reach either.
+    fn look_for_twins(&mut self, sink: &mut dyn FnMut(RunEvent)) {
+        for agent in 0..self.status.len() {
+            let name = self.name(agent);
+            if !self.status[agent].is_twice && self.merger.grows(agent) && self.fleet.times(&name) > 1 {
+                self.status[agent].is_twice = true;
+                sink(RunEvent::Notice(Notice::new(Subject::AgentTwice, [("agent", name)])));
+            }
         }
     }
 

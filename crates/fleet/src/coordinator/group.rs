@@ -229,7 +229,7 @@ impl FleetRunner for AgentGroup {
         let answers =
             self.fleet.messenger.answer(&format!("run/{name}"), Box::new(move |question| piece(&pieces, question)));
         let answers = answers.map_err(|why| UsageError::new(OPTION, why.0))?;
-        let conductor = Conductor::new(Arc::clone(&self.fleet.messenger), (head, directory.clone()), level, wires);
+        let conductor = Conductor::new(Arc::clone(&self.fleet), (head, directory.clone()), level, wires);
         if let Err(refusal) = self.offer(&offers) {
             conductor.abandon();
             directory.remove();
@@ -425,7 +425,7 @@ impl ResumedRun {
         }
         let wires = Wires::connect(&fleet, &directory, &head.started.agents)?;
         let level = level(&head.started.plan).filter(|_| head.terms.on_lost == LossPolicy::Redistribute);
-        let conductor = Conductor::new(Arc::clone(&fleet.messenger), (head, directory.clone()), level, wires);
+        let conductor = Conductor::new(Arc::clone(&fleet), (head, directory.clone()), level, wires);
         match conductor.conduct((stop, control), None, sink) {
             Ok(false) => {}
             // A run that had begun is refused by nobody.

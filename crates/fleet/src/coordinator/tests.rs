@@ -828,6 +828,17 @@ fn what_an_agent_says_of_itself_bears_its_own_name_and_is_fit_for_a_terminal() {
 }
 
 #[test]
+fn another_agent_of_a_name_is_told_once_during_a_run() {
+    let (mut run, agents) = PlayedRun::of_two(terms(60_000));
+    let _twin = run.hub.appear(&Presence::draw("a1")).unwrap();
+    agents.iter().for_each(|agent| agent.second(0, 10));
+    run.until("it is told", |events| notices(events).contains(&(Subject::AgentTwice, "a1".into())));
+    agents.iter().for_each(|agent| (1..3).for_each(|nth| agent.second(nth, 10)));
+    agents.iter().for_each(|agent| agent.end(3));
+    assert_eq!(notices(&run.finish()).iter().filter(|(what, _)| *what == Subject::AgentTwice).count(), 1);
+}
+
+#[test]
 fn two_agents_of_one_name_are_told_once_they_stay_and_one_that_was_started_again_is_not() {
     let hub = LocalMessenger::default();
     let fleet = Fleet::watch(Arc::new(hub.participant()), Vec::new()).unwrap();

@@ -12,6 +12,7 @@ pub(crate) fn notice(of: Subject) -> Text {
         Subject::AgentLost => AGENT_LOST,
         Subject::AgentRefused => AGENT_REFUSED,
         Subject::AgentRemark => AGENT_REMARK,
+        Subject::AgentTwice => AGENT_TWICE,
         Subject::AgentsAwaited => AGENTS_AWAITED,
         Subject::AgentsReplaced => AGENTS_REPLACED,
         Subject::CoordinatorDisk => COORDINATOR_DISK,
@@ -71,6 +72,11 @@ const AGENT_LOST: Text = text(
 const AGENT_REFUSED: Text =
     text("Agent {agent} took no part in the run: {why}.", "施压机 {agent} 没有参加本次压测：{why}。");
 const AGENT_REMARK: Text = text("Agent {agent}: {remark}.", "施压机 {agent}：{remark}。");
+const AGENT_TWICE: Text = text(
+    "Another machine joined with the token of agent {agent} during the run: a stop or a change may have reached only that one. \
+     Each machine needs a token of its own (`brunt fleet add NAME`).",
+    "压测期间，另一台机器使用了施压机 {agent} 的令牌：停止或变更负载的指令可能只到达了那台机器。每台机器需要各自的令牌（`brunt fleet add NAME`）。",
+);
 const AGENTS_AWAITED: Text = text(
     "No agent was left. What {agents} measured and could not hand in, `brunt run --resume {run}` collects once they are \
      there again; the report of the whole run is then made anew.",
