@@ -72,6 +72,11 @@ pub(crate) enum AgentAnswer {
     },
     /// It is done, or will be.
     Yes,
+    /// A change of the load is followed from this time of its clock on (nanoseconds): the ordered one, or later if the order
+    /// came late.
+    Follows {
+        from_ns: u64,
+    },
     /// It will not, in English and Chinese.
     No {
         en: String,

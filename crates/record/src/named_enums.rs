@@ -79,6 +79,8 @@ words! {
         AgentRefused = "agent_refused",
         /// An agent remarks on its share; facts: `agent`, `remark`.
         AgentRemark = "agent_remark",
+        /// A change of the load reached an agent late; facts: `agent`, `late`, `late_ms`.
+        AgentChangedLate = "agent_changed_late",
         /// Another machine has the token of an agent; facts: `agent`.
         AgentTwice = "agent_twice",
         /// All agents were lost, and those that were silent may still hold figures; facts: `agents`, `run`.

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use brunt_cause::{Cause, agents};
 use brunt_engine::{ShareProcess, ShareReport};
-use brunt_measure::Nanos;
+use brunt_measure::{Clock, Nanos};
 use brunt_messenger::{FrameId, Messenger};
 use brunt_plan::{Change, OwnerTerms};
 
 use super::Lending;
 use super::spool::{ShareSpool, SpoolHead};
 use crate::frame::Item;
-use crate::protocol::{AgentOrder, PIECE, RunQuestion, ShareOffer, to_bytes};
+use crate::protocol::{AgentAnswer, AgentOrder, PIECE, RunQuestion, ShareOffer, to_bytes};
 
 /// Time for which an acknowledgement is awaited.
 const ACKNOWLEDGED: Duration = Duration::from_secs(3);
@@ -25,6 +25,9 @@ const PIECE_WITHIN: Duration = Duration::from_secs(5);
 const PIECE_TRIES: u32 = 6;
 /// Interval of looks at the clock of the orphan.
 const LOOK: Duration = Duration::from_millis(100);
+/// Difference of the times of two orders of one change (nanoseconds): clocks are compared anew by a coordinator that is started
+/// again.
+const SAME: u64 = 50_000_000;
 /// Time without a report after which the coordinator is told that the measuring process works, and the part of a core that
 /// it then uses at least: one that only waits uses less.
 const QUIET: Duration = Duration::from_secs(1);
@@ -38,8 +41,17 @@ pub(crate) struct ActiveShare {
     process: ShareProcess,
     /// Number of the next order.
     next_order: AtomicU64,
+    /// Changes of the load that were followed.
+    changes: Mutex<Vec<FollowedOrder>>,
     contact: Arc<Contact>,
     spool: Arc<ShareSpool>,
+}
+
+/// A change of the load that was ordered, and the time from which it is followed.
+struct FollowedOrder {
+    at_ns: u64,
+    change: Change,
+    from: Nanos,
 }
 
 /// The last sign of the coordinator.
@@ -69,22 +81,37 @@ impl ActiveShare {
     }
 
     /// Follows an order, unless it was followed already.
-    pub fn follow(&self, number: u64, order: AgentOrder, terms: &OwnerTerms) {
+    pub fn follow(&self, number: u64, order: AgentOrder, terms: &OwnerTerms) -> AgentAnswer {
         self.contact.note();
-        if !is_next(&self.next_order, number) {
-            return;
-        }
+        let is_next = is_next(&self.next_order, number);
         match order {
-            AgentOrder::Go { barrier, at_ns } => self.process.release(barrier, Nanos(at_ns)),
-            AgentOrder::Stop => self.process.stop(),
+            AgentOrder::Go { barrier, at_ns } if is_next => self.process.release(barrier, Nanos(at_ns)),
+            AgentOrder::Stop if is_next => self.process.stop(),
             AgentOrder::Change { at_ns, change } => {
-                let (held, is_held) = self.hold_to(terms, change);
-                if is_held {
-                    self.spool.push(&remark(agents::held()));
-                }
-                self.process.change(Nanos(at_ns), held);
+                return AgentAnswer::Follows { from_ns: self.change(at_ns, change, terms).0 };
             }
+            AgentOrder::Go { .. } | AgentOrder::Stop => {}
         }
+        AgentAnswer::Yes
+    }
+
+    /// Follows a change of the load, and returns the time from which it does. Arrivals between the ordered time and one that has
+    /// come late are what they were: they must not be made up for.
+    fn change(&self, at_ns: u64, change: Change, terms: &OwnerTerms) -> Nanos {
+        let mut changes = self.changes.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        // A coordinator that was started again repeats what may not have arrived.
+        let is_same = |known: &&FollowedOrder| known.change == change && known.at_ns.abs_diff(at_ns) < SAME;
+        if let Some(known) = changes.iter().rev().find(is_same) {
+            return known.from;
+        }
+        let from = Nanos(at_ns).max(Clock.now());
+        let (held, is_held) = self.hold_to(terms, change);
+        if is_held {
+            self.spool.push(&remark(agents::held()));
+        }
+        self.process.change(from, held);
+        changes.push(FollowedOrder { at_ns, change, from });
+        from
     }
 
     /// Bounds a change of the whole run so that this share stays within the owner's ceilings.
@@ -169,7 +196,14 @@ pub(super) fn take(lending: &Arc<Lending>, offer: ShareOffer) -> io::Result<Arc<
         &format!("run {run}: this machine takes its workers {first} to {to} of {of}"),
         &format!("压测 {run}：本机承担第 {first} 至 {to} 个工作线程（共 {of} 个）"),
     );
-    let active = Arc::new(ActiveShare { offer, process, next_order: AtomicU64::new(0), contact, spool });
+    let active = Arc::new(ActiveShare {
+        offer,
+        process,
+        next_order: AtomicU64::new(0),
+        changes: Mutex::default(),
+        contact,
+        spool,
+    });
     hand_in(lending, Arc::clone(&active.spool), Some(Arc::clone(&active)));
     watch(lending, Arc::clone(&active));
     Ok(active)

@@ -1,6 +1,8 @@
 //! The conducting of a run: barriers, stops and changes go out; records come in and are merged; whoever is silent is
 //! named, and in the end given up.
 
+mod changes;
+
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -10,14 +12,15 @@ use brunt_engine::{BARRIERS, ClockOffset, Control, PREPARED, Stop};
 use brunt_measure::{Clock, Nanos};
 use brunt_messenger::Held;
 use brunt_plan::{Change, LossPolicy};
-use brunt_record::{LoadChange, Notice, RunEvent, Subject};
+use brunt_record::{Notice, RunEvent, Subject};
 
 use super::clock::{self, ClockComparison};
-use super::directory::{LostAgent, RunDirectory, RunHead};
+use super::directory::{CarriedLoad, LostAgent, RunDirectory, RunHead};
 use super::group::{Wires, lead};
-use super::merge::{RecordMerger, TakenOver};
+use super::merge::{RecordMerger, RunTime};
 use super::{Fleet, at_once};
 use crate::frame::Item;
+use changes::PassedChange;
 
 /// Interval of looks at stops, changes and silences.
 const LOOK: Duration = Duration::from_millis(50);
@@ -93,8 +96,10 @@ pub(super) struct Conductor {
     /// Comparisons of clocks after the start: agents started as far apart as the two comparisons differ.
     clocks: (Sender<ComparedClock>, Receiver<ComparedClock>),
     fleet: Arc<Fleet>,
-    /// Part of the workers that the others took over.
+    /// Part of the workers whose load was given to the others.
     taken_over: f64,
+    /// Changes of the load that were passed on.
+    passed: Vec<PassedChange>,
     aborted: bool,
     /// Time at which a record grew last.
     grew: Instant,
@@ -151,6 +156,7 @@ impl Conductor {
             clocks: channel(),
             fleet,
             taken_over: 0.0,
+            passed: Vec::new(),
             aborted: false,
             grew: now,
             over_since: None,
@@ -182,7 +188,10 @@ impl Conductor {
         self.may_be_refused = answers.is_some();
         self.replay(sink);
         while !self.is_over() {
-            match self.wires.incoming.recv_timeout(LOOK) {
+            let incoming = self.wires.incoming.recv_timeout(LOOK);
+            // What an agent carries is known before the seconds in which it does.
+            self.heed_followers(sink);
+            match incoming {
                 Ok(incoming) => self.take(incoming, sink),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -253,19 +262,10 @@ impl Conductor {
 
     /// Comes to where a coordinator before this one was: its changes, what the agents handed in to it, and whom it gave up.
     fn replay(&mut self, sink: &mut dyn FnMut(RunEvent)) {
-        for change in self.directory.changes() {
-            if let (Some(level), Change::Rate(_) | Change::Users(_)) = (&mut self.level, change.change) {
-                *level = change.change;
-            }
-            sink(RunEvent::Changed(change));
-        }
+        self.directory.changes().into_iter().for_each(|change| sink(RunEvent::Changed(change)));
         let losses = self.directory.losses();
-        for (n, loss) in losses.iter().enumerate() {
-            // A loss passes on the seconds that waited for it, so it is known before who carried its load. Whoever took over
-            // a later one, took over all.
-            if let Some(since) = losses[n..].iter().find_map(|later| later.taken_over_ns) {
-                self.merger.was_taken_over(loss.agent, since);
-            }
+        for CarriedLoad { agent, since_ns, multiple } in self.directory.carried() {
+            self.merger.carries(agent, RunTime::Since(since_ns), multiple);
         }
         for (agent, mut items) in std::mem::take(&mut self.wires.known).into_iter().enumerate() {
             let loss = losses.iter().find(|loss| loss.agent == agent);
@@ -277,26 +277,19 @@ impl Conductor {
             self.take(Incoming { agent, items }, sink);
             self.is_replaying = false;
         }
-        for loss in losses {
+        for loss in &losses {
             self.give_up(loss.agent, &loss.why, sink);
             if let Some(since) = loss.taken_over_ns {
-                self.taken_over = self.merger.lost_share();
                 self.say_replaced(loss.agent, since, sink);
             }
         }
-        if let Some(aborted) = self.directory.stop() {
-            self.aborted = aborted;
-            self.stop_all();
+        match self.directory.stop() {
+            Some(aborted) => {
+                self.aborted = aborted;
+                self.stop_all();
+            }
+            None => self.order_again(&losses, sink),
         }
-    }
-
-    /// Says that the others carry the load of a lost agent from a time since the start of the window on (nanoseconds).
-    fn say_replaced(&self, agent: usize, since: i64, sink: &mut dyn FnMut(RunEvent)) {
-        let others = (0..self.status.len()).filter(|other| !self.merger.is_lost(*other));
-        let others: Vec<String> = others.map(|other| self.name(other)).collect();
-        let at = format!("{:.1} s", since.max(0) as f64 / 1e9);
-        let facts = [("agents", self.name(agent)), ("to", others.join(", ")), ("at", at)];
-        sink(RunEvent::Notice(Notice::new(Subject::AgentsReplaced, facts)));
     }
 
     /// Returns `true` once no record grows any more, and every agent whose record is whole has taken its leave: one whose
@@ -452,49 +445,6 @@ impl Conductor {
         self.wires.orders.iter_mut().for_each(|line| line.stop());
     }
 
-    /// Passes on new changes of the load, and records them once the start of the window is known.
-    fn pass_on_changes(&mut self, control: &Control, sink: &mut dyn FnMut(RunEvent)) {
-        for (at, change) in control.scheduled_since(self.changes_seen) {
-            self.changes_seen += 1;
-            if self.is_past(at) {
-                continue;
-            }
-            self.unrecorded.push((at, change));
-            if let (Some(level), Change::Rate(_) | Change::Users(_)) = (&mut self.level, change) {
-                *level = change;
-            }
-            self.change(at, change);
-        }
-        let Some(window) = self.merger.window() else { return };
-        let warmup = self.head.started.plan.warmup.0 as i64;
-        for (at, change) in std::mem::take(&mut self.unrecorded).into_iter().filter(|(at, _)| !self.is_past(*at)) {
-            let change = LoadChange { at_ns: (at.0 as i64).saturating_sub(window.0 as i64).max(-warmup), change };
-            // Without a disk, a coordinator that is started again would not know the change; the load is right anyway.
-            let _ = self.directory.add_change(&change);
-            sink(RunEvent::Changed(change));
-        }
-    }
-
-    /// Returns `true` for a time at which the load is over, so that nobody follows a change.
-    fn is_past(&self, at: Nanos) -> bool {
-        let lasts = self.head.started.plan.duration;
-        let end = self.merger.window().zip(lasts).map(|(window, lasts)| window.saturating_add(lasts));
-        self.stopped.is_some() || end.is_some_and(|end| at >= end)
-    }
-
-    /// Tells the agents that are not lost of a change, with the part of those that are taken over.
-    fn change(&mut self, at: Nanos, change: Change) {
-        let whole = 1.0 - self.taken_over;
-        let change = match change {
-            Change::Rate(rate) if whole > 0.0 => Change::Rate(rate / whole),
-            Change::Users(users) if whole > 0.0 => Change::Users((f64::from(users) / whole).round() as u32),
-            other => other,
-        };
-        let lines = self.wires.orders.iter_mut().enumerate();
-        let there = lines.filter(|(agent, _)| !self.merger.is_lost(*agent));
-        there.for_each(|(_, line)| line.change(at, change));
-    }
-
     /// Says who is silent, shows the seconds that only they hold up, and gives up those that were silent for too long.
     fn look_at_silence(&mut self, sink: &mut dyn FnMut(RunEvent)) {
         let now = Instant::now();
@@ -612,15 +562,8 @@ impl Conductor {
                 self.stop_all();
                 None
             }
-            (LossPolicy::Redistribute, Some(level)) => {
-                self.taken_over = self.merger.lost_share();
-                let at = Clock.now() + lead(&self.head.started.agents);
-                self.change(at, level);
-                self.merger.take_over(TakenOver::At(at));
-                // One that is lost before the window is missing from its first second.
-                let since = self.merger.window().map_or(1, |window| (at.0 as i64).saturating_sub(window.0 as i64));
-                self.say_replaced(agent, since, sink);
-                Some(since)
+            (LossPolicy::Redistribute, Some(level)) if !self.merger.is_over() => {
+                Some(self.redistribute(agent, level, sink))
             }
             _ => None,
         }

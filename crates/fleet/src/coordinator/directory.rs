@@ -23,6 +23,7 @@ const HEAD: &str = "run.json";
 const CHANGES: &str = "changes.json";
 const LOSSES: &str = "losses.json";
 const STOP: &str = "stop.json";
+const CARRIED: &str = "carried.json";
 
 /// File that the coordinator of a run holds locked.
 const LOCK: &str = "lock";
@@ -89,9 +90,20 @@ pub(crate) struct LostAgent {
     /// Number of its items that count.
     pub items: u64,
     pub why: String,
-    /// Time from which others carry the load of all that are lost by then, since the start of the window (nanoseconds); null
-    /// if none do.
+    /// Time from which others shall carry the load of all that are lost by then, since the start of the window (nanoseconds);
+    /// null if none shall.
     pub taken_over_ns: Option<i64>,
+}
+
+/// The load of lost ones that an agent carries.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct CarriedLoad {
+    /// Index of the agent.
+    pub agent: usize,
+    /// Time from which it does, since the start of the window (nanoseconds).
+    pub since_ns: i64,
+    /// Multiple of its own share.
+    pub multiple: f64,
 }
 
 impl RunDirectory {
@@ -199,6 +211,16 @@ impl RunDirectory {
         losses.retain(|loss| !agents.contains(&loss.agent));
         fs::remove_file(self.path.join(LOSSES))?;
         losses.iter().try_for_each(|loss| self.add_loss(loss))
+    }
+
+    /// Notes that an agent carries load of lost ones.
+    pub(crate) fn add_carried(&self, carried: &CarriedLoad) -> io::Result<()> {
+        self.add_line(CARRIED, carried)
+    }
+
+    /// Returns what was noted of that, in its order.
+    pub(crate) fn carried(&self) -> Vec<CarriedLoad> {
+        self.lines(CARRIED)
     }
 
     /// Notes that the load was stopped: by a person, or because an agent was lost (`aborted`).

@@ -5,7 +5,7 @@ use std::io;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -20,7 +20,7 @@ use brunt_record::{AgentHead, Notice, RunEvent, RunStarted, Subject, WorkerRange
 
 use super::conduct::{Conductor, Incoming, RefusedShare};
 use super::directory::{AgentItems, RunDirectory, RunHead, RunOutput};
-use super::orders::OrderLine;
+use super::orders::{FollowedChange, OrderLine};
 use super::{Fleet, at_once, clock};
 use crate::protocol::{
     AgentAnswer, AgentDescription, AgentQuestion, AgentState, PIECE, RunQuestion, ShareOffer, from_bytes,
@@ -452,8 +452,10 @@ impl Troubles {
 
 /// What connects the conductor of a run with its agents.
 pub(super) struct Wires {
-    pub incoming: std::sync::mpsc::Receiver<Incoming>,
+    pub incoming: Receiver<Incoming>,
     pub orders: Vec<OrderLine>,
+    /// Changes of the load that agents follow.
+    pub followed: Receiver<FollowedChange>,
     /// Items from before this process.
     pub known: Vec<Vec<crate::frame::Item>>,
     /// Why what agents hand in cannot be kept, by agent, until it can.
@@ -475,16 +477,13 @@ impl Wires {
         let noted = Arc::clone(&troubles);
         let keep: Keep = Box::new(move |id, frame| keep(&names, &files, (&told, &noted), id, frame));
         let receiving = fleet.messenger.receive(&directory.run, keep).map_err(|why| UsageError::new(OPTION, why.0))?;
-        let line = |head: &AgentHead| {
-            OrderLine::open(
-                &fleet.messenger,
-                &directory.run,
-                &head.name,
-                brunt_engine::ClockOffset(head.clock_ahead_ns),
-            )
+        let (follows, followed) = channel();
+        let line = |(agent, head): (usize, &AgentHead)| {
+            let agent = (agent, &*head.name, brunt_engine::ClockOffset(head.clock_ahead_ns));
+            OrderLine::open(&fleet.messenger, &directory.run, agent, follows.clone())
         };
-        let orders = heads.iter().map(line).collect();
-        Ok(Wires { incoming, orders, known, troubles, _receiving: receiving })
+        let orders = heads.iter().enumerate().map(line).collect();
+        Ok(Wires { incoming, orders, followed, known, troubles, _receiving: receiving })
     }
 }
 

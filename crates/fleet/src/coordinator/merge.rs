@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use brunt_cause::{Cause, agents};
 use brunt_engine::ClockOffset;
 use brunt_measure::Nanos;
 use brunt_record::{
@@ -33,8 +34,17 @@ struct AgentRecord {
     began: Option<WindowStart>,
     /// What it remarked last: if it stops by itself, this is why.
     remark: Option<String>,
-    /// Time from which others carry its load.
-    taken_over: Option<TakenOver>,
+    /// Multiples of its share that it carries for lost ones, each with the time from which it does.
+    carries: Vec<(RunTime, f64)>,
+}
+
+impl AgentRecord {
+    /// Returns the part of the run's load that the agent carries in a second, beyond its own share.
+    fn carries_beyond(&self, second: &Second, window: Nanos) -> f64 {
+        let has_begun = |from: &RunTime| from.since(window) <= second.from_ns;
+        let multiple = self.carries.iter().rfind(|(from, _)| has_begun(from)).map_or(1.0, |(_, multiple)| *multiple);
+        self.share * (multiple - 1.0)
+    }
 }
 
 /// How far a record is.
@@ -47,20 +57,20 @@ enum RecordState {
     Lost,
 }
 
-/// A time from which others carry the load of a lost agent.
+/// A time of a run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum TakenOver {
+pub(crate) enum RunTime {
     /// On the coordinator's clock.
     At(Nanos),
     /// Since the start of the window, in nanoseconds.
     Since(i64),
 }
 
-impl TakenOver {
+impl RunTime {
     fn since(self, window: Nanos) -> i64 {
         match self {
-            TakenOver::At(at) => (at.0 as i64).saturating_sub(window.0 as i64),
-            TakenOver::Since(since) => since,
+            RunTime::At(at) => (at.0 as i64).saturating_sub(window.0 as i64),
+            RunTime::Since(since) => since,
         }
     }
 }
@@ -96,7 +106,7 @@ impl RecordMerger {
             queue: VecDeque::new(),
             began: None,
             remark: None,
-            taken_over: None,
+            carries: Vec::new(),
         };
         RecordMerger {
             agents: agents.into_iter().map(record).collect(),
@@ -169,9 +179,10 @@ impl RecordMerger {
                 record.queue.extend(own(&RunEvent::Ended(ended.clone())).map(|event| (i64::MAX, event)));
                 self.ended.window = self.ended.window.max(ended.window);
                 self.ended.elapsed = self.ended.elapsed.max(ended.elapsed);
-                // Its owner took it back, say: all its figures are there, and its share is missing from then on.
-                if let (End::Interrupted, false, Some(why)) = (ended.reason, self.is_stopped, &record.remark) {
-                    return Err(why.clone());
+                // Its owner took it back, say, or a coordinator before this one gave it up: all its figures are there, and its
+                // share is missing from then on.
+                if ended.reason == End::Interrupted && !self.is_stopped {
+                    return Err(record.remark.clone().unwrap_or_else(|| Cause::from(agents::stopped()).to_string()));
                 }
                 record.state = RecordState::Whole;
                 self.reasons.push(ended.reason);
@@ -208,6 +219,7 @@ impl RecordMerger {
         let open = std::mem::take(&mut record.open);
         let until = record.reached;
         self.ended.window = self.ended.window.max(Nanos(open.window_ns.max(0) as u64));
+        self.ended.elapsed = self.ended.elapsed.max(self.ended.window);
         if open.is_any() {
             let second = self.seconds.entry(until).or_insert_with(|| Second {
                 from_ns: until,
@@ -228,15 +240,14 @@ impl RecordMerger {
         self.release(sink);
     }
 
-    /// Notes that others carry the load of all lost agents from this time on: it is not missing from later seconds.
-    pub fn take_over(&mut self, from: TakenOver) {
-        let lost = self.agents.iter_mut().filter(|record| record.state == RecordState::Lost);
-        lost.for_each(|record| record.taken_over = record.taken_over.or(Some(from)));
+    /// Notes that an agent carries this multiple of its share from this time on, because load of lost ones was given to it.
+    pub fn carries(&mut self, agent: usize, from: RunTime, multiple: f64) {
+        self.agents.get_mut(agent).into_iter().for_each(|record| record.carries.push((from, multiple)));
     }
 
-    /// Notes, before an agent is given up once more, the time from which others carried its load.
-    pub fn was_taken_over(&mut self, agent: usize, since: i64) {
-        self.agents.get_mut(agent).into_iter().for_each(|record| record.taken_over = Some(TakenOver::Since(since)));
+    /// Returns the part of the run's workers that an agent has.
+    pub fn share(&self, agent: usize) -> f64 {
+        self.agents.get(agent).map_or(0.0, |record| record.share)
     }
 
     /// Returns the part of the run's workers that was lost.
@@ -332,14 +343,20 @@ impl RecordMerger {
             self.bounds.apply(&mut second);
             self.begin(sink);
             let window = self.window().unwrap_or_default();
-            let lost = |record: &&AgentRecord| {
-                let carried = record.taken_over.is_some_and(|from| second.from_ns >= from.since(window));
-                record.state == RecordState::Lost && record.reached < second.to_ns && !carried
-            };
-            second.missing_share = self.agents.iter().filter(lost).map(|record| record.share).sum::<f64>().min(1.0);
+            second.missing_share = self.missing_share(&second, window);
             self.pass_queues(second.to_ns, sink);
             sink(RunEvent::Second(Box::new(second)));
         }
+    }
+
+    /// Returns the part of the load that is missing from a second: that of lost agents, except for what others carry.
+    fn missing_share(&self, second: &Second, window: Nanos) -> f64 {
+        let is_lost = |record: &&AgentRecord| record.state == RecordState::Lost && record.reached < second.to_ns;
+        let (lost, there): (Vec<_>, Vec<_>) = self.agents.iter().partition(is_lost);
+        let missing: f64 = lost.iter().map(|record| record.share).sum();
+        let carried: f64 = there.iter().map(|record| record.carries_beyond(second, window)).sum();
+        // What is less is what is left of the arithmetic.
+        Some((missing - carried).min(1.0)).filter(|missing| *missing > 1e-9).unwrap_or_default()
     }
 
     /// Passes on the start of the window, which is that of the first agent.

@@ -16,7 +16,7 @@ use brunt_record::{
 
 use super::directory::{RunDirectory, RunHead};
 use super::group::{Troubles, keep};
-use super::merge::TakenOver;
+use super::merge::RunTime;
 use super::{Fleet, ResumedRun};
 use crate::frame::Item;
 use crate::protocol::{AgentAnswer, AgentOrder, AgentQuestion, from_bytes, to_bytes};
@@ -46,6 +46,8 @@ struct PlayedAgent {
     encoder: Mutex<EventEncoder>,
     next: AtomicU64,
     orders: Arc<Mutex<Vec<AgentOrder>>>,
+    /// Time by which it follows changes of the load late (nanoseconds).
+    late: Arc<AtomicU64>,
     _held: Vec<Held>,
 }
 
@@ -53,13 +55,19 @@ impl PlayedAgent {
     fn new(hub: &LocalMessenger, number: usize) -> PlayedAgent {
         let (messenger, name) = (hub.participant(), format!("a{number}"));
         let orders = Arc::<Mutex<Vec<AgentOrder>>>::default();
-        let heard = Arc::clone(&orders);
+        let (heard, follows_late) = (Arc::clone(&orders), Arc::<AtomicU64>::default());
+        let late = Arc::clone(&follows_late);
         let respond = move |question: &[u8]| {
             to_bytes(&match from_bytes(question) {
                 Some(AgentQuestion::Clock) => AgentAnswer::Clock { now_ns: Clock.now().0, unix_ns: 0 },
                 Some(AgentQuestion::Order { order, .. }) => {
                     heard.lock().unwrap().push(order);
-                    AgentAnswer::Yes
+                    match order {
+                        AgentOrder::Change { at_ns, .. } => {
+                            AgentAnswer::Follows { from_ns: at_ns + late.load(Ordering::Relaxed) }
+                        }
+                        _ => AgentAnswer::Yes,
+                    }
                 }
                 _ => AgentAnswer::Yes,
             })
@@ -69,7 +77,7 @@ impl PlayedAgent {
             messenger.appear(&Presence::draw(&name)).unwrap(),
         ];
         let encoder = Mutex::new(EventEncoder::new().unwrap());
-        PlayedAgent { messenger, name, encoder, next: AtomicU64::new(0), orders, _held: held }
+        PlayedAgent { messenger, name, encoder, next: AtomicU64::new(0), orders, late: follows_late, _held: held }
     }
 
     /// Hands in items, again and again until they are taken, like a real agent; returns `false` if that is never.
@@ -98,6 +106,13 @@ impl PlayedAgent {
     fn tell(&self, event: &RunEvent) {
         let item = self.event(event);
         assert!(self.hand_in(&[item]), "{}: nobody takes {event:?}", self.name);
+    }
+
+    /// Waits for a change of the load, and some looks of the coordinator for the answer: a real agent has no second to report of
+    /// before.
+    fn until_changed(&self) {
+        self.until_ordered(|order| matches!(order, AgentOrder::Change { .. }));
+        std::thread::sleep(Duration::from_millis(300));
     }
 
     fn until_ordered(&self, is_it: impl Fn(&AgentOrder) -> bool) {
@@ -549,7 +564,7 @@ fn an_agent_that_its_owner_takes_back_is_lost_from_then_on_with_all_its_figures(
         assert!(taken.hand_in(&leaves));
         match policy {
             LossPolicy::GoOn => {}
-            LossPolicy::Redistribute => steady.until_ordered(|order| matches!(order, AgentOrder::Change { .. })),
+            LossPolicy::Redistribute => steady.until_changed(),
             LossPolicy::Abort => steady.until_ordered(|order| *order == AgentOrder::Stop),
         }
         (1..60).for_each(|nth| steady.second(nth, 10));
@@ -670,7 +685,7 @@ fn load_that_others_took_over_is_missing_no_more() {
         tell(&mut merger, agent, &second(0));
     }
     merger.lose(1, "silent", &mut |_| {});
-    merger.take_over(TakenOver::At(Nanos(window + 2 * SECOND as u64)));
+    merger.carries(0, RunTime::At(Nanos(window + 2 * SECOND as u64)), 2.0);
     (1..4).for_each(|nth| tell(&mut merger, 0, &second(nth)));
     assert_eq!(missing, [0.0, 0.5, 0.0, 0.0]);
 }
@@ -754,7 +769,7 @@ fn what_others_took_over_is_missing_no_more_for_whoever_goes_on_with_the_run() {
     [steady, lost].into_iter().for_each(|agent| agent.second(0, 10));
     assert!(lost.hand_in(&[Item::Ended("killed by SIGKILL".into())]));
     // The others carry its load within the first second or, if this machine is slow, in one soon after.
-    steady.until_ordered(|order| matches!(order, AgentOrder::Change { .. }));
+    steady.until_changed();
     (1..60).for_each(|nth| steady.second(nth, 10));
     run.until("all is passed on", |events| seconds(events).len() == 60);
     let before = run.events.lock().unwrap().clone();
@@ -767,6 +782,77 @@ fn what_others_took_over_is_missing_no_more_for_whoever_goes_on_with_the_run() {
     let missing = |events: &[RunEvent]| seconds(events).iter().map(|s| s.missing_share).collect::<Vec<_>>();
     assert_eq!(missing(&events)[..60], missing(&before)[..]);
     assert_eq!(missing(&events)[60], 0.0);
+}
+
+#[test]
+fn what_an_agent_was_given_is_missing_until_it_follows_for_whoever_goes_on_with_the_run_too() {
+    let (mut run, agents) = PlayedRun::start(3, RunTerms { on_lost: LossPolicy::Redistribute, ..terms(60_000) });
+    std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
+    let [prompt, late, lost] = &agents[..] else { panic!("three agents") };
+    late.late.store(3 * SECOND as u64, Ordering::Relaxed);
+    agents.iter().for_each(|agent| agent.second(0, 10));
+    assert!(lost.hand_in(&[Item::Ended("killed by SIGKILL".into())]));
+    run.until("it is told that one was late", |events| {
+        notices(events).contains(&(Subject::AgentChangedLate, "a1".into()))
+    });
+    (1..10).for_each(|nth| [prompt, late].into_iter().for_each(|agent| agent.second(nth, 10)));
+    run.until("all is passed on", |events| seconds(events).len() == 10);
+    let missing = |events: &[RunEvent]| seconds(events).iter().map(|s| s.missing_share).collect::<Vec<_>>();
+    let before = missing(&run.events.lock().unwrap());
+    // Each carries half as much again; a third was lost, half of which is missing for three seconds.
+    let sixth = before.iter().filter(|share| (**share - 1.0 / 6.0).abs() < 1e-9).count();
+    assert!((2..=4).contains(&sixth) && before[9] == 0.0, "{before:?}");
+    run.killed.store(true, Ordering::Relaxed);
+    prompt.second(10, 10);
+    assert!(run.thread.take().unwrap().join().is_err());
+    run.go_on();
+    late.second(10, 10);
+    [prompt, late].into_iter().for_each(|agent| agent.end(11));
+    let events = run.finish();
+    assert_eq!(missing(&events)[..10], before[..]);
+    assert!(notices(&events).contains(&(Subject::AgentChangedLate, "a1".into())));
+}
+
+#[test]
+fn a_change_that_did_not_arrive_is_ordered_again_by_whoever_goes_on_with_the_run() {
+    let mut started = started(2);
+    started.plan.duration = Some(Nanos::from_secs(600));
+    let plan = started.plan.clone();
+    let (mut run, agents) = PlayedRun::start_as(started, terms(60_000));
+    std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
+    let [there, cut] = &agents[..] else { panic!("two agents") };
+    agents.iter().for_each(|agent| agent.second(0, 10));
+    run.until("the window began", |events| events.iter().any(|event| matches!(event, RunEvent::Began(_))));
+    cut.messenger.cut_off(true);
+    run.control.change(&plan, Change::Users(7)).unwrap();
+    let is_change = |order: &AgentOrder| matches!(order, AgentOrder::Change { change: Change::Users(7), .. });
+    there.until_ordered(is_change);
+    run.until("it is recorded", |events| events.iter().any(|event| matches!(event, RunEvent::Changed(_))));
+    run.killed.store(true, Ordering::Relaxed);
+    there.second(1, 10);
+    cut.messenger.cut_off(false);
+    cut.second(1, 10);
+    assert!(run.thread.take().unwrap().join().is_err());
+    cut.orders.lock().unwrap().clear();
+    run.go_on();
+    cut.until_ordered(is_change);
+    agents.iter().for_each(|agent| agent.end(2));
+    run.finish();
+}
+
+#[test]
+fn an_agent_that_stopped_though_nobody_was_to_stop_is_lost() {
+    let (mut run, agents) = PlayedRun::of_two(terms(60_000));
+    let [steady, stopped] = &agents;
+    agents.iter().for_each(|agent| agent.second(0, 10));
+    let window = Nanos::from_secs(1);
+    let over = stopped.event(&RunEvent::Ended(RunEnd { reason: End::Interrupted, window, elapsed: window }));
+    assert!(stopped.hand_in(&[over, Item::Ended("exit code 0".into())]));
+    (1..3).for_each(|nth| steady.second(nth, 10));
+    steady.end(3);
+    let events = run.finish();
+    let missing: Vec<f64> = seconds(&events).iter().map(|second| second.missing_share).collect();
+    assert_eq!((missing, ended(&events).reason), (vec![0.0, 0.5, 0.5], End::Partial));
 }
 
 #[test]
@@ -792,7 +878,7 @@ fn load_that_was_taken_over_before_the_first_second_is_missing_until_then_only()
     let mut events = Vec::new();
     merger.lose(1, "killed", &mut |event| events.push(event));
     let window = 70 * SECOND as u64;
-    merger.take_over(TakenOver::At(Nanos(window + SECOND as u64)));
+    merger.carries(0, RunTime::At(Nanos(window + SECOND as u64)), 2.0);
     let mut encoder = EventEncoder::new().unwrap();
     let mut add = |event: &RunEvent| {
         let frame = encoder.encode(event).unwrap().to_vec();

@@ -12,6 +12,7 @@ pub(crate) fn notice(of: Subject) -> Text {
         Subject::AgentLost => AGENT_LOST,
         Subject::AgentRefused => AGENT_REFUSED,
         Subject::AgentRemark => AGENT_REMARK,
+        Subject::AgentChangedLate => AGENT_CHANGED_LATE,
         Subject::AgentTwice => AGENT_TWICE,
         Subject::AgentsAwaited => AGENTS_AWAITED,
         Subject::AgentsReplaced => AGENTS_REPLACED,
@@ -72,6 +73,10 @@ const AGENT_LOST: Text = text(
 const AGENT_REFUSED: Text =
     text("Agent {agent} took no part in the run: {why}.", "施压机 {agent} 没有参加本次压测：{why}。");
 const AGENT_REMARK: Text = text("Agent {agent}: {remark}.", "施压机 {agent}：{remark}。");
+const AGENT_CHANGED_LATE: Text = text(
+    "A change of the load reached agent {agent} {late} late; until then it sent as before.",
+    "负载的变更晚 {late} 才到达施压机 {agent}；在此之前它仍按原来的负载发送。",
+);
 const AGENT_TWICE: Text = text(
     "Another machine joined with the token of agent {agent} during the run: a stop or a change may have reached only that one. \
      Each machine needs a token of its own (`brunt fleet add NAME`).",

@@ -1,0 +1,168 @@
+//! Changes of the load: they go out to the agents, and each says from when on it follows. One that was out of reach follows
+//! late, and until then does not carry what it was given of the load of lost ones.
+
+use std::time::Instant;
+
+use brunt_engine::Control;
+use brunt_measure::{Clock, Nanos};
+use brunt_plan::Change;
+use brunt_record::{LoadChange, Notice, RunEvent, Subject};
+
+use super::super::directory::{CarriedLoad, LostAgent};
+use super::super::group::lead;
+use super::super::merge::RunTime;
+use super::super::orders::FollowedChange;
+use super::{Conductor, LOOK, SETTLED};
+
+/// Lateness up to which an agent follows a change in time.
+const LATE: Nanos = Nanos::from_millis(100);
+
+/// A change of the load that was passed on.
+#[derive(Clone, Copy)]
+pub(super) struct PassedChange {
+    /// Time at which agents shall follow it.
+    at: Nanos,
+    /// The multiple of its share that each carries from then on, if it gives them the load of lost ones.
+    multiple: Option<f64>,
+}
+
+impl Conductor {
+    /// Passes on new changes of the load, and records them once the start of the window is known.
+    pub(super) fn pass_on_changes(&mut self, control: &Control, sink: &mut dyn FnMut(RunEvent)) {
+        for (at, change) in control.scheduled_since(self.changes_seen) {
+            self.changes_seen += 1;
+            if self.is_past(at) {
+                continue;
+            }
+            self.unrecorded.push((at, change));
+            self.change_level(at, change);
+        }
+        let Some(window) = self.merger.window() else { return };
+        let warmup = self.head.started.plan.warmup.0 as i64;
+        for (at, change) in std::mem::take(&mut self.unrecorded).into_iter().filter(|(at, _)| !self.is_past(*at)) {
+            let change = LoadChange { at_ns: (at.0 as i64).saturating_sub(window.0 as i64).max(-warmup), change };
+            // Without a disk, a coordinator that is started again would not know the change; the load is right anyway.
+            let _ = self.directory.add_change(&change);
+            sink(RunEvent::Changed(change));
+        }
+    }
+
+    /// Returns `true` for a time at which the load is over, so that nobody follows a change.
+    fn is_past(&self, at: Nanos) -> bool {
+        let lasts = self.head.started.plan.duration;
+        let end = self.merger.window().zip(lasts).map(|(window, lasts)| window.saturating_add(lasts));
+        self.stopped.is_some() || end.is_some_and(|end| at >= end)
+    }
+
+    /// Passes on a change that a person or the plan asked for.
+    fn change_level(&mut self, at: Nanos, change: Change) {
+        if let (Some(level), Change::Rate(_) | Change::Users(_)) = (&mut self.level, change) {
+            *level = change;
+        }
+        self.change(at, change, None);
+    }
+
+    /// Tells the agents that are not lost of a change, with the part of those whose load was given to them.
+    fn change(&mut self, at: Nanos, change: Change, multiple: Option<f64>) {
+        let whole = 1.0 - self.taken_over;
+        let change = match change {
+            Change::Rate(rate) if whole > 0.0 => Change::Rate(rate / whole),
+            Change::Users(users) if whole > 0.0 => Change::Users((f64::from(users) / whole).round() as u32),
+            other => other,
+        };
+        let number = self.passed.len();
+        self.passed.push(PassedChange { at, multiple });
+        let lines = self.wires.orders.iter_mut().enumerate();
+        let there = lines.filter(|(agent, _)| !self.merger.is_lost(*agent));
+        there.for_each(|(_, line)| line.change(number, at, change));
+    }
+
+    /// Gives the load of all lost agents to the others; returns the time from which they shall carry it, in nanoseconds since
+    /// the start of the window.
+    pub(super) fn redistribute(&mut self, agent: usize, level: Change, sink: &mut dyn FnMut(RunEvent)) -> i64 {
+        let at = Clock.now() + lead(&self.head.started.agents);
+        self.give_to_others(at, level, self.merger.lost_share());
+        let since = self.since(at);
+        self.say_replaced(agent, since, sink);
+        since
+    }
+
+    fn give_to_others(&mut self, at: Nanos, level: Change, lost_share: f64) {
+        self.taken_over = lost_share;
+        self.change(at, level, Some(1.0 / (1.0 - lost_share).max(f64::EPSILON)));
+    }
+
+    /// Returns a time since the start of the window. One before it is known is missing from the first second.
+    fn since(&self, at: Nanos) -> i64 {
+        self.merger.window().map_or(1, |window| (at.0 as i64).saturating_sub(window.0 as i64))
+    }
+
+    /// Says that the others shall carry the load of a lost agent from a time since the start of the window on (nanoseconds).
+    pub(super) fn say_replaced(&self, agent: usize, since: i64, sink: &mut dyn FnMut(RunEvent)) {
+        let others = (0..self.status.len()).filter(|other| !self.merger.is_lost(*other));
+        let others: Vec<String> = others.map(|other| self.name(other)).collect();
+        let at = format!("{:.1} s", since.max(0) as f64 / 1e9);
+        let facts = [("agents", self.name(agent)), ("to", others.join(", ")), ("at", at)];
+        sink(RunEvent::Notice(Notice::new(Subject::AgentsReplaced, facts)));
+    }
+
+    /// Takes what agents say of the changes that they follow.
+    pub(super) fn heed_followers(&mut self, sink: &mut dyn FnMut(RunEvent)) {
+        while let Ok(followed) = self.wires.followed.try_recv() {
+            self.note_followed(&followed, sink);
+        }
+    }
+
+    fn note_followed(
+        &mut self,
+        &FollowedChange { agent, change, from }: &FollowedChange,
+        sink: &mut dyn FnMut(RunEvent),
+    ) {
+        let Some(PassedChange { at, multiple }) = self.passed.get(change).copied() else { return };
+        let late = Nanos(from.0.saturating_sub(at.0));
+        if late > LATE {
+            let facts = [
+                ("agent", self.name(agent)),
+                ("late", format!("{:.1} s", late.0 as f64 / 1e9)),
+                ("late_ms", (late.0 / 1_000_000).to_string()),
+            ];
+            sink(RunEvent::Notice(Notice::new(Subject::AgentChangedLate, facts)));
+        }
+        if let Some(multiple) = multiple {
+            self.merger.carries(agent, RunTime::At(from), multiple);
+            // Without a disk, it counts as missing for whoever goes on.
+            let _ = self.directory.add_carried(&CarriedLoad { agent, since_ns: self.since(from), multiple });
+        }
+    }
+
+    /// Orders again what a coordinator before this one ordered, which may not have arrived; agents follow no change twice. Waits
+    /// a moment for what they say, before seconds are passed on.
+    pub(super) fn order_again(&mut self, losses: &[LostAgent], sink: &mut dyn FnMut(RunEvent)) {
+        let changed =
+            self.directory.changes().into_iter().map(|LoadChange { at_ns, change }| (at_ns, Some(change), 0.0));
+        let mut lost_share = 0.0;
+        let redistributed = losses.iter().filter_map(|loss| {
+            lost_share += self.merger.share(loss.agent);
+            Some((loss.taken_over_ns?, None, lost_share))
+        });
+        let mut orders: Vec<(i64, Option<Change>, f64)> = changed.chain(redistributed).collect();
+        orders.sort_by_key(|(at_ns, ..)| *at_ns);
+        for (at_ns, change, lost_share) in orders {
+            let at = self.merger.window().map_or(Clock.now(), |window| Nanos(window.0.saturating_add_signed(at_ns)));
+            match (change, self.level) {
+                (Some(change), _) => self.change_level(at, change),
+                (None, Some(level)) => self.give_to_others(at, level, lost_share),
+                (None, None) => {}
+            }
+        }
+        let growing = (0..self.status.len()).filter(|agent| self.merger.grows(*agent)).count();
+        let mut awaited = growing * self.passed.len();
+        let since = Instant::now();
+        while awaited > 0 && since.elapsed() < SETTLED {
+            if let Ok(followed) = self.wires.followed.recv_timeout(LOOK) {
+                self.note_followed(&followed, sink);
+                awaited -= 1;
+            }
+        }
+    }
+}
