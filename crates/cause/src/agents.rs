@@ -3,6 +3,7 @@
 
 crate::sentences! { "agents":
     silent(time) = "silent for {time}", "{time} 没有消息", before;
+    endless(time) = "it did not end within {time} of its last second", "最后一秒之后 {time} 内没有结束", before;
     unkept(why) = "this machine could not keep what it hands in: {why}", "本机无法保存它上交的数据：{why}", before;
     refused(why) = "it could not take its share: {why}", "它无法承担其份额：{why}", before;
     stopped = "its load was stopped before the end", "其负载在结束之前被停止", before;

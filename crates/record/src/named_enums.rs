@@ -81,6 +81,8 @@ words! {
         AgentRemark = "agent_remark",
         /// A change of the load reached an agent late; facts: `agent`, `late`, `late_ms`.
         AgentChangedLate = "agent_changed_late",
+        /// An agent has no load left and closes its connections; facts: `agent`.
+        AgentCloses = "agent_closes",
         /// Another machine has the token of an agent; facts: `agent`.
         AgentTwice = "agent_twice",
         /// All agents were lost, and those that were silent may still hold figures; facts: `agents`, `run`.

@@ -35,8 +35,12 @@ const SETTLED: Duration = Duration::from_secs(1);
 const AFTER_STOP: Duration = Duration::from_secs(10);
 /// Time for which agents are waited for that have told all and not left.
 const FAREWELL: Duration = Duration::from_secs(3);
-/// Time for which agents are waited for that have nothing more to load but still work: they close their connections.
+/// Time for which agents are waited for that have nothing more to load but still work: they close their connections. Once
+/// their records are whole, nothing is missing.
 const CLOSES: Duration = Duration::from_secs(600);
+const CLOSES_WHOLE: Duration = Duration::from_secs(60);
+/// Remarks of an agent that are told.
+const REMARKS: u32 = 100;
 /// Time for which agents that prepare are waited for, once one is ready; and at all.
 const PREPARES: Duration = Duration::from_secs(60);
 const PREPARES_AT_ALL: Duration = Duration::from_secs(600);
@@ -71,6 +75,10 @@ struct AgentStatus {
     refused: Option<String>,
     /// Time at which it was given up because it was silent, if it was.
     given_up: Option<Instant>,
+    /// Number of its remarks.
+    remarks: u32,
+    /// Set once it was said that it closes its connections.
+    closes: bool,
     /// Set once its last item came.
     has_left: bool,
     /// Set once another of its name was told of.
@@ -138,6 +146,8 @@ impl Conductor {
             heard_again: None,
             refused: None,
             given_up: None,
+            remarks: 0,
+            closes: false,
             has_left: false,
             is_twice: false,
             items: 0,
@@ -299,45 +309,36 @@ impl Conductor {
             return false;
         }
         let since = *self.over_since.get_or_insert_with(Instant::now);
+        let most = if self.stopped.is_some() { FAREWELL } else { CLOSES_WHOLE };
         let stays = |(agent, status): (usize, &AgentStatus)| {
             let quiet = status.worked.max(since).elapsed();
             self.merger.is_whole(agent) && !status.has_left && quiet <= FAREWELL
         };
-        since.elapsed() > CLOSES || !self.status.iter().enumerate().any(stays)
+        since.elapsed() > most || !self.status.iter().enumerate().any(stays)
     }
 
     /// Takes what an agent has handed in.
     fn take(&mut self, Incoming { agent, items }: Incoming, sink: &mut dyn FnMut(RunEvent)) {
-        let (name, grows) = (self.name(agent), self.merger.grows(agent));
-        if let Some(status) = self.status.get_mut(agent) {
-            let away = status.heard.elapsed();
-            if items.contains(&Item::Works) {
-                status.worked = Instant::now();
-            }
-            // An agent that only remarks makes no progress.
-            if items.iter().any(|item| !matches!(item, Item::Remark(_) | Item::Works)) {
-                status.heard = Instant::now();
-                if status.silent_since.take().is_some() && grows {
-                    status.heard_again = Some((status.heard, away));
-                }
-                self.grew = if grows { status.heard } else { self.grew };
-            }
+        let name = self.name(agent);
+        if let Some(status) = self.status.get_mut(agent).filter(|_| items.contains(&Item::Works)) {
+            status.worked = Instant::now();
         }
+        let before = self.progress(agent);
         for item in items {
             self.status.get_mut(agent).into_iter().for_each(|status| status.items += 1);
             match item {
                 Item::Ready(barrier) => self.ready(agent, barrier),
-                Item::Works => {}
                 Item::Event(event) => {
                     if let Err(why) = self.merger.add(agent, &event, sink) {
                         self.lose(agent, &why, sink);
                     }
                 }
-                Item::Remark(remark) => {
+                Item::Remark(remark) if self.may_remark(agent) => {
                     self.merger.note_remark(agent, &remark);
                     let facts = [("agent", name.clone()), ("remark", remark)];
                     sink(RunEvent::Notice(Notice::new(Subject::AgentRemark, facts)));
                 }
+                Item::Works | Item::Remark(_) => {}
                 Item::Refused(why) if self.is_before_load() => {
                     self.refused.get_or_insert(RefusedShare { agent: name.clone(), why });
                 }
@@ -355,9 +356,37 @@ impl Conductor {
                 }
             }
         }
+        if self.progress(agent) != before {
+            self.note_progress(agent);
+        }
         if self.merger.is_whole(agent) {
             self.say_back(agent, sink);
         }
+    }
+
+    /// Returns how far an agent is. One whose items change nothing of it is as silent as one that hands in none.
+    fn progress(&self, agent: usize) -> (i64, bool, bool, [bool; BARRIERS]) {
+        let ready = self.status.get(agent).map(|status| status.ready).unwrap_or_default();
+        (self.merger.reached_ns(agent), self.merger.has_begun(agent), self.merger.grows(agent), ready)
+    }
+
+    fn note_progress(&mut self, agent: usize) {
+        let grows = self.merger.grows(agent) || self.merger.is_whole(agent);
+        let Some(status) = self.status.get_mut(agent).filter(|_| grows) else { return };
+        let (away, now) = (status.heard.elapsed(), Instant::now());
+        // A release may be ahead: from then on it owes figures.
+        status.heard = status.heard.max(now);
+        if status.silent_since.take().is_some() {
+            status.heard_again = Some((now, away));
+        }
+        self.grew = now;
+    }
+
+    /// Counts a remark; returns `false` beyond what anybody would read.
+    fn may_remark(&mut self, agent: usize) -> bool {
+        let Some(status) = self.status.get_mut(agent) else { return false };
+        status.remarks += 1;
+        status.remarks <= REMARKS
     }
 
     /// Says that an agent that was silent takes part again.
@@ -459,9 +488,11 @@ impl Conductor {
             if let Some(patience) = self.patience(agent)
                 && silence > patience
             {
+                let time = format!("{} s", silence.as_secs());
                 let why = match self.wires.troubles.of(agent) {
                     Some(trouble) => agents::unkept(trouble).to_string(),
-                    None => agents::silent(format!("{} s", silence.as_secs())).to_string(),
+                    None if silence > CLOSES => agents::endless(time).to_string(),
+                    None => agents::silent(time).to_string(),
                 };
                 self.status[agent].given_up = Some(now);
                 self.lose(agent, &why, sink);
@@ -469,12 +500,22 @@ impl Conductor {
                 self.status[agent].silent_since = Some(self.merger.reached(agent));
                 let facts = [("agent", self.name(agent)), ("silent", format!("{} s", silence.as_secs()))];
                 sink(RunEvent::Notice(Notice::new(Subject::AgentLate, facts)));
+            } else if silence <= SILENT {
+                self.say_closing(agent, now, sink);
             }
         }
         let silent: Vec<bool> = self.status.iter().map(|status| status.silent_since.is_some()).collect();
         if silent.contains(&true) {
             let seconds = self.merger.provisional(|agent| silent.get(agent).is_some_and(|silent| *silent));
             seconds.into_iter().for_each(|second| sink(RunEvent::Provisional(Box::new(second))));
+        }
+    }
+
+    /// Says once of an agent that it has reported nothing for a while because it closes its connections.
+    fn say_closing(&mut self, agent: usize, now: Instant, sink: &mut dyn FnMut(RunEvent)) {
+        let status = &mut self.status[agent];
+        if now.duration_since(status.heard) > SILENT && !std::mem::replace(&mut status.closes, true) {
+            sink(RunEvent::Notice(Notice::new(Subject::AgentCloses, [("agent", self.name(agent))])));
         }
     }
 

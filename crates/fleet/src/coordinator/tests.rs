@@ -11,7 +11,8 @@ use brunt_measure::{Clock, Nanos};
 use brunt_messenger::{FrameId, Held, LocalMessenger, Messenger, Presence};
 use brunt_plan::{Change, LossPolicy, Plan, RunTerms};
 use brunt_record::{
-    AgentHead, End, EventEncoder, RunEnd, RunEvent, RunPart, RunStarted, Second, Subject, WindowStart, WorkerRange,
+    AgentHead, End, EventEncoder, Notice, RunEnd, RunEvent, RunPart, RunStarted, Second, Subject, WindowStart,
+    WorkerRange,
 };
 
 use super::directory::{RunDirectory, RunHead};
@@ -543,13 +544,31 @@ fn an_agent_whose_last_second_is_there_may_work_on_its_end() {
     let [agent] = &agents[..] else { panic!("one agent") };
     agent.begin();
     agent.second(0, 10);
-    for _ in 0..6 {
+    for _ in 0..8 {
         std::thread::sleep(Duration::from_millis(500));
         assert!(agent.hand_in(&[Item::Works]));
     }
     agent.end(1);
     let events = run.finish();
-    assert_eq!((ended(&events).reason, notices(&events)), (End::Completed, Vec::new()));
+    assert_eq!((ended(&events).reason, notices(&events)), (End::Completed, vec![(Subject::AgentCloses, "a0".into())]));
+}
+
+#[test]
+fn an_agent_that_hands_in_what_changes_nothing_is_silent_and_its_remarks_end() {
+    let (mut run, agents) = PlayedRun::of_two(terms(1500));
+    let [steady, talks] = &agents;
+    [steady, talks].into_iter().for_each(|agent| agent.second(0, 10));
+    for nth in 1..9 {
+        std::thread::sleep(Duration::from_millis(500));
+        steady.second(nth, 10);
+        let nothing = talks.event(&RunEvent::Notice(Notice::new(Subject::AgentRemark, [])));
+        let remarks = vec![Item::Remark("so it goes".into()); 50];
+        assert!(talks.hand_in(&[vec![Item::Ready(77), Item::Works, nothing], remarks].concat()));
+    }
+    steady.end(9);
+    let told = notices(&run.finish());
+    assert!(told.contains(&(Subject::AgentLost, "a1".into())), "{told:?}");
+    assert_eq!(told.iter().filter(|(what, _)| *what == Subject::AgentRemark).count(), 100);
 }
 
 #[test]

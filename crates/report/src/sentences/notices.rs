@@ -13,6 +13,7 @@ pub(crate) fn notice(of: Subject) -> Text {
         Subject::AgentRefused => AGENT_REFUSED,
         Subject::AgentRemark => AGENT_REMARK,
         Subject::AgentChangedLate => AGENT_CHANGED_LATE,
+        Subject::AgentCloses => AGENT_CLOSES,
         Subject::AgentTwice => AGENT_TWICE,
         Subject::AgentsAwaited => AGENTS_AWAITED,
         Subject::AgentsReplaced => AGENTS_REPLACED,
@@ -76,6 +77,10 @@ const AGENT_REMARK: Text = text("Agent {agent}: {remark}.", "施压机 {agent}�
 const AGENT_CHANGED_LATE: Text = text(
     "A change of the load reached agent {agent} {late} late; until then it sent as before.",
     "负载的变更晚 {late} 才到达施压机 {agent}；在此之前它仍按原来的负载发送。",
+);
+const AGENT_CLOSES: Text = text(
+    "Agent {agent} has no load left and closes its connections; it is waited for.",
+    "施压机 {agent} 的负载已结束，正在关闭连接；等待其完成。",
 );
 const AGENT_TWICE: Text = text(
     "Another machine joined with the token of agent {agent} during the run: a stop or a change may have reached only that one. \
