@@ -15,6 +15,7 @@ mod few_requests;
 pub(crate) mod generator;
 mod heartbeats;
 pub(crate) mod held_connections;
+mod late_change;
 mod littles_law;
 mod local_limit;
 mod lower_bound;
@@ -132,6 +133,7 @@ fn all() -> Vec<(RuleSubject, Box<dyn TrustRule>)> {
         (Both, of_sums(accounting::judge)),
         (Both, Box::new(littles_law::LittlesLawRule::default())),
         (Load, Box::new(missing::MissingShareRule::default())),
+        (Load, of_sums(late_change::judge)),
         (Load, of_sums(held_connections::fewer)),
         (Load, of_sums(held_connections::lost)),
         (Load, of_sums(heartbeats::judge)),
