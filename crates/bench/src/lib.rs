@@ -107,6 +107,13 @@ impl Bench {
     ) -> Result<Bench, UsageError> {
         intent.shown = intent.shown.clone().listed();
         let place = match (places.fleet, intent.processes) {
+            (Some(_), None) if intent.plan.reference.is_some() => {
+                let trouble = complaint!(
+                    "cannot be used with --agents: the reference client would reach the service from this machine, another way than the load; leave it out",
+                    "不能与 --agents 同用：参照客户端会从本机访问服务，与负载的路径不同；请去掉"
+                );
+                return Err(UsageError::new("--reference", trouble));
+            }
             (Some(fleet), None) => {
                 use_all_workers(intent, &*fleet);
                 Some((ElsewherePlace::Fleet(fleet), "--agents"))

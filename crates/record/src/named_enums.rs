@@ -79,7 +79,7 @@ words! {
         AgentRefused = "agent_refused",
         /// An agent remarks on its share; facts: `agent`, `remark`.
         AgentRemark = "agent_remark",
-        /// A change of the load reached an agent late; facts: `agent`, `late`, `late_ms`.
+        /// A change of the load reached an agent late; facts: `agent`, and `late` in seconds (`4.8 s`).
         AgentChangedLate = "agent_changed_late",
         /// An agent has no load left and closes its connections; facts: `agent`.
         AgentCloses = "agent_closes",

@@ -8,7 +8,7 @@ use brunt_diagnose::{
 use brunt_i18n::Lang;
 use brunt_measure::{Histogram, Nanos};
 use brunt_plan::{Load, Plan};
-use brunt_record::{CounterState, HostCounters, ProbedHost, RunEvent, RunPart, Second};
+use brunt_record::{CounterState, HostCounters, ProbedHost, RunEvent, RunPart, Second, Subject};
 
 use crate::finding::Grade;
 use crate::load_course::LoadCourse;
@@ -303,6 +303,7 @@ fn run(sums: &RunSums, trust: &Trust) -> LoadResults {
     let (totals, started) = (&sums.totals, sums.started.as_ref());
     let plan = started.map(|started| &started.plan);
     let window_s = sums.window.as_secs_f64();
+    let lost_agents = sums.notices.iter().any(|notice| notice.subject() == Some(Subject::AgentLost));
     let failures =
         totals.failures.iter().map(|f| FailureCount { kind: f.kind.clone(), phase: f.phase.clone(), count: f.count });
     let cores = |time: Nanos| totals.generator.share(time).unwrap_or(0.0);
@@ -315,7 +316,7 @@ fn run(sums: &RunSums, trust: &Trust) -> LoadResults {
         rejections: crate::rejections::signs(&sums.examples),
         named_times: named_times(sums),
         users: plan.map_or(0, most_users).max(totals.users),
-        load_changed: !sums.changes.is_empty(),
+        load_changed: !sums.changes.is_empty() || lost_agents,
         has_pauses: plan.is_some_and(|plan| {
             let thinks = matches!(plan.load, Load::Closed { think: Some(_), .. });
             let waits = plan.urls.iter().any(|url| url.max_rate().is_some());

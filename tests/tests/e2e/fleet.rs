@@ -326,6 +326,8 @@ fn a_machine_that_its_owner_takes_back_hands_in_what_it_measured() {
     let said = told.at("notices").to_string();
     assert!(said.contains("taken back by its owner") && said.contains("agent_lost"), "{said}");
     assert_eq!(told.at("ended"), &"partial", "{told}");
+    assert_eq!(told.at("agents")[1]["ended"], "cut_off", "it is one of the lost: {told}");
+    assert_ne!(told.at("diagnosis.outcome"), &"not_reached", "not all of the load was delivered: {told}");
     let last = told.at("seconds").as_array().unwrap().last().unwrap();
     assert_eq!(last["missing_share"], 0.5, "{last}");
     let [due, finished, failed, censored] = told.requests();
@@ -349,6 +351,7 @@ fn what_an_owner_does_not_allow_is_refused_with_the_reason() {
             "a2 refuses: its owner allows 50 requests a second (--max-rate), and its share is 100",
         ),
         (&["-r", "10/s", "-L"], "a2", "up to 11"),
+        (&["-r", "10/s", "--reference", "5/s"], "a2", "--reference: cannot be used with --agents"),
         (&["-c", "2"], "a2", "use -r"),
         (&["-c", "4"], "a3", "a3 refuses: its owner allows 3 connections (--max-connections), and its share is 4"),
     ] {

@@ -130,7 +130,7 @@ impl Lending {
             }
             AgentQuestion::Take(offer) => self.take(offer),
             AgentQuestion::Order { run, number, order } => match self.active().as_ref() {
-                Some(active) if active.run() == run => active.follow(number, order, &self.settings.terms),
+                Some(active) if active.run() == run => active.follow(number, order),
                 _ => refusal(format!("it has no share of run {run}"), format!("它没有压测 {run} 的份额")),
             },
         }

@@ -9,7 +9,7 @@ use brunt_cause::{Cause, agents};
 use brunt_engine::{ShareProcess, ShareReport};
 use brunt_measure::{Clock, Nanos};
 use brunt_messenger::{FrameId, Messenger};
-use brunt_plan::{Change, OwnerTerms};
+use brunt_plan::Change;
 
 use super::Lending;
 use super::spool::{ShareSpool, SpoolHead};
@@ -81,14 +81,14 @@ impl ActiveShare {
     }
 
     /// Follows an order, unless it was followed already.
-    pub fn follow(&self, number: u64, order: AgentOrder, terms: &OwnerTerms) -> AgentAnswer {
+    pub fn follow(&self, number: u64, order: AgentOrder) -> AgentAnswer {
         self.contact.note();
         let is_next = is_next(&self.next_order, number);
         match order {
             AgentOrder::Go { barrier, at_ns } if is_next => self.process.release(barrier, Nanos(at_ns)),
             AgentOrder::Stop if is_next => self.process.stop(),
             AgentOrder::Change { at_ns, change } => {
-                return AgentAnswer::Follows { from_ns: self.change(at_ns, change, terms).0 };
+                return AgentAnswer::Follows { from_ns: self.change(at_ns, change).0 };
             }
             AgentOrder::Go { .. } | AgentOrder::Stop => {}
         }
@@ -97,7 +97,7 @@ impl ActiveShare {
 
     /// Follows a change of the load, and returns the time from which it does. Arrivals between the ordered time and one that has
     /// come late are what they were: they must not be made up for.
-    fn change(&self, at_ns: u64, change: Change, terms: &OwnerTerms) -> Nanos {
+    fn change(&self, at_ns: u64, change: Change) -> Nanos {
         let mut changes = self.changes.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         // A coordinator that was started again repeats what may not have arrived.
         let is_same = |known: &&FollowedOrder| known.change == change && known.at_ns.abs_diff(at_ns) < SAME;
@@ -105,29 +105,9 @@ impl ActiveShare {
             return known.from;
         }
         let from = Nanos(at_ns).max(Clock.now());
-        let (held, is_held) = self.hold_to(terms, change);
-        if is_held {
-            self.spool.push(&remark(agents::held()));
-        }
-        self.process.change(from, held);
+        self.process.change(from, change);
         changes.push(FollowedOrder { at_ns, change, from });
         from
-    }
-
-    /// Bounds a change of the whole run so that this share stays within the owner's ceilings.
-    fn hold_to(&self, terms: &OwnerTerms, change: Change) -> (Change, bool) {
-        let part = f64::from(self.offer.to - self.offer.from) / f64::from(self.offer.of.max(1));
-        match change {
-            Change::Rate(rate) => match terms.max_rate.map(|most| most / part) {
-                Some(most) if rate > most => (Change::Rate(most), true),
-                _ => (change, false),
-            },
-            Change::Users(users) => match terms.max_connections.map(|most| most as f64 / part) {
-                Some(most) if f64::from(users) > most => (Change::Users(most as u32), true),
-                _ => (change, false),
-            },
-            _ => (change, false),
-        }
     }
 
     pub fn stop(&self) {

@@ -56,6 +56,9 @@ pub(crate) struct RunHead {
     /// Set if arrivals do not wait for responses.
     pub is_open: bool,
     pub terms: RunTerms,
+    /// Highest level of the run's load of which the owner of each agent lets it carry its share; null if any.
+    #[serde(default)]
+    pub ceilings: Vec<Option<f64>>,
     /// The fleet, as `--fleet` names it, without a password; null for the usual one.
     #[serde(default)]
     pub fleet: Option<String>,

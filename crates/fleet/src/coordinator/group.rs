@@ -169,6 +169,21 @@ fn refused(agent: &str, en: &str, zh: &str) -> UsageError {
     UsageError::new(OPTION, complaint!("agent {agent} refuses: {en}", "施压机 {agent} 拒绝：{zh}"))
 }
 
+/// Returns the highest level of a run's load (rate or users) of which an owner lets an agent carry this share, as its measuring
+/// process holds it; `None` if any.
+fn ceiling(terms: &OwnerTerms, prepared: &PreparedRun, plan: &Plan, task: Task) -> Option<f64> {
+    let users = || ShareConnections::of(prepared, plan, task).users_within(terms.max_connections?);
+    let most = match plan.load.is_open() {
+        true => Change::Rate(f64::INFINITY),
+        false => Change::Users(u32::MAX),
+    };
+    match terms.hold(most, (plan, prepared.messages_per_request()), (task.to - task.from, task.of), users()) {
+        Change::Rate(rate) => Some(rate).filter(|rate| rate.is_finite()),
+        Change::Users(users) => Some(users).filter(|users| *users < u32::MAX).map(f64::from),
+        _ => None,
+    }
+}
+
 /// Returns why an owner does not allow one of these targets, as far as that is known before the agent resolves their names:
 /// of those that are addresses, unless the plan says where they lead (`is_mapped`).
 fn forbidden(terms: &OwnerTerms, origins: &[Origin], is_mapped: bool) -> Option<Complaint> {
@@ -289,7 +304,19 @@ impl AgentGroup {
             }
         }
         let (terms, fleet, outputs) = (self.terms.clone(), self.fleet_name.clone(), self.outputs.clone());
-        Some(RunHead { started: started?, opening, is_open: run.setup.plan.load.is_open(), terms, fleet, outputs })
+        let plan = &run.setup.plan;
+        let ceilings = self.shares(workers).into_iter().map(|(agent, WorkerRange { from, to })| {
+            ceiling(&agent.terms, run.prepared, plan, Task { from, to, of: workers })
+        });
+        Some(RunHead {
+            started: started?,
+            opening,
+            is_open: plan.load.is_open(),
+            terms,
+            ceilings: ceilings.collect(),
+            fleet,
+            outputs,
+        })
     }
 
     /// Offers each agent its share.

@@ -180,12 +180,18 @@ impl PlayedRun {
     }
 
     fn start_as(started: RunStarted, terms: RunTerms) -> (PlayedRun, Vec<PlayedAgent>) {
+        PlayedRun::start_below(started, terms, Vec::new())
+    }
+
+    fn start_below(started: RunStarted, terms: RunTerms, ceilings: Vec<Option<f64>>) -> (PlayedRun, Vec<PlayedAgent>) {
         let agents = started.agents.len();
         let hub = LocalMessenger::default();
         let below = tempfile::tempdir().unwrap();
         let directory = RunDirectory::create(below.path(), RUN).unwrap();
         let (opening, outputs) = (Vec::new(), Vec::new());
-        directory.write_head(&RunHead { started, opening, is_open: false, terms, fleet: None, outputs }).unwrap();
+        directory
+            .write_head(&RunHead { started, opening, is_open: false, terms, ceilings, fleet: None, outputs })
+            .unwrap();
         // It is conducted by the thread of the coordinator.
         drop(directory);
         let all = (0..agents).map(|number| PlayedAgent::new(&hub, number)).collect();
@@ -830,6 +836,25 @@ fn what_an_agent_was_given_is_missing_until_it_follows_for_whoever_goes_on_with_
     let events = run.finish();
     assert_eq!(missing(&events)[..10], before[..]);
     assert!(notices(&events).contains(&(Subject::AgentChangedLate, "a1".into())));
+}
+
+#[test]
+fn what_an_owner_does_not_allow_is_not_carried_by_those_that_take_over() {
+    let terms = RunTerms { on_lost: LossPolicy::Redistribute, ..terms(60_000) };
+    let started = started(2);
+    let users = started.plan.load.peak();
+    // Of twice the users it may carry a share of one and a half times.
+    let (mut run, agents) = PlayedRun::start_below(started, terms, vec![Some(1.5 * users), None]);
+    std::thread::scope(|scope| agents.iter().for_each(|agent| drop(scope.spawn(|| agent.begin()))));
+    let [held, lost] = &agents[..] else { panic!("two agents") };
+    agents.iter().for_each(|agent| agent.second(0, 10));
+    assert!(lost.hand_in(&[Item::Ended("killed by SIGKILL".into())]));
+    held.until_changed();
+    (1..6).for_each(|nth| held.second(nth, 10));
+    held.end(6);
+    let events = run.finish();
+    assert!((seconds(&events)[5].missing_share - 0.25).abs() < 1e-9, "{:?}", seconds(&events)[5].missing_share);
+    assert!(notices(&events).contains(&(Subject::AgentRemark, "a0".into())));
 }
 
 #[test]

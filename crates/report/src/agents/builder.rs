@@ -5,7 +5,7 @@ use std::sync::Arc;
 use brunt_diagnose::{CounterSummary, LimitFinding, PathStage, Proof};
 use brunt_measure::Nanos;
 use brunt_plan::{Load, Plan};
-use brunt_record::{AgentEvent, Kind, OpenRequests, RunEvent, RunPart, RunStarted, Second, WindowStart};
+use brunt_record::{AgentEvent, End, Kind, OpenRequests, RunEvent, RunPart, RunStarted, Second, WindowStart};
 
 use super::{AgentMoments, AgentSummary, FleetFigures};
 use crate::failure_kind::FailureKind as _;
@@ -117,7 +117,9 @@ impl AgentBuilder {
         let (conclusion, nearby) = self.counting.conclude_agent(&sums, &trust);
         let observed = conclusion.coverage;
         let limits = conclusion.findings.into_iter().filter(is_of_machine).collect();
-        let (notices, end, verdict) = (sums.notices.clone(), sums.end, trust.verdict());
+        // One that its owner took back told of an end of its own.
+        let end = if self.is_given_up { End::CutOff } else { sums.end };
+        let (notices, verdict) = (sums.notices.clone(), trust.verdict());
         let figures = Arc::new(FleetFigures::of(sums, verdict));
         let AgentBuilder { head, share, began, moments, .. } = self;
         (

@@ -1,5 +1,7 @@
 //! The rule for changes of the load that reached agents late: until then, these sent another load than the record tells.
 
+use std::collections::BTreeSet;
+
 use brunt_record::Subject;
 
 use super::Evidence;
@@ -17,19 +19,17 @@ const FAIL: f64 = 0.05;
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     let changed = run.notices.iter().filter(|notice| notice.subject() == Some(Subject::AgentChangedLate));
     let late = changed.filter_map(|notice| {
-        let fact = |name: &str| notice.facts.get(name).cloned();
-        Some((fact("late_ms")?.parse::<u64>().ok()?, fact("agent")?, fact("late")?))
+        let seconds: f64 = notice.facts.get("late")?.strip_suffix(" s")?.parse().ok()?;
+        Some((seconds, notice.facts.get("agent")?))
     });
     let all: Vec<_> = late.collect();
-    let (most, agent, late) = all.iter().max()?;
-    let part = *most as f64 * 1e6 / run.window.0.max(1) as f64;
-    let mut agents: Vec<&String> = all.iter().map(|(_, agent, _)| agent).collect();
-    agents.sort();
-    agents.dedup();
+    let (most, agent) = all.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let part = most * 1e9 / run.window.0.max(1) as f64;
+    let agents: BTreeSet<&String> = all.iter().map(|(_, agent)| *agent).collect();
     let facts = [
         ("n", agents.len().to_string()),
         ("agent", crate::agents::shown_name(agent)),
-        ("late", brunt_measure::sanitize::text(late).into_owned()),
+        ("late", format!("{most:.1} s")),
     ];
     Some(Finding::new("late_change", if part > FAIL { Grade::Fail } else { Grade::Warn }, LATE, facts))
 }
@@ -46,19 +46,19 @@ mod tests {
 
     #[test]
     fn a_change_that_came_late_is_a_caution_and_one_for_a_part_of_the_run_costs_the_trust() {
-        let run = |late: &[(&str, u64)]| {
-            let notices = late.iter().map(|(agent, ms)| {
-                let facts = [("agent", (*agent).to_owned()), ("late", format!("{ms} ms")), ("late_ms", ms.to_string())];
+        let run = |late: &[(&str, f64)]| {
+            let notices = late.iter().map(|(agent, late)| {
+                let facts = [("agent", (*agent).to_owned()), ("late", format!("{late:.1} s"))];
                 RunEvent::Notice(Notice::new(Subject::AgentChangedLate, facts))
             });
             let ended = RunEvent::Ended(RunEnd { window: Nanos::from_secs(10), ..RunEnd::default() });
             found(SumsRule(judge), notices.chain([ended])).pop()
         };
         assert!(run(&[]).is_none());
-        assert_eq!(run(&[("a", 400)]).unwrap().grade, Grade::Warn);
-        let worst = run(&[("a", 400), ("b", 6100), ("a", 200)]).unwrap();
+        assert_eq!(run(&[("a", 0.4)]).unwrap().grade, Grade::Warn);
+        let worst = run(&[("a", 0.4), ("b", 6.1), ("a", 0.2)]).unwrap();
         assert_eq!(worst.grade, Grade::Fail);
         let said = worst.sentence(Lang::En);
-        assert!(said.contains("2 agents late, b by 6100 ms"), "{said}");
+        assert!(said.contains("2 agents late, b by 6.1 s"), "{said}");
     }
 }

@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use brunt_cause::{Cause, agents};
 use brunt_engine::Control;
 use brunt_measure::{Clock, Nanos};
 use brunt_plan::Change;
@@ -22,6 +23,8 @@ const LATE: Nanos = Nanos::from_millis(100);
 pub(super) struct PassedChange {
     /// Time at which agents shall follow it.
     at: Nanos,
+    /// The level of the load that agents are told, if it is one.
+    level: Option<f64>,
     /// The multiple of its share that each carries from then on, if it gives them the load of lost ones.
     multiple: Option<f64>,
 }
@@ -59,19 +62,26 @@ impl Conductor {
         if let (Some(level), Change::Rate(_) | Change::Users(_)) = (&mut self.level, change) {
             *level = change;
         }
-        self.change(at, change, None);
+        self.change(at, change);
     }
 
     /// Tells the agents that are not lost of a change, with the part of those whose load was given to them.
-    fn change(&mut self, at: Nanos, change: Change, multiple: Option<f64>) {
-        let whole = 1.0 - self.taken_over;
-        let change = match change {
-            Change::Rate(rate) if whole > 0.0 => Change::Rate(rate / whole),
-            Change::Users(users) if whole > 0.0 => Change::Users((f64::from(users) / whole).round() as u32),
-            other => other,
+    fn change(&mut self, at: Nanos, change: Change) {
+        let multiple = 1.0 / (1.0 - self.taken_over).max(f64::EPSILON);
+        let (change, level) = match change {
+            Change::Rate(rate) => (Change::Rate(rate * multiple), Some(rate * multiple)),
+            Change::Users(users) => {
+                let users = f64::from(users) * multiple;
+                (Change::Users(users.round() as u32), Some(users))
+            }
+            other => (other, None),
         };
         let number = self.passed.len();
-        self.passed.push(PassedChange { at, multiple });
+        self.passed.push(PassedChange {
+            at,
+            level,
+            multiple: level.map(|_| multiple).filter(|_| self.taken_over > 0.0),
+        });
         let lines = self.wires.orders.iter_mut().enumerate();
         let there = lines.filter(|(agent, _)| !self.merger.is_lost(*agent));
         there.for_each(|(_, line)| line.change(number, at, change));
@@ -89,7 +99,7 @@ impl Conductor {
 
     fn give_to_others(&mut self, at: Nanos, level: Change, lost_share: f64) {
         self.taken_over = lost_share;
-        self.change(at, level, Some(1.0 / (1.0 - lost_share).max(f64::EPSILON)));
+        self.change(at, level);
     }
 
     /// Returns a time since the start of the window. One before it is known is missing from the first second.
@@ -118,17 +128,20 @@ impl Conductor {
         &FollowedChange { agent, change, from }: &FollowedChange,
         sink: &mut dyn FnMut(RunEvent),
     ) {
-        let Some(PassedChange { at, multiple }) = self.passed.get(change).copied() else { return };
+        let Some(PassedChange { at, level, multiple }) = self.passed.get(change).copied() else { return };
         let late = Nanos(from.0.saturating_sub(at.0));
         if late > LATE {
-            let facts = [
-                ("agent", self.name(agent)),
-                ("late", format!("{:.1} s", late.0 as f64 / 1e9)),
-                ("late_ms", (late.0 / 1_000_000).to_string()),
-            ];
+            let facts = [("agent", self.name(agent)), ("late", format!("{:.1} s", late.0 as f64 / 1e9))];
             sink(RunEvent::Notice(Notice::new(Subject::AgentChangedLate, facts)));
         }
-        if let Some(multiple) = multiple {
+        // What its owner does not allow, the agent does not carry.
+        let ceiling = self.head.ceilings.get(agent).copied().flatten();
+        let allowed = level.zip(ceiling).map_or(1.0, |(level, ceiling)| (ceiling / level).min(1.0));
+        if allowed < 1.0 {
+            let facts = [("agent", self.name(agent)), ("remark", Cause::from(agents::held()).to_string())];
+            sink(RunEvent::Notice(Notice::new(Subject::AgentRemark, facts)));
+        }
+        if let Some(multiple) = multiple.map(|multiple| multiple * allowed) {
             self.merger.carries(agent, RunTime::At(from), multiple);
             // Without a disk, it counts as missing for whoever goes on.
             let _ = self.directory.add_carried(&CarriedLoad { agent, since_ns: self.since(from), multiple });
