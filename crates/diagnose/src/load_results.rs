@@ -210,7 +210,7 @@ pub struct LoadResults {
     pub arrives_in_bursts: bool,
     /// Maximum number of users of closed load.
     pub users: u32,
-    /// Set if the load was changed during the run, or a part of it was lost: averages then mix several loads.
+    /// Set if the load was changed during the run, or a part of it was lost or not sent: averages then mix several loads.
     pub load_changed: bool,
     /// Set if users paused between requests, or waited for their turn.
     pub has_pauses: bool,

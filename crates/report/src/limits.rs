@@ -10,11 +10,11 @@ use brunt_measure::{Histogram, Nanos};
 use brunt_plan::{Load, Plan};
 use brunt_record::{CounterState, HostCounters, ProbedHost, RunEvent, RunPart, Second, Subject};
 
-use crate::finding::Grade;
+use crate::finding::{Finding, Grade};
 use crate::load_course::LoadCourse;
 use crate::overload::{self, Overload};
 use crate::rules::outages::{Outages, ServiceOutage};
-use crate::rules::{TrustRule, dropped_iterations, held_connections};
+use crate::rules::{TrustRule, dropped_iterations, held_connections, not_sent};
 use crate::sentences as say;
 use crate::sentences::limits as words_of;
 use crate::service_host::{has_service, service_host};
@@ -303,6 +303,9 @@ fn run(sums: &RunSums, trust: &Trust) -> LoadResults {
     let (totals, started) = (&sums.totals, sums.started.as_ref());
     let plan = started.map(|started| &started.plan);
     let window_s = sums.window.as_secs_f64();
+    // Agents that were lost, or stood still, did not deliver the load that nothing limited.
+    let is_unsent = |found: &Finding| found.code == not_sent::CODE && found.grade == Grade::Fail;
+    let unsent = started.is_some_and(|started| !started.agents.is_empty()) && trust.findings.iter().any(is_unsent);
     let lost_agents = sums.notices.iter().any(|notice| notice.subject() == Some(Subject::AgentLost));
     let failures =
         totals.failures.iter().map(|f| FailureCount { kind: f.kind.clone(), phase: f.phase.clone(), count: f.count });
@@ -316,7 +319,7 @@ fn run(sums: &RunSums, trust: &Trust) -> LoadResults {
         rejections: crate::rejections::signs(&sums.examples),
         named_times: named_times(sums),
         users: plan.map_or(0, most_users).max(totals.users),
-        load_changed: !sums.changes.is_empty() || lost_agents,
+        load_changed: !sums.changes.is_empty() || lost_agents || unsent,
         has_pauses: plan.is_some_and(|plan| {
             let thinks = matches!(plan.load, Load::Closed { think: Some(_), .. });
             let waits = plan.urls.iter().any(|url| url.max_rate().is_some());

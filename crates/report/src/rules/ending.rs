@@ -10,7 +10,7 @@ const INTERRUPTED: Text =
     text("the run was interrupted: results cover the time up to then", "压测被中断：结果只包含中断之前的部分");
 const PARTIAL: Text = text(
     "part of the run was lost: results cover what it had reported up to then",
-    "部分压测数据丢失：结果只包含丢失前已上报的部分",
+    "部分负载缺失：结果只包含丢失前已上报的部分",
 );
 const ABORTED: Text = text("the run could not continue", "压测无法继续");
 const CUT_OFF: Text = text(

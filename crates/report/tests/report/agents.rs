@@ -280,6 +280,19 @@ fn what_agents_hand_in_in_english_is_told_in_the_language_of_the_reader() {
     }
 }
 
+#[test]
+fn where_what_agents_still_hold_can_be_had_stands_on_every_screen() {
+    let mut run = with_a_lost_agent();
+    for n in 0..20 {
+        let facts = [("agent", format!("eu-{n}")), ("remark", "figures are kept in memory".to_owned())];
+        run.events.insert(1, RunEvent::Notice(Notice::new(Subject::AgentRemark, facts)));
+    }
+    let facts = [("agents", "eu-1, eu-2".to_owned()), ("run", "006b".to_owned())];
+    run.events.insert(21, RunEvent::Notice(Notice::new(Subject::AgentsAwaited, facts)));
+    let screen = crate::golden::on_a_screen(&run, Lang::En, Some(80));
+    assert!(screen.contains("`brunt run --resume 006b`"), "{screen}");
+}
+
 /// Returns the sums of the rows of a CSV, of the whole and of its agents, for each of these columns.
 fn summed(csv: &str, columns: &[&str]) -> [Vec<u64>; 2] {
     let mut lines = csv.lines();

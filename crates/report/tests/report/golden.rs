@@ -108,7 +108,7 @@ fn pages() {
 }
 
 /// Returns the summary for a screen of this width.
-fn on_a_screen(run: &RunBuilder, lang: Lang, cells: Option<usize>) -> String {
+pub fn on_a_screen(run: &RunBuilder, lang: Lang, cells: Option<usize>) -> String {
     let style = brunt_report::Style { lang, cells, is_brief: true, ..brunt_report::Style::default() };
     let mut out = Vec::new();
     brunt_report::format("text").unwrap().write(&run.summary(), &Vec::new(), style, &mut out).unwrap();

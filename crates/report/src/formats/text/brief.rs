@@ -4,7 +4,7 @@
 //! A screen has 24 lines, and one of them is the prompt. Each part says how well it can be spared; as long as the page is
 //! too long, the parts that can be spared best are left out. What is wrong is therefore shown in as much detail as fits.
 
-use brunt_record::End;
+use brunt_record::{End, Subject};
 
 use super::{accounts, figures, head};
 use crate::columns::{Paint, pad_right, truncate, width, wrap};
@@ -304,7 +304,11 @@ impl Brief<'_> {
         let of_end = if self.summary.end == End::Completed { Spare::Note } else { Spare::Remedy };
         let changes = judgement::changes(&self.summary.changes, self.lang).into_iter();
         let changes = changes.enumerate().map(|(at, said)| (if at == 0 { Spare::Remedy } else { Spare::Note }, said));
-        let notices = self.summary.notices.iter().map(|notice| (of_end, judgement::notice(notice, self.lang)));
+        let notices = self.summary.notices.iter().map(|notice| {
+            // What can still be had must be seen.
+            let spare = if notice.subject() == Some(Subject::AgentsAwaited) { Spare::Never } else { of_end };
+            (spare, judgement::notice(notice, self.lang))
+        });
         for (spare, said) in changes.chain(notices).collect::<Vec<_>>() {
             self.add(spare, words::NOTICES, self.paint.yellow(&format!("! {said}")));
         }
