@@ -120,8 +120,8 @@ impl LentShare {
     fn hold_changes(&self, bench: &Bench, assignment: &mut Assignment) {
         let (terms, workers, plan) = (self.terms.clone(), self.workers(), Arc::clone(&bench.shown().plan));
         let users = terms.max_connections.and_then(|most| self.connections(bench).users_within(most));
-        let messages = bench.prepared().messages_per_request();
-        assignment.hold_changes(move |change| terms.hold(change, (&plan, messages), workers, users));
+        let messages = bench.prepared().messages_per_request().to_vec();
+        assignment.hold_changes(move |change| terms.hold(change, (&plan, &messages), workers, users));
     }
 }
 
@@ -137,7 +137,7 @@ fn prepare(
     let protocol = protocol
         .ok_or_else(|| UsageError::new(WORD, complaint!("there is no protocol {}", "没有协议 {}", plan.protocol)))?;
     if let Some(lent) = lent {
-        lent.terms.check(&plan, lent.workers(), 1).map_err(UsageError::whole)?;
+        lent.terms.check(&plan, lent.workers(), &[]).map_err(UsageError::whole)?;
     }
     let is_mapped = !plan.connect_to.is_empty();
     let restrict =

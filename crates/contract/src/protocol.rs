@@ -193,8 +193,8 @@ pub struct PreparedWorkload {
     pub has_slots: bool,
     /// Set if the URL of a request is known only during the run: the engine calls [`Workload::addressed`] only then.
     pub follows_links: bool,
-    /// Most messages that a request sends: those of a stream (gRPC).
-    pub messages_per_request: u64,
+    /// Most messages that a request to each URL sends, those of a stream (gRPC); a URL that is not in it sends one.
+    pub messages_per_request: Vec<u64>,
     /// Set if the messages of a connection are counted: the engine calls [`Session::sequence`] only then.
     pub counts_messages: bool,
     /// Number of requests after which the workload is exhausted (a data file that is read once); `None` if it never
@@ -222,7 +222,7 @@ impl PreparedWorkload {
             caches_responses: false,
             has_slots: false,
             follows_links: false,
-            messages_per_request: 1,
+            messages_per_request: Vec::new(),
             counts_messages: false,
             max_requests: None,
         }

@@ -79,9 +79,9 @@ impl PreparedRun {
         self.workload.prepared().follows_links
     }
 
-    /// Returns the most messages that a request sends.
-    pub fn messages_per_request(&self) -> u64 {
-        self.workload.prepared().messages_per_request
+    /// Returns the most messages that a request to each URL sends; one that is not in it sends one.
+    pub fn messages_per_request(&self) -> &[u64] {
+        &self.workload.prepared().messages_per_request
     }
 
     /// Returns `true` if nothing is sent: connections are only opened and held.

@@ -117,11 +117,11 @@ impl OwnerTerms {
     }
 
     /// Checks a share of a plan (a number of the run's workers) against the terms, except for its connections. `messages` are
-    /// the most of a gRPC call; 1 as long as no call is prepared.
+    /// the most of a request to each URL; none as long as no request is prepared.
     ///
     /// # Errors
     /// The owner does not allow it.
-    pub fn check(&self, plan: &Plan, (workers, of): (u32, u32), messages: u64) -> Result<(), Complaint> {
+    pub fn check(&self, plan: &Plan, (workers, of): (u32, u32), messages: &[u64]) -> Result<(), Complaint> {
         if plan.unix_socket.is_some() {
             return Err(complaint!(
                 "no Unix socket is loaded from it: those of its machine are its owner's; leave --unix-socket out",
@@ -132,7 +132,7 @@ impl OwnerTerms {
     }
 
     /// Checks the rate of a part of a plan.
-    fn check_rate(&self, plan: &Plan, part: f64, messages: u64) -> Result<(), Complaint> {
+    fn check_rate(&self, plan: &Plan, part: f64, messages: &[u64]) -> Result<(), Complaint> {
         let Some(most) = self.max_rate else { return Ok(()) };
         let loads = || {
             let own = plan.scenarios.iter().map(|scenario| (&scenario.load, scenario.max_connections));
@@ -188,12 +188,12 @@ impl OwnerTerms {
     }
 
     /// Bounds a change of a plan's load so that a share of it, which passed the check, stays within the ceilings.
-    /// `messages` are the most of a gRPC call, `users` the most users of the run for the connections that are allowed.
+    /// `messages` are the most of a request to each URL, `users` the most users of the run for the connections that are allowed.
     #[must_use]
     pub fn hold(
         &self,
         change: Change,
-        (plan, messages): (&Plan, u64),
+        (plan, messages): (&Plan, &[u64]),
         (workers, of): (u32, u32),
         users: Option<u32>,
     ) -> Change {
@@ -299,7 +299,7 @@ mod tests {
             (messages("websocket", r#""reply": ["ping=>pong"]"#), (1, 1), Some("decide")),
             (r#""options": {}, "unix_socket": "/run/docker.sock""#.to_owned(), (1, 1), Some("Unix")),
         ] {
-            let checked = within.check(&plan(rate, &more), share, 1).map_err(|why| why.to_string());
+            let checked = within.check(&plan(rate, &more), share, &[]).map_err(|why| why.to_string());
             match said {
                 None => assert_eq!(checked, Ok(()), "{more}"),
                 Some(said) => assert!(checked.as_ref().is_err_and(|why| why.contains(said)), "{more}: {checked:?}"),
@@ -307,13 +307,20 @@ mod tests {
         }
         let stream = plan(rate, &messages("grpc", ""));
         for (sent, said) in [(2, None), (3, Some("its share is 150"))] {
-            let refused = within.check(&stream, (1, 1), sent).err();
+            let refused = within.check(&stream, (1, 1), &[sent]).err();
             assert_eq!(refused.is_some(), said.is_some(), "{sent} messages");
             assert!(said.is_none_or(|said| refused.is_some_and(|why| why.contains(said))), "{sent} messages");
         }
-        let held = |more: &str| within.hold(Change::Rate(9000.0), (&plan(rate, more), 1), (1, 2), None);
+        // Each step counts the messages of its own call.
+        let both = flow(&[request, r#"{"request": {"url": 1}}"#].join(","));
+        let mut calls = plan(rate, &both);
+        let first = calls.urls[0].clone();
+        calls.urls = vec![first.clone(), first].into();
+        assert_eq!(calls.requests_per_iteration(&[5, 1]), Some(6));
+        assert_eq!(calls.requests_per_iteration(&[0]), Some(2), "a step that sends nothing may open a connection");
+        let held = |more: &str| within.hold(Change::Rate(9000.0), (&plan(rate, more), &[]), (1, 2), None);
         assert_eq!([held(plain), held(&repeat("40"))], [Change::Rate(200.0), Change::Rate(5.0)]);
-        assert_eq!(within.hold(Change::Users(9), (&plan(rate, plain), 1), (1, 2), Some(4)), Change::Users(4));
-        assert_eq!(within.hold(Change::Pause, (&plan(rate, plain), 1), (1, 2), Some(4)), Change::Pause);
+        assert_eq!(within.hold(Change::Users(9), (&plan(rate, plain), &[]), (1, 2), Some(4)), Change::Users(4));
+        assert_eq!(within.hold(Change::Pause, (&plan(rate, plain), &[]), (1, 2), Some(4)), Change::Pause);
     }
 }

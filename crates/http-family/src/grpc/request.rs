@@ -207,7 +207,7 @@ pub const SECURE_PORT: u16 = 443;
 pub struct CallBuilder {
     /// The fields of all heads.
     pub lexicon: Lexicon,
-    /// Most messages of a call.
+    /// Most messages of a call, since it was last looked at.
     pub most_messages: usize,
 }
 

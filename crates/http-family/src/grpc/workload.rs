@@ -88,6 +88,7 @@ fn prepared(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<GrpcWor
     let schema = schema(config, &wishes, &places)?;
     let (mut maker, mut origins, mut requests) = (CallBuilder::default(), Vec::new(), Vec::new());
     let (mut names, mut holds) = (RequestNames::default(), HeldStreamPlan::default());
+    let mut most_messages = Vec::new();
     for (index, (place, url)) in places.iter().zip(&config.urls).enumerate() {
         marks.begin_url(config, index);
         let method = method(&schema, place)?;
@@ -100,6 +101,7 @@ fn prepared(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<GrpcWor
             origins.len() - 1
         });
         let mut calls = calls(&mut maker, place, own, (&method, stream.is_some()), marks)?;
+        most_messages.push(std::mem::take(&mut maker.most_messages).max(1) as u64);
         let mut called = format!("{}/{}", method.parent_service().full_name(), method.name());
         if let (Some(stream), [step]) = (stream, &mut calls[..]) {
             let does = holds.add((config, index), stream, own, step)?;
@@ -122,7 +124,7 @@ fn prepared(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<GrpcWor
         exchanges_per_connection: wishes.streams,
         has_slots: requests.iter().any(|weighted: &WeightedRequest<GrpcRequest>| weighted.request.slots.is_some()),
         max_requests: marks.request_limit(),
-        messages_per_request: maker.most_messages.max(1) as u64,
+        messages_per_request: most_messages,
         ..PreparedWorkload::new(requests, origins, names)
     };
     Ok(GrpcWorkload {

@@ -14,15 +14,18 @@ const REPLY: &str = "reply";
 
 impl Plan {
     /// Returns the most requests of one iteration of any user, with the redirects that they may follow; without a flow, an
-    /// iteration is one request. A gRPC call counts as `messages`, the most that one of the prepared calls sends. `None` if
-    /// responses decide how many there are.
-    pub fn requests_per_iteration(&self, messages: u64) -> Option<u64> {
-        let of_url = |url: &WeightedUrl| self.requests_of(url)?.checked_mul(self.messages_of(url, messages)?);
+    /// iteration is one request. A request counts as the `messages` of its URL, the most that one of the prepared calls sends;
+    /// one without counts as one. `None` if responses decide how many there are.
+    pub fn requests_per_iteration(&self, messages: &[u64]) -> Option<u64> {
+        let of_url = |(at, url): (usize, &WeightedUrl)| {
+            let of_call = messages.get(at).copied().unwrap_or(1);
+            self.requests_of(url)?.checked_mul(self.messages_of(url, of_call)?)
+        };
         let mut flows = self.flows().map(|(_, flow)| flow).peekable();
         if flows.peek().is_none() {
-            return self.urls.iter().map(of_url).try_fold(1, |most, of_url| Some(most.max(of_url?)));
+            return self.urls.iter().enumerate().map(of_url).try_fold(1, |most, of_url| Some(most.max(of_url?)));
         }
-        let all: Vec<Option<u64>> = self.urls.iter().map(of_url).collect();
+        let all: Vec<Option<u64>> = self.urls.iter().enumerate().map(of_url).collect();
         let of_flow = |flow| RequestCount { flow, urls: &all, called: BTreeMap::new() }.of_iteration();
         flows.try_fold(1, |most, flow| Some(most.max(of_flow(flow)?)))
     }
@@ -37,12 +40,10 @@ impl Plan {
     fn messages_of(&self, url: &WeightedUrl, of_call: u64) -> Option<u64> {
         let option = |name: &str| url.options.get(name).or_else(|| self.options.get(name));
         let count = |name: &str| option(name).map_or(0, |all| all.len() as u64);
-        let is_grpc = self.protocol == "grpc" || url.url.starts_with("grpc:") || url.url.starts_with("grpcs:");
         if count(REPLY) > 0 {
             return None;
         }
-        let of_call = if is_grpc { of_call.max(1) } else { 1 };
-        of_call.checked_add(count(ON_CONNECT))
+        of_call.max(1).checked_add(count(ON_CONNECT))
     }
 
     /// Returns the most requests that one to this URL becomes; `None` if its response decides.

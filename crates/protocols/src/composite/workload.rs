@@ -244,7 +244,6 @@ impl MemberWorkloads {
             by_order: each().find_map(|one| one.by_order),
             inspects_responses: each().any(|one| one.inspects_responses),
             has_slots: true,
-            messages_per_request: each().map(|one| one.messages_per_request).max().unwrap_or(1),
             counts_messages: each().any(|one| one.counts_messages),
             keeps_state: each().any(|one| one.keeps_state),
             caches_responses: each().any(|one| one.caches_responses),
@@ -264,6 +263,8 @@ struct CompositeBuilder {
     parts: MemberWorkloads,
     /// Request, origin and name of each URL.
     steps: Vec<Option<(CompositeRequest, usize, String)>>,
+    /// Most messages that a request to each URL sends.
+    messages: Vec<u64>,
     origins: Vec<Origin>,
 }
 
@@ -272,6 +273,7 @@ impl CompositeBuilder {
         CompositeBuilder {
             parts: MemberWorkloads::default(),
             steps: (0..urls).map(|_| None).collect(),
+            messages: vec![1; urls],
             origins: Vec::new(),
         }
     }
@@ -287,6 +289,8 @@ impl CompositeBuilder {
             );
             return Err(UsageError::new("flow", trouble));
         }
+        let sent = &workload.prepared().messages_per_request;
+        urls.iter().zip(sent).for_each(|(url, most)| self.messages[*url] = *most);
         let names = workload.names();
         for (at, (url, weighted)) in urls.iter().zip(workload.requests().iter()).enumerate() {
             let name = names.list().get(usize::from(names.index_of(at))).cloned().unwrap_or_default();
@@ -313,7 +317,10 @@ impl CompositeBuilder {
         let own = |part: &Option<Arc<dyn Workload>>| part.iter().flat_map(|d| d.names().list().to_vec()).collect();
         let rows = self.parts.0.iter().map(own).map(|own: Vec<String>| own.iter().map(|n| names.intern(n)).collect());
         let rows = rows.collect();
-        let prepared = self.parts.prepared(requests, self.origins, names);
+        let prepared = PreparedWorkload {
+            messages_per_request: self.messages,
+            ..self.parts.prepared(requests, self.origins, names)
+        };
         Ok(CompositeWorkload { parts: self.parts, name_indices: rows, prepared })
     }
 }

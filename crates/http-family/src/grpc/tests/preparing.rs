@@ -178,10 +178,10 @@ fn health_needs_no_file() {
 fn a_stream_sends_all_its_messages_and_any_other_call_one() {
     let most = |url: &str, texts: &[&str]| {
         let texts: Vec<(&str, &str)> = texts.iter().map(|text| ("data", *text)).collect();
-        dialogue(url, &texts).prepared().messages_per_request
+        dialogue(url, &texts).prepared().messages_per_request.clone()
     };
     for (url, expected) in [(UNARY, 1), (SERVER, 1), (CLIENT, 3), (BIDI, 3)] {
-        assert_eq!((most(url, &["{}", "{} {}"]), most(url, &[])), (expected, 1), "{url}");
+        assert_eq!((most(url, &["{}", "{} {}"]), most(url, &[])), (vec![expected], vec![1]), "{url}");
     }
 }
 
@@ -193,6 +193,8 @@ fn a_url_may_have_messages_of_its_own() {
     let made = GrpcProtocol.prepare(&two).expect("a good plan");
     let bodies: Vec<&[u8]> = made.requests().iter().map(|r| &*r.request.downcast::<GrpcRequest>().body).collect();
     assert_eq!(bodies, [&[0, 0, 0, 0, 0][..], &[0, 0, 0, 0, 2, 16, 1]]);
+    two.url_options[1] = [("data".to_owned(), vec!["{} {} {}".to_owned()])].into();
+    assert_eq!(GrpcProtocol.prepare(&two).expect("a good plan").prepared().messages_per_request, [1, 3]);
     two.url_options[1] = [("streams".to_owned(), vec!["2".to_owned()])].into();
     let said = GrpcProtocol.prepare(&two).map_err(crate::bilingual).expect_err("a complaint");
     assert_eq!(said, "URL 2, streams: applies to the whole run; put it next to the URLs, not inside one");
