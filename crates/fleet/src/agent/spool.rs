@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
+use brunt_cause::{Cause, agents};
 use serde::{Deserialize, Serialize};
 
 use crate::frame::Item;
@@ -119,7 +120,7 @@ impl ShareSpool {
             is_removed: AtomicBool::default(),
         };
         if !complete {
-            spool.push(&Item::Ended("the agent was started again; it is back, but does not take up its share".into()));
+            spool.push(&Item::Ended(Cause::from(agents::started_again()).to_string()));
         }
         Some(spool)
     }
@@ -303,7 +304,7 @@ mod tests {
         let (first, _, bytes) = spool.next_batch(Duration::ZERO).unwrap();
         let found = items(&bytes);
         assert_eq!((first, &found[..2]), (0, &[Item::Ready(2), Item::Event(vec![1, 2, 3])][..]));
-        assert!(matches!(&found[2..], [Item::Ended(how)] if how.contains("started again")));
+        assert!(matches!(&found[2..], [Item::Ended(how)] if *how == Cause::from(agents::started_again()).to_string()));
         // And once more, without a second end.
         let [again] = &ShareSpool::left_over(directory.path())[..] else { panic!("one spool") };
         assert_eq!(again.next_batch(Duration::ZERO).unwrap().1, 3);

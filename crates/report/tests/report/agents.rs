@@ -1,5 +1,6 @@
 //! Runs of many agents: each is judged as a run of its own would be, and the whole as the sum of all.
 
+use brunt_cause::Cause;
 use brunt_measure::Nanos;
 use brunt_record::{
     AgentEvent, AgentHead, CounterValue, End, Failure, GeneratorHost, HostCounters, Notice, RunEnd, RunEvent, Second,
@@ -278,6 +279,19 @@ fn what_agents_hand_in_in_english_is_told_in_the_language_of_the_reader() {
         let text = run.written("text", Lang::Zh);
         assert!(text.contains(zh), "{text}");
     }
+}
+
+#[test]
+fn why_an_agent_was_lost_is_told_in_the_language_of_the_reader() {
+    let mut run = with_a_lost_agent();
+    let why = Cause::from(brunt_cause::agents::started_again()).to_string();
+    for event in &mut run.events {
+        if let RunEvent::Notice(notice) = event {
+            notice.facts.insert("why".into(), why.clone());
+        }
+    }
+    let text = run.written("text", Lang::Zh);
+    assert!(text.contains("施压机 eu-2 丢失（该施压机曾重新启动，现已重新上线，但不再承担其份额）"), "{text}");
 }
 
 #[test]
