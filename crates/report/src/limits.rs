@@ -64,6 +64,8 @@ pub(crate) struct CounterCollector {
     course: LoadCourse,
     /// Start of the first second in which connections that are part of the plan were lost.
     lost_from: Option<i64>,
+    /// Set once a share of the load is missing from a second. Only some notices are kept, so that they may not tell.
+    is_load_missing: bool,
     window_ends: Option<i64>,
 }
 
@@ -164,6 +166,7 @@ impl CounterCollector {
         {
             self.lost_from.get_or_insert(second.from_ns);
         }
+        self.is_load_missing |= matches!(event, RunEvent::Second(second) if second.missing_share > 0.0);
         match event {
             RunEvent::Second(second) if second.part == RunPart::Drain => {
                 self.closed(second);
@@ -265,7 +268,9 @@ impl CounterCollector {
         let is_short = latency.transfer.sum() < latency.service.sum() / SHORT_TRANSFER;
         let has_all = self.warmup_first_byte.count() == self.warmup_service.count();
         let times_alone = if is_short && has_all { &self.warmup_first_byte } else { &self.warmup_service };
+        let of_sums = run(sums, trust);
         let run = LoadResults {
+            load_changed: of_sums.load_changed || self.is_load_missing,
             slow_each_second: self.slow,
             waiting_each_second: self.waiting,
             closed_at_once: self.closed.1,
@@ -283,7 +288,7 @@ impl CounterCollector {
                 more: out.others,
             }),
             times_from_start: times(times_alone),
-            ..run(sums, trust)
+            ..of_sums
         };
         Case { run, counters: here, service_host: elsewhere, reported: told }
     }

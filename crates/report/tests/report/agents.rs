@@ -295,6 +295,17 @@ fn why_an_agent_was_lost_is_told_in_the_language_of_the_reader() {
 }
 
 #[test]
+fn load_that_is_missing_was_not_delivered_however_many_notices_there_are() {
+    let mut run = with_a_lost_agent();
+    // More than are kept, so that the notice of the loss is not.
+    for n in 0..100 {
+        let facts = [("agent", format!("eu-{n}")), ("remark", "figures are kept in memory".to_owned())];
+        run.events.insert(1, RunEvent::Notice(Notice::new(Subject::AgentRemark, facts)));
+    }
+    assert_eq!(run.json()["diagnosis"]["outcome"], "nothing_to_judge");
+}
+
+#[test]
 fn where_what_agents_still_hold_can_be_had_stands_on_every_screen() {
     let mut run = with_a_lost_agent();
     for n in 0..20 {
