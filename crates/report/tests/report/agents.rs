@@ -268,6 +268,17 @@ fn a_lost_agent_is_a_finding_by_its_part_of_the_run() {
 }
 
 #[test]
+fn an_agent_that_told_of_its_own_end_is_named_among_the_lost() {
+    let mut run = with_a_lost_agent();
+    let window = Nanos::from_secs(6);
+    let ended = RunEvent::Ended(RunEnd { reason: End::Interrupted, window, elapsed: window });
+    run.events.push(of(1, ended));
+    let screen = crate::golden::on_a_screen(&run, Lang::En, Some(80));
+    let line = screen.lines().find(|line| line.starts_with("Agents ")).unwrap();
+    assert!(line.ends_with("; lost: eu-2"), "{line}");
+}
+
+#[test]
 fn what_agents_hand_in_in_english_is_told_in_the_language_of_the_reader() {
     for (said, zh) in [
         ("stopped: nothing was heard of the coordinator for 120 s", "施压机 eu-2：已停止：120 s 没有协调端的消息。"),
