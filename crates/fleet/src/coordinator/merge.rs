@@ -89,6 +89,8 @@ pub(crate) struct RecordMerger {
     is_stopped: bool,
     /// End of the last second that was shown before all had reported it.
     provisional: i64,
+    /// Start of the last second that was passed on.
+    passed: i64,
 }
 
 impl RecordMerger {
@@ -119,6 +121,7 @@ impl RecordMerger {
             reasons: Vec::new(),
             is_stopped: false,
             provisional: i64::MIN,
+            passed: i64::MIN,
         }
     }
 
@@ -148,13 +151,17 @@ impl RecordMerger {
             }
             RunEvent::Second(second) => {
                 record.open.add_second(&second);
-                record.reached = second.to_ns;
+                // What a worker tells when it ends has no length, and may lie inside the second before.
+                record.reached = record.reached.max(second.to_ns);
                 let event = RunEvent::Second(second);
                 record.queue.extend(own(&event).map(|event| (record.reached, event)));
                 let RunEvent::Second(second) = event else { return Ok(()) };
-                let whole = self.seconds.entry(second.from_ns).or_insert_with(|| Second {
-                    from_ns: second.from_ns,
-                    to_ns: second.from_ns,
+                // Others may have told later ones of no length, which were passed on: the record goes forward only.
+                let is_behind = second.to_ns == second.from_ns && second.from_ns < self.passed;
+                let from_ns = if is_behind { self.passed } else { second.from_ns };
+                let whole = self.seconds.entry(from_ns).or_insert_with(|| Second {
+                    from_ns,
+                    to_ns: from_ns,
                     part: second.part,
                     ..Second::default()
                 });
@@ -340,6 +347,7 @@ impl RecordMerger {
                 break;
             }
             let mut second = entry.remove();
+            self.passed = second.from_ns;
             self.bounds.apply(&mut second);
             self.begin(sink);
             let window = self.window().unwrap_or_default();

@@ -916,6 +916,34 @@ fn an_agent_that_never_begins_though_it_was_told_to_is_lost_like_any_other() {
 }
 
 #[test]
+fn what_workers_tell_when_they_end_makes_a_record_that_goes_forward() {
+    let agents = (0..2).map(|n| (format!("a{n}"), 0.5, Default::default()));
+    let mut merger = super::merge::RecordMerger::new(agents, true);
+    let mut events = Vec::new();
+    let mut encoders = [EventEncoder::new().unwrap(), EventEncoder::new().unwrap()];
+    let mut add = |agent: usize, event: &RunEvent| {
+        let frame = encoders[agent].encode(event).unwrap().to_vec();
+        merger.add(agent, &frame, &mut |event| events.push(event)).unwrap();
+    };
+    for agent in 0..2 {
+        add(agent, &RunEvent::Started(Box::new(started(0))));
+        add(agent, &RunEvent::Began(WindowStart { clock_ns: 1, unix_ns: 1 }));
+    }
+    let second = |from_ns, to_ns| {
+        RunEvent::Second(Box::new(Second { from_ns, to_ns, finished: 1, part: RunPart::Window, ..Second::default() }))
+    };
+    // As two agents that hold connections and are stopped: each worker ends at a moment of its own.
+    for (agent, parts) in [[(0, 300), (100, 100), (300, 300)], [(0, 400), (200, 200), (400, 400)]].iter().enumerate() {
+        parts.iter().for_each(|(from, to)| add(agent, &second(*from, *to)));
+        add(agent, &RunEvent::Ended(RunEnd { reason: End::Completed, ..RunEnd::default() }));
+    }
+    merger.finish(false, &mut |event| events.push(event));
+    let told = seconds(&events);
+    assert!(told.is_sorted_by_key(|second| second.from_ns), "{:?}", told.iter().map(|s| s.from_ns).collect::<Vec<_>>());
+    assert_eq!(told.iter().map(|second| second.finished).sum::<u64>(), 6);
+}
+
+#[test]
 fn load_that_was_taken_over_before_the_first_second_is_missing_until_then_only() {
     let agents = (0..2).map(|n| (format!("a{n}"), 0.5, Default::default()));
     let mut merger = super::merge::RecordMerger::new(agents, true);
