@@ -152,10 +152,12 @@ impl SecondsTable {
         self.cells.map_or_else(|| text.to_owned(), |cells| wrap(text, cells))
     }
 
-    /// Returns `false` for a drain without requests to wait for, whose row would be empty.
+    /// Returns `false` for a drain without requests to wait for, whose row would be empty, and for what workers told of the
+    /// moment in which they ended unless requests ended in it.
     pub fn has_row(s: &Second) -> bool {
-        let something = s.finished + s.failed + s.censored + s.connections.lost + u64::from(s.in_flight + s.waiting);
-        s.part != RunPart::Drain || something > 0
+        let ended = s.finished + s.failed + s.censored + s.connections.lost;
+        let waited_for = s.part != RunPart::Drain || s.in_flight + s.waiting > 0;
+        ended > 0 || (waited_for && s.to_ns > s.from_ns)
     }
 
     /// Returns the row of a second of which some agents have told nothing yet, with the share that is there. The row of the

@@ -43,6 +43,8 @@ fn rows_are_for_their_second() {
     assert!(
         SecondsTable::has_row(&drain(10)) && !SecondsTable::has_row(&drain(0)) && SecondsTable::has_row(&second(2))
     );
+    let moment = |finished| Second { to_ns: second(2).from_ns, in_flight: 3, finished, ..second(2) };
+    assert!(!SecondsTable::has_row(&moment(0)) && SecondsTable::has_row(&moment(1)), "of a worker that ended");
     // One answer in a very short second is not a rate of thousands per second.
     let mut short = second(3).answered(1, ms(8));
     short.to_ns = short.from_ns + 130_000;
