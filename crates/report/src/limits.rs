@@ -8,7 +8,7 @@ use brunt_diagnose::{
 use brunt_i18n::Lang;
 use brunt_measure::{Histogram, Nanos};
 use brunt_plan::{Load, Plan};
-use brunt_record::{CounterState, HostCounters, ProbedHost, RunEvent, RunPart, Second, Subject};
+use brunt_record::{CounterState, HostCounters, ProbedHost, RunEvent, RunPart, Second};
 
 use crate::finding::{Finding, Grade};
 use crate::load_course::LoadCourse;
@@ -232,6 +232,9 @@ impl CounterCollector {
     /// Diagnoses a completed run of many agents; `nearby` is the machine of an agent that the service runs on as well.
     pub fn conclude_whole(self, sums: &RunSums, trust: &Trust, nearby: Option<ServiceNearby>) -> Conclusion {
         let mut case = self.case(sums, trust);
+        // Agents that stood still did not deliver the load that nothing limited.
+        let is_unsent = |found: &Finding| found.code == not_sent::CODE && found.grade == Grade::Fail;
+        case.run.load_changed |= trust.findings.iter().any(is_unsent);
         if let Some(nearby) = nearby {
             (case.run.generator_cores, case.run.polled_cores) = (nearby.generator_cores, nearby.polled_cores);
             case.counters = nearby.counters;
@@ -308,10 +311,6 @@ fn run(sums: &RunSums, trust: &Trust) -> LoadResults {
     let (totals, started) = (&sums.totals, sums.started.as_ref());
     let plan = started.map(|started| &started.plan);
     let window_s = sums.window.as_secs_f64();
-    // Agents that were lost, or stood still, did not deliver the load that nothing limited.
-    let is_unsent = |found: &Finding| found.code == not_sent::CODE && found.grade == Grade::Fail;
-    let unsent = started.is_some_and(|started| !started.agents.is_empty()) && trust.findings.iter().any(is_unsent);
-    let lost_agents = sums.notices.iter().any(|notice| notice.subject() == Some(Subject::AgentLost));
     let failures =
         totals.failures.iter().map(|f| FailureCount { kind: f.kind.clone(), phase: f.phase.clone(), count: f.count });
     let cores = |time: Nanos| totals.generator.share(time).unwrap_or(0.0);
@@ -324,7 +323,7 @@ fn run(sums: &RunSums, trust: &Trust) -> LoadResults {
         rejections: crate::rejections::signs(&sums.examples),
         named_times: named_times(sums),
         users: plan.map_or(0, most_users).max(totals.users),
-        load_changed: !sums.changes.is_empty() || lost_agents || unsent,
+        load_changed: !sums.changes.is_empty(),
         has_pauses: plan.is_some_and(|plan| {
             let thinks = matches!(plan.load, Load::Closed { think: Some(_), .. });
             let waits = plan.urls.iter().any(|url| url.max_rate().is_some());

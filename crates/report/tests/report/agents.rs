@@ -306,6 +306,22 @@ fn why_an_agent_was_lost_is_told_in_the_language_of_the_reader() {
 }
 
 #[test]
+fn agents_that_stood_still_are_not_said_to_have_delivered_the_load() {
+    let outcome = |unsent: u64| {
+        let run = fleet(&NAMES[..2], 10, |_, n| {
+            let whole = healthy(2, n);
+            if n < 9 { whole } else { whole.unfinished(unsent, Nanos::ZERO) }
+        });
+        let told = run.json();
+        let code = |reason: &serde_json::Value| reason["code"] == "schedule_not_sent";
+        let is_told = told["trust"]["reasons"].as_array().unwrap().iter().any(code);
+        (is_told, told["diagnosis"]["outcome"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(outcome(0), (false, "not_reached".into()));
+    assert_eq!(outcome(2000), (true, "nothing_to_judge".into()));
+}
+
+#[test]
 fn load_that_is_missing_was_not_delivered_however_many_notices_there_are() {
     let mut run = with_a_lost_agent();
     // More than are kept, so that the notice of the loss is not.
