@@ -45,6 +45,7 @@ pub fn run(
     interrupts: &Interrupts,
 ) -> CommandResult {
     let lang = intent.lang();
+    interrupts.set_last_word(lang.of(messages::STOPPED));
     control_pipe::redirect_record(intent)?;
     let late = |after| lang.fill(messages::OUT_OF_TIME, &[("time", &preflight::span(after))]);
     let timer = intent.run_timeout.map(|after| Timer::start(after, interrupts, late(after))).transpose();

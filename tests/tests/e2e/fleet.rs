@@ -418,6 +418,21 @@ fn an_agent_whose_machine_was_lost_and_is_back_is_not_taken_for_two() {
 }
 
 #[test]
+fn a_signal_while_agents_are_waited_for_ends_with_a_sentence() {
+    let fleet = TestFleet::init(1);
+    let target = TargetProcess::healthy();
+    let waits = ["--agents", "1", "--agents-wait", "60s", &*target.address];
+    for line in [&["-n", "5", "-c", "1"][..], &["sweep", "-c", "1,2", "-d", "1s"]] {
+        let running = fleet.prepare(line.iter().chain(&waits)).start();
+        until("agents are waited for", || fleet.is_watched_by(running.id()));
+        running.signal(Signal::INT);
+        let ended = running.end().with_code(21).containing("no load was sent");
+        assert_eq!(ended.err.lines().filter(|line| line.starts_with("brunt: interrupted")).count(), 1, "{ended:?}");
+    }
+    assert_eq!(target.requests(), 0);
+}
+
+#[test]
 fn experiments_run_on_agents_as_on_one_machine() {
     let fleet = TestFleet::with(2, &[]);
     let target = TargetProcess::healthy();

@@ -69,6 +69,7 @@ pub fn conduct(
 ) -> CommandResult {
     let first = &asked.subjects[0].intent;
     let (lang, shown, record) = (first.lang(), first.presentation.clone(), first.record.clone());
+    interrupts.set_last_word(lang.of(messages::STOPPED));
     output::check(&shown, record.as_deref())?;
     asked.new_baseline.map_or(Ok(()), |path| document::check_writable("--baseline", path))?;
     let mut head = head(&asked);
