@@ -22,7 +22,7 @@ pub mod yaml;
 pub use agent_selection::{AgentSelection, NamedAgent};
 pub use bundle::Bundle;
 pub use change::Change;
-pub use owner_terms::{AllowedTarget, OwnerTerms};
+pub use owner_terms::{AllowedTarget, OwnerTerms, PlanShare};
 pub use run_terms::{LossPolicy, RunTerms};
 pub use scenarios::ScenarioPlan;
 pub use trial::Trial;

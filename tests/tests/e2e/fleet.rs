@@ -348,7 +348,7 @@ fn what_an_owner_does_not_allow_is_refused_with_the_reason() {
         (
             &["-r", "100/s"],
             "a2",
-            "a2 refuses: its owner allows 50 requests a second (--max-rate), and its share is 100",
+            "a2 refuses: its owner allows requests at 50.0/s (--max-rate), and its share is 100/s",
         ),
         (&["-r", "10/s", "-L"], "a2", "up to 11"),
         (&["-r", "10/s", "--reference", "5/s"], "a2", "--reference: cannot be used with --agents"),
