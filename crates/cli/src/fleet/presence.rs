@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use brunt_config::FleetCommand;
 use brunt_contract::UsageError;
-use brunt_fleet::{AgentDescription, AgentPresence, AgentState, Fleet, FleetDirectory, unfinished_runs};
+use brunt_fleet::{AgentDescription, AgentPresence, AgentState, Fleet, FleetDirectory, unfinished_runs_of};
 use brunt_report::text::{Text, text};
 use brunt_report::{Exit, Lang, columns, numbers};
 use serde_json::{Value, json};
@@ -86,14 +86,15 @@ fn follow(fleet: &Fleet, asked: &FleetCommand, goes_on: bool, lang: Lang) -> Com
     }
     let mut last = String::new();
     loop {
-        let there = fleet.survey();
-        let unfinished = runs().map(|runs| unfinished_runs(&runs)).unwrap_or_default();
+        let (there, expected) = (fleet.survey(), expected());
+        let is_own = |fleet: Option<&str>| super::is_same(asked.fleet.as_deref(), fleet);
+        let unfinished = runs().map(|runs| unfinished_runs_of(&runs, is_own)).unwrap_or_default();
         let page = if asked.json {
-            let mut document = document(&there, &expected(), &unfinished);
+            let mut document = document(&there, &expected, &unfinished);
             document["join"] = identities(asked.fleet.as_deref()).map(|of| of.join_address(None)).into();
             line(document)
         } else {
-            page(&there, (&expected(), &unfinished), lang)
+            page(&there, (&expected, &unfinished), lang)
         };
         // What a repeated table would show as changed are only its measurements.
         let key = key(&there);

@@ -38,18 +38,17 @@ pub fn resume(asked: &ResumeCommand, interrupts: &Interrupts) -> CommandResult {
     let directory = RunDirectory::open(&runs()?, &asked.run).map_err(|why| UsageError::new("--resume", why))?;
     let own = directory.fleet().map_err(|why| UsageError::new("--resume", why))?;
     if let (Some(asked), Some(own)) = (&asked.fleet, &own)
-        && super::shown(Some(asked)).as_ref() != Some(own)
+        && !super::is_same(Some(asked), Some(own))
     {
         let trouble = complaint!("is another fleet: the run is one of {own}", "是另一个机群：该压测属于 {own}");
         return Err(UsageError::new("--fleet", trouble));
     }
     let fleet = Arc::new(watch(asked.fleet.as_deref().or(own.as_deref()))?);
-    let resumed = ResumedRun::open(Arc::clone(&fleet), directory).map_err(|why| UsageError::new("--resume", why))?;
+    let resumed = ResumedRun::open(fleet, directory).map_err(|why| UsageError::new("--resume", why))?;
     let presentation = presentation(asked, resumed.outputs());
     report_output::check_files(&presentation.files, asked.record.as_deref())?;
     // Nobody waits for one that was given up: the others stop their load if their coordinator stays away.
-    let names = resumed.awaited();
-    fleet.wait_for(COME, |there| names.iter().all(|name| there.contains(name)));
+    resumed.find_agents(COME)?;
     interrupts.enable_graceful_stop();
     let plan = resumed.started().plan.clone();
     let mut view = View::new(&presentation, lang);

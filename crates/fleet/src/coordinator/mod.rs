@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use crate::protocol::{AgentAnswer, AgentDescription, AgentQuestion, from_bytes, to_bytes};
 
-pub use directory::{RunDirectory, RunOutput, unfinished_runs};
+pub use directory::{RunDirectory, RunOutput, unfinished_runs_of};
 pub use group::{AgentGroup, ResumedRun};
 
 /// Time within which an agent answers a question.

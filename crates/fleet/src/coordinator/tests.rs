@@ -18,7 +18,7 @@ use brunt_record::{
 use super::directory::{RunDirectory, RunHead};
 use super::group::{Troubles, keep};
 use super::merge::RunTime;
-use super::{Fleet, ResumedRun};
+use super::{Fleet, ResumedRun, unfinished_runs_of};
 use crate::frame::Item;
 use crate::protocol::{AgentAnswer, AgentOrder, AgentQuestion, from_bytes, to_bytes};
 
@@ -1022,4 +1022,39 @@ fn two_agents_of_one_name_are_told_once_they_stay_and_one_that_was_started_again
     drop((twin, other));
     assert_eq!(fleet.check_alone(&names), Ok(()));
     drop(new);
+}
+
+/// Leaves a run of one agent of this fleet below a directory.
+fn left_run(below: &Path, run: &str, fleet: Option<&str>) -> RunDirectory {
+    let directory = RunDirectory::create(below, run).unwrap();
+    let (fleet, terms) = (fleet.map(str::to_owned), RunTerms::default());
+    let (opening, ceilings, outputs) = (Vec::new(), Vec::new(), Vec::new());
+    let head = RunHead { started: started(1), opening, is_open: false, terms, ceilings, fleet, outputs };
+    directory.write_head(&head).unwrap();
+    directory
+}
+
+#[test]
+fn a_run_does_not_go_on_while_an_agent_of_it_is_there_twice() {
+    let (hub, below) = (LocalMessenger::default(), tempfile::tempdir().unwrap());
+    let directory = left_run(below.path(), RUN, None);
+    let fleet = Arc::new(Fleet::watch(Arc::new(hub.participant()), Vec::new()).unwrap());
+    let resumed = ResumedRun::open(Arc::clone(&fleet), directory).unwrap();
+    let presence = |instance| hub.appear(&Presence { name: "a0".into(), instance }).unwrap();
+    let _one = presence(1);
+    assert_eq!(resumed.find_agents(SOON), Ok(()));
+    let _other = presence(2);
+    let said = resumed.find_agents(SOON).expect_err("two agents").to_string();
+    assert!(said.starts_with("--resume: agent a0 is there 2 times"), "{said}");
+}
+
+#[test]
+fn a_fleet_offers_only_runs_of_its_own() {
+    let below = tempfile::tempdir().unwrap();
+    for (run, fleet) in [("1", None), ("2", Some("/f")), ("3", Some("nats://h:4222")), ("4", Some("/f"))] {
+        drop(left_run(below.path(), run, fleet));
+    }
+    for (fleet, runs) in [(None, &["1"][..]), (Some("/f"), &["2", "4"]), (Some("nats://h:4222"), &["3"])] {
+        assert_eq!(unfinished_runs_of(below.path(), |of| of == fleet), runs, "{fleet:?}");
+    }
 }
