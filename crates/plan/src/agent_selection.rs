@@ -31,6 +31,17 @@ pub enum AgentSelection {
     Names(Vec<String>),
 }
 
+/// Maximum number of labels of an agent, and of the letters of each.
+pub const MOST_LABELS: usize = 20;
+const LONGEST_LABEL: usize = 40;
+
+/// Returns `true` for what an agent may have as a label.
+pub fn is_label(text: &str) -> bool {
+    let fits = (1..=LONGEST_LABEL).contains(&text.len())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    fits && text != "all" && text != "label"
+}
+
 fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
@@ -382,6 +393,14 @@ mod tests {
         assert!(nobody.starts_with("eu=2 cannot be had: none can take a share now; start agents"), "{nobody}");
         let zh = choose("label=mars").expect_err("no label").zh().to_owned();
         assert!(zh.ends_with("它们的标签：asia、eu"), "{zh}");
+    }
+
+    #[test]
+    fn labels_are_short_words() {
+        for (text, fits) in [("eu-west.1", true), ("", false), ("all", false), ("a b", false), ("é", false)] {
+            assert_eq!(is_label(text), fits, "{text}");
+        }
+        assert_eq!([40, 41].map(|letters| is_label(&"x".repeat(letters))), [true, false]);
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub mod stages;
 mod trial;
 pub mod yaml;
 
-pub use agent_selection::{AgentSelection, NamedAgent};
+pub use agent_selection::{AgentSelection, MOST_LABELS, NamedAgent, is_label};
 pub use bundle::Bundle;
 pub use change::Change;
 pub use owner_terms::{AllowedTarget, OwnerTerms, PlanShare};

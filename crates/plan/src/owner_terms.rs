@@ -65,6 +65,9 @@ impl FromStr for AllowedTarget {
     }
 }
 
+/// Maximum length of a host name in DNS.
+const LONGEST_HOST: usize = 253;
+
 /// Returns `true` for a host name; one whose last part is a number would be read as an address elsewhere.
 fn is_host_name(text: &str) -> bool {
     let is_part = |part: &str| {
@@ -72,7 +75,7 @@ fn is_host_name(text: &str) -> bool {
         !part.is_empty() && chars.all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
     };
     let last_is_number = text.rsplit('.').next().is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
-    text.split('.').all(is_part) && !last_is_number
+    text.len() <= LONGEST_HOST && text.split('.').all(is_part) && !last_is_number
 }
 
 impl TryFrom<String> for AllowedTarget {
@@ -306,6 +309,7 @@ mod tests {
             "a..b",
             "a.test/8",
             "1.2.3.4.5",
+            &"a".repeat(254),
         ] {
             assert!(text.parse::<AllowedTarget>().is_err(), "{text}");
         }

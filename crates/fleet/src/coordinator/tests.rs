@@ -20,7 +20,7 @@ use super::group::{Troubles, keep};
 use super::merge::RunTime;
 use super::{Fleet, ResumedRun, unfinished_runs_of};
 use crate::frame::Item;
-use crate::protocol::{AgentAnswer, AgentOrder, AgentQuestion, from_bytes, to_bytes};
+use crate::protocol::{AgentAnswer, AgentDescription, AgentOrder, AgentQuestion, from_bytes, to_bytes};
 
 const RUN: &str = "r";
 const SOON: Duration = Duration::from_secs(30);
@@ -974,6 +974,7 @@ fn what_an_agent_says_of_itself_bears_its_own_name_and_is_fit_for_a_terminal() {
         name: "a2".into(),
         labels: vec!["\u{1b}[2Jeu\u{202e}".into()],
         brunt: "9\u{1b}[31m".into(),
+        host: brunt_record::GeneratorHost { name: "\u{202e}h\n".into(), ..Default::default() },
         ..Default::default()
     };
     let answer = move |_: &[u8]| to_bytes(&AgentAnswer::Description(Box::new(found.clone())));
@@ -981,8 +982,9 @@ fn what_an_agent_says_of_itself_bears_its_own_name_and_is_fit_for_a_terminal() {
     let fleet = Fleet::watch(Arc::new(hub.participant()), Vec::new()).unwrap();
     let told = fleet.describe("a1").unwrap();
     assert_eq!(told.name, "a1");
-    let texts = format!("{} {}", told.labels[0], told.brunt);
-    assert!(!texts.contains(['\u{1b}', '\u{202e}']), "{texts:?}");
+    let texts = format!("{} {}", told.host.name, told.brunt);
+    assert!(!texts.contains(['\u{1b}', '\u{202e}', '\n']), "{texts:?}");
+    assert_eq!(told.labels, Vec::<String>::new(), "nobody could ask for that one");
 }
 
 #[test]
@@ -1057,4 +1059,32 @@ fn a_fleet_offers_only_runs_of_its_own() {
     for (fleet, runs) in [(None, &["1"][..]), (Some("/f"), &["2", "4"]), (Some("nats://h:4222"), &["3"])] {
         assert_eq!(unfinished_runs_of(below.path(), |of| of == fleet), runs, "{fleet:?}");
     }
+}
+
+#[test]
+fn what_an_agent_announces_is_kept_within_bounds() {
+    let hub = LocalMessenger::default();
+    let fleet = Fleet::watch(Arc::new(hub.participant()), Vec::new()).unwrap();
+    let long = "x".repeat(10_000);
+    let appear = |name: &str, instance| hub.appear(&Presence { name: name.to_owned(), instance }).unwrap();
+    let mut held: Vec<Held> = (0..200).map(|instance| appear("a1", instance)).collect();
+    held.extend([&*long, "../a", "A", ""].map(|name| appear(name, 1)));
+    held.push(appear("b1", 1));
+    fleet.wait_for(SOON, |names| names.iter().any(|name| name == "b1"));
+    assert_eq!(fleet.names(), ["a1", "b1"]);
+    assert_eq!(fleet.attendance.ages("a1").len(), super::MOST_OF_A_NAME);
+
+    let described = |labels: Vec<String>, brunt: String| {
+        let found = AgentDescription { name: long.clone(), labels, brunt, ..AgentDescription::default() };
+        let answer = move |_: &[u8]| to_bytes(&AgentAnswer::Description(Box::new(found.clone())));
+        let _held = hub.participant().answer("agent/a1", Box::new(answer)).unwrap();
+        fleet.describe("a1")
+    };
+    let mut labels: Vec<String> = (0..50).map(|n| format!("l{n}")).collect();
+    labels[0] = "eu\nasia".into();
+    labels[1].clone_from(&long);
+    let found = described(labels, format!("{long}\n")).expect("a description");
+    assert_eq!((found.name.as_str(), found.labels.len(), &*found.labels[0]), ("a1", 20, "l2"));
+    assert_eq!(found.brunt.len(), super::LONGEST_TEXT);
+    assert_eq!(described(vec![long.clone(); 30], String::new()), None, "an answer of 300 kB");
 }
