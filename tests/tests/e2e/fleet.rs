@@ -376,7 +376,7 @@ fn an_agent_that_was_removed_or_is_of_another_fleet_is_not_there() {
     fleet
         .run(&["-c", "1", "-n", "1", "--agents", "2", "--agents-wait", "3s", &target.address])
         .with_code(64)
-        .containing("2 cannot be had: 1 can take a share now (there and idle: a1)");
+        .containing("2 cannot be had: 1 can take a share now (a1); start agents");
     assert_eq!(target.requests(), 0);
 }
 
@@ -415,6 +415,17 @@ fn an_agent_whose_machine_was_lost_and_is_back_is_not_taken_for_two() {
     fleet.start_agent(0, &[]);
     let target = TargetProcess::healthy();
     fleet.run(&["-c", "1", "-n", "20", "--agents", "1", &target.address]).with_code(0);
+}
+
+#[test]
+fn a_run_names_its_agents_and_a_fleet_those_that_are_absent() {
+    let mut fleet = TestFleet::init(3);
+    (0..2).for_each(|agent| fleet.start_agent(agent, &[]));
+    let target = TargetProcess::healthy();
+    let run = fleet.prepare(["-n", "5", "-c", "2", "--agents", "2", &*target.address]).run().with_code(0);
+    assert!(run.out.lines().any(|line| line == "Agents: a1, a2"), "{}", run.out);
+    let shown = fleet.prepare(["fleet", "--wait", "100ms"]).run().with_code(0);
+    assert!(shown.out.ends_with("\nnot there: a3\n"), "{}", shown.out);
 }
 
 #[test]

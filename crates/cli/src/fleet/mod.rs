@@ -32,12 +32,14 @@ const NATS_PORT: &str = ":4222";
 ///
 /// # Errors
 /// The agents cannot be had.
-pub fn places(intent: &Intent) -> Result<WorkerPlaces, UsageError> {
-    let mut places = WorkerPlaces::here(SelfLauncher);
+pub fn places(intent: &Intent) -> Result<(WorkerPlaces, Vec<String>), UsageError> {
+    let (mut places, mut names) = (WorkerPlaces::here(SelfLauncher), Vec::new());
     if let Some(request) = &intent.fleet {
-        places.fleet = Some(Arc::new(choose(request)?.with_outputs(outputs(&intent.presentation.files))));
+        let group = choose(request)?.with_outputs(outputs(&intent.presentation.files));
+        names.extend(group.agents().iter().map(|agent| agent.name.clone()));
+        places.fleet = Some(Arc::new(group));
     }
-    Ok(places)
+    Ok((places, names))
 }
 
 /// Returns the report files of a run as whoever goes on with it can write them.
@@ -47,20 +49,6 @@ fn outputs(files: &[ReportFile]) -> Vec<RunOutput> {
         RunOutput { path, format: format.name().to_owned() }
     };
     files.iter().map(output).collect()
-}
-
-/// Returns where the workers of the runs of an experiment are, with the names of the agents.
-///
-/// # Errors
-/// The agents cannot be had.
-pub fn named_places(intent: &Intent) -> Result<(WorkerPlaces, Vec<String>), UsageError> {
-    let (mut places, mut names) = (WorkerPlaces::here(SelfLauncher), Vec::new());
-    if let Some(request) = &intent.fleet {
-        let group = choose(request)?;
-        names.extend(group.agents().iter().map(|agent| agent.name.clone()));
-        places.fleet = Some(Arc::new(group));
-    }
-    Ok((places, names))
 }
 
 fn choose(request: &FleetRequest) -> Result<AgentGroup, UsageError> {
@@ -127,6 +115,18 @@ fn runs() -> Result<PathBuf, UsageError> {
     state().map(|state| state.join("fleet-runs"))
 }
 
+/// Returns the directory for what is kept between runs.
+fn state() -> Result<PathBuf, UsageError> {
+    let state = kept_runs::directory().and_then(|kept| kept.parent().map(PathBuf::from));
+    state.ok_or_else(|| {
+        let trouble = complaint!(
+            "there is no home directory for what a run on agents must keep; set XDG_STATE_HOME",
+            "没有可存放多机压测数据的主目录；请设置 XDG_STATE_HOME"
+        );
+        UsageError::new("--agents", trouble)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,7 +135,7 @@ mod tests {
     fn a_fleet_is_known_by_whatever_names_it() {
         let home = tempfile::tempdir().unwrap();
         let (path, other) = (home.path().join("fleet"), home.path().join("other"));
-        [&path, &other].map(|directory| std::fs::create_dir(directory).unwrap());
+        [&path, &other].into_iter().for_each(|directory| std::fs::create_dir(directory).unwrap());
         let [path, round] = [path.clone(), other.join("../fleet/")].map(|path| path.display().to_string());
         for (one, another, expected) in [
             (&*path, &*round, true),
@@ -150,16 +150,4 @@ mod tests {
         assert!(is_same(None, link::usual_directory().map(|path| path.display().to_string()).as_deref()));
         assert_eq!(shown(Some("nats://user:word@h")).as_deref(), Some("nats://h:4222"));
     }
-}
-
-/// Returns the directory for what is kept between runs.
-fn state() -> Result<PathBuf, UsageError> {
-    let state = kept_runs::directory().and_then(|kept| kept.parent().map(PathBuf::from));
-    state.ok_or_else(|| {
-        let trouble = complaint!(
-            "there is no home directory for what a run on agents must keep; set XDG_STATE_HOME",
-            "没有可存放多机压测数据的主目录；请设置 XDG_STATE_HOME"
-        );
-        UsageError::new("--agents", trouble)
-    })
 }
