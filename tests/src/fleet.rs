@@ -191,6 +191,13 @@ impl TestFleet {
         kill(|line| line.contains(&join));
     }
 
+    /// Returns `true` once this process looks who is there: it is connected with the link.
+    pub fn is_watched_by(&self, id: u32) -> bool {
+        let threads = std::fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
+        let names = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("comm")).ok());
+        names.into_iter().any(|name| name.trim() == "link")
+    }
+
     /// Waits until this many agents are there.
     pub fn wait_for(&self, agents: usize) {
         until("the agents are there", || {

@@ -93,11 +93,9 @@ struct LentShare {
 impl LentShare {
     /// Checks what the owner allows to be loaded, how often, and over how many connections.
     fn check(&self, bench: &Bench) -> Result<(), UsageError> {
-        let plan = &bench.shown().plan;
-        let messages = bench.prepared().messages_per_request();
-        self.terms.check(plan, self.workers(), messages).map_err(UsageError::whole)?;
-        let connections = self.connections(bench).at_most(plan);
-        self.terms.check_connections(connections).map_err(UsageError::whole)?;
+        let connections = self.connections(bench);
+        let checked = self.terms.check(&connections.plan_share(bench.prepared(), &bench.shown().plan));
+        checked.map_err(UsageError::whole)?;
         for origin in bench.prepared().origins() {
             bench.guard().check_lent(origin).map_err(|why| {
                 let zh = why.zh().unwrap_or_else(|| why.en()).into_owned();
@@ -111,17 +109,12 @@ impl LentShare {
         ShareConnections::of(bench.prepared(), &bench.shown().plan, self.task)
     }
 
-    /// Returns the share as a number of the run's workers.
-    fn workers(&self) -> (u32, u32) {
-        (self.task.to - self.task.from, self.task.of)
-    }
-
     /// Holds changes of the load to the ceilings.
     fn hold_changes(&self, bench: &Bench, assignment: &mut Assignment) {
-        let (terms, workers, plan) = (self.terms.clone(), self.workers(), Arc::clone(&bench.shown().plan));
-        let users = terms.max_connections.and_then(|most| self.connections(bench).users_within(most));
-        let messages = bench.prepared().messages_per_request().to_vec();
-        assignment.hold_changes(move |change| terms.hold(change, (&plan, &messages), workers, users));
+        let (terms, connections) = (self.terms.clone(), self.connections(bench));
+        let users = terms.max_connections.and_then(|most| connections.users_within(most));
+        let (prepared, plan) = (Arc::clone(&bench.prepared), Arc::clone(&bench.shown().plan));
+        assignment.hold_changes(move |change| terms.hold(change, &connections.plan_share(&prepared, &plan), users));
     }
 }
 
@@ -137,7 +130,7 @@ fn prepare(
     let protocol = protocol
         .ok_or_else(|| UsageError::new(WORD, complaint!("there is no protocol {}", "没有协议 {}", plan.protocol)))?;
     if let Some(lent) = lent {
-        lent.terms.check(&plan, lent.workers(), &[]).map_err(UsageError::whole)?;
+        lent.terms.check_socket(&plan).map_err(UsageError::whole)?;
     }
     let is_mapped = !plan.connect_to.is_empty();
     let restrict =

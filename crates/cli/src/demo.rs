@@ -56,7 +56,7 @@ pub fn demo(
     intent.presentation = shown.clone();
     let protocol = &*protocols[intent.protocol];
     let mut bench = Bench::prepare(&mut intent, protocol, host, WorkerPlaces::here(SelfLauncher))?;
-    let code = run::show(&mut bench, &intent, (interrupts, None))?;
+    let code = run::show(&mut bench, &intent, Vec::new(), (interrupts, None))?;
     view.print("");
     drop(second);
     if !interrupts.stop().requested() {

@@ -121,6 +121,10 @@ pub const NOT_FETCHED: Text = text("The final metrics were not scraped.", "最�
 /// Shown if the first answer to `--before` is late.
 pub const WAITING_BEFORE: Text = text("waiting for --before on {address} …", "正在等待 {address} 完成 --before …");
 /// Shown if reading files and encoding requests takes long.
+pub const WAITING_FOR_AGENTS: Text = text(
+    "waiting for agents ({agents}), for up to {time} (--agents-wait) …",
+    "正在等待施压机（{agents}），最多 {time}（--agents-wait）…",
+);
 pub const PREPARING: Text = text("preparing the requests …", "正在准备请求 …");
 /// Shown if the first answer is late.
 pub const WAITING: Text = text(
@@ -276,7 +280,7 @@ pub const DEMO_WORKED: Text = text(
 /// First line that the target prints; brunt reads the address from its last word.
 pub const LISTENING: Text = text("listening on {address}", "监听地址 {address}");
 /// Shown if there is no past run.
-/// Which agents make the runs of an experiment.
+/// Which agents make the runs.
 pub const ON_AGENTS: Text = text("Agents: {names}", "施压机：{names}");
 /// How to go on with an experiment that was interrupted.
 pub const GO_ON: Text =

@@ -45,15 +45,14 @@ pub fn run(
     interrupts: &Interrupts,
 ) -> CommandResult {
     let lang = intent.lang();
+    interrupts.set_last_word(lang.of(messages::STOPPED));
     control_pipe::redirect_record(intent)?;
     let late = |after| lang.fill(messages::OUT_OF_TIME, &[("time", &preflight::span(after))]);
     let timer = intent.run_timeout.map(|after| Timer::start(after, interrupts, late(after))).transpose();
     let timer = timer.map_err(|why| UsageError::new("--run-timeout", brunt_engine::no_thread(&why).to_string()))?;
-    let announced = (!intent.presentation.quiet).then(|| lang.of(messages::PREPARING).to_owned());
-    let waiting = announced.and_then(delayed_actions::announce_wait);
-    let bench = fleet::places(intent).and_then(|places| Bench::prepare(intent, protocol, host, places));
-    drop(waiting);
-    let mut bench = bench?;
+    let (places, agents) = announcing(intent.presentation.quiet, waiting_for_agents(intent), || fleet::places(intent))?;
+    let (is_quiet, said) = (intent.presentation.quiet, lang.of(messages::PREPARING).to_owned());
+    let mut bench = announcing(is_quiet, said, || Bench::prepare(intent, protocol, host, places))?;
     if intent.asks_for_workers() {
         checks::workers(&intent.plan, bench.prepared())?;
     }
@@ -67,20 +66,49 @@ pub fn run(
         let targets = (bench.prepared().origins(), bench.prepared().follows_links());
         preflight::confirm_targets(&intent.plan, targets, bench.guard(), lang)?;
     }
-    show(&mut bench, intent, (interrupts, timer))
+    show(&mut bench, intent, agents, (interrupts, timer))
 }
 
-/// Measures a bench once, as the intent says, and shows the output from the first answer to the
+/// Does something, and says so if it takes long.
+fn announcing<T>(is_quiet: bool, said: String, work: impl FnOnce() -> T) -> T {
+    let _waiting = (!is_quiet).then(|| delayed_actions::announce_wait(said));
+    work()
+}
+
+/// Returns the message shown while agents are waited for.
+fn waiting_for_agents(intent: &Intent) -> String {
+    let Some(asked) = &intent.fleet else { return intent.lang().of(messages::PREPARING).to_owned() };
+    let facts = [("agents", &*asked.agents.to_string()), ("time", &*preflight::span(asked.wait))];
+    intent.lang().fill(messages::WAITING_FOR_AGENTS, &facts)
+}
+
+/// Names the agents that make a run, if there are any.
+pub fn say_agents(mut agents: Vec<String>, view: &mut View, lang: Lang) {
+    agents.sort();
+    agents.dedup();
+    if !agents.is_empty() {
+        let names = agents.join(if lang == Lang::Zh { "、" } else { ", " });
+        view.print(&lang.fill(messages::ON_AGENTS, &[("names", &names)]));
+    }
+}
+
+/// Measures a bench once on these agents, if any, as the intent says, and shows the output from the first answer to the
 /// report.
 ///
 /// # Errors
 /// Returns an error that names the wrong option.
-pub fn show(bench: &mut Bench, intent: &Intent, (interrupts, timer): (&Interrupts, Option<Timer>)) -> CommandResult {
+pub fn show(
+    bench: &mut Bench,
+    intent: &Intent,
+    agents: Vec<String>,
+    (interrupts, timer): (&Interrupts, Option<Timer>),
+) -> CommandResult {
     let lang = intent.lang();
     let mut view = View::new(&intent.presentation, lang);
     let mut exports = Exporters::begin(&intent.exporting)?;
     remark(intent, &mut view);
     view.print(&preflight::announcement(&bench.shown().shown, bench.prepared().workers(&intent.plan), lang));
+    say_agents(agents, &mut view, lang);
     preflight::proxies(&bench.shown().shown, lang).into_iter().for_each(|said| view.print(&said));
     exports.introduce(&mut view, lang);
     // From here on a signal ends the run in an orderly way, so that requested documents are written.
@@ -377,7 +405,7 @@ mod tests {
             let protocols = brunt_protocols::all();
             let Ok(Command::Run(mut intent)) = read(&words, &protocols, &defaults) else { panic!("{scheme}") };
             let protocol = &*protocols[intent.protocol];
-            let places = crate::fleet::places(&intent).unwrap();
+            let (places, _) = crate::fleet::places(&intent).unwrap();
             let bench = Bench::prepare(&mut intent, protocol, &GeneratorHost::default(), places)
                 .map_err(|wrong| wrong.to_string());
             let said = bench.map(|bench| bench.remarks()).expect("a good plan");

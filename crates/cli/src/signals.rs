@@ -1,10 +1,11 @@
 //! Signals such as Ctrl-C: the first asks for an orderly end, the second ends the process at once.
 //!
-//! Before a run has begun there is nothing to save, so the first one ends the process at once, too. The closing of a
-//! terminal (SIGHUP) counts as well, unless the parent process has set it to be ignored (`nohup`).
+//! Before a run has begun there is nothing to save, so the first one ends the process at once, too, with a word about what
+//! was not done. The closing of a terminal (SIGHUP) counts as well, unless the parent process has set it to be ignored
+//! (`nohup`).
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use brunt_engine::Stop;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
@@ -41,6 +42,8 @@ pub fn ignore_file_size_signal() {
 pub struct Interrupts {
     stop: Stop,
     orderly: Arc<AtomicBool>,
+    /// Said when a signal ends the process at once because there is nothing to save.
+    last_word: Arc<OnceLock<String>>,
 }
 
 impl Interrupts {
@@ -50,7 +53,7 @@ impl Interrupts {
     /// Returns the error of the operating system.
     pub fn listen() -> std::io::Result<Interrupts> {
         let mut signals = Signals::new(ending().into_iter().chain(unless_ignored(SIGQUIT)))?;
-        let interrupts = Interrupts { stop: Stop::default(), orderly: Arc::default() };
+        let interrupts = Interrupts { stop: Stop::default(), orderly: Arc::default(), last_word: Arc::default() };
         let heard = interrupts.clone();
         std::thread::Builder::new().name("signals".into()).spawn(move || {
             for signal in signals.forever() {
@@ -64,12 +67,18 @@ impl Interrupts {
                     end(INTERRUPTED);
                 }
                 if !heard.orderly.load(Ordering::Relaxed) {
+                    heard.last_word.get().into_iter().for_each(|said| crate::screen::print_error(said));
                     end(i32::from(brunt_report::Exit::Interrupted.code()));
                 }
                 heard.stop.request();
             }
         })?;
         Ok(interrupts)
+    }
+
+    /// Sets what is said if a signal ends the process at once because nothing needs an orderly end yet.
+    pub fn set_last_word(&self, said: impl Into<String>) {
+        let _ = self.last_word.set(said.into());
     }
 
     /// Makes the first signal ask for an orderly end from now on.

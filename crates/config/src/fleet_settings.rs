@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use brunt_cause::{Complaint, complaint};
 use brunt_contract::UsageError;
 use brunt_measure::Nanos;
-use brunt_plan::{AgentSelection, AllowedTarget, LossPolicy, OwnerTerms, RunTerms, quantity};
+use brunt_plan::{AgentSelection, AllowedTarget, LossPolicy, MOST_LABELS, OwnerTerms, RunTerms, is_label, quantity};
 use brunt_report::Lang;
 
 use super::intent::{Presentation, presentation};
@@ -147,15 +147,25 @@ fn join(text: &str) -> Result<String, Complaint> {
 }
 
 fn word(text: &str) -> Result<String, Complaint> {
-    let fits =
-        !text.is_empty() && text.len() <= 40 && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
-    if fits && text != "all" && text != "label" {
+    if is_label(text) {
         return Ok(text.to_owned());
     }
     Err(complaint!(
-        "labels are words of letters, digits, hyphens and dots (eu-west.1), not `{text}`",
-        "标签由字母、数字、连字符和点组成（eu-west.1），而不是“{text}”"
+        "labels are words of up to 40 letters, digits, hyphens and dots (eu-west.1), not `{text}`",
+        "标签由最多 40 个字母、数字、连字符和点组成（eu-west.1），而不是“{text}”"
     ))
+}
+
+/// Maximum number of targets that an owner lists: what an agent says of itself is bounded.
+const MOST_ALLOWED: usize = 1000;
+
+/// Checks that an agent does not say too much of itself.
+fn check_number(option: &str, given: usize, most: usize) -> Result<(), UsageError> {
+    if given <= most {
+        return Ok(());
+    }
+    let trouble = complaint!("is there {given} times, and {most} is the most", "出现了 {given} 次，最多 {most} 次");
+    Err(UsageError::new(option, trouble))
 }
 
 fn allowed(text: &str) -> Result<AllowedTarget, Complaint> {
@@ -205,16 +215,15 @@ pub fn agent(values: &SettingValues) -> Result<AgentCommand, UsageError> {
         },
         None => std::env::var(TOKEN_VARIABLE).ok(),
     };
+    let (labels, allow) = (values.each(&LABEL)?, values.each(&ALLOW)?);
+    check_number("--label", labels.len(), MOST_LABELS)?;
+    check_number("--allow", allow.len(), MOST_ALLOWED)?;
     Ok(AgentCommand {
         join,
         token,
         name: values.get(&NAME)?,
-        labels: values.each(&LABEL)?,
-        terms: OwnerTerms {
-            allow: values.each(&ALLOW)?,
-            max_rate: values.get(&MAX_RATE)?,
-            max_connections: values.get(&MAX_CONNECTIONS)?,
-        },
+        labels,
+        terms: OwnerTerms { allow, max_rate: values.get(&MAX_RATE)?, max_connections: values.get(&MAX_CONNECTIONS)? },
         spool: values.get(&SPOOL)?.map(PathBuf::from),
         language: values.get(&AGENT_LANG)?,
     })
@@ -407,6 +416,22 @@ mod tests {
         let said = |path: &str| token_of(path).unwrap_err().to_string();
         assert!(said("/dev/zero").contains("too long"));
         assert!(said("/nowhere").contains("cannot be read"));
+    }
+
+    #[test]
+    fn what_an_agent_says_of_itself_is_bounded() {
+        let asked = |more: &str, times| {
+            let words = format!("agent --join h --token t{}", format!(" {more}").repeat(times));
+            let words: Vec<String> = words.split(' ').map(String::from).collect();
+            let defaults = crate::Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
+            crate::read(&words, &brunt_protocols::all(), &defaults).map(drop).map_err(|wrong| wrong.to_string())
+        };
+        for (more, most) in [("--label a", MOST_LABELS), ("--allow a.test", MOST_ALLOWED)] {
+            assert_eq!(asked(more, most), Ok(()), "{more}");
+            let said = asked(more, most + 1).expect_err(more);
+            assert!(said.ends_with(&format!("is there {} times, and {most} is the most", most + 1)), "{said}");
+        }
+        assert!(asked(&format!("--label {}", "x".repeat(41)), 1).is_err_and(|said| said.contains("up to 40 letters")));
     }
 
     #[test]

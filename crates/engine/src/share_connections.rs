@@ -1,6 +1,6 @@
 //! The connections that a share of a run can have at once, for the owner of a machine who bounds them.
 
-use brunt_plan::{Load, Plan};
+use brunt_plan::{Load, Plan, PlanShare};
 
 use crate::{PreparedRun, Task};
 
@@ -48,6 +48,13 @@ impl ShareConnections {
         let loads = plan.scenarios.iter().map(|scenario| (&scenario.load, scenario.max_connections));
         let mut loads = loads.chain(plan.scenarios.is_empty().then_some((&plan.load, plan.max_connections)));
         loads.try_fold(0, |sum: u64, (load, most)| Some(sum.saturating_add(of_load(load, most)?)))
+    }
+
+    /// Returns the share as its owner's ceilings look at it.
+    pub fn plan_share<'a>(&self, run: &'a PreparedRun, plan: &'a Plan) -> PlanShare<'a> {
+        let Task { from, to, of } = self.task;
+        let messages = run.messages_per_request();
+        PlanShare { plan, workers: (to - from, of), messages, connections: self.at_most(plan) }
     }
 
     /// Returns the most users of the whole run with which the share has at most this many connections.

@@ -29,6 +29,8 @@ const WORKS: u8 = 5;
 
 /// Maximum length of an item: the longest event and a little.
 const LONGEST: usize = 16 << 20;
+/// Maximum length of what an agent says in words; the rest is left out.
+const LONGEST_WORDS: usize = 4 << 10;
 
 impl Item {
     /// Appends the item.
@@ -71,7 +73,7 @@ impl Item {
         }
         let (item, rest) = rest.split_at(length);
         let (kind, body) = item.split_first()?;
-        let text = || brunt_measure::sanitize::bytes(body);
+        let text = || brunt_measure::sanitize::bytes(&body[..body.len().min(LONGEST_WORDS)]);
         let item = match *kind {
             READY => Item::Ready(u32::from_le_bytes(body.try_into().ok()?)),
             EVENT => Item::Event(body.to_vec()),
@@ -112,6 +114,9 @@ mod tests {
             let whole = std::iter::from_fn(|| Item::take(&mut rest)).count();
             assert!(whole < items.len() && rest.len() < bytes.len(), "{cut}");
         }
+        let mut long = Vec::new();
+        Item::Remark("x".repeat(1 << 20)).write(&mut long);
+        assert_eq!(Item::take(&mut &long[..]), Some(Item::Remark("x".repeat(LONGEST_WORDS))));
         for bad in [
             &[0, 0, 0, 0, 1][..],
             &[1, 0, 0, 0, 9],

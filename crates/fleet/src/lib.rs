@@ -13,6 +13,6 @@ mod protocol;
 mod shares;
 
 pub use agent::{AgentSettings, LentMachine};
-pub use coordinator::{AgentGroup, AgentPresence, Fleet, ResumedRun, RunDirectory, RunOutput, unfinished_runs};
+pub use coordinator::{AgentGroup, AgentPresence, Fleet, ResumedRun, RunDirectory, RunOutput, unfinished_runs_of};
 pub use identity::{AgentToken, FleetDirectory, check_name};
 pub use protocol::{AgentDescription, AgentState};

@@ -1,5 +1,6 @@
 //! Which agents make a run: `4`, `all`, `label=eu`, `eu=2,asia=1`, `one,two`.
 
+use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
 use brunt_cause::{Complaint, complaint};
@@ -28,6 +29,17 @@ pub enum AgentSelection {
     Labels(Vec<(String, usize)>),
     /// Those with these names.
     Names(Vec<String>),
+}
+
+/// Maximum number of labels of an agent, and of the letters of each.
+pub const MOST_LABELS: usize = 20;
+const LONGEST_LABEL: usize = 40;
+
+/// Returns `true` for what an agent may have as a label.
+pub fn is_label(text: &str) -> bool {
+    let fits = (1..=LONGEST_LABEL).contains(&text.len())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    fits && text != "all" && text != "label"
 }
 
 fn is_word(text: &str) -> bool {
@@ -99,26 +111,47 @@ impl AgentSelection {
     /// # Errors
     /// Too few are there: what is missing, in a sentence.
     pub fn choose(&self, there: &[NamedAgent]) -> Result<Vec<usize>, Complaint> {
-        let missing = |wanted: String, found: usize| missing(&wanted, found, there);
-        let idle: Vec<usize> = (0..there.len()).filter(|n| there[*n].run.is_none()).collect();
+        let able: Vec<usize> =
+            (0..there.len()).filter(|n| there[*n].run.is_none() && self.asks_for(&there[*n])).collect();
         match self {
-            AgentSelection::Number(number) if idle.len() >= *number => Ok(idle[..*number].to_vec()),
-            AgentSelection::Number(number) => Err(missing(number.to_string(), idle.len())),
-            AgentSelection::All if idle.is_empty() => Err(missing("all".into(), 0)),
-            AgentSelection::All => Ok(idle),
-            AgentSelection::Label(label) => {
-                let chosen: Vec<usize> = idle.into_iter().filter(|n| has(&there[*n], label)).collect();
-                if chosen.is_empty() { Err(no_label(label, there)) } else { Ok(chosen) }
-            }
-            AgentSelection::Labels(labels) => choose_by_labels(labels, &idle, there),
+            AgentSelection::Number(number) if able.len() >= *number => Ok(able[..*number].to_vec()),
+            AgentSelection::All if !able.is_empty() => Ok(able),
+            AgentSelection::Number(_) | AgentSelection::All => Err(missing(self, &able, there)),
+            AgentSelection::Label(label) if able.is_empty() => Err(no_label(label, self, there)),
+            AgentSelection::Label(_) => Ok(able),
+            AgentSelection::Labels(labels) => choose_by_labels(labels, &able, there),
             AgentSelection::Names(names) => {
-                let find = |name: &String| {
-                    idle.iter().copied().find(|n| there[*n].name == *name).ok_or_else(|| no_name(name, there))
-                };
-                let mut chosen: Vec<usize> = names.iter().map(find).collect::<Result<_, _>>()?;
-                chosen.sort_unstable();
-                Ok(chosen)
+                match names.iter().find(|name| able.iter().all(|n| there[*n].name != **name)) {
+                    Some(lacking) => Err(no_name(lacking, &able, there)),
+                    None => Ok(able),
+                }
             }
+        }
+    }
+
+    /// Returns `true` if an agent would be taken for this selection, were it idle and needed.
+    fn asks_for(&self, agent: &NamedAgent) -> bool {
+        match self {
+            AgentSelection::Number(_) | AgentSelection::All => true,
+            AgentSelection::Label(label) => has(agent, label),
+            AgentSelection::Labels(labels) => labels.iter().any(|(label, _)| has(agent, label)),
+            AgentSelection::Names(names) => names.contains(&agent.name),
+        }
+    }
+}
+
+/// Writes a selection as it is asked for.
+impl Display for AgentSelection {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            AgentSelection::Number(number) => write!(out, "{number}"),
+            AgentSelection::All => out.write_str("all"),
+            AgentSelection::Label(label) => write!(out, "label={label}"),
+            AgentSelection::Labels(labels) => {
+                let parts: Vec<String> = labels.iter().map(|(label, number)| format!("{label}={number}")).collect();
+                out.write_str(&parts.join(","))
+            }
+            AgentSelection::Names(names) => out.write_str(&names.join(",")),
         }
     }
 }
@@ -127,15 +160,16 @@ impl AgentSelection {
 fn choose_by_labels(labels: &[(String, usize)], idle: &[usize], there: &[NamedAgent]) -> Result<Vec<usize>, Complaint> {
     let mut matching = LabelMatching { there, idle, taken: Vec::new() };
     for (label, number) in labels {
-        let able = idle.iter().filter(|n| has(&there[**n], label)).count();
-        if able == 0 {
-            return Err(no_label(label, there));
+        let able: Vec<usize> = idle.iter().copied().filter(|n| has(&there[*n], label)).collect();
+        let wanted = || AgentSelection::Labels(vec![(label.clone(), *number)]);
+        if able.is_empty() {
+            return Err(no_label(label, &wanted(), there));
         }
-        if able < *number {
-            return Err(missing(&format!("{label}={number}"), able, there));
+        if able.len() < *number {
+            return Err(missing(&wanted(), &able, there));
         }
         if !(0..*number).all(|_| matching.take_one(label)) {
-            return Err(not_together(labels, there));
+            return Err(not_together(labels, idle, there));
         }
     }
     Ok(matching.taken.into_iter().map(|(agent, _)| agent).collect())
@@ -176,30 +210,28 @@ impl<'a> LabelMatching<'a> {
     }
 }
 
-/// Says how many there are of what was wanted, and what to do.
-fn missing(wanted: &str, found: usize, there: &[NamedAgent]) -> Complaint {
-    let [en, zh] = whereabouts(there);
+/// Says which agents there are (`able`) of what was wanted, and what to do.
+fn missing(wanted: &impl Display, able: &[usize], there: &[NamedAgent]) -> Complaint {
+    let [en, zh] = whereabouts(able, there);
     complaint!(
-        "{wanted} cannot be had: {found} can take a share now ({en}); start agents (brunt agent …), look with `brunt fleet` who \
-         is there, or wait for them longer with --agents-wait",
-        "无法满足 {wanted}：现在能承担份额的有 {found} 个（{zh}）；请启动施压机（brunt agent …），用 `brunt fleet` 查看谁在线，\
-         或用 --agents-wait 等待更久"
+        "{wanted} cannot be had: {en}; start agents (brunt agent …), look with `brunt fleet` who is there, or wait for them \
+         longer with --agents-wait",
+        "无法满足 {wanted}：{zh}；请启动施压机（brunt agent …），用 `brunt fleet` 查看谁在线，或用 --agents-wait 等待更久"
     )
 }
 
 /// Says that labels are shared by too few agents.
-fn not_together(labels: &[(String, usize)], there: &[NamedAgent]) -> Complaint {
-    let wanted: Vec<String> = labels.iter().map(|(label, number)| format!("{label}={number}")).collect();
-    let (wanted, [en, zh]) = (wanted.join(","), whereabouts(there));
+fn not_together(labels: &[(String, usize)], able: &[usize], there: &[NamedAgent]) -> Complaint {
+    let (wanted, [en, zh]) = (AgentSelection::Labels(labels.to_vec()), whereabouts(able, there));
     complaint!(
-        "{wanted} cannot be had together: an agent with several labels counts for one of them ({en}); start more agents \
-         (brunt agent …), or wait for them longer with --agents-wait",
-        "无法同时满足 {wanted}：有多个标签的施压机只计入其中一个（{zh}）；请启动更多施压机（brunt agent …），或用 --agents-wait \
-         等待更久"
+        "{wanted} cannot be had together: an agent with several labels counts for one of them; {en}; start agents \
+         (brunt agent …), or wait for more with --agents-wait",
+        "无法同时满足 {wanted}：有多个标签的施压机只计入其中一个；{zh}；请启动施压机（brunt agent …），或用 --agents-wait \
+         等待更多"
     )
 }
 
-fn no_name(name: &str, there: &[NamedAgent]) -> Complaint {
+fn no_name(name: &String, able: &[usize], there: &[NamedAgent]) -> Complaint {
     if there.iter().any(|agent| has(agent, name)) {
         return complaint!(
             "no agent that is there is called {name}, which is a label: write label={name}",
@@ -207,22 +239,22 @@ fn no_name(name: &str, there: &[NamedAgent]) -> Complaint {
         );
     }
     if there.iter().any(|agent| agent.name == *name) {
-        return missing(name, 0, there);
+        return missing(name, &[], there);
     }
-    let [en, zh] = whereabouts(there);
+    let [en, zh] = whereabouts(able, there);
     complaint!(
-        "no agent that is there has the name or label {name} ({en}); start it (brunt agent …), or wait for it longer with \
+        "no agent that is there has the name or label {name}; {en}; start it (brunt agent …), or wait for it longer with \
          --agents-wait",
-        "在线的施压机中没有名称或标签为 {name} 的（{zh}）；请启动它（brunt agent …），或用 --agents-wait 等待更久"
+        "在线的施压机中没有名称或标签为 {name} 的；{zh}；请启动它（brunt agent …），或用 --agents-wait 等待更久"
     )
 }
 
-fn no_label(label: &str, there: &[NamedAgent]) -> Complaint {
+fn no_label(label: &str, wanted: &AgentSelection, there: &[NamedAgent]) -> Complaint {
     let mut labels: Vec<&str> = there.iter().flat_map(|agent| &agent.labels).map(String::as_str).collect();
     labels.sort_unstable();
     labels.dedup();
     if labels.is_empty() || labels.contains(&label) {
-        return missing(&format!("label={label}"), 0, there);
+        return missing(wanted, &[], there);
     }
     let (en, zh) = (labels.join(", "), labels.join("、"));
     complaint!(
@@ -231,16 +263,32 @@ fn no_label(label: &str, there: &[NamedAgent]) -> Complaint {
     )
 }
 
-/// Says in each language which agents are idle, and which run others make.
-fn whereabouts(there: &[NamedAgent]) -> [String; 2] {
-    let idle: Vec<&str> = there.iter().filter(|agent| agent.run.is_none()).map(|agent| &*agent.name).collect();
-    let listed = |between: &str| if idle.is_empty() { "-".to_owned() } else { idle.join(between) };
-    let mut said = [format!("there and idle: {}", listed(", ")), format!("在线且空闲：{}", listed("、"))];
-    for (name, run) in there.iter().filter_map(|agent| Some((&agent.name, agent.run.as_ref()?))) {
-        said[0] += &format!("; {name} makes run {run}");
-        said[1] += &format!("；{name} 正在承担压测 {run} 的份额");
+/// Says in each language how many agents can take a share of what is wanted, which these are, and what the others do.
+fn whereabouts(able: &[usize], there: &[NamedAgent]) -> [String; 2] {
+    let names = |of: &[usize], between: &str| of.iter().map(|n| &*there[*n].name).collect::<Vec<_>>().join(between);
+    let others: Vec<usize> = (0..there.len()).filter(|n| there[*n].run.is_none() && !able.contains(n)).collect();
+    let (mut en, mut zh) = (Vec::new(), Vec::new());
+    if !able.is_empty() {
+        en.push(names(able, ", "));
+        zh.push(names(able, "、"));
     }
-    said
+    if !others.is_empty() {
+        en.push(format!("idle, but not asked for: {}", names(&others, ", ")));
+        zh.push(format!("空闲但不在所选之列：{}", names(&others, "、")));
+    }
+    for (name, run) in there.iter().filter_map(|agent| Some((&agent.name, agent.run.as_ref()?))) {
+        en.push(format!("{name} makes run {run}"));
+        zh.push(format!("{name} 正在承担压测 {run} 的份额"));
+    }
+    let [mut said_en, mut said_zh] = match able.len() {
+        0 => ["none can take a share now".to_owned(), "现在没有能承担份额的".to_owned()],
+        able => [format!("{able} can take a share now"), format!("现在能承担份额的有 {able} 个")],
+    };
+    if !en.is_empty() {
+        said_en += &format!(" ({})", en.join("; "));
+        said_zh += &format!("（{}）", zh.join("；"));
+    }
+    [said_en, said_zh]
 }
 
 fn has(agent: &NamedAgent, label: &str) -> bool {
@@ -278,14 +326,15 @@ mod tests {
         for (text, said) in [
             (
                 "eu=3",
-                "eu=3 cannot be had: 2 can take a share now (there and idle: a, b, c, d); start agents (brunt agent",
+                "eu=3 cannot be had: 2 can take a share now (a, c; idle, but not asked for: b, d); start agents (brunt agent",
             ),
             ("eu", "no agent that is there is called eu, which is a label: write label=eu"),
             ("label=mars", "no agent that is there has the label mars; their labels: asia, big, eu, us"),
             (
                 "a,z",
-                "no agent that is there has the name or label z (there and idle: a, b, c, d); start it (brunt agent",
+                "no agent that is there has the name or label z; 1 can take a share now (a; idle, but not asked for: b, c, d); start it",
             ),
+            ("5", "5 cannot be had: 4 can take a share now (a, b, c, d); start agents (brunt agent"),
             ("mars=1", "no agent that is there has the label mars; their labels: asia, big, eu, us"),
         ] {
             let complaint = text.parse::<AgentSelection>().unwrap().choose(&agents()).unwrap_err().to_string();
@@ -324,13 +373,41 @@ mod tests {
         there[0].run = Some("6b0a-e7".into());
         let choose = |text: &str| text.parse::<AgentSelection>().expect("a selection").choose(&there);
         assert_eq!(choose("all"), Ok(vec![1]));
-        for text in ["2", "a1", "label=eu", "eu=1"] {
+        for (text, en, zh) in [
+            ("2", "1 can take a share now (a2; ", "有 1 个（a2；"),
+            (
+                "a1",
+                "none can take a share now (idle, but not asked for: a2; ",
+                "没有能承担份额的（空闲但不在所选之列：a2；",
+            ),
+            ("label=eu", "none can take a share now (idle, but not asked for: a2; ", "（空闲但不在所选之列：a2；"),
+            ("eu=1", "none can take a share now (idle, but not asked for: a2; ", "（空闲但不在所选之列：a2；"),
+        ] {
             let said = choose(text).expect_err("too few");
-            assert!(said.to_string().contains("(there and idle: a2; a1 makes run 6b0a-e7)"), "{text}: {said}");
-            assert!(said.zh().contains("在线且空闲：a2；a1 正在承担压测 6b0a-e7 的份额"), "{text}: {}", said.zh());
+            let expected = format!("{text} cannot be had: {en}a1 makes run 6b0a-e7); start agents (brunt agent …)");
+            assert!(said.starts_with(&expected), "{said}");
+            let expected = format!("{zh}a1 正在承担压测 6b0a-e7 的份额）；请启动施压机");
+            assert!(said.zh().contains(&expected), "{text}: {}", said.zh());
         }
+        let nobody = "eu=2".parse::<AgentSelection>().expect("a selection").choose(&[]).expect_err("nobody");
+        assert!(nobody.starts_with("eu=2 cannot be had: none can take a share now; start agents"), "{nobody}");
         let zh = choose("label=mars").expect_err("no label").zh().to_owned();
         assert!(zh.ends_with("它们的标签：asia、eu"), "{zh}");
+    }
+
+    #[test]
+    fn labels_are_short_words() {
+        for (text, fits) in [("eu-west.1", true), ("", false), ("all", false), ("a b", false), ("é", false)] {
+            assert_eq!(is_label(text), fits, "{text}");
+        }
+        assert_eq!([40, 41].map(|letters| is_label(&"x".repeat(letters))), [true, false]);
+    }
+
+    #[test]
+    fn a_selection_is_shown_as_it_was_written() {
+        for text in ["4", "all", "label=eu", "eu=1", "eu=2,asia=1", "one,two"] {
+            assert_eq!(text.parse::<AgentSelection>().expect("a selection").to_string(), text);
+        }
     }
 
     #[test]

@@ -19,10 +19,10 @@ pub mod stages;
 mod trial;
 pub mod yaml;
 
-pub use agent_selection::{AgentSelection, NamedAgent};
+pub use agent_selection::{AgentSelection, MOST_LABELS, NamedAgent, is_label};
 pub use bundle::Bundle;
 pub use change::Change;
-pub use owner_terms::{AllowedTarget, OwnerTerms};
+pub use owner_terms::{AllowedTarget, OwnerTerms, PlanShare};
 pub use run_terms::{LossPolicy, RunTerms};
 pub use scenarios::ScenarioPlan;
 pub use trial::Trial;

@@ -5,9 +5,13 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use brunt_cause::{Complaint, complaint};
+use brunt_measure::{Nanos, format_count, format_rate};
 use serde::{Deserialize, Serialize};
 
-use crate::{Change, Plan, address};
+use crate::{Change, Load, Plan, address};
+
+/// Rate of arrivals to which a change is held that leaves none: one in thirty years, because 0 is no rate.
+const LEAST_RATE: f64 = 1e-9;
 
 /// The terms on which a machine is lent to runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -61,6 +65,9 @@ impl FromStr for AllowedTarget {
     }
 }
 
+/// Maximum length of a host name in DNS.
+const LONGEST_HOST: usize = 253;
+
 /// Returns `true` for a host name; one whose last part is a number would be read as an address elsewhere.
 fn is_host_name(text: &str) -> bool {
     let is_part = |part: &str| {
@@ -68,7 +75,7 @@ fn is_host_name(text: &str) -> bool {
         !part.is_empty() && chars.all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
     };
     let last_is_number = text.rsplit('.').next().is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
-    text.split('.').all(is_part) && !last_is_number
+    text.len() <= LONGEST_HOST && text.split('.').all(is_part) && !last_is_number
 }
 
 impl TryFrom<String> for AllowedTarget {
@@ -116,70 +123,72 @@ impl OwnerTerms {
         }
     }
 
-    /// Checks a share of a plan (a number of the run's workers) against the terms, except for its connections. `messages` are
-    /// the most of a request to each URL; none as long as no request is prepared.
+    /// Checks that a plan loads no socket of the machine itself, which can be said before any request is prepared.
+    ///
+    /// # Errors
+    /// It does.
+    pub fn check_socket(&self, plan: &Plan) -> Result<(), Complaint> {
+        match plan.unix_socket {
+            None => Ok(()),
+            Some(_) => Err(complaint!(
+                "no Unix socket is loaded from it: those of its machine are its owner's; leave --unix-socket out",
+                "不能从它对 Unix 套接字施压：其机器上的套接字属于机主；请去掉 --unix-socket"
+            )),
+        }
+    }
+
+    /// Checks a share of a plan against the terms.
     ///
     /// # Errors
     /// The owner does not allow it.
-    pub fn check(&self, plan: &Plan, (workers, of): (u32, u32), messages: &[u64]) -> Result<(), Complaint> {
-        if plan.unix_socket.is_some() {
-            return Err(complaint!(
-                "no Unix socket is loaded from it: those of its machine are its owner's; leave --unix-socket out",
-                "不能从它对 Unix 套接字施压：其机器上的套接字属于机主；请去掉 --unix-socket"
-            ));
-        }
-        self.check_rate(plan, f64::from(workers) / f64::from(of.max(1)), messages)
+    pub fn check(&self, share: &PlanShare<'_>) -> Result<(), Complaint> {
+        self.check_socket(share.plan)?;
+        self.check_rate(share)?;
+        self.check_connections(share.connections)
     }
 
-    /// Checks the rate of a part of a plan.
-    fn check_rate(&self, plan: &Plan, part: f64, messages: &[u64]) -> Result<(), Complaint> {
-        let Some(most) = self.max_rate else { return Ok(()) };
-        let loads = || {
-            let own = plan.scenarios.iter().map(|scenario| (&scenario.load, scenario.max_connections));
-            own.chain(plan.scenarios.is_empty().then_some((&plan.load, plan.max_connections)))
-        };
-        if loads().any(|(load, _)| !load.is_open()) {
+    fn check_rate(&self, share: &PlanShare<'_>) -> Result<(), Complaint> {
+        let Some(ceiling) = self.max_rate else { return Ok(()) };
+        let most = format_rate(ceiling);
+        if share.loads().any(|load| !load.is_open()) {
             return Err(complaint!(
-                "its owner allows {most} requests a second (--max-rate), and a load of users has no rate that could be held to; \
+                "its owner allows requests at {most} (--max-rate), and a load of users has no rate that could be held to; \
                  use -r",
-                "机主只允许每秒 {most} 个请求（--max-rate），而按用户数的负载没有可以遵守的速率；请用 -r"
+                "机主只允许 {most} 的请求速率（--max-rate），而按用户数的负载没有可以遵守的速率；请用 -r"
             ));
         }
-        let Some(each) = plan.requests_per_iteration(messages) else {
+        let Some(sent) = share.rate() else {
             return Err(complaint!(
-                "its owner allows {most} requests a second (--max-rate), and responses decide how much an iteration of this plan sends \
+                "its owner allows requests at {most} (--max-rate), and responses decide how much an iteration of this plan sends \
                  (loops over their values, resources of pages, --reply); leave those out",
-                "机主只允许每秒 {most} 个请求（--max-rate），而该计划每次迭代的发送量由响应决定（按响应值的循环、页面资源、--reply）；请去掉这些"
+                "机主只允许 {most} 的请求速率（--max-rate），而该计划每次迭代的发送量由响应决定（按响应值的循环、页面资源、--reply）；请去掉这些"
             ));
         };
-        let beats =
-            |connections: u32| plan.heartbeat.map_or(0.0, |every| f64::from(connections) * 1e9 / every.0 as f64);
-        let rate = part * loads().map(|(load, most)| load.peak() * each as f64 + beats(most)).sum::<f64>();
+        let rate = sent.at(share.loads().map(Load::peak).sum());
         // A rate that is no number is not within it, either.
-        if rate <= most {
+        if rate <= ceiling {
             return Ok(());
         }
+        let (rate, each) = (format_rate(rate), format_count(sent.each));
         Err(complaint!(
-            "its owner allows {most} requests a second (--max-rate), and its share is {rate:.0} (an iteration sends up to {each}, \
-             counting redirects and messages); ask for less, or use more agents",
-            "机主只允许每秒 {most} 个请求（--max-rate），而它的份额是 {rate:.0}（每次迭代最多 {each} 个，含重定向和消息）；请降低速率，或增加施压机"
+            "its owner allows requests at {most} (--max-rate), and its share is {rate} (an iteration sends up to {each}, \
+             counting redirects and messages; heartbeats count, too); ask for less, or use more agents",
+            "机主只允许 {most} 的请求速率（--max-rate），而它的份额是 {rate}（每次迭代最多 {each} 个，含重定向和消息；心跳也计入）；请降低速率，或增加施压机"
         ))
     }
 
     /// Checks the most connections that a share can have at once; `None` if nothing bounds them.
-    ///
-    /// # Errors
-    /// The share exceeds the ceiling.
-    pub fn check_connections(&self, share: Option<u64>) -> Result<(), Complaint> {
-        match (self.max_connections, share) {
-            (None, _) => Ok(()),
-            (Some(most), Some(share)) if share <= most => Ok(()),
-            (Some(most), Some(share)) => Err(complaint!(
+    fn check_connections(&self, share: Option<u64>) -> Result<(), Complaint> {
+        let Some(ceiling) = self.max_connections else { return Ok(()) };
+        let most = format_count(ceiling);
+        match share.map(|share| (share, format_count(share))) {
+            Some((share, _)) if share <= ceiling => Ok(()),
+            Some((_, share)) => Err(complaint!(
                 "its owner allows {most} connections (--max-connections), and its share is {share} (each user has its own to \
                  every server); ask for less, or use more agents",
                 "机主只允许 {most} 个连接（--max-connections），而它的份额是 {share}（每个用户与每个服务器各有连接）；请减少连接，或增加施压机"
             )),
-            (Some(most), None) => Err(complaint!(
+            None => Err(complaint!(
                 "its owner allows {most} connections (--max-connections), and redirects or links can lead users to any number of \
                  servers; leave those out (-L), or use -r with --max-connections",
                 "机主只允许 {most} 个连接（--max-connections），而重定向或链接可能把用户带到任意多个服务器；请去掉它们（-L），或使用 -r 和 --max-connections"
@@ -187,23 +196,71 @@ impl OwnerTerms {
         }
     }
 
-    /// Bounds a change of a plan's load so that a share of it, which passed the check, stays within the ceilings.
-    /// `messages` are the most of a request to each URL, `users` the most users of the run for the connections that are allowed.
+    /// Bounds a change of the load so that a share, which passed the check, stays within the ceilings. `users` are the most
+    /// users of the run for the connections that are allowed.
     #[must_use]
-    pub fn hold(
-        &self,
-        change: Change,
-        (plan, messages): (&Plan, &[u64]),
-        (workers, of): (u32, u32),
-        users: Option<u32>,
-    ) -> Change {
-        let each = plan.requests_per_iteration(messages).unwrap_or(u64::MAX) as f64;
-        let part = f64::from(workers) / f64::from(of.max(1));
+    pub fn hold(&self, change: Change, share: &PlanShare<'_>, users: Option<u32>) -> Change {
         match (change, self.max_rate, users) {
-            (Change::Rate(rate), Some(most), _) => Change::Rate(rate.min(most / part / each)),
+            (Change::Rate(rate), Some(most), _) => {
+                let within = share.rate().map_or(0.0, |sent| sent.arrivals_within(most));
+                // A change applies to each of the loads.
+                Change::Rate(rate.min((within / share.loads().count() as f64).max(LEAST_RATE)))
+            }
             (Change::Users(asked), _, Some(most)) => Change::Users(asked.min(most)),
             _ => change,
         }
+    }
+}
+
+/// A share of a plan, as far as its owner's ceilings look at it.
+#[derive(Clone, Copy, Debug)]
+pub struct PlanShare<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The workers of the share, and those of the run.
+    pub workers: (u32, u32),
+    /// The most messages that a request to each URL sends, as prepared.
+    pub messages: &'a [u64],
+    /// The most connections of the share; `None` if nothing bounds them.
+    pub connections: Option<u64>,
+}
+
+impl<'a> PlanShare<'a> {
+    fn loads(&self) -> impl Iterator<Item = &'a Load> + use<'a> {
+        let plan = self.plan;
+        plan.scenarios.iter().map(|scenario| &scenario.load).chain(plan.scenarios.is_empty().then_some(&plan.load))
+    }
+
+    /// Returns what the share sends; `None` if responses decide how much that is.
+    fn rate(&self) -> Option<ShareRate> {
+        let (workers, of) = self.workers;
+        let beats = |every: Nanos| self.connections.map_or(f64::INFINITY, |all| all as f64 * 1e9 / every.0 as f64);
+        Some(ShareRate {
+            part: f64::from(workers) / f64::from(of.max(1)),
+            each: self.plan.requests_per_iteration(self.messages)?,
+            beats: self.plan.heartbeat.map_or(0.0, beats),
+        })
+    }
+}
+
+/// The most requests a second of a share: its part of the arrivals, and heartbeats.
+struct ShareRate {
+    part: f64,
+    /// The most requests of an iteration.
+    each: u64,
+    /// Heartbeats of its connections, per second.
+    beats: f64,
+}
+
+impl ShareRate {
+    /// Returns the rate of requests while the run has this rate of arrivals.
+    fn at(&self, arrivals: f64) -> f64 {
+        self.part * arrivals * self.each as f64 + self.beats
+    }
+
+    /// Returns the highest rate of arrivals of the run at which the share stays within this rate of requests.
+    fn arrivals_within(&self, most: f64) -> f64 {
+        (most - self.beats).max(0.0) / self.part / self.each as f64
     }
 }
 
@@ -252,6 +309,7 @@ mod tests {
             "a..b",
             "a.test/8",
             "1.2.3.4.5",
+            &"a".repeat(254),
         ] {
             assert!(text.parse::<AllowedTarget>().is_err(), "{text}");
         }
@@ -281,10 +339,11 @@ mod tests {
             format!(r#""protocol": "{protocol}", "options": {{{options}}}, "unix_socket": null"#)
         };
         let within = OwnerTerms { max_rate: Some(100.0), ..OwnerTerms::default() };
+        let connections = Some(10);
         for (more, share, said) in [
             (plain.to_owned(), (1, 1), None),
             (flow(&[request; 2].join(",")), (1, 1), None),
-            (repeat("40"), (1, 1), Some("its share is 2000")),
+            (repeat("40"), (1, 1), Some("its share is 2,000/s")),
             (repeat("40"), (1, 20), None),
             (repeat(r#""n""#), (1, 1), Some("decide")),
             (r#""options": {"redirects": ["10"]}, "unix_socket": null"#.to_owned(), (1, 1), Some("up to 11")),
@@ -299,15 +358,17 @@ mod tests {
             (messages("websocket", r#""reply": ["ping=>pong"]"#), (1, 1), Some("decide")),
             (r#""options": {}, "unix_socket": "/run/docker.sock""#.to_owned(), (1, 1), Some("Unix")),
         ] {
-            let checked = within.check(&plan(rate, &more), share, &[]).map_err(|why| why.to_string());
+            let share = PlanShare { plan: &plan(rate, &more), workers: share, messages: &[], connections };
+            let checked = within.check(&share).map_err(|why| why.to_string());
             match said {
                 None => assert_eq!(checked, Ok(()), "{more}"),
                 Some(said) => assert!(checked.as_ref().is_err_and(|why| why.contains(said)), "{more}: {checked:?}"),
             }
         }
         let stream = plan(rate, &messages("grpc", ""));
-        for (sent, said) in [(2, None), (3, Some("its share is 150"))] {
-            let refused = within.check(&stream, (1, 1), &[sent]).err();
+        for (sent, said) in [(2, None), (3, Some("its share is 150/s"))] {
+            let refused =
+                within.check(&PlanShare { plan: &stream, workers: (1, 1), messages: &[sent], connections }).err();
             assert_eq!(refused.is_some(), said.is_some(), "{sent} messages");
             assert!(said.is_none_or(|said| refused.is_some_and(|why| why.contains(said))), "{sent} messages");
         }
@@ -317,10 +378,54 @@ mod tests {
         let first = calls.urls[0].clone();
         calls.urls = vec![first.clone(), first].into();
         assert_eq!(calls.requests_per_iteration(&[5, 1]), Some(6));
-        assert_eq!(calls.requests_per_iteration(&[0]), Some(2), "a step that sends nothing may open a connection");
-        let held = |more: &str| within.hold(Change::Rate(9000.0), (&plan(rate, more), &[]), (1, 2), None);
-        assert_eq!([held(plain), held(&repeat("40"))], [Change::Rate(200.0), Change::Rate(5.0)]);
-        assert_eq!(within.hold(Change::Users(9), (&plan(rate, plain), &[]), (1, 2), Some(4)), Change::Users(4));
-        assert_eq!(within.hold(Change::Pause, (&plan(rate, plain), &[]), (1, 2), Some(4)), Change::Pause);
+        assert_eq!(calls.requests_per_iteration(&[3, 0]), Some(3), "a step that only ends a stream sends nothing");
+        assert_eq!(
+            within.check_rate(&PlanShare {
+                plan: &plan(rate, plain),
+                workers: (1, 1),
+                messages: &[],
+                connections: None
+            }),
+            Ok(())
+        );
+    }
+
+    #[test]
+    fn a_change_of_the_load_is_held_to_what_the_check_takes() {
+        let within = OwnerTerms { max_rate: Some(100.0), ..OwnerTerms::default() };
+        let plain = r#""options": {}, "unix_socket": null"#;
+        let repeat = format!(
+            r#"{plain}, "flow": {{"steps": [{{"repeat": {{"times": 40, "steps": [{{"request": {{"url": 0}}}}]}}}}]}}"#
+        );
+        let beats = format!(r#"{plain}, "heartbeat": 500000000"#);
+        let planned = |rate: f64, more: &str| {
+            plan(
+                &format!(
+                    r#""load": {{"model": "open", "arrivals": "poisson", "stages": [{{"lasts": 1, "from": {rate}, "to": {rate}}}]}}"#
+                ),
+                more,
+            )
+        };
+        for (more, connections, expected) in
+            [(plain, 10, 200.0), (&*repeat, 10, 5.0), (&*beats, 10, 160.0), (&*beats, 49, 4.0)]
+        {
+            let of = |plan: &Plan, check: &dyn Fn(&PlanShare<'_>)| {
+                check(&PlanShare { plan, workers: (1, 2), messages: &[], connections: Some(connections) });
+            };
+            of(&planned(1.0, more), &|share| {
+                assert_eq!(within.hold(Change::Rate(9000.0), share, None), Change::Rate(expected), "{more}");
+                assert_eq!(within.hold(Change::Rate(expected / 2.0), share, None), Change::Rate(expected / 2.0));
+                assert_eq!(within.hold(Change::Users(9), share, Some(4)), Change::Users(4));
+                assert_eq!(within.hold(Change::Pause, share, Some(4)), Change::Pause);
+            });
+            of(&planned(expected, more), &|share| assert_eq!(within.check(share), Ok(()), "{more}"));
+            of(&planned(expected + 1.0, more), &|share| assert!(within.check(share).is_err(), "{more}"));
+        }
+        // Nothing is left beside the heartbeats; the rate stays one.
+        let full = planned(1.0, &beats);
+        let share = PlanShare { plan: &full, workers: (1, 2), messages: &[], connections: Some(50) };
+        let Change::Rate(rest) = within.hold(Change::Rate(9000.0), &share, None) else { panic!("no rate") };
+        assert!(rest > 0.0 && rest <= LEAST_RATE, "{rest}");
+        assert!(within.check(&PlanShare { connections: None, ..share }).is_err(), "heartbeats that nothing bounds");
     }
 }

@@ -348,7 +348,7 @@ fn what_an_owner_does_not_allow_is_refused_with_the_reason() {
         (
             &["-r", "100/s"],
             "a2",
-            "a2 refuses: its owner allows 50 requests a second (--max-rate), and its share is 100",
+            "a2 refuses: its owner allows requests at 50.0/s (--max-rate), and its share is 100/s",
         ),
         (&["-r", "10/s", "-L"], "a2", "up to 11"),
         (&["-r", "10/s", "--reference", "5/s"], "a2", "--reference: cannot be used with --agents"),
@@ -376,7 +376,7 @@ fn an_agent_that_was_removed_or_is_of_another_fleet_is_not_there() {
     fleet
         .run(&["-c", "1", "-n", "1", "--agents", "2", "--agents-wait", "3s", &target.address])
         .with_code(64)
-        .containing("2 cannot be had: 1 can take a share now (there and idle: a1)");
+        .containing("2 cannot be had: 1 can take a share now (a1); start agents");
     assert_eq!(target.requests(), 0);
 }
 
@@ -415,6 +415,32 @@ fn an_agent_whose_machine_was_lost_and_is_back_is_not_taken_for_two() {
     fleet.start_agent(0, &[]);
     let target = TargetProcess::healthy();
     fleet.run(&["-c", "1", "-n", "20", "--agents", "1", &target.address]).with_code(0);
+}
+
+#[test]
+fn a_run_names_its_agents_and_a_fleet_those_that_are_absent() {
+    let mut fleet = TestFleet::init(3);
+    (0..2).for_each(|agent| fleet.start_agent(agent, &[]));
+    let target = TargetProcess::healthy();
+    let run = fleet.prepare(["-n", "5", "-c", "2", "--agents", "2", &*target.address]).run().with_code(0);
+    assert!(run.out.lines().any(|line| line == "Agents: a1, a2"), "{}", run.out);
+    let shown = fleet.prepare(["fleet", "--wait", "100ms"]).run().with_code(0);
+    assert!(shown.out.ends_with("\nnot there: a3\n"), "{}", shown.out);
+}
+
+#[test]
+fn a_signal_while_agents_are_waited_for_ends_with_a_sentence() {
+    let fleet = TestFleet::init(1);
+    let target = TargetProcess::healthy();
+    let waits = ["--agents", "1", "--agents-wait", "60s", &*target.address];
+    for line in [&["-n", "5", "-c", "1"][..], &["sweep", "-c", "1,2", "-d", "1s"]] {
+        let running = fleet.prepare(line.iter().chain(&waits)).start();
+        until("agents are waited for", || fleet.is_watched_by(running.id()));
+        running.signal(Signal::INT);
+        let ended = running.end().with_code(21).containing("no load was sent");
+        assert_eq!(ended.err.lines().filter(|line| line.starts_with("brunt: interrupted")).count(), 1, "{ended:?}");
+    }
+    assert_eq!(target.requests(), 0);
 }
 
 #[test]

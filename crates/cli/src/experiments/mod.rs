@@ -69,6 +69,7 @@ pub fn conduct(
 ) -> CommandResult {
     let first = &asked.subjects[0].intent;
     let (lang, shown, record) = (first.lang(), first.presentation.clone(), first.record.clone());
+    interrupts.set_last_word(lang.of(messages::STOPPED));
     output::check(&shown, record.as_deref())?;
     asked.new_baseline.map_or(Ok(()), |path| document::check_writable("--baseline", path))?;
     let mut head = head(&asked);
@@ -99,7 +100,7 @@ pub fn conduct(
     let made = BenchRunner::new(&benches).until(limit.or(experiment.usual_limit()));
     let made = made.around(|at, is_before| around(&subjects[at], usize::from(!is_before)));
     let mut runner = runner.then(made);
-    say_agents(agents, &mut view, lang);
+    run::say_agents(agents, &mut view, lang);
     view.print(&experiment.outlook(limit, lang));
     let found = experiment.conduct(&mut runner, stop, (&mut |line| view.print(line), lang));
     for bench in &benches {
@@ -124,16 +125,6 @@ pub fn conduct(
         view.print(&lang.fill(messages::OTHER_EXIT_CODE, &[("code", &code.to_string())]));
     }
     Ok(code)
-}
-
-/// Names the agents that make the runs, if there are any.
-fn say_agents(mut agents: Vec<String>, view: &mut View, lang: Lang) {
-    agents.sort();
-    agents.dedup();
-    if !agents.is_empty() {
-        let names = agents.join(if lang == Lang::Zh { "、" } else { ", " });
-        view.print(&lang.fill(messages::ON_AGENTS, &[("names", &names)]));
-    }
 }
 
 /// Requests the first answer of each subject; returns the exit code if no load can be sent.
@@ -250,7 +241,7 @@ fn prepare(
     let intent = &mut *subject.intent;
     intent.yes |= subject.highest.is_none();
     let protocol = Arc::clone(&protocols[intent.protocol]);
-    let (places, agents) = crate::fleet::named_places(intent)?;
+    let (places, agents) = crate::fleet::places(intent)?;
     let bench = Bench::prepare(intent, &*protocol, host, places)?;
     if intent.asks_for_workers() {
         checks::workers(&intent.plan, bench.prepared())?;

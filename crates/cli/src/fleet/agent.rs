@@ -9,6 +9,7 @@ use brunt_config::AgentCommand;
 use brunt_contract::UsageError;
 use brunt_counters::MachineLoadMeter;
 use brunt_fleet::{AgentDescription, AgentSettings, AgentState, AgentToken, LentMachine, check_name};
+use brunt_measure::{format_count, format_rate};
 use brunt_plan::OwnerTerms;
 use brunt_record::GeneratorHost;
 use brunt_report::text::{Text, text};
@@ -26,7 +27,7 @@ const LENT: Text = text(
 const TERMS: Text = text("it loads only {targets}{ceilings}", "只向 {targets} 施压{ceilings}");
 const TERMS_NOT_PUBLIC: Text =
     text("it loads only addresses that are not public{ceilings}", "只向非公网地址施压{ceilings}");
-const UP_TO_RATE: Text = text(", at most {rate} requests/s", "，每秒最多 {rate} 个请求");
+const UP_TO_RATE: Text = text(", requests at {rate} at most", "，请求速率最多 {rate}");
 const UP_TO_CONNECTIONS: Text = text(", over at most {n} connections", "，最多 {n} 个连接");
 /// Time for which the use of this machine by others is measured.
 const MEASURED: Duration = Duration::from_millis(200);
@@ -115,9 +116,9 @@ fn terms(terms: &OwnerTerms, lang: Lang) -> String {
     let targets: Vec<String> = terms.allow.iter().cloned().map(String::from).collect();
     let said = if targets.is_empty() { TERMS_NOT_PUBLIC } else { TERMS };
     let targets = targets.join(if lang == Lang::Zh { "、" } else { ", " });
-    let rate = terms.max_rate.map(|rate| lang.fill(UP_TO_RATE, &[("rate", &rate.to_string())])).unwrap_or_default();
+    let rate = terms.max_rate.map(|rate| lang.fill(UP_TO_RATE, &[("rate", &format_rate(rate))])).unwrap_or_default();
     let most =
-        terms.max_connections.map(|n| lang.fill(UP_TO_CONNECTIONS, &[("n", &n.to_string())])).unwrap_or_default();
+        terms.max_connections.map(|n| lang.fill(UP_TO_CONNECTIONS, &[("n", &format_count(n))])).unwrap_or_default();
     lang.fill(said, &[("targets", &targets), ("ceilings", &format!("{rate}{most}"))])
 }
 
@@ -131,8 +132,10 @@ mod tests {
             let allow = allow.iter().map(|text| text.parse().unwrap()).collect();
             terms(&OwnerTerms { allow, max_rate: Some(50.0), max_connections: None }, lang)
         };
-        assert_eq!(said(&[], Lang::Zh), "只向非公网地址施压，每秒最多 50 个请求");
-        assert_eq!(said(&["a.test", "10.0.0.0/8"], Lang::Zh), "只向 a.test、10.0.0.0/8 施压，每秒最多 50 个请求");
-        assert_eq!(said(&[], Lang::En), "it loads only addresses that are not public, at most 50 requests/s");
+        assert_eq!(said(&[], Lang::Zh), "只向非公网地址施压，请求速率最多 50.0/s");
+        assert_eq!(said(&["a.test", "10.0.0.0/8"], Lang::Zh), "只向 a.test、10.0.0.0/8 施压，请求速率最多 50.0/s");
+        assert_eq!(said(&[], Lang::En), "it loads only addresses that are not public, requests at 50.0/s at most");
+        let many = OwnerTerms { max_connections: Some(20_000), ..OwnerTerms::default() };
+        assert!(terms(&many, Lang::En).ends_with("over at most 20,000 connections"));
     }
 }

@@ -25,16 +25,21 @@ pub use agent::agent;
 pub use commands::command;
 pub use resumed::resume;
 
-/// Returns where the workers of a run are: on this machine, or on the agents that it asks for.
+/// Port of a NATS server that is named without one.
+const NATS_PORT: &str = ":4222";
+
+/// Returns where the workers of a run are: on this machine, or on the agents that it asks for, with their names.
 ///
 /// # Errors
 /// The agents cannot be had.
-pub fn places(intent: &Intent) -> Result<WorkerPlaces, UsageError> {
-    let mut places = WorkerPlaces::here(SelfLauncher);
+pub fn places(intent: &Intent) -> Result<(WorkerPlaces, Vec<String>), UsageError> {
+    let (mut places, mut names) = (WorkerPlaces::here(SelfLauncher), Vec::new());
     if let Some(request) = &intent.fleet {
-        places.fleet = Some(Arc::new(choose(request)?.with_outputs(outputs(&intent.presentation.files))));
+        let group = choose(request)?.with_outputs(outputs(&intent.presentation.files));
+        names.extend(group.agents().iter().map(|agent| agent.name.clone()));
+        places.fleet = Some(Arc::new(group));
     }
-    Ok(places)
+    Ok((places, names))
 }
 
 /// Returns the report files of a run as whoever goes on with it can write them.
@@ -44,20 +49,6 @@ fn outputs(files: &[ReportFile]) -> Vec<RunOutput> {
         RunOutput { path, format: format.name().to_owned() }
     };
     files.iter().map(output).collect()
-}
-
-/// Returns where the workers of the runs of an experiment are, with the names of the agents.
-///
-/// # Errors
-/// The agents cannot be had.
-pub fn named_places(intent: &Intent) -> Result<(WorkerPlaces, Vec<String>), UsageError> {
-    let (mut places, mut names) = (WorkerPlaces::here(SelfLauncher), Vec::new());
-    if let Some(request) = &intent.fleet {
-        let group = choose(request)?;
-        names.extend(group.agents().iter().map(|agent| agent.name.clone()));
-        places.fleet = Some(Arc::new(group));
-    }
-    Ok((places, names))
 }
 
 fn choose(request: &FleetRequest) -> Result<AgentGroup, UsageError> {
@@ -98,14 +89,21 @@ pub fn exists(fleet: Option<&str>) -> bool {
     fleet.is_some_and(link::is_nats) || is_made()
 }
 
-/// Returns a fleet as `--fleet` names it, without a password.
+/// Returns a fleet as `--fleet` names it, without a password; one fleet has one name.
 fn shown(fleet: Option<&str>) -> Option<String> {
     let Some((scheme, rest)) = fleet.filter(|fleet| link::is_nats(fleet)).and_then(|url| url.split_once("://")) else {
         let path = fleet.map(PathBuf::from).or_else(link::usual_directory)?;
-        return std::path::absolute(path).ok().map(|path| path.display().to_string());
+        let whole = path.canonicalize().or_else(|_| std::path::absolute(&path));
+        return whole.ok().map(|path| path.display().to_string());
     };
-    let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
-    Some(format!("{scheme}://{host}"))
+    let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host).trim_end_matches('/');
+    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    Some(format!("{scheme}://{host}{}", if has_port { "" } else { NATS_PORT }))
+}
+
+/// Returns `true` if both name the same fleet; `None` is the usual one.
+fn is_same(one: Option<&str>, other: Option<&str>) -> bool {
+    shown(one) == shown(other)
 }
 
 fn unreachable(why: &Undelivered) -> UsageError {
@@ -127,4 +125,29 @@ fn state() -> Result<PathBuf, UsageError> {
         );
         UsageError::new("--agents", trouble)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fleet_is_known_by_whatever_names_it() {
+        let home = tempfile::tempdir().unwrap();
+        let (path, other) = (home.path().join("fleet"), home.path().join("other"));
+        [&path, &other].into_iter().for_each(|directory| std::fs::create_dir(directory).unwrap());
+        let [path, round] = [path.clone(), other.join("../fleet/")].map(|path| path.display().to_string());
+        for (one, another, expected) in [
+            (&*path, &*round, true),
+            (&path, &other.display().to_string(), false),
+            ("nats://user:word@h", "nats://h:4222/", true),
+            ("nats://h:4223", "nats://h", false),
+            ("nats://[::1]", "nats://[::1]:4222", true),
+            ("nats://h", &path, false),
+        ] {
+            assert_eq!(is_same(Some(one), Some(another)), expected, "{one} {another}");
+        }
+        assert!(is_same(None, link::usual_directory().map(|path| path.display().to_string()).as_deref()));
+        assert_eq!(shown(Some("nats://user:word@h")).as_deref(), Some("nats://h:4222"));
+    }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use brunt_config::FleetCommand;
 use brunt_contract::UsageError;
-use brunt_fleet::{AgentDescription, AgentPresence, AgentState, Fleet, FleetDirectory, unfinished_runs};
+use brunt_fleet::{AgentDescription, AgentPresence, AgentState, Fleet, FleetDirectory, unfinished_runs_of};
 use brunt_report::text::{Text, text};
 use brunt_report::{Exit, Lang, columns, numbers};
 use serde_json::{Value, json};
@@ -21,6 +21,7 @@ const WAITING: Text = text(
     "最多等待 {time}，直到尚未在线的施压机上线；添加或移除施压机之后，所有施压机都会重新连接",
 );
 const NOBODY: Text = text("no agent is there; those that may come: {names}", "没有在线的施压机；可以加入的有：{names}");
+const ABSENT: Text = text("not there: {names}", "不在线：{names}");
 const HEADINGS: [Text; 9] = [
     text("agent", "施压机"),
     text("labels", "标签"),
@@ -86,17 +87,18 @@ fn follow(fleet: &Fleet, asked: &FleetCommand, goes_on: bool, lang: Lang) -> Com
     }
     let mut last = String::new();
     loop {
-        let there = fleet.survey();
-        let unfinished = runs().map(|runs| unfinished_runs(&runs)).unwrap_or_default();
+        let (there, expected) = (fleet.survey(), expected());
+        let is_own = |fleet: Option<&str>| super::is_same(asked.fleet.as_deref(), fleet);
+        let unfinished = runs().map(|runs| unfinished_runs_of(&runs, is_own)).unwrap_or_default();
         let page = if asked.json {
-            let mut document = document(&there, &expected(), &unfinished);
+            let mut document = document(&there, &expected, &unfinished);
             document["join"] = identities(asked.fleet.as_deref()).map(|of| of.join_address(None)).into();
             line(document)
         } else {
-            page(&there, (&expected(), &unfinished), lang)
+            page(&there, (&expected, &unfinished), lang)
         };
         // What a repeated table would show as changed are only its measurements.
-        let key = key(&there);
+        let key = key(&there, &expected);
         let is_news = asked.json || key != last || !goes_on;
         last = key;
         if (is_news && !write(&page)) || !goes_on || stop.stop().requested() {
@@ -125,14 +127,14 @@ fn identities(fleet: Option<&str>) -> Option<FleetDirectory> {
 }
 
 /// Returns what of the fleet is worth another line.
-fn key(there: &[AgentPresence]) -> String {
+fn key(there: &[AgentPresence], expected: &[String]) -> String {
     let one = |agent: &AgentPresence| match &agent.description {
         Some(found) => {
             format!("{} {} {:?} {:?} {}", agent.name, agent.times, found.state, found.labels, found.brunt)
         }
         None => format!("{} {} silent", agent.name, agent.times),
     };
-    there.iter().map(one).collect::<Vec<_>>().join("\n")
+    there.iter().map(one).chain(absent(there, expected).map(str::to_owned)).collect::<Vec<_>>().join("\n")
 }
 
 fn line(value: Value) -> String {
@@ -158,6 +160,11 @@ fn capacity(found: &AgentDescription) -> Option<f64> {
     found.host.calibration.as_ref().map(|c| c.at_most_per_s(cores as u32, cores))
 }
 
+/// Returns the names of the agents that may come and are not there.
+fn absent<'a>(there: &'a [AgentPresence], expected: &'a [String]) -> impl Iterator<Item = &'a str> {
+    expected.iter().map(|name| &**name).filter(|name| there.iter().all(|agent| agent.name != *name))
+}
+
 fn page(there: &[AgentPresence], (expected, unfinished): (&[String], &[String]), lang: Lang) -> String {
     let unfinished = unfinished.iter().map(|run| lang.fill(UNFINISHED, &[("run", run)]));
     if there.is_empty() {
@@ -170,6 +177,11 @@ fn page(there: &[AgentPresence], (expected, unfinished): (&[String], &[String]),
     headings.insert(4, lang.of(CAPACITY).to_owned());
     let rows = std::iter::once(headings).chain(there.iter().map(|agent| row(agent, lang))).collect::<Vec<_>>();
     let mut lines = columns::table(&rows);
+    let absent: Vec<&str> = absent(there, expected).collect();
+    if !absent.is_empty() {
+        let names = absent.join(if lang == Lang::Zh { "、" } else { ", " });
+        lines.push(lang.fill(ABSENT, &[("names", &names)]));
+    }
     lines.extend(there.iter().flat_map(|agent| remarks(agent, lang)));
     lines.extend(unfinished);
     lines.join("\n") + "\n"
@@ -228,4 +240,27 @@ fn remarks(agent: &AgentPresence, lang: Lang) -> Vec<String> {
         said.push(lang.fill(CLOCK, &[("agent", &agent.name), ("difference", &difference), ("way", way)]));
     }
     said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_that_may_come_and_are_absent_are_named() {
+        let there = [AgentPresence {
+            description: None,
+            name: "a2".into(),
+            times: 1,
+            clock_ahead_ns: 0,
+            wall_ahead_ns: 0,
+            round_trip: Default::default(),
+        }];
+        let expected = ["a1", "a2", "a3"].map(str::to_owned);
+        let said = |expected: &[String], lang| page(&there, (expected, &[]), lang);
+        assert!(said(&expected, Lang::En).ends_with("\nnot there: a1, a3\n"), "{}", said(&expected, Lang::En));
+        assert!(said(&expected, Lang::Zh).ends_with("\n不在线：a1、a3\n"));
+        assert_eq!(said(&expected[1..2], Lang::En), said(&[], Lang::En));
+        assert_ne!(key(&there, &expected), key(&there, &expected[..2]));
+    }
 }

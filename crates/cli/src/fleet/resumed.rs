@@ -9,6 +9,7 @@ use brunt_config::redact::Redaction;
 use brunt_config::{Presentation, ReportFile, ResumeCommand};
 use brunt_contract::UsageError;
 use brunt_fleet::{ResumedRun, RunDirectory, RunOutput};
+use brunt_report::text::{Text, text};
 use brunt_report::{Exit, Lang, SummaryBuilder, formats};
 
 use super::{runs, watch};
@@ -19,6 +20,10 @@ use crate::run::CommandResult;
 use crate::signals::Interrupts;
 use crate::view::View;
 
+const NOT_YET: Text = text(
+    "brunt: interrupted before anything was taken from the agents of run {run}; they keep it, and the same command goes on.",
+    "brunt: 在从压测 {run} 的施压机取得数据之前被中断；它们仍保留数据，用相同的命令可以继续。",
+);
 /// Time for which agents are waited for that may not have found this coordinator yet.
 const COME: Duration = Duration::from_secs(5);
 
@@ -28,22 +33,22 @@ const COME: Duration = Duration::from_secs(5);
 /// There is no such run, or the fleet is out of reach.
 pub fn resume(asked: &ResumeCommand, interrupts: &Interrupts) -> CommandResult {
     let lang = asked.presentation.language.unwrap_or_else(Lang::from_env);
+    interrupts.set_last_word(lang.fill(NOT_YET, &[("run", &asked.run)]));
     asked.record.iter().try_for_each(|path| document::check_writable("--record", path))?;
     let directory = RunDirectory::open(&runs()?, &asked.run).map_err(|why| UsageError::new("--resume", why))?;
     let own = directory.fleet().map_err(|why| UsageError::new("--resume", why))?;
     if let (Some(asked), Some(own)) = (&asked.fleet, &own)
-        && super::shown(Some(asked)).as_ref() != Some(own)
+        && !super::is_same(Some(asked), Some(own))
     {
         let trouble = complaint!("is another fleet: the run is one of {own}", "是另一个机群：该压测属于 {own}");
         return Err(UsageError::new("--fleet", trouble));
     }
     let fleet = Arc::new(watch(asked.fleet.as_deref().or(own.as_deref()))?);
-    let resumed = ResumedRun::open(Arc::clone(&fleet), directory).map_err(|why| UsageError::new("--resume", why))?;
+    let resumed = ResumedRun::open(fleet, directory).map_err(|why| UsageError::new("--resume", why))?;
     let presentation = presentation(asked, resumed.outputs());
     report_output::check_files(&presentation.files, asked.record.as_deref())?;
     // Nobody waits for one that was given up: the others stop their load if their coordinator stays away.
-    let names = resumed.awaited();
-    fleet.wait_for(COME, |there| names.iter().all(|name| there.contains(name)));
+    resumed.find_agents(COME)?;
     interrupts.enable_graceful_stop();
     let plan = resumed.started().plan.clone();
     let mut view = View::new(&presentation, lang);

@@ -135,6 +135,14 @@ impl ActiveShare {
     }
 }
 
+/// Says to its owner that a share is over, and why if its measuring process did not end in order.
+fn ending(how: &str) -> [String; 2] {
+    if how == brunt_cause::run::exited("0").to_string() {
+        return ["its share is over", "份额已结束"].map(str::to_owned);
+    }
+    [format!("its share is over: its measuring process failed ({how})"), format!("份额已结束：测量进程失败（{how}）")]
+}
+
 /// Returns a remark, whose sentence reports find again.
 fn remark(what: impl Into<Cause>) -> Item {
     Item::Remark(what.into().to_string())
@@ -213,7 +221,8 @@ impl HeededReports {
             ShareReport::Ended(how) => {
                 // Before the coordinator can know of it: it may offer the next share at once.
                 self.contact.over.store(true, Ordering::Relaxed);
-                say(&format!("run {run}: its share is over ({how})"), &format!("压测 {run}：份额已结束（{how}）"));
+                let [en, zh] = ending(&how);
+                say(&format!("run {run}: {en}"), &format!("压测 {run}：{zh}"));
                 Item::Ended(match (full, self.lending.is_taken_back.load(Ordering::Relaxed)) {
                     (true, _) => agents::overflowed(how).to_string(),
                     (false, true) => agents::taken_back_with(how).to_string(),
@@ -344,6 +353,12 @@ impl WorkSigns {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_owner_reads_of_a_process_only_if_it_failed() {
+        assert_eq!(ending("exit code 0")[0], "its share is over");
+        assert_eq!(ending("killed by SIGKILL")[1], "份额已结束：测量进程失败（killed by SIGKILL）");
+    }
 
     #[test]
     fn an_order_is_followed_once_whatever_its_number() {

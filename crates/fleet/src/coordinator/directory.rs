@@ -272,12 +272,22 @@ fn forget_old(below: &Path) {
 }
 
 /// Returns the identifiers of the runs that could go on (nobody conducts them), the latest last.
-pub fn unfinished_runs(below: &Path) -> Vec<String> {
+fn unfinished_runs(below: &Path) -> Vec<String> {
     let entries = fs::read_dir(below).into_iter().flatten().flatten();
     let runs = entries.filter(|entry| entry.path().join(HEAD).is_file() && lock(&entry.path()).is_some());
     let mut runs: Vec<String> = runs.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     runs.sort();
     runs
+}
+
+/// Returns the identifiers of those runs that could go on whose fleet is the right one, as `--fleet` names it (`None` for the
+/// usual one).
+pub fn unfinished_runs_of(below: &Path, is_fleet: impl Fn(Option<&str>) -> bool) -> Vec<String> {
+    let is_of_it = |run: &String| {
+        let directory = RunDirectory::open(below, run).and_then(|directory| directory.fleet());
+        directory.is_ok_and(|fleet| is_fleet(fleet.as_deref()))
+    };
+    unfinished_runs(below).into_iter().filter(is_of_it).collect()
 }
 
 /// What an agent has handed in.

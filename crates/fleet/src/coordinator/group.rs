@@ -167,12 +167,13 @@ fn refused(agent: &str, en: &str, zh: &str) -> UsageError {
 /// Returns the highest level of a run's load (rate or users) of which an owner lets an agent carry this share, as its measuring
 /// process holds it; `None` if any.
 fn ceiling(terms: &OwnerTerms, prepared: &PreparedRun, plan: &Plan, task: Task) -> Option<f64> {
-    let users = || ShareConnections::of(prepared, plan, task).users_within(terms.max_connections?);
+    let connections = ShareConnections::of(prepared, plan, task);
+    let users = terms.max_connections.and_then(|most| connections.users_within(most));
     let most = match plan.load.is_open() {
         true => Change::Rate(f64::INFINITY),
         false => Change::Users(u32::MAX),
     };
-    match terms.hold(most, (plan, prepared.messages_per_request()), (task.to - task.from, task.of), users()) {
+    match terms.hold(most, &connections.plan_share(prepared, plan), users) {
         Change::Rate(rate) => Some(rate).filter(|rate| rate.is_finite()),
         Change::Users(users) => Some(users).filter(|users| *users < u32::MAX).map(f64::from),
         _ => None,
@@ -199,9 +200,8 @@ impl FleetRunner for AgentGroup {
             if let Some(why) = forbidden(&agent.terms, prepared.origins(), !plan.connect_to.is_empty()) {
                 return Err(refused(&agent.name, &why, why.zh()));
             }
-            let connections = ShareConnections::of(prepared, plan, Task { from, to, of }).at_most(plan);
-            let checked = agent.terms.check(plan, (to - from, of), prepared.messages_per_request());
-            let checked = checked.and_then(|()| agent.terms.check_connections(connections));
+            let connections = ShareConnections::of(prepared, plan, Task { from, to, of });
+            let checked = agent.terms.check(&connections.plan_share(prepared, plan));
             checked.map_err(|why| refused(&agent.name, &why, why.zh()))
         })
     }
@@ -392,6 +392,7 @@ pub(super) fn lead(heads: &[AgentHead]) -> Nanos {
 
 #[cfg(test)]
 mod tests {
+    use brunt_contract::{ProtocolConfig, RequestedUrl};
     use brunt_messenger::{LocalMessenger, Messenger};
 
     use super::*;
@@ -437,6 +438,67 @@ mod tests {
         assert!(why.contains("does not allow 127.0.0.1") && why.zh().contains("127.0.0.1"), "{why}");
         assert_eq!((said("127.0.0.1", true), said("10.9.9.9", false)), (None, None));
         assert_eq!(said("api.test", false), None, "only the agent knows where it leads");
+    }
+
+    /// Returns a plan with one URL and an open load of this rate, or one of as many users, and what it sends; each of its ten
+    /// connections has a heartbeat a second, if it has any.
+    fn planned(url: &str, options: &[(&str, &str)], load: (bool, f64), beats: bool) -> (Plan, Arc<PreparedRun>) {
+        let line = include_str!("../../../record/src/version-1.jsonl").lines().next().unwrap();
+        let RunEvent::Started(started) = serde_json::from_str(line).unwrap() else { panic!("{line}") };
+        let stage = serde_json::json!([{"lasts": 1, "from": load.1, "to": load.1}]);
+        let load = match load.0 {
+            true => serde_json::json!({"model": "open", "arrivals": "constant", "stages": stage}),
+            false => serde_json::json!({"model": "closed", "think": null, "together": false, "stages": stage}),
+        };
+        let options: brunt_contract::OptionValues =
+            options.iter().map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()])).collect();
+        let scheme = url.split("://").next().unwrap();
+        let all = brunt_protocols::all();
+        let protocol = all.iter().find(|protocol| protocol.schemes().contains(&scheme)).unwrap();
+        let asked = ProtocolConfig {
+            urls: vec![RequestedUrl { url: url.into(), weight: 1.0 }],
+            options: options.clone(),
+            ..ProtocolConfig::default()
+        };
+        let heartbeat = beats.then(|| Nanos::from_secs(1));
+        let load = serde_json::from_value(load).unwrap();
+        let mut plan = Plan { options, load, heartbeat, max_connections: 10, ..started.plan };
+        plan.urls.make_mut()[0].url = url.into();
+        (Plan { protocol: protocol.name().into(), ..plan }, PreparedRun::of(&**protocol, &asked).unwrap())
+    }
+
+    #[test]
+    fn a_ceiling_is_the_highest_level_that_the_measuring_process_takes() {
+        let schema = tempfile::NamedTempFile::new().unwrap();
+        let service = "syntax = \"proto3\"; package p; message M {} service S { rpc Up(stream M) returns (M); }";
+        std::fs::write(&schema, service).unwrap();
+        let proto = ("proto", schema.path().to_str().unwrap());
+        let terms = OwnerTerms { max_rate: Some(60.0), ..OwnerTerms::default() };
+        let task = Task { from: 1, to: 2, of: 4 };
+        for (url, options, beats, expected) in [
+            ("http://127.0.0.1:1/", &[][..], false, 240.0),
+            ("http://127.0.0.1:1/", &[("redirects", "1")], false, 120.0),
+            ("grpc://127.0.0.1:1/p.S/Up", &[proto, ("data", "{} {} {}")], false, 80.0),
+            // Of ten connections, the second of four workers has three.
+            ("grpc://127.0.0.1:1/p.S/Up", &[proto, ("data", "{} {} {}")], true, 76.0),
+        ] {
+            let (plan, prepared) = planned(url, options, (true, 1.0), beats);
+            assert_eq!(ceiling(&terms, &prepared, &plan, task), Some(expected), "{url} {options:?}");
+            assert_eq!(ceiling(&OwnerTerms::default(), &prepared, &plan, task), None);
+            let is_taken = |rate: f64| {
+                let (plan, prepared) = planned(url, options, (true, rate), beats);
+                terms.check(&ShareConnections::of(&prepared, &plan, task).plan_share(&prepared, &plan)).is_ok()
+            };
+            assert_eq!((is_taken(expected), is_taken(expected + 1.0)), (true, false), "{url} {options:?}");
+        }
+        let terms = OwnerTerms { max_connections: Some(5), ..OwnerTerms::default() };
+        // The first worker has one user more than the second.
+        let is_taken = |users: f64| {
+            let (plan, prepared) = planned("http://127.0.0.1:1/", &[], (false, users), false);
+            assert_eq!(ceiling(&terms, &prepared, &plan, task), Some(21.0));
+            terms.check(&ShareConnections::of(&prepared, &plan, task).plan_share(&prepared, &plan)).is_ok()
+        };
+        assert_eq!((is_taken(21.0), is_taken(22.0)), (true, false));
     }
 
     #[test]

@@ -18,11 +18,13 @@ use std::time::{Duration, Instant};
 use brunt_cause::{Complaint, complaint};
 use brunt_measure::Nanos;
 use brunt_messenger::{Held, Messenger, Presence, Undelivered};
+use brunt_plan::{MOST_LABELS, is_label};
 use serde::Serialize;
 
+use crate::identity::check_name;
 use crate::protocol::{AgentAnswer, AgentDescription, AgentQuestion, from_bytes, to_bytes};
 
-pub use directory::{RunDirectory, RunOutput, unfinished_runs};
+pub use directory::{RunDirectory, RunOutput, unfinished_runs_of};
 pub use group::AgentGroup;
 pub use resumed::ResumedRun;
 
@@ -33,6 +35,13 @@ const AT_ONCE: usize = 32;
 /// Time for which agents of one name are there together before they count as several: what is left of one that was started
 /// again is gone after three seconds.
 const TOGETHER: Duration = Duration::from_secs(5);
+
+/// Agents of one name that are noticed; more of them say nothing new.
+const MOST_OF_A_NAME: usize = 32;
+/// Maximum length of an answer of an agent, and of each text in it: a description takes two thousand bytes or so, and what
+/// its owner allows.
+const LONGEST_ANSWER: usize = 256 << 10;
+const LONGEST_TEXT: usize = 1000;
 
 /// An agent that is there.
 #[derive(Clone, Debug, Serialize)]
@@ -77,6 +86,14 @@ impl Attendance {
         self.there.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
+    /// Notes an agent that came. What no agent of a fleet is called, or too many are, is not kept: its token may be in wrong
+    /// hands.
+    fn add(&self, presence: &Presence) {
+        if check_name(&presence.name).is_ok() && self.ages(&presence.name).len() < MOST_OF_A_NAME {
+            self.there().entry(presence.clone()).or_insert_with(Instant::now);
+        }
+    }
+
     /// Returns the times for which the agents of a name are there.
     fn ages(&self, name: &str) -> Vec<Duration> {
         let [first, last] = [0, u16::MAX].map(|instance| Presence { name: name.to_owned(), instance });
@@ -102,7 +119,7 @@ impl Fleet {
         let told = Arc::clone(&attendance);
         let watch = messenger.watch(Box::new(move |presence, is_there| {
             if is_there {
-                told.there().entry(presence.clone()).or_insert_with(Instant::now);
+                told.add(presence);
             } else {
                 told.there().remove(presence);
             }
@@ -179,25 +196,31 @@ impl Fleet {
         })
     }
 
-    /// Asks an agent who it is; its name is the one that its certificate allows, and its texts are fit for a terminal.
+    /// Asks an agent who it is; its name is the one that its certificate allows, and its labels are such as can be asked for.
     pub(crate) fn describe(&self, agent: &str) -> Option<AgentDescription> {
-        let Ok(AgentAnswer::Description(found)) = self.ask(agent, &AgentQuestion::Describe) else { return None };
-        let mut value = serde_json::to_value(&*found).ok()?;
-        sanitize(&mut value);
-        let found: AgentDescription = serde_json::from_value(value).ok()?;
-        Some(AgentDescription { name: agent.to_owned(), ..found })
+        let Ok(AgentAnswer::Description(mut found)) = self.ask(agent, &AgentQuestion::Describe) else { return None };
+        found.labels.retain(|label| is_label(label));
+        found.labels.truncate(MOST_LABELS);
+        Some(AgentDescription { name: agent.to_owned(), ..*found })
     }
 
+    /// Asks an agent; the texts of its answer are short, and fit for a terminal.
     pub(crate) fn ask(&self, agent: &str, question: &AgentQuestion) -> Result<AgentAnswer, Undelivered> {
         let answer = self.messenger.ask(&format!("agent/{agent}"), &to_bytes(question), ANSWERS)?;
-        from_bytes(&answer).ok_or_else(|| Undelivered(format!("agent {agent} answers in another language")))
+        let short = Some(&answer).filter(|answer| answer.len() <= LONGEST_ANSWER);
+        let mut value = short.and_then(|answer| from_bytes(answer)).unwrap_or_default();
+        sanitize(&mut value);
+        serde_json::from_value(value).map_err(|_| Undelivered(format!("agent {agent} answers in another language")))
     }
 }
 
-/// Makes all texts within a value fit for a terminal.
+/// Makes all texts within a value short, and fit for a terminal.
 fn sanitize(value: &mut serde_json::Value) {
     match value {
-        serde_json::Value::String(text) => *text = brunt_measure::sanitize::text(text).into_owned(),
+        serde_json::Value::String(text) => {
+            text.truncate(text.floor_char_boundary(LONGEST_TEXT));
+            *text = brunt_measure::sanitize::line(text).into_owned();
+        }
         serde_json::Value::Array(values) => values.iter_mut().for_each(sanitize),
         serde_json::Value::Object(values) => values.values_mut().for_each(sanitize),
         _ => {}

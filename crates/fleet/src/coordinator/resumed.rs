@@ -1,6 +1,7 @@
 //! A run that goes on after its coordinator was gone.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use brunt_cause::Complaint;
 use brunt_contract::UsageError;
@@ -36,8 +37,19 @@ impl ResumedRun {
         &self.head.started
     }
 
+    /// Waits up to `within` for the agents that may still hand in figures, and checks that each is there once at most: orders
+    /// could reach either of two.
+    ///
+    /// # Errors
+    /// Two of one name are there.
+    pub fn find_agents(&self, within: Duration) -> Result<(), UsageError> {
+        let names = self.awaited();
+        self.fleet.wait_for(within, |there| names.iter().all(|name| there.contains(name)));
+        self.fleet.check_alone(&names).map_err(|why| UsageError::new("--resume", why))
+    }
+
     /// Returns the names of the agents that may still hand in figures.
-    pub fn awaited(&self) -> Vec<String> {
+    fn awaited(&self) -> Vec<String> {
         let losses = self.directory.losses();
         let agents = self.head.started.agents.iter().enumerate();
         let awaited = agents.filter(|(at, _)| losses.iter().all(|loss| loss.agent != *at));

@@ -18,9 +18,9 @@ use brunt_record::{
 use super::directory::{RunDirectory, RunHead};
 use super::merge::RunTime;
 use super::wires::{Troubles, keep};
-use super::{Fleet, ResumedRun};
+use super::{Fleet, ResumedRun, unfinished_runs_of};
 use crate::frame::Item;
-use crate::protocol::{AgentAnswer, AgentOrder, AgentQuestion, from_bytes, to_bytes};
+use crate::protocol::{AgentAnswer, AgentDescription, AgentOrder, AgentQuestion, from_bytes, to_bytes};
 
 const RUN: &str = "r";
 const SOON: Duration = Duration::from_secs(30);
@@ -974,6 +974,7 @@ fn what_an_agent_says_of_itself_bears_its_own_name_and_is_fit_for_a_terminal() {
         name: "a2".into(),
         labels: vec!["\u{1b}[2Jeu\u{202e}".into()],
         brunt: "9\u{1b}[31m".into(),
+        host: brunt_record::GeneratorHost { name: "\u{202e}h\n".into(), ..Default::default() },
         ..Default::default()
     };
     let answer = move |_: &[u8]| to_bytes(&AgentAnswer::Description(Box::new(found.clone())));
@@ -981,8 +982,9 @@ fn what_an_agent_says_of_itself_bears_its_own_name_and_is_fit_for_a_terminal() {
     let fleet = Fleet::watch(Arc::new(hub.participant()), Vec::new()).unwrap();
     let told = fleet.describe("a1").unwrap();
     assert_eq!(told.name, "a1");
-    let texts = format!("{} {}", told.labels[0], told.brunt);
-    assert!(!texts.contains(['\u{1b}', '\u{202e}']), "{texts:?}");
+    let texts = format!("{} {}", told.host.name, told.brunt);
+    assert!(!texts.contains(['\u{1b}', '\u{202e}', '\n']), "{texts:?}");
+    assert_eq!(told.labels, Vec::<String>::new(), "nobody could ask for that one");
 }
 
 #[test]
@@ -1022,4 +1024,67 @@ fn two_agents_of_one_name_are_told_once_they_stay_and_one_that_was_started_again
     drop((twin, other));
     assert_eq!(fleet.check_alone(&names), Ok(()));
     drop(new);
+}
+
+/// Leaves a run of one agent of this fleet below a directory.
+fn left_run(below: &Path, run: &str, fleet: Option<&str>) -> RunDirectory {
+    let directory = RunDirectory::create(below, run).unwrap();
+    let (fleet, terms) = (fleet.map(str::to_owned), RunTerms::default());
+    let (opening, ceilings, outputs) = (Vec::new(), Vec::new(), Vec::new());
+    let head = RunHead { started: started(1), opening, is_open: false, terms, ceilings, fleet, outputs };
+    directory.write_head(&head).unwrap();
+    directory
+}
+
+#[test]
+fn a_run_does_not_go_on_while_an_agent_of_it_is_there_twice() {
+    let (hub, below) = (LocalMessenger::default(), tempfile::tempdir().unwrap());
+    let directory = left_run(below.path(), RUN, None);
+    let fleet = Arc::new(Fleet::watch(Arc::new(hub.participant()), Vec::new()).unwrap());
+    let resumed = ResumedRun::open(Arc::clone(&fleet), directory).unwrap();
+    let presence = |instance| hub.appear(&Presence { name: "a0".into(), instance }).unwrap();
+    let _one = presence(1);
+    assert_eq!(resumed.find_agents(SOON), Ok(()));
+    let _other = presence(2);
+    let said = resumed.find_agents(SOON).expect_err("two agents").to_string();
+    assert!(said.starts_with("--resume: agent a0 is there 2 times"), "{said}");
+}
+
+#[test]
+fn a_fleet_offers_only_runs_of_its_own() {
+    let below = tempfile::tempdir().unwrap();
+    for (run, fleet) in [("1", None), ("2", Some("/f")), ("3", Some("nats://h:4222")), ("4", Some("/f"))] {
+        drop(left_run(below.path(), run, fleet));
+    }
+    for (fleet, runs) in [(None, &["1"][..]), (Some("/f"), &["2", "4"]), (Some("nats://h:4222"), &["3"])] {
+        assert_eq!(unfinished_runs_of(below.path(), |of| of == fleet), runs, "{fleet:?}");
+    }
+}
+
+#[test]
+fn what_an_agent_announces_is_kept_within_bounds() {
+    let hub = LocalMessenger::default();
+    let fleet = Fleet::watch(Arc::new(hub.participant()), Vec::new()).unwrap();
+    let long = "x".repeat(10_000);
+    let appear = |name: &str, instance| hub.appear(&Presence { name: name.to_owned(), instance }).unwrap();
+    let mut held: Vec<Held> = (0..200).map(|instance| appear("a1", instance)).collect();
+    held.extend([&*long, "../a", "A", ""].map(|name| appear(name, 1)));
+    held.push(appear("b1", 1));
+    fleet.wait_for(SOON, |names| names.iter().any(|name| name == "b1"));
+    assert_eq!(fleet.names(), ["a1", "b1"]);
+    assert_eq!(fleet.attendance.ages("a1").len(), super::MOST_OF_A_NAME);
+
+    let described = |labels: Vec<String>, brunt: String| {
+        let found = AgentDescription { name: long.clone(), labels, brunt, ..AgentDescription::default() };
+        let answer = move |_: &[u8]| to_bytes(&AgentAnswer::Description(Box::new(found.clone())));
+        let _held = hub.participant().answer("agent/a1", Box::new(answer)).unwrap();
+        fleet.describe("a1")
+    };
+    let mut labels: Vec<String> = (0..50).map(|n| format!("l{n}")).collect();
+    labels[0] = "eu\nasia".into();
+    labels[1].clone_from(&long);
+    let found = described(labels, format!("{long}\n")).expect("a description");
+    assert_eq!((found.name.as_str(), found.labels.len(), &*found.labels[0]), ("a1", 20, "l2"));
+    assert_eq!(found.brunt.len(), super::LONGEST_TEXT);
+    assert_eq!(described(vec![long.clone(); 30], String::new()), None, "an answer of 300 kB");
 }

@@ -101,12 +101,15 @@ fn prepared(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<GrpcWor
             origins.len() - 1
         });
         let mut calls = calls(&mut maker, place, own, (&method, stream.is_some()), marks)?;
-        most_messages.push(std::mem::take(&mut maker.most_messages).max(1) as u64);
+        let mut most = std::mem::take(&mut maker.most_messages).max(1) as u64;
         let mut called = format!("{}/{}", method.parent_service().full_name(), method.name());
         if let (Some(stream), [step]) = (stream, &mut calls[..]) {
             let does = holds.add((config, index), stream, own, step)?;
             called = format!("{does} {called}");
+            // A step that neither opens a stream nor has a message for it sends no request.
+            most = if holds.steps.last().is_some_and(|step| step.opens) { most } else { 0 };
         }
+        most_messages.push(most);
         let weight = url.weight / calls.len() as f64;
         calls.iter().for_each(|_| names.add(config.name(index).unwrap_or(&called)));
         requests.extend(calls.into_iter().map(|request| WeightedRequest::new(request, origin, weight)));

@@ -15,7 +15,8 @@ const REPLY: &str = "reply";
 impl Plan {
     /// Returns the most requests of one iteration of any user, with the redirects that they may follow; without a flow, an
     /// iteration is one request. A request counts as the `messages` of its URL, the most that one of the prepared calls sends;
-    /// one without counts as one. `None` if responses decide how many there are.
+    /// one without counts as one, and one that sends none (it ends a stream) as none. `None` if responses decide how many there
+    /// are.
     pub fn requests_per_iteration(&self, messages: &[u64]) -> Option<u64> {
         let of_url = |(at, url): (usize, &WeightedUrl)| {
             let of_call = messages.get(at).copied().unwrap_or(1);
@@ -43,7 +44,7 @@ impl Plan {
         if count(REPLY) > 0 {
             return None;
         }
-        of_call.max(1).checked_add(count(ON_CONNECT))
+        of_call.checked_add(count(ON_CONNECT))
     }
 
     /// Returns the most requests that one to this URL becomes; `None` if its response decides.

@@ -118,6 +118,15 @@ fn a_stream_is_opened_once_and_held_until_it_is_finished() {
     assert_eq!(frames_sent(&mut talk), [(frames::HEADERS, 3, false), (frames::DATA, 3, false)]);
 }
 
+#[test]
+fn steps_count_the_messages_that_they_can_send() {
+    let sent = |all: &[(&str, StepOptions<'_>)]| steps(all).workload.prepared().messages_per_request.clone();
+    assert_eq!(sent(CHAT), [1, 1, 0, 0]);
+    let finish: StepOptions<'_> = &[("stream", "chat"), ("finish", "true"), ("data", "{} {}")];
+    assert_eq!(sent(&[CHAT[0], (BIDI, finish)]), [1, 2]);
+    assert_eq!(sent(&[(BIDI, &[("stream", "chat"), ("finish", "true")])]), [1], "it opens the stream");
+}
+
 /// Begins a step, and keeps its events.
 fn start(talk: &mut GrpcClient, step: usize) {
     let request = &talk.workload.requests()[step].request;
