@@ -1,6 +1,7 @@
 //! An agent's way to its coordinator, tried again and again: the name is resolved at each attempt, each of its addresses is
 //! tried for a bounded time, and why none is reached is said.
 
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,13 +11,17 @@ use std::time::{Duration, Instant};
 use brunt_cause::Complaint;
 use brunt_messenger::{Messenger, ReplaceableMessenger, Undelivered};
 
-use crate::unreached::{Unreached, WorthSaying};
+use crate::probe::{self, Listener};
+use crate::unreached::{Unreached, Way, WorthSaying};
 use crate::zenoh_messenger::ZenohMessenger;
 
-/// Time within which whoever listens at an address has to greet as a coordinator.
-pub(crate) const GREETING: Duration = Duration::from_secs(5);
+/// Time for which an agent waits to be greeted by whoever listens at an address. It keeps its place among those who join, and
+/// gives it up with a word: QUIC gives up a connection after 30 s without one.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(25);
 /// Pause between attempts.
 const AGAIN: Duration = Duration::from_millis(500);
+/// Longest pause after an attempt that was held up, by chance: those who waited together come again one by one.
+const APART: Duration = Duration::from_secs(10);
 /// Time without a connection that is worth saying, and after which it is looked again why.
 const UNCONNECTED: Duration = Duration::from_secs(10);
 /// Interval of looks at a connection.
@@ -115,18 +120,23 @@ impl JoinedFleet {
 /// An attempt at which no coordinator took this agent for one of its fleet.
 enum FailedAttempt {
     NoAddress(io::Error),
-    /// The address that tells most.
-    At {
-        address: SocketAddr,
-        is_greeted: bool,
-    },
+    /// The address that tells most, and what it tells.
+    At(SocketAddr, Way),
 }
 
 impl FailedAttempt {
     fn why(&self, coordinator: &str, identity: &AgentIdentity) -> Unreached {
         match self {
             FailedAttempt::NoAddress(error) => Unreached::no_address(coordinator, error),
-            FailedAttempt::At { address, is_greeted } => Unreached::at(coordinator, *address, identity, *is_greeted),
+            FailedAttempt::At(address, way) => Unreached::at(coordinator, *address, identity, *way),
+        }
+    }
+
+    fn pause(&self) -> Duration {
+        let by_chance = RandomState::new().hash_one(AGAIN) as u32;
+        match self {
+            FailedAttempt::At(_, Way::HeldUp) => AGAIN + APART.mul_f64(f64::from(by_chance) / f64::from(u32::MAX)),
+            _ => AGAIN,
         }
     }
 }
@@ -163,7 +173,7 @@ impl Joining {
                     (self.tell)(FleetContact::Unreached(why));
                 }
             }
-            std::thread::sleep(AGAIN);
+            std::thread::sleep(failed.pause());
         }
     }
 
@@ -171,16 +181,28 @@ impl Joining {
     fn attempt(&self) -> Result<ZenohMessenger, FailedAttempt> {
         let mut failed = FailedAttempt::NoAddress(io::ErrorKind::NotFound.into());
         for address in (self.resolve)(&self.coordinator).map_err(FailedAttempt::NoAddress)? {
-            let opened = ZenohMessenger::agent(address, &self.identity);
-            let is_greeted = opened.is_ok();
-            if let Some(session) = opened.ok().filter(|session| session.is_member(&self.identity.name)) {
-                return Ok(session);
-            }
-            if is_greeted || matches!(failed, FailedAttempt::NoAddress(_)) {
-                failed = FailedAttempt::At { address, is_greeted };
+            let way = match self.try_at(address) {
+                Ok(session) => return Ok(session),
+                Err(way) => way,
+            };
+            if !matches!(failed, FailedAttempt::At(_, most) if most >= way) {
+                failed = FailedAttempt::At(address, way);
             }
         }
         Err(failed)
+    }
+
+    fn try_at(&self, address: SocketAddr) -> Result<ZenohMessenger, Way> {
+        match probe::look(address) {
+            Listener::Silent => return Err(Way::Silent),
+            Listener::Nobody => return Err(Way::Nobody),
+            Listener::Quic => {}
+        }
+        let begun = Instant::now();
+        let opened = ZenohMessenger::agent(address, &self.identity);
+        let way = if begun.elapsed() < PATIENCE { Way::Refused } else { Way::HeldUp };
+        let session = opened.map_err(|_| way)?;
+        if session.is_member(&self.identity.name) { Ok(session) } else { Err(Way::Greeted) }
     }
 
     /// Lets everything go through a session until its connection is lost.

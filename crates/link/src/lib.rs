@@ -4,6 +4,8 @@
 mod joined_fleet;
 mod local_server;
 mod nats_messenger;
+mod probe;
+mod probe;
 pub mod renewed;
 mod standstill;
 mod under_way;

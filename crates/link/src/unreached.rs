@@ -1,7 +1,7 @@
 //! Why an agent does not reach its coordinator, as far as that can be told apart: Zenoh only says that it did not.
 
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use quinn::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use quinn::rustls::{ClientConfig, RootCertStore, version};
 use quinn::{ConnectionError, crypto::rustls::QuicClientConfig};
 
-use crate::joined_fleet::{AgentIdentity, GREETING};
-use crate::zenoh_messenger::COORDINATOR;
+use crate::joined_fleet::AgentIdentity;
+use crate::zenoh_messenger::{COORDINATOR, GREETING};
 
 /// The protocol of Zenoh over QUIC.
 const ALPN: &[u8] = b"hq-29";
-/// Time within which a machine says that nobody listens at a port, and a coordinator that it refuses a certificate.
+/// Time within which a coordinator says that it refuses a certificate.
 const REFUSES: Duration = Duration::from_millis(1000);
 
 /// Time for the last packet of a greeting to leave.
@@ -40,6 +40,21 @@ pub(crate) enum WorthSaying {
     IfItLasts,
     /// If it lasts and there was no connection before: it is how it is between runs.
     IfItLastsAtFirst,
+}
+
+/// How far an attempt came, from what tells least to what tells most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Way {
+    /// Nothing came back.
+    Silent,
+    /// The machine says that nobody listens.
+    Nobody,
+    /// Somebody listens, and does not greet.
+    HeldUp,
+    /// It ended at once.
+    Refused,
+    /// A session was opened, in which nobody answered for the agent's fleet.
+    Greeted,
 }
 
 impl Unreached {
@@ -71,35 +86,26 @@ impl Unreached {
     }
 
     /// Finds out why none was reached at an address; what it tries is bounded.
-    /// `is_greeted` says that a session was opened, in which nobody answered for the agent's fleet.
-    pub(crate) fn at(coordinator: &str, address: SocketAddr, identity: &AgentIdentity, is_greeted: bool) -> Unreached {
-        if is_refused(address) {
-            return Unreached::nobody_listens(coordinator);
+    pub(crate) fn at(coordinator: &str, address: SocketAddr, identity: &AgentIdentity, way: Way) -> Unreached {
+        match way {
+            Way::Silent => return GreetingOutcome::Silent.unreached(coordinator),
+            Way::Nobody => return Unreached::nobody_listens(coordinator),
+            // Another greeting would wait behind the same ones.
+            Way::HeldUp => return GreetingOutcome::Accepted.unreached(coordinator),
+            Way::Refused | Way::Greeted => {}
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let outcome = runtime
             .map_err(|error| error.to_string())
             .and_then(|runtime| runtime.block_on(async { Ok(greet(address, identity)?.await_outcome().await) }));
         match outcome {
-            Ok(GreetingOutcome::Accepted) if is_greeted => Unreached::not_a_member(coordinator, &identity.name),
+            Ok(GreetingOutcome::Accepted) if way == Way::Greeted => {
+                Unreached::not_a_member(coordinator, &identity.name)
+            }
             Ok(outcome) => outcome.unreached(coordinator),
             Err(error) => Unreached::of(complaint!("the token cannot be used ({error})", "令牌无法使用（{error}）")),
         }
     }
-}
-
-/// Returns `true` if the machine there says that nobody listens at this port.
-fn is_refused(address: SocketAddr) -> bool {
-    let own: SocketAddr = if address.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0; 8], 0).into() };
-    let ask = || -> io::Result<usize> {
-        let socket = UdpSocket::bind(own)?;
-        socket.connect(address)?;
-        socket.set_read_timeout(Some(REFUSES))?;
-        // No coordinator answers a byte that is no QUIC.
-        socket.send(&[0])?;
-        socket.recv(&mut [0])
-    };
-    ask().is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
 /// A greeting under way.

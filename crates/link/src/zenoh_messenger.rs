@@ -19,11 +19,13 @@ use zenoh::sample::SampleKind;
 use zenoh::{Config, Session, Wait};
 
 use crate::QUESTIONS_AT_ONCE;
-use crate::joined_fleet::{AgentIdentity, GREETING};
+use crate::joined_fleet::{AgentIdentity, PATIENCE};
 use crate::under_way::{Room, UnderWay};
 
 /// Time without a sign of life after which a peer counts as gone.
 const LEASE_MS: u64 = 3000;
+/// Time within which both sides of a connection greet.
+pub(crate) const GREETING: Duration = Duration::from_secs(5);
 /// Common name of the certificate of a coordinator.
 pub(crate) const COORDINATOR: &str = "brunt";
 /// Time within which a coordinator says that an agent is of its fleet, and attempts to ask it.
@@ -103,7 +105,7 @@ impl ZenohMessenger {
         Ok(ZenohMessenger::new(session))
     }
 
-    /// Opens an agent's session with a coordinator at an address, within the time of a greeting.
+    /// Opens an agent's session with a coordinator at an address, within the time of its patience.
     ///
     /// # Errors
     /// No coordinator of the fleet greets there, or the identity cannot be used.
@@ -180,7 +182,7 @@ fn add_transport(config: &mut Value, tls: &Value) {
             "accept_pending": 300, "max_sessions": 2000,
             // One priority: a hostile agent gets the memory of its incomplete messages once, not eight times.
             "qos": { "enabled": false },
-            "open_timeout": GREETING.as_millis() as u64, "accept_timeout": GREETING.as_millis() as u64,
+            "open_timeout": PATIENCE.as_millis() as u64, "accept_timeout": GREETING.as_millis() as u64,
         },
         "link": { "tx": { "lease": LEASE_MS, "keep_alive": 4 }, "rx": { "max_message_size": LONGEST }, "tls": tls },
     });

@@ -118,18 +118,15 @@ fn held_up(fleet: &ZenohFleet) -> quinn::Endpoint {
     quinn::Endpoint::server(config, "127.0.0.1:0".parse().unwrap()).unwrap()
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn no_attempt_that_was_given_up_holds_up_those_that_come_after_it() {
     let fleet = ZenohFleet::make(&["a"]);
     let coordinator = held_up(&fleet);
     let at = coordinator.local_addr().unwrap().to_string();
     let told = Told::default();
     let _joined = JoinedFleet::join(&at, fleet.identity("a"), told.hear()).unwrap();
-    told.until("nothing comes back from", "没有任何回应");
-    // Then comes one that is under way.
-    for what in ["the attempt", "the look at why it failed"] {
-        let incoming = tokio::time::timeout(SETTLED, coordinator.accept()).await.unwrap().unwrap();
-        let ended = tokio::time::timeout(SETTLED, incoming.into_future()).await;
-        assert!(matches!(ended, Ok(Err(_))), "{what}: {ended:?}");
-    }
+    told.until("does not take new agents now", "目前不接纳新的施压机");
+    let incoming = tokio::time::timeout(SETTLED, coordinator.accept()).await.unwrap().unwrap();
+    let ended = tokio::time::timeout(SETTLED, incoming.into_future()).await;
+    assert!(matches!(ended, Ok(Err(_))), "{ended:?}");
 }
