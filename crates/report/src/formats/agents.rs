@@ -40,6 +40,10 @@ const MORE: Text = text(
     "and {n} more {n|agent|agents}, none of them worse: see --format json for all",
     "另有 {n} 个施压机，均不差于以上各行：--format json 列出全部",
 );
+const MORE_NOTICES: Text = text(
+    "and {n} more {n|notice|notices} of agents: see --format json for all",
+    "另有 {n} 条施压机的说明：--format json 列出全部",
+);
 const BETWEEN_NAMES: Text = text(", ", "、");
 const SAID: Text = text("{agent}: {notice}", "{agent}：{notice}");
 
@@ -176,23 +180,25 @@ fn spread(summary: &Summary, lang: Lang) -> Option<String> {
     Some(lang.fill(text, &[("spread", &spread), ("within", &within), ("most", &most)]))
 }
 
-/// Returns the notices of agents, those with the same words once.
+/// Returns the notices of agents, those with the same words once, and how many are left out.
 fn notices(summary: &Summary, lang: Lang) -> Vec<String> {
     let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    let mut left_out = 0;
     for agent in &summary.agents {
         for notice in agent.notices.iter().map(|notice| judgement::notice(notice, lang)) {
             let name = shown_name(&agent.head.name);
             match said.iter().position(|(known, _)| *known == notice) {
                 Some(at) => said[at].1.push(name),
                 None if said.len() < NOTICES => said.push((notice, vec![name])),
-                None => {}
+                None => left_out += 1,
             }
         }
     }
+    let more = (left_out > 0).then(|| lang.fill(MORE_NOTICES, &[("n", &left_out.to_string())]));
     let told = |(notice, names): (String, Vec<String>)| {
         lang.fill(SAID, &[("agent", &listed(&names, lang)), ("notice", &notice)])
     };
-    said.into_iter().map(told).collect()
+    said.into_iter().map(told).chain(more).collect()
 }
 
 /// Joins names, as many as are worth a line.

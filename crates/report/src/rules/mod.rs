@@ -15,7 +15,7 @@ mod few_requests;
 pub(crate) mod generator;
 mod heartbeats;
 pub(crate) mod held_connections;
-mod late_change;
+pub(crate) mod late_change;
 mod littles_law;
 mod local_limit;
 mod lower_bound;

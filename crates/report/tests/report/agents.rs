@@ -333,6 +333,39 @@ fn load_that_is_missing_was_not_delivered_however_many_notices_there_are() {
 }
 
 #[test]
+fn no_number_of_remarks_leaves_out_which_agents_were_lost_or_late() {
+    let mut run = with_a_lost_agent();
+    let remark = |agent: &str, n: i32| {
+        let facts = [("agent", agent.to_owned()), ("remark", format!("figures are kept in memory: {n}"))];
+        RunEvent::Notice(Notice::new(Subject::AgentRemark, facts))
+    };
+    let remarks: Vec<RunEvent> = (0..100).map(|n| remark(["eu-1", "unknown"][n as usize % 2], n)).collect();
+    run.events.splice(1..1, remarks);
+    let last = run.events.len();
+    let late = [("agent", "asia-1".to_owned()), ("late", "4.8 s".to_owned())];
+    run.events.insert(last, RunEvent::Notice(Notice::new(Subject::AgentChangedLate, late)));
+    let summary = run.summary();
+    let said = found(&summary, "agents").sentence(Lang::En);
+    assert!(said.ends_with("1 agent was lost (eu-2)"), "{said}");
+    assert!(found(&summary, "late_change").sentence(Lang::En).contains("asia-1 by 4.8 s"));
+    let text = run.written("text", Lang::En);
+    assert_eq!(text.matches("kept in memory").count(), 64);
+    assert!(text.contains("… and 36 more remarks, which are not listed."), "{text}");
+}
+
+#[test]
+fn notices_of_agents_that_are_not_listed_are_counted() {
+    let mut run = fleet(&NAMES[..2], 3, |_, n| healthy(2, n));
+    for n in 0..8 {
+        let facts = [("name", format!("host-{n}")), ("took", "2.0 s".to_owned())];
+        let notice = Notice { code: format!("later_{n}"), ..Notice::new(Subject::SlowLookup, facts) };
+        run.events.insert(2, of(0, RunEvent::Notice(notice)));
+    }
+    let text = run.written("text", Lang::En);
+    assert!(text.contains("and 3 more notices of agents"), "{text}");
+}
+
+#[test]
 fn where_what_agents_still_hold_can_be_had_stands_on_every_screen() {
     let mut run = with_a_lost_agent();
     for n in 0..20 {
