@@ -16,6 +16,7 @@ use crate::kept_notices::KeptNotices;
 use crate::name_totals::EXAMPLES;
 use crate::ranked::RankedLatency;
 use crate::reference::ReferenceTotals;
+use crate::rules::band;
 use crate::totals::RunTotals;
 
 /// The sums of a run.
@@ -286,6 +287,14 @@ impl RunSums {
         // Records without bands are judged by their woken users as such.
         let woken_late = if self.totals.has_bands { self.totals.woken_late_share() } else { 0.0 };
         per_s / (1.0 - (self.totals.away_in_window.0 as f64 / time + woken_late).min(0.99))
+    }
+
+    /// Returns the longest time for which a worker stood still (stopped by a signal, suspended, or on a machine that
+    /// slept), if it was a second or more and not its own work.
+    pub(crate) fn stood_still(&self) -> Option<Nanos> {
+        let longest = Nanos(self.totals.latency.loop_gap.max());
+        let worked = self.totals.generator.busiest_share().is_some_and(|share| share > band::WORKING);
+        (longest >= band::STANDSTILL && !worked).then_some(longest)
     }
 
     /// Returns what untrusted figures do to the exit code.
