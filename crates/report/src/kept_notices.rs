@@ -62,6 +62,7 @@ impl KeptNotices {
     /// Keeps a notice, whose texts are bounded, in place of an earlier one of the same. Of changes that reached an agent
     /// late, the latest counts.
     pub fn add(&mut self, notice: Notice) {
+        self.drop_reason_of_loss(&notice);
         let topic = NoticeTopic::of(&notice);
         let known = self.kept.get(&topic).map(|(_, known)| known);
         if known.is_some_and(|known| late_change::seconds_late(known) > late_change::seconds_late(&notice)) {
@@ -76,6 +77,20 @@ impl KeptNotices {
         }
         self.seen += 1;
         self.kept.insert(topic, (self.seen, notice));
+    }
+
+    /// Drops the remark with which an agent said why it stops, once it is told as lost for that reason.
+    fn drop_reason_of_loss(&mut self, notice: &Notice) {
+        let Some(why) = notice.facts.get("why").filter(|_| notice.subject() == Some(Subject::AgentLost)) else {
+            return;
+        };
+        let agent = notice.facts.get("agent");
+        let says_why = |topic: &NoticeTopic| {
+            topic.agent.as_ref() == agent && topic.remark.as_ref().is_some_and(|remark| why.starts_with(remark))
+        };
+        let before = self.kept.len();
+        self.kept.retain(|topic, _| !says_why(topic));
+        self.remarks -= before - self.kept.len();
     }
 
     /// Returns the notices in their order, and one that counts those left out.

@@ -366,6 +366,40 @@ fn notices_of_agents_that_are_not_listed_are_counted() {
 }
 
 #[test]
+fn an_agent_that_was_taken_back_is_told_of_once() {
+    let mut run = with_a_lost_agent();
+    let why = Cause::from(brunt_cause::agents::taken_back()).to_string();
+    for event in &mut run.events {
+        if let RunEvent::Notice(notice) = event {
+            notice.facts.insert("why".into(), format!("{why} (exit code 21)"));
+        }
+    }
+    for agent in ["eu-1", "eu-2"] {
+        let facts = [("agent", agent.to_owned()), ("remark", why.clone())];
+        run.events.insert(1, RunEvent::Notice(Notice::new(Subject::AgentRemark, facts)));
+    }
+    let text = run.written("text", Lang::En);
+    assert!(text.contains("Agent eu-2 was lost (taken back by its owner (exit code 21))"), "{text}");
+    assert!(text.contains("Agent eu-1: taken back") && !text.contains("Agent eu-2: taken back"), "{text}");
+}
+
+#[test]
+fn a_label_tells_how_many_of_its_agents_were_lost() {
+    let row = |run: &RunBuilder, lang, label: &str| {
+        let text = run.written("text", lang);
+        let rows = text.lines().skip_while(|line| !["By label", "按标签"].contains(line));
+        rows.into_iter().find(|line| line.trim_start().starts_with(label)).unwrap().trim_end().to_owned()
+    };
+    let run = with_a_lost_agent();
+    assert!(row(&run, Lang::En, "eu ").ends_with("  trusted, 1 lost"), "{}", row(&run, Lang::En, "eu "));
+    assert!(row(&run, Lang::Zh, "eu ").ends_with("可信，丢失 1 个"), "{}", row(&run, Lang::Zh, "eu "));
+    assert!(row(&run, Lang::En, "asia ").ends_with("  trusted"));
+    let mut run = with_a_lost_agent();
+    run.agents[1].labels = vec!["gone".into()];
+    assert!(row(&run, Lang::En, "gone ").ends_with("  lost"));
+}
+
+#[test]
 fn where_what_agents_still_hold_can_be_had_stands_on_every_screen() {
     let mut run = with_a_lost_agent();
     for n in 0..20 {
