@@ -14,6 +14,15 @@ export function allowed({ terms }: Agent, lang: Lang): string {
   return all.join(' · ');
 }
 
+/** Returns what an agent that has no run does, and whether a run can use it: none can that is there several times. */
+export function standing({ state, times = 1 }: Agent, lang: Lang): { text: string; tone: 'good' | 'bad' } {
+  const text = say(C[state === 'idle' ? 'idle' : 'silent'], lang);
+  return {
+    text: times > 1 ? say(C.several, lang, { state: text, n: times }) : text,
+    tone: state === 'idle' && times <= 1 ? 'good' : 'bad',
+  };
+}
+
 /** Returns by how much the clock of an agent is ahead: `+2.0 s`. */
 export function clockOf({ clock_ahead_ms: ms = 0 }: Agent): string {
   return Math.abs(ms) < 1 ? '0' : `${ms > 0 ? '+' : '−'}${duration(Math.abs(ms) * 1e6)}`;
