@@ -616,7 +616,8 @@ fn shared_by(shared: &CoreShares, programs: &[(String, f64)], lang: Lang) -> Str
         return said;
     }
     let each = programs.iter().take(NAMED).map(|(program, cores)| format!("{program} {cores:.2}"));
-    said + &lang.fill(words_of::PROGRAMS, &[("programs", &each.collect::<Vec<_>>().join(", "))])
+    said + &lang
+        .fill(words_of::PROGRAMS, &[("programs", &each.collect::<Vec<_>>().join(lang.of(words_of::BETWEEN_PROGRAMS)))])
 }
 
 fn limits(conclusion: &Conclusion, lang: Lang) -> Vec<LimitText> {

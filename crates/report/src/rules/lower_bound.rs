@@ -33,7 +33,7 @@ pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     let quantiles: Vec<&str> = bounds.map(|(name, _)| name).collect();
     let unsent = super::not_sent::unsent(&run.totals);
     let facts = [
-        ("quantiles", quantiles.join(", ")),
+        ("quantiles", brunt_i18n::listed(&quantiles)),
         ("n", quantiles.len().to_string()),
         ("unfinished", numbers::count(headline.unfinished())),
         ("unsent", numbers::count(unsent)),

@@ -306,6 +306,35 @@ fn why_an_agent_was_lost_is_told_in_the_language_of_the_reader() {
 }
 
 #[test]
+fn names_of_agents_are_separated_as_the_language_does() {
+    let mut run = fleet(&NAMES, 10, |agent, n| {
+        let mut s = healthy(7, n);
+        s.generator.busiest_cpu_ns = if agent < 6 { 990_000_000 } else { 100_000_000 };
+        Second { missing_share: 0.3, ..s.unfinished(200, Nanos::ZERO) }
+    });
+    for agent in ["us-1", "us-2", "us-3", "asia-1"] {
+        run.events.push(RunEvent::Notice(Notice::new(Subject::AgentLost, [("agent", agent.to_owned())])));
+    }
+    let facts = [("agents", "us-1, us-2".to_owned()), ("run", "006b".to_owned())];
+    run.events.push(RunEvent::Notice(Notice::new(Subject::AgentsAwaited, facts)));
+    let facts = [("agents", "us-1".to_owned()), ("to", "eu-1, eu-2".to_owned()), ("at", "3 s".to_owned())];
+    run.events.push(RunEvent::Notice(Notice::new(Subject::AgentsReplaced, facts)));
+    let (en, zh) = (run.written("text", Lang::En), run.written("text", Lang::Zh));
+    assert!(en.contains("(us-1, us-2, us-3, …)") && en.contains("went to eu-1, eu-2 at"), "{en}");
+    for said in [
+        "（us-1、us-2、us-3、…）",
+        "由 eu-1、eu-2 承担",
+        "。us-1、us-2 测得",
+        "施压机也是如此：eu-2、asia-1、",
+        "p50、p99 只是下限",
+    ] {
+        assert!(zh.contains(said), "{said}: {zh}");
+    }
+    let foreign: Vec<&str> = zh.lines().filter(|line| line.contains(", ")).collect();
+    assert!(foreign.is_empty(), "{foreign:?}");
+}
+
+#[test]
 fn agents_that_stood_still_are_not_said_to_have_delivered_the_load() {
     let outcome = |unsent: u64| {
         let run = fleet(&NAMES[..2], 10, |_, n| {
