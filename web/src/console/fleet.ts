@@ -1,14 +1,14 @@
 // Descriptions of agents, and the commands that make a fleet.
 
 import { count, duration, rate } from '../lib/format';
-import { say } from '../lib/i18n';
+import { listed, say } from '../lib/i18n';
 import type { Lang } from '../lib/view.svelte';
 import type { Agent, Fleet } from './api';
 import { C } from './words';
 
 /** Returns what the owner of an agent allows. */
 export function allowed({ terms }: Agent, lang: Lang): string {
-  const all = [terms?.allow.length ? terms.allow.join(lang === 'zh' ? '、' : ', ') : say(C.notPublic, lang)];
+  const all = [terms?.allow.length ? listed(terms.allow, lang) : say(C.notPublic, lang)];
   if (terms?.max_rate !== undefined) all.push(say(C.upTo, lang, { what: `${rate(terms.max_rate)}/s` }));
   if (terms?.max_connections !== undefined) all.push(say(C.upTo, lang, { what: say(C.connectionsN, lang, { n: count(terms.max_connections) }) }));
   return all.join(' · ');

@@ -109,7 +109,7 @@ fn shown(fleet: Option<&str>) -> Option<String> {
 }
 
 fn unreachable(why: &Undelivered) -> UsageError {
-    UsageError::new("--fleet", why.0.clone())
+    UsageError::new("--fleet", Complaint::of_text(&*why.0))
 }
 
 /// Returns the directory for the directories of runs on a fleet.

@@ -243,7 +243,7 @@ impl FleetRunner for AgentGroup {
         let pieces = Arc::new(bytes);
         let answers =
             self.fleet.messenger.answer(&format!("run/{name}"), Box::new(move |question| piece(&pieces, question)));
-        let answers = answers.map_err(|why| UsageError::new(OPTION, why.0))?;
+        let answers = answers.map_err(|why| UsageError::new(OPTION, Complaint::of_text(why.0)))?;
         let conductor = Conductor::new(Arc::clone(&self.fleet), (head, directory.clone()), level, wires);
         if let Err(refusal) = self.offer(&offers) {
             conductor.abandon();
@@ -331,8 +331,9 @@ impl AgentGroup {
                 }
                 Ok(_) => return Err(refused(agent, "it answers another question", "它回答了另一个问题")),
                 Err(why) => {
-                    let why = why.0;
-                    return Err(self.lacking(agent, &complaint!("it cannot be reached ({why})", "无法联系（{why}）")));
+                    let why = Complaint::of_text(why.0);
+                    let zh = why.zh();
+                    return Err(self.lacking(agent, &complaint!("it cannot be reached ({why})", "无法联系（{zh}）")));
                 }
             }
         }
@@ -503,7 +504,8 @@ impl Wires {
         let troubles = Arc::<Troubles>::default();
         let noted = Arc::clone(&troubles);
         let keep: Keep = Box::new(move |id, frame| keep(&names, &files, (&told, &noted), id, frame));
-        let receiving = fleet.messenger.receive(&directory.run, keep).map_err(|why| UsageError::new(OPTION, why.0))?;
+        let receiving = fleet.messenger.receive(&directory.run, keep);
+        let receiving = receiving.map_err(|why| UsageError::new(OPTION, Complaint::of_text(why.0)))?;
         let (follows, followed) = channel();
         let line = |(agent, head): (usize, &AgentHead)| {
             let agent = (agent, &*head.name, brunt_engine::ClockOffset(head.clock_ahead_ns));
