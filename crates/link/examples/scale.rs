@@ -1,6 +1,6 @@
-//! What a coordinator's link costs with many agents, and what is lost when it dies: `scale AGENTS SECONDS [cut]`. Each agent has a
-//! session of its own over QUIC with certificates of both sides, and hands in 20 kB a second. With `cut`, the coordinator's
-//! session is closed for ten seconds in the middle.
+//! What a coordinator's link costs with many agents, and what is lost when it dies: `scale AGENTS SECONDS [cut] [nats://HOST:4222]`. Each
+//! agent has a session of its own, over QUIC with certificates of both sides or at a NATS server, and hands in 20 kB a second.
+//! With `cut`, the coordinator's session is closed for ten seconds in the middle.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use brunt_fleet::{AgentToken, FleetDirectory};
-use brunt_link::{AgentIdentity, JoinedFleet, renewed};
+use brunt_link::{AgentIdentity, JoinedFleet, NatsMessenger, renewed};
 use brunt_messenger::{FrameId, Held, Messenger, Presence};
 
 const FRAME: usize = 20_000;
@@ -33,11 +33,15 @@ fn main() {
     let tokens: Vec<String> = (0..agents).map(|n| fleet.add(&format!("a{n}")).expect("a token")).collect();
     let file = directory.path().join("tokens");
     std::fs::write(&file, tokens.join("\n")).expect("tokens");
+    let nats = words.iter().find(|word| is_nats(word));
     let port = std::net::UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port").port();
-    let address = format!("127.0.0.1:{port}");
+    let address = nats.cloned().unwrap_or_else(|| format!("127.0.0.1:{port}"));
     let kept = Kept::default();
     let open = || -> (Arc<dyn Messenger>, Held) {
-        let coordinator = renewed::coordinator(&path, &address).expect("a coordinator");
+        let coordinator: Arc<dyn Messenger> = match is_nats(&address) {
+            true => Arc::new(NatsMessenger::connect(&address).expect("a NATS server")),
+            false => renewed::coordinator(&path, &address).expect("a coordinator"),
+        };
         let receiving = receive(&coordinator, &kept);
         (coordinator, receiving)
     };
@@ -74,6 +78,10 @@ fn main() {
     drop(coordinator);
 }
 
+fn is_nats(word: &str) -> bool {
+    word.starts_with("nats://")
+}
+
 fn receive(coordinator: &Arc<dyn Messenger>, kept: &Kept) -> Held {
     let kept = Arc::clone(kept);
     let keep = move |id: &FrameId, frame: &[u8]| {
@@ -105,8 +113,11 @@ fn agents(words: &[String]) {
             scope.spawn(move || {
                 let AgentToken { ca, cert, key, name } = token;
                 let identity = AgentIdentity { ca, cert, key, name: name.clone() };
-                let joined = JoinedFleet::join(address, identity, |_| ()).expect("it joins");
-                let messenger = joined.messenger();
+                let join = || JoinedFleet::join(address, identity, |_| ()).expect("it joins").messenger();
+                let messenger: Arc<dyn Messenger> = match is_nats(address) {
+                    true => Arc::new(NatsMessenger::connect(address).expect("a NATS server")),
+                    false => join(),
+                };
                 let _here = messenger.appear(&Presence::draw(&name));
                 for seq in 0..seconds {
                     let id = FrameId { run: "r".into(), agent: name.clone(), epoch: 0, seq };

@@ -20,6 +20,9 @@ const ALPN: &[u8] = b"hq-29";
 /// Time within which a machine says that nobody listens at a port, and a coordinator that it refuses a certificate.
 const REFUSES: Duration = Duration::from_millis(1000);
 
+/// Time for the last packet of a greeting to leave.
+const PARTING: Duration = Duration::from_millis(200);
+
 /// A reason why a coordinator is not reached.
 #[derive(Debug)]
 pub struct Unreached {
@@ -76,7 +79,7 @@ impl Unreached {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let outcome = runtime
             .map_err(|error| error.to_string())
-            .and_then(|runtime| runtime.block_on(async { greet(address, identity)?.await_outcome().await }));
+            .and_then(|runtime| runtime.block_on(async { Ok(greet(address, identity)?.await_outcome().await) }));
         match outcome {
             Ok(GreetingOutcome::Accepted) if is_greeted => Unreached::not_a_member(coordinator, &identity.name),
             Ok(outcome) => outcome.unreached(coordinator),
@@ -101,7 +104,7 @@ fn is_refused(address: SocketAddr) -> bool {
 
 /// A greeting under way.
 struct Greeting {
-    _endpoint: quinn::Endpoint,
+    endpoint: quinn::Endpoint,
     connecting: quinn::Connecting,
 }
 
@@ -137,27 +140,30 @@ fn greet(address: SocketAddr, identity: &AgentIdentity) -> Result<Greeting, Stri
     endpoint.set_default_client_config(quinn::ClientConfig::new(Arc::new(crypto)));
     // Every coordinator's certificate bears this name beside those of its host.
     let connecting = endpoint.connect(address, COORDINATOR).map_err(|error| text(&error))?;
-    Ok(Greeting { _endpoint: endpoint, connecting })
+    Ok(Greeting { endpoint, connecting })
 }
 
 impl Greeting {
-    async fn await_outcome(self) -> Result<GreetingOutcome, String> {
-        let connection = match tokio::time::timeout(GREETING, self.connecting).await {
-            Err(_) | Ok(Err(ConnectionError::TimedOut)) => return Ok(GreetingOutcome::Silent),
-            Ok(Err(ConnectionError::TransportError(error))) => {
-                return Ok(GreetingOutcome::OtherFleet(error.reason));
-            }
-            Ok(Err(other)) => return Ok(refusal(&other)),
-            Ok(Ok(connection)) => connection,
-        };
-        // The certificate of a client is judged after the handshake.
-        match tokio::time::timeout(REFUSES, connection.closed()).await {
-            Ok(why) => Ok(refusal(&why)),
-            Err(_) => {
-                connection.close(0u32.into(), b"");
-                Ok(GreetingOutcome::Accepted)
-            }
-        }
+    async fn await_outcome(self) -> GreetingOutcome {
+        let outcome = outcome(self.connecting).await;
+        // The coordinator takes one handshake after the other: one that is left without a word holds up all others for 30 s.
+        self.endpoint.close(0u32.into(), b"");
+        let _ = tokio::time::timeout(PARTING, self.endpoint.wait_idle()).await;
+        outcome
+    }
+}
+
+async fn outcome(connecting: quinn::Connecting) -> GreetingOutcome {
+    let connection = match tokio::time::timeout(GREETING, connecting).await {
+        Err(_) | Ok(Err(ConnectionError::TimedOut)) => return GreetingOutcome::Silent,
+        Ok(Err(ConnectionError::TransportError(error))) => return GreetingOutcome::OtherFleet(error.reason),
+        Ok(Err(other)) => return refusal(&other),
+        Ok(Ok(connection)) => connection,
+    };
+    // The certificate of a client is judged after the handshake.
+    match tokio::time::timeout(REFUSES, connection.closed()).await {
+        Ok(why) => refusal(&why),
+        Err(_) => GreetingOutcome::Accepted,
     }
 }
 

@@ -2,6 +2,7 @@
 //! named, and in the end given up.
 
 mod changes;
+mod silence;
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -16,8 +17,9 @@ use brunt_record::{Notice, RunEvent, Subject};
 
 use super::clock::{self, ClockComparison};
 use super::directory::{CarriedLoad, LostAgent, RunDirectory, RunHead};
-use super::group::{Wires, lead};
+use super::group::lead;
 use super::merge::{RecordMerger, RunTime};
+use super::wires::Wires;
 use super::{Fleet, at_once};
 use crate::frame::Item;
 use changes::PassedChange;
@@ -26,24 +28,15 @@ use changes::PassedChange;
 const LOOK: Duration = Duration::from_millis(50);
 /// Time from the common start to the second comparison of clocks, well before the first second is told.
 const AFTER_START: Duration = Duration::from_millis(100);
-/// Time without figures after which an agent is said to be silent.
-const SILENT: Duration = Duration::from_secs(3);
 /// Time without a loss after which an agent that was silent is said to be back: one that was started again only hands in
 /// what its spool holds, and is lost then.
 const SETTLED: Duration = Duration::from_secs(1);
-/// Time for which a silent agent is waited for once the run was stopped.
-const AFTER_STOP: Duration = Duration::from_secs(10);
 /// Time for which agents are waited for that have told all and not left.
 const FAREWELL: Duration = Duration::from_secs(3);
-/// Time for which agents are waited for that have nothing more to load but still work: they close their connections. Once
-/// their records are whole, nothing is missing.
-const CLOSES: Duration = Duration::from_secs(600);
+/// Time for which agents are waited for whose records are whole, and which close their connections.
 const CLOSES_WHOLE: Duration = Duration::from_secs(60);
 /// Remarks of an agent that are told.
 const REMARKS: u32 = 100;
-/// Time for which agents that prepare are waited for, once one is ready; and at all.
-const PREPARES: Duration = Duration::from_secs(60);
-const PREPARES_AT_ALL: Duration = Duration::from_secs(600);
 
 /// The clock of an agent, by its index.
 type ComparedClock = (usize, ClockComparison);
@@ -472,101 +465,6 @@ impl Conductor {
         let _ = self.directory.add_stop(self.aborted);
         self.merger.stop();
         self.wires.orders.iter_mut().for_each(|line| line.stop());
-    }
-
-    /// Says who is silent, shows the seconds that only they hold up, and gives up those that were silent for too long.
-    fn look_at_silence(&mut self, sink: &mut dyn FnMut(RunEvent)) {
-        let now = Instant::now();
-        for agent in 0..self.status.len() {
-            if !self.merger.grows(agent) {
-                continue;
-            }
-            if self.status[agent].heard_again.is_some_and(|(heard, _)| now.duration_since(heard) > SETTLED) {
-                self.say_back(agent, sink);
-            }
-            let silence = self.silence(agent, now);
-            if let Some(patience) = self.patience(agent)
-                && silence > patience
-            {
-                let time = format!("{} s", silence.as_secs());
-                let why = match self.wires.troubles.of(agent) {
-                    Some(trouble) => agents::unkept(trouble).to_string(),
-                    None if silence > CLOSES => agents::endless(time).to_string(),
-                    None => agents::silent(time).to_string(),
-                };
-                self.status[agent].given_up = Some(now);
-                self.lose(agent, &why, sink);
-            } else if silence > SILENT && self.owes_figures(agent) && self.status[agent].silent_since.is_none() {
-                self.status[agent].silent_since = Some(self.merger.reached(agent));
-                let facts = [("agent", self.name(agent)), ("silent", format!("{} s", silence.as_secs()))];
-                sink(RunEvent::Notice(Notice::new(Subject::AgentLate, facts)));
-            } else if silence <= SILENT {
-                self.say_closing(agent, now, sink);
-            }
-        }
-        let silent: Vec<bool> = self.status.iter().map(|status| status.silent_since.is_some()).collect();
-        if silent.contains(&true) {
-            let seconds = self.merger.provisional(|agent| silent.get(agent).is_some_and(|silent| *silent));
-            seconds.into_iter().for_each(|second| sink(RunEvent::Provisional(Box::new(second))));
-        }
-    }
-
-    /// Says once of an agent that it has reported nothing for a while because it closes its connections.
-    fn say_closing(&mut self, agent: usize, now: Instant, sink: &mut dyn FnMut(RunEvent)) {
-        let status = &mut self.status[agent];
-        if now.duration_since(status.heard) > SILENT && !std::mem::replace(&mut status.closes, true) {
-            sink(RunEvent::Notice(Notice::new(Subject::AgentCloses, [("agent", self.name(agent))])));
-        }
-    }
-
-    /// Says once of each agent that another machine has its token, too: orders may reach either.
-    fn look_for_twins(&mut self, sink: &mut dyn FnMut(RunEvent)) {
-        for agent in 0..self.status.len() {
-            let name = self.name(agent);
-            if !self.status[agent].is_twice && self.merger.grows(agent) && self.fleet.times(&name) > 1 {
-                self.status[agent].is_twice = true;
-                sink(RunEvent::Notice(Notice::new(Subject::AgentTwice, [("agent", name)])));
-            }
-        }
-    }
-
-    /// Returns `true` if an agent has begun, or was told to. One that first opens connections to hold may take its time.
-    fn owes_figures(&self, agent: usize) -> bool {
-        let told = self.status[agent].released[PREPARED] && self.head.started.plan.hold.is_none();
-        self.merger.has_begun(agent) || told
-    }
-
-    /// Returns how long nothing was heard of an agent. One that has no load left and works is not silent.
-    fn silence(&self, agent: usize, now: Instant) -> Duration {
-        let status = &self.status[agent];
-        let silence = now.duration_since(status.heard);
-        match self.is_closing(agent) && silence <= CLOSES {
-            true => silence.min(now.duration_since(status.worked)),
-            false => silence,
-        }
-    }
-
-    /// Returns `true` if an agent has nothing more to load: it was stopped, or has reported its last second.
-    fn is_closing(&self, agent: usize) -> bool {
-        let plan = &self.head.started.plan;
-        let lasts = plan.duration.or(plan.hold);
-        self.stopped.is_some() || lasts.is_some_and(|lasts| self.merger.reached_ns(agent) >= lasts.0 as i64)
-    }
-
-    /// Returns how long a silent agent is waited for.
-    fn patience(&self, agent: usize) -> Option<Duration> {
-        let lost_after = Duration::from_nanos(self.head.terms.lost_after.0);
-        if !self.owes_figures(agent) {
-            let prepares = self.first_ready.is_some() && !self.status[agent].ready[PREPARED];
-            return Some(if self.stopped.is_some() {
-                AFTER_STOP
-            } else if prepares {
-                PREPARES
-            } else {
-                PREPARES_AT_ALL
-            });
-        }
-        Some(if self.stopped.is_some() { lost_after.min(AFTER_STOP) } else { lost_after })
     }
 
     /// Gives up an agent whose record is not whole, and does what the policy says.

@@ -1,35 +1,30 @@
 //! Agents chosen for runs: how a run begins on them, or goes on.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use brunt_bench::{FleetRun, FleetRunner};
 use brunt_cause::{Complaint, complaint};
 use brunt_contract::{Origin, UsageError};
-use brunt_engine::{Control, PreparedRun, ShareConnections, Stop, Task};
+use brunt_engine::{PreparedRun, ShareConnections, Task};
 use brunt_measure::{Nanos, Rng};
-use brunt_messenger::{FrameId, Held, Keep};
 use brunt_plan::{AgentSelection, Change, Load, LossPolicy, NamedAgent, OwnerTerms, Plan, RunTerms};
-use brunt_record::{AgentHead, Notice, RunEvent, RunStarted, Subject, WorkerRange};
+use brunt_record::{AgentHead, RunEvent, WorkerRange};
 
-use super::conduct::{Conductor, Incoming, RefusedShare};
-use super::directory::{AgentItems, RunDirectory, RunHead, RunOutput};
-use super::orders::{FollowedChange, OrderLine};
+use super::conduct::{Conductor, RefusedShare};
+use super::directory::{RunDirectory, RunHead, RunOutput};
+use super::wires::Wires;
 use super::{Fleet, at_once, clock};
 use crate::protocol::{
     AgentAnswer, AgentDescription, AgentQuestion, AgentState, PIECE, RunQuestion, ShareOffer, from_bytes,
 };
 use crate::shares::divide;
 
-/// Items under way from the agents to the merger; beyond that, acknowledgements wait.
-const UNDER_WAY: usize = 4096;
-const OPTION: &str = "--agents";
+pub(super) const OPTION: &str = "--agents";
 
 /// Agents chosen for runs.
 pub struct AgentGroup {
@@ -157,7 +152,7 @@ fn cores(agent: &AgentDescription) -> u32 {
 }
 
 /// Returns the error about the directory of a run that cannot be written.
-fn not_kept(run: &Path, why: &io::Error) -> UsageError {
+pub(super) fn not_kept(run: &Path, why: &io::Error) -> UsageError {
     let path = run.display();
     UsageError::of_machine(complaint!(
         "{path} cannot be written ({why}), where the figures of agents are kept; make room, or set XDG_STATE_HOME to another place",
@@ -374,7 +369,7 @@ fn piece(bytes: &[u8], question: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the change to which the load of a run is equal, if it is level and of one kind.
-fn level(plan: &Plan) -> Option<Change> {
+pub(super) fn level(plan: &Plan) -> Option<Change> {
     let whole = plan.scenarios.is_empty() && plan.hold.is_none() && plan.requests.is_none() && plan.load.is_level();
     whole.then(|| match plan.load {
         Load::Open { .. } => Change::Rate(plan.load.peak()),
@@ -387,161 +382,6 @@ fn run_name() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let chance = Rng::new(since.as_nanos() as u64 ^ (u64::from(std::process::id()) << 40)).next_u64();
     format!("{:010x}-{:06x}", since.as_secs(), chance & 0xff_ffff)
-}
-
-/// A run that goes on after its coordinator was gone.
-pub struct ResumedRun {
-    fleet: Arc<Fleet>,
-    head: RunHead,
-    directory: RunDirectory,
-}
-
-impl ResumedRun {
-    /// Opens the run of a directory.
-    ///
-    /// # Errors
-    /// There is none that could go on.
-    pub fn open(fleet: Arc<Fleet>, directory: RunDirectory) -> Result<ResumedRun, Complaint> {
-        let head = directory.read_head()?;
-        Ok(ResumedRun { fleet, head, directory })
-    }
-
-    /// Returns the head of the record.
-    pub fn started(&self) -> &RunStarted {
-        &self.head.started
-    }
-
-    /// Returns the names of the agents that may still hand in figures.
-    pub fn awaited(&self) -> Vec<String> {
-        let losses = self.directory.losses();
-        let agents = self.head.started.agents.iter().enumerate();
-        let awaited = agents.filter(|(at, _)| losses.iter().all(|loss| loss.agent != *at));
-        awaited.map(|(_, agent)| agent.name.clone()).collect()
-    }
-
-    /// Returns the report files that were asked for when the run began.
-    pub fn outputs(&self) -> &[RunOutput] {
-        &self.head.outputs
-    }
-
-    /// Reads what the agents have handed in, takes the rest from them, and passes on all events from the first.
-    ///
-    /// # Errors
-    /// The files cannot be read, or the fleet is out of reach.
-    pub fn run(self, stop: &Stop, sink: &mut dyn FnMut(RunEvent)) -> Result<(), UsageError> {
-        self.conduct((stop, &Control::default()), sink)
-    }
-
-    /// Does what [`ResumedRun::run`] does, with changes of the load.
-    pub(super) fn conduct(
-        self,
-        (stop, control): (&Stop, &Control),
-        sink: &mut dyn FnMut(RunEvent),
-    ) -> Result<(), UsageError> {
-        let ResumedRun { fleet, mut head, directory } = self;
-        let clocks = at_once(&head.started.agents, |agent| clock::compare(&*fleet.messenger, &agent.name).ok());
-        for (agent, clock) in head.started.agents.iter_mut().zip(clocks) {
-            // An agent that is not there keeps the offset of the beginning.
-            if let Some(clock) = clock {
-                (agent.clock_ahead_ns, agent.clock_within_ns) = (clock.ahead.0, clock.within.0);
-            }
-        }
-        sink(RunEvent::Started(Box::new(head.started.clone())));
-        head.opening.iter().cloned().for_each(&mut *sink);
-        if head.has_teardown() {
-            sink(RunEvent::Notice(Notice::new(Subject::TeardownLeftOut, [])));
-        }
-        let wires = Wires::connect(&fleet, &directory, &head.started.agents)?;
-        let level = level(&head.started.plan).filter(|_| head.terms.on_lost == LossPolicy::Redistribute);
-        let conductor = Conductor::new(Arc::clone(&fleet), (head, directory.clone()), level, wires);
-        match conductor.conduct((stop, control), None, sink) {
-            Ok(false) => {}
-            // A run that had begun is refused by nobody.
-            Ok(true) | Err(_) => directory.remove(),
-        }
-        Ok(())
-    }
-}
-
-/// Why what agents hand in cannot be kept, by the index of the agent.
-#[derive(Default)]
-pub(super) struct Troubles(Mutex<BTreeMap<usize, String>>);
-
-impl Troubles {
-    fn all(&self) -> MutexGuard<'_, BTreeMap<usize, String>> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
-    /// Returns why what this agent hands in cannot be kept now, if so.
-    pub fn of(&self, agent: usize) -> Option<String> {
-        self.all().get(&agent).cloned()
-    }
-}
-
-/// What connects the conductor of a run with its agents.
-pub(super) struct Wires {
-    pub incoming: Receiver<Incoming>,
-    pub orders: Vec<OrderLine>,
-    /// Changes of the load that agents follow.
-    pub followed: Receiver<FollowedChange>,
-    /// Items from before this process.
-    pub known: Vec<Vec<crate::frame::Item>>,
-    /// Why what agents hand in cannot be kept, by agent, until it can.
-    pub troubles: Arc<Troubles>,
-    _receiving: Held,
-}
-
-impl Wires {
-    fn connect(fleet: &Fleet, directory: &RunDirectory, heads: &[AgentHead]) -> Result<Wires, UsageError> {
-        let mut files: Vec<AgentItems> = Vec::new();
-        for head in heads {
-            files.push(directory.open_items(head).map_err(|why| not_kept(&directory.path, &why))?);
-        }
-        let known = files.iter_mut().map(|file| std::mem::take(&mut file.known)).collect();
-        let names: Vec<String> = heads.iter().map(|head| head.name.clone()).collect();
-        let files: Vec<Mutex<AgentItems>> = files.into_iter().map(Mutex::new).collect();
-        let (told, incoming) = sync_channel(UNDER_WAY);
-        let troubles = Arc::<Troubles>::default();
-        let noted = Arc::clone(&troubles);
-        let keep: Keep = Box::new(move |id, frame| keep(&names, &files, (&told, &noted), id, frame));
-        let receiving = fleet.messenger.receive(&directory.run, keep);
-        let receiving = receiving.map_err(|why| UsageError::new(OPTION, Complaint::of_text(why.0)))?;
-        let (follows, followed) = channel();
-        let line = |(agent, head): (usize, &AgentHead)| {
-            let agent = (agent, &*head.name, brunt_engine::ClockOffset(head.clock_ahead_ns));
-            OrderLine::open(&fleet.messenger, &directory.run, agent, follows.clone())
-        };
-        let orders = heads.iter().enumerate().map(line).collect();
-        Ok(Wires { incoming, orders, followed, known, troubles, _receiving: receiving })
-    }
-}
-
-/// Takes a frame: to the disk, and to the merger. What nobody waits for any more is acknowledged, so that the agent can
-/// forget it.
-pub(super) fn keep(
-    names: &[String],
-    files: &[Mutex<AgentItems>],
-    (told, troubles): (&SyncSender<Incoming>, &Troubles),
-    id: &FrameId,
-    frame: &[u8],
-) -> bool {
-    let Some(agent) = names.iter().position(|name| *name == id.agent) else { return false };
-    let Some(mut file) = files.get(agent).and_then(|file| file.lock().ok()) else { return false };
-    match file.take(id.seq, frame) {
-        Ok(items) => {
-            // Whatever could not be kept before came again.
-            troubles.all().remove(&agent);
-            // The lock is held until here, so that items reach the merger in their order.
-            items.is_empty() || told.send(Incoming { agent, items }).is_ok()
-        }
-        Err(why) => {
-            // What an agent did wrong has no number of the operating system.
-            if why.raw_os_error().is_some() {
-                troubles.all().insert(agent, why.to_string());
-            }
-            false
-        }
-    }
 }
 
 /// Returns the earliest time at which a run can begin on these agents, from now: every order must arrive before.

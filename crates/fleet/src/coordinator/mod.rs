@@ -6,8 +6,10 @@ mod directory;
 mod group;
 mod merge;
 mod orders;
+mod resumed;
 #[cfg(test)]
 mod tests;
+mod wires;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -21,7 +23,8 @@ use serde::Serialize;
 use crate::protocol::{AgentAnswer, AgentDescription, AgentQuestion, from_bytes, to_bytes};
 
 pub use directory::{RunDirectory, RunOutput, unfinished_runs};
-pub use group::{AgentGroup, ResumedRun};
+pub use group::AgentGroup;
+pub use resumed::ResumedRun;
 
 /// Time within which an agent answers a question.
 pub(crate) const ANSWERS: Duration = Duration::from_secs(3);

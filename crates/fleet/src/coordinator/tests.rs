@@ -16,8 +16,8 @@ use brunt_record::{
 };
 
 use super::directory::{RunDirectory, RunHead};
-use super::group::{Troubles, keep};
 use super::merge::RunTime;
+use super::wires::{Troubles, keep};
 use super::{Fleet, ResumedRun};
 use crate::frame::Item;
 use crate::protocol::{AgentAnswer, AgentOrder, AgentQuestion, from_bytes, to_bytes};

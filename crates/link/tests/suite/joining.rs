@@ -6,6 +6,11 @@ use std::time::{Duration, Instant};
 
 use brunt_fleet::FleetDirectory;
 use brunt_link::{FleetContact, JoinedFleet};
+use quinn::crypto::rustls::QuicServerConfig;
+use quinn::rustls::ServerConfig;
+use quinn::rustls::crypto::ring::default_provider;
+use quinn::rustls::pki_types::pem::PemObject;
+use quinn::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::fleets::ZenohFleet;
 use crate::networks::BUSY;
@@ -13,6 +18,9 @@ use crate::until;
 
 /// Time within which an agent turns from whoever does not greet.
 const GREETING: Duration = Duration::from_secs(5);
+
+/// Time within which a handshake with an agent that is there is done.
+const SETTLED: Duration = Duration::from_secs(2);
 
 /// What an agent was told, in English and Chinese.
 #[derive(Clone, Default)]
@@ -97,4 +105,31 @@ fn why_a_coordinator_is_not_reached_is_told() {
     assert!(!member.is_connected());
     of_nobody.until("nobody listens at", "无人监听");
     of_silence.until("nothing comes back from", "没有任何回应");
+}
+
+/// Opens an endpoint with the certificate of a fleet's coordinator, which takes no connection by itself.
+fn held_up(fleet: &ZenohFleet) -> quinn::Endpoint {
+    let chain = vec![CertificateDer::from_pem_file(fleet.path().join("coordinator.pem")).unwrap()];
+    let key = PrivateKeyDer::from_pem_file(fleet.path().join("coordinator.key")).unwrap();
+    let tls = ServerConfig::builder_with_provider(Arc::new(default_provider())).with_safe_default_protocol_versions();
+    let mut tls = tls.unwrap().with_no_client_auth().with_single_cert(chain, key).unwrap();
+    tls.alpn_protocols = vec![b"hq-29".to_vec()];
+    let config = quinn::ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls).unwrap()));
+    quinn::Endpoint::server(config, "127.0.0.1:0".parse().unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn no_attempt_that_was_given_up_holds_up_those_that_come_after_it() {
+    let fleet = ZenohFleet::make(&["a"]);
+    let coordinator = held_up(&fleet);
+    let at = coordinator.local_addr().unwrap().to_string();
+    let told = Told::default();
+    let _joined = JoinedFleet::join(&at, fleet.identity("a"), told.hear()).unwrap();
+    told.until("nothing comes back from", "没有任何回应");
+    // Then comes one that is under way.
+    for what in ["the attempt", "the look at why it failed"] {
+        let incoming = tokio::time::timeout(SETTLED, coordinator.accept()).await.unwrap().unwrap();
+        let ended = tokio::time::timeout(SETTLED, incoming.into_future()).await;
+        assert!(matches!(ended, Ok(Err(_))), "{what}: {ended:?}");
+    }
 }
