@@ -19,9 +19,9 @@ const NOT_SENT: Text = text(
 );
 
 const STOOD_STILL: Text = text(
-    "brunt itself did not send {share} of the scheduled requests: it stood still for up to {longest}; find out what \
+    "brunt itself did not send {share} of the scheduled requests: it stood still for {longest} or longer; find out what \
         stopped it (a signal, a suspended or sleeping machine), and repeat the run",
-    "brunt 自身未能发送计划请求的 {share}：它曾停住最长 {longest}；请查明原因（信号、机器被挂起或休眠），然后重新压测",
+    "brunt 自身未能发送计划请求的 {share}：它曾停住至少 {longest}；请查明原因（信号、机器被挂起或休眠），然后重新压测",
 );
 
 /// Share of the scheduled requests that is negligible, and share above which the counts of the run are not those of the
@@ -56,7 +56,7 @@ pub(super) fn unsent(totals: &RunTotals) -> u64 {
     if all > own && (all - own) as f64 <= LAST * own as f64 { all } else { own }
 }
 
-/// Returns for how long brunt stood still, if most of what it did not send was due in that time.
+/// Returns for how long brunt stood still at least (what is beyond the drain is not counted), if most of what it did not send was due in that time.
 fn standstill(run: &Evidence<'_>, unsent: u64) -> Option<Nanos> {
     let longest = run.stood_still()?;
     let due = run.per_s(run.totals.due) * longest.as_secs_f64();
@@ -88,7 +88,10 @@ mod tests {
     #[test]
     fn what_stood_still_is_told_with_all_that_it_did_not_send() {
         let said = of_standstill(50_000, 10);
-        assert!(said.contains("did not send 72.3 % of") && said.contains("it stood still for up to 50.0 s"), "{said}");
+        assert!(
+            said.contains("did not send 72.3 % of") && said.contains("it stood still for 50.0 s or longer"),
+            "{said}"
+        );
         assert!(!said.contains("-w"), "{said}");
         let waited = of_standstill(50_000, 2_000);
         assert!(
