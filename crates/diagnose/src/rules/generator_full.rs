@@ -78,6 +78,8 @@ const AWAKE: Text = text(
 );
 const AGAIN: Text =
     text("the same run on a quiet machine should be trusted", "在空闲的机器上重跑同样的压测，结果应为可信");
+const AGAIN_AWAKE: Text =
+    text("the same run should be trusted if nothing stops it", "不被暂停时重跑同样的压测，结果应为可信");
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;
@@ -110,7 +112,8 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
         }
         None => proved(disturbed(run), evidence).remedy(remedy),
     };
-    Some(found.experiment(AGAIN).limiting(run.is_distorted()))
+    let again = if remedy == AWAKE { AGAIN_AWAKE } else { AGAIN };
+    Some(found.experiment(again).limiting(run.is_distorted()))
 }
 
 /// Share of the time for which brunt was away from its sockets that stolen time must reach to be named as its cause.
