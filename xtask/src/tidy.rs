@@ -106,8 +106,24 @@ fn complaints(name: &str, text: &str, for_tests: bool) -> Vec<String> {
                 wrong.push(format!("{name}:{}: `{}`: {}", line.number, ban.pattern, ban.instead));
             }
         }
+        if !line.in_tests && has_foreign_mark(line.text) {
+            wrong.push(format!(
+                "{name}:{}: Chinese sentences have marks of their own: `，` `、` `；` `：`",
+                line.number
+            ));
+        }
     }
     wrong
+}
+
+/// Returns `true` for a mark of ASCII and a space between Chinese words, or before a placeholder.
+fn has_foreign_mark(line: &str) -> bool {
+    let is_chinese = |c: char| matches!(c, '\u{4e00}'..='\u{9fff}' | '（' | '）' | '“' | '”');
+    let all: Vec<char> = line.chars().collect();
+    all.windows(4).any(|four| {
+        let is_mark = matches!(four[1], ',' | ';' | ':') && four[2] == ' ';
+        is_mark && is_chinese(four[0]) && (is_chinese(four[3]) || four[3] == '{')
+    })
 }
 
 /// A line of a file that is not a comment.
@@ -160,6 +176,12 @@ mod tests {
             let wrong = complaints(name, &text, false);
             assert_eq!(wrong.len(), expected, "{name}: {wrong:?}");
         }
+    }
+
+    #[test]
+    fn finds_marks_that_are_not_those_of_chinese_sentences() {
+        let found = ["(\"a, b\", \"甲, 乙\")", "\"无法连接: {why}\"", "(\"a, {b}\", \"甲，{b}\")", "[\"甲\", \"乙\"]"];
+        assert_eq!(found.map(has_foreign_mark), [true, true, false, false]);
     }
 
     #[test]

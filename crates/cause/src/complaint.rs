@@ -18,6 +18,14 @@ impl Complaint {
         Complaint { en: en.into(), zh: Some(zh.into()) }
     }
 
+    /// Creates a complaint from the English text of a sentence of this crate, which came from another process; another text
+    /// has no translation.
+    pub fn of_text(en: impl Into<String>) -> Complaint {
+        let en = en.into();
+        let zh = crate::Cause::from_legacy_text(&en).and_then(|cause| cause.zh()).map(|zh| zh.into_owned());
+        Complaint { en, zh }
+    }
+
     /// Returns the Chinese text, or the English one if it has no translation.
     pub fn zh(&self) -> &str {
         self.zh.as_deref().unwrap_or(&self.en)
@@ -107,6 +115,9 @@ mod tests {
         assert_eq!((both.to_string(), both.zh()), ("`5x` is not a time; use 5s".into(), "“5x”不是时间；请用 5s"));
         assert!(both.contains("not a time") && both.map(str::to_uppercase).zh() == "“5X”不是时间；请用 5S");
         assert_eq!(Complaint::from("File exists").zh(), "File exists");
+        let told = Complaint::of_text("no answer in time");
+        assert_eq!((told.to_string(), told.zh()), ("no answer in time".into(), "未按时收到应答"));
+        assert_eq!(Complaint::of_text("File exists").zh(), "File exists");
         assert!(both.is_translated() && !Complaint::from("File exists").is_translated());
     }
 }

@@ -21,6 +21,7 @@ pub mod agents;
 pub mod captures;
 pub mod checks;
 pub mod connecting;
+pub mod delivery;
 pub mod grpc;
 pub mod http1;
 pub mod http2;
@@ -63,6 +64,7 @@ const AREAS: &[&[Sentence]] = &[
     raw::ALL,
     run::ALL,
     agents::ALL,
+    delivery::ALL,
 ];
 
 /// Returns all sentences.

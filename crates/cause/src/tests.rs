@@ -85,10 +85,24 @@ fn sentences_of_older_records_are_found_again() {
 
 /// Returns the source files that create causes, without their tests.
 fn sources() -> Vec<(std::path::PathBuf, String)> {
+    sources_of(&[
+        "contract",
+        "engine",
+        "net",
+        "values",
+        "http-family",
+        "databases",
+        "raw",
+        "protocols",
+        "bench",
+        "fleet",
+    ])
+}
+
+/// Returns the source files of these crates, without their tests.
+fn sources_of(names: &[&str]) -> Vec<(std::path::PathBuf, String)> {
     let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let names =
-        ["contract", "engine", "net", "values", "http-family", "databases", "raw", "protocols", "bench", "fleet"];
-    let mut folders: Vec<_> = names.map(|name| crates.join(name).join("src")).into();
+    let mut folders: Vec<_> = names.iter().map(|name| crates.join(name).join("src")).collect();
     let mut all = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
@@ -108,7 +122,7 @@ fn sources() -> Vec<(std::path::PathBuf, String)> {
 
 #[test]
 fn every_sentence_is_said_somewhere() {
-    let sources = sources();
+    let (sources, engines) = (sources(), sources_of(&["link", "messenger", "fleet"]));
     for sentence in all() {
         let (area, name) = sentence.key.split_once('.').expect("an area and a name");
         // Keys are part of records, so two areas keep the original names of their modules.
@@ -121,10 +135,30 @@ fn every_sentence_is_said_somewhere() {
             text.match_indices(name)
                 .any(|(at, _)| !text[at + name.len()..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
         };
+        if area == "delivery" {
+            // It is said in English, which must be the text of the sentence.
+            let text = format!("\"{}", sentence.en);
+            assert!(engines.iter().any(|(_, source)| source.contains(&text)), "nobody says `{}` any more", sentence.en);
+            continue;
+        }
         let (path, imported) = (format!("{area}::{name}"), format!("brunt_cause::{area}::"));
         let says = |(_, text): &(_, String)| whole(text, &path) || (text.contains(&imported) && whole(text, name));
         let of_system = area == "connecting" && include_str!("connecting.rs").contains(&format!("=> {name}("));
         assert!(of_system || sources.iter().any(says), "nobody says `{}` any more", sentence.key);
+    }
+}
+
+/// Each reason why nothing was delivered has a sentence, by which it is translated.
+#[test]
+fn what_engines_say_in_english_is_translated() {
+    let literal = "Undelivered(\"";
+    let sources = sources_of(&["link", "messenger", "fleet"]);
+    // The one within a process serves tests.
+    for (path, source) in sources.iter().filter(|(path, _)| !path.ends_with("local.rs")) {
+        for (at, _) in source.match_indices(literal) {
+            let said = source[at + literal.len()..].split('"').next().unwrap_or_default();
+            assert!(Cause::from_legacy_text(said).is_some(), "{}: {said}", path.display());
+        }
     }
 }
 

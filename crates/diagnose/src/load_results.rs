@@ -349,6 +349,8 @@ pub enum GeneratorDoubt {
     Absent,
     /// Requests were sent late.
     Late,
+    /// The process was stopped or suspended.
+    StoodStill,
 }
 
 /// Maximum ratio of the mean response time to the shortest one (which included no queueing) if there was no queue, and

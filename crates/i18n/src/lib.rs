@@ -6,5 +6,5 @@ pub mod numbers;
 mod sentence;
 pub mod text;
 
-pub use sentence::LocalizedSentence;
+pub use sentence::{LocalizedSentence, listed};
 pub use text::{Lang, Text};

@@ -1,6 +1,17 @@
 //! A sentence with its facts, rendered in any language.
 
-use crate::text::{Lang, Text};
+use crate::text::{Lang, Text, text};
+
+/// What stands between the members of a list until it is rendered (the unit separator of ASCII).
+const BETWEEN: char = '\u{1f}';
+const SEPARATOR: Text = text(", ", "、");
+
+/// Joins the members of a list as a fact, which each language separates in its own way.
+pub fn listed<T: AsRef<str>>(members: impl IntoIterator<Item = T>) -> String {
+    let members: Vec<T> = members.into_iter().collect();
+    let members: Vec<&str> = members.iter().map(AsRef::as_ref).collect();
+    members.join(&BETWEEN.to_string())
+}
 
 /// A sequence of clauses, each with its facts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,7 +46,9 @@ impl LocalizedSentence {
     /// Renders the sentence in a language, without the final full stop.
     pub fn render(&self, lang: Lang) -> String {
         let clause = |Clause { text, facts }: &Clause| {
-            let facts: Vec<(&str, &str)> = facts.iter().map(|(name, fact)| (*name, fact.as_str())).collect();
+            let listed = |fact: &String| fact.replace(BETWEEN, lang.of(SEPARATOR));
+            let told: Vec<(&str, String)> = facts.iter().map(|(name, fact)| (*name, listed(fact))).collect();
+            let facts: Vec<(&str, &str)> = told.iter().map(|(name, fact)| (*name, fact.as_str())).collect();
             lang.fill(*text, &facts)
         };
         self.clauses.iter().map(clause).collect()
@@ -52,7 +65,12 @@ impl From<Text> for LocalizedSentence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::text;
+
+    #[test]
+    fn a_list_is_separated_as_its_language_does() {
+        let said = LocalizedSentence::new(text("lost: {all}", "丢失：{all}"), [("all", listed(["a", "b", "…"]))]);
+        assert_eq!([Lang::En, Lang::Zh].map(|lang| said.render(lang)), ["lost: a, b, …", "丢失：a、b、…"]);
+    }
 
     #[test]
     fn clauses_follow_each_other() {

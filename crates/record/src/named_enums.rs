@@ -113,6 +113,8 @@ words! {
         MessagesByOrder = "messages_by_order",
         /// Each request opened its own connection.
         NoKeepalive = "no_keepalive",
+        /// Notices were left out, because there may be any number of them; facts: `n`.
+        NoticesLeftOut = "notices_left_out",
         /// The run is not stored for `brunt report`.
         NotKept = "not_kept",
         /// All responses at the beginning were failures.

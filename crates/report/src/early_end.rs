@@ -1,7 +1,7 @@
 //! Runs that ended early: how, and after what time.
 
 use brunt_measure::Nanos;
-use brunt_record::End;
+use brunt_record::{End, Subject};
 
 use crate::numbers;
 use crate::sums::RunSums;
@@ -41,12 +41,15 @@ impl EarlyEnd {
         let way = match run.end {
             _ if run.was_drained() => EarlyEndKind::Drained,
             _ if run.was_stopped() => EarlyEndKind::Stopped,
-            // A run that lost a part lasts as planned, unless it lost all.
+            // A run that lost a part lasts as planned, or until its rows are used up, unless it lost all.
+            End::Partial if run.has_agents_left() => return None,
             End::Interrupted | End::CutOff | End::Aborted | End::Partial => EarlyEndKind::CutOff,
             End::Completed => return None,
         };
         let of = run.started.as_ref().and_then(|started| started.plan.duration);
-        let ran = run.window > Nanos::ZERO && of.is_none_or(|of| run.window < of);
+        // What is as long as planned in the words of the report ended at its end.
+        let is_shorter = |of: Nanos| run.window < of && numbers::duration(run.window) != numbers::duration(of);
+        let ran = run.window > Nanos::ZERO && of.is_none_or(is_shorter);
         ran.then_some(EarlyEnd { kind: way, after: run.window, planned: of })
     }
 
@@ -76,6 +79,13 @@ impl EarlyEnd {
 }
 
 impl RunSums {
+    /// Returns `true` for a run of agents some of which were not lost: these went on to its end.
+    fn has_agents_left(&self) -> bool {
+        let agents = self.started.as_ref().map_or(0, |started| started.agents.len());
+        let lost = self.notices.iter().filter(|notice| notice.subject() == Some(Subject::AgentLost)).count();
+        lost < agents
+    }
+
     /// Returns the identifier of the run's end for documents: the recorded one, or `stopped` or `drained` for a
     /// requested early end.
     pub fn end_code(&self) -> &'static str {
@@ -89,7 +99,7 @@ impl RunSums {
 #[cfg(test)]
 mod tests {
     use brunt_plan::Change;
-    use brunt_record::{LoadChange, Notice, RunEnd, RunEvent, RunStarted, Subject};
+    use brunt_record::{LoadChange, Notice, RunEnd, RunEvent, RunStarted};
 
     use super::*;
     use crate::exit::Exit;
@@ -145,6 +155,29 @@ mod tests {
         assert_eq!((whole.sums.end_code(), cut.sums.end_code()), ("drained", "interrupted"));
         assert_eq!((interrupted(&whole), interrupted(&cut)), (false, true));
         assert_eq!((whole.exit == Exit::Interrupted, cut.exit), (false, Exit::Interrupted));
+    }
+
+    #[test]
+    fn a_run_that_others_took_to_its_end_was_not_cut() {
+        let head = include_str!("../../record/src/version-1.jsonl").lines().next().expect("a head");
+        let mut started: RunStarted = serde_json::from_str(head).expect("a head");
+        started.plan.duration = Some(Nanos::from_secs(8));
+        started.agents = vec![brunt_record::AgentHead::default(), brunt_record::AgentHead::default()];
+        started.agents[1].name = "eu-1".into();
+        let cut = |lost: &[&str], window: Nanos| {
+            let to_ns = window.0 as i64;
+            let second = brunt_record::Second { to_ns, ..brunt_record::Second::default() };
+            let lost = lost
+                .iter()
+                .map(|name| RunEvent::Notice(Notice::new(Subject::AgentLost, [("agent", (*name).to_owned())])));
+            let ended = RunEvent::Ended(RunEnd { reason: End::Partial, window, elapsed: window });
+            let events = [RunEvent::Started(Box::new(started.clone())), RunEvent::Second(Box::new(second))];
+            let summary = Summary::from_events(events.into_iter().chain(lost).chain([ended]));
+            EarlyEnd::of(&summary).map(|cut| cut.sentence(Lang::En))
+        };
+        assert_eq!(cut(&["", "eu-1"], Nanos::from_secs(5)), Some("cut after 5.00 s of 8.00 s".into()));
+        assert_eq!(cut(&["eu-1"], Nanos::from_secs(5)), None, "its rows were used up");
+        assert_eq!(cut(&["", "eu-1"], Nanos::from_millis(7_999)), None, "at its end");
     }
 
     #[test]

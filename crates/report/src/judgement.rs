@@ -129,6 +129,10 @@ pub fn exit(summary: &Summary, lang: Lang) -> String {
 /// Translates a fact of a notice: kinds of failure are translated word by word, and any other fact by its cause, if it
 /// has one.
 fn translate_fact(notice: &brunt_record::Notice, name: &str, fact: &str, lang: Lang) -> String {
+    // Names of agents.
+    if lang == Lang::Zh && ["agents", "to"].contains(&name) {
+        return fact.replace(", ", "、");
+    }
     if name != "kind" {
         return reason(fact, notice.causes.get(name), lang).into_owned();
     }

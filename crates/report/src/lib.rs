@@ -24,6 +24,7 @@ pub mod formats;
 mod gist;
 mod iterations;
 mod judgement;
+mod kept_notices;
 mod limits;
 mod load_course;
 mod load_stretches;

@@ -361,7 +361,7 @@ fn run(sums: &RunSums, trust: &Trust) -> LoadResults {
         failures: failures.collect(),
         status: totals.status.clone(),
         expects_status: plan.is_some_and(|plan| plan.options.contains_key("expect-status")),
-        generator_doubt: doubt(trust),
+        generator_doubt: doubt(sums, trust),
         widened: widened(sums),
         away_s: totals.away_ns as f64 / 1e9,
         away_ready_s: totals.away_ready_ns as f64 / 1e9,
@@ -528,8 +528,9 @@ fn shortest(sums: &RunSums) -> f64 {
 }
 
 /// Returns the doubt that the trust rules raise about the generator.
-fn doubt(trust: &Trust) -> Option<GeneratorDoubt> {
+fn doubt(sums: &RunSums, trust: &Trust) -> Option<GeneratorDoubt> {
     let against = |code: &str| trust.findings.iter().any(|f| f.grade == Grade::Fail && f.code.starts_with(code));
+    let late = if sums.stood_still().is_some() { GeneratorDoubt::StoodStill } else { GeneratorDoubt::Late };
     // Causes before effects: a throttled generator is absent, and an absent one is late.
     let doubts = [
         ("generator_busy", GeneratorDoubt::Busy),
@@ -537,7 +538,7 @@ fn doubt(trust: &Trust) -> Option<GeneratorDoubt> {
         ("generator_starved", GeneratorDoubt::Starved),
         ("generator_absent", GeneratorDoubt::Absent),
         ("generator_late", GeneratorDoubt::Late),
-        (crate::rules::band::CODE, GeneratorDoubt::Late),
+        (crate::rules::band::CODE, late),
     ];
     doubts.into_iter().find(|(code, _)| against(code)).map(|(_, doubt)| doubt)
 }
@@ -615,7 +616,8 @@ fn shared_by(shared: &CoreShares, programs: &[(String, f64)], lang: Lang) -> Str
         return said;
     }
     let each = programs.iter().take(NAMED).map(|(program, cores)| format!("{program} {cores:.2}"));
-    said + &lang.fill(words_of::PROGRAMS, &[("programs", &each.collect::<Vec<_>>().join(", "))])
+    said + &lang
+        .fill(words_of::PROGRAMS, &[("programs", &each.collect::<Vec<_>>().join(lang.of(words_of::BETWEEN_PROGRAMS)))])
 }
 
 fn limits(conclusion: &Conclusion, lang: Lang) -> Vec<LimitText> {

@@ -12,9 +12,11 @@ use brunt_record::{
 };
 
 use crate::failure_kind::FailureKind as _;
+use crate::kept_notices::KeptNotices;
 use crate::name_totals::EXAMPLES;
 use crate::ranked::RankedLatency;
 use crate::reference::ReferenceTotals;
+use crate::rules::band;
 use crate::totals::RunTotals;
 
 /// The sums of a run.
@@ -42,7 +44,7 @@ pub struct RunSums {
     pub joined: Vec<(ProbedHost, Option<ProbedHost>)>,
     /// Failed connects to names with several addresses, by address.
     pub failed_addresses: Vec<ConnectionLoss>,
-    /// Notices for the reader; only the last one for each code.
+    /// Notices for the reader; only the last one for each code, and for each agent.
     pub notices: Vec<Notice>,
     /// Reason for the end of the run.
     pub end: End,
@@ -52,7 +54,7 @@ pub struct RunSums {
     pub elapsed: Nanos,
 }
 
-/// Maximum number of examples and notices kept, and maximum bytes of each of their texts: a run has fewer, but a record
+/// Maximum number of examples and facts kept, and maximum bytes of each of their texts: a run has fewer, but a record
 /// from another source may contain any number.
 const KEPT: usize = 64;
 const TEXT: usize = 64 * 1024;
@@ -90,6 +92,13 @@ fn clipped(example: &FailureExample) -> FailureExample {
     FailureExample { kind, phase, errno, detail, cause, sent, received, reused, name, status, at_ns, trace, values }
 }
 
+fn clipped_notice(notice: &Notice) -> Notice {
+    let facts = notice.facts.iter().take(KEPT).map(|(name, fact)| (name.clone(), clip(fact))).collect();
+    let causes = notice.causes.iter().take(KEPT);
+    let causes = causes.map(|(name, cause)| (name.clone(), cause.truncated(TEXT))).collect();
+    Notice { code: notice.code.clone(), facts, causes, at_ns: notice.at_ns }
+}
+
 fn clipped_value(used: &UsedValue) -> UsedValue {
     UsedValue { name: clip(&used.name), value: used.value.as_deref().map(clip) }
 }
@@ -111,7 +120,7 @@ pub(crate) struct SumsBuilder {
     reference: Option<ReferenceTotals>,
     joined: Vec<(ProbedHost, Option<ProbedHost>)>,
     failed_addresses: Vec<ConnectionLoss>,
-    notices: Vec<Notice>,
+    notices: KeptNotices,
     ended: Option<RunEnd>,
 }
 
@@ -126,21 +135,14 @@ impl SumsBuilder {
     /// Handles the next event.
     pub fn add(&mut self, event: &RunEvent) {
         match event {
-            RunEvent::Started(started) => self.started = Some(started.clone()),
+            RunEvent::Started(started) => {
+                self.notices.expect(&started.agents);
+                self.started = Some(started.clone());
+            }
             RunEvent::FirstResponse(probe) => self.probe = Some(probe.clone()),
             RunEvent::Second(second) => self.add_second(second),
             RunEvent::Example(example) => self.keep(example),
-            RunEvent::Notice(notice) => {
-                // Each agent has notices of its own.
-                let agent = |n: &Notice| n.facts.get("agent").cloned();
-                self.notices.retain(|n| n.code != notice.code || agent(n) != agent(notice));
-                if self.notices.len() < KEPT {
-                    let facts = notice.facts.iter().take(KEPT).map(|(name, fact)| (name.clone(), clip(fact))).collect();
-                    let causes = notice.causes.iter().take(KEPT);
-                    let causes = causes.map(|(name, cause)| (name.clone(), cause.truncated(TEXT))).collect();
-                    self.notices.push(Notice { code: notice.code.clone(), facts, causes, at_ns: notice.at_ns });
-                }
-            }
+            RunEvent::Notice(notice) => self.notices.add(clipped_notice(notice)),
             RunEvent::Joined(joined) => {
                 let known = self.joined.iter().position(|(known, _)| known.host == joined.host);
                 match known {
@@ -211,7 +213,7 @@ impl SumsBuilder {
         // Whatever the record contains, throughput is never computed over less time than its seconds took.
         let window = window.max(self.totals.window);
         let SumsBuilder { started, probe, totals, examples, examples_by_name, slowest, .. } = self;
-        let (changes, reference, joined, notices) = (self.changes, self.reference, self.joined, self.notices);
+        let (changes, reference, joined, notices) = (self.changes, self.reference, self.joined, self.notices.finish());
         let failed_addresses = self.failed_addresses;
         RunSums {
             started,
@@ -285,6 +287,14 @@ impl RunSums {
         // Records without bands are judged by their woken users as such.
         let woken_late = if self.totals.has_bands { self.totals.woken_late_share() } else { 0.0 };
         per_s / (1.0 - (self.totals.away_in_window.0 as f64 / time + woken_late).min(0.99))
+    }
+
+    /// Returns the longest time for which a worker stood still (stopped by a signal, suspended, or on a machine that
+    /// slept), if it was a second or more and not its own work.
+    pub(crate) fn stood_still(&self) -> Option<Nanos> {
+        let longest = Nanos(self.totals.latency.loop_gap.max());
+        let worked = self.totals.generator.busiest_share().is_some_and(|share| share > band::WORKING);
+        (longest >= band::STANDSTILL && !worked).then_some(longest)
     }
 
     /// Returns what untrusted figures do to the exit code.

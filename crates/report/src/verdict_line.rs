@@ -3,6 +3,7 @@
 use crate::early_end::EarlyEnd;
 use crate::finding::{Finding, Grade};
 use crate::judgement;
+use crate::rules::{lower_bound, not_sent};
 use crate::sentences as say;
 use crate::summary::Summary;
 use crate::text::{Lang, Text, join_sentences, text};
@@ -20,7 +21,7 @@ const AND_ALSO: Text = text("{verdict}; and {overload}", "{verdict}；{overload}
 const ADVICE: [(&str, Text); 17] = [
     ("little", text("brunt's own counters disagree: please report it", "brunt 自身的计数不一致：请报告此问题")),
     (
-        "lower_bound",
+        lower_bound::CODE,
         text(
             "lower the load, or use a longer --timeout and --drain, so that requests get their responses",
             "降低负载，或调大 --timeout 与 --drain，让请求等到响应",
@@ -175,9 +176,12 @@ fn verdict(summary: &Summary, lang: Lang) -> String {
     match trust.verdict() {
         Grade::Fail => {
             let mut all: Vec<String> = trust.against().map(|found| found.sentence(lang)).collect();
-            // Lower bounds and overload follow from an outage, whose cause is what to look for.
+            // Lower bounds and overload follow from an outage, whose cause is what to look for; and lower bounds from what
+            // brunt itself did not send, which says what to do.
             let outage = trust.findings.iter().filter(|found| found.code == "outage" && found.grade >= Grade::Warn);
-            let advice = outage.chain(trust.against()).find_map(advice);
+            let is_unsent = trust.against().any(|found| found.code == not_sent::CODE);
+            let others = trust.against().filter(|found| !is_unsent || found.code != lower_bound::CODE);
+            let advice = outage.chain(others).find_map(advice);
             all.extend(advice.map(|advice| lang.fill(TO_DO, &[("advice", lang.of(advice))])));
             because(&join_sentences(&all, lang))
         }

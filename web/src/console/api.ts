@@ -141,6 +141,8 @@ export interface Agent {
   name: string;
   labels: string[];
   state: 'idle' | 'runs' | 'silent';
+  /** How many agents have its name. */
+  times?: number;
   /** Its run in the fleet, and in the library. */
   fleet_run?: string | null;
   run?: string | null;

@@ -26,7 +26,7 @@ export interface Example {
 }
 
 /** How an agent of the run stands. */
-export type Standing = 'awaited' | 'in' | 'silent' | 'ended' | 'lost';
+export type Standing = 'awaited' | 'in' | 'silent' | 'ended' | 'lost' | 'twice';
 
 /** A second that silent agents hold up, without them. */
 export interface Provisional {
@@ -36,7 +36,7 @@ export interface Provisional {
   missing_share: number;
 }
 
-const STANDINGS: Record<string, Standing> = { agent_late: 'silent', agent_back: 'in', agent_lost: 'lost', agent_refused: 'lost' };
+const STANDINGS: Record<string, Standing> = { agent_late: 'silent', agent_back: 'in', agent_lost: 'lost', agent_refused: 'lost', agent_twice: 'twice' };
 
 /** Milliseconds without any event after which a connection is lost; there is one every second. */
 const SILENT = 3000;

@@ -177,6 +177,7 @@ export const C = {
   idle: t('idle', '空闲'),
   runsRun: t('runs {run}', '正在运行 {run}'),
   silent: t('does not answer', '没有响应'),
+  several: t('{state}, there {n} times', '{state}，同时有 {n} 台在线'),
   agentsThere: t('{n} {n|agent is|agents are} there', '{n} 个施压机在线'),
   absent: t('Not there: {names}', '不在线：{names}'),
   lookingFor: t('Looking for agents …', '正在查找施压机…'),
@@ -193,6 +194,7 @@ export const C = {
     silent: t('silent', '无消息'),
     ended: t('has handed in all', '已全部交回'),
     lost: t('lost', '丢失'),
+    twice: t('there twice', '同时有两台在线'),
   },
   without: t('Without those that are silent: {rate}/s; {share} of the load is missing (provisional, up to {time})', '不含无消息的施压机：{rate}/s；缺少 {share} 的负载（暂计，至 {time}）'),
 

@@ -52,6 +52,19 @@ export function rate(perS: number | null | undefined): string {
   return Math.abs(perS) < 999.5 ? threeDigits(perS) : count(perS);
 }
 
+/** Formats the rates of all parts of a whole, rounded so that they add up to the rate of the whole as it is shown; those of some parts, one by one. */
+export function ratesOf(whole: number, parts: readonly number[]): string[] {
+  const decimals = rate(whole).split('.')[1]?.length ?? 0;
+  const scale = 10 ** decimals;
+  const sum = parts.reduce((all, part) => all + part, 0);
+  const units = parts.map((part) => Math.floor(part * scale + 1e-9));
+  if (Math.abs(sum - whole) >= 0.5 / scale || units.some((n, i) => n < 1 && parts[i] > 0)) return parts.map(rate);
+  const missing = Math.round(whole * scale) - units.reduce((all, n) => all + n, 0);
+  const order = parts.map((part, i) => [part * scale - units[i], i]).sort((a, b) => b[0] - a[0] || a[1] - b[1]);
+  for (const [, i] of order.slice(0, Math.max(missing, 0))) units[i] += 1;
+  return units.map((n) => (decimals ? (n / scale).toFixed(decimals) : count(n)));
+}
+
 /** Formats bytes in powers of 1000: `512 B`, `1.50 kB`. */
 export function bytes(n: number | null | undefined): string {
   if (n === null || n === undefined || !Number.isFinite(n)) return WITHHELD;

@@ -21,3 +21,9 @@ export function say(text: Text, lang: Lang, facts: Record<string, string | numbe
 
 /** Creates a text; a shorthand for the dictionaries. */
 export const t = (en: string, zh: string): Text => ({ en, zh });
+
+/** Joins the members of a list as a language separates them; with `apart`, clauses. */
+export function listed(all: readonly string[], lang: Lang, apart: 'members' | 'clauses' = 'members'): string {
+  const [en, zh] = apart === 'members' ? [', ', '、'] : ['; ', '；'];
+  return all.join(lang === 'zh' ? zh : en);
+}

@@ -30,6 +30,7 @@ export const A = {
   caution: t('caution', '谨慎'),
   not_trusted: t('not trusted', '不可信'),
   lost: t('lost', '丢失'),
+  someLost: t('{trust}, {n} lost', '{trust}，丢失 {n} 个'),
   missing: t('{share} of the load is missing', '缺少 {share} 的负载'),
 } as const;
 
@@ -59,6 +60,18 @@ export interface FleetRow {
 export function verdictOf(row: FleetRow, run: Run): 'lost' | FleetRow['verdict'] {
   return row.ended === 'cut_off' && run.head.report.ended !== 'cut_off' ? 'lost' : row.verdict;
 }
+
+/** Returns the verdict on the agents of a label that were not lost, and how many were; of an agent, the verdict on it. */
+export function trustOf(row: FleetRow, run: Run): { verdict: 'lost' | FleetRow['verdict']; lost: number } {
+  if (row.label === undefined) return { verdict: verdictOf(row, run), lost: 0 };
+  const all = (run.head.report.agents ?? []) as FleetRow[];
+  const verdicts = all.filter(({ name }) => name !== undefined && row.agents?.includes(name)).map((agent) => verdictOf(agent, run));
+  const lost = verdicts.filter((verdict) => verdict === 'lost').length;
+  if (lost > 0 && lost === verdicts.length) return { verdict: 'lost', lost: 0 };
+  return { verdict: WORST.find((verdict) => verdicts.includes(verdict)) ?? row.verdict, lost };
+}
+
+const WORST = ['not_trusted', 'caution', 'too_short', 'trusted'] as const;
 
 /** A block of the curves: `[curve, succeeded, failed, p50, p99]`, as in the lines of seconds. */
 interface CurveBlock {

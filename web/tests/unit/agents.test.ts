@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Run, type Head } from '../../src/lib/run.svelte';
-import { curvesOf, missingOf, verdictOf, type FleetRow } from '../../src/report/agents';
+import { curvesOf, missingOf, trustOf, verdictOf, type FleetRow } from '../../src/report/agents';
 
 const head = (report: object, curves?: Head['curves']): Head => ({ hosts: {}, grain: { block_s: 1 }, report: { ended: 'partial', ...report }, curves }) as unknown as Head;
 const second = (from: number): object => ({ s: [from * 1000, (from + 1) * 1000, 1, ...Array(18).fill(0)], q: [0, 0, 0] });
@@ -34,5 +34,14 @@ describe('agents', () => {
     expect(verdictOf(row, new Run(head({})))).toBe('lost');
     expect(verdictOf(row, new Run(head({ ended: 'cut_off' })))).toBe('caution');
     expect(verdictOf({ verdict: 'trusted' } as FleetRow, new Run(head({})))).toBe('trusted');
+  });
+  it('that were lost are counted by label', () => {
+    const agents = [{ name: 'a', verdict: 'trusted', ended: 'completed' }, { name: 'b', verdict: 'not_trusted', ended: 'cut_off' }];
+    const run = new Run(head({ agents }));
+    const label = (...names: string[]): FleetRow => ({ label: 'eu', agents: names, verdict: 'not_trusted' }) as FleetRow;
+    expect(trustOf(label('a', 'b'), run)).toEqual({ verdict: 'trusted', lost: 1 });
+    expect(trustOf(label('b'), run)).toEqual({ verdict: 'lost', lost: 0 });
+    expect(trustOf(label('a'), run)).toEqual({ verdict: 'trusted', lost: 0 });
+    expect(trustOf(agents[1] as FleetRow, run)).toEqual({ verdict: 'lost', lost: 0 });
   });
 });

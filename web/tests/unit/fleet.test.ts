@@ -3,7 +3,11 @@
 import { expect, test } from 'vitest';
 import type { Agent, ShelvedExperiment } from '../../src/console/api';
 import { isOnAgents } from '../../src/console/experiments';
-import { allowed, clockOf, makingOf } from '../../src/console/fleet';
+import { C } from '../../src/console/words';
+import { listed } from '../../src/lib/i18n';
+import { W } from '../../src/lib/words';
+import { A } from '../../src/report/agents';
+import { allowed, clockOf, makingOf, standing } from '../../src/console/fleet';
 
 const agent = (more: Partial<Agent>): Agent => ({ name: 'eu-1', labels: [], state: 'idle', remarks: [], ...more });
 
@@ -12,6 +16,22 @@ test('what an owner allows is said in words', () => {
   const terms = { allow: ['api.test', '10.0.0.0/8'], max_rate: 5000, max_connections: 300 };
   expect(allowed(agent({ terms }), 'en')).toBe('api.test, 10.0.0.0/8 · up to 5,000/s · up to 300 connections');
   expect(allowed(agent({ terms }), 'zh')).toBe('api.test、10.0.0.0/8 · 最高 5,000/s · 最高 300 个连接');
+});
+
+test('an agent that is there twice is not shown as one that a run can use', () => {
+  expect(standing(agent({}), 'en')).toEqual({ text: 'idle', tone: 'good' });
+  expect(standing(agent({ times: 2 }), 'en')).toEqual({ text: 'idle, there 2 times', tone: 'bad' });
+  expect(standing(agent({ times: 2 }), 'zh').text).toBe('空闲，同时有 2 台在线');
+  expect(standing(agent({ state: 'silent', times: 1 }), 'en').tone).toBe('bad');
+});
+
+test('a list and a sentence have the marks of their language', () => {
+  expect([listed(['a', 'b'], 'en'), listed(['a', 'b'], 'zh'), listed(['a', 'b'], 'zh', 'clauses')]).toEqual(['a, b', 'a、b', 'a；b']);
+  const chinese = (of: unknown): string[] =>
+    typeof of !== 'object' || of === null ? [] : 'zh' in of && typeof of.zh === 'string' ? [of.zh] : Object.values(of).flatMap(chinese);
+  const all = [A, C, W].flatMap(chinese);
+  expect(all.length).toBeGreaterThan(300);
+  expect(all.filter((text) => /[\u4e00-\u9fff（）][,;:] [\u4e00-\u9fff（{]/.test(text))).toEqual([]);
 });
 
 test('a clock is ahead or behind, or right', () => {

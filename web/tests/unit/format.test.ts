@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { bytes, clock, count, duration, onAxis, percent, plain, quantity, rate, shown } from '../../src/lib/format';
+import { bytes, clock, count, duration, onAxis, percent, plain, quantity, rate, ratesOf, shown } from '../../src/lib/format';
 
 it('writes times as the terminal does', () => {
   const table: [number, string][] = [
@@ -25,6 +25,14 @@ it('writes counts, rates, shares and sizes as the terminal does', () => {
   for (const [part, whole, text] of shares) expect(percent(part, whole)).toBe(text);
   expect([512, 1_500, 262_000_000].map(bytes)).toEqual(['512 B', '1.50 kB', '262 MB']);
   expect(shown(null, 'ns')).toBe('–');
+});
+
+it('rounds the rates of parts so that they add up to the whole that is shown', () => {
+  expect(ratesOf(308.8, [154.4, 154.4])).toEqual(['155', '154']);
+  expect(ratesOf(3_001, [1_500.5, 1_500.5])).toEqual(['1,501', '1,500']);
+  expect(ratesOf(10, [3.34, 3.33, 3.33])).toEqual(['3.4', '3.3', '3.3']);
+  expect(ratesOf(308.8, [154.4])).toEqual(['154']);
+  expect(ratesOf(300.4, [300, 0.4])).toEqual(['300', '0.400']);
 });
 
 it('writes moments as a clock has them', () => {

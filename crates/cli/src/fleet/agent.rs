@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use brunt_bench::share::WORD;
-use brunt_cause::complaint;
+use brunt_cause::{Complaint, complaint};
 use brunt_config::AgentCommand;
 use brunt_contract::UsageError;
 use brunt_counters::MachineLoadMeter;
@@ -62,7 +62,8 @@ pub fn agent(asked: AgentCommand, host: &GeneratorHost) -> CommandResult {
         start_process: Box::new(start_process),
         say: Box::new(move |en, zh| screen::print_error(if lang == Lang::Zh { zh } else { en })),
     };
-    let lent = LentMachine::lend(messenger, settings).map_err(|why| UsageError::new("--join", why.0))?;
+    let lent =
+        LentMachine::lend(messenger, settings).map_err(|why| UsageError::new("--join", Complaint::of_text(why.0)))?;
     let cores = format!("{:.0}", host.cores);
     screen::print_error(&lang.fill(LENT, &[("name", &name), ("cores", &cores), ("join", shown(&asked.join))]));
     screen::print_error(&terms(&asked.terms, lang));

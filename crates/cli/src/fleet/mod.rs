@@ -107,7 +107,7 @@ fn is_same(one: Option<&str>, other: Option<&str>) -> bool {
 }
 
 fn unreachable(why: &Undelivered) -> UsageError {
-    UsageError::new("--fleet", why.0.clone())
+    UsageError::new("--fleet", Complaint::of_text(&*why.0))
 }
 
 /// Returns the directory for the directories of runs on a fleet.

@@ -31,6 +31,9 @@ struct AgentLine {
     wall_ahead_ns: i64,
     round_trip: u64,
     capacity_per_s: Option<f64>,
+    /// Number of agents of this name.
+    #[serde(default)]
+    times: u32,
     #[serde(default)]
     remarks: Vec<TranslatedSentence>,
 }
@@ -66,7 +69,7 @@ pub fn shown(line: &FleetLine, runs: &HashMap<String, String>, lang: &str) -> Va
 fn shown_agent(agent: &AgentLine, runs: &HashMap<String, String>, lang: &str) -> Value {
     let remarks: Vec<&str> = agent.remarks.iter().map(|remark| remark.of(lang)).collect();
     let Some(found) = &agent.description else {
-        return json!({ "name": agent.name, "state": "silent", "labels": [], "remarks": remarks });
+        return json!({ "name": agent.name, "state": "silent", "times": agent.times, "labels": [], "remarks": remarks });
     };
     let (state, fleet_run) = match &found.state {
         StateWord::Idle => ("idle", None),
@@ -76,6 +79,7 @@ fn shown_agent(agent: &AgentLine, runs: &HashMap<String, String>, lang: &str) ->
         "name": agent.name,
         "labels": found.labels,
         "state": state,
+        "times": agent.times,
         "fleet_run": fleet_run,
         // One that just ended may still be in the library as in progress.
         "run": fleet_run.and_then(|_| runs.get(&agent.name)),

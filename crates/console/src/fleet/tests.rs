@@ -12,7 +12,7 @@ const LINE: &str = r#"{"agents":[
     {"name":"eu-1","description":{"name":"eu-1","labels":["eu"],"brunt":"0.0.1","host":{"name":"h","kernel":"Linux 6","cores":8.0,
      "descriptors":1024,"memory":2048},"terms":{"allow":["10.0.0.0/8"],"max_rate":50.0},"state":{"runs":"r1"},"remarks":[],"busy_cores":0.5},
      "clock_ahead_ns":7,"wall_ahead_ns":2000000000,"round_trip":412000,"capacity_per_s":612000.0,"remarks":[{"en":"old","zh":"旧"}]},
-    {"name":"eu-2","description":null,"clock_ahead_ns":0,"wall_ahead_ns":0,"round_trip":0,"capacity_per_s":null,"remarks":[]}],
+    {"name":"eu-2","description":null,"clock_ahead_ns":0,"wall_ahead_ns":0,"round_trip":0,"capacity_per_s":null,"times":2,"remarks":[]}],
     "expected":["asia-1","eu-1","eu-2"],"unfinished_runs":["r0"],"join":"h:7500"}"#;
 
 fn fleet_that(does: &str) -> (tempfile::TempDir, Arc<FleetWatch>) {
@@ -57,7 +57,7 @@ fn who_is_there_is_told_by_one_process_for_all_who_look() {
     assert_eq!((&first["busy_cores"], &first["capacity_per_s"]), (&0.5.into(), &612_000.0.into()));
     assert_eq!((&first["round_trip_us"], &first["clock_ahead_ms"]), (&412.0.into(), &2000.0.into()));
     assert_eq!((&first["remarks"], &first["terms"]["max_rate"]), (&["旧"].into(), &50.0.into()));
-    assert_eq!(second["state"], "silent", "{second}");
+    assert_eq!((&second["state"], &second["times"]), (&"silent".into(), &2.into()), "{second}");
     fleet.stop();
     until(|| !fleet.standing().watches);
     assert_eq!(look(&fleet), FleetView::Awaited, "a console that ends starts nothing");

@@ -54,6 +54,7 @@ const ABSENT: Text = text(
     "其线程有一段时间没有读取套接字（见可信度）",
 );
 const LATE: Text = text("it sent requests late (see Trust)", "发送请求过晚（见可信度）");
+const STOOD_STILL: Text = text("it stood still for a while (see Trust)", "其进程曾停住一段时间（见可信度）");
 const AWAY: Text = text(
     "with requests in flight, its workers did not get to their sockets for {away}, of which they waited {ready} for a core",
     "有请求在途时，其工作线程共有 {away} 未能处理套接字，其中 {ready} 在等待 CPU 核",
@@ -71,8 +72,14 @@ const HOST: Text = text(
     "use a host that is not overcommitted, or dedicated cores: the time was taken by the hypervisor",
     "换用未超卖的主机或独占的核：CPU 时间被虚拟化平台抢占",
 );
+const AWAKE: Text = text(
+    "find out what stopped it (a signal, a suspended or sleeping machine), and repeat the run",
+    "查明停住的原因（信号、机器被挂起或休眠），然后重新压测",
+);
 const AGAIN: Text =
     text("the same run on a quiet machine should be trusted", "在空闲的机器上重跑同样的压测，结果应为可信");
+const AGAIN_AWAKE: Text =
+    text("the same run should be trusted if nothing stops it", "不被暂停时重跑同样的压测，结果应为可信");
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;
@@ -86,8 +93,10 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
         GeneratorDoubt::Throttled => (THROTTLED, QUOTA),
         GeneratorDoubt::Absent => (ABSENT, APART),
         GeneratorDoubt::Late => (LATE, APART),
+        GeneratorDoubt::StoodStill => (STOOD_STILL, AWAKE),
     };
-    let is_elsewhere = matches!(run.generator_doubt, Some(GeneratorDoubt::Throttled | GeneratorDoubt::Late));
+    use GeneratorDoubt::{Late, StoodStill, Throttled};
+    let is_elsewhere = matches!(run.generator_doubt, Some(Throttled | Late | StoodStill));
     let is_timed = run.away_s > 0.0 && !is_elsewhere;
     let evidence = match is_timed {
         true => {
@@ -103,7 +112,8 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
         }
         None => proved(disturbed(run), evidence).remedy(remedy),
     };
-    Some(found.experiment(AGAIN).limiting(run.is_distorted()))
+    let again = if remedy == AWAKE { AGAIN_AWAKE } else { AGAIN };
+    Some(found.experiment(again).limiting(run.is_distorted()))
 }
 
 /// Share of the time for which brunt was away from its sockets that stolen time must reach to be named as its cause.
@@ -158,11 +168,17 @@ mod tests {
     fn a_full_worker_is_the_limit_and_a_well_one_is_not() {
         let found = |doubt| judged(&RULE, |run| run.generator_doubt = doubt, counted(&[]));
         assert_eq!(found(Some(GeneratorDoubt::Busy)), Some("proved"));
-        use GeneratorDoubt::{Absent, Late, Starved, Throttled};
-        for doubt in [Starved, Throttled, Absent, Late] {
+        use GeneratorDoubt::{Absent, Late, Starved, StoodStill, Throttled};
+        for doubt in [Starved, Throttled, Absent, Late, StoodStill] {
             assert_eq!(found(Some(doubt)), Some("proved"));
         }
         assert_eq!(found(None), None);
+    }
+
+    #[test]
+    fn one_that_stood_still_needs_no_other_cores() {
+        let [.., remedy] = said(|run| run.generator_doubt = Some(GeneratorDoubt::StoodStill), 0.0);
+        assert!(remedy.starts_with("find out what stopped it"), "{remedy}");
     }
 
     fn said(change: impl FnOnce(&mut LoadResults), steal_s: f64) -> [String; 3] {

@@ -61,7 +61,9 @@ pub(crate) fn compare(messenger: &dyn Messenger, agent: &str) -> Result<ClockCom
 }
 
 fn not_told(Undelivered(why): Undelivered) -> Complaint {
-    complaint!("its clock cannot be asked ({why})", "无法询问它的时钟（{why}）")
+    let why = Complaint::of_text(why);
+    let zh = why.zh();
+    complaint!("its clock cannot be asked ({why})", "无法询问它的时钟（{zh}）")
 }
 
 #[cfg(test)]

@@ -128,7 +128,7 @@ impl Conductor {
             let share = f64::from(agent.workers.count()) / f64::from(all);
             (agent.name.clone(), share, ClockOffset(agent.clock_ahead_ns))
         });
-        let merger = RecordMerger::new(records, head.is_open);
+        let merger = RecordMerger::new(records, head.is_open).lasting(head.started.plan.duration);
         let now = Instant::now();
         let status = agents.iter().map(|_| AgentStatus {
             ready: [false; BARRIERS],

@@ -238,7 +238,7 @@ impl FleetRunner for AgentGroup {
         let pieces = Arc::new(bytes);
         let answers =
             self.fleet.messenger.answer(&format!("run/{name}"), Box::new(move |question| piece(&pieces, question)));
-        let answers = answers.map_err(|why| UsageError::new(OPTION, why.0))?;
+        let answers = answers.map_err(|why| UsageError::new(OPTION, Complaint::of_text(why.0)))?;
         let conductor = Conductor::new(Arc::clone(&self.fleet), (head, directory.clone()), level, wires);
         if let Err(refusal) = self.offer(&offers) {
             conductor.abandon();
@@ -326,8 +326,9 @@ impl AgentGroup {
                 }
                 Ok(_) => return Err(refused(agent, "it answers another question", "它回答了另一个问题")),
                 Err(why) => {
-                    let why = why.0;
-                    return Err(self.lacking(agent, &complaint!("it cannot be reached ({why})", "无法联系（{why}）")));
+                    let why = Complaint::of_text(why.0);
+                    let zh = why.zh();
+                    return Err(self.lacking(agent, &complaint!("it cannot be reached ({why})", "无法联系（{zh}）")));
                 }
             }
         }

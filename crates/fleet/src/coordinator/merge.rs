@@ -85,6 +85,8 @@ pub(crate) struct RecordMerger {
     began: Option<WindowStart>,
     ended: RunEnd,
     reasons: Vec<End>,
+    /// Planned length of the window.
+    lasts: Option<Nanos>,
     /// Set once the agents were told to stop.
     is_stopped: bool,
     /// End of the last second that was shown before all had reported it.
@@ -119,10 +121,16 @@ impl RecordMerger {
             began: None,
             ended: RunEnd::default(),
             reasons: Vec::new(),
+            lasts: None,
             is_stopped: false,
             provisional: i64::MIN,
             passed: i64::MIN,
         }
+    }
+
+    /// Sets the planned length of the window.
+    pub fn lasting(self, lasts: Option<Nanos>) -> RecordMerger {
+        RecordMerger { lasts, ..self }
     }
 
     /// Adds the next event of an agent, as it encoded it; what is complete then goes to `sink`.
@@ -182,7 +190,12 @@ impl RecordMerger {
                     sink(RunEvent::Example(example));
                 }
             }
-            RunEvent::Ended(ended) => {
+            RunEvent::Ended(mut ended) => {
+                // It was told to stop when its load was over: it had been given up, and nobody wanted the end.
+                let is_over = self.lasts.is_some_and(|lasts| ended.window >= lasts);
+                if ended.reason == End::Interrupted && is_over && !self.is_stopped {
+                    ended.reason = End::Completed;
+                }
                 record.queue.extend(own(&RunEvent::Ended(ended.clone())).map(|event| (i64::MAX, event)));
                 self.ended.window = self.ended.window.max(ended.window);
                 self.ended.elapsed = self.ended.elapsed.max(ended.elapsed);

@@ -944,6 +944,34 @@ fn what_workers_tell_when_they_end_makes_a_record_that_goes_forward() {
 }
 
 #[test]
+fn an_agent_that_was_told_to_stop_when_its_load_was_over_is_whole() {
+    let ends = |window| {
+        let agents = [("a0".to_owned(), 1.0, Default::default())];
+        let mut merger = super::merge::RecordMerger::new(agents, true).lasting(Some(Nanos::from_secs(2)));
+        let mut encoder = EventEncoder::new().unwrap();
+        let ended = RunEnd { reason: End::Interrupted, window, elapsed: window };
+        let mut told = Vec::new();
+        for event in [RunEvent::Started(Box::new(started(0))), RunEvent::Ended(ended)] {
+            let frame = encoder.encode(&event).unwrap().to_vec();
+            if let Err(why) = merger.add(0, &frame, &mut |_| ()) {
+                merger.lose(0, &why, &mut |_| ());
+            }
+        }
+        merger.finish(false, &mut |event| told.push(event));
+        ended_agent_and_whole(&told)
+    };
+    assert_eq!(ends(Nanos::from_secs(2)), [Some(End::Completed); 2]);
+    assert_eq!(ends(Nanos::from_secs(1)), [Some(End::Interrupted), Some(End::Partial)]);
+}
+
+/// Returns the last end that an agent told of, and that of the whole.
+fn ended_agent_and_whole(events: &[RunEvent]) -> [Option<End>; 2] {
+    let reason = |event: &RunEvent| if let RunEvent::Ended(ended) = event { Some(ended.reason) } else { None };
+    let of_agent = |event: &RunEvent| if let RunEvent::OfAgent(told) = event { reason(&told.event) } else { None };
+    [events.iter().filter_map(of_agent).next_back(), events.iter().filter_map(reason).next_back()]
+}
+
+#[test]
 fn load_that_was_taken_over_before_the_first_second_is_missing_until_then_only() {
     let agents = (0..2).map(|n| (format!("a{n}"), 0.5, Default::default()));
     let mut merger = super::merge::RecordMerger::new(agents, true);

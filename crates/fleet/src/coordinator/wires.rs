@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use brunt_cause::Complaint;
 use brunt_contract::UsageError;
 use brunt_engine::ClockOffset;
 use brunt_messenger::{FrameId, Held, Keep};
@@ -60,7 +61,8 @@ impl Wires {
         let troubles = Arc::<Troubles>::default();
         let noted = Arc::clone(&troubles);
         let keep: Keep = Box::new(move |id, frame| keep(&names, &files, (&told, &noted), id, frame));
-        let receiving = fleet.messenger.receive(&directory.run, keep).map_err(|why| UsageError::new(OPTION, why.0))?;
+        let receiving = fleet.messenger.receive(&directory.run, keep);
+        let receiving = receiving.map_err(|why| UsageError::new(OPTION, Complaint::of_text(why.0)))?;
         let (follows, followed) = channel();
         let line = |(agent, head): (usize, &AgentHead)| {
             let agent = (agent, &*head.name, ClockOffset(head.clock_ahead_ns));

@@ -112,8 +112,8 @@ fn others<T>(all: &[(&AgentSummary, T)]) -> Option<[(&'static str, String); 2]> 
 
 /// Joins names, as many as are worth it.
 fn listed(names: &[String]) -> String {
-    let more = if names.len() > NAMED { ", …" } else { "" };
-    names[..names.len().min(NAMED)].join(", ") + more
+    let more = (names.len() > NAMED).then_some("…");
+    brunt_i18n::listed(names.iter().take(NAMED).map(|name| &**name).chain(more))
 }
 
 /// Returns the agent that most of the delays are of which widen the figures of the whole, with its share; `None` if it is

@@ -3,6 +3,7 @@
 use brunt_measure::Nanos;
 use brunt_record::End;
 
+use super::rate_parts;
 use crate::agents::{AgentSummary, FleetFigures, LabelSummary, shown_name};
 use crate::columns::{fit, table};
 use crate::finding::Grade;
@@ -28,6 +29,7 @@ const TOO_SHORT: Text = text("too short", "过短");
 const CAUTION: Text = text("caution", "谨慎");
 const NOT_TRUSTED: Text = text("not trusted", "不可信");
 const LOST: Text = text("lost", "丢失");
+const SOME_LOST: Text = text("{trust}, {n} lost", "{trust}，丢失 {n} 个");
 const SPREAD: Text = text("started within {spread} (± {within})", "启动时刻相差 {spread}（± {within}）");
 const SPREAD_AT_MOST: Text = text(
     "started at most {most} apart: their clocks could only be compared to ± {within}",
@@ -39,6 +41,10 @@ const LOST_AGENTS: Text = text("lost: {agents}", "丢失：{agents}");
 const MORE: Text = text(
     "and {n} more {n|agent|agents}, none of them worse: see --format json for all",
     "另有 {n} 个施压机，均不差于以上各行：--format json 列出全部",
+);
+const MORE_NOTICES: Text = text(
+    "and {n} more {n|notice|notices} of agents: see --format json for all",
+    "另有 {n} 条施压机的说明：--format json 列出全部",
 );
 const BETWEEN_NAMES: Text = text(", ", "、");
 const SAID: Text = text("{agent}: {notice}", "{agent}：{notice}");
@@ -79,12 +85,16 @@ fn known(figure: Figure) -> Option<(bool, Nanos)> {
 /// Returns the rows of agents with their heading; empty in a run of one machine.
 pub(super) fn rows(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
     let has_labels = !summary.labels.is_empty();
-    let rows = shown(summary).into_iter().map(|agent| {
+    let shown = shown(summary);
+    let rates: Vec<f64> = shown.iter().map(|agent| rate_of(&agent.figures, summary)).collect();
+    let rates = rate_parts::add_up(summary.throughput_per_s(), &rates);
+    let rows = shown.into_iter().zip(rates).map(|(agent, rate)| {
         let mut cells = vec![shown_name(&agent.head.name)];
         if has_labels {
             cells.push(agent.head.labels.iter().map(|label| shown_name(label)).collect::<Vec<_>>().join(" "));
         }
-        cells.extend(cells_of(&agent.figures, agent.share, is_lost(agent, summary), summary, lang));
+        let trust = if is_lost(agent, summary) { LOST } else { trust_in_words(agent.figures.verdict) };
+        cells.extend(cells_of(&agent.figures, (agent.share, rate), lang.of(trust), summary, lang));
         cells
     });
     let mut first = vec![AGENT];
@@ -101,7 +111,8 @@ fn is_lost(agent: &AgentSummary, summary: &Summary) -> bool {
 pub(super) fn label_rows(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
     let rows = summary.labels.iter().map(|row: &LabelSummary| {
         let mut cells = vec![shown_name(&row.label), numbers::count(row.agents.len() as u64)];
-        cells.extend(cells_of(&row.figures, row.share, false, summary, lang));
+        let rate = numbers::rate(rate_of(&row.figures, summary));
+        cells.extend(cells_of(&row.figures, (row.share, rate), &trust_of_label(row, summary, lang), summary, lang));
         cells
     });
     with_heading(&[LABEL, AGENTS_COLUMN], rows.collect(), lang)
@@ -121,25 +132,49 @@ fn with_heading(first: &[Text], rows: Vec<Vec<String>>, lang: Lang) -> Vec<Vec<S
     std::iter::once(heading).chain(rows).collect()
 }
 
-fn cells_of(figures: &FleetFigures, share: f64, is_lost: bool, summary: &Summary, lang: Lang) -> Vec<String> {
-    let ranked = figures.headline(summary.open);
-    let ended = figures.succeeded.saturating_add(figures.failed);
-    let trust = match figures.verdict {
-        _ if is_lost => LOST,
+fn rate_of(figures: &FleetFigures, summary: &Summary) -> f64 {
+    summary.per_s(figures.succeeded_in_window)
+}
+
+fn trust_in_words(verdict: Grade) -> Text {
+    match verdict {
         Grade::Unchecked | Grade::Ok => TRUSTED,
         Grade::TooShort => TOO_SHORT,
         Grade::Warn => CAUTION,
         Grade::Fail => NOT_TRUSTED,
-    };
+    }
+}
+
+/// Returns the verdict on the agents with a label that were not lost, and how many were.
+fn trust_of_label(row: &LabelSummary, summary: &Summary, lang: Lang) -> String {
+    let agents = row.agents.iter().filter_map(|at| summary.agents.get(*at));
+    let (lost, others): (Vec<&AgentSummary>, Vec<&AgentSummary>) = agents.partition(|agent| is_lost(agent, summary));
+    let Some(verdict) = others.iter().map(|agent| agent.figures.verdict).max() else { return lang.of(LOST).to_owned() };
+    let trust = lang.of(trust_in_words(verdict));
+    match lost.len() {
+        0 => trust.to_owned(),
+        n => lang.fill(SOME_LOST, &[("trust", trust), ("n", &n.to_string())]),
+    }
+}
+
+fn cells_of(
+    figures: &FleetFigures,
+    (share, rate): (f64, String),
+    trust: &str,
+    summary: &Summary,
+    lang: Lang,
+) -> Vec<String> {
+    let ranked = figures.headline(summary.open);
+    let ended = figures.succeeded.saturating_add(figures.failed);
     vec![
         numbers::share(share),
-        numbers::rate(summary.per_s(figures.succeeded_in_window)),
+        rate,
         ranked.quantile(0.5).show(lang),
         ranked.quantile(0.99).show(lang),
         numbers::percent(figures.failed, ended),
         figures.late_p99().show(),
         figures.busiest_share.map_or_else(|| numbers::WITHHELD.to_owned(), numbers::share),
-        lang.of(trust).to_owned(),
+        trust.to_owned(),
     ]
 }
 
@@ -176,23 +211,25 @@ fn spread(summary: &Summary, lang: Lang) -> Option<String> {
     Some(lang.fill(text, &[("spread", &spread), ("within", &within), ("most", &most)]))
 }
 
-/// Returns the notices of agents, those with the same words once.
+/// Returns the notices of agents, those with the same words once, and how many are left out.
 fn notices(summary: &Summary, lang: Lang) -> Vec<String> {
     let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    let mut left_out = 0;
     for agent in &summary.agents {
         for notice in agent.notices.iter().map(|notice| judgement::notice(notice, lang)) {
             let name = shown_name(&agent.head.name);
             match said.iter().position(|(known, _)| *known == notice) {
                 Some(at) => said[at].1.push(name),
                 None if said.len() < NOTICES => said.push((notice, vec![name])),
-                None => {}
+                None => left_out += 1,
             }
         }
     }
+    let more = (left_out > 0).then(|| lang.fill(MORE_NOTICES, &[("n", &left_out.to_string())]));
     let told = |(notice, names): (String, Vec<String>)| {
         lang.fill(SAID, &[("agent", &listed(&names, lang)), ("notice", &notice)])
     };
-    said.into_iter().map(told).collect()
+    said.into_iter().map(told).chain(more).collect()
 }
 
 /// Joins names, as many as are worth a line.

@@ -9,6 +9,7 @@ mod json;
 pub mod junit;
 pub mod markdown;
 mod named;
+mod rate_parts;
 mod reference;
 pub mod run_comparison;
 mod scenarios;

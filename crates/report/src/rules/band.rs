@@ -32,7 +32,9 @@ const NAMED: f64 = 0.2;
 /// Share of the time away above which throughput says little.
 const OFTEN_AWAY: f64 = 0.4;
 /// Share of a core above which brunt's own work explains that it was away.
-const WORKING: f64 = 0.7;
+pub(crate) const WORKING: f64 = 0.7;
+/// Time between two looks at the sockets from which brunt stood still, and was not only woken late.
+pub(crate) const STANDSTILL: Nanos = Nanos::from_secs(1);
 
 /// A cause of delays, with the sentence that names it and the remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,12 +43,19 @@ enum DelayCause {
     OtherProcess,
     Steal,
     OwnWork,
+    Standstill,
     Stop,
 }
 
 impl DelayCause {
-    const ALL: [DelayCause; 5] =
-        [DelayCause::Quota, DelayCause::OtherProcess, DelayCause::Steal, DelayCause::OwnWork, DelayCause::Stop];
+    const ALL: [DelayCause; 6] = [
+        DelayCause::Quota,
+        DelayCause::OtherProcess,
+        DelayCause::Steal,
+        DelayCause::OwnWork,
+        DelayCause::Standstill,
+        DelayCause::Stop,
+    ];
 
     fn text(self) -> Text {
         match self {
@@ -54,6 +63,10 @@ impl DelayCause {
             DelayCause::OtherProcess => text("; other processes had its core", "；CPU 核被其他进程占用"),
             DelayCause::Steal => text("; the hypervisor took its core", "；CPU 核被宿主机占用（steal）"),
             DelayCause::OwnWork => text("; its own work took that long", "；自身的处理用去了这些时间"),
+            DelayCause::Standstill => text(
+                "; it stood still (a signal, or a suspended or sleeping machine)",
+                "；进程曾停住（信号，或机器被挂起或休眠）",
+            ),
             DelayCause::Stop => text("; it was stopped or woken late", "；进程被暂停，或唤醒过晚"),
         }
     }
@@ -70,6 +83,9 @@ impl DelayCause {
                 "; use more workers (-w), a lower load, or fewer response checks",
                 "；请增加工作线程（-w）、降低负载，或减少对响应的检查",
             ),
+            DelayCause::Standstill => {
+                text("; find out what stopped it, and repeat the run", "；请查明停住的原因，然后重新压测")
+            }
             DelayCause::Stop => text("; use an idle machine", "；请使用空闲的机器"),
         }
     }
@@ -176,6 +192,7 @@ fn cause_of(second: &Second, stolen_ns: f64) -> DelayCause {
         () if explains(second.away_ready_ns.max(usage.ready_ns) as f64) => DelayCause::OtherProcess,
         () if explains(stolen_ns) => DelayCause::Steal,
         () if usage.busiest_cpu_ns as f64 > WORKING * second.length().0 as f64 => DelayCause::OwnWork,
+        () if second.latency.loop_gap.max() >= STANDSTILL.0 => DelayCause::Standstill,
         () => DelayCause::Stop,
     }
 }
@@ -298,6 +315,8 @@ mod tests {
         assert!(named(|s| s.generator.ready_ns = 40 * MS).contains("other processes"));
         assert!(named(|s| s.generator.busiest_cpu_ns = 900 * MS).contains("its own work"));
         assert!(named(|_| ()).contains("stopped"));
+        let still = named(|s| s.latency.loop_gap.record(Nanos(5_000 * MS)));
+        assert!(still.ends_with("; it stood still (a signal, or a suspended or sleeping machine); find out what stopped it, and repeat the run"), "{still}");
         let paused = |s: &mut Second| (s.away_ns, s.away_ready_ns) = (4 * MS, 3 * MS);
         assert!(named(paused).contains("stopped"), "users paused while it was stopped for 30 ms");
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use brunt_record::Subject;
+use brunt_record::{Notice, Subject};
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
@@ -16,12 +16,14 @@ const LATE: Text = text(
 /// Part of the window above which its figures are those of another load.
 const FAIL: f64 = 0.05;
 
+/// Returns how late a change reached an agent, in seconds, if the notice is of that.
+pub(crate) fn seconds_late(notice: &Notice) -> Option<f64> {
+    let is_late = notice.subject() == Some(Subject::AgentChangedLate);
+    notice.facts.get("late").filter(|_| is_late)?.strip_suffix(" s")?.parse().ok()
+}
+
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
-    let changed = run.notices.iter().filter(|notice| notice.subject() == Some(Subject::AgentChangedLate));
-    let late = changed.filter_map(|notice| {
-        let seconds: f64 = notice.facts.get("late")?.strip_suffix(" s")?.parse().ok()?;
-        Some((seconds, notice.facts.get("agent")?))
-    });
+    let late = run.notices.iter().filter_map(|notice| Some((seconds_late(notice)?, notice.facts.get("agent")?)));
     let all: Vec<_> = late.collect();
     let (most, agent) = all.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
     let part = most * 1e9 / run.window.0.max(1) as f64;
@@ -37,7 +39,7 @@ pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use brunt_measure::Nanos;
-    use brunt_record::{Notice, RunEnd, RunEvent};
+    use brunt_record::{RunEnd, RunEvent};
 
     use super::*;
     use crate::rules::SumsRule;
@@ -60,5 +62,6 @@ mod tests {
         assert_eq!(worst.grade, Grade::Fail);
         let said = worst.sentence(Lang::En);
         assert!(said.contains("2 agents late, b by 6.1 s"), "{said}");
+        assert_eq!(run(&[("a", 6.1), ("a", 0.2)]).unwrap().grade, Grade::Fail, "a later one that was less late");
     }
 }

@@ -7,10 +7,19 @@ use crate::finding::{Finding, Grade};
 use crate::numbers;
 use crate::text::{Text, text};
 
+/// Code of the finding.
+pub(crate) const CODE: &str = "lower_bound";
+
 const LOWER_BOUND: Text = text(
     "{quantiles} {n|is|are} at least what is shown: {unfinished} {unfinished|request|requests} got no response in time, \
         so their latency is unknown",
     "{quantiles} 只是下限：{unfinished} 个请求没有按时收到响应，其延迟未知",
+);
+
+const NOT_SENT: Text = text(
+    "{quantiles} {n|is|are} at least what is shown: {unfinished} {unfinished|request|requests} got no response in time, \
+        {unsent} of which {unsent|was|were} never sent",
+    "{quantiles} 只是下限：{unfinished} 个请求没有按时收到响应，其中 {unsent} 个从未发出",
 );
 
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
@@ -22,10 +31,13 @@ pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     }
     let bounds = [("p50", 0.5), ("p99", 0.99)].into_iter().filter(|(_, q)| headline.is_lower_bound(*q));
     let quantiles: Vec<&str> = bounds.map(|(name, _)| name).collect();
+    let unsent = super::not_sent::unsent(&run.totals);
     let facts = [
-        ("quantiles", quantiles.join(", ")),
+        ("quantiles", brunt_i18n::listed(&quantiles)),
         ("n", quantiles.len().to_string()),
         ("unfinished", numbers::count(headline.unfinished())),
+        ("unsent", numbers::count(unsent)),
     ];
-    (!quantiles.is_empty()).then(|| Finding::new("lower_bound", Grade::Fail, LOWER_BOUND, facts))
+    let text = if unsent > headline.unfinished() / 2 { NOT_SENT } else { LOWER_BOUND };
+    (!quantiles.is_empty()).then(|| Finding::new(CODE, Grade::Fail, text, facts))
 }

@@ -88,8 +88,9 @@ impl MissingShareRule {
         if lost.is_empty() {
             return Some(found);
         }
-        let more = if lost.len() > AGENTS { ", …" } else { "" };
-        Some(found.and(NAMED, [("agents", lost[..lost.len().min(AGENTS)].join(", ") + more)]))
+        let more = (lost.len() > AGENTS).then_some("…");
+        let named = brunt_i18n::listed(lost.iter().take(AGENTS).map(|name| &**name).chain(more));
+        Some(found.and(NAMED, [("agents", named)]))
     }
 }
 

@@ -15,10 +15,10 @@ mod few_requests;
 pub(crate) mod generator;
 mod heartbeats;
 pub(crate) mod held_connections;
-mod late_change;
+pub(crate) mod late_change;
 mod littles_law;
 mod local_limit;
-mod lower_bound;
+pub(crate) mod lower_bound;
 pub(crate) mod missing;
 pub(crate) mod not_sent;
 pub(crate) mod outages;
@@ -138,6 +138,7 @@ fn all() -> Vec<(RuleSubject, Box<dyn TrustRule>)> {
         (Load, of_sums(held_connections::lost)),
         (Load, of_sums(heartbeats::judge)),
         (Load, of_sums(answers::judge)),
+        (Both, of_sums(not_sent::judge)),
         (Load, of_sums(lower_bound::judge)),
         (Load, of_sums(users::refused)),
         (Both, of_sums(users::woken_late)),
@@ -160,7 +161,6 @@ fn all() -> Vec<(RuleSubject, Box<dyn TrustRule>)> {
         (Load, of_sums(dropped_iterations::judge)),
         (Load, of_sums(scenarios::split)),
         (Both, Box::new(band::BandRule::default())),
-        (Both, of_sums(not_sent::judge)),
         (Machine, of_sums(generator::throttled)),
         (Machine, Box::new(generator::AbsentWorkersRule::default())),
         (Machine, of_sums(generator::starved)),

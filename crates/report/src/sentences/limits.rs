@@ -31,6 +31,7 @@ pub(crate) const UNKNOWN_ELSEWHERE: Text = text(
     "从本机无法判断：看不到服务所在机器的计数器（在该机器上运行 `brunt probe` 即可）",
 );
 pub(crate) const PROGRAMS: Text = text("; of the service: {programs}", "；服务中：{programs}");
+pub(crate) const BETWEEN_PROGRAMS: Text = text(", ", "、");
 pub(crate) const DOUBLE: Text =
     text("; doubling the load would show whether there is room for more", "；将负载翻倍可看出吞吐量是否还能上升");
 pub(crate) const LOWER: Text = text(

@@ -28,6 +28,7 @@ pub(crate) fn notice(of: Subject) -> Text {
         Subject::MessagesByOrder => MESSAGES_BY_ORDER,
         Subject::DiskFull => DISK_FULL,
         Subject::NotKept => NOT_KEPT,
+        Subject::NoticesLeftOut => NOTICES_LEFT_OUT,
         Subject::SecondsLost => SECONDS_LOST,
         Subject::AfterInterrupted => AFTER_INTERRUPTED,
         Subject::AfterFailed => AFTER_FAILED,
@@ -135,6 +136,8 @@ const DISK_FULL: Text = text(
     "Recording to {file} stopped ({error}); the file has everything up to that point.",
     "记录 {file} 无法继续写入（{error}）；此前的内容都已保存。",
 );
+const NOTICES_LEFT_OUT: Text =
+    text("… and {n} more {n|remark|remarks}, which {n|is|are} not listed.", "……另有 {n} 条说明未列出。");
 const NOT_KEPT: Text = text(
     "This run was not saved for `brunt report` ({error}).",
     "本次压测未保存，之后无法用 `brunt report` 查看（{error}）。",

@@ -306,6 +306,35 @@ fn why_an_agent_was_lost_is_told_in_the_language_of_the_reader() {
 }
 
 #[test]
+fn names_of_agents_are_separated_as_the_language_does() {
+    let mut run = fleet(&NAMES, 10, |agent, n| {
+        let mut s = healthy(7, n);
+        s.generator.busiest_cpu_ns = if agent < 6 { 990_000_000 } else { 100_000_000 };
+        Second { missing_share: 0.3, ..s.unfinished(200, Nanos::ZERO) }
+    });
+    for agent in ["us-1", "us-2", "us-3", "asia-1"] {
+        run.events.push(RunEvent::Notice(Notice::new(Subject::AgentLost, [("agent", agent.to_owned())])));
+    }
+    let facts = [("agents", "us-1, us-2".to_owned()), ("run", "006b".to_owned())];
+    run.events.push(RunEvent::Notice(Notice::new(Subject::AgentsAwaited, facts)));
+    let facts = [("agents", "us-1".to_owned()), ("to", "eu-1, eu-2".to_owned()), ("at", "3 s".to_owned())];
+    run.events.push(RunEvent::Notice(Notice::new(Subject::AgentsReplaced, facts)));
+    let (en, zh) = (run.written("text", Lang::En), run.written("text", Lang::Zh));
+    assert!(en.contains("(us-1, us-2, us-3, …)") && en.contains("went to eu-1, eu-2 at"), "{en}");
+    for said in [
+        "（us-1、us-2、us-3、…）",
+        "由 eu-1、eu-2 承担",
+        "。us-1、us-2 测得",
+        "施压机也是如此：eu-2、asia-1、",
+        "p50、p99 只是下限",
+    ] {
+        assert!(zh.contains(said), "{said}: {zh}");
+    }
+    let foreign: Vec<&str> = zh.lines().filter(|line| line.contains(", ")).collect();
+    assert!(foreign.is_empty(), "{foreign:?}");
+}
+
+#[test]
 fn agents_that_stood_still_are_not_said_to_have_delivered_the_load() {
     let outcome = |unsent: u64| {
         let run = fleet(&NAMES[..2], 10, |_, n| {
@@ -330,6 +359,73 @@ fn load_that_is_missing_was_not_delivered_however_many_notices_there_are() {
         run.events.insert(1, RunEvent::Notice(Notice::new(Subject::AgentRemark, facts)));
     }
     assert_eq!(run.json()["diagnosis"]["outcome"], "nothing_to_judge");
+}
+
+#[test]
+fn no_number_of_remarks_leaves_out_which_agents_were_lost_or_late() {
+    let mut run = with_a_lost_agent();
+    let remark = |agent: &str, n: i32| {
+        let facts = [("agent", agent.to_owned()), ("remark", format!("figures are kept in memory: {n}"))];
+        RunEvent::Notice(Notice::new(Subject::AgentRemark, facts))
+    };
+    let remarks: Vec<RunEvent> = (0..100).map(|n| remark(["eu-1", "unknown"][n as usize % 2], n)).collect();
+    run.events.splice(1..1, remarks);
+    let last = run.events.len();
+    let late = [("agent", "asia-1".to_owned()), ("late", "4.8 s".to_owned())];
+    run.events.insert(last, RunEvent::Notice(Notice::new(Subject::AgentChangedLate, late)));
+    let summary = run.summary();
+    let said = found(&summary, "agents").sentence(Lang::En);
+    assert!(said.ends_with("1 agent was lost (eu-2)"), "{said}");
+    assert!(found(&summary, "late_change").sentence(Lang::En).contains("asia-1 by 4.8 s"));
+    let text = run.written("text", Lang::En);
+    assert_eq!(text.matches("kept in memory").count(), 64);
+    assert!(text.contains("… and 36 more remarks, which are not listed."), "{text}");
+}
+
+#[test]
+fn notices_of_agents_that_are_not_listed_are_counted() {
+    let mut run = fleet(&NAMES[..2], 3, |_, n| healthy(2, n));
+    for n in 0..8 {
+        let facts = [("name", format!("host-{n}")), ("took", "2.0 s".to_owned())];
+        let notice = Notice { code: format!("later_{n}"), ..Notice::new(Subject::SlowLookup, facts) };
+        run.events.insert(2, of(0, RunEvent::Notice(notice)));
+    }
+    let text = run.written("text", Lang::En);
+    assert!(text.contains("and 3 more notices of agents"), "{text}");
+}
+
+#[test]
+fn an_agent_that_was_taken_back_is_told_of_once() {
+    let mut run = with_a_lost_agent();
+    let why = Cause::from(brunt_cause::agents::taken_back()).to_string();
+    for event in &mut run.events {
+        if let RunEvent::Notice(notice) = event {
+            notice.facts.insert("why".into(), format!("{why} (exit code 21)"));
+        }
+    }
+    for agent in ["eu-1", "eu-2"] {
+        let facts = [("agent", agent.to_owned()), ("remark", why.clone())];
+        run.events.insert(1, RunEvent::Notice(Notice::new(Subject::AgentRemark, facts)));
+    }
+    let text = run.written("text", Lang::En);
+    assert!(text.contains("Agent eu-2 was lost (taken back by its owner (exit code 21))"), "{text}");
+    assert!(text.contains("Agent eu-1: taken back") && !text.contains("Agent eu-2: taken back"), "{text}");
+}
+
+#[test]
+fn a_label_tells_how_many_of_its_agents_were_lost() {
+    let row = |run: &RunBuilder, lang, label: &str| {
+        let text = run.written("text", lang);
+        let rows = text.lines().skip_while(|line| !["By label", "按标签"].contains(line));
+        rows.into_iter().find(|line| line.trim_start().starts_with(label)).unwrap().trim_end().to_owned()
+    };
+    let run = with_a_lost_agent();
+    assert!(row(&run, Lang::En, "eu ").ends_with("  trusted, 1 lost"), "{}", row(&run, Lang::En, "eu "));
+    assert!(row(&run, Lang::Zh, "eu ").ends_with("可信，丢失 1 个"), "{}", row(&run, Lang::Zh, "eu "));
+    assert!(row(&run, Lang::En, "asia ").ends_with("  trusted"));
+    let mut run = with_a_lost_agent();
+    run.agents[1].labels = vec!["gone".into()];
+    assert!(row(&run, Lang::En, "gone ").ends_with("  lost"));
 }
 
 #[test]
