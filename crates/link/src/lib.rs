@@ -5,7 +5,6 @@ mod joined_fleet;
 mod local_server;
 mod nats_messenger;
 mod probe;
-mod probe;
 pub mod renewed;
 mod standstill;
 mod under_way;
