@@ -67,6 +67,9 @@ impl EventEncoder {
 trait RecordDestination: Write + Send {
     /// Truncates the file to the first `bytes` bytes.
     fn truncate(&mut self, bytes: u64) -> io::Result<()>;
+
+    /// Marks the run as no longer in progress.
+    fn release(&self) {}
 }
 
 impl RecordDestination for File {
@@ -74,6 +77,17 @@ impl RecordDestination for File {
         self.set_len(bytes)?;
         // What is written next would otherwise leave a hole.
         self.seek(io::SeekFrom::Start(bytes)).map(drop)
+    }
+
+    fn release(&self) {
+        // A process that is being started has a copy of the descriptor for a moment, which would hold the lock.
+        let _ = self.unlock();
+    }
+}
+
+impl Drop for RecordWriter {
+    fn drop(&mut self) {
+        self.file.release();
     }
 }
 
@@ -107,7 +121,9 @@ impl RecordWriter {
         }
         file.set_len(bytes)?;
         file.seek(io::SeekFrom::Start(bytes))?;
-        Ok(RecordWriter { written: bytes, ..RecordWriter::from_file(file)? })
+        let mut writer = RecordWriter::from_file(file)?;
+        writer.written = bytes;
+        Ok(writer)
     }
 
     /// Creates a writer to an open, empty file.
@@ -319,5 +335,18 @@ mod tests {
             assert!(whole && back == events[..back.len()], "cut at {cut}");
             assert_eq!(reader.cut_off(), back.len() < events.len());
         }
+    }
+
+    #[test]
+    fn a_record_whose_writer_is_gone_is_free_although_a_process_that_starts_has_its_descriptor_still() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("run.brunt");
+        let file = File::create(&path).unwrap();
+        file.try_lock().unwrap();
+        let _copy = file.try_clone().unwrap();
+        let writer = RecordWriter::from_file(file).unwrap();
+        assert!(crate::is_being_written(&path));
+        drop(writer);
+        assert!(RecordWriter::go_on(&path, 0).is_ok());
     }
 }
