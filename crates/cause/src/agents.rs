@@ -7,6 +7,8 @@ crate::sentences! { "agents":
     unkept(why) = "this machine could not keep what it hands in: {why}", "本机无法保存它上交的数据：{why}", before;
     refused(why) = "it could not take its share: {why}", "它无法承担其份额：{why}", before;
     stopped = "its load was stopped before the end", "其负载在结束之前被停止", before;
+    off_the_clock = "it reports a second that is none of the run's", "它上报的一秒不属于本次压测的时间划分", before;
+    beyond_its_seconds = "it reports an end that its seconds do not reach", "它上报的结束时间超出了它上报的各秒", before;
     started_again = "the agent was started again; it is back, but does not take up its share",
         "该施压机曾重新启动，现已重新上线，但不再承担其份额", before;
     taken_back = "taken back by its owner", "被机主收回", before;

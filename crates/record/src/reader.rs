@@ -161,10 +161,15 @@ impl<'a> RecordReader<'a> {
 
 /// A decoder of the events of one record that come one by one, as [`crate::EventEncoder`] encoded them, from a machine
 /// that is not trusted.
-#[derive(Default)]
 pub struct EventDecoder {
     plausible: PlausibilityCheck,
     lines: u64,
+}
+
+impl Default for EventDecoder {
+    fn default() -> EventDecoder {
+        EventDecoder { plausible: PlausibilityCheck::of_part(), lines: 0 }
+    }
 }
 
 impl EventDecoder {

@@ -501,7 +501,7 @@ impl Conductor {
                 self.stop_all();
                 None
             }
-            (LossPolicy::Redistribute, Some(level)) if !self.merger.is_over() => {
+            (LossPolicy::Redistribute, Some(level)) if !self.merger.is_over() && !self.is_past(Clock.now()) => {
                 Some(self.redistribute(agent, level, sink))
             }
             _ => None,

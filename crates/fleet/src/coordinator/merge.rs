@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use brunt_cause::{Cause, agents};
 use brunt_engine::ClockOffset;
-use brunt_measure::Nanos;
+use brunt_measure::{Clock, Nanos};
 use brunt_record::{
     AgentEvent, End, EventDecoder, Notice, OpenRequests, RunBounds, RunEnd, RunEvent, Second, Subject, WindowStart,
 };
@@ -36,9 +36,46 @@ struct AgentRecord {
     remark: Option<String>,
     /// Multiples of its share that it carries for lost ones, each with the time from which it does.
     carries: Vec<(RunTime, f64)>,
+    /// Number of its notices.
+    notices: usize,
 }
 
+/// Maximum number of notices in an agent's record, and of bytes of the facts of each: they wait in memory for their second.
+const NOTICES: usize = 200;
+const NOTICE: usize = 64 << 10;
+/// Length of the seconds of a record, in nanoseconds.
+const SECOND: i64 = 1_000_000_000;
+/// Time by which an agent may seem ahead of this machine's clock.
+const AHEAD: Nanos = Nanos::from_secs(3600);
+
 impl AgentRecord {
+    /// Checks that an event fits into the record of the whole, which one that lies in time would make unreadable.
+    fn check(&self, event: &RunEvent) -> Result<(), String> {
+        match event {
+            RunEvent::Second(second) => {
+                let of = |ns: i64| ns.div_euclid(SECOND);
+                let is_one = second.to_ns == second.from_ns || of(second.from_ns) == of(second.to_ns - 1);
+                let lasted = self
+                    .began
+                    .and_then(|began| Some(Clock.now().0.checked_sub(began.clock_ns)?.saturating_add(AHEAD.0)));
+                let is_past = lasted.is_none_or(|lasted| second.to_ns <= i64::try_from(lasted).unwrap_or(i64::MAX));
+                if is_one && is_past { Ok(()) } else { Err(Cause::from(agents::off_the_clock()).to_string()) }
+            }
+            // Its last second may be told without its end.
+            RunEvent::Ended(ended) if ended.window.0 as i64 > self.reached.max(0).saturating_add(SECOND) => {
+                Err(Cause::from(agents::beyond_its_seconds()).to_string())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Counts a notice; returns `false` for one that nobody would read.
+    fn may_note(&mut self, notice: &Notice) -> bool {
+        self.notices += 1;
+        let bytes = notice.facts.iter().map(|(name, fact)| name.len() + fact.len()).sum::<usize>();
+        self.notices <= NOTICES && bytes <= NOTICE
+    }
+
     /// Returns the part of the run's load that the agent carries in a second, beyond its own share.
     fn carries_beyond(&self, second: &Second, window: Nanos) -> f64 {
         let has_begun = |from: &RunTime| from.since(window) <= second.from_ns;
@@ -111,6 +148,7 @@ impl RecordMerger {
             began: None,
             remark: None,
             carries: Vec::new(),
+            notices: 0,
         };
         RecordMerger {
             agents: agents.into_iter().map(record).collect(),
@@ -142,6 +180,7 @@ impl RecordMerger {
             return Ok(());
         };
         let event = record.decoder.decode(frame).map_err(|fault| fault.to_string())?;
+        record.check(&event)?;
         let own = |event: &RunEvent| AgentEvent::of(agent as u16, event).map(RunEvent::OfAgent);
         let reached = record.reached;
         match event {
@@ -175,6 +214,7 @@ impl RecordMerger {
                 });
                 whole.merge(&second);
             }
+            RunEvent::Notice(notice) if !record.may_note(&notice) => {}
             event @ (RunEvent::Counters(_) | RunEvent::Notice(_)) => {
                 record.queue.extend(own(&event).map(|event| (reached, event)));
             }

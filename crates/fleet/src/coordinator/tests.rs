@@ -639,6 +639,58 @@ fn what_is_no_record_costs_the_agent_its_place_and_nobody_else() {
     assert!(notices(&events).contains(&(Subject::AgentLost, "a1".into())));
 }
 
+/// Adds events of an agent whose window begins now; returns why it is given up, if it is, and all that is told.
+fn lied(events: &[RunEvent]) -> (Option<String>, Vec<RunEvent>) {
+    let mut merger = super::merge::RecordMerger::new([("a0".to_owned(), 1.0, Default::default())], true);
+    let (mut encoder, mut told) = (EventEncoder::new().unwrap(), Vec::new());
+    let began = WindowStart { clock_ns: Clock.now().0, unix_ns: 1 };
+    let opening = [RunEvent::Started(Box::new(started(1))), RunEvent::Began(began)];
+    let why = opening.iter().chain(events).find_map(|event| {
+        let frame = encoder.encode(event).unwrap().to_vec();
+        merger.add(0, &frame, &mut |event| told.push(event)).err()
+    });
+    merger.finish(false, &mut |event| told.push(event));
+    (why, told)
+}
+
+#[test]
+fn an_agent_whose_record_would_spoil_that_of_the_whole_is_given_up() {
+    let second = |from_ns, to_ns| {
+        RunEvent::Second(Box::new(Second { from_ns, to_ns, part: RunPart::Window, ..Second::default() }))
+    };
+    let ended = |window| RunEvent::Ended(RunEnd { window, elapsed: window, ..RunEnd::default() });
+    let off = "it reports a second that is none of the run's";
+    for (events, said) in [
+        (vec![second(0, SECOND), second(SECOND, SECOND + 5), ended(Nanos(SECOND as u64 + 5))], None),
+        (vec![second(SECOND / 2, SECOND * 3 / 2)], Some(off)),
+        (vec![second(0, 1 << 60)], Some(off)),
+        (vec![second(9_000 * SECOND, 9_001 * SECOND)], Some(off)),
+        (
+            vec![second(0, SECOND), ended(Nanos::from_secs(2000))],
+            Some("it reports an end that its seconds do not reach"),
+        ),
+    ] {
+        assert_eq!(lied(&events).0.as_deref(), said, "{events:?}");
+    }
+    let mut counts = Second { to_ns: SECOND, part: RunPart::Window, ..Second::default() };
+    counts.due = 9 << 56;
+    let why = lied(&[RunEvent::Second(Box::new(counts))]).0.expect("a reason");
+    assert!(why.contains("larger than any run's"), "{why}");
+}
+
+#[test]
+fn notices_in_the_record_of_an_agent_are_bounded() {
+    let notice = |text: &str| RunEvent::Notice(Notice::new(Subject::AgentRemark, [("remark", text.to_owned())]));
+    let kept = |events: Vec<RunEvent>| {
+        let told = lied(&events).1;
+        told.iter()
+            .filter(|event| matches!(event, RunEvent::OfAgent(of) if matches!(*of.event, RunEvent::Notice(_))))
+            .count()
+    };
+    assert_eq!(kept((0..300).map(|n| notice(&n.to_string())).collect()), 200);
+    assert_eq!(kept(vec![notice(&"x".repeat(1 << 20)), notice("short")]), 1);
+}
+
 /// Decodes and adds up what many agents say each second (`FLEET_AGENTS`), and prints what that costs.
 #[test]
 fn what_many_agents_say_is_added_up() {
@@ -951,7 +1003,9 @@ fn an_agent_that_was_told_to_stop_when_its_load_was_over_is_whole() {
         let mut encoder = EventEncoder::new().unwrap();
         let ended = RunEnd { reason: End::Interrupted, window, elapsed: window };
         let mut told = Vec::new();
-        for event in [RunEvent::Started(Box::new(started(0))), RunEvent::Ended(ended)] {
+        let last = Second { to_ns: 1_000_000_000, part: RunPart::Window, ..Second::default() };
+        for event in [RunEvent::Started(Box::new(started(0))), RunEvent::Second(Box::new(last)), RunEvent::Ended(ended)]
+        {
             let frame = encoder.encode(&event).unwrap().to_vec();
             if let Err(why) = merger.add(0, &frame, &mut |_| ()) {
                 merger.lose(0, &why, &mut |_| ());

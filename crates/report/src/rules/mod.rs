@@ -32,6 +32,7 @@ mod scenarios;
 mod split_limit;
 mod steady_state;
 mod unchecked;
+mod uneven_stop;
 mod users;
 
 use std::ops::Deref;
@@ -134,6 +135,7 @@ fn all() -> Vec<(RuleSubject, Box<dyn TrustRule>)> {
         (Both, Box::new(littles_law::LittlesLawRule::default())),
         (Load, Box::new(missing::MissingShareRule::default())),
         (Load, of_sums(late_change::judge)),
+        (Load, Box::new(uneven_stop::UnevenStopRule::default())),
         (Load, of_sums(held_connections::fewer)),
         (Load, of_sums(held_connections::lost)),
         (Load, of_sums(heartbeats::judge)),

@@ -69,8 +69,8 @@ const AGENT_LATE: Text = text(
     "施压机 {agent} 已有 {silent} 没有上报数据：在此之前，各秒的显示不含它承担的部分。",
 );
 const AGENT_LOST: Text = text(
-    "Agent {agent} was lost ({why}). Its results end at {until}; {requests} {requests|request|requests} then in flight {requests|counts|count} as unfinished, and {share} of the load is missing from then on.",
-    "施压机 {agent} 丢失（{why}）。其数据截至 {until}；当时在途的 {requests} 个请求计为未结束，此后缺少 {share} 的负载。",
+    "Agent {agent} was lost ({why}). Its results end at {until}: what it sent later, if anything, is in none of these figures, and {share} of the load is missing from then on.",
+    "施压机 {agent} 丢失（{why}）。其数据截至 {until}：此后若仍有发送，均不计入结果，并且此后缺少 {share} 的负载。",
 );
 const AGENT_REFUSED: Text =
     text("Agent {agent} took no part in the run: {why}.", "施压机 {agent} 没有参加本次压测：{why}。");

@@ -51,7 +51,7 @@ impl Conductor {
     }
 
     /// Returns `true` for a time at which the load is over, so that nobody follows a change.
-    fn is_past(&self, at: Nanos) -> bool {
+    pub(super) fn is_past(&self, at: Nanos) -> bool {
         let lasts = self.head.started.plan.duration;
         let end = self.merger.window().zip(lasts).map(|(window, lasts)| window.saturating_add(lasts));
         self.stopped.is_some() || end.is_some_and(|end| at >= end)
