@@ -6,8 +6,8 @@ use std::time::Instant;
 use brunt_cause::{Cause, agents};
 use brunt_engine::Control;
 use brunt_measure::{Clock, Nanos};
-use brunt_plan::Change;
-use brunt_record::{LoadChange, Notice, RunEvent, Subject};
+use brunt_plan::{Change, Share};
+use brunt_record::{LoadChange, Notice, RunEvent, Subject, WorkerRange};
 
 use super::super::directory::{CarriedLoad, LostAgent};
 use super::super::group::lead;
@@ -71,8 +71,8 @@ impl Conductor {
         let (change, level) = match change {
             Change::Rate(rate) => (Change::Rate(rate * multiple), Some(rate * multiple)),
             Change::Users(users) => {
-                let users = f64::from(users) * multiple;
-                (Change::Users(users.round() as u32), Some(users))
+                let users = self.level_of(users);
+                (Change::Users(users), Some(f64::from(users)))
             }
             other => (other, None),
         };
@@ -85,6 +85,15 @@ impl Conductor {
         let lines = self.wires.orders.iter_mut().enumerate();
         let there = lines.filter(|(agent, _)| !self.merger.is_lost(*agent));
         there.for_each(|(_, line)| line.change(number, at, change));
+    }
+
+    /// Returns the level at which the agents that carry the load have this many users: levels are of all workers, and those
+    /// of lost agents have theirs no more.
+    fn level_of(&self, users: u32) -> u32 {
+        let agents = &self.head.started.agents;
+        let all = agents.iter().map(|agent| agent.workers.count()).sum();
+        let carry = (0..agents.len()).filter(|agent| self.taken_over == 0.0 || !self.merger.is_lost(*agent));
+        level_with(users, all, &carry.map(|agent| agents[agent].workers).collect::<Vec<_>>())
     }
 
     /// Gives the load of all lost agents to the others; returns the time from which they shall carry it, in nanoseconds since
@@ -177,5 +186,39 @@ impl Conductor {
                 awaited -= 1;
             }
         }
+    }
+}
+
+/// Returns the lowest number of users of a run on `all` workers of which these have as many as asked for.
+fn level_with(users: u32, all: u32, workers: &[WorkerRange]) -> u32 {
+    let there: u32 = workers.iter().map(|range| range.count()).sum();
+    if there == 0 {
+        return users;
+    }
+    let have = |level: u64| -> u64 {
+        let of = |index| Share { index, of: all }.of_total(level);
+        workers.iter().flat_map(|range| range.from..range.to).map(of).sum()
+    };
+    // At each multiple of all workers, all have as many.
+    let whole = u64::from(users / there) * u64::from(all);
+    let level = (whole..=whole + u64::from(all)).find(|level| have(*level) >= u64::from(users));
+    u32::try_from(level.unwrap_or(whole)).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_of_lost_agents_are_there_again_whichever_workers_have_them() {
+        let range = |from, to| WorkerRange { from, to };
+        let but_first = [range(2, 4), range(4, 6), range(6, 8)];
+        for (users, expected) in [(4, 6), (9, 13), (8, 12), (0, 0), (6, 8), (600, 800)] {
+            let level = level_with(users, 8, &but_first);
+            assert_eq!(level, expected, "{users} users");
+        }
+        assert_eq!(level_with(9, 8, &[range(0, 2), range(2, 4), range(4, 6)]), 11);
+        assert_eq!([0, 1, 7, 9].map(|users| level_with(users, 8, &[range(0, 8)])), [0, 1, 7, 9]);
+        assert_eq!(level_with(5, 8, &[]), 5);
     }
 }
