@@ -503,7 +503,7 @@ impl<'a> ObjectiveInputs<'a> {
             cut: matches!(run.end, End::Interrupted | End::Partial),
             finished: run.totals.finished,
             throughput_per_s: run.throughput_per_s(),
-            throughput_at_most_per_s: run.throughput_at_most_per_s(),
+            throughput_at_most_per_s: run.with_the_lost(run.throughput_at_most_per_s()),
             unchecked: run.unchecked(),
             latency: run.headline(),
             granted: 0,
@@ -538,7 +538,7 @@ impl<'a> ObjectiveInputs<'a> {
             cut: matches!(run.end, End::Interrupted | End::Partial),
             finished: totals.counts.finished,
             throughput_per_s: run.per_s(totals.finished_in_window),
-            throughput_at_most_per_s: run.at_most(run.per_s(totals.finished_in_window)),
+            throughput_at_most_per_s: run.with_the_lost(run.at_most(run.per_s(totals.finished_in_window))),
             // Kinds of failure are not counted by name.
             unchecked: run.unchecked().min(totals.counts.failed),
             latency: totals.ranked(),

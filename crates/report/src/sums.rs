@@ -289,6 +289,11 @@ impl RunSums {
         per_s / (1.0 - (self.totals.away_in_window.0 as f64 / time + woken_late).min(0.99))
     }
 
+    /// Returns the upper bound of a rate of the run with what the lost agents would have added; it knows no bound if all were.
+    pub(crate) fn with_the_lost(&self, per_s: f64) -> f64 {
+        per_s / (1.0 - self.totals.missing_at_most.clamp(0.0, 1.0))
+    }
+
     /// Returns the longest time for which a worker stood still (stopped by a signal, suspended, or on a machine that
     /// slept), if it was a second or more and not its own work.
     pub(crate) fn stood_still(&self) -> Option<Nanos> {

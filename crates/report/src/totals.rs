@@ -32,6 +32,8 @@ pub struct RunTotals {
     /// Successes that completed within the window, including those of warm-up requests: the basis of
     /// throughput.
     pub finished_in_window: u64,
+    /// Largest share of the load that is missing from a second of the window, because agents were lost.
+    pub missing_at_most: f64,
     /// Bytes moved within the window.
     pub bytes_in_window: ByteCounts,
     /// Set if the delay of each request that may be brunt's own is bounded: records of older versions lack this.
@@ -140,6 +142,7 @@ impl RunTotals {
         s.checks.iter().for_each(|told| CheckResults::add(&mut self.checks, *told));
         if s.part == RunPart::Window {
             self.finished_in_window = self.finished_in_window.saturating_add(s.successes());
+            self.missing_at_most = self.missing_at_most.max(s.missing_share);
             self.window = self.window.saturating_add(length);
             if s.generator.resolution_ns > 0 {
                 self.resolutions.record_n(Nanos(s.generator.resolution_ns), s.successes());

@@ -268,6 +268,17 @@ fn a_lost_agent_is_a_finding_by_its_part_of_the_run() {
 }
 
 #[test]
+fn a_rate_that_the_lost_agents_would_have_made_up_is_not_missed() {
+    let rate = with_a_lost_agent().summary().throughput_per_s();
+    let outcome = |limit: f64| {
+        let objective = format!("rate>={limit:.1}/s");
+        with_a_lost_agent().objectives(&[&objective]).summary().objectives.remove(0).outcome
+    };
+    use brunt_report::ObjectiveOutcome::{Met, Missed, Undecided};
+    assert_eq!([0.9, 1.2, 1.5].map(|times| outcome(rate * times)), [Met, Undecided, Missed]);
+}
+
+#[test]
 fn an_agent_that_told_of_its_own_end_is_named_among_the_lost() {
     let mut run = with_a_lost_agent();
     let window = Nanos::from_secs(6);
