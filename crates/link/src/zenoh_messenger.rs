@@ -105,7 +105,7 @@ impl ZenohMessenger {
         Ok(ZenohMessenger::new(session))
     }
 
-    /// Opens an agent's session with a coordinator at an address, within the time of its patience.
+    /// Opens an agent's session with a coordinator at an address, within [`PATIENCE`].
     ///
     /// # Errors
     /// No coordinator of the fleet greets there, or the identity cannot be used.

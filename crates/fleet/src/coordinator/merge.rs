@@ -7,7 +7,8 @@ use brunt_cause::{Cause, agents};
 use brunt_engine::ClockOffset;
 use brunt_measure::{Clock, Nanos};
 use brunt_record::{
-    AgentEvent, End, EventDecoder, Notice, OpenRequests, RunBounds, RunEnd, RunEvent, Second, Subject, WindowStart,
+    AgentEvent, End, EventDecoder, FailureExample, Notice, OpenRequests, RunBounds, RunEnd, RunEvent, Second, Subject,
+    WindowStart,
 };
 
 /// Maximum number of sorts of failure with an example.
@@ -67,6 +68,17 @@ impl AgentRecord {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Notes when its window began, by its own clock; returns that by this machine's.
+    fn begin(&mut self, began: WindowStart) -> WindowStart {
+        let clock_ns = self.clock.to_coordinator(Nanos(began.clock_ns)).0;
+        *self.began.insert(WindowStart { clock_ns, ..began })
+    }
+
+    /// Returns why its load stopped before the end: its owner took it back, say, or a coordinator before this one gave it up.
+    fn why_stopped(&self) -> String {
+        self.remark.clone().unwrap_or_else(|| Cause::from(agents::stopped()).to_string())
     }
 
     /// Counts a notice; returns `false` for one that nobody would read.
@@ -185,10 +197,7 @@ impl RecordMerger {
         let reached = record.reached;
         match event {
             RunEvent::Began(began) => {
-                let clock_ns = record.clock.to_coordinator(Nanos(began.clock_ns)).0;
-                let began = WindowStart { clock_ns, ..began };
-                record.began = Some(began);
-                let told = AgentEvent::of(agent as u16, &RunEvent::Began(began));
+                let told = AgentEvent::of(agent as u16, &RunEvent::Began(record.begin(began)));
                 let within = record.clock_within;
                 let told = told.map(|told| match within {
                     Some(within) => told.within(within.0),
@@ -219,13 +228,8 @@ impl RecordMerger {
                 record.queue.extend(own(&event).map(|event| (reached, event)));
             }
             RunEvent::Example(example) => {
-                let sort = (
-                    example.kind.clone(),
-                    example.phase.clone(),
-                    example.errno.clone(),
-                    example.name,
-                    example.status.clone(),
-                );
+                let FailureExample { kind, phase, errno, name, status, .. } = &example;
+                let sort = (kind.clone(), phase.clone(), errno.clone(), *name, status.clone());
                 if self.examples.len() < EXAMPLES && self.examples.insert(sort) {
                     sink(RunEvent::Example(example));
                 }
@@ -239,10 +243,9 @@ impl RecordMerger {
                 record.queue.extend(own(&RunEvent::Ended(ended.clone())).map(|event| (i64::MAX, event)));
                 self.ended.window = self.ended.window.max(ended.window);
                 self.ended.elapsed = self.ended.elapsed.max(ended.elapsed);
-                // Its owner took it back, say, or a coordinator before this one gave it up: all its figures are there, and its
-                // share is missing from then on.
+                // All its figures are there, and its share is missing from then on.
                 if ended.reason == End::Interrupted && !self.is_stopped {
-                    return Err(record.remark.clone().unwrap_or_else(|| Cause::from(agents::stopped()).to_string()));
+                    return Err(record.why_stopped());
                 }
                 record.state = RecordState::Whole;
                 self.reasons.push(ended.reason);
